@@ -1,0 +1,17 @@
+# Every dependency is a Debian 12 package; docs/dependencies.md says why each is worth it.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(PROTOBUFC REQUIRED IMPORTED_TARGET libprotobuf-c>=1.4)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.75)
+pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+find_library(SNAPPY_LIBRARY snappy REQUIRED)
+find_program(PROTOC protoc REQUIRED)
+find_program(PROTOC_GEN_C protoc-gen-c REQUIRED)
+
+# oneDNN has no .pc file, and its CMake package asks for OpenCL headers.
+if(SLIPWAY_ONEDNN)
+  find_library(DNNL_LIBRARY dnnl REQUIRED)
+endif()

@@ -1,0 +1,21 @@
+# What every target of ours is compiled with. One interface target, no directory-wide flags.
+add_library(project_options INTERFACE)
+target_compile_definitions(project_options INTERFACE _GNU_SOURCE SLIPWAY_VERSION="${PROJECT_VERSION}")
+target_compile_options(project_options INTERFACE
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla>
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -fvisibility=hidden>
+  -ffunction-sections -fdata-sections -fno-math-errno)
+target_link_options(project_options INTERFACE -Wl,--gc-sections)
+
+if(SLIPWAY_SANITIZE)
+  target_compile_options(project_options INTERFACE
+    -fsanitize=${SLIPWAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(project_options INTERFACE -fsanitize=${SLIPWAY_SANITIZE})
+endif()
+if(SLIPWAY_FUZZ)
+  target_compile_options(project_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+if(SLIPWAY_COVERAGE)
+  target_compile_options(project_options INTERFACE --coverage)
+  target_link_options(project_options INTERFACE --coverage)
+endif()

@@ -1,0 +1,202 @@
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define POISON(data, size) ASAN_POISON_MEMORY_REGION(data, size)
+#define UNPOISON(data, size) ASAN_UNPOISON_MEMORY_REGION(data, size)
+#else
+#define POISON(data, size) ((void)(data), (void)(size))
+#define UNPOISON(data, size) ((void)(data), (void)(size))
+#endif
+
+#define BLOCK_MIN ((size_t)4096)
+#define BLOCK_MAX ((size_t)256 * 1024)
+
+struct block {
+    struct block *next;
+    size_t size; /* of data */
+    size_t used;
+    _Alignas(64) char data[];
+};
+
+struct arena {
+    struct block *first, *current; /* a list; blocks behind current are empty */
+    size_t limit, used, next_size;
+};
+
+static _Noreturn void die(size_t size)
+{
+    fprintf(stderr, "out of memory: %zu bytes\n", size);
+    abort();
+}
+
+void *zalloc(size_t size_bytes)
+{
+    void *data = calloc(1, size_bytes ? size_bytes : 1);
+    if (data == NULL)
+        die(size_bytes);
+    return data;
+}
+
+void *xrealloc(void *data, size_t size_bytes)
+{
+    void *grown = realloc(data, size_bytes ? size_bytes : 1);
+    if (grown == NULL)
+        die(size_bytes);
+    return grown;
+}
+
+char *xstrdup(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(zalloc(size), text, size);
+}
+
+struct arena *arena_create(size_t limit_bytes)
+{
+    struct arena *arena = zalloc(sizeof *arena);
+    arena->limit = limit_bytes;
+    arena->next_size = BLOCK_MIN;
+    return arena;
+}
+
+static struct block *block_create(size_t size)
+{
+    if (size > SIZE_MAX - sizeof(struct block) - 64)
+        return NULL;
+    size_t total = (sizeof(struct block) + size + 63) & ~(size_t)63;
+    struct block *block = aligned_alloc(64, total);
+    if (block == NULL)
+        return NULL;
+    block->next = NULL;
+    block->size = total - sizeof(struct block);
+    block->used = 0;
+    POISON(block->data, block->size);
+    return block;
+}
+
+/* Room of `size` bytes at `align`, from the current block, the next empty one, or a new one. NULL: no memory. */
+static void *take(struct arena *arena, size_t size, size_t align)
+{
+    struct block *block = arena->current;
+    while (block != NULL) {
+        size_t at = (block->used + align - 1) & ~(align - 1);
+        if (at <= block->size && size <= block->size - at) {
+            block->used = at + size;
+            arena->current = block;
+            arena->used += size;
+            UNPOISON(block->data + at, size);
+            return block->data + at;
+        }
+        if (block->next == NULL || block->next->used != 0)
+            break;
+        block = block->next;
+    }
+
+    size_t want = arena->next_size;
+    if (arena->next_size < BLOCK_MAX)
+        arena->next_size *= 2;
+    struct block *fresh = block_create(size > want ? size : want);
+    if (fresh == NULL)
+        return NULL;
+    if (arena->current == NULL) {
+        fresh->next = arena->first;
+        arena->first = fresh;
+    } else {
+        fresh->next = arena->current->next;
+        arena->current->next = fresh;
+    }
+    arena->current = fresh;
+    fresh->used = size;
+    arena->used += size;
+    UNPOISON(fresh->data, size);
+    return fresh->data;
+}
+
+void *arena_alloc(struct arena *arena, size_t size_bytes)
+{
+    void *data = take(arena, size_bytes, 16);
+    if (data == NULL)
+        die(size_bytes);
+    return memset(data, 0, size_bytes);
+}
+
+void *arena_array(struct arena *arena, size_t element_bytes, size_t count)
+{
+    size_t size;
+    if (__builtin_mul_overflow(element_bytes, count, &size))
+        die(SIZE_MAX);
+    return arena_alloc(arena, size);
+}
+
+struct status arena_reserve(struct arena *arena, size_t size_bytes, void **out)
+{
+    if (arena->limit != 0 &&
+        (arena->used > arena->limit || size_bytes > arena->limit - arena->used))
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "%zu bytes wanted, %zu of the limit of %zu are in use", size_bytes,
+                            arena->used, arena->limit);
+    void *data = take(arena, size_bytes, 64);
+    if (data == NULL)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes", size_bytes);
+    *out = data;
+    return status_ok();
+}
+
+char *arena_memdup(struct arena *arena, const void *data, size_t size)
+{
+    char *copy = arena_alloc(arena, size + 1);
+    if (size > 0)
+        memcpy(copy, data, size);
+    return copy;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+    return arena_memdup(arena, text, strlen(text));
+}
+
+char *arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    char *text = arena_alloc(arena, (size_t)(size < 0 ? 0 : size) + 1);
+    va_start(arguments, format);
+    vsnprintf(text, (size_t)size + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+size_t arena_used(const struct arena *arena)
+{
+    return arena->used;
+}
+
+void arena_reset(struct arena *arena)
+{
+    for (struct block *block = arena->first; block != NULL; block = block->next) {
+        POISON(block->data, block->size);
+        block->used = 0;
+    }
+    arena->current = arena->first;
+    arena->used = 0;
+}
+
+void arena_destroy(struct arena *arena)
+{
+    if (arena == NULL)
+        return;
+    for (struct block *block = arena->first, *next; block != NULL; block = next) {
+        next = block->next;
+        UNPOISON(block->data, block->size);
+        free(block);
+    }
+    free(arena);
+}

@@ -1,0 +1,79 @@
+/*
+ * bytes: a view of bytes that somebody else owns, and a buffer that grows.
+ * An element of a string tensor is a `struct bytes`: embedded NULs are data.
+ */
+#ifndef BASE_BYTES_H
+#define BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/status.h"
+
+struct bytes {
+    const char *data;
+    size_t size;
+};
+
+static inline struct bytes bytes_of(const char *text)
+{
+    return (struct bytes){ text, strlen(text) };
+}
+
+static inline bool bytes_equal(struct bytes a, struct bytes b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* Unsigned byte order, a prefix first: the order of table keys. */
+int bytes_compare(struct bytes a, struct bytes b);
+
+uint64_t bytes_hash(struct bytes bytes);
+
+/* A growing buffer. Zero-initialise it; appending dies on exhaustion (what a stranger sizes is limited before). */
+struct buffer {
+    char *data;
+    size_t size, capacity;
+};
+
+void buffer_reserve(struct buffer *buffer, size_t more); /* room for `more` bytes behind size */
+void buffer_append(struct buffer *buffer, const void *data, size_t size);
+void buffer_append_text(struct buffer *buffer, const char *text);
+void buffer_append_char(struct buffer *buffer, char c);
+void buffer_printf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
+void buffer_finish(struct buffer *buffer);
+
+/* Little-endian and varint coding, for the file formats. The getters read unaligned memory. */
+static inline uint32_t get_u32le(const void *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline uint64_t get_u64le(const void *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void put_u32le(void *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+static inline void put_u64le(void *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+#define VARINT_MAX 10
+/* Writes up to VARINT_MAX bytes at `out`, returns how many. */
+size_t varint_put(void *out, uint64_t value);
+/* Reads a varint from [*at, end) and moves *at behind it; false: cut short or too long. */
+bool varint_get(const char **at, const char *end, uint64_t *out);
+
+#endif

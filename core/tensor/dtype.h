@@ -1,0 +1,82 @@
+/*
+ * dtype: TensorFlow's element types, by their numbers in the file formats. One table (dtype.c) says everything about each.
+ */
+#ifndef TENSOR_DTYPE_H
+#define TENSOR_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DTYPE_COUNT 34
+
+enum dtype {
+    DT_INVALID = 0,
+    DT_FLOAT = 1,
+    DT_DOUBLE = 2,
+    DT_INT32 = 3,
+    DT_UINT8 = 4,
+    DT_INT16 = 5,
+    DT_INT8 = 6,
+    DT_STRING = 7,
+    DT_COMPLEX64 = 8,
+    DT_INT64 = 9,
+    DT_BOOL = 10,
+    DT_QINT8 = 11,
+    DT_QUINT8 = 12,
+    DT_QINT32 = 13,
+    DT_BFLOAT16 = 14,
+    DT_QINT16 = 15,
+    DT_QUINT16 = 16,
+    DT_UINT16 = 17,
+    DT_COMPLEX128 = 18,
+    DT_HALF = 19,
+    DT_RESOURCE = 20,
+    DT_VARIANT = 21,
+    DT_UINT32 = 22,
+    DT_UINT64 = 23,
+    DT_FLOAT8_E5M2 = 24,
+    DT_FLOAT8_E4M3FN = 25,
+    DT_FLOAT8_E4M3FNUZ = 26,
+    DT_FLOAT8_E4M3B11FNUZ = 27,
+    DT_FLOAT8_E5M2FNUZ = 28,
+    DT_INT4 = 29,
+    DT_UINT4 = 30,
+    DT_INT2 = 31,
+    DT_UINT2 = 32,
+    DT_FLOAT4_E2M1FN = 33,
+    DT_REF = 100, /* added to the number of the type that a reference refers to */
+};
+
+/* The type without the mark of a reference; DT_INVALID for a number that is no type. */
+enum dtype dtype_base(int number);
+
+/* Bytes per element in memory: tensor elements of strings are struct bytes, of resource and variant struct object *. */
+size_t dtype_size(enum dtype dtype);
+
+/* Bytes per element in files and in tensor_content; 0 for string, resource, variant. */
+size_t dtype_file_size(enum dtype dtype);
+
+const char *dtype_name(enum dtype dtype);       /* "float", "int32", … the words of error texts and of REST */
+const char *dtype_enum_name(enum dtype dtype);  /* "DT_FLOAT", … the words of GetModelMetadata */
+bool dtype_parse_enum(const char *name, enum dtype *out);
+bool dtype_is_floating(enum dtype dtype);
+bool dtype_is_integer(enum dtype dtype);        /* plain integers, signed or not; not bool, not quantised */
+
+/* Sets of types, for kernel tables. */
+typedef uint64_t dtype_set;
+#define DTYPES(dtype) ((dtype_set)1 << (dtype))
+#define DTYPES_ALL (~(dtype_set)0)
+#define DTYPES_REAL                                                                                \
+    (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_UINT8) |                  \
+     DTYPES(DT_INT16) | DTYPES(DT_INT8) | DTYPES(DT_INT64) | DTYPES(DT_UINT16) |                   \
+     DTYPES(DT_UINT32) | DTYPES(DT_UINT64) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
+#define DTYPES_FLOATING (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
+
+/* 16-bit floating point to and from float, to nearest even. */
+float half_to_float(uint16_t half);
+uint16_t float_to_half(float value);
+float bfloat16_to_float(uint16_t value);
+uint16_t float_to_bfloat16(float value);
+
+#endif
