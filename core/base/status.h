@@ -20,7 +20,7 @@
 #else
 #define CHECKED
 #endif
-#define PRINTF_LIKE(format, first) __attribute__((format(printf, format, first)))
+#define PRINTF_LIKE(text, first) __attribute__((__format__(__printf__, text, first)))
 
 /* name, gRPC code, HTTP status (the mapping TensorFlow Serving uses) */
 #define STATUS_CODES(X)                                                                            \
