@@ -1,0 +1,277 @@
+#include "base/flags.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+union flag_value {
+    bool boolean;
+    int64_t integer;
+    double real;
+    const char *text;
+};
+
+static struct status bad_value(const struct flag *flag, const char *text, const char *wanted)
+{
+    return status_error(STATUS_INVALID_ARGUMENT, "--%s=%s: wants %s", flag->name, text, wanted);
+}
+
+static struct status check_range(const struct flag *flag, const char *text, double number)
+{
+    if ((flag->min == 0 && flag->max == 0) || (number >= flag->min && number <= flag->max))
+        return status_ok();
+    if (isinf(flag->max))
+        return status_error(STATUS_INVALID_ARGUMENT, "--%s=%s: wants a number of at least %.15g",
+                            flag->name, text, flag->min);
+    return status_error(STATUS_INVALID_ARGUMENT, "--%s=%s: wants a number from %.15g to %.15g",
+                        flag->name, text, flag->min, flag->max);
+}
+
+static struct status parse_bool(const struct flag *flag, const char *text, union flag_value *out)
+{
+    if (strcmp(text, "true") == 0 || strcmp(text, "1") == 0)
+        out->boolean = true;
+    else if (strcmp(text, "false") == 0 || strcmp(text, "0") == 0 || *text == '\0')
+        out->boolean = false;
+    else
+        return bad_value(flag, text, "true or false");
+    return status_ok();
+}
+
+static struct status parse_integer(const struct flag *flag, const char *text, int64_t min,
+                                   int64_t max, union flag_value *out)
+{
+    char *end;
+    errno = 0;
+    out->integer = *text == '\0' ? 0 : strtoll(text, &end, 10);
+    if (*text != '\0' && (end == text || *end != '\0'))
+        return bad_value(flag, text, "a whole number");
+    if (errno == ERANGE || out->integer < min || out->integer > max)
+        return status_error(STATUS_INVALID_ARGUMENT, "--%s=%s: wants a number from %lld to %lld",
+                            flag->name, text, (long long)min, (long long)max);
+    return check_range(flag, text, (double)out->integer);
+}
+
+static struct status parse_double(const struct flag *flag, const char *text, union flag_value *out)
+{
+    char *end;
+    out->real = *text == '\0' ? 0 : strtod(text, &end);
+    if (*text != '\0' && (end == text || *end != '\0' || !isfinite(out->real)))
+        return bad_value(flag, text, "a number");
+    return check_range(flag, text, out->real);
+}
+
+static struct status parse_text(const struct flag *flag, const char *text, union flag_value *out)
+{
+    out->text = text;
+    size_t size = strlen(text);
+    for (const char *at = flag->choices; at != NULL; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, text, size) == 0 && (at[size] == ' ' || at[size] == '\0') && size > 0)
+            return status_ok();
+    }
+    if (flag->choices != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "--%s=%s: wants one of: %s", flag->name, text,
+                            flag->choices);
+    return status_ok();
+}
+
+static struct status parse_value(const struct flag *flag, const char *text, union flag_value *out)
+{
+    switch (flag->type) {
+    case FLAG_BOOL:
+        return parse_bool(flag, text, out);
+    case FLAG_INT32:
+        return parse_integer(flag, text, INT32_MIN, INT32_MAX, out);
+    case FLAG_INT64:
+        return parse_integer(flag, text, INT64_MIN, INT64_MAX, out);
+    case FLAG_DOUBLE:
+        return parse_double(flag, text, out);
+    case FLAG_TEXT:
+    case FLAG_TEXTS:
+        break;
+    }
+    return parse_text(flag, text, out);
+}
+
+static void append_text(struct flag_texts *texts, const char *text)
+{
+    texts->values = xrealloc(texts->values, (texts->count + 1) * sizeof *texts->values);
+    texts->values[texts->count++] = text;
+}
+
+static struct status set_value(const struct flag *flag, const char *text)
+{
+    union flag_value value;
+    TRY(parse_value(flag, text, &value));
+    switch (flag->type) {
+    case FLAG_BOOL:
+        *(bool *)flag->target = value.boolean;
+        break;
+    case FLAG_INT32:
+        *(int32_t *)flag->target = (int32_t)value.integer;
+        break;
+    case FLAG_INT64:
+        *(int64_t *)flag->target = value.integer;
+        break;
+    case FLAG_DOUBLE:
+        *(double *)flag->target = value.real;
+        break;
+    case FLAG_TEXT:
+        *(const char **)flag->target = value.text;
+        break;
+    case FLAG_TEXTS:
+        append_text(flag->target, value.text);
+        break;
+    }
+    return status_ok();
+}
+
+static const char *initial_text(const struct flag *flag)
+{
+    return flag->initial == NULL ? "" : flag->initial;
+}
+
+/* The default is the table's own: it may lie outside the range, as a 0 that means "not given" does.
+ */
+static void set_default(const struct flag *flag)
+{
+    if (flag->type == FLAG_TEXTS) {
+        *(struct flag_texts *)flag->target = (struct flag_texts){ 0 };
+        return;
+    }
+    struct flag unchecked = *flag;
+    unchecked.min = unchecked.max = 0;
+    unchecked.choices = NULL;
+    status_ignore(set_value(&unchecked, initial_text(flag))); /* a table's own text is readable */
+}
+
+bool flag_is_default(const struct flag *flag)
+{
+    struct flag unchecked = *flag;
+    union flag_value value;
+    unchecked.min = unchecked.max = 0;
+    unchecked.choices = NULL;
+    status_ignore(parse_value(&unchecked, initial_text(flag), &value)); /* as in set_default */
+    switch (flag->type) {
+    case FLAG_BOOL:
+        return *(bool *)flag->target == value.boolean;
+    case FLAG_INT32:
+        return *(int32_t *)flag->target == value.integer;
+    case FLAG_INT64:
+        return *(int64_t *)flag->target == value.integer;
+    case FLAG_DOUBLE:
+        return *(double *)flag->target == value.real;
+    case FLAG_TEXT:
+        return strcmp(*(const char **)flag->target, value.text) == 0;
+    case FLAG_TEXTS:
+        break;
+    }
+    return ((struct flag_texts *)flag->target)->count == 0;
+}
+
+static const struct flag *find(const struct flag_set *set, const char *name, size_t size)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (strncmp(set->rows[i].name, name, size) == 0 && set->rows[i].name[size] == '\0')
+            return &set->rows[i];
+    return NULL;
+}
+
+const struct flag *flags_find(const struct flag_set *set, const char *name)
+{
+    return find(set, name, strlen(name));
+}
+
+/* One argument that begins with --, `next` being what follows it or NULL. *used_next: the value was
+ * taken from there. */
+static struct status parse_argument(const struct flag_set *set, const char *argument,
+                                    const char *next, bool *used_next)
+{
+    const char *name = argument + 2;
+    const char *equals = strchr(name, '=');
+    size_t size = equals ? (size_t)(equals - name) : strlen(name);
+
+    *used_next = false;
+    const struct flag *flag = find(set, name, size);
+    if (flag == NULL && equals == NULL && size > 2 && strncmp(name, "no", 2) == 0) {
+        flag = find(set, name + 2, size - 2);
+        if (flag != NULL && flag->type == FLAG_BOOL)
+            return set_value(flag, "false");
+        flag = NULL;
+    }
+    if (flag == NULL)
+        return status_error(STATUS_NOT_FOUND, "unknown argument: --%.*s", (int)size, name);
+    if (equals != NULL) {
+        if (equals[1] == '\0' && flag->type != FLAG_TEXT && flag->type != FLAG_TEXTS)
+            return status_error(STATUS_INVALID_ARGUMENT, "--%s= has no value", flag->name);
+        return set_value(flag, equals + 1);
+    }
+    if (flag->type == FLAG_BOOL)
+        return set_value(flag, "true");
+    if (next == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "--%s has no value", flag->name);
+    *used_next = true;
+    return set_value(flag, next);
+}
+
+struct status flags_parse(const struct flag_set *set, int argc, char **argv, int *positional_count)
+{
+    int positional = 0;
+    for (size_t i = 0; i < set->count; i++)
+        set_default(&set->rows[i]);
+    for (int i = 1; i < argc; i++) {
+        bool used_next;
+        if (strcmp(argv[i], "--") == 0) {
+            while (++i < argc)
+                argv[++positional] = argv[i];
+        } else if (strncmp(argv[i], "--", 2) == 0) {
+            TRY(parse_argument(set, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
+            i += used_next;
+        } else {
+            argv[++positional] = argv[i];
+        }
+    }
+    *positional_count = positional;
+    return status_ok();
+}
+
+#define HELP_COLUMN 6
+#define HELP_WIDTH  96
+
+static void print_wrapped(const char *text, FILE *out)
+{
+    int column = fprintf(out, "%*s", HELP_COLUMN - 1, "");
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (column + 1 + (int)word > HELP_WIDTH && column > HELP_COLUMN - 1)
+            column = fprintf(out, "\n%*s", HELP_COLUMN - 1, "") - 1;
+        column += fprintf(out, " %.*s", (int)word, text);
+        text += word;
+        text += *text == ' ';
+    }
+    fputc('\n', out);
+}
+
+void flags_print_help(const struct flag_set *set, FILE *out)
+{
+    fprintf(out, "%s\n\nflags:\n", set->usage);
+    for (size_t i = 0; i < set->count; i++) {
+        const struct flag *flag = &set->rows[i];
+        bool boolean = flag->type == FLAG_BOOL;
+        fprintf(out, boolean ? "  --[no]%s" : "  --%s", flag->name);
+        if (flag->type == FLAG_TEXTS)
+            fprintf(out, "=… (may be repeated)");
+        else if (boolean)
+            fprintf(out, " (%s)", *initial_text(flag) ? flag->initial : "false");
+        else
+            fprintf(out, "=%s", *initial_text(flag) ? flag->initial : "…");
+        if (flag->choices != NULL)
+            fprintf(out, "   one of: %s", flag->choices);
+        fputc('\n', out);
+        print_wrapped(flag->help, out);
+    }
+}

@@ -1,0 +1,75 @@
+/*
+ * flags: the command line of a program, as one table.
+ *
+ *     static struct { int32_t port; bool sync; const char *dir; bool help; } options;
+ *     static const struct flag rows[] = {
+ *         { "port", FLAG_INT32, &options.port, "8501", "REST port; 0 turns it off", .min = 0, .max
+ * = 65535 }, { "sync", FLAG_BOOL, &options.sync, "false", .help = "wait for all workers at each
+ * step" }, { "dir", FLAG_TEXT, &options.dir, "", .help = "where to write" }, { "help", FLAG_BOOL,
+ * &options.help, "false", .help = "print this text" },
+ *     };
+ *     static const struct flag_set flags = { "usage: program [flags] [DIR]", rows, COUNT(rows) };
+ *
+ * Accepted: --flag=value, --flag value, --[no]flag and --flag=true|false for booleans. What does
+ * not begin with -- (and whatever follows a lone --) is positional. A flag given twice: the last
+ * one counts (FLAG_TEXTS collects all).
+ */
+#ifndef BASE_FLAGS_H
+#define BASE_FLAGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+enum flag_type {
+    FLAG_BOOL,   /* bool */
+    FLAG_INT32,  /* int32_t */
+    FLAG_INT64,  /* int64_t */
+    FLAG_DOUBLE, /* double */
+    FLAG_TEXT,   /* const char *: borrowed from argv or the table */
+    FLAG_TEXTS,  /* struct flag_texts: one per time it is given */
+};
+
+struct flag_texts {
+    const char **values;
+    size_t count;
+};
+
+struct flag {
+    const char *name; /* without the dashes */
+    enum flag_type type;
+    void *target;
+    const char *initial; /* the default, as one would type it; "" or NULL: false, 0, "" */
+    const char *help;
+    double min, max;     /* of a number, both inclusive; both 0: any */
+    const char *choices; /* of a text: the words allowed, separated by spaces; NULL: any */
+};
+
+struct flag_set {
+    const char *usage; /* the first lines of --help */
+    const struct flag *rows;
+    size_t count;
+};
+
+/**
+ * Sets every target to its default, then to what argv says. argv[0] is skipped; a program with
+ * subcommands passes argc - 1, argv + 1. argv is reordered in place: on success argv[1 ..
+ * *positional_count] are the positional arguments.
+ *
+ * Errors  NOT_FOUND "unknown argument: --x"; INVALID_ARGUMENT a value that is missing, unreadable
+ * or out of range
+ */
+struct status flags_parse(const struct flag_set *set, int argc, char **argv, int *positional_count);
+
+/* Is the value what the default says, whether or not it was given? */
+bool flag_is_default(const struct flag *flag);
+
+/* NULL: no such row. */
+const struct flag *flags_find(const struct flag_set *set, const char *name);
+
+/* usage, then one entry per row: name, default, help. */
+void flags_print_help(const struct flag_set *set, FILE *out);
+
+#endif

@@ -1,0 +1,70 @@
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static enum log_level level_min = LOG_INFO;
+
+static const char *const names[] = { "debug", "info", "warning", "error", "none" };
+
+void log_set_level(enum log_level level)
+{
+    level_min = level;
+}
+
+bool log_level_parse(const char *name, enum log_level *out)
+{
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (strcmp(names[i], name) == 0) {
+            *out = (enum log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int print_head(enum log_level level, char *out, size_t size)
+{
+    struct timespec now;
+    struct tm parts;
+    clock_gettime(CLOCK_REALTIME, &now);
+    localtime_r(&now.tv_sec, &parts);
+    size_t used = strftime(out, size, "%Y-%m-%d %H:%M:%S", &parts);
+    return (int)used +
+           snprintf(out + used, size - used, ".%03ld %c ", now.tv_nsec / 1000000, "DIWE"[level]);
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    char local[1024], head[64];
+    va_list arguments;
+    if (level < level_min || level >= LOG_NONE)
+        return;
+
+    int head_size = print_head(level, head, sizeof head);
+    va_start(arguments, format);
+    int body = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (body < 0)
+        return;
+    size_t size = (size_t)head_size + (size_t)body + 1; /* the NUL becomes the newline */
+    char *line = size <= sizeof local ? local : malloc(size);
+    if (line == NULL)
+        return;
+    memcpy(line, head, (size_t)head_size);
+    va_start(arguments, format);
+    vsnprintf(line + head_size, (size_t)body + 1, format, arguments);
+    va_end(arguments);
+    for (char *at = line; at < line + size - 1; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = ' ';
+    line[size - 1] = '\n';
+    /* Nowhere is left to report that stderr cannot be written. */
+    ssize_t written = write(STDERR_FILENO, line, size);
+    (void)written;
+    if (line != local)
+        free(line);
+}

@@ -1,0 +1,28 @@
+/*
+ * log: lines for the operator on stderr, each in one write, so that lines of threads and processes
+ * do not mix. Only programs (main.c) and request edges log; shared code returns a status instead.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include "base/status.h"
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_NONE };
+
+#define LOG_LEVEL_NAMES "debug info warning error none" /* the choices of a --log_level flag */
+
+/* Lines below this level are not printed. At the start: LOG_INFO. Threads: set it before they
+ * start. */
+void log_set_level(enum log_level level);
+bool log_level_parse(const char *name, enum log_level *out);
+
+/* "2026-01-02 03:04:05.678 I text". A control character in the text (a stranger's newline) is
+ * printed as a space. */
+void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
+
+#define log_debug(...)   log_line(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...)    log_line(LOG_INFO, __VA_ARGS__)
+#define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
+#define log_error(...)   log_line(LOG_ERROR, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,178 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/flags.h"
+
+static struct {
+    int32_t port;
+    int64_t big;
+    double rate;
+    bool sync, batch;
+    const char *dir, *mode;
+    struct flag_texts inputs;
+} options;
+
+static const struct flag rows[] = {
+    { "port", FLAG_INT32, &options.port, "8501", .help = "REST port", .min = 0, .max = 65535 },
+    { "big", FLAG_INT64, &options.big, "60000000", .help = "a 64-bit number" },
+    { "rate", FLAG_DOUBLE, &options.rate, "0.5", .help = "a real number" },
+    { "sync", FLAG_BOOL, &options.sync, "false", .help = "a switch" },
+    { "batch", FLAG_BOOL, &options.batch, "true", .help = "a switch that is on" },
+    { "dir", FLAG_TEXT, &options.dir, "", .help = "a directory" },
+    { "mode", FLAG_TEXT, &options.mode, "sgd", .help = "an optimizer", .choices = "sgd adam" },
+    { "input", FLAG_TEXTS, &options.inputs, NULL, .help = "name=value" },
+};
+static const struct flag_set flags = { "usage: test [flags] [DIR]", rows, COUNT(rows) };
+
+static char *arguments[16];
+static int positional;
+
+/* The arguments are one text, separated by spaces. */
+static struct status parse(const char *line)
+{
+    static char copy[256];
+    int argc = 0;
+    snprintf(copy, sizeof copy, "test %s", line);
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
+        arguments[argc++] = word;
+    arguments[argc] = NULL;
+    free(options.inputs.values);
+    return flags_parse(&flags, argc, arguments, &positional);
+}
+
+static void no_arguments_leave_the_defaults(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("").code, STATUS_OK);
+    assert_int_equal(options.port, 8501);
+    assert_int_equal(options.big, 60000000);
+    assert_true(options.rate == 0.5);
+    assert_false(options.sync);
+    assert_true(options.batch);
+    assert_string_equal(options.dir, "");
+    for (size_t i = 0; i < COUNT(rows); i++)
+        assert_true(flag_is_default(&rows[i]));
+}
+
+static void both_forms_of_a_value_are_read(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--port=80 --big -7 --rate 1e-3 --dir=a=b --mode adam").code, STATUS_OK);
+    assert_int_equal(options.port, 80);
+    assert_int_equal(options.big, -7);
+    assert_true(options.rate == 1e-3);
+    assert_string_equal(options.dir, "a=b");
+    assert_string_equal(options.mode, "adam");
+    assert_false(flag_is_default(flags_find(&flags, "mode")));
+}
+
+static void a_switch_is_turned_in_every_form(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--sync --nobatch").code, STATUS_OK);
+    assert_true(options.sync && !options.batch);
+    assert_int_equal(parse("--sync=true --batch=false").code, STATUS_OK);
+    assert_true(options.sync && !options.batch);
+    assert_int_equal(parse("--sync --nosync").code, STATUS_OK);
+    assert_false(options.sync);
+}
+
+static void positional_arguments_move_to_the_front(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("one --port 1 two --sync three -- --four").code, STATUS_OK);
+    assert_int_equal(positional, 4);
+    assert_string_equal(arguments[1], "one");
+    assert_string_equal(arguments[2], "two");
+    assert_string_equal(arguments[3], "three");
+    assert_string_equal(arguments[4], "--four");
+}
+
+static void a_list_collects_every_value(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--input x=1 --input=y=2").code, STATUS_OK);
+    assert_int_equal(options.inputs.count, 2);
+    assert_string_equal(options.inputs.values[0], "x=1");
+    assert_string_equal(options.inputs.values[1], "y=2");
+}
+
+static void a_value_equal_to_the_default_counts_as_default(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--rate=0.50 --port=8501 --big=1").code, STATUS_OK);
+    assert_true(flag_is_default(flags_find(&flags, "rate")));
+    assert_true(flag_is_default(flags_find(&flags, "port")));
+    assert_false(flag_is_default(flags_find(&flags, "big")));
+}
+
+static const struct bad {
+    const char *line;
+    enum status_code code;
+    const char *message;
+} bads[] = {
+    { "--nothing", STATUS_NOT_FOUND, "unknown argument: --nothing" },
+    { "--por=1", STATUS_NOT_FOUND, "unknown argument: --por" },
+    { "--noport", STATUS_NOT_FOUND, "unknown argument: --noport" },
+    { "--port", STATUS_INVALID_ARGUMENT, "--port has no value" },
+    { "--port=", STATUS_INVALID_ARGUMENT, "--port= has no value" },
+    { "--port=8x", STATUS_INVALID_ARGUMENT, "--port=8x: wants a whole number" },
+    { "--port=99999", STATUS_INVALID_ARGUMENT, "--port=99999: wants a number from 0 to 65535" },
+    { "--port=5000000000", STATUS_INVALID_ARGUMENT,
+      "--port=5000000000: wants a number from -2147483648 to 2147483647" },
+    { "--big=99999999999999999999", STATUS_INVALID_ARGUMENT,
+      "--big=99999999999999999999: wants a number from -9223372036854775808 to "
+      "9223372036854775807" },
+    { "--rate=nan", STATUS_INVALID_ARGUMENT, "--rate=nan: wants a number" },
+    { "--sync=maybe", STATUS_INVALID_ARGUMENT, "--sync=maybe: wants true or false" },
+    { "--mode=ada", STATUS_INVALID_ARGUMENT, "--mode=ada: wants one of: sgd adam" },
+};
+
+static void a_wrong_argument_is_named(void **state)
+{
+    const struct bad *bad = *state;
+    struct status status = parse(bad->line);
+    assert_int_equal(status.code, bad->code);
+    assert_string_equal(status.message, bad->message);
+}
+
+static void help_lists_every_flag(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    flags_print_help(&flags, out);
+    fclose(out);
+    assert_ptr_equal(strstr(text, "usage: test [flags] [DIR]\n"), text);
+    assert_non_null(strstr(text, "  --port=8501\n      REST port\n"));
+    assert_non_null(strstr(text, "  --[no]batch (true)\n"));
+    assert_non_null(strstr(text, "  --mode=sgd   one of: sgd adam\n"));
+    free(text);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[7 + COUNT(bads)] = {
+        cmocka_unit_test(no_arguments_leave_the_defaults),
+        cmocka_unit_test(both_forms_of_a_value_are_read),
+        cmocka_unit_test(a_switch_is_turned_in_every_form),
+        cmocka_unit_test(positional_arguments_move_to_the_front),
+        cmocka_unit_test(a_list_collects_every_value),
+        cmocka_unit_test(a_value_equal_to_the_default_counts_as_default),
+        cmocka_unit_test(help_lists_every_flag),
+    };
+    for (size_t i = 0; i < COUNT(bads); i++)
+        tests[7 + i] = (struct CMUnitTest){ .name = bads[i].line,
+                                            .test_func = a_wrong_argument_is_named,
+                                            .initial_state = (void *)&bads[i] };
+    int failed = cmocka_run_group_tests_name("flags", tests, NULL, NULL);
+    free(options.inputs.values);
+    return failed;
+}

@@ -1,0 +1,88 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+
+static char captured[8192];
+
+/* What the call prints on stderr, by way of a pipe. */
+static const char *capture(enum log_level level, const char *text)
+{
+    int ends[2], old = dup(STDERR_FILENO);
+    assert_int_equal(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    log_line(level, "%s", text);
+    dup2(old, STDERR_FILENO); /* closes the last write end */
+    close(old);
+    ssize_t size = read(ends[0], captured, sizeof captured - 1);
+    close(ends[0]);
+    captured[size < 0 ? 0 : size] = '\0';
+    return captured;
+}
+
+static void a_line_has_time_level_and_text(void **state)
+{
+    (void)state;
+    const char *line = capture(LOG_WARNING, "disk is full");
+    int year, month, day, hour, minute, second, ms, end = 0;
+    assert_int_equal(sscanf(line, "%4d-%2d-%2d %2d:%2d:%2d.%3d W disk is full\n%n", &year, &month,
+                            &day, &hour, &minute, &second, &ms, &end),
+                     7);
+    assert_int_equal(end, strlen(line));
+}
+
+static void a_level_below_the_limit_is_silent(void **state)
+{
+    (void)state;
+    assert_string_equal(capture(LOG_DEBUG, "x"), "");
+    log_set_level(LOG_ERROR);
+    assert_string_equal(capture(LOG_WARNING, "x"), "");
+    assert_string_not_equal(capture(LOG_ERROR, "x"), "");
+    log_set_level(LOG_INFO);
+}
+
+static void a_stranger_cannot_forge_a_line(void **state)
+{
+    (void)state;
+    const char *line = capture(LOG_INFO, "path '/a\n2026 E forged\033[2J'");
+    assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+    assert_null(strchr(line, '\033'));
+}
+
+static void a_long_text_is_whole(void **state)
+{
+    (void)state;
+    char text[3000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    assert_non_null(strstr(capture(LOG_INFO, text), text));
+}
+
+static void level_names_parse(void **state)
+{
+    (void)state;
+    enum log_level level;
+    assert_true(log_level_parse("warning", &level));
+    assert_int_equal(level, LOG_WARNING);
+    assert_false(log_level_parse("loud", &level));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_has_time_level_and_text),
+        cmocka_unit_test(a_level_below_the_limit_is_silent),
+        cmocka_unit_test(a_stranger_cannot_forge_a_line),
+        cmocka_unit_test(a_long_text_is_whole),
+        cmocka_unit_test(level_names_parse),
+    };
+    return cmocka_run_group_tests_name("log", tests, NULL, NULL);
+}
