@@ -1,12 +1,11 @@
 /*
  * flags: the command line of a program, as one table.
  *
- *     static struct { int32_t port; bool sync; const char *dir; bool help; } options;
+ *     static struct { int32_t port; bool sync; const char *dir; } options;
  *     static const struct flag rows[] = {
- *         { "port", FLAG_INT32, &options.port, "8501", "REST port; 0 turns it off", .min = 0, .max
- * = 65535 }, { "sync", FLAG_BOOL, &options.sync, "false", .help = "wait for all workers at each
- * step" }, { "dir", FLAG_TEXT, &options.dir, "", .help = "where to write" }, { "help", FLAG_BOOL,
- * &options.help, "false", .help = "print this text" },
+ *         { "port", FLAG_INT32, &options.port, "8501", .help = "REST port", .max = 65535 },
+ *         { "sync", FLAG_BOOL, &options.sync, "false", .help = "wait for all workers" },
+ *         { "dir", FLAG_TEXT, &options.dir, "", .help = "where to write" },
  *     };
  *     static const struct flag_set flags = { "usage: program [flags] [DIR]", rows, COUNT(rows) };
  *
