@@ -1,7 +1,7 @@
 /*
- * arena: memory that is forgotten all at once. It belongs to the thing that lives longest and needs it: a servable, a
- * request, a training step. No free inside a lifetime. Not thread-safe: one thread at a time.
- * In AddressSanitizer builds the arena poisons what it has not handed out.
+ * arena: memory that is forgotten all at once. It belongs to the thing that lives longest and needs
+ * it: a servable, a request, a training step. No free inside a lifetime. Not thread-safe: one
+ * thread at a time. In AddressSanitizer builds the arena poisons what it has not handed out.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -14,17 +14,20 @@
 
 struct arena;
 
-/* limit_bytes: what all reserves and allocations together may cost; 0 = no limit. Dies on exhaustion. */
+/* limit_bytes: what all reserves and allocations together may cost; 0 = no limit. Dies on
+ * exhaustion. */
 struct arena *arena_create(size_t limit_bytes);
 
 /* Small, our size: zeroed, aligned to 16, dies on exhaustion (and ignores the limit). */
 void *arena_alloc(struct arena *arena, size_t size_bytes);
 
-/* The same for a stranger's size: not zeroed, aligned to 64; RESOURCE_EXHAUSTED over the limit or without memory. */
+/* The same for a stranger's size: not zeroed, aligned to 64; RESOURCE_EXHAUSTED over the limit or
+ * without memory. */
 struct status arena_reserve(struct arena *arena, size_t size_bytes, void **out);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
-#define ARENA_ARRAY(arena, type, count) ((type *)arena_array((arena), sizeof(type), (size_t)(count)))
+#define ARENA_ARRAY(arena, type, count) \
+    ((type *)arena_array((arena), sizeof(type), (size_t)(count)))
 void *arena_array(struct arena *arena, size_t element_bytes, size_t count);
 
 char *arena_strdup(struct arena *arena, const char *text);
@@ -32,11 +35,12 @@ char *arena_strdup(struct arena *arena, const char *text);
 char *arena_memdup(struct arena *arena, const void *data, size_t size);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 
-size_t arena_used(const struct arena *arena);  /* bytes handed out since the last reset */
-void arena_reset(struct arena *arena);         /* forget the contents, keep the blocks */
-void arena_destroy(struct arena *arena);       /* accepts NULL */
+size_t arena_used(const struct arena *arena); /* bytes handed out since the last reset */
+void arena_reset(struct arena *arena);        /* forget the contents, keep the blocks */
+void arena_destroy(struct arena *arena);      /* accepts NULL */
 
-/* The heap, for objects with a lifetime of their own: zeroed, die on exhaustion. Released with free(). */
+/* The heap, for objects with a lifetime of their own: zeroed, die on exhaustion. Released with
+ * free(). */
 void *zalloc(size_t size_bytes);
 void *xrealloc(void *data, size_t size_bytes);
 char *xstrdup(const char *text);

@@ -32,7 +32,8 @@ int bytes_compare(struct bytes a, struct bytes b);
 
 uint64_t bytes_hash(struct bytes bytes);
 
-/* A growing buffer. Zero-initialise it; appending dies on exhaustion (what a stranger sizes is limited before). */
+/* A growing buffer. Zero-initialise it; appending dies on exhaustion (what a stranger sizes is
+ * limited before). */
 struct buffer {
     char *data;
     size_t size, capacity;

@@ -1,6 +1,7 @@
 /*
- * map: bytes to pointers, open addressing. Keys are borrowed: they must live as long as the map (names in an arena do).
- * Iteration is in order of insertion, so that whatever is made from a map is made the same way each time.
+ * map: bytes to pointers, open addressing. Keys are borrowed: they must live as long as the map
+ * (names in an arena do). Iteration is in order of insertion, so that whatever is made from a map
+ * is made the same way each time.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -19,11 +20,11 @@ struct map {
     size_t count, capacity, live;
 };
 
-void *map_get(const struct map *map, struct bytes key);                 /* NULL: not there */
+void *map_get(const struct map *map, struct bytes key); /* NULL: not there */
 bool map_has(const struct map *map, struct bytes key);
-void map_put(struct map *map, struct bytes key, void *value);           /* replaces */
-void *map_remove(struct map *map, struct bytes key);                    /* the value that was there, or NULL */
-void map_finish(struct map *map);                                       /* frees the table, not the values */
+void map_put(struct map *map, struct bytes key, void *value); /* replaces */
+void *map_remove(struct map *map, struct bytes key); /* the value that was there, or NULL */
+void map_finish(struct map *map);                    /* frees the table, not the values */
 
 static inline void *map_get_text(const struct map *map, const char *key)
 {

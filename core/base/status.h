@@ -1,12 +1,14 @@
 /*
  * status: how a failure travels, from the kernel to the wire.
  *
- * A failing function returns `struct status`. Its codes are the canonical gRPC codes; the HTTP number is a column of the
- * same table. The text lives in a small ring of buffers of the thread that failed: it holds until STATUS_RING - 1 more
- * failures there. Who keeps it longer, or hands it to another thread, copies it (status_keep).
+ * A failing function returns `struct status`. Its codes are the canonical gRPC codes; the HTTP
+ * number is a column of the same table. The text lives in a small ring of buffers of the thread
+ * that failed: it holds until STATUS_RING - 1 more failures there. Who keeps it longer, or hands it
+ * to another thread, copies it (status_keep).
  *
  *     TRY(expr)            returns a failure to the caller; where there is nothing to undo
- *     TRY_OR(label, expr)  stores it in the local `struct status status` and jumps to `label`; where there is
+ *     TRY_OR(label, expr)  stores it in the local `struct status status` and jumps to `label`;
+ * where there is
  */
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
@@ -23,23 +25,23 @@
 #define PRINTF_LIKE(text, first) __attribute__((__format__(__printf__, text, first)))
 
 /* name, gRPC code, HTTP status (the mapping TensorFlow Serving uses) */
-#define STATUS_CODES(X)                                                                            \
-    X(OK, 0, 200)                                                                                  \
-    X(CANCELLED, 1, 499)                                                                           \
-    X(UNKNOWN, 2, 500)                                                                             \
-    X(INVALID_ARGUMENT, 3, 400)                                                                    \
-    X(DEADLINE_EXCEEDED, 4, 504)                                                                   \
-    X(NOT_FOUND, 5, 404)                                                                           \
-    X(ALREADY_EXISTS, 6, 409)                                                                      \
-    X(PERMISSION_DENIED, 7, 403)                                                                   \
-    X(RESOURCE_EXHAUSTED, 8, 429)                                                                  \
-    X(FAILED_PRECONDITION, 9, 400)                                                                 \
-    X(ABORTED, 10, 409)                                                                            \
-    X(OUT_OF_RANGE, 11, 400)                                                                       \
-    X(UNIMPLEMENTED, 12, 501)                                                                      \
-    X(INTERNAL, 13, 500)                                                                           \
-    X(UNAVAILABLE, 14, 503)                                                                        \
-    X(DATA_LOSS, 15, 500)                                                                          \
+#define STATUS_CODES(X)            \
+    X(OK, 0, 200)                  \
+    X(CANCELLED, 1, 499)           \
+    X(UNKNOWN, 2, 500)             \
+    X(INVALID_ARGUMENT, 3, 400)    \
+    X(DEADLINE_EXCEEDED, 4, 504)   \
+    X(NOT_FOUND, 5, 404)           \
+    X(ALREADY_EXISTS, 6, 409)      \
+    X(PERMISSION_DENIED, 7, 403)   \
+    X(RESOURCE_EXHAUSTED, 8, 429)  \
+    X(FAILED_PRECONDITION, 9, 400) \
+    X(ABORTED, 10, 409)            \
+    X(OUT_OF_RANGE, 11, 400)       \
+    X(UNIMPLEMENTED, 12, 501)      \
+    X(INTERNAL, 13, 500)           \
+    X(UNAVAILABLE, 14, 503)        \
+    X(DATA_LOSS, 15, 500)          \
     X(UNAUTHENTICATED, 16, 401)
 
 enum status_code {
@@ -48,7 +50,8 @@ enum status_code {
 #undef STATUS_ENUM
 };
 
-/* The outcome of an operation. A plain value of 16 bytes, returned in registers, freed by nobody. */
+/* The outcome of an operation. A plain value of 16 bytes, returned in registers, freed by nobody.
+ */
 struct CHECKED status {
     enum status_code code;
     const char *message; /* one line of UTF-8, any length; "" when OK */
@@ -70,7 +73,8 @@ static inline bool status_is_ok(struct status status)
 struct status status_error(enum status_code code, const char *format, ...) PRINTF_LIKE(2, 3);
 struct status status_errorv(enum status_code code, const char *format, va_list arguments);
 
-/* The errno of a system call, mapped once, in one table; the text ends in strerror's words: "open '/x': No such file". */
+/* The errno of a system call, mapped once, in one table; the text ends in strerror's words: "open
+ * '/x': No such file". */
 struct status status_errno(int error, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Adds context in front, "context: message", and keeps the code. Passes OK through. */
@@ -84,24 +88,25 @@ const char *status_code_name(enum status_code code);
 bool status_code_parse(const char *name, enum status_code *out);
 int status_http(enum status_code code);
 
-/* Says in the code that a failure is of no consequence here, and why is in the comment beside it. */
+/* Says in the code that a failure is of no consequence here, and why is in the comment beside it.
+ */
 static inline void status_ignore(struct status status)
 {
     (void)status;
 }
 
-#define TRY(expr)                                                                                  \
-    do {                                                                                           \
-        struct status try_status_ = (expr);                                                        \
-        if (try_status_.code != STATUS_OK)                                                         \
-            return try_status_;                                                                    \
+#define TRY(expr)                           \
+    do {                                    \
+        struct status try_status_ = (expr); \
+        if (try_status_.code != STATUS_OK)  \
+            return try_status_;             \
     } while (0)
 
-#define TRY_OR(label, expr)                                                                        \
-    do {                                                                                           \
-        status = (expr);                                                                           \
-        if (status.code != STATUS_OK)                                                              \
-            goto label;                                                                            \
+#define TRY_OR(label, expr)           \
+    do {                              \
+        status = (expr);              \
+        if (status.code != STATUS_OK) \
+            goto label;               \
     } while (0)
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,5 +1,6 @@
 /*
- * dtype: TensorFlow's element types, by their numbers in the file formats. One table (dtype.c) says everything about each.
+ * dtype: TensorFlow's element types, by their numbers in the file formats. One table (dtype.c) says
+ * everything about each.
  */
 #ifndef TENSOR_DTYPE_H
 #define TENSOR_DTYPE_H
@@ -51,27 +52,31 @@ enum dtype {
 /* The type without the mark of a reference; DT_INVALID for a number that is no type. */
 enum dtype dtype_base(int number);
 
-/* Bytes per element in memory: tensor elements of strings are struct bytes, of resource and variant struct object *. */
+/* Bytes per element in memory: tensor elements of strings are struct bytes, of resource and variant
+ * struct object *. */
 size_t dtype_size(enum dtype dtype);
 
 /* Bytes per element in files and in tensor_content; 0 for string, resource, variant. */
 size_t dtype_file_size(enum dtype dtype);
 
-const char *dtype_name(enum dtype dtype);       /* "float", "int32", … the words of error texts and of REST */
-const char *dtype_enum_name(enum dtype dtype);  /* "DT_FLOAT", … the words of GetModelMetadata */
+const char *
+dtype_name(enum dtype dtype); /* "float", "int32", … the words of error texts and of REST */
+const char *dtype_enum_name(enum dtype dtype); /* "DT_FLOAT", … the words of GetModelMetadata */
 bool dtype_parse_enum(const char *name, enum dtype *out);
 bool dtype_is_floating(enum dtype dtype);
-bool dtype_is_integer(enum dtype dtype);        /* plain integers, signed or not; not bool, not quantised */
+bool dtype_is_integer(
+    enum dtype dtype); /* plain integers, signed or not; not bool, not quantised */
 
 /* Sets of types, for kernel tables. */
 typedef uint64_t dtype_set;
 #define DTYPES(dtype) ((dtype_set)1 << (dtype))
-#define DTYPES_ALL (~(dtype_set)0)
-#define DTYPES_REAL                                                                                \
-    (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_UINT8) |                  \
-     DTYPES(DT_INT16) | DTYPES(DT_INT8) | DTYPES(DT_INT64) | DTYPES(DT_UINT16) |                   \
+#define DTYPES_ALL    (~(dtype_set)0)
+#define DTYPES_REAL                                                               \
+    (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_UINT8) | \
+     DTYPES(DT_INT16) | DTYPES(DT_INT8) | DTYPES(DT_INT64) | DTYPES(DT_UINT16) |  \
      DTYPES(DT_UINT32) | DTYPES(DT_UINT64) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
-#define DTYPES_FLOATING (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
+#define DTYPES_FLOATING \
+    (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
 
 /* 16-bit floating point to and from float, to nearest even. */
 float half_to_float(uint16_t half);

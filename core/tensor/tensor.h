@@ -1,15 +1,18 @@
 /*
  * tensor: dtype, shape, and a counted buffer of elements.
  *
- * A `struct tensor` is a small value that is copied freely; what is shared and counted is its buffer. A tensor with
- * `buffer == NULL` borrows its data from whoever lives longer (a request's body, an arena, a static array).
+ * A `struct tensor` is a small value that is copied freely; what is shared and counted is its
+ * buffer. A tensor with `buffer == NULL` borrows its data from whoever lives longer (a request's
+ * body, an arena, a static array).
  *
- * Elements in memory: numbers as such, in host order; bool one byte of 0 or 1; half and bfloat16 as uint16_t; complex as
- * pairs; strings as `struct bytes` whose characters live in an arena that outlives the tensor (the run's, the plan's) or,
- * for variables and tables, in the buffer itself (tensor_copy_deep); resource and variant as `struct object *`, counted:
- * the buffer holds one count per element and drops it when it is freed.
+ * Elements in memory: numbers as such, in host order; bool one byte of 0 or 1; half and bfloat16 as
+ * uint16_t; complex as pairs; strings as `struct bytes` whose characters live in an arena that
+ * outlives the tensor (the run's, the plan's) or, for variables and tables, in the buffer itself
+ * (tensor_copy_deep); resource and variant as `struct object *`, counted: the buffer holds one
+ * count per element and drops it when it is freed.
  *
- * Threads: counting is atomic; the elements are not guarded. Write only to what tensor_writable allows.
+ * Threads: counting is atomic; the elements are not guarded. Write only to what tensor_writable
+ * allows.
  */
 #ifndef TENSOR_TENSOR_H
 #define TENSOR_TENSOR_H
@@ -27,9 +30,10 @@ struct tensor_pool;
 
 struct tensor_buffer {
     _Atomic int references;
-    size_t capacity;            /* bytes at data */
-    void *data;                 /* aligned to TENSOR_ALIGNMENT */
-    int64_t object_count;       /* elements of data that are `struct object *`, released with the buffer */
+    size_t capacity; /* bytes at data */
+    void *data;      /* aligned to TENSOR_ALIGNMENT */
+    int64_t
+        object_count; /* elements of data that are `struct object *`, released with the buffer */
     struct tensor_pool *pool;   /* where it goes back to; NULL: the heap */
     struct tensor_buffer *next; /* in the pool's list of free buffers */
 };
@@ -44,11 +48,12 @@ struct tensor {
 
 #define TENSOR_ALIGNMENT 64
 
-/* An element of a resource or variant tensor: counted, with a small table of functions. Embed it first. */
+/* An element of a resource or variant tensor: counted, with a small table of functions. Embed it
+ * first. */
 struct object;
 struct object_type {
-    const char *name;                          /* "variable", "hash table", "tensor list" */
-    void (*destroy)(struct object *object);    /* at the last release */
+    const char *name;                       /* "variable", "hash table", "tensor list" */
+    void (*destroy)(struct object *object); /* at the last release */
 };
 struct object {
     const struct object_type *type;
@@ -63,15 +68,16 @@ static inline struct object *object_acquire(struct object *object)
 void object_release(struct object *object); /* accepts NULL */
 
 /**
- * Makes a tensor with a buffer of its own. Elements are not initialised, but strings, which are empty, and objects, NULL.
- * Owner   the caller; tensor_release
- * Errors  RESOURCE_EXHAUSTED no memory, or the size does not fit
+ * Makes a tensor with a buffer of its own. Elements are not initialised, but strings, which are
+ * empty, and objects, NULL. Owner   the caller; tensor_release Errors  RESOURCE_EXHAUSTED no
+ * memory, or the size does not fit
  */
 struct status tensor_create(enum dtype dtype, const struct shape *shape, struct tensor *out);
 
-/* The same, with a buffer taken from `pool` (NULL: the heap) and given back there at the last release. */
-struct status tensor_create_pooled(struct tensor_pool *pool, enum dtype dtype, const struct shape *shape,
-                                   struct tensor *out);
+/* The same, with a buffer taken from `pool` (NULL: the heap) and given back there at the last
+ * release. */
+struct status tensor_create_pooled(struct tensor_pool *pool, enum dtype dtype,
+                                   const struct shape *shape, struct tensor *out);
 
 /* A tensor over elements that somebody else owns. */
 struct tensor tensor_borrow(enum dtype dtype, const struct shape *shape, const void *data);
@@ -97,7 +103,8 @@ static inline bool tensor_writable(const struct tensor *tensor)
 /* A copy whose strings live in its own buffer, so that it depends on nothing else. */
 struct status tensor_copy_deep(const struct tensor *tensor, struct tensor *out);
 
-/* The same elements under another shape of the same size (asserted). Shares the buffer: one more owner. */
+/* The same elements under another shape of the same size (asserted). Shares the buffer: one more
+ * owner. */
 struct tensor tensor_reshape(const struct tensor *tensor, const struct shape *shape);
 
 /* Rows [start, start + count) of dimension 0. Shares the buffer: one more owner. */
@@ -109,16 +116,16 @@ static inline size_t tensor_bytes(const struct tensor *tensor)
 }
 
 /* Typed access; the dtype is asserted. */
-#define TENSOR_ACCESS(name, type, dt)                                                              \
-    static inline const type *tensor_##name(const struct tensor *tensor)                           \
-    {                                                                                              \
-        assert(tensor->dtype == (dt));                                                             \
-        return tensor->data;                                                                       \
-    }                                                                                              \
-    static inline type *tensor_##name##_mut(struct tensor *tensor)                                 \
-    {                                                                                              \
-        assert(tensor->dtype == (dt));                                                             \
-        return tensor->data;                                                                       \
+#define TENSOR_ACCESS(name, type, dt)                                    \
+    static inline const type *tensor_##name(const struct tensor *tensor) \
+    {                                                                    \
+        assert(tensor->dtype == (dt));                                   \
+        return tensor->data;                                             \
+    }                                                                    \
+    static inline type *tensor_##name##_mut(struct tensor *tensor)       \
+    {                                                                    \
+        assert(tensor->dtype == (dt));                                   \
+        return tensor->data;                                             \
     }
 TENSOR_ACCESS(floats, float, DT_FLOAT)
 TENSOR_ACCESS(doubles, double, DT_DOUBLE)
@@ -130,16 +137,18 @@ TENSOR_ACCESS(resources, struct object *, DT_RESOURCE)
 TENSOR_ACCESS(variants, struct object *, DT_VARIANT)
 #undef TENSOR_ACCESS
 
-/* Element i of an int32 or int64 tensor (shapes, axes, indices come as either); the dtype is asserted. */
+/* Element i of an int32 or int64 tensor (shapes, axes, indices come as either); the dtype is
+ * asserted. */
 int64_t tensor_index(const struct tensor *tensor, int64_t i);
 
 /*
- * A pool of buffers by size class, of one run (not thread-safe but for releases, which any thread may do).
- * Buffers are kept for the next run: after the first run of a shape nothing is allocated.
+ * A pool of buffers by size class, of one run (not thread-safe but for releases, which any thread
+ * may do). Buffers are kept for the next run: after the first run of a shape nothing is allocated.
  */
-struct tensor_pool *tensor_pool_create(size_t limit_bytes); /* limit on what is handed out at once; 0 = none */
-size_t tensor_pool_used(const struct tensor_pool *pool);    /* bytes handed out now */
-void tensor_pool_trim(struct tensor_pool *pool);            /* gives free buffers back to the system */
-void tensor_pool_destroy(struct tensor_pool *pool);         /* buffers still out live on, on the heap */
+struct tensor_pool *
+tensor_pool_create(size_t limit_bytes); /* limit on what is handed out at once; 0 = none */
+size_t tensor_pool_used(const struct tensor_pool *pool); /* bytes handed out now */
+void tensor_pool_trim(struct tensor_pool *pool);         /* gives free buffers back to the system */
+void tensor_pool_destroy(struct tensor_pool *pool); /* buffers still out live on, on the heap */
 
 #endif

@@ -1,0 +1,105 @@
+/*
+ * build: adding nodes to a graph, for layers, gradients and exports.
+ *
+ *     struct builder b = builder_init(graph);
+ *     struct endpoint x = build_placeholder(&b, "images", DT_FLOAT, shape_of(-1, 784));
+ *     struct endpoint y = build(&b, "MatMul", "dense/MatMul", 2, (struct endpoint[]){ x, w },
+ * NULL); if (!status_is_ok(builder_status(&b))) …
+ *
+ * The first failure sticks in the builder and every later call does nothing and returns a null
+ * endpoint, so that code that emits many nodes checks once. Type attributes (T, N, Tin, …) are
+ * derived from the inputs; output types and shapes are inferred at once (node->outputs). A name
+ * that is taken gets a suffix, _1, _2, …; NULL names the node after its op. A `scope`
+ * (builder_scope) is put in front of names with a slash.
+ */
+#ifndef GRAPH_BUILD_H
+#define GRAPH_BUILD_H
+
+#include "graph/graph.h"
+
+struct builder {
+    struct graph *graph;
+    const char *scope;    /* "" or "dense/" */
+    struct status status; /* text kept in the graph's arena */
+};
+
+struct builder builder_init(struct graph *graph);
+struct status builder_status(const struct builder *builder);
+
+/* Attributes that do not follow from the inputs, ended by a row of kind ATTR_NONE; see the makers
+ * below. NULL: none. */
+struct endpoint build(struct builder *builder, const char *op, const char *name, int inputs_count,
+                      const struct endpoint *inputs, const struct attr *attrs);
+/* The node itself, for ops with several outputs or none; `controls` are run before it. */
+struct node *build_node(struct builder *builder, const char *op, const char *name, int inputs_count,
+                        const struct endpoint *inputs, int controls_count,
+                        struct node *const *controls, const struct attr *attrs);
+
+/* Values for `attrs`. Strings, lists and tensors are copied into the graph's arena by build(). */
+struct attr attr_int(const char *name, int64_t value);
+struct attr attr_float(const char *name, float value);
+struct attr attr_bool(const char *name, bool value);
+struct attr attr_type(const char *name, enum dtype value);
+struct attr attr_text(const char *name, const char *value);
+struct attr attr_shape(const char *name, const struct shape *value);
+struct attr attr_tensor(const char *name, const struct tensor *value);
+struct attr attr_ints(struct builder *builder, const char *name, int count, const int64_t *values);
+struct attr attr_types(struct builder *builder, const char *name, int count,
+                       const enum dtype *values);
+struct attr attr_texts(struct builder *builder, const char *name, int count,
+                       const char *const *values);
+struct attr attr_shapes(struct builder *builder, const char *name, int count,
+                        const struct shape *values);
+#define ATTR_END ((struct attr){ 0 })
+
+/* Frequent nodes. A constant's value is copied into the graph's arena. */
+struct endpoint build_placeholder(struct builder *builder, const char *name, enum dtype dtype,
+                                  struct shape shape);
+struct endpoint build_const(struct builder *builder, const char *name, const struct tensor *value);
+struct endpoint build_const_float(struct builder *builder, const char *name, float value);
+struct endpoint build_const_int(struct builder *builder, const char *name, int32_t value);
+struct endpoint build_const_ints(struct builder *builder, const char *name, int count,
+                                 const int32_t *values);
+struct endpoint build_unary(struct builder *builder, const char *op, const char *name,
+                            struct endpoint x);
+struct endpoint build_binary(struct builder *builder, const char *op, const char *name,
+                             struct endpoint x, struct endpoint y);
+
+/* What is known of an endpoint. */
+enum dtype endpoint_dtype(struct endpoint endpoint);
+const struct shape *endpoint_shape(struct endpoint endpoint);
+
+/* What an op's infer function gets. Output dtypes are set before it is called; it sets shapes
+ * (unknown at the start). */
+struct infer_context {
+    struct node *node;
+    struct graph *graph;
+};
+const struct shape *infer_input(const struct infer_context *context, int index);
+/* The value of an input that is a Const node (or Shape of a known shape, Pack of constants, …), or
+ * NULL. */
+const struct tensor *infer_constant(const struct infer_context *context, int index);
+void infer_output(struct infer_context *context, int index, const struct shape *shape);
+/* Runs inference for all nodes of a graph in topological order: after graph_from_proto where shapes
+ * are wanted. */
+struct status graph_infer(struct graph *graph);
+
+/*
+ * Gradients as nodes, as TensorFlow's: adds to the graph the nodes that compute d(sum of
+ * y)/d(xs[i]). An x that y does not depend on gets a null endpoint. (graph/gradient.c; an op's own
+ * function stands beside its inference in graph/ops/.) Errors  UNIMPLEMENTED names an op on the
+ * path that has no gradient
+ */
+struct status graph_gradients(struct builder *builder, struct endpoint y, int xs_count,
+                              const struct endpoint *xs, struct endpoint *gradients);
+
+/* What an op's gradient function gets: the node, the gradients of its outputs (null node: none),
+ * and where to put those of its inputs. */
+struct gradient_context {
+    struct builder *builder;
+    struct node *node;
+    const struct endpoint *outputs; /* d loss / d output, [outputs_count] */
+    struct endpoint *inputs; /* d loss / d input, [inputs_count]; stays null where there is none */
+};
+
+#endif

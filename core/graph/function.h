@@ -1,0 +1,41 @@
+/*
+ * function: the library of functions of a graph (FunctionDefLibrary). A body is instantiated for
+ * the attributes of a call, as a graph whose arguments are nodes of op "_Arg" (attributes T, index)
+ * and whose results are endpoints.
+ */
+#ifndef GRAPH_FUNCTION_H
+#define GRAPH_FUNCTION_H
+
+#include "graph/graph.h"
+
+struct function;
+
+struct function_arg {
+    const char *name;
+    enum dtype dtype;
+};
+
+struct function_body {
+    struct graph *graph; /* shares the library of the caller's graph */
+    struct endpoint *args;
+    int args_count;
+    struct endpoint *results;
+    int results_count;
+    struct node **controls; /* control_ret: run for their effect */
+    int controls_count;
+};
+
+const struct function *function_find(const struct function_library *library,
+                                     const char *name); /* or NULL */
+const char *function_name(const struct function *function);
+int function_library_count(const struct function_library *library);
+
+/**
+ * Owner   *out in `arena`; constants' data is shared with the library
+ * Errors  NOT_FOUND no function of that name; INVALID_ARGUMENT a reference or placeholder that does
+ * not resolve
+ */
+struct status function_instantiate(const struct graph *graph, const struct function_name *name,
+                                   struct arena *arena, struct function_body *out);
+
+#endif

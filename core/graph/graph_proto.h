@@ -1,0 +1,25 @@
+/*
+ * graph_proto: GraphDef to and from `struct graph`: the edge where protobuf-c's types end.
+ * Source: savedmodel-format.md §3.2, §12.
+ */
+#ifndef GRAPH_GRAPH_PROTO_H
+#define GRAPH_GRAPH_PROTO_H
+
+#include "graph/graph.h"
+
+struct Tensorflow__GraphDef;
+struct Tensorflow__AttrValue;
+
+/**
+ * Owner   *out in `arena`. With `borrow` constants of more than 64 KiB may point into the message's
+ * bytes, which then must live as long Errors  INVALID_ARGUMENT a duplicate name, an input that
+ * names no node or no output of it, an attribute that does not decode; all name the node
+ */
+struct status graph_from_proto(const struct Tensorflow__GraphDef *proto, struct arena *arena,
+                               bool borrow, struct graph **out);
+
+/* The reverse, nodes in graph order, attributes by name. The message lives in `arena` and borrows
+ * from the graph. */
+struct Tensorflow__GraphDef *graph_to_proto(const struct graph *graph, struct arena *arena);
+
+#endif
