@@ -7,10 +7,10 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
-#define POISON(data, size) ASAN_POISON_MEMORY_REGION(data, size)
+#define POISON(data, size)   ASAN_POISON_MEMORY_REGION(data, size)
 #define UNPOISON(data, size) ASAN_UNPOISON_MEMORY_REGION(data, size)
 #else
-#define POISON(data, size) ((void)(data), (void)(size))
+#define POISON(data, size)   ((void)(data), (void)(size))
 #define UNPOISON(data, size) ((void)(data), (void)(size))
 #endif
 
@@ -80,7 +80,8 @@ static struct block *block_create(size_t size)
     return block;
 }
 
-/* Room of `size` bytes at `align`, from the current block, the next empty one, or a new one. NULL: no memory. */
+/* Room of `size` bytes at `align`, from the current block, the next empty one, or a new one. NULL:
+ * no memory. */
 static void *take(struct arena *arena, size_t size, size_t align)
 {
     struct block *block = arena->current;

@@ -9,7 +9,8 @@
 
 #define STATUS_RING 5
 
-/* One text each of the last failures of this thread. Grown as needed, freed with the thread by the C library. */
+/* One text each of the last failures of this thread. Grown as needed, freed with the thread by the
+ * C library. */
 struct ring_slot {
     char *text;
     size_t capacity;
@@ -17,7 +18,8 @@ struct ring_slot {
 
 static _Thread_local struct ring_slot ring[STATUS_RING];
 static _Thread_local unsigned ring_next;
-static _Thread_local char ring_first[STATUS_RING][256]; /* most messages fit: no allocation on an error path */
+static _Thread_local char ring_first[STATUS_RING]
+                                    [256]; /* most messages fit: no allocation on an error path */
 
 static const struct {
     const char *name;
@@ -45,7 +47,8 @@ static const char *ring_print(const char *prefix, const char *format, va_list ar
     if (body < 0)
         return "unprintable error";
     size_t need = strlen(prefix) + (size_t)body + strlen(suffix) + 1;
-    /* The arguments may point into the slot itself (context around an old failure): print beside it, then swap. */
+    /* The arguments may point into the slot itself (context around an old failure): print beside
+     * it, then swap. */
     char *text = need <= 512 ? NULL : malloc(need);
     char local[512];
     char *out = text ? text : local;
