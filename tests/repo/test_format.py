@@ -23,7 +23,7 @@ class Format(unittest.TestCase):
         paths = files(".c", ".h", ".cc")
         self.assertGreater(len(paths), 5)
         wrong = unformatted(*paths)
-        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
 
     def test_an_unformatted_file_would_be_seen(self):
         with tempfile.NamedTemporaryFile("w", suffix=".c", dir=os.path.join(SOURCE, "tests", "repo")) as f:

@@ -25,7 +25,7 @@ class Hosts(unittest.TestCase):
         for path in files():
             if not path.endswith(BINARY) and "/corpus/" not in path and "data-0000" not in path:
                 wrong += places(path, text(path))
-        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
 
     def test_one_would_be_seen(self):
         self.assertTrue(places("x", "see /ho" + "me/someone/data\n"))

@@ -1,0 +1,110 @@
+# Shared by the scripts beside it: messages, packages, builds, Python environments. Sourced, never run.
+set -euo pipefail
+export LC_ALL=C.UTF-8
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+self=scripts/$(basename "$0")
+logs=$root/build/log
+cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/slipway
+cd "$root"
+
+# Older cores named here halve OpenBLAS, and some machines export them globally.
+unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
+
+say() { printf '%s\n' "$*"; }
+die() {
+    printf '%s: %s\n' "$self" "$*" >&2
+    exit 1
+}
+
+# logged NAME WHAT COMMAND...: runs the command with its output in build/log/NAME.log; shown only when it fails.
+logged() {
+    local log=$logs/$1.log what=$2
+    shift 2
+    mkdir -p "$logs" 2>/dev/null || die "cannot write to $logs"
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        tail -n 40 "$log" >&2
+        die "$what failed; all of its output is in $log"
+    fi
+}
+
+# packages GROUP...: the names in these groups of packages.txt.
+packages() {
+    local group
+    for group in "$@"; do
+        awk -v group="$group" '$1 == group { print $2 }' "$root/scripts/packages.txt"
+    done | sort -u
+}
+
+installed() { dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
+
+missing_packages() {
+    local package
+    for package in $(packages "$@"); do
+        installed "$package" || printf '%s ' "$package"
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"; }
+
+# The lists of packages may be absent (a fresh image) or stale (the named version is gone): fetch them in either case.
+apt_install() {
+    if ! apt-get install --simulate "$@" >/dev/null 2>&1; then
+        apt update || return
+    elif apt install --no-install-recommends "$@"; then
+        return
+    else
+        apt update || return
+    fi
+    apt install --no-install-recommends "$@"
+}
+
+# install_packages GROUP...: says what is missing, then installs it. Does nothing, quickly and without a network, when all is there.
+install_packages() {
+    command -v dpkg-query >/dev/null ||
+        { say "This is not Debian, so nothing is installed; scripts/packages.txt lists what is needed."; return 0; }
+    local missing
+    missing=$(missing_packages "$@")
+    [ -n "$missing" ] || return 0
+    say "Will install these Debian packages: $missing"
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null || die "needs root or sudo for: apt-get install $missing"
+        sudo -v || die "sudo was refused; as root: apt-get install $missing"
+    fi
+    # shellcheck disable=SC2086  # a list of names
+    logged packages "installing the Debian packages" apt_install $missing
+}
+
+# build PRESET [TARGET...]: configures when needed and builds, all targets when none is named.
+build() {
+    local preset=$1
+    shift
+    say "Building preset $preset (in build/$preset)"
+    logged "configure-$preset" "configuring preset $preset" cmake --preset "$preset"
+    if [ -t 1 ]; then
+        cmake --build --preset "$preset" ${1:+--target "$@"} || die "building preset $preset failed"
+    else
+        logged "build-$preset" "building preset $preset" cmake --build --preset "$preset" ${1:+--target "$@"}
+    fi
+}
+
+# python_environment NAME: makes the virtual environment of scripts/NAME.txt outside the tree, once, and puts its
+# interpreter's path into $python.
+python_environment() {
+    local list=$root/scripts/$1.txt directory stamp
+    stamp=$(cat "$list" - <<<"$(python3 --version)" | sha256sum | cut -c1-12)
+    directory=$cache/$1-$stamp
+    python=$directory/bin/python
+    [ ! -e "$directory/complete" ] || return 0
+    say "Will install from Python's registry, into $directory: $(grep -v '^#' "$list" | tr '\n' ' ')"
+    rm -rf "$directory"
+    mkdir -p "$cache" || die "cannot write to $cache (XDG_CACHE_HOME names another place)"
+    logged "python-$1" "making the Python environment $directory" python3 -m venv "$directory"
+    logged "python-$1" "installing Python packages for $1${python_hint:+ ($python_hint)}" \
+        "$directory/bin/pip" install --disable-pip-version-check -r "$list"
+    touch "$directory/complete"
+}
