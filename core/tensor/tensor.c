@@ -1,0 +1,158 @@
+#include "tensor/tensor.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tensor/tensor_pool.h"
+
+static bool holds_objects(enum dtype dtype)
+{
+    return dtype == DT_RESOURCE || dtype == DT_VARIANT;
+}
+
+void object_release(struct object *object)
+{
+    if (object != NULL &&
+        atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) == 1)
+        object->type->destroy(object);
+}
+
+static struct status too_large(enum dtype dtype, const struct shape *shape)
+{
+    return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a tensor of type %s and shape %s",
+                        dtype_name(dtype), shape_text(shape));
+}
+
+/* Bytes of the elements and of `extra` behind them; elements that are references start out empty.
+ */
+static struct status create(struct tensor_pool *pool, enum dtype dtype, const struct shape *shape,
+                            size_t extra, struct tensor *out)
+{
+    assert(dtype_size(dtype) != 0);
+    int64_t size = shape_size(shape);
+    size_t bytes, total;
+    if (__builtin_mul_overflow((size_t)size, dtype_size(dtype), &bytes) ||
+        __builtin_add_overflow(bytes, extra, &total))
+        return too_large(dtype, shape);
+
+    struct tensor_buffer *buffer;
+    struct status status = pool != NULL ? tensor_pool_take(pool, total, &buffer)
+                                        : tensor_buffer_create(total, &buffer);
+    if (!status_is_ok(status))
+        return status_in(status, "tensor of type %s and shape %s", dtype_name(dtype),
+                         shape_text(shape));
+
+    buffer->object_count = holds_objects(dtype) ? size : 0;
+    if (buffer->object_count > 0 || dtype == DT_STRING)
+        memset(buffer->data, 0, bytes);
+    *out = (struct tensor){
+        .dtype = dtype, .shape = *shape, .size = size, .data = buffer->data, .buffer = buffer
+    };
+    return status_ok();
+}
+
+struct status tensor_create(enum dtype dtype, const struct shape *shape, struct tensor *out)
+{
+    return create(NULL, dtype, shape, 0, out);
+}
+
+struct status tensor_create_pooled(struct tensor_pool *pool, enum dtype dtype,
+                                   const struct shape *shape, struct tensor *out)
+{
+    return create(pool, dtype, shape, 0, out);
+}
+
+struct tensor tensor_borrow(enum dtype dtype, const struct shape *shape, const void *data)
+{
+    return (struct tensor){
+        .dtype = dtype, .shape = *shape, .size = shape_size(shape), .data = (void *)data
+    };
+}
+
+static void buffer_free(struct tensor_buffer *buffer)
+{
+    struct object **objects = buffer->data;
+    for (int64_t i = 0; i < buffer->object_count; i++)
+        object_release(objects[i]);
+    buffer->object_count = 0;
+    if (buffer->pool != NULL)
+        tensor_pool_give(buffer);
+    else
+        free(buffer);
+}
+
+void tensor_release(struct tensor *tensor)
+{
+    struct tensor_buffer *buffer = tensor->buffer;
+    *tensor = (struct tensor){ 0 };
+    if (buffer != NULL &&
+        atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) == 1)
+        buffer_free(buffer);
+}
+
+static struct status copy_strings(const struct tensor *tensor, struct tensor *out)
+{
+    const struct bytes *from = tensor_strings(tensor);
+    size_t characters = 0;
+    for (int64_t i = 0; i < tensor->size; i++)
+        characters += from[i].size;
+    TRY(create(NULL, DT_STRING, &tensor->shape, characters, out));
+
+    struct bytes *to = tensor_strings_mut(out);
+    char *at = (char *)(to + out->size);
+    for (int64_t i = 0; i < tensor->size; i++) {
+        if (from[i].size > 0)
+            memcpy(at, from[i].data, from[i].size);
+        to[i] = (struct bytes){ at, from[i].size };
+        at += from[i].size;
+    }
+    return status_ok();
+}
+
+struct status tensor_copy_deep(const struct tensor *tensor, struct tensor *out)
+{
+    if (tensor->dtype == DT_STRING)
+        return copy_strings(tensor, out);
+    TRY(create(NULL, tensor->dtype, &tensor->shape, 0, out));
+    if (tensor->size > 0)
+        memcpy(out->data, tensor->data, tensor_bytes(tensor));
+    if (holds_objects(tensor->dtype)) {
+        struct object **objects = out->data;
+        for (int64_t i = 0; i < out->size; i++)
+            object_acquire(objects[i]);
+    }
+    return status_ok();
+}
+
+struct tensor tensor_reshape(const struct tensor *tensor, const struct shape *shape)
+{
+    assert(shape_size(shape) == tensor->size);
+    struct tensor view = tensor_acquire(tensor);
+    view.shape = *shape;
+    return view;
+}
+
+struct tensor tensor_rows(const struct tensor *tensor, int64_t start, int64_t count)
+{
+    assert(tensor->shape.rank >= 1);
+    assert(start >= 0);
+    assert(count >= 0);
+    assert(count <= tensor->shape.dims[0] - start);
+    struct tensor view = tensor_acquire(tensor);
+    view.shape.dims[0] = count;
+    view.size = shape_size(&view.shape);
+    if (view.size > 0) /* a view without elements may have no data to point into */
+        view.data =
+            (char *)tensor->data + (size_t)(view.size / count * start) * dtype_size(tensor->dtype);
+    return view;
+}
+
+int64_t tensor_index(const struct tensor *tensor, int64_t i)
+{
+    assert(i >= 0);
+    assert(i < tensor->size);
+    if (tensor->dtype == DT_INT32)
+        return tensor_int32s(tensor)[i];
+    return tensor_int64s(tensor)[i];
+}

@@ -1,0 +1,185 @@
+/*
+ * Size classes: four to a power of two, so that at most a fifth of a buffer is unused. Up to 512
+ * bytes they are 64 apart.
+ *
+ *     size      64 128 192 256 320 384 448 512 | 640 768 896 1024 | 1280 …
+ *     class      1   2   3   4   5   6   7   8 |   9  10  11   12 |   13 …
+ *
+ * A run takes buffers in one thread; the last owner of a buffer may let it go in any. So each class
+ * has two lists: `back`, onto which any thread pushes, and `free`, which only the run touches.
+ * Taking empties `back` at once by an exchange: with one thread that takes, there is no ABA problem
+ * and no lock.
+ */
+#include "tensor/tensor_pool.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+#define CLASS_COUNT 170 /* up to 2^48 bytes */
+#define STEP_LOG2   6
+
+struct tensor_pool {
+    /*
+     * Bytes handed out, in multiples of TENSOR_ALIGNMENT, plus 1 while the pool is open. Whoever
+     * brings it to 0, the closer or the last buffer that comes home, frees the pool.
+     */
+    _Atomic size_t used;
+    size_t limit;
+    struct tensor_buffer *free[CLASS_COUNT];
+    _Atomic(struct tensor_buffer *) back[CLASS_COUNT];
+};
+
+struct size_class {
+    unsigned index;
+    size_t capacity;
+};
+
+static struct size_class class_of(size_t size)
+{
+    if (size == 0)
+        size = 1;
+    int log2 = 63 - __builtin_clzll((unsigned long long)(size - 1) | 1);
+    int shift = log2 - 2 > STEP_LOG2 ? log2 - 2 : STEP_LOG2;
+    size_t steps = ((size - 1) >> shift) + 1;
+    return (struct size_class){ (unsigned)(shift - STEP_LOG2) * 4 + (unsigned)steps,
+                                steps << shift };
+}
+
+/* More than the machine has is refused here: the system would promise it and end the process when
+ * it is touched. */
+static size_t machine_memory(void)
+{
+    static _Atomic size_t known;
+    size_t memory = atomic_load_explicit(&known, memory_order_relaxed);
+    if (memory == 0) {
+        memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&known, memory, memory_order_relaxed);
+    }
+    return memory;
+}
+
+static struct status no_memory(size_t size)
+{
+    return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a tensor of %zu bytes", size);
+}
+
+struct status tensor_buffer_create(size_t size_bytes, struct tensor_buffer **out)
+{
+    _Static_assert(sizeof(struct tensor_buffer) <= TENSOR_ALIGNMENT, "the data follows the header");
+    if (size_bytes > machine_memory())
+        return no_memory(size_bytes);
+    size_t capacity = (size_bytes + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
+    struct tensor_buffer *buffer = aligned_alloc(TENSOR_ALIGNMENT, TENSOR_ALIGNMENT + capacity);
+    if (buffer == NULL)
+        return no_memory(size_bytes);
+    *buffer =
+        (struct tensor_buffer){ .capacity = capacity, .data = (char *)buffer + TENSOR_ALIGNMENT };
+    atomic_init(&buffer->references, 1);
+    *out = buffer;
+    return status_ok();
+}
+
+struct tensor_pool *tensor_pool_create(size_t limit_bytes)
+{
+    struct tensor_pool *pool = zalloc(sizeof *pool);
+    pool->limit = limit_bytes;
+    atomic_init(&pool->used, 1);
+    return pool;
+}
+
+size_t tensor_pool_used(const struct tensor_pool *pool)
+{
+    return atomic_load_explicit(&pool->used, memory_order_relaxed) & ~(size_t)1;
+}
+
+/* Puts what came home in front: it is the warmest. */
+static void collect(struct tensor_pool *pool, unsigned index)
+{
+    if (atomic_load_explicit(&pool->back[index], memory_order_relaxed) == NULL)
+        return;
+    struct tensor_buffer *first =
+        atomic_exchange_explicit(&pool->back[index], NULL, memory_order_acquire);
+    struct tensor_buffer *last = first;
+    while (last->next != NULL)
+        last = last->next;
+    last->next = pool->free[index];
+    pool->free[index] = first;
+}
+
+struct status tensor_pool_take(struct tensor_pool *pool, size_t size_bytes,
+                               struct tensor_buffer **out)
+{
+    if (size_bytes > machine_memory())
+        return no_memory(size_bytes);
+    struct size_class class = class_of(size_bytes);
+    size_t used = tensor_pool_used(pool);
+    if (pool->limit != 0 && (used > pool->limit || class.capacity > pool->limit - used))
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "a tensor of %zu bytes wanted, %zu of the limit of %zu are in use",
+                            size_bytes, used, pool->limit);
+
+    collect(pool, class.index);
+    struct tensor_buffer *buffer = pool->free[class.index];
+    if (buffer != NULL) {
+        pool->free[class.index] = buffer->next;
+        buffer->next = NULL;
+        atomic_store_explicit(&buffer->references, 1, memory_order_relaxed);
+    } else {
+        TRY(tensor_buffer_create(class.capacity, &buffer));
+        buffer->pool = pool;
+    }
+    atomic_fetch_add_explicit(&pool->used, buffer->capacity, memory_order_relaxed);
+    *out = buffer;
+    return status_ok();
+}
+
+static void free_buffers(struct tensor_pool *pool)
+{
+    for (unsigned i = 0; i < CLASS_COUNT; i++) {
+        collect(pool, i);
+        for (struct tensor_buffer *buffer = pool->free[i], *next; buffer != NULL; buffer = next) {
+            next = buffer->next;
+            free(buffer);
+        }
+        pool->free[i] = NULL;
+    }
+}
+
+void tensor_pool_give(struct tensor_buffer *buffer)
+{
+    struct tensor_pool *pool = buffer->pool;
+    size_t capacity =
+        buffer
+            ->capacity; /* counted in `used`, so the pool cannot go before the subtraction below */
+    if ((atomic_load_explicit(&pool->used, memory_order_relaxed) & 1) == 0) {
+        free(buffer);
+    } else {
+        _Atomic(struct tensor_buffer *) *back = &pool->back[class_of(capacity).index];
+        buffer->next = atomic_load_explicit(back, memory_order_relaxed);
+        while (!atomic_compare_exchange_weak_explicit(back, &buffer->next, buffer,
+                                                      memory_order_release, memory_order_relaxed))
+            ;
+    }
+    if (atomic_fetch_sub_explicit(&pool->used, capacity, memory_order_acq_rel) == capacity) {
+        free_buffers(pool);
+        free(pool);
+    }
+}
+
+void tensor_pool_trim(struct tensor_pool *pool)
+{
+    free_buffers(pool);
+}
+
+void tensor_pool_destroy(struct tensor_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    free_buffers(pool);
+    if (atomic_fetch_sub_explicit(&pool->used, 1, memory_order_acq_rel) == 1) {
+        free_buffers(pool); /* a buffer may have come home between the two lines above */
+        free(pool);
+    }
+}

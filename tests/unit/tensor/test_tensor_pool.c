@@ -1,0 +1,133 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "tensor/tensor.h"
+
+static struct tensor take(struct tensor_pool *pool, int64_t size)
+{
+    struct tensor tensor;
+    struct shape shape = shape_of(size);
+    assert_int_equal(tensor_create_pooled(pool, DT_INT8, &shape, &tensor).code, STATUS_OK);
+    assert_int_equal((uintptr_t)tensor.data % TENSOR_ALIGNMENT, 0);
+    memset(tensor.data, 1, (size_t)size);
+    return tensor;
+}
+
+static void a_released_buffer_is_used_again(void **state)
+{
+    (void)state;
+    struct tensor_pool *pool = tensor_pool_create(0);
+    struct tensor a = take(pool, 1000);
+    const void *data = a.data;
+    tensor_release(&a);
+    struct tensor b = take(pool, 1024);
+    assert_ptr_equal(b.data, data);
+    struct tensor c = take(pool, 1024);
+    assert_ptr_not_equal(c.data, data);
+    tensor_release(&b);
+    tensor_release(&c);
+    assert_int_equal(tensor_pool_used(pool), 0);
+    tensor_pool_destroy(pool);
+}
+
+static void every_size_fits_its_class_and_wastes_little(void **state)
+{
+    (void)state;
+    struct tensor_pool *pool = tensor_pool_create(0);
+    for (int64_t size = 0; size < 70000; size += size < 3000 ? 1 : 61) {
+        struct tensor tensor = take(pool, size);
+        size_t capacity = tensor.buffer->capacity;
+        assert_true(capacity >= (size_t)size);
+        assert_true(size < 512 || capacity < (size_t)size * 5 / 4);
+        tensor_release(&tensor);
+        struct tensor full = take(pool, (int64_t)capacity);
+        assert_int_equal(full.buffer->capacity, capacity);
+        tensor_release(&full);
+    }
+    tensor_pool_destroy(pool);
+}
+
+static void the_limit_is_on_what_is_out(void **state)
+{
+    (void)state;
+    struct tensor_pool *pool = tensor_pool_create(4096);
+    struct tensor a = take(pool, 2048), b;
+    struct shape shape = shape_of(2049);
+    assert_int_equal(tensor_create_pooled(pool, DT_INT8, &shape, &b).code,
+                     STATUS_RESOURCE_EXHAUSTED);
+    tensor_release(&a);
+    assert_int_equal(tensor_create_pooled(pool, DT_INT8, &shape, &b).code, STATUS_OK);
+    tensor_release(&b);
+    shape = shape_of((int64_t)1 << 60);
+    assert_int_equal(tensor_create_pooled(pool, DT_INT8, &shape, &b).code,
+                     STATUS_RESOURCE_EXHAUSTED);
+    tensor_pool_trim(pool);
+    tensor_pool_destroy(pool);
+}
+
+static void a_buffer_outlives_its_pool(void **state)
+{
+    (void)state;
+    struct tensor_pool *pool = tensor_pool_create(0);
+    struct tensor a = take(pool, 100), b = take(pool, 100);
+    tensor_pool_destroy(pool);
+    memset(a.data, 7, 100);
+    tensor_release(&a);
+    tensor_release(&b);
+}
+
+enum { ROUNDS = 20000, SLOTS = 16 };
+
+struct mail {
+    _Atomic int full[SLOTS];
+    struct tensor tensors[SLOTS];
+};
+
+static void *release_elsewhere(void *context)
+{
+    struct mail *mail = context;
+    for (int i = 0; i < ROUNDS; i++) {
+        while (!atomic_load(&mail->full[i % SLOTS]))
+            ;
+        tensor_release(&mail->tensors[i % SLOTS]);
+        atomic_store(&mail->full[i % SLOTS], 0);
+    }
+    return NULL;
+}
+
+static void another_thread_may_release(void **state)
+{
+    (void)state;
+    static struct mail mail;
+    struct tensor_pool *pool = tensor_pool_create(0);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, release_elsewhere, &mail), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        while (atomic_load(&mail.full[i % SLOTS]))
+            ;
+        mail.tensors[i % SLOTS] = take(pool, 64 + i % 3 * 700);
+        atomic_store(&mail.full[i % SLOTS], 1);
+        struct tensor own = take(pool, 64);
+        tensor_release(&own);
+    }
+    tensor_pool_destroy(pool); /* while the other thread may still hold some */
+    pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_released_buffer_is_used_again),
+        cmocka_unit_test(every_size_fits_its_class_and_wastes_little),
+        cmocka_unit_test(the_limit_is_on_what_is_out),
+        cmocka_unit_test(a_buffer_outlives_its_pool),
+        cmocka_unit_test(another_thread_may_release),
+    };
+    return cmocka_run_group_tests_name("tensor pool", tests, NULL, NULL);
+}
