@@ -1,0 +1,38 @@
+/*
+ * signature: SignatureDef: named inputs and outputs bound to endpoints. Part of the graph it names,
+ * so that layers can describe a serving graph without knowing how one is saved. (signature_input
+ * and signature_output stand in savedmodel/signature.c.)
+ */
+#ifndef GRAPH_SIGNATURE_H
+#define GRAPH_SIGNATURE_H
+
+#include "graph/graph.h"
+
+#define SIGNATURE_DEFAULT  "serving_default"
+#define SIGNATURE_PREDICT  "tensorflow/serving/predict"
+#define SIGNATURE_CLASSIFY "tensorflow/serving/classify"
+#define SIGNATURE_REGRESS  "tensorflow/serving/regress"
+#define SIGNATURE_INIT_OP  "__saved_model_init_op"
+
+struct signature_tensor {
+    const char *key;         /* "images" */
+    const char *tensor_name; /* "x:0"; of sparse and composite tensors "" (not served) */
+    enum dtype dtype;        /* base type; DT_INVALID where the file does not say */
+    bool is_ref;
+    bool has_shape;              /* the file has a tensor_shape */
+    struct shape shape;          /* unknown rank where it has none */
+    struct tensor default_value; /* SignatureDef.defaults; dtype DT_INVALID: none */
+};
+
+struct signature {
+    const char *name;
+    const char *method;
+    struct signature_tensor *inputs, *outputs; /* sorted by key */
+    int inputs_count, outputs_count;
+};
+
+/* Index of the input or output of that key, or -1. */
+int signature_input(const struct signature *signature, struct bytes key);
+int signature_output(const struct signature *signature, struct bytes key);
+
+#endif

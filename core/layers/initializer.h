@@ -1,0 +1,45 @@
+/*
+ * initializer: the first value of a variable, by Keras' names. The values are our own draw of the
+ * documented distribution (not TensorFlow's bits), the same for the same seed on every machine.
+ */
+#ifndef LAYERS_INITIALIZER_H
+#define LAYERS_INITIALIZER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "tensor/shape.h"
+
+enum initializer_kind {
+    INITIALIZER_CONSTANT,         /* a */
+    INITIALIZER_UNIFORM,          /* from a to b */
+    INITIALIZER_NORMAL,           /* mean a, standard deviation b */
+    INITIALIZER_TRUNCATED_NORMAL, /* the same, drawn again beyond 2 b (the deviation left is .88 b)
+                                   */
+    INITIALIZER_VARIANCE_SCALING, /* variance a / fan, of `distribution` */
+    INITIALIZER_ORTHOGONAL,       /* gain a */
+    INITIALIZER_IDENTITY,         /* gain a */
+};
+
+enum initializer_fan { FAN_IN, FAN_OUT, FAN_AVG };
+
+struct initializer {
+    enum initializer_kind kind;
+    double a, b;
+    enum initializer_fan fan;
+    enum initializer_kind distribution; /* UNIFORM, NORMAL or TRUNCATED_NORMAL */
+    bool has_seed; /* the description gives a seed: it is taken instead of the caller's */
+    uint64_t seed;
+};
+
+/**
+ * Fills `out` with the first value of a float32 variable. Give each variable a seed of its own.
+ *
+ * Shapes  out [shape_size(shape)]; of rank 2 and more the last two dimensions are channels in and
+ * out
+ */
+void initializer_fill(const struct initializer *initializer, const struct shape *shape,
+                      uint64_t seed, float *out);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * layers: a model described in Keras' vocabulary, and the graphs made of it.
+ *
+ *     struct layers_model *model;
+ *     TRY(layers_parse(json, arena, &model));                          or layers_find("mlp", …)
+ *     struct layers_options options = { .mode = LAYERS_TRAIN, .batch = 100 };
+ *     struct layers_graph training;
+ *     TRY(layers_build(model, &options, arena, &training));
+ *
+ * The text is what `keras.Sequential(...).to_json()` prints, of Keras 2 or 3; a functional model is
+ * taken when it is a chain. Variables have the same names, types and shapes in every mode
+ * ("dense/kernel"), each a VarHandleOp and a ReadVariableOp. To a worker's plan the
+ * ReadVariableOp's output is a feed and the gradient a fetch, so no variable is ever read there:
+ *
+ *     feeds    input, labels, random_seed (where there is one), variables[i].value
+ *     fetches  loss, variables[i].gradient                             mode TRAIN
+ *              loss, correct                                           mode EVAL
+ */
+#ifndef LAYERS_LAYERS_H
+#define LAYERS_LAYERS_H
+
+#include "graph/build.h"
+#include "graph/signature.h"
+#include "layers/initializer.h"
+
+enum layers_mode {
+    LAYERS_TRAIN, /* dropout drops; loss and gradients */
+    LAYERS_EVAL,  /* loss and the count of right answers */
+    LAYERS_SERVE, /* the outputs alone */
+};
+
+/* How a loss per example becomes one number. */
+enum layers_reduction {
+    LAYERS_MEAN, /* Keras' own */
+    LAYERS_SUM,  /* what the founding report trains on */
+};
+
+enum layers_loss {
+    LAYERS_LOSS_UNKNOWN,  /* layers_parse then takes cross-entropy for a softmax output, else mean
+                             square */
+    LAYERS_CROSS_ENTROPY, /* labels: int32 [batch], the class of each example */
+    LAYERS_MEAN_SQUARED_ERROR, /* labels: float, in the shape of the output */
+};
+
+/* A number of the optimizer's config, by Keras' name: "momentum", "beta_1", "nesterov" (0 or 1), …
+ */
+struct layers_setting {
+    const char *name;
+    double value;
+};
+
+/* What the description says of training (compile_config, and our own "training_config" beside it).
+ * NULL and 0: it does not say. */
+struct layers_training {
+    const char *optimizer; /* Keras' class in lower case: "sgd", "adam", "adagrad", … */
+    double learning_rate;
+    const struct layers_setting *settings; /* the optimizer's other numbers */
+    int settings_count;
+    bool has_reduction; /* training_config.reduction: "sum" or "mean" */
+    enum layers_reduction reduction;
+    int batch_size;
+    int epochs;             /* training_config.epochs */
+    int training_iteration; /* training_config.training_iteration: steps */
+};
+
+struct layer; /* layers/layer.h */
+
+/* A description, read and checked: every layer builds for this input. Lives in its arena. */
+struct layers_model {
+    const char *name;
+    struct shape input_shape;  /* [-1, 784] */
+    struct shape output_shape; /* [-1, 10] */
+    enum layers_loss loss;
+    struct layers_training training;
+    struct layer *layers;
+    int layers_count;
+};
+
+/**
+ * Reads a description.
+ *
+ * Owner   *out and all it points to live in `arena`; `json` is not kept
+ * Errors  INVALID_ARGUMENT names the line of a syntax error, the layer, argument or value that is
+ *         wrong or unknown, and what is known; UNIMPLEMENTED a branching model, a dtype other than
+ *         float32
+ */
+struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out);
+
+/* The description compiled in as that name ("softmax", "mlp", "convnet", "linear"); .data NULL:
+ * there is none. layers_builtin_names: "convnet, linear, mlp, softmax". */
+struct bytes layers_builtin(const char *name);
+const char *layers_builtin_names(void);
+
+struct layers_variable {
+    const char *name; /* "dense/kernel": VarHandleOp, shared_name, checkpoint key */
+    enum dtype dtype;
+    struct shape shape;
+    bool trainable;
+    struct initializer initializer;
+    struct endpoint value; /* ReadVariableOp's output: a feed in TRAIN and EVAL */
+    struct endpoint
+        gradient; /* TRAIN: d loss / d value, in the variable's shape; else a null node */
+};
+
+struct layers_options {
+    enum layers_mode mode;
+    enum layers_reduction reduction;
+    int64_t batch; /* rows of a step; 0: any number (a fixed one makes a leaner graph) */
+};
+
+struct layers_graph {
+    struct graph *graph;
+    struct endpoint input;  /* float, [batch, …] */
+    struct endpoint labels; /* see enum layers_loss; a null node in SERVE */
+    struct endpoint
+        random_seed;         /* int64 [2]: what dropout draws from, another one each step (say seed
+                                and number of the batch); a null node where nothing is random */
+    struct endpoint output;  /* after the last activation */
+    struct endpoint loss;    /* scalar, regularisers included */
+    struct endpoint correct; /* EVAL, cross-entropy: int32 scalar, examples whose largest score is
+                                the label's; else a null node */
+    struct layers_variable *variables; /* in order of the layers */
+    int variables_count;
+};
+
+/**
+ * Builds the graph of one mode. TRAIN holds the gradient of the loss for each variable that a path
+ * leads to.
+ *
+ * Owner   out lives in `arena`; graph_finish(out->graph) when it is done with
+ * Errors  INVALID_ARGUMENT a shape that does not fit
+ */
+struct status layers_build(const struct layers_model *model, const struct layers_options *options,
+                           struct arena *arena, struct layers_graph *out);
+
+struct layers_serving_options {
+    const char *const *classes; /* the names that classify answers; NULL: "0", "1", … */
+    int classes_count;          /* as many as the output has columns */
+};
+
+struct layers_serving {
+    struct graph *graph;
+    struct signature *signatures; /* as savedmodel_write takes them */
+    int signatures_count;
+    const char *init_op; /* node that fills the tables, or NULL */
+    struct layers_variable *variables;
+    int variables_count;
+};
+
+/**
+ * Builds the graph that is exported, with its signatures:
+ *
+ *     cross-entropy  serving_default  classify  inputs (tf.Example, feature x) -> classes, scores
+ *                    predict_images   predict   images -> scores
+ *     mean square    serving_default  regress   inputs (tf.Example, feature x) -> outputs
+ *                    predict          predict   x -> y
+ *     (more than one output cannot be a regression: serving_default is then predict)
+ *
+ * The model's input is the endpoint x:0, its output y:0, the examples tf_example:0.
+ *
+ * Owner   out lives in `arena`; graph_finish(out->graph) when it is done with
+ * Errors  INVALID_ARGUMENT the number of classes is not the number of outputs
+ */
+struct status layers_build_serving(const struct layers_model *model,
+                                   const struct layers_serving_options *options,
+                                   struct arena *arena, struct layers_serving *out);
+
+#endif
