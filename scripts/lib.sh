@@ -11,7 +11,7 @@ cd "$root"
 # Older cores named here halve OpenBLAS, and some machines export them globally.
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 
-say() { printf '%s\n' "$*"; }
+say() { printf '%s\n' "$@"; }
 die() {
     printf '%s: %s\n' "$self" "$*" >&2
     exit 1
