@@ -1,0 +1,25 @@
+/*
+ * models: where the real models lie that some tests read. They are no part of the tree:
+ * $SLIPWAY_MODELS, or a directory shared/models beside a parent directory. Without them such a test
+ * skips, and says so.
+ */
+#ifndef SUPPORT_MODELS_H
+#define SUPPORT_MODELS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* NULL: not there. */
+static inline const char *models_directory(void)
+{
+    const char *candidates[] = { getenv("SLIPWAY_MODELS"), "../shared/models",
+                                 "../../shared/models" };
+    for (int i = 0; i < 3; i++)
+        if (candidates[i] != NULL && access(candidates[i], R_OK) == 0)
+            return candidates[i];
+    fprintf(stderr, "SKIPPED: no real models found (set SLIPWAY_MODELS)\n");
+    return NULL;
+}
+
+#endif
