@@ -1,0 +1,21 @@
+/*
+ * clones: one plain loop, compiled for several instruction sets, the best chosen when the program
+ * is loaded.
+ *
+ *     CLONES static void add(float *out, const float *in, size_t count) { … }
+ *
+ * Not under ThreadSanitizer, which is not ready yet when the choice is made.
+ */
+#ifndef BASE_CLONES_H
+#define BASE_CLONES_H
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__) && defined(__OPTIMIZE__)
+#define CLONES                                                                                   \
+    __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default"), optimize("O" \
+                                                                                             "3")))
+#else
+#define CLONES
+#endif
+
+#endif

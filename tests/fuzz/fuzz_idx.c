@@ -1,0 +1,26 @@
+/* IDX files, plain or gzip: any bytes give an answer, and what is answered may be read. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trainer/idx.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct buffer unpacked = { 0 };
+    struct bytes contents;
+    struct idx idx;
+
+    if (status_is_ok(idx_unpack((struct bytes){ (const char *)data, size }, 1 << 24, &unpacked,
+                                &contents)) &&
+        status_is_ok(idx_parse(contents, &idx))) {
+        volatile uint8_t sum = 0;
+        for (size_t i = 0,
+                    end = (size_t)((const uint8_t *)contents.data + contents.size - idx.data);
+             i < end; i++)
+            sum = (uint8_t)(sum + idx.data[i]);
+    }
+    buffer_finish(&unpacked);
+    return 0;
+}

@@ -1,0 +1,81 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/status.h"
+#include "trainer/input.h"
+
+static const struct row {
+    const char *label;
+    uint32_t rows, workers, batch;
+} rows[] = {
+    { "one worker, even batches", 100, 1, 10 }, { "one worker, a tail", 101, 1, 10 },
+    { "three workers, a tail", 100, 3, 7 },     { "batch larger than the share", 10, 2, 64 },
+    { "more workers than rows", 3, 5, 1 },
+};
+
+static void every_row_counts_once_an_epoch(void **state)
+{
+    const struct row *row = *state;
+    int seen[3][128] = { { 0 } };
+
+    for (uint32_t w = 0; w < row->workers; w++) {
+        struct input input;
+        uint32_t batch[64];
+        uint64_t epoch = 0, place = w;
+        input_init(&input, 9, row->rows, w, row->workers);
+        while (epoch < 3) {
+            input_next(&input, batch, row->batch);
+            for (uint32_t i = 0; i < row->batch; i++, place += row->workers) {
+                for (; place >= row->rows;
+                     epoch++) /* the next epoch's first place of this worker */
+                    place = row->workers <= row->rows ? w : (w + epoch + 1) % row->workers;
+                if (epoch < 3)
+                    seen[epoch][batch[i]]++;
+            }
+        }
+        input_finish(&input);
+    }
+    for (int epoch = 0; epoch < 3; epoch++)
+        for (uint32_t i = 0; i < row->rows; i++)
+            assert_int_equal(seen[epoch][i], 1);
+}
+
+static void take(uint64_t seed, uint32_t *out, uint32_t count)
+{
+    struct input input;
+
+    input_init(&input, seed, 100, 0, 1);
+    input_next(&input, out, count);
+    input_finish(&input);
+}
+
+static void epochs_have_different_orders_and_seeds_too(void **state)
+{
+    (void)state;
+    uint32_t both[200], other[100], again[100];
+
+    take(1, both, 200);
+    take(2, other, 100);
+    take(1, again, 100);
+    assert_memory_not_equal(both, both + 100, sizeof again);
+    assert_memory_not_equal(both, other, sizeof again);
+    assert_memory_equal(both, again, sizeof again);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + 1];
+
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
+                                        .test_func = every_row_counts_once_an_epoch,
+                                        .initial_state = (void *)(uintptr_t)&rows[i] };
+    tests[COUNT(rows)] =
+        (struct CMUnitTest)cmocka_unit_test(epochs_have_different_orders_and_seeds_too);
+    return cmocka_run_group_tests_name("input", tests, NULL, NULL);
+}
