@@ -1,0 +1,340 @@
+#include "tensor/tensor_proto.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "proto/message.h"
+#include "proto/tensor.pb-c.h"
+
+struct status shape_from_proto(const struct Tensorflow__TensorShapeProto *proto, struct shape *out)
+{
+    if (proto == NULL || proto->unknown_rank) {
+        *out = shape_unknown();
+        return status_ok();
+    }
+    if (proto->n_dim > SHAPE_RANK_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "shape of rank %zu, at most %d are possible",
+                            proto->n_dim, SHAPE_RANK_MAX);
+    struct shape shape = { .rank = (int)proto->n_dim };
+    for (int i = 0; i < shape.rank; i++) {
+        shape.dims[i] = proto->dim[i]->size;
+        if (shape.dims[i] < -1)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "dimension %d of a shape is %" PRId64 ", must be >= -1", i,
+                                shape.dims[i]);
+    }
+    *out = shape;
+    return status_ok();
+}
+
+struct Tensorflow__TensorShapeProto *shape_to_proto(const struct shape *shape, struct arena *arena)
+{
+    Tensorflow__TensorShapeProto *proto =
+        PROTO_NEW(arena, Tensorflow__TensorShapeProto, tensorflow__tensor_shape_proto);
+    if (shape->rank < 0) {
+        proto->unknown_rank = true;
+        return proto;
+    }
+    proto->n_dim = (size_t)shape->rank;
+    proto->dim = ARENA_ARRAY(arena, Tensorflow__TensorShapeProto__Dim *, shape->rank);
+    for (int i = 0; i < shape->rank; i++) {
+        proto->dim[i] = PROTO_NEW(arena, Tensorflow__TensorShapeProto__Dim,
+                                  tensorflow__tensor_shape_proto__dim);
+        proto->dim[i]->size = shape->dims[i];
+    }
+    return proto;
+}
+
+/* Strings in tensor_content: the lengths as varints, then all characters. */
+static struct status strings_from_content(const struct Tensorflow__TensorProto *proto,
+                                          struct arena *arena, struct tensor *out)
+{
+    const char *at = (const char *)proto->tensor_content.data;
+    const char *end = at + proto->tensor_content.len;
+    struct bytes *strings = tensor_strings_mut(out);
+    uint64_t total = 0;
+    for (int64_t i = 0; i < out->size; i++) {
+        uint64_t size;
+        if (!varint_get(&at, end, &size) || size > (uint64_t)(end - at) ||
+            (total += size) > (uint64_t)(end - at))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "tensor_content is too short for %" PRId64 " strings", out->size);
+        strings[i].size = (size_t)size;
+    }
+    if (total != (uint64_t)(end - at))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "tensor_content has %zu bytes of characters, its strings %" PRIu64,
+                            (size_t)(end - at), total);
+    void *characters;
+    TRY(arena_reserve(arena, (size_t)total + 1, &characters));
+    memcpy(characters, at, (size_t)total);
+    char *next = characters;
+    for (int64_t i = 0; i < out->size; i++) {
+        strings[i].data = next;
+        next += strings[i].size;
+    }
+    return status_ok();
+}
+
+static struct status numbers_from_content(const struct Tensorflow__TensorProto *proto,
+                                          struct tensor *out)
+{
+    size_t want = (size_t)out->size * dtype_file_size(out->dtype);
+    if (proto->tensor_content.len != want)
+        return status_error(
+            STATUS_INVALID_ARGUMENT, "tensor_content of %zu bytes, type %s and shape %s want %zu",
+            proto->tensor_content.len, dtype_name(out->dtype), shape_text(&out->shape), want);
+    if (out->dtype == DT_BOOL)
+        for (size_t i = 0; i < want; i++)
+            if (proto->tensor_content.data[i] > 1)
+                return status_error(STATUS_INVALID_ARGUMENT,
+                                    "tensor_content has a bool of value %d at element %zu",
+                                    proto->tensor_content.data[i], i);
+    memcpy(out->data, proto->tensor_content.data, want);
+    return status_ok();
+}
+
+/* The last of `given` values again and again behind them; zeros where none is given. */
+static void repeat_last(struct tensor *out, size_t given)
+{
+    size_t size = dtype_size(out->dtype), count = (size_t)out->size;
+    char *data = out->data;
+    if (given == 0)
+        memset(data, 0, count * size);
+    for (size_t i = given; given > 0 && i < count; i++)
+        memcpy(data + i * size, data + (given - 1) * size, size);
+}
+
+static struct status strings_from_values(const struct Tensorflow__TensorProto *proto,
+                                         struct arena *arena, struct tensor *out)
+{
+    struct bytes *strings = tensor_strings_mut(out);
+    size_t given =
+        proto->n_string_val < (size_t)out->size ? proto->n_string_val : (size_t)out->size;
+    size_t total = 0;
+    for (size_t i = 0; i < given; i++)
+        total += proto->string_val[i].len;
+    void *characters;
+    TRY(arena_reserve(arena, total + 1, &characters));
+    char *next = characters;
+    for (size_t i = 0; i < given; i++) {
+        size_t size = proto->string_val[i].len;
+        if (size > 0)
+            memcpy(next, proto->string_val[i].data, size);
+        strings[i] = (struct bytes){ next, size };
+        next += size;
+    }
+    repeat_last(out, given);
+    return status_ok();
+}
+
+/* Integers wrap into the narrow types, as in TensorFlow (300 is uint8 44). */
+#define VALUES(type, field)                                          \
+    do {                                                             \
+        type *to = out->data;                                        \
+        given = proto->n_##field < count ? proto->n_##field : count; \
+        for (size_t i = 0; i < given; i++)                           \
+            to[i] = (type)proto->field[i];                           \
+    } while (0)
+
+/* Real and imaginary parts alternate; half a pair at the end is ignored. */
+#define PAIRS(type, field)                                                   \
+    do {                                                                     \
+        given = proto->n_##field / 2 < count ? proto->n_##field / 2 : count; \
+        if (given > 0)                                                       \
+            memcpy(out->data, proto->field, given * 2 * sizeof(type));       \
+    } while (0)
+
+static struct status numbers_from_values(const struct Tensorflow__TensorProto *proto,
+                                         struct tensor *out)
+{
+    size_t given = 0, count = (size_t)out->size;
+    switch (out->dtype) {
+    case DT_FLOAT:
+        VALUES(float, float_val);
+        break;
+    case DT_DOUBLE:
+        VALUES(double, double_val);
+        break;
+    case DT_INT32:
+    case DT_QINT32:
+        VALUES(int32_t, int_val);
+        break;
+    case DT_INT16:
+    case DT_UINT16:
+    case DT_QINT16:
+    case DT_QUINT16:
+        VALUES(uint16_t, int_val);
+        break;
+    case DT_INT8:
+    case DT_UINT8:
+    case DT_QINT8:
+    case DT_QUINT8:
+    case DT_INT4:
+    case DT_UINT4:
+    case DT_INT2:
+    case DT_UINT2:
+        VALUES(uint8_t, int_val);
+        break;
+    case DT_HALF:
+    case DT_BFLOAT16:
+        VALUES(uint16_t, half_val);
+        break;
+    case DT_INT64:
+        VALUES(int64_t, int64_val);
+        break;
+    case DT_UINT32:
+        VALUES(uint32_t, uint32_val);
+        break;
+    case DT_UINT64:
+        VALUES(uint64_t, uint64_val);
+        break;
+    case DT_BOOL:
+        VALUES(bool, bool_val);
+        break;
+    case DT_COMPLEX64:
+        PAIRS(float, scomplex_val);
+        break;
+    case DT_COMPLEX128:
+        PAIRS(double, dcomplex_val);
+        break;
+    case DT_FLOAT8_E5M2:
+    case DT_FLOAT8_E4M3FN:
+    case DT_FLOAT8_E4M3FNUZ:
+    case DT_FLOAT8_E4M3B11FNUZ:
+    case DT_FLOAT8_E5M2FNUZ:
+        given = proto->float8_val.len < count ? proto->float8_val.len : count;
+        if (given > 0)
+            memcpy(out->data, proto->float8_val.data, given);
+        break;
+    default:
+        return status_error(STATUS_UNIMPLEMENTED, "constants of type %s", dtype_name(out->dtype));
+    }
+    repeat_last(out, given);
+    return status_ok();
+}
+
+static struct status fill(const struct Tensorflow__TensorProto *proto, struct arena *arena,
+                          struct tensor *out)
+{
+    bool content = proto->tensor_content.len > 0;
+    if (out->dtype == DT_STRING)
+        return content ? strings_from_content(proto, arena, out)
+                       : strings_from_values(proto, arena, out);
+    return content && dtype_file_size(out->dtype) != 0 ? numbers_from_content(proto, out)
+                                                       : numbers_from_values(proto, out);
+}
+
+struct status tensor_from_proto(const struct Tensorflow__TensorProto *proto, struct arena *arena,
+                                struct tensor *out)
+{
+    enum dtype dtype = dtype_base((int)proto->dtype);
+    if (dtype == DT_INVALID || (int)proto->dtype > DT_REF)
+        return status_error(STATUS_INVALID_ARGUMENT, "TensorProto of no valid type (%d)",
+                            (int)proto->dtype);
+    if (dtype == DT_RESOURCE || dtype == DT_VARIANT)
+        return status_error(STATUS_UNIMPLEMENTED, "constants of type %s", dtype_name(dtype));
+
+    struct shape shape = shape_scalar();
+    if (proto->tensor_shape != NULL)
+        TRY(shape_from_proto(proto->tensor_shape, &shape));
+    if (!shape_is_known(&shape))
+        return status_error(STATUS_INVALID_ARGUMENT, "TensorProto of shape %s, not fully known",
+                            shape_text(&shape));
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+
+    struct tensor tensor;
+    TRY(tensor_create(dtype, &shape, &tensor));
+    struct status status = fill(proto, arena, &tensor);
+    if (!status_is_ok(status)) {
+        tensor_release(&tensor);
+        return status;
+    }
+    *out = tensor;
+    return status_ok();
+}
+
+/* One value in the typed field of its dtype; a copy in `arena` where the field is wider than the
+ * element. */
+#define ONE(field, type, from)                       \
+    do {                                             \
+        proto->n_##field = 1;                        \
+        proto->field = ARENA_NEW(arena, type);       \
+        *proto->field = *(const from *)tensor->data; \
+    } while (0)
+
+static bool scalar_to_values(const struct tensor *tensor, struct arena *arena,
+                             Tensorflow__TensorProto *proto)
+{
+    switch (tensor->dtype) {
+    case DT_FLOAT:
+        ONE(float_val, float, float);
+        return true;
+    case DT_DOUBLE:
+        ONE(double_val, double, double);
+        return true;
+    case DT_INT32:
+    case DT_QINT32:
+        ONE(int_val, int32_t, int32_t);
+        return true;
+    case DT_INT16:
+    case DT_QINT16:
+        ONE(int_val, int32_t, int16_t);
+        return true;
+    case DT_UINT16:
+    case DT_QUINT16:
+        ONE(int_val, int32_t, uint16_t);
+        return true;
+    case DT_INT8:
+    case DT_QINT8:
+        ONE(int_val, int32_t, int8_t);
+        return true;
+    case DT_UINT8:
+    case DT_QUINT8:
+        ONE(int_val, int32_t, uint8_t);
+        return true;
+    case DT_HALF:
+    case DT_BFLOAT16:
+        ONE(half_val, int32_t, uint16_t);
+        return true;
+    case DT_INT64:
+        ONE(int64_val, int64_t, int64_t);
+        return true;
+    case DT_UINT32:
+        ONE(uint32_val, uint32_t, uint32_t);
+        return true;
+    case DT_UINT64:
+        ONE(uint64_val, uint64_t, uint64_t);
+        return true;
+    case DT_BOOL:
+        ONE(bool_val, protobuf_c_boolean, bool);
+        return true;
+    default:
+        return false;
+    }
+}
+
+struct Tensorflow__TensorProto *tensor_to_proto(const struct tensor *tensor, struct arena *arena)
+{
+    assert(tensor->dtype != DT_RESOURCE);
+    assert(tensor->dtype != DT_VARIANT);
+    Tensorflow__TensorProto *proto =
+        PROTO_NEW(arena, Tensorflow__TensorProto, tensorflow__tensor_proto);
+    proto->dtype = (Tensorflow__DataType)tensor->dtype;
+    proto->tensor_shape = shape_to_proto(&tensor->shape, arena);
+    if (tensor->dtype == DT_STRING) {
+        const struct bytes *strings = tensor_strings(tensor);
+        proto->n_string_val = (size_t)tensor->size;
+        proto->string_val = ARENA_ARRAY(arena, ProtobufCBinaryData, tensor->size);
+        for (int64_t i = 0; i < tensor->size; i++)
+            proto->string_val[i] =
+                (ProtobufCBinaryData){ strings[i].size, (uint8_t *)strings[i].data };
+        return proto;
+    }
+    if (tensor->size == 1 && scalar_to_values(tensor, arena, proto))
+        return proto;
+    proto->tensor_content = (ProtobufCBinaryData){ tensor_bytes(tensor), tensor->data };
+    return proto;
+}
