@@ -28,6 +28,8 @@ struct kernel {
                                                                   weights; may be NULL */
     struct status (*compute)(struct kernel_context *context);  /* per run */
     bool costly; /* long enough to check the deadline before it */
+    bool once;   /* what it gives is the same in every run and no input decides it: a handle, a
+                    constant. Computed when the plan is made, never folded away */
 };
 
 struct kernel_table {
@@ -38,6 +40,9 @@ struct kernel_table {
 /* The row for a node, or NULL. */
 const struct kernel *kernel_find(const struct node *node);
 const struct kernel_table *const *kernel_tables(size_t *count);
+bool kernel_has_op(const char *op); /* a row for any dtype */
+/* The dtype that chooses among a node's rows; NOT_FOUND: its op has no type attribute. */
+struct status kernel_dtype(const struct node *node, enum dtype *out);
 
 /* ---- preparing: once, at load, on one thread ---- */
 
@@ -92,8 +97,8 @@ int kernel_width(const struct kernel_context *context); /* threads this run may 
 uint64_t kernel_random_seed(
     struct kernel_context *context); /* a fresh seed, for random ops without one of their own */
 
-/* A failure in the words `node 'x' (Conv2D): …`; TensorFlow's own texts where a client may look for
- * them go in as they are, in front. */
+/* A failure of this node: `text [node 'x' (Conv2D)]`. The text stands in front as it is, since
+ * clients may look for TensorFlow's own words. */
 struct status kernel_error(const struct kernel_context *context, enum status_code code,
                            const char *format, ...) PRINTF_LIKE(3, 4);
 

@@ -42,6 +42,7 @@ struct variable {
     enum dtype dtype;
     struct shape shape;  /* declared; may be partly unknown */
     struct tensor value; /* dtype DT_INVALID: not initialised */
+    bool is_ref;         /* VariableV2: TensorFlow's words for one that is not initialised differ */
 };
 struct status variable_find_or_create(struct resources *resources, struct bytes container,
                                       struct bytes name, enum dtype dtype,
@@ -52,5 +53,11 @@ struct status variable_read(struct variable *variable, struct tensor *out);
 /* Takes over the caller's ownership of `value` (deep-copied where it is not free-standing: strings,
  * borrowed data). */
 struct status variable_assign(struct variable *variable, struct tensor *value);
+/* Changes the value in place, under the lock, so that no change is lost; readers keep what they
+ * have: `modify` gets a copy where there are any. FAILED_PRECONDITION where it is not initialised;
+ * else what `modify` says. */
+struct status variable_modify(struct variable *variable,
+                              struct status (*modify)(void *argument, struct tensor *value),
+                              void *argument);
 
 #endif

@@ -1,0 +1,148 @@
+/* What branches and loops do when they run. */
+#include "runtime/plan_internal.h"
+
+static bool nonzero(const void *data, size_t size)
+{
+    const char *bytes = data;
+    for (size_t i = 0; i < size; i++) {
+        if (bytes[i] != 0)
+            return true;
+    }
+    return false;
+}
+
+struct status condition_truth(const struct tensor *condition, bool *out)
+{
+    if (condition->shape.rank > 0) {
+        *out = condition->size > 0;
+        return status_ok();
+    }
+    switch (condition->dtype) {
+    case DT_STRING:
+        *out = tensor_strings(condition)->size > 0;
+        return status_ok();
+    case DT_FLOAT: /* -0.0 is zero, though not all of its bits are */
+        *out = *tensor_floats(condition) != 0;
+        return status_ok();
+    case DT_DOUBLE:
+        *out = *tensor_doubles(condition) != 0;
+        return status_ok();
+    case DT_BOOL:
+    case DT_INT8:
+    case DT_UINT8:
+    case DT_INT16:
+    case DT_UINT16:
+    case DT_INT32:
+    case DT_UINT32:
+    case DT_INT64:
+    case DT_UINT64:
+        *out = nonzero(condition->data, dtype_size(condition->dtype));
+        return status_ok();
+    default:
+        return status_error(STATUS_INVALID_ARGUMENT, "a condition cannot be of type %s",
+                            dtype_name(condition->dtype));
+    }
+}
+
+/* The value of a slot, one owner of it: taken where nobody uses the slot afterwards. */
+static struct tensor take(const struct kernel_context *context, uint32_t marked)
+{
+    uint32_t slot = marked & SLOT_INDEX;
+    if (!(marked & SLOT_LAST))
+        return tensor_acquire(context->values[slot]);
+    struct tensor value = context->storage[slot];
+    context->storage[slot].buffer = NULL;
+    return value;
+}
+
+static void put(const struct kernel_context *context, uint32_t slot, struct tensor value)
+{
+    struct tensor *place = &context->storage[slot];
+    if (place->buffer != NULL)
+        tensor_release(place);
+    *place = value;
+}
+
+static void drop(const struct kernel_context *context, uint32_t slot)
+{
+    struct tensor *place = &context->storage[slot];
+    if (place->buffer != NULL)
+        tensor_release(place);
+}
+
+static struct status which_branch(struct kernel_context *context, int *out)
+{
+    const struct control *control = context->step->control;
+    const struct tensor *condition = kernel_input(context, 0);
+    if (!control->by_number) {
+        bool truth;
+        struct status status = condition_truth(condition, &truth);
+        *out = !truth;
+        return status;
+    }
+    if (condition->dtype != DT_INT32 || condition->size != 1)
+        return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                            "branch_index must be an int32 scalar, not %s of shape %s",
+                            dtype_name(condition->dtype), shape_text(&condition->shape));
+    int32_t index = tensor_int32s(condition)[0];
+    *out = index >= 0 && index < control->blocks_count ? index : control->blocks_count - 1;
+    return status_ok();
+}
+
+struct status branch_compute(struct kernel_context *context)
+{
+    const struct step *step = context->step;
+    int chosen = 0;
+    TRY(which_branch(context, &chosen));
+    const struct block *block = step->control->blocks[chosen];
+    struct kernel_context inner = *context;
+    TRY(run_block(&inner, block));
+    for (int i = 0; i < step->outputs_count; i++)
+        put(context, step->first_output + (uint32_t)i, take(context, block->results[i]));
+    return status_ok();
+}
+
+static struct status loop_goes_on(struct kernel_context *context, bool *out)
+{
+    const struct block *cond = context->step->control->blocks[0];
+    TRY(run_check_deadline(context->run));
+    struct kernel_context inner = *context;
+    TRY(run_block(&inner, cond));
+    TRY(condition_truth(context->values[cond->results[0] & SLOT_INDEX], out));
+    if (cond->results[0] & SLOT_LAST)
+        drop(context, cond->results[0] & SLOT_INDEX);
+    return status_ok();
+}
+
+/* One round. The results wait in `next`, since one may be what another is written over. */
+static struct status loop_round(struct kernel_context *context)
+{
+    const struct control *control = context->step->control;
+    const struct block *body = control->blocks[1];
+    struct kernel_context inner = *context;
+    TRY(run_block(&inner, body));
+    for (int i = 0; i < control->carried_count; i++)
+        put(context, control->next[i], take(context, body->results[i]));
+    for (int i = 0; i < control->carried_count; i++)
+        put(context, control->carried[i], take(context, control->next[i] | SLOT_LAST));
+    return status_ok();
+}
+
+struct status loop_compute(struct kernel_context *context)
+{
+    const struct step *step = context->step;
+    const struct control *control = step->control;
+    for (int i = 0; i < control->carried_count; i++)
+        put(context, control->carried[i], take(context, step->inputs[i]));
+    for (;;) {
+        bool goes_on = false;
+        TRY(loop_goes_on(context, &goes_on));
+        if (!goes_on)
+            break;
+        TRY(loop_round(context));
+    }
+    for (int i = 0; i < control->carried_count; i++)
+        put(context, step->first_output + (uint32_t)control->outputs[i],
+            take(context, control->carried[i] | SLOT_LAST));
+    return status_ok();
+}

@@ -1,0 +1,246 @@
+/*
+ * Runs plans: the only code on the warm path besides the kernels. No allocation but from the run's
+ * pool, no lock, no look-up by name.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/plan_internal.h"
+
+/* ---- what kernels see ---- */
+
+const void *kernel_state(const struct kernel_context *context)
+{
+    return context->step->state;
+}
+
+const struct node *kernel_node(const struct kernel_context *context)
+{
+    return context->step->node;
+}
+
+int kernel_inputs_count(const struct kernel_context *context)
+{
+    return context->step->inputs_count;
+}
+
+int kernel_outputs_count(const struct kernel_context *context)
+{
+    return context->step->outputs_count;
+}
+
+const struct tensor *kernel_input(const struct kernel_context *context, int index)
+{
+    assert(index >= 0);
+    assert(index < context->step->inputs_count);
+    return context->values[context->step->inputs[index] & SLOT_INDEX];
+}
+
+bool kernel_output_wanted(const struct kernel_context *context, int index)
+{
+    return context->step->unwanted == NULL || !context->step->unwanted[index];
+}
+
+static struct tensor *output_place(const struct kernel_context *context, int index)
+{
+    assert(index >= 0);
+    assert(index < context->step->outputs_count);
+    return &context->storage[context->step->first_output + (uint32_t)index];
+}
+
+struct status kernel_output_typed(struct kernel_context *context, int index, enum dtype dtype,
+                                  const struct shape *shape, struct tensor **out)
+{
+    struct tensor *place = output_place(context, index);
+    if (place->buffer != NULL)
+        tensor_release(place);
+    struct status status = tensor_create_pooled(context->run->pool, dtype, shape, place);
+    if (!status_is_ok(status))
+        return kernel_error(context, status.code, "%s", status.message);
+    *out = place;
+    return status;
+}
+
+struct status kernel_output(struct kernel_context *context, int index, const struct shape *shape,
+                            struct tensor **out)
+{
+    return kernel_output_typed(context, index, context->step->node->outputs[index].dtype, shape,
+                               out);
+}
+
+struct status kernel_output_forward(struct kernel_context *context, int index, int input,
+                                    const struct shape *shape, struct tensor **out)
+{
+    uint32_t marked = context->step->inputs[input];
+    struct tensor *from = &context->storage[marked & SLOT_INDEX];
+    enum dtype dtype = context->step->node->outputs[index].dtype;
+    if (!(marked & SLOT_LAST) || from->dtype != dtype || !tensor_writable(from) ||
+        from->size != shape_size(shape))
+        return kernel_output_typed(context, index, dtype, shape, out);
+
+    struct tensor *place = output_place(context, index);
+    if (place->buffer != NULL)
+        tensor_release(place);
+    *place = *from; /* the input can still be read: only its ownership has moved */
+    place->shape = *shape;
+    from->buffer = NULL;
+    *out = place;
+    return status_ok();
+}
+
+void kernel_output_set(struct kernel_context *context, int index, struct tensor tensor)
+{
+    struct tensor *place = output_place(context, index);
+    if (place->buffer != NULL)
+        tensor_release(place);
+    *place = tensor;
+}
+
+struct tensor kernel_take_input(struct kernel_context *context, int index)
+{
+    uint32_t marked = context->step->inputs[index];
+    if (!(marked & SLOT_LAST))
+        return tensor_acquire(kernel_input(context, index));
+    struct tensor *from = &context->storage[marked & SLOT_INDEX];
+    struct tensor taken = *from;
+    from->buffer = NULL;
+    return taken;
+}
+
+struct status kernel_scratch(struct kernel_context *context, enum dtype dtype,
+                             const struct shape *shape, struct tensor *out)
+{
+    return tensor_create_pooled(context->run->pool, dtype, shape, out);
+}
+
+struct arena *kernel_arena(struct kernel_context *context)
+{
+    return context->run->arena;
+}
+
+struct resources *kernel_resources(struct kernel_context *context)
+{
+    return context->plan->resources;
+}
+
+int kernel_width(const struct kernel_context *context)
+{
+    return context->run->width;
+}
+
+uint64_t kernel_random_seed(struct kernel_context *context)
+{
+    uint64_t z = context->run->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+struct status kernel_error(const struct kernel_context *context, enum status_code code,
+                           const char *format, ...)
+{
+    const struct node *node = context->step->node;
+    va_list arguments;
+    va_start(arguments, format);
+    struct status status = status_errorv(code, format, arguments);
+    va_end(arguments);
+    return status_error(code, "%s [node '%s' (%s)]", status.message, node->name, node->op_name);
+}
+
+/* ---- running ---- */
+
+static inline void give_up(struct kernel_context *context, const struct step *step)
+{
+    for (int i = 0; i < step->releases_count; i++) {
+        struct tensor *tensor = &context->storage[step->releases[i]];
+        if (tensor->buffer != NULL)
+            tensor_release(tensor);
+    }
+}
+
+struct status run_block(struct kernel_context *context, const struct block *block)
+{
+    const struct step *end = block->steps + block->steps_count;
+    for (const struct step *step = block->steps; step < end; step++) {
+        if (step->costly)
+            TRY(run_check_deadline(context->run));
+        context->step = step;
+        TRY(step->compute(context));
+        give_up(context, step);
+    }
+    return status_ok();
+}
+
+static struct status set_feeds(const struct plan *plan, struct frame *frame,
+                               const struct tensor *feeds)
+{
+    for (int i = 0; i < plan->feeds_count; i++) {
+        enum dtype wanted = plan->feed_dtypes[i];
+        if (feeds[i].dtype != wanted && wanted != DT_INVALID)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Expects arg[%d] to be %s but %s is provided", i,
+                                dtype_name(wanted), dtype_name(feeds[i].dtype));
+        frame->values[plan->feeds[i]] = &feeds[i];
+    }
+    return status_ok();
+}
+
+/* A fetch outlives the feeds: what borrows their elements is copied. */
+static struct status fetch(struct frame *frame, struct run *run, uint32_t marked,
+                           struct tensor *out)
+{
+    uint32_t slot = marked & SLOT_INDEX;
+    const struct tensor *value = frame->values[slot];
+    if (value->buffer == NULL && value->dtype != DT_RESOURCE && value->dtype != DT_VARIANT) {
+        TRY(tensor_create_pooled(run->pool, value->dtype, &value->shape, out));
+        if (value->size > 0)
+            memcpy(out->data, value->data, tensor_bytes(value));
+        return status_ok();
+    }
+    if (!(marked & SLOT_LAST)) {
+        *out = tensor_acquire(value);
+        return status_ok();
+    }
+    *out = frame->storage[slot];
+    frame->storage[slot].buffer = NULL;
+    return status_ok();
+}
+
+static struct status take_fetches(const struct plan *plan, struct frame *frame, struct run *run,
+                                  struct tensor *fetches)
+{
+    for (int i = 0; i < plan->main->results_count; i++) {
+        struct status status = fetch(frame, run, plan->main->results[i], &fetches[i]);
+        if (status_is_ok(status))
+            continue;
+        while (i-- > 0)
+            tensor_release(&fetches[i]);
+        return status;
+    }
+    return status_ok();
+}
+
+static void frame_clear(struct frame *frame)
+{
+    for (uint32_t slot = 0; slot < frame->slots_count; slot++) {
+        if (frame->storage[slot].buffer != NULL)
+            tensor_release(&frame->storage[slot]);
+    }
+}
+
+struct status plan_run(const struct plan *plan, struct run *run, const struct tensor *feeds,
+                       struct tensor *fetches)
+{
+    struct frame *frame = run_frame(run, plan);
+    TRY(set_feeds(plan, frame, feeds));
+    struct kernel_context context = {
+        .values = frame->values, .storage = frame->storage, .run = run, .plan = plan
+    };
+    struct status status = run_block(&context, plan->main);
+    if (status_is_ok(status))
+        status = take_fetches(plan, frame, run, fetches);
+    if (!status_is_ok(status))
+        frame_clear(frame);
+    return status;
+}

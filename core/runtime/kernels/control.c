@@ -1,0 +1,53 @@
+/*
+ * The nodes that a plan makes its own of: branches and loops (their bodies are emitted by the
+ * plan), feeds, constants, and nodes that only order others.
+ */
+#include "runtime/plan_internal.h"
+
+static struct status noop_compute(struct kernel_context *context)
+{
+    (void)context;
+    return status_ok();
+}
+
+static struct status const_prepare(struct prepare_context *context)
+{
+    const struct tensor *value;
+    TRY(node_attr_tensor(prepare_node(context), "value", &value));
+    const struct tensor **state = prepare_state(context, sizeof *state, NULL);
+    *state = value;
+    return status_ok();
+}
+
+static struct status const_compute(struct kernel_context *context)
+{
+    const struct tensor *const *value = kernel_state(context);
+    kernel_output_set(context, 0, tensor_acquire(*value));
+    return status_ok();
+}
+
+/* Reached only where nobody feeds it. */
+static struct status placeholder_compute(struct kernel_context *context)
+{
+    const struct node *node = kernel_node(context);
+    const struct shape *shape;
+    if (!status_is_ok(node_attr_shape(node, "shape", &shape)))
+        shape = &node->outputs[0].shape;
+    return status_error(
+        STATUS_INVALID_ARGUMENT,
+        "You must feed a value for placeholder tensor '%s' with dtype %s and shape %s", node->name,
+        dtype_name(node->outputs[0].dtype), shape_text(shape));
+}
+
+static const struct kernel rows[] = {
+    { "NoOp", DTYPES_ALL, .compute = noop_compute },
+    { "Const", DTYPES_ALL, .prepare = const_prepare, .compute = const_compute, .once = true },
+    { "Placeholder", DTYPES_ALL, .compute = placeholder_compute },
+    { "If", DTYPES_ALL, .compute = branch_compute },
+    { "StatelessIf", DTYPES_ALL, .compute = branch_compute },
+    { "Case", DTYPES_ALL, .compute = branch_compute },
+    { "StatelessCase", DTYPES_ALL, .compute = branch_compute },
+    { "While", DTYPES_ALL, .compute = loop_compute },
+    { "StatelessWhile", DTYPES_ALL, .compute = loop_compute },
+};
+const struct kernel_table kernels_control = { rows, COUNT(rows) };

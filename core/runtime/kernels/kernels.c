@@ -1,0 +1,118 @@
+/* The list of kernel tables, and finding a node's row in them. */
+#include "runtime/kernel.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+
+/* One line per kernel file. */
+#define KERNEL_TABLES(X) \
+    X(control)           \
+    X(pass)              \
+    X(variable)
+
+#define DECLARE(name) extern const struct kernel_table kernels_##name;
+KERNEL_TABLES(DECLARE)
+#undef DECLARE
+
+static const struct kernel_table *const tables[] = {
+#define LIST(name) &kernels_##name,
+    KERNEL_TABLES(LIST)
+#undef LIST
+};
+
+const struct kernel_table *const *kernel_tables(size_t *count)
+{
+    *count = COUNT(tables);
+    return tables;
+}
+
+/* The rows of one op, in the order of the tables. */
+struct op_rows {
+    const struct kernel **rows;
+    int count;
+};
+
+static struct map ops; /* op -> struct op_rows; made once, for the life of the process */
+static pthread_once_t ops_once = PTHREAD_ONCE_INIT;
+
+static void add_row(const struct kernel *row)
+{
+    struct op_rows *rows = map_get_text(&ops, row->op);
+    if (rows == NULL) {
+        rows = zalloc(sizeof *rows);
+        map_put_text(&ops, row->op, rows);
+    }
+    rows->rows = xrealloc(rows->rows, (size_t)(rows->count + 1) * sizeof *rows->rows);
+    rows->rows[rows->count++] = row;
+}
+
+static void make_ops(void)
+{
+    for (size_t i = 0; i < COUNT(tables); i++) {
+        for (size_t j = 0; j < tables[i]->count; j++)
+            add_row(&tables[i]->rows[j]);
+    }
+}
+
+static const struct op_rows *rows_of(const char *op)
+{
+    pthread_once(&ops_once, make_ops);
+    return map_get_text(&ops, op);
+}
+
+bool kernel_has_op(const char *op)
+{
+    return rows_of(op) != NULL;
+}
+
+/* The name of the attribute that a row's dtypes speak of; NULL: the op has no type attribute. */
+static const char *type_attribute(const struct node *node, const struct kernel *row)
+{
+    if (row != NULL && row->type_attr != NULL)
+        return row->type_attr;
+    const char *first = NULL;
+    for (int i = 0; node->op != NULL && i < node->op->attrs_count; i++) {
+        const struct op_attr *attr = &node->op->attrs[i];
+        if (strcmp(attr->type, "type") != 0)
+            continue;
+        if (strcmp(attr->name, "T") == 0)
+            return attr->name;
+        if (first == NULL)
+            first = attr->name;
+    }
+    return first;
+}
+
+static bool dtype_of(const struct node *node, const struct kernel *row, enum dtype *out)
+{
+    const char *name = type_attribute(node, row);
+    return name != NULL && status_is_ok(node_attr_type(node, name, out));
+}
+
+struct status kernel_dtype(const struct node *node, enum dtype *out)
+{
+    const struct op_rows *rows = rows_of(node->op_name);
+    if (dtype_of(node, rows != NULL ? rows->rows[0] : NULL, out))
+        return status_ok();
+    return status_error(STATUS_NOT_FOUND, "node '%s' (%s) has no type attribute", node->name,
+                        node->op_name);
+}
+
+const struct kernel *kernel_find(const struct node *node)
+{
+    const struct op_rows *rows = node->op != NULL ? rows_of(node->op_name) : NULL;
+    for (int i = 0; rows != NULL && i < rows->count; i++) {
+        const struct kernel *row = rows->rows[i];
+        enum dtype dtype;
+        if (row->dtypes == DTYPES_ALL)
+            return row;
+        if (dtype_of(node, row, &dtype) && (row->dtypes & DTYPES(dtype)) != 0)
+            return row;
+    }
+    return NULL;
+}

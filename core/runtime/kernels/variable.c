@@ -1,0 +1,377 @@
+/*
+ * Variables, both kinds: a handle and a reference are a scalar that holds the `struct variable`.
+ * Where an op wants the value behind a reference, the plan puts a ReadVariableOp.
+ * Source: savedmodel-format.md §13, §17.3.
+ */
+#include <string.h>
+
+#include "base/arena.h"
+#include "runtime/kernel.h"
+#include "runtime/resources.h"
+
+static struct variable *variable_of(const struct tensor *handle)
+{
+    if (handle->dtype != DT_RESOURCE || handle->size != 1)
+        return NULL;
+    struct object *object = *(struct object *const *)handle->data;
+    return object != NULL && object->type == &variable_type ? (struct variable *)object : NULL;
+}
+
+static struct status find_variable(struct kernel_context *context, struct variable **out)
+{
+    *out = variable_of(kernel_input(context, 0));
+    return *out != NULL ? status_ok()
+                        : kernel_error(context, STATUS_INVALID_ARGUMENT,
+                                       "input 0 is not the handle of a variable");
+}
+
+/* ---- handles ---- */
+
+static struct bytes name_attr(const struct node *node, const char *name)
+{
+    const struct attr_value *value = node_attr(node, name);
+    return value != NULL && value->kind == ATTR_STRING ? value->s : bytes_of("");
+}
+
+static struct status make_handle(struct prepare_context *context, struct bytes name, bool is_ref)
+{
+    const struct node *node = prepare_node(context);
+    enum dtype dtype;
+    const struct shape *declared;
+    struct shape unknown = shape_unknown();
+    TRY(node_attr_type(node, "dtype", &dtype));
+    if (!status_is_ok(node_attr_shape(node, "shape", &declared)))
+        declared = &unknown;
+
+    struct variable **state = prepare_state(context, sizeof *state, NULL);
+    TRY(variable_find_or_create(prepare_resources(context), name_attr(node, "container"), name,
+                                dtype, declared, state));
+    if (is_ref)
+        (*state)->is_ref = true;
+    object_release(&(*state)->object); /* `resources` keeps it, and outlives the plan */
+    return status_ok();
+}
+
+/* Without a shared name all are one: format.md §13. */
+static struct status handle_prepare(struct prepare_context *context)
+{
+    return make_handle(context, name_attr(prepare_node(context), "shared_name"), false);
+}
+
+static struct status reference_prepare(struct prepare_context *context)
+{
+    const struct node *node = prepare_node(context);
+    struct bytes name = name_attr(node, "shared_name");
+    return make_handle(context, name.size > 0 ? name : bytes_of(node->name), true);
+}
+
+static struct status handle_compute(struct kernel_context *context)
+{
+    struct variable *const *variable = kernel_state(context);
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    TRY(kernel_output_typed(context, 0, DT_RESOURCE, &scalar, &out));
+    tensor_resources_mut(out)[0] = object_acquire(&(*variable)->object);
+    return status_ok();
+}
+
+/* ---- reading ---- */
+
+/* Characters in a variable's buffer go when it is assigned to: the run gets its own. */
+static struct status keep_strings(struct kernel_context *context, struct tensor *out)
+{
+    struct bytes *strings = tensor_strings_mut(out);
+    for (int64_t i = 0; i < out->size; i++) {
+        void *copy;
+        if (strings[i].size == 0)
+            continue;
+        TRY(arena_reserve(kernel_arena(context), strings[i].size, &copy));
+        memcpy(copy, strings[i].data, strings[i].size);
+        strings[i].data = copy;
+    }
+    return status_ok();
+}
+
+static struct status read_strings(struct kernel_context *context, const struct tensor *value)
+{
+    struct tensor *out;
+    TRY(kernel_output_typed(context, 0, DT_STRING, &value->shape, &out));
+    if (value->size > 0)
+        memcpy(out->data, value->data, tensor_bytes(value));
+    return keep_strings(context, out);
+}
+
+static struct status read_compute(struct kernel_context *context)
+{
+    struct variable *variable;
+    struct tensor value;
+    TRY(find_variable(context, &variable));
+    TRY(variable_read(variable, &value));
+    enum dtype wanted = kernel_node(context)->outputs[0].dtype;
+    if (value.dtype != wanted && wanted != DT_INVALID) {
+        enum dtype dtype = value.dtype;
+        tensor_release(&value);
+        return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                            "Trying to read variable with wrong dtype. Expected %s got %s",
+                            dtype_name(wanted), dtype_name(dtype));
+    }
+    if (value.dtype != DT_STRING) {
+        kernel_output_set(context, 0, value);
+        return status_ok();
+    }
+    struct status status = read_strings(context, &value);
+    tensor_release(&value);
+    return status;
+}
+
+static struct status is_initialized_compute(struct kernel_context *context)
+{
+    struct variable *variable;
+    struct tensor value, *out;
+    struct shape scalar = shape_scalar();
+    TRY(find_variable(context, &variable));
+    TRY(kernel_output(context, 0, &scalar, &out));
+    bool initialised = status_is_ok(variable_read(variable, &value));
+    if (initialised)
+        tensor_release(&value);
+    tensor_bools_mut(out)[0] = initialised;
+    return status_ok();
+}
+
+static struct status shape_compute(struct kernel_context *context)
+{
+    struct variable *variable;
+    struct tensor value, *out;
+    TRY(find_variable(context, &variable));
+    TRY(variable_read(variable, &value));
+    struct shape shape = value.shape, rank = shape_of(shape.rank);
+    tensor_release(&value);
+    TRY(kernel_output(context, 0, &rank, &out));
+    for (int i = 0; i < shape.rank; i++) {
+        if (out->dtype == DT_INT32)
+            tensor_int32s_mut(out)[i] = (int32_t)shape.dims[i];
+        else
+            tensor_int64s_mut(out)[i] = shape.dims[i];
+    }
+    return status_ok();
+}
+
+/* ---- writing ---- */
+
+struct assign_state {
+    bool validate_shape;
+    bool is_ref; /* Assign: against the declared shape, and the reference is handed on */
+};
+
+static struct status assign_prepare(struct prepare_context *context)
+{
+    struct assign_state *state = prepare_state(context, sizeof *state, NULL);
+    const struct node *node = prepare_node(context);
+    state->is_ref = strcmp(node->op_name, "Assign") == 0;
+    const struct attr_value *validate = node_attr(node, "validate_shape");
+    state->validate_shape =
+        validate != NULL ? validate->kind == ATTR_BOOL && validate->b : state->is_ref;
+    return status_ok();
+}
+
+static struct status check_dtype(struct kernel_context *context, const struct variable *variable,
+                                 const struct tensor *value)
+{
+    if (variable->dtype == value->dtype || variable->dtype == DT_INVALID)
+        return status_ok();
+    return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                        "Trying to assign variable with wrong dtype. Expected %s got %s",
+                        dtype_name(variable->dtype), dtype_name(value->dtype));
+}
+
+static struct status check_shape(struct kernel_context *context, struct variable *variable,
+                                 const struct tensor *value, bool is_ref)
+{
+    struct tensor current;
+    if (is_ref) {
+        if (!shape_compatible(&value->shape, &variable->shape))
+            return kernel_error(
+                context, STATUS_INVALID_ARGUMENT,
+                "Assign requires shapes of both tensors to match. lhs shape= %s rhs shape= %s",
+                shape_text(&variable->shape), shape_text(&value->shape));
+        return status_ok();
+    }
+    if (!status_is_ok(variable_read(variable, &current)))
+        return status_ok(); /* nothing there to differ from */
+    struct shape shape = current.shape;
+    tensor_release(&current);
+    if (shape_equal(&shape, &value->shape))
+        return status_ok();
+    return kernel_error(
+        context, STATUS_INVALID_ARGUMENT,
+        "Trying to assign to variable with tensor with wrong shape. Expected %s got %s",
+        shape_text(&shape), shape_text(&value->shape));
+}
+
+static void hand_on_reference(struct kernel_context *context)
+{
+    if (kernel_outputs_count(context) > 0)
+        kernel_output_set(context, 0, tensor_acquire(kernel_input(context, 0)));
+}
+
+static struct status assign_compute(struct kernel_context *context)
+{
+    const struct assign_state *state = kernel_state(context);
+    const struct tensor *value = kernel_input(context, 1);
+    struct variable *variable;
+    TRY(find_variable(context, &variable));
+    TRY(check_dtype(context, variable, value));
+    if (state->validate_shape)
+        TRY(check_shape(context, variable, value, state->is_ref));
+    hand_on_reference(context);
+    struct tensor taken = kernel_take_input(context, 1);
+    return variable_assign(variable, &taken);
+}
+
+#define ADDABLE (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_INT64))
+
+#define ADD_INTO(name, type)                                                  \
+    static void name(type *sum, const type *by, int64_t count, bool subtract) \
+    {                                                                         \
+        for (int64_t i = 0; i < count; i++)                                   \
+            sum[i] = (type)(subtract ? sum[i] - by[i] : sum[i] + by[i]);      \
+    }
+ADD_INTO(add_floats, float)
+ADD_INTO(add_doubles, double)
+ADD_INTO(add_int32s, uint32_t) /* overflow wraps, as in TensorFlow */
+ADD_INTO(add_int64s, uint64_t)
+
+static void add_into(struct tensor *sum, const struct tensor *by, bool subtract)
+{
+    switch (sum->dtype) {
+    case DT_FLOAT:
+        add_floats(sum->data, by->data, sum->size, subtract);
+        break;
+    case DT_DOUBLE:
+        add_doubles(sum->data, by->data, sum->size, subtract);
+        break;
+    case DT_INT32:
+        add_int32s(sum->data, by->data, sum->size, subtract);
+        break;
+    default:
+        add_int64s(sum->data, by->data, sum->size, subtract);
+    }
+}
+
+struct addition {
+    struct kernel_context *context;
+    const struct tensor *by;
+    bool subtract;
+};
+
+static struct status add_to_value(void *argument, struct tensor *value)
+{
+    const struct addition *addition = argument;
+    if (!shape_equal(&value->shape, &addition->by->shape))
+        return kernel_error(addition->context, STATUS_INVALID_ARGUMENT,
+                            "Cannot update variable with shape %s using a Tensor with shape %s, "
+                            "shapes must be equal.",
+                            shape_text(&value->shape), shape_text(&addition->by->shape));
+    add_into(value, addition->by, addition->subtract);
+    return status_ok();
+}
+
+static struct status add_compute(struct kernel_context *context)
+{
+    struct variable *variable;
+    TRY(find_variable(context, &variable));
+    struct addition addition = { .context = context,
+                                 .by = kernel_input(context, 1),
+                                 .subtract = strstr(kernel_node(context)->op_name, "Sub") != NULL };
+    TRY(check_dtype(context, variable, addition.by));
+    TRY(variable_modify(variable, add_to_value, &addition));
+    hand_on_reference(context);
+    return status_ok();
+}
+
+/* ---- rows of a variable ---- */
+
+static struct status bad_index(struct kernel_context *context, const struct tensor *indices,
+                               int64_t i, int64_t rows)
+{
+    return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                        "indices[%lld] = %lld is not in [0, %lld)", (long long)i,
+                        (long long)tensor_index(indices, i), (long long)rows);
+}
+
+static struct status gather_rows(struct kernel_context *context, const struct tensor *table,
+                                 const struct tensor *indices)
+{
+    int64_t rows = table->shape.dims[0];
+    struct shape shape = indices->shape;
+    if (shape.rank + table->shape.rank - 1 > SHAPE_RANK_MAX)
+        return kernel_error(context, STATUS_INVALID_ARGUMENT, "a result of rank %d",
+                            shape.rank + table->shape.rank - 1);
+    for (int i = 1; i < table->shape.rank; i++)
+        shape_append(&shape, table->shape.dims[i]);
+    struct shape checked;
+    TRY(shape_check(shape.rank, shape.dims, &checked));
+
+    struct tensor *out;
+    TRY(kernel_output_typed(context, 0, table->dtype, &checked, &out));
+    size_t row_bytes = rows > 0 ? tensor_bytes(table) / (size_t)rows : 0;
+    const char *from = table->data;
+    char *to = out->data;
+    for (int64_t i = 0; i < indices->size; i++) {
+        int64_t index = tensor_index(indices, i);
+        if (index < 0 || index >= rows)
+            return bad_index(context, indices, i, rows);
+        memcpy(to + (size_t)i * row_bytes, from + (size_t)index * row_bytes, row_bytes);
+    }
+    return table->dtype == DT_STRING ? keep_strings(context, out) : status_ok();
+}
+
+static struct status gather_prepare(struct prepare_context *context)
+{
+    int64_t batch_dims = 0;
+    const struct node *node = prepare_node(context);
+    if (node_attr(node, "batch_dims") != NULL)
+        TRY(node_attr_int(node, "batch_dims", &batch_dims));
+    if (batch_dims == 0)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): batch_dims %lld is not implemented",
+                        node->name, node->op_name, (long long)batch_dims);
+}
+
+static struct status gather_compute(struct kernel_context *context)
+{
+    const struct tensor *indices = kernel_input(context, 1);
+    struct variable *variable;
+    struct tensor table;
+    TRY(find_variable(context, &variable));
+    TRY(variable_read(variable, &table));
+    struct status status;
+    if (table.shape.rank == 0)
+        status =
+            kernel_error(context, STATUS_INVALID_ARGUMENT, "params must be at least 1 dimensional");
+    else
+        status = gather_rows(context, &table, indices);
+    tensor_release(&table);
+    return status;
+}
+
+static const struct kernel rows[] = {
+    { "VarHandleOp", DTYPES_ALL, .prepare = handle_prepare, .compute = handle_compute,
+      .once = true },
+    { "VariableV2", DTYPES_ALL, .prepare = reference_prepare, .compute = handle_compute,
+      .once = true },
+    { "Variable", DTYPES_ALL, .prepare = reference_prepare, .compute = handle_compute,
+      .once = true },
+    { "ReadVariableOp", DTYPES_ALL, .compute = read_compute },
+    { "VarIsInitializedOp", DTYPES_ALL, .compute = is_initialized_compute },
+    { "IsVariableInitialized", DTYPES_ALL, .compute = is_initialized_compute },
+    { "VariableShape", DTYPES_ALL, .compute = shape_compute },
+    { "AssignVariableOp", DTYPES_ALL, .prepare = assign_prepare, .compute = assign_compute },
+    { "Assign", DTYPES_ALL, .prepare = assign_prepare, .compute = assign_compute },
+    { "AssignAddVariableOp", ADDABLE, "dtype", .compute = add_compute },
+    { "AssignSubVariableOp", ADDABLE, "dtype", .compute = add_compute },
+    { "AssignAdd", ADDABLE, .compute = add_compute },
+    { "AssignSub", ADDABLE, .compute = add_compute },
+    { "ResourceGather", DTYPES_ALL, .prepare = gather_prepare, .compute = gather_compute },
+};
+const struct kernel_table kernels_variable = { rows, COUNT(rows) };

@@ -1,0 +1,44 @@
+/* What kernels see while they are prepared. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plan_internal.h"
+
+const struct node *prepare_node(const struct prepare_context *context)
+{
+    return context->node;
+}
+
+const struct tensor *prepare_constant(const struct prepare_context *context, int input)
+{
+    if (context->maker->plan->options.no_fold || input >= context->node->inputs_count)
+        return NULL;
+    return region_value(context->region, context->node->inputs[input])->constant;
+}
+
+struct arena *prepare_arena(struct prepare_context *context)
+{
+    return context->maker->arena;
+}
+
+struct resources *prepare_resources(struct prepare_context *context)
+{
+    return context->maker->plan->resources;
+}
+
+void *prepare_state(struct prepare_context *context, size_t size_bytes,
+                    void (*destroy)(void *state))
+{
+    struct plan *plan = context->maker->plan;
+    void *state = arena_alloc(context->maker->arena, size_bytes);
+    if (destroy != NULL) {
+        if (plan->cleanups_count == plan->cleanups_capacity) {
+            plan->cleanups_capacity = plan->cleanups_capacity * 2 + 16;
+            plan->cleanups =
+                xrealloc(plan->cleanups, (size_t)plan->cleanups_capacity * sizeof *plan->cleanups);
+        }
+        plan->cleanups[plan->cleanups_count++] = (struct plan_cleanup){ destroy, state };
+    }
+    context->step->state = state;
+    return state;
+}

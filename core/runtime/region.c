@@ -1,0 +1,321 @@
+/*
+ * The tree of regions: the signature's graph, and for each branch and loop in it the flattened
+ * graphs of its bodies, instantiated for what the call knows.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "graph/function.h"
+#include "runtime/plan_internal.h"
+
+static void room_for(struct maker *maker, struct region *region, int ids)
+{
+    if (ids <= region->ids_capacity)
+        return;
+    int capacity = region->ids_capacity == 0 ? ids : 2 * ids;
+    struct value **values = ARENA_ARRAY(maker->arena, struct value *, capacity);
+    struct branches **branches = ARENA_ARRAY(maker->arena, struct branches *, capacity);
+    if (region->ids_capacity > 0) {
+        memcpy(values, region->values, sizeof *values * (size_t)region->ids_capacity);
+        memcpy(branches, region->branches, sizeof *branches * (size_t)region->ids_capacity);
+    }
+    region->values = values;
+    region->branches = branches;
+    region->ids_capacity = capacity;
+}
+
+static void describe(struct maker *maker, struct region *region, const struct node *node)
+{
+    int count = node->outputs_count;
+    struct value *values = ARENA_ARRAY(maker->arena, struct value, count > 0 ? count : 1);
+    for (int i = 0; i < count; i++)
+        values[i].slot = SLOT_NONE;
+    region->values[node->id] = values;
+}
+
+struct value *region_value(const struct region *region, struct endpoint endpoint)
+{
+    assert(endpoint.node->id < region->ids_count);
+    return &region->values[endpoint.node->id][endpoint.index];
+}
+
+struct endpoint region_resolve(const struct region *region, struct endpoint endpoint)
+{
+    while (endpoint.index < endpoint.node->outputs_count) {
+        struct endpoint same = region_value(region, endpoint)->same;
+        if (same.node == NULL)
+            break;
+        endpoint = same;
+    }
+    return endpoint;
+}
+
+void region_append(struct maker *maker, struct region *region, struct node *node)
+{
+    if (region->nodes_count == region->nodes_capacity) {
+        int capacity = region->nodes_capacity * 2 + 16;
+        struct node **nodes = ARENA_ARRAY(maker->arena, struct node *, capacity);
+        if (region->nodes_count > 0)
+            memcpy(nodes, region->nodes, sizeof *nodes * (size_t)region->nodes_count);
+        region->nodes = nodes;
+        region->nodes_capacity = capacity;
+    }
+    region->nodes[region->nodes_count++] = node;
+}
+
+struct node *region_add(struct maker *maker, struct region *region, const char *op,
+                        const char *name, int inputs_count, int outputs_count)
+{
+    struct node *node = ARENA_NEW(maker->arena, struct node);
+    node->name = name;
+    node->op_name = op;
+    node->op = op_find(op);
+    node->id = region->ids_count;
+    node->inputs = ARENA_ARRAY(maker->arena, struct endpoint, inputs_count > 0 ? inputs_count : 1);
+    node->inputs_count = node->inputs_capacity = inputs_count;
+    node->outputs = ARENA_ARRAY(maker->arena, struct output, outputs_count > 0 ? outputs_count : 1);
+    node->outputs_count = outputs_count;
+    for (int i = 0; i < outputs_count; i++)
+        node->outputs[i].shape = shape_unknown();
+    node->device = "";
+    room_for(maker, region, region->ids_count + 1);
+    region->ids_count++;
+    describe(maker, region, node);
+    return node;
+}
+
+/* An op that no table holds may have outputs all the same: as many as its users name. */
+static void count_unknown_outputs(struct maker *maker, const struct graph *graph)
+{
+    for (int i = 0; i < graph->count; i++) {
+        const struct node *user = graph->nodes[i];
+        for (int j = 0; j < user->inputs_count; j++) {
+            struct endpoint input = user->inputs[j];
+            if (input.index < input.node->outputs_count)
+                continue;
+            struct output *outputs = ARENA_ARRAY(maker->arena, struct output, input.index + 1);
+            for (int k = 0; k <= input.index; k++)
+                outputs[k].shape = shape_unknown();
+            input.node->outputs = outputs;
+            input.node->outputs_count = input.index + 1;
+        }
+    }
+}
+
+static struct status check_size(struct maker *maker, const struct region *region)
+{
+    maker->nodes_count += region->graph->count;
+    if (maker->nodes_count > REGION_NODES_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "the bodies of branches and loops have more than %d nodes",
+                            REGION_NODES_MAX);
+    if (region->depth > REGION_DEPTH_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "branches and loops are nested deeper than %d levels",
+                            REGION_DEPTH_MAX);
+    return status_ok();
+}
+
+struct status region_create(struct maker *maker, struct region *parent, const struct graph *graph,
+                            const struct flatten_request *request, struct region **out)
+{
+    struct flatten_result flat;
+    TRY(graph_flatten(graph, request, maker->arena, &flat));
+
+    struct region *region = ARENA_NEW(maker->arena, struct region);
+    region->graph = flat.graph;
+    region->parent = parent;
+    region->depth = parent != NULL ? parent->depth + 1 : 0;
+    region->args = flat.feeds;
+    region->args_count = request->feeds_count;
+    region->results = flat.fetches;
+    region->results_count = request->fetches_count;
+    region->targets = flat.targets;
+    region->targets_count = request->targets_count;
+    TRY(check_size(maker, region));
+
+    count_unknown_outputs(maker, flat.graph);
+    room_for(maker, region, flat.graph->count + 1);
+    for (int i = 0; i < flat.graph->count; i++) {
+        flat.graph->nodes[i]->id = i;
+        region->ids_count = i + 1;
+        describe(maker, region, flat.graph->nodes[i]);
+    }
+    *out = region;
+    return status_ok();
+}
+
+static bool name_is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool node_is_control(const struct node *node)
+{
+    static const char *const names[] = { "If",    "StatelessIf",   "Case", "StatelessCase",
+                                         "While", "StatelessWhile" };
+    return name_is_one_of(node->op_name, names, COUNT(names));
+}
+
+bool node_is_identity(const struct node *node)
+{
+    static const char *const names[] = { "Identity", "StopGradient", "PreventGradient", "IdentityN",
+                                         "DisableCopyOnRead" };
+    return name_is_one_of(node->op_name, names, COUNT(names)) &&
+           node->inputs_count >= node->outputs_count;
+}
+
+/* ---- bodies ---- */
+
+static struct status check_recursion(const struct region *region, const char *function)
+{
+    for (; region != NULL; region = region->parent) {
+        if (region->function != NULL && strcmp(region->function, function) == 0)
+            return status_error(STATUS_UNIMPLEMENTED, "function '%s' calls itself", function);
+    }
+    return status_ok();
+}
+
+static struct status body_create(struct maker *maker, struct region *parent,
+                                 const struct node *node, const struct function_name *name,
+                                 int args_count, int results_count, struct region **out)
+{
+    if (parent->depth >= REGION_DEPTH_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "node '%s' (%s): branches and loops are nested deeper than %d levels",
+                            node->name, node->op_name, REGION_DEPTH_MAX);
+    TRY(check_recursion(parent, name->name));
+    struct function_body body;
+    TRY(function_instantiate(parent->graph, name, maker->arena, &body));
+    if (body.args_count != args_count || body.results_count != results_count)
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "node '%s' (%s): function '%s' takes %d and gives %d values, wanted %d and %d",
+            node->name, node->op_name, name->name, body.args_count, body.results_count, args_count,
+            results_count);
+
+    struct flatten_request request = { .feeds = body.args,
+                                       .feeds_count = body.args_count,
+                                       .fetches = body.results,
+                                       .fetches_count = body.results_count,
+                                       .targets = body.controls,
+                                       .targets_count = body.controls_count };
+    TRY(status_in(region_create(maker, parent, body.graph, &request, out), "function '%s'",
+                  name->name));
+    (*out)->function = name->name;
+    return status_ok();
+}
+
+/* What the caller knows of input `input` of `node` holds for argument `arg` of a body, which reads
+ * it in place. */
+static void bind(const struct region *parent, const struct node *node, int input,
+                 struct region *body, int arg)
+{
+    const struct value *from = region_value(parent, region_resolve(parent, node->inputs[input]));
+    struct value *to = region_value(body, body->args[arg]);
+    to->constant = from->constant;
+    to->handle = from->handle;
+}
+
+/* Is result `index` of a body its argument `index`, handed on as it is? */
+static bool hands_on(const struct region *body, int index)
+{
+    struct endpoint at = body->results[index];
+    while (node_is_identity(at.node))
+        at = at.node->inputs[at.index];
+    return at.node == body->args[index].node && at.index == body->args[index].index;
+}
+
+static struct branches *branches_create(struct maker *maker, int count, bool is_loop)
+{
+    struct branches *branches = ARENA_NEW(maker->arena, struct branches);
+    branches->regions = ARENA_ARRAY(maker->arena, struct region *, count);
+    branches->count = count;
+    branches->is_loop = is_loop;
+    branches->chosen = -1;
+    return branches;
+}
+
+static struct status make_loop(struct maker *maker, struct region *region, struct node *node,
+                               struct branches **out)
+{
+    const struct function_name *cond, *body;
+    TRY(node_attr_func(node, "cond", &cond));
+    TRY(node_attr_func(node, "body", &body));
+    int count = node->inputs_count;
+    if (node->outputs_count != count)
+        return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): %d inputs, %d outputs",
+                            node->name, node->op_name, count, node->outputs_count);
+
+    struct branches *loop = branches_create(maker, 2, true);
+    TRY(body_create(maker, region, node, cond, count, 1, &loop->regions[0]));
+    TRY(body_create(maker, region, node, body, count, count, &loop->regions[1]));
+    loop->invariant = ARENA_ARRAY(maker->arena, bool, count + 1);
+    for (int i = 0; i < count; i++) {
+        loop->invariant[i] = hands_on(loop->regions[1], i);
+        if (!loop->invariant[i])
+            continue;
+        bind(region, node, i, loop->regions[0], i);
+        bind(region, node, i, loop->regions[1], i);
+        region_value(region, (struct endpoint){ node, i })->same =
+            region_resolve(region, node->inputs[i]);
+    }
+    *out = loop;
+    return status_ok();
+}
+
+/* The functions of an If, then_branch first, or of a Case. */
+static struct status branch_names(struct maker *maker, const struct node *node,
+                                  const struct function_name ***out, int *out_count)
+{
+    const struct function_name **names;
+    if (strstr(node->op_name, "Case") == NULL) {
+        names = ARENA_ARRAY(maker->arena, const struct function_name *, 2);
+        TRY(node_attr_func(node, "then_branch", &names[0]));
+        TRY(node_attr_func(node, "else_branch", &names[1]));
+        *out_count = 2;
+    } else {
+        const struct attr_value *list;
+        TRY(node_attr_list(node, "branches", &list));
+        if (list->count == 0 || list->element_kind != ATTR_FUNC)
+            return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): no branches", node->name,
+                                node->op_name);
+        names = ARENA_ARRAY(maker->arena, const struct function_name *, list->count);
+        for (int i = 0; i < list->count; i++)
+            names[i] = list->elements[i].func;
+        *out_count = list->count;
+    }
+    *out = names;
+    return status_ok();
+}
+
+static struct status make_branch(struct maker *maker, struct region *region, struct node *node,
+                                 struct branches **out)
+{
+    const struct function_name **names = NULL;
+    int count = 0;
+    TRY(branch_names(maker, node, &names, &count));
+    if (node->inputs_count < 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): no condition", node->name,
+                            node->op_name);
+    struct branches *branches = branches_create(maker, count, false);
+    for (int i = 0; i < count; i++) {
+        TRY(body_create(maker, region, node, names[i], node->inputs_count - 1, node->outputs_count,
+                        &branches->regions[i]));
+        for (int j = 1; j < node->inputs_count; j++)
+            bind(region, node, j, branches->regions[i], j - 1);
+    }
+    *out = branches;
+    return status_ok();
+}
+
+struct status region_branches(struct maker *maker, struct region *region, struct node *node)
+{
+    bool is_loop = strstr(node->op_name, "While") != NULL;
+    return is_loop ? make_loop(maker, region, node, &region->branches[node->id])
+                   : make_branch(maker, region, node, &region->branches[node->id]);
+}

@@ -1,0 +1,129 @@
+#include "runtime/resources.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+
+struct entry {
+    struct bytes container, name;
+    struct object *object;
+};
+
+struct resources {
+    pthread_mutex_t lock;
+    struct arena *arena; /* keys and entries; under the lock */
+    struct map map;      /* "type \0 container \0 name" -> struct entry */
+};
+
+struct resources *resources_create(void)
+{
+    struct resources *resources = zalloc(sizeof *resources);
+    pthread_mutex_init(&resources->lock, NULL);
+    resources->arena = arena_create(0);
+    return resources;
+}
+
+void resources_destroy(struct resources *resources)
+{
+    if (resources == NULL)
+        return;
+    for (size_t i = 0; i < resources->map.count; i++)
+        object_release(((struct entry *)resources->map.entries[i].value)->object);
+    map_finish(&resources->map);
+    arena_destroy(resources->arena);
+    pthread_mutex_destroy(&resources->lock);
+    free(resources);
+}
+
+static void put_part(char **at, struct bytes part)
+{
+    if (part.size > 0)
+        memcpy(*at, part.data, part.size);
+    *at += part.size;
+}
+
+/* Sizes in front keep names with embedded NULs apart. */
+static struct bytes make_key(struct buffer *buffer, const struct object_type *type,
+                             struct bytes container, struct bytes name)
+{
+    struct bytes parts[] = { bytes_of(type->name), container, name };
+    buffer_reserve(buffer, 3 * sizeof(uint64_t) + parts[0].size + container.size + name.size);
+    char *at = buffer->data;
+    for (size_t i = 0; i < COUNT(parts); i++) {
+        put_u64le(at, parts[i].size);
+        at += sizeof(uint64_t);
+        put_part(&at, parts[i]);
+    }
+    return (struct bytes){ buffer->data, (size_t)(at - buffer->data) };
+}
+
+struct status resources_find(struct resources *resources, const struct object_type *type,
+                             struct bytes container, struct bytes name, struct object **out)
+{
+    struct buffer buffer = { 0 };
+    struct bytes key = make_key(&buffer, type, container, name);
+
+    pthread_mutex_lock(&resources->lock);
+    struct entry *entry = map_get(&resources->map, key);
+    struct object *object = entry != NULL ? object_acquire(entry->object) : NULL;
+    pthread_mutex_unlock(&resources->lock);
+
+    buffer_finish(&buffer);
+    if (object == NULL)
+        return status_error(STATUS_NOT_FOUND, "no %s of the name '%.*s'", type->name,
+                            (int)name.size, name.data);
+    *out = object;
+    return status_ok();
+}
+
+static void add(struct resources *resources, struct bytes key, struct bytes container,
+                struct bytes name, struct object *object)
+{
+    struct entry *entry = ARENA_NEW(resources->arena, struct entry);
+    key.data = arena_memdup(resources->arena, key.data, key.size);
+    container.data = arena_memdup(resources->arena, container.data, container.size);
+    name.data = arena_memdup(resources->arena, name.data, name.size);
+    *entry = (struct entry){ container, name, object };
+    map_put(&resources->map, key, entry);
+}
+
+struct status resources_find_or_create(struct resources *resources, const struct object_type *type,
+                                       struct bytes container, struct bytes name,
+                                       struct status (*create)(void *argument, struct object **out),
+                                       void *argument, struct object **out)
+{
+    struct buffer buffer = { 0 };
+    struct bytes key = make_key(&buffer, type, container, name);
+    struct status status = status_ok();
+    struct object *object = NULL;
+
+    pthread_mutex_lock(&resources->lock);
+    struct entry *entry = map_get(&resources->map, key);
+    if (entry != NULL) {
+        object = entry->object;
+    } else {
+        status = create(argument, &object);
+        if (status_is_ok(status))
+            add(resources, key, container, name, object);
+    }
+    if (status_is_ok(status))
+        *out = object_acquire(object);
+    pthread_mutex_unlock(&resources->lock);
+
+    buffer_finish(&buffer);
+    return status;
+}
+
+void resources_visit(struct resources *resources,
+                     void (*visit)(void *context, struct bytes container, struct bytes name,
+                                   struct object *object),
+                     void *context)
+{
+    pthread_mutex_lock(&resources->lock);
+    for (size_t i = 0; i < resources->map.count; i++) {
+        struct entry *entry = resources->map.entries[i].value;
+        visit(context, entry->container, entry->name, entry->object);
+    }
+    pthread_mutex_unlock(&resources->lock);
+}

@@ -1,0 +1,114 @@
+/* A run: what one execution needs and the next one reuses. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "runtime/plan_internal.h"
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* Runs made at the same moment must not draw the same numbers. */
+static uint64_t fresh_seed(void)
+{
+    static _Atomic uint64_t counter;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return ((uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec) ^
+           (atomic_fetch_add(&counter, 1) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+struct run *run_create(size_t memory_limit_bytes)
+{
+    struct run *run = zalloc(sizeof *run);
+    run->arena = arena_create(memory_limit_bytes);
+    run->pool = tensor_pool_create(memory_limit_bytes);
+    run->width = 1;
+    run->random = fresh_seed();
+    return run;
+}
+
+void run_set_deadline(struct run *run, uint64_t deadline_ns)
+{
+    run->deadline_ns = deadline_ns;
+}
+
+void run_set_width(struct run *run, int width)
+{
+    run->width = width > 0 ? width : 1;
+}
+
+struct arena *run_arena(struct run *run)
+{
+    return run->arena;
+}
+
+struct tensor_pool *run_pool(struct run *run)
+{
+    return run->pool;
+}
+
+void run_reset(struct run *run)
+{
+    arena_reset(run->arena);
+}
+
+static void frame_finish(struct frame *frame)
+{
+    free(frame->storage);
+    free(frame->values);
+    *frame = (struct frame){ 0 };
+}
+
+void run_destroy(struct run *run)
+{
+    if (run == NULL)
+        return;
+    for (int i = 0; i < RUN_FRAMES; i++)
+        frame_finish(&run->frames[i]);
+    tensor_pool_destroy(run->pool);
+    arena_destroy(run->arena);
+    free(run);
+}
+
+struct status run_check_deadline(const struct run *run)
+{
+    if (run->deadline_ns != 0 && now_ns() > run->deadline_ns)
+        return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed while the model ran");
+    return status_ok();
+}
+
+static void frame_init(struct frame *frame, const struct plan *plan)
+{
+    uint32_t count = plan->slots_count;
+    frame_finish(frame);
+    frame->serial = plan->serial;
+    frame->slots_count = count;
+    frame->storage = zalloc((count + 1) * sizeof *frame->storage);
+    frame->values = zalloc((count + 1) * sizeof *frame->values);
+    for (uint32_t slot = 0; slot < count; slot++)
+        frame->values[slot] =
+            plan->constants[slot] != NULL ? plan->constants[slot] : &frame->storage[slot];
+}
+
+struct frame *run_frame(struct run *run, const struct plan *plan)
+{
+    struct frame *oldest = &run->frames[0];
+    run->clock++;
+    for (int i = 0; i < RUN_FRAMES; i++) {
+        struct frame *frame = &run->frames[i];
+        if (frame->serial == plan->serial) {
+            frame->used = run->clock;
+            return frame;
+        }
+        if (frame->used < oldest->used)
+            oldest = frame;
+    }
+    frame_init(oldest, plan);
+    oldest->used = run->clock;
+    return oldest;
+}
