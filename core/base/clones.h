@@ -11,9 +11,10 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_THREAD__) && defined(__OPTIMIZE__)
-#define CLONES                                                                                   \
-    __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default"), optimize("O" \
-                                                                                             "3")))
+#define CLONES                                                                      \
+    __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default"), \
+                   optimize("O"                                                     \
+                            "3")))
 #else
 #define CLONES
 #endif

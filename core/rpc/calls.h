@@ -1,0 +1,43 @@
+/*
+ * calls: several calls that are waited for together, such as one to each ps. Reused from step to
+ * step.
+ *
+ *     calls_begin(&calls);
+ *     calls_add(&calls, channel, path, &request, deadline_ns);      for each
+ *     TRY(calls_wait(&calls));                                      the first failure, in the order
+ * of adding … calls.replies[i] …                                          released by the next
+ * calls_begin, or calls_finish
+ */
+#ifndef RPC_CALLS_H
+#define RPC_CALLS_H
+
+#include "rpc/channel.h"
+
+struct calls {
+    struct clock *clock;
+    int capacity, count;
+    struct calls_entry *entries;
+    struct message *replies; /* [count]; empty where the call failed */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int waiting; /* replies still to come */
+};
+
+void calls_init(struct calls *calls, struct clock *clock, int capacity);
+void calls_begin(struct calls *calls);
+void calls_add(struct calls *calls, struct channel *channel, const char *path,
+               struct message *request, int64_t deadline_ns);
+
+/* Waits for all: each ends by itself at its deadline. The status' text lives as any other of this
+ * thread. */
+struct status calls_wait(struct calls *calls);
+
+/* Cancels what is still in flight; from another thread than the one that waits. */
+void calls_cancel(struct calls *calls);
+void calls_finish(struct calls *calls); /* after calls_wait */
+
+/* One call, waited for. *reply is the caller's. */
+struct status channel_call(struct channel *channel, const char *path, struct message *request,
+                           int64_t deadline_ns, struct message *reply);
+
+#endif

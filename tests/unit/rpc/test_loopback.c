@@ -1,0 +1,215 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "rpc/calls.h"
+#include "rpc/loopback.h"
+
+/* A server of three methods: one answers at once, one keeps the call until the test lets it go, one
+ * fails. */
+struct server {
+    _Atomic(struct call *) kept;
+    _Atomic int left;
+    int released;
+};
+
+static void count_release(void *owner)
+{
+    ++*(int *)owner;
+}
+
+static void echo(void *instance, struct call *call, struct message *request)
+{
+    (void)instance;
+    struct message reply = message_move(request);
+    call_reply(call, &reply);
+}
+
+static void note_left(void *context, struct call *call)
+{
+    struct server *server = context;
+    (void)call;
+    atomic_fetch_add(&server->left, 1);
+}
+
+static void keep(void *instance, struct call *call, struct message *request)
+{
+    struct server *server = instance;
+    message_release(request);
+    call_when_left(call, note_left, server);
+    atomic_store(&server->kept, call);
+}
+
+static void refuse(void *instance, struct call *call, struct message *request)
+{
+    (void)instance;
+    message_release(request);
+    call_fail(call, status_error(STATUS_FAILED_PRECONDITION, "not now"));
+}
+
+static const struct method methods[] = { { "/t/Echo", echo },
+                                         { "/t/Keep", keep },
+                                         { "/t/Refuse", refuse } };
+static const struct service service = { methods, COUNT(methods) };
+
+static void bytes_arrive_by_reference_and_are_given_back(void **state)
+{
+    (void)state;
+    struct server server = { 0 };
+    struct channel *channel = loopback_open(&service, &server, clock_monotonic());
+    static const char text[] = "payload";
+    struct bytes piece = { text, 7 };
+    struct message request = { .header = { "h", 1 },
+                               .pieces = &piece,
+                               .pieces_count = 1,
+                               .release = count_release,
+                               .owner = &server.released };
+    struct message reply;
+
+    assert_true(status_is_ok(channel_call(channel, "/t/Echo", &request, CLOCK_NEVER, &reply)));
+    assert_null(request.release); /* taken */
+    assert_ptr_equal(reply.pieces[0].data, text);
+    assert_int_equal(server.released, 0);
+    message_release(&reply);
+    assert_int_equal(server.released, 1);
+    channel_close(channel);
+}
+
+static void failures_keep_code_and_words(void **state)
+{
+    (void)state;
+    struct server server = { 0 };
+    struct channel *channel = loopback_open(&service, &server, clock_monotonic());
+    struct message request = { 0 }, reply;
+
+    struct status status = channel_call(channel, "/t/Refuse", &request, CLOCK_NEVER, &reply);
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_string_equal(status.message, "not now");
+    status = channel_call(channel, "/t/None", &request, CLOCK_NEVER, &reply);
+    assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
+    channel_close(channel);
+}
+
+static void *reply_later(void *context)
+{
+    struct server *server = context;
+    struct message reply = { .header = { "late", 4 } };
+    struct call *call;
+
+    while ((call = atomic_load(&server->kept)) == NULL)
+        sched_yield();
+    usleep(2000);
+    call_reply(call, &reply);
+    return NULL;
+}
+
+static void a_reply_may_come_later_from_another_thread(void **state)
+{
+    (void)state;
+    struct server server = { 0 };
+    struct channel *channel = loopback_open(&service, &server, clock_monotonic());
+    struct message request = { 0 }, reply;
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, reply_later, &server);
+    assert_true(status_is_ok(channel_call(channel, "/t/Keep", &request, CLOCK_NEVER, &reply)));
+    assert_true(bytes_equal(reply.header, bytes_of("late")));
+    pthread_join(thread, NULL);
+    assert_int_equal(server.left, 0);
+    channel_close(channel);
+}
+
+static void *advance_past_deadline(void *context)
+{
+    struct clock *clock = context;
+    usleep(2000);
+    clock_fake_advance(clock, 60 * NS_PER_S);
+    return NULL;
+}
+
+static void a_call_ends_at_its_deadline_and_the_server_is_told(void **state)
+{
+    (void)state;
+    struct server server = { 0 };
+    struct clock *clock = clock_fake_create(0);
+    struct channel *channel = loopback_open(&service, &server, clock);
+    struct message request = { 0 }, reply = { 0 };
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, advance_past_deadline, clock);
+    struct status status =
+        channel_call(channel, "/t/Keep", &request, clock_deadline_ns(clock, 30000), &reply);
+    assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
+    pthread_join(thread, NULL);
+    while (atomic_load(&server.left) == 0)
+        sched_yield();
+    /* A reply to nobody is forgotten and given back. */
+    reply = (struct message){ .release = count_release, .owner = &server.released };
+    call_reply(atomic_load(&server.kept), &reply);
+    assert_int_equal(server.released, 1);
+    request = (struct message){ 0 };
+    status = channel_call(channel, "/t/Echo", &request, 1, &reply);
+    assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED); /* it was over before it began */
+    channel_close(channel);
+    clock_fake_destroy(clock);
+}
+
+static void a_broken_channel_ends_what_is_in_flight(void **state)
+{
+    (void)state;
+    struct server server = { 0 };
+    struct channel *channel = loopback_open(&service, &server, clock_monotonic());
+    struct message request = { 0 }, reply = { 0 };
+    struct calls calls;
+
+    calls_init(&calls, clock_monotonic(), 2);
+    calls_begin(&calls);
+    calls_add(&calls, channel, "/t/Keep", &request, CLOCK_NEVER);
+    loopback_break(channel);
+    calls_add(&calls, channel, "/t/Echo", &request, CLOCK_NEVER);
+    assert_int_equal(calls_wait(&calls).code, STATUS_UNAVAILABLE);
+    assert_int_equal(server.left, 1);
+    call_reply(server.kept, &reply);
+    calls_finish(&calls);
+    channel_close(channel);
+}
+
+static void a_cancelled_call_answers_cancelled(void **state)
+{
+    (void)state;
+    struct server server = { 0 };
+    struct channel *channel = loopback_open(&service, &server, clock_monotonic());
+    struct message request = { 0 }, reply = { 0 };
+    struct calls calls;
+
+    calls_init(&calls, clock_monotonic(), 1);
+    calls_begin(&calls);
+    calls_add(&calls, channel, "/t/Keep", &request, CLOCK_NEVER);
+    calls_cancel(&calls);
+    calls_cancel(&calls);
+    assert_int_equal(calls_wait(&calls).code, STATUS_CANCELLED);
+    assert_int_equal(server.left, 1);
+    call_fail(server.kept, status_error(STATUS_INTERNAL, "nobody hears this"));
+    message_release(&reply);
+    calls_finish(&calls);
+    channel_close(channel);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_arrive_by_reference_and_are_given_back),
+        cmocka_unit_test(failures_keep_code_and_words),
+        cmocka_unit_test(a_reply_may_come_later_from_another_thread),
+        cmocka_unit_test(a_call_ends_at_its_deadline_and_the_server_is_told),
+        cmocka_unit_test(a_broken_channel_ends_what_is_in_flight),
+        cmocka_unit_test(a_cancelled_call_answers_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
