@@ -1,0 +1,114 @@
+"""What cannot be written or was mistyped: one clear line, the right exit status, nothing left behind, nothing harmed."""
+import json
+import os
+import subprocess
+import time
+import unittest
+
+from digits import WIDE, write_digits
+from harness import TestCase, main, run
+
+ROOT = os.geteuid() == 0
+
+
+def mount_tmpfs(test, directory, options):
+    """A small file system of the test's own; skips where that is not allowed."""
+    os.makedirs(directory, exist_ok=True)
+    if not ROOT:
+        raise unittest.SkipTest("needs root to mount a small tmpfs")
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", directory], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise unittest.SkipTest("cannot mount a tmpfs here: %s" % done.stderr.strip())
+    test.addCleanup(subprocess.run, ["umount", "-l", directory])
+
+
+class ExportErrors(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.data = write_digits(self.path("data"), train=200, test=50)
+
+    def pstrain(self, *flags, cwd=None):
+        return run("pstrain", "--train_dir=%s" % self.data, "--training_iteration=2", "--work_dir=%s" % self.path("work"), *flags, cwd=cwd)
+
+    def assert_refused(self, done, *words, status=2):
+        """One line on stderr that names the thing, and no work done before it."""
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        lines = done.stderr.strip().splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        for word in words:
+            self.assertIn(word, lines[0])
+        self.assertNotIn("loss", done.stdout)
+
+    def test_unknown_flag(self):
+        self.assert_refused(self.pstrain("--exprot_dir=x"), "exprot_dir")
+
+    def test_impossible_values(self):
+        for flag, word in (("--batch_size=0", "batch_size"), ("--batch_size=many", "many"), ("--learning_rate=fast", "fast"),
+                           ("--optimizer=magic", "magic"), ("--workers=0", "workers"), ("--model=no_such_model", "no_such_model"),
+                           ("--training_iteration=-5", "training_iteration"), ("--model_version=0.5", "0.5")):
+            with self.subTest(flag):
+                self.assert_refused(self.pstrain("--export_dir=%s" % self.path("m", "1"), flag), word)
+                self.assertFalse(os.path.exists(self.path("m", "1")))
+
+    def test_train_dir_without_data(self):
+        os.makedirs(self.path("empty"))
+        done = run("pstrain", "--train_dir=%s" % self.path("empty"), "--export_dir=%s" % self.path("m", "1"))
+        self.assert_refused(done, self.path("empty"))
+
+    def test_export_directory_that_is_not_empty(self):
+        os.makedirs(self.path("m", "1"))
+        with open(self.path("m", "1", "mine"), "w", encoding="utf-8") as f:
+            f.write("precious")
+        self.assert_refused(self.pstrain("--export_dir=%s" % self.path("m", "1")), self.path("m", "1"))
+        self.assertEqual(os.listdir(self.path("m", "1")), ["mine"])
+        self.assertEqual(os.listdir(self.path("m")), ["1"])
+
+    def test_export_directory_that_is_empty_is_taken(self):
+        os.makedirs(self.path("m", "1"))
+        done = self.pstrain("--export_dir=%s" % self.path("m", "1"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("saved_model.pb", os.listdir(self.path("m", "1")))
+
+    def test_parent_that_is_a_file(self):
+        with open(self.path("m"), "w", encoding="utf-8") as f:
+            f.write("x")
+        self.assert_refused(self.pstrain("--export_dir=%s" % self.path("m", "1")), self.path("m"))
+
+    def test_read_only_directory(self):
+        directory = self.path("readonly")
+        if ROOT:  # who passes over permissions needs a file system that refuses
+            mount_tmpfs(self, directory, "ro,size=1m")
+        else:
+            os.makedirs(directory)
+            os.chmod(directory, 0o555)
+            self.addCleanup(os.chmod, directory, 0o755)
+        started = time.monotonic()
+        self.assert_refused(self.pstrain("--export_dir=%s" % os.path.join(directory, "1")), directory)
+        self.assertLess(time.monotonic() - started, 60)
+        self.assertEqual(os.listdir(directory), [])
+
+    def test_full_disk(self):
+        directory = self.path("small")
+        mount_tmpfs(self, directory, "size=2m")
+        with open(self.path("wide.json"), "w", encoding="utf-8") as f:
+            json.dump(WIDE, f)
+        done = self.pstrain("--model=%s" % self.path("wide.json"), "--export_dir=%s" % os.path.join(directory, "1"), "--log_level=error")
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertGreater(done.returncode, 0, "ended by a signal")
+        self.assertIn("No space left on device", done.stderr)
+        self.assertIn(directory, done.stderr)
+        self.assertEqual(os.listdir(directory), [], "something is left behind")
+
+    def test_default_and_positional_directories(self):
+        done = self.pstrain(self.path("m"), "--model_version=3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(os.listdir(self.path("m")), ["3"])
+        os.makedirs(self.path("here"))
+        done = run("pstrain", "--train_dir=%s" % self.data, "--training_iteration=2", "--work_dir=%s" % self.path("here", "w"),
+                   "--model_version=5", cwd=self.path("here"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("saved_model.pb", os.listdir(self.path("here", "w", "5")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""The whole path with the real programs: train, export, serve, ask, swap in a version under load, end under load."""
+import http.client
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from digits import write_digits
+from harness import DEADLINE_S, Load, Server, TestCase, main, run, train
+
+ASK = "/v1/models/default:predict"
+
+
+def row(value=0.5):
+    return {"signature_name": "predict_images", "instances": [[value] * 784]}
+
+
+class Path(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.data = write_digits(self.path("data"), train=600, test=100)
+        self.base = self.path("model")
+
+    def train(self, version, *flags):
+        return train(os.path.join(self.base, str(version)), "--train_dir=%s" % self.data, "--training_iteration=30",
+                     "--work_dir=%s" % self.path("work"), *flags)
+
+    def test_trains_exports_serves_and_answers(self):
+        said = self.train(1).stdout
+        self.assertIn("modelserver", said)
+        self.assertIn("curl", said)
+        self.assertEqual(os.listdir(self.base), ["1"])
+        with Server(self.base) as server:
+            self.assertIn("curl", server.output())
+            status = server.get("/v1/models/default").json["model_version_status"]
+            self.assertEqual([(s["version"], s["state"]) for s in status], [("1", "AVAILABLE")])
+            answer = server.post(ASK, row())
+            self.assertEqual(answer.status, 200, answer)
+            (scores,) = answer.json["predictions"]
+            self.assertEqual(len(scores), 10)
+            self.assertAlmostEqual(sum(scores), 1, places=4)
+            answer = server.post("/v1/models/default:classify", {"examples": [{"x": [0.5] * 784}]})
+            self.assertEqual(answer.status, 200, answer)
+            (labelled,) = answer.json["results"]
+            by_label = {label: score for label, score in labelled}
+            self.assertEqual(set(by_label), {str(i) for i in range(10)})
+            self.assertEqual([s for _, s in labelled], sorted(by_label.values(), reverse=True))
+            for i, score in enumerate(scores):
+                self.assertAlmostEqual(by_label[str(i)], score, places=6)
+            signatures = server.get("/v1/models/default/metadata").json["metadata"]["signature_def"]["signature_def"]
+            self.assertLessEqual({"serving_default", "predict_images"}, set(signatures))
+
+    @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
+    def test_the_curl_line_that_the_server_prints_works_as_pasted(self):
+        self.train(1)
+        with Server(self.base) as server:
+            lines = [line.strip() for line in server.output().splitlines() if "curl " in line]
+            self.assertEqual(len(lines), 1, server.output())
+            command = lines[0][lines[0].index("curl "):]
+            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=DEADLINE_S,
+                                  env=dict(os.environ, no_proxy="*"))
+            answer = json.loads(done.stdout)
+            self.assertNotIn("error", answer, command)
+            self.assertTrue(answer.keys() & {"predictions", "outputs", "results"}, done.stdout)
+
+    def test_linear_exports_regress_and_predict(self):
+        train(os.path.join(self.base, "1"), "--model=linear", "--work_dir=%s" % self.path("work"))
+        with Server(self.base) as server:
+            answer = server.post("/v1/models/default:regress", {"examples": [{"x": 0.25}, {"x": 0.75}]})
+            if answer.status == 400:
+                answer = server.post("/v1/models/default:regress",
+                                     {"signature_name": "regress", "examples": [{"x": 0.25}, {"x": 0.75}]})
+            self.assertEqual(answer.status, 200, answer)
+            for got, want in zip(answer.json["results"], (0.325, 0.375)):  # y = 0.1 x + 0.3
+                self.assertAlmostEqual(got, want, delta=0.02)
+
+    def test_savedmodel_shows_and_runs_what_was_exported(self):
+        self.train(1)
+        version = os.path.join(self.base, "1")
+        shown = run("savedmodel", "show", version)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        for word in ("serving_default", "predict_images", "MatMul", "784"):
+            self.assertIn(word, shown.stdout)
+        self.assertIsInstance(json.loads(run("savedmodel", "show", "--json", version).stdout), dict)
+        feed = self.path("feed.json")
+        with open(feed, "w", encoding="utf-8") as f:
+            json.dump([[0.5] * 784], f)
+        ran = run("savedmodel", "run", version, "--signature", "predict_images", "--input", "images=" + json.dumps([[0.5] * 784]))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn("scores", ran.stdout)
+
+    def test_swaps_in_version_2_under_load_with_no_failed_request(self):
+        self.train(1)
+        with Server(self.base, "--file_system_poll_wait_seconds=1") as server:
+            before = server.post(ASK, row()).json
+            with Load(server, ASK, row(), good=lambda answer: answer.status == 200) as load:
+                self.train(2, "--seed=7", "--training_iteration=60")
+                server.wait_for_state(2, "AVAILABLE")
+                server.wait_for_state(1, "END")
+                seen = load.count
+                while load.count < seen + 100 and not load.wrong:
+                    time.sleep(0.01)
+            self.assertEqual(load.wrong, [])
+            self.assertGreater(load.count, 100)
+            self.assertNotEqual(server.post(ASK, row()).json, before)
+            gone = server.post("/v1/models/default/versions/1:predict", row())
+            self.assertEqual(gone.status, 404, gone)
+
+    def test_sigterm_under_load_ends_with_0_and_no_broken_answer(self):
+        self.train(1)
+        server = Server(self.base)
+        broken, told, counts = [], threading.Event(), []
+
+        def ask():
+            count, connection = 0, server.connect()
+            while True:
+                late = told.is_set()
+                try:
+                    answer = server.post(ASK, row(), connection=connection)
+                    count += 1
+                    if answer.status != 200 or len(answer.json["predictions"][0]) != 10:
+                        broken.append(answer)
+                except (ConnectionError, http.client.RemoteDisconnected) as e:
+                    # After the signal a new connection is refused and an idle one closed; before it, neither may happen.
+                    if not (late or told.is_set()):
+                        broken.append(e)
+                    break
+                except Exception as e:  # half an answer, or one that is no JSON
+                    broken.append(e)
+                    break
+            counts.append(count)
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for t in threads:
+            t.start()
+        time.sleep(1)
+        told.set()
+        self.assertEqual(server.stop(signal.SIGTERM), 0, server.output())
+        for t in threads:
+            t.join(DEADLINE_S)
+        self.assertEqual(broken, [])
+        self.assertGreater(min(counts), 0)
+
+
+if __name__ == "__main__":
+    main()

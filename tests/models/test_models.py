@@ -1,0 +1,138 @@
+"""Every model of the shared collection, with the real modelserver: those that TensorFlow loads are served and check.py compares their
+answers over REST, rows too; those it refuses must be refused. uncovered.txt names the ones not covered yet and what is missing:
+the test fails when one on the list passes, when it fails for another reason, or when one not on the list fails.
+
+    python3 tests/models/test_models.py --write     makes uncovered.txt anew from what is seen (look at the difference)
+    python3 tests/models/test_models.py --show NAME prints what is wrong with one model
+"""
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from harness import SANITIZER, SOURCE, Server, main, shared
+
+LIST = os.path.join(SOURCE, "tests", "models", "uncovered.txt")
+QUICK_REFUSAL = ("--max_num_load_retries=0",)
+
+
+def names():
+    return sorted(f[:-5] for f in os.listdir(shared("models", "cases")) if f.endswith(".json"))
+
+
+def uncovered():
+    """{model: the text its failure must contain}"""
+    with open(LIST, encoding="utf-8") as f:
+        rows = [line.split(None, 1) for line in f if line.strip() and not line.startswith("#")]
+    return {name: rest.strip() for name, rest in rows}
+
+
+def refused(name):
+    """None when modelserver refuses the model with a status, else what it did."""
+    server = Server(shared("models", name), *QUICK_REFUSAL, name=name, wait=False)
+    try:
+        status = server.process.wait(60)
+    except subprocess.TimeoutExpired:
+        server.process.kill()
+        server.process.wait()
+        return "was not refused" if "Exporting HTTP/REST" in server.output() else "neither served nor refused in 60 s"
+    text = server.output()
+    if SANITIZER.search(text.encode()) or status < 0:
+        return text[-3000:]
+    return None if status > 0 else "refused, but exit status 0"
+
+
+def problem(name):
+    """None when the model is served and answers as TensorFlow does, or is refused as it should be; else what is wrong."""
+    with open(shared("models", "cases", name + ".json"), encoding="utf-8") as f:
+        case_file = json.load(f)
+    load = case_file["load"]
+    if not load["ok"] and not load.get("with_soft_placement"):
+        return refused(name)
+    try:
+        with Server(shared("models", name), *QUICK_REFUSAL, name=name) as server:
+            checked = subprocess.run([sys.executable, shared("models", "check.py"), "--rest", server.url, "--cases",
+                                      shared("models", "cases"), "--only", name, "--rows"], capture_output=True, text=True, timeout=600)
+            nothing_to_send = re.search(r"^0 passed, 0 failed$", checked.stdout, re.M)
+            if checked.returncode != 0 and not nothing_to_send:
+                return checked.stdout + checked.stderr
+    except Exception as e:  # the server's own message says why it did not serve
+        return str(e)
+    return None
+
+
+def problems(models):
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return dict(zip(models, pool.map(problem, models)))
+
+
+class Models(unittest.TestCase):
+    def test_serves_every_model_that_is_covered(self):
+        shared("models", "check.py")
+        try:
+            import numpy, requests  # noqa: what check.py needs
+        except ImportError as e:
+            self.skipTest("check.py needs numpy and requests: %s" % e)
+        expected, found = uncovered(), problems(names())
+        wrong = ["%s is on the list but no model" % n for n in expected if n not in found]
+        for name, text in found.items():
+            if text is None and name in expected:
+                wrong.append("%s passes: take it off tests/models/uncovered.txt" % name)
+            elif text is not None and name not in expected:
+                wrong.append("%s fails:\n%s" % (name, text.strip()[:1500]))
+            elif text is not None and expected[name] not in text:
+                wrong.append("%s should fail with '%s', but says:\n%s" % (name, expected[name], text.strip()[:1500]))
+        print("%d models covered, %d not yet" % (sum(t is None for t in found.values()), sum(t is not None for t in found.values())))
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
+
+    def test_a_wrong_answer_would_be_seen(self):
+        """The same machinery on a copy of a case file whose expected output is moved by one."""
+        name = "linear-model"
+        with open(shared("models", "cases", name + ".json"), encoding="utf-8") as f:
+            cases = json.load(f)
+        for case in cases["cases"]:
+            for tensor in case.get("outputs", {}).values():
+                tensor["data"] = [x + 1 for x in tensor["data"]]
+        directory = tempfile.mkdtemp(prefix="slipway-")
+        self.addCleanup(shutil.rmtree, directory)
+        with open(os.path.join(directory, name + ".json"), "w", encoding="utf-8") as f:
+            json.dump(cases, f)
+        with Server(shared("models", name), name=name) as server:
+            checked = subprocess.run([sys.executable, shared("models", "check.py"), "--rest", server.url, "--cases", directory],
+                                     capture_output=True, text=True, timeout=600)
+        if "No module named" in checked.stderr:
+            self.skipTest(checked.stderr.splitlines()[-1])
+        self.assertEqual(checked.returncode, 1, checked.stdout + checked.stderr)
+        self.assertIn("expected", checked.stdout)
+
+
+def reason(name, text):
+    """What a line of uncovered.txt says: the op without a kernel when that is what is wrong, else the error's first words."""
+    if op := re.search(r"\bop '?(\w+)'?", text):
+        return op.group(1)
+    line = next((line for line in reversed(text.strip().splitlines()) if not line.endswith(" failed")), text)
+    return line.strip()[:120]
+
+
+def write():
+    found = {n: t for n, t in problems(names()).items() if t is not None}
+    with open(LIST, "w", encoding="utf-8") as f:
+        f.write("# Models of the shared collection that are not covered yet: NAME, then what its failure says, usually the missing op.\n"
+                "# tests/models/test_models.py checks both ways; with --write it makes this file anew.\n")
+        for name, text in found.items():
+            f.write("%s  %s\n" % (name, reason(name, text)))
+    print("%d of %d not covered" % (len(found), len(names())))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        write()
+    elif sys.argv[1:2] == ["--show"]:
+        print(problem(sys.argv[2]) or "passes")
+    else:
+        main()

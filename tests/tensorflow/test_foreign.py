@@ -1,0 +1,156 @@
+"""SavedModels that TensorFlow and Keras write here and now load in modelserver and give TensorFlow's answers."""
+import tensorflow_here  # noqa: first, it may go on under another interpreter
+import json
+
+import numpy as np
+import tensorflow as tf
+
+from harness import Server, TestCase, main, run
+from tensorflow_here import ask, assert_agrees
+
+keras = tf.keras
+layers = keras.layers
+
+
+class Foreign(TestCase):
+    def setUp(self):
+        super().setUp()
+        keras.utils.set_random_seed(11)
+        self.base, self.directory = self.path("model"), self.path("model", "1")
+        self.random = np.random.default_rng(5)
+
+    def floats(self, *shape):
+        return (self.random.random(shape, np.float32) * 2 - 1).astype(np.float32)
+
+    def check(self, *asks, tolerance=1e-5):
+        """asks: (signature, inputs) pairs; the expected outputs come from tf.saved_model.load."""
+        signatures = tf.saved_model.load(self.directory).signatures
+        with Server(self.base) as server:
+            for name, inputs in asks:
+                theirs = {k: v.numpy() for k, v in signatures[name](**{k: tf.constant(v) for k, v in inputs.items()}).items()}
+                ours = ask(server, name, inputs, sorted(theirs))
+                self.assertEqual(sorted(ours), sorted(theirs))
+                for output, want in theirs.items():
+                    assert_agrees(self, ours[output], want, tolerance, "%s.%s" % (name, output))
+
+    def check_keras(self, model, *shape, tolerance=1e-5):
+        """Exports a Keras 3 model and asks it with batches of several sizes."""
+        model.export(self.directory, verbose=False)
+        (name,) = tf.saved_model.load(self.directory).signatures["serving_default"].structured_input_signature[1]
+        self.check(*[("serving_default", {name: self.floats(batch, *shape)}) for batch in (1, 3, 8, 1)], tolerance=tolerance)
+
+    def test_keras_dense_net(self):
+        self.check_keras(keras.Sequential([layers.Input((20,)), layers.Dense(64, "relu"), layers.Dense(32, "tanh"),
+                                           layers.Dense(5, "softmax")]), 20)
+
+    def test_keras_convolutional_net(self):
+        model = keras.Sequential([
+            layers.Input((20, 20, 3)), layers.Conv2D(8, 3, padding="same", activation="relu"), layers.BatchNormalization(),
+            layers.MaxPooling2D(), layers.Conv2D(16, 3, strides=2, padding="same", use_bias=False), layers.BatchNormalization(), layers.ReLU(),
+            layers.AveragePooling2D(2), layers.Flatten(), layers.Dropout(0.5), layers.Dense(4, "softmax")])
+        model.compile(loss="mse")  # some training, so that the averages of batch norm are no constants
+        model.fit(self.floats(16, 20, 20, 3), self.floats(16, 4), epochs=2, verbose=0)
+        self.check_keras(model, 20, 20, 3)
+
+    def test_keras_recurrent_net(self):
+        # 1e-4: seven steps, each on the rounded state of the one before.
+        self.check_keras(keras.Sequential([layers.Input((7, 3)), layers.LSTM(16, return_sequences=True), layers.LSTM(8), layers.Dense(1)]),
+                         7, 3, tolerance=1e-4)
+
+    def test_keras_functional_with_two_inputs_and_outputs(self):
+        a, b = layers.Input((4,), name="a"), layers.Input((6,), name="b")
+        both = layers.Concatenate()([layers.Dense(8, "relu")(a), layers.Dense(8, "sigmoid")(b)])
+        keras.Model({"a": a, "b": b}, {"sum": layers.Dense(2)(both), "odds": layers.Dense(3, "softmax")(both)}).export(self.directory, verbose=False)
+        self.check(*[("serving_default", {"a": self.floats(n, 4), "b": self.floats(n, 6)}) for n in (1, 2, 5)])
+
+    def test_module_with_signatures(self):
+        class Module(tf.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = tf.Variable([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+                self.offset = tf.Variable(7, dtype=tf.int32)
+
+            @tf.function(input_signature=[tf.TensorSpec([None, 3], tf.float32, "x")])
+            def project(self, x):
+                return {"y": tf.matmul(x, self.w), "largest": tf.argmax(x, 1), "flipped": tf.reverse(x, [1])}
+
+            @tf.function(input_signature=[tf.TensorSpec([None], tf.int32, "n"), tf.TensorSpec([None], tf.string, "s")])
+            def passes(self, n, s):
+                return {"n": n + self.offset, "s": tf.identity(s), "small": n < 3}
+
+        module = Module()
+        tf.saved_model.save(module, self.directory, {"serving_default": module.project, "passes": module.passes})
+        self.check(("serving_default", {"x": self.floats(4, 3)}), ("serving_default", {"x": self.floats(1, 3)}),
+                   ("passes", {"n": np.array([1, 2, 3], np.int32), "s": np.array([b"a", b"", b"\x00\xff"], object)[:2].repeat(2)[:3]}))
+
+    def test_variables_of_several_dtypes_and_an_empty_one(self):
+        class Module(tf.Module):
+            def __init__(self):
+                super().__init__()
+                self.values = {t.name: tf.Variable(tf.cast([[1, 2], [3, 4]], t)) for t in (tf.float64, tf.int32, tf.int64, tf.float32)}
+                self.empty = tf.Variable(tf.zeros([0, 3]))
+
+            @tf.function(input_signature=[tf.TensorSpec([], tf.float32, "x")])
+            def all(self, x):
+                given = {k: tf.identity(v) for k, v in self.values.items()}
+                return dict(given, empty=tf.identity(self.empty), x=x)
+
+        module = Module()
+        tf.saved_model.save(module, self.directory, {"serving_default": module.all})
+        self.check(("serving_default", {"x": np.float32(2.5)}))
+
+    def test_tf1_builder_with_examples_and_a_table(self):
+        """The classic export example: parse tf.Example, a softmax regression, top k, an index-to-string table."""
+        v1 = tf.compat.v1
+        with tf.Graph().as_default(), v1.Session() as session:
+            serialized = v1.placeholder(tf.string, [None], "tf_example")
+            x = tf.identity(v1.io.parse_example(serialized, {"x": v1.FixedLenFeature([6], tf.float32)})["x"], "x")
+            w = v1.get_variable("w", [6, 3], initializer=v1.random_normal_initializer(seed=3), use_resource=False)
+            b = v1.get_variable("b", [3], initializer=v1.constant_initializer(0.1), use_resource=True)
+            y = tf.nn.softmax(tf.matmul(x, w) + b)
+            values, indices = tf.nn.top_k(y, 3)
+            table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.range(3, dtype=tf.int64), tf.constant(["no", "maybe", "yes"])), "?")
+            classes = table.lookup(tf.cast(indices, tf.int64))
+            session.run([v1.global_variables_initializer(), v1.tables_initializer()])
+            info = v1.saved_model.utils.build_tensor_info
+            build = v1.saved_model.signature_def_utils.build_signature_def
+            builder = v1.saved_model.Builder(self.directory)
+            builder.add_meta_graph_and_variables(session, ["serve"], main_op=v1.tables_initializer(), signature_def_map={
+                "serving_default": build({"inputs": info(serialized)}, {"classes": info(classes), "scores": info(values)}, "tensorflow/serving/classify"),
+                "predict": build({"x": info(x)}, {"y": info(y)}, "tensorflow/serving/predict")})
+            builder.save()
+        rows = self.floats(4, 6)
+        protos = [tf.train.Example(features=tf.train.Features(feature={"x": tf.train.Feature(float_list=tf.train.FloatList(value=r))}))
+                  .SerializeToString() for r in rows]
+        self.check(("predict", {"x": rows}), ("serving_default", {"inputs": np.array(protos, object)}))
+        want = tf.saved_model.load(self.directory).signatures["serving_default"](inputs=tf.constant(protos))
+        with Server(self.base) as server:
+            answer = server.post("/v1/models/default:classify", {"examples": [{"x": r.tolist()} for r in rows]})
+            self.assertEqual(answer.status, 200, answer)
+            for got, classes, scores in zip(answer.json["results"], want["classes"].numpy(), want["scores"].numpy()):
+                self.assertEqual([label for label, _ in got], [c.decode() for c in classes])
+                assert_agrees(self, [score for _, score in got], scores)
+
+    def test_embedding(self):
+        keras.Sequential([layers.Input((8,), dtype="int32"), layers.Embedding(50, 4), layers.Flatten(), layers.Dense(1, "sigmoid")]).export(
+            self.directory, verbose=False)
+        (name,) = tf.saved_model.load(self.directory).signatures["serving_default"].structured_input_signature[1]
+        self.check(*[("serving_default", {name: self.random.integers(0, 50, (n, 8)).astype(np.int32)}) for n in (1, 6)])
+
+    def test_savedmodel_run_gives_tensorflows_answer(self):
+        model = keras.Sequential([layers.Input((5,)), layers.Dense(3)])
+        model.export(self.directory, verbose=False)
+        signature = tf.saved_model.load(self.directory).signatures["serving_default"]
+        (name,) = signature.structured_input_signature[1]
+        x = self.floats(2, 5)
+        np.save(self.path("x.npy"), x)
+        done = run("savedmodel", "run", self.directory, "--signature", "serving_default", "--input", "%s=%s" % (name, self.path("x.npy")))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (want,) = signature(tf.constant(x)).values()
+        text = done.stdout[done.stdout.index("["):]
+        got = json.JSONDecoder().raw_decode(text)[0]
+        assert_agrees(self, got, want.numpy(), what=done.stdout)
+
+
+if __name__ == "__main__":
+    main()
