@@ -3,7 +3,7 @@ set -euo pipefail
 export LC_ALL=C.UTF-8
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-self=scripts/$(basename "$0")
+self=$(realpath --relative-to="$root" "$0")
 logs=$root/build/log
 cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/slipway
 cd "$root"

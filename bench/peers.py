@@ -1,0 +1,194 @@
+"""The peers of bench/run, each in a process of its own: peers.py WHAT ARGUMENT...
+
+  onnx VERSION_DIR FILE          writes the exported model, with its weights, as an ONNX file
+  feed BATCH FILE                writes images [BATCH, 784]
+  onnx-time FILE FEED REPEAT     median µs of a run in onnxruntime, one thread
+  train-tensorflow MODEL STEPS   samples/s of a compiled loop, batch 100, one thread
+  train-jax MODEL STEPS          the same in jax
+"""
+import sys
+import time
+
+import numpy as np
+
+LAYERS = {"softmax": [784, 10], "mlp": [784, 512, 512, 10]}
+BATCH = 100
+RATE = 0.01
+
+
+def feed(batch, path):
+    np.save(path, np.random.default_rng(1).random((int(batch), 784), np.float32))
+
+
+# ---- onnxruntime ----
+def weights(directory):
+    """The variables of an export, in the order of the layers: kernels and biases in pairs."""
+    import tensorflow as tf
+    reader = tf.train.load_checkpoint(directory + "/variables/variables")
+    values = {k: reader.get_tensor(k) for k, (shape, dtype) in
+              ((k, (reader.get_variable_to_shape_map()[k], reader.get_variable_to_dtype_map()[k])) for k in reader.get_variable_to_shape_map())
+              if dtype == tf.float32 and len(shape) in (1, 2, 4)}
+    kernels = [v for v in values.values() if v.ndim > 1]
+    biases = [v for v in values.values() if v.ndim == 1]
+    ordered, width = [], 1 if any(k.ndim == 4 for k in kernels) else 784
+    while kernels:  # a layer's kernel takes what the one before gives; a flattened map gives a multiple of it
+        kernel = next((k for k in kernels if k.shape[-2] == width and (k.ndim == 4 or not any(q.ndim == 4 for q in kernels))), None)
+        if kernel is None:
+            kernel = next(k for k in kernels if k.ndim == 2 and k.shape[0] % width == 0)
+        kernels = [k for k in kernels if k is not kernel]
+        width = kernel.shape[-1]
+        bias = next(b for b in biases if b.shape == (width,))
+        biases = [b for b in biases if b is not bias]
+        ordered.append((kernel, bias))
+    return ordered
+
+
+def onnx(directory, path):
+    import onnx as o
+    from onnx import TensorProto, helper, numpy_helper
+    nodes, initializers, value = [], [], "images"
+
+    def constant(name, array):
+        initializers.append(numpy_helper.from_array(np.ascontiguousarray(array), name))
+        return name
+
+    def node(op, *inputs, **attributes):
+        nonlocal value
+        name = "%s_%d" % (op, len(nodes))
+        nodes.append(helper.make_node(op, list(inputs), [name], **attributes))
+        value = name
+
+    layers = weights(directory)
+    channels, side = 0, 28
+    if layers[0][0].ndim == 4:  # NCHW, onnxruntime's own layout; with one channel the reshape moves nothing
+        node("Reshape", value, constant("image_shape", np.array([-1, 1, 28, 28], np.int64)))
+    for i, (kernel, bias) in enumerate(layers):
+        if kernel.ndim == 4:
+            size, channels = kernel.shape[0], kernel.shape[3]
+            node("Conv", value, constant("w%d" % i, kernel.transpose(3, 2, 0, 1)), constant("b%d" % i, bias),
+                 pads=[size // 2] * 4, kernel_shape=[size, size])
+            node("Relu", value)
+            node("MaxPool", value, kernel_shape=[2, 2], strides=[2, 2])
+            side //= 2
+            continue
+        if channels:  # rows of the first dense kernel in the order of the NCHW map
+            node("Flatten", value)
+            kernel = kernel.reshape(side, side, channels, -1).transpose(2, 0, 1, 3).reshape(kernel.shape)
+            channels = 0
+        node("Gemm", value, constant("w%d" % i, kernel), constant("b%d" % i, bias))
+        node("Relu" if i < len(layers) - 1 else "Softmax", value)
+    graph = helper.make_graph(nodes, "peer", [helper.make_tensor_value_info("images", TensorProto.FLOAT, [None, 784])],
+                              [helper.make_tensor_value_info(value, TensorProto.FLOAT, [None, 10])], initializers)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    o.checker.check_model(model)
+    o.save(model, path)
+    # The same weights must give the same answers, or the comparison is worth nothing.
+    import tensorflow as tf
+    x = np.random.default_rng(2).random((3, 784), np.float32)
+    want = next(iter(tf.saved_model.load(directory).signatures["predict_images"](tf.constant(x)).values())).numpy()
+    got = session(path).run(None, {"images": x})[0]
+    if np.max(np.abs(got - want)) > 1e-4:
+        raise SystemExit("the ONNX graph of %s does not give the model's answers" % directory)
+
+
+def session(path):
+    import onnxruntime as ort
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+    return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def onnx_time(path, feed_path, repeat):
+    """Bound input and output, so that onnxruntime's own run is timed and little of Python."""
+    run, x = session(path), np.load(feed_path)
+    binding = run.io_binding()
+    binding.bind_cpu_input("images", x)
+    binding.bind_output(run.get_outputs()[0].name)
+    seconds = []
+    for _ in range(int(repeat) + 20):
+        begun = time.perf_counter()
+        run.run_with_iobinding(binding)
+        seconds.append(time.perf_counter() - begun)
+    print(np.median(seconds[20:]) * 1e6)
+
+
+# ---- training ----
+def digits():
+    random = np.random.default_rng(3)
+    return random.random((60000, 784), np.float32), random.integers(0, 10, 60000).astype(np.int32)
+
+
+def initial(model):
+    random, sizes = np.random.default_rng(4), LAYERS[model]
+    return [(random.standard_normal((m, n)).astype(np.float32) * (1 / m) ** 0.5, np.zeros(n, np.float32)) for m, n in zip(sizes, sizes[1:])]
+
+
+def train_tensorflow(model, steps):
+    import tensorflow as tf
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    images, labels = map(tf.constant, digits())
+    batches = 60000 // BATCH
+    best = 0.0
+    for jit in (False, True):  # with XLA and without: the faster of the two is the peer
+        variables = [(tf.Variable(w), tf.Variable(b)) for w, b in initial(model)]
+        flat = [v for pair in variables for v in pair]
+
+        def step(i):
+            x = tf.slice(images, [i % batches * BATCH, 0], [BATCH, 784])
+            y = tf.slice(labels, [i % batches * BATCH], [BATCH])
+            with tf.GradientTape() as tape:
+                h = x
+                for n, (w, b) in enumerate(variables):
+                    h = tf.matmul(h, w) + b
+                    h = tf.nn.relu(h) if n < len(variables) - 1 else h
+                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=h))
+            for v, g in zip(flat, tape.gradient(loss, flat)):
+                v.assign_sub(RATE * g)
+
+        @tf.function(jit_compile=jit)
+        def loop(count):
+            for i in tf.range(count):
+                step(i)
+
+        loop(tf.constant(50))
+        begun = time.perf_counter()
+        loop(tf.constant(int(steps)))
+        best = max(best, int(steps) * BATCH / (time.perf_counter() - begun))
+    print(best)
+
+
+def train_jax(model, steps):
+    import jax
+    import jax.numpy as jnp
+    images, labels = map(jnp.asarray, digits())
+    batches = 60000 // BATCH
+
+    def loss(parameters, x, y):
+        h = x
+        for n, (w, b) in enumerate(parameters):
+            h = h @ w + b
+            h = jax.nn.relu(h) if n < len(parameters) - 1 else h
+        return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(h), y[:, None], 1))
+
+    def step(i, parameters):
+        x = jax.lax.dynamic_slice(images, (i % batches * BATCH, 0), (BATCH, 784))
+        y = jax.lax.dynamic_slice(labels, (i % batches * BATCH,), (BATCH,))
+        return jax.tree.map(lambda p, g: p - RATE * g, parameters, jax.grad(loss)(parameters, x, y))
+
+    loop = jax.jit(lambda count, parameters: jax.lax.fori_loop(0, count, step, parameters))
+    parameters = jax.tree.map(jnp.asarray, initial(model))
+    jax.block_until_ready(loop(50, parameters))
+    begun = time.perf_counter()
+    jax.block_until_ready(loop(int(steps), parameters))
+    print(int(steps) * BATCH / (time.perf_counter() - begun))
+
+
+WHAT = {"onnx": onnx, "feed": feed, "onnx-time": onnx_time, "train-tensorflow": train_tensorflow, "train-jax": train_jax}
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in WHAT:
+        sys.exit(__doc__)
+    WHAT[sys.argv[1]](*sys.argv[2:])

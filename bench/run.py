@@ -1,0 +1,385 @@
+"""Prints the table of Slipway's figures: medians of interleaved rounds, each against its peer in the same run.
+
+Start it by bench/run, which builds the release preset and installs the peers. Everything runs from a cleaned environment; a
+server is held on one core and the load on another, and what is called one thread is held on one core."""
+import argparse
+import glob
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
+sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
+os.environ["SLIPWAY_BIN"] = BIN = os.path.join(ROOT, "build", "release", "bin")
+from harness import Server, clean_environment, free_port, program  # noqa: E402
+
+CORES = sorted(os.sched_getaffinity(0))
+SERVER_CORE, LOAD_CORE = CORES[0], CORES[-1]
+MODELS = {"softmax": "softmax", "mlp": "mlp", "convnet": "convnet"}
+PREDICT = "/v1/models/default:predict"
+
+
+def environment(**more):
+    one = {k: "1" for k in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")}
+    return clean_environment(**dict(one, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1",
+                                    XLA_FLAGS="--xla_cpu_multi_thread_eigen=false", **more))
+
+
+def out(*command, core=None, check=True, cwd=None, **more):
+    """The output of a command, on one core when one is named."""
+    command = [str(c) for c in command]
+    done = subprocess.run((["taskset", "-c", str(core)] if core is not None else []) + command, capture_output=True, text=True,
+                          env=environment(**more), cwd=cwd)
+    if check and done.returncode != 0:
+        raise RuntimeError("%s: exit %d: %s" % (" ".join(command)[:120], done.returncode, (done.stdout + done.stderr)[-1500:]))
+    return done.stdout
+
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def add(self, what, ours, peer, reach, reached):
+        self.rows.append((what, ours, peer, reach, {True: "yes", False: "NO", None: "-"}[reached]))
+        print("  " + " | ".join(self.rows[-1]), file=sys.stderr, flush=True)
+
+    def print(self):
+        rows = [("what", "ours", "peer, same run", "reach", "reached")] + self.rows
+        widths = [max(len(r[i]) for r in rows) for i in range(5)]
+        for n, r in enumerate(rows):
+            print("| " + " | ".join(c.ljust(w) for c, w in zip(r, widths)) + " |")
+            if n == 0:
+                print("|" + "|".join("-" * (w + 2) for w in widths) + "|")
+
+
+class Bench:
+    def __init__(self, options):
+        self.rounds, self.seconds, self.table = options.rounds, options.seconds, Table()
+        self.work = tempfile.mkdtemp(prefix="slipway-bench-")
+        self.exported = {}
+
+    def path(self, *parts):
+        return os.path.join(self.work, *parts)
+
+    def interleaved(self, **measures):
+        """Calls each of the measures in turn, `rounds` times; {name: median}. A measure gives a number or a tuple of numbers."""
+        seen = {name: [] for name in measures}
+        for _ in range(self.rounds):
+            for name, measure in measures.items():
+                seen[name].append(measure())
+        return {name: tuple(map(statistics.median, zip(*v))) if isinstance(v[0], tuple) else statistics.median(v) for name, v in seen.items()}
+
+    def data(self):
+        """MNIST-sized random digits in IDX files: nothing measured here depends on what they show."""
+        directory = self.path("data")
+        if not os.path.isdir(directory):
+            os.makedirs(directory)
+            for name, count in (("train", 60000), ("t10k", 1000)):
+                with open(os.path.join(directory, name + "-images-idx3-ubyte"), "wb") as f:
+                    f.write(struct.pack(">IIII", 2051, count, 28, 28) + os.urandom(count * 784))
+                with open(os.path.join(directory, name + "-labels-idx1-ubyte"), "wb") as f:
+                    f.write(struct.pack(">II", 2049, count) + bytes(b % 10 for b in os.urandom(count)))
+        return directory
+
+    def model(self, name):
+        """The base path of a model exported by pstrain."""
+        if name not in self.exported:
+            base = self.path("model-" + name)
+            out(program("pstrain"), "--model=" + name, "--train_dir=" + self.data(), "--training_iteration=1",
+                "--export_dir=" + os.path.join(base, "1"), "--work_dir=" + self.path("work"))
+            self.exported[name] = base
+        return self.exported[name]
+
+    def body(self):
+        """One instance of 784 numbers of 4 digits, as a client sends it."""
+        path = self.path("body.json")
+        if not os.path.exists(path):
+            values = ", ".join("0.%04d" % (1 + i * 7919 % 9999) for i in range(784))
+            with open(path, "w", encoding="utf-8") as f:
+                f.write('{"signature_name": "predict_images", "instances": [[%s]]}' % values)
+        return path
+
+    def server(self, model, *flags):
+        server = Server(self.model(model), *flags, env=environment())
+        subprocess.run(["taskset", "-a", "-cp", str(SERVER_CORE), str(server.pid)], check=True, stdout=subprocess.DEVNULL)
+        return server
+
+    def load(self, port, connections, path=PREDICT):
+        """(requests a second, p50 in µs) of wrk with one thread."""
+        text = out("wrk", "-t1", "-c%d" % connections, "-d%gs" % self.seconds, "-s", os.path.join(ROOT, "bench", "post.lua"),
+                   "http://127.0.0.1:%d%s" % (port, path), core=LOAD_CORE, BODY=self.body())
+        requests, microseconds, p50, wrong = map(int, re.search(r"RESULT (\d+) (\d+) (\d+) (\d+)", text).groups())
+        if wrong:
+            raise RuntimeError("%d of %d answers were not 200" % (wrong, requests))
+        return requests / microseconds * 1e6, float(p50)
+
+    def cpu_of_load(self, server, connections):
+        """(CPU µs the server spends on a request, requests a second)"""
+        before = cpu_seconds(server.pid)
+        rate, _ = self.load(server.port, connections)
+        return (cpu_seconds(server.pid) - before) / (rate * self.seconds) * 1e6, rate
+
+    # ---- the rows ----
+    def rest_softmax(self):
+        """REST predict of softmax 784-10, c=16, one server core, against a bare libmicrohttpd echo of the same body"""
+        port = free_port()
+        echo = subprocess.Popen(["taskset", "-c", str(SERVER_CORE), bench_program("mhd_echo"), str(port)], stdout=subprocess.DEVNULL)
+        try:
+            with self.server("softmax") as server:
+                wait_port(port)
+                got = self.interleaved(ours=lambda: self.load(server.port, 16)[0], echo=lambda: self.load(port, 16)[0])
+        finally:
+            echo.kill()
+            echo.wait()
+        share = got["ours"] / got["echo"]
+        self.table.add("REST softmax, c=16, one core", "%.1f k req/s" % (got["ours"] / 1e3), "echo %.1f k: %.0f %%" % (got["echo"] / 1e3, share * 100),
+                       ">= 75 %", share >= 0.75)
+
+    def rest_mlp(self):
+        """REST predict of mlp 784-512-512-10, c=1, 8, 32, one server core, CPU µs a request, against --batch_ready=false"""
+        with self.server("mlp") as batching, self.server("mlp", "--batch_ready=false") as plain:
+            for connections in (1, 8, 32):
+                got = self.interleaved(ours=lambda c=connections: self.cpu_of_load(batching, c),
+                                       plain=lambda c=connections: self.cpu_of_load(plain, c))
+                (ours, rate), (other, other_rate) = got["ours"], got["plain"]
+                ratio = other / ours
+                reach, reached = {1: ("no slower", ratio >= 0.97), 8: ("-", None), 32: ("<= 30 µs, >= 3.5x", ours <= 30 and ratio >= 3.5)}[connections]
+                self.table.add("REST mlp, c=%d, one core" % connections, "%.1f µs CPU, %.1f k req/s" % (ours, rate / 1e3),
+                               "unbatched %.1f µs, %.1f k: %.2fx" % (other, other_rate / 1e3, ratio), reach, reached)
+
+    def json(self):
+        """JSON body of 784 numbers of 4 digits to a tensor, printing floats, against RapidJSON"""
+        seen = {}
+        for _ in range(self.rounds):
+            for name, value in re.findall(r"^(\w+) ([\d.e+]+)", out(bench_program("json_bench"), self.body(), core=SERVER_CORE), re.M):
+                seen.setdefault(name, []).append(float(value))
+        m = {k: statistics.median(v) for k, v in seen.items()}
+        ratio = m["parse_mb_s"] / m["rapidjson_parse_mb_s"]
+        self.table.add("JSON body of 784 numbers to a tensor", "%.0f MB/s" % m["parse_mb_s"],
+                       "RapidJSON %.0f MB/s: %.2fx" % (m["rapidjson_parse_mb_s"], ratio), ">= 2.5x (about 1200 MB/s)", ratio >= 2.5)
+        ratio = m["rapidjson_print_ns"] / m["print_ns"]
+        self.table.add("printing a float", "%.1f ns" % m["print_ns"], "RapidJSON %.1f ns: %.2fx" % (m["rapidjson_print_ns"], ratio),
+                       ">= 3x (about 30 ns)", ratio >= 3)
+
+    def executor(self):
+        """executor, one thread, batch 1 and 32: softmax, mlp, convnet, against onnxruntime on the same weights"""
+        for model in MODELS:
+            version = os.path.join(self.model(model), "1")
+            onnx = self.path(model + ".onnx")
+            peer("onnx", version, onnx)
+            for batch in (1, 32):
+                feed = self.path("feed-%d.npy" % batch)
+                peer("feed", batch, feed)
+                repeat = {"softmax": 20000, "mlp": 4000, "convnet": 200}[model] // (1 if batch == 1 else 8)
+
+                def ours():
+                    text = out(program("savedmodel"), "run", version, "--signature", "predict_images", "--input", "images=" + feed,
+                               "--repeat", repeat, core=SERVER_CORE)
+                    return microseconds(re.search(r"(?:median|p50)\D*([\d.]+) ?(ns|us|µs|ms|s)\b", text).groups())
+
+                got = self.interleaved(ours=ours, theirs=lambda: float(peer("onnx-time", onnx, feed, repeat)))
+                ratio = got["theirs"] / got["ours"]
+                self.table.add("executor %s, batch %d, one thread" % (model, batch), "%.1f µs" % got["ours"],
+                               "onnxruntime %.1f µs: %.2fx" % (got["theirs"], ratio), "no slower", ratio >= 0.97)
+
+    def train(self):
+        """training in process, --ps 1 --workers 1, batch 100, one thread, samples/s, against TensorFlow's tf.function loop and jax"""
+        for model, steps in (("softmax", 20000), ("mlp", 3000)):
+            def ours():
+                text = out(program("pstrain"), "--model=" + model, "--ps=1", "--workers=1", "--batch_size=100", "--optimizer=sgd",
+                           "--training_iteration=%d" % steps, "--train_dir=" + self.data(), core=SERVER_CORE,
+                           cwd=tempfile.mkdtemp(dir=self.work))
+                return rate_of_training(text)
+
+            got = self.interleaved(ours=ours, tensorflow=lambda: float(peer("train-tensorflow", model, steps)),
+                                   jax=lambda: float(peer("train-jax", model, steps)))
+            best = max(got["tensorflow"], got["jax"])
+            self.table.add("training %s, batch 100, one thread" % model, "%.1f k samples/s" % (got["ours"] / 1e3),
+                           "TensorFlow %.1f k, jax %.1f k: %.2fx" % (got["tensorflow"] / 1e3, got["jax"] / 1e3, got["ours"] / best),
+                           "no slower", got["ours"] >= 0.97 * best)
+
+    def export(self):
+        """export of a 400 MB model: time against cp + fsync of the same bytes; growth of memory during the export"""
+        big = self.path("big.json")
+        dense = lambda name, units, activation: {"class_name": "Dense", "config": {"name": name, "units": units, "activation": activation}}  # noqa: E731
+        with open(big, "w", encoding="utf-8") as f:
+            json.dump({"class_name": "Sequential", "config": {"name": "big", "layers": [
+                {"class_name": "InputLayer", "config": {"batch_input_shape": [None, 784], "dtype": "float32", "name": "x"}},
+                dense("wide", 10000, "relu"), dense("wider", 9200, "relu"), dense("scores", 10, "softmax")]}}, f)
+        base, copies = self.path("big"), self.path("copies")
+        os.makedirs(base)
+        os.makedirs(copies)
+        size = growth = 0
+        ours, theirs, growths = [], [], []
+        for n in range(self.rounds):
+            seconds, growth = timed_export(base, n + 1, "--model=" + big, "--train_dir=" + self.data(), "--training_iteration=1",
+                                           "--batch_size=1", "--work_dir=" + self.path("work"), "--ps=1", "--workers=1")
+            version = os.path.join(base, str(n + 1))
+            size = sum(os.path.getsize(f) for f in glob.glob(version + "/**", recursive=True) if os.path.isfile(f))
+            begun = time.monotonic()
+            out("sh", "-c", "cp -r %s %s && find %s -type f -exec sync {} +" % (version, copies, copies))
+            theirs.append(time.monotonic() - begun)
+            ours.append(seconds)
+            growths.append(growth)
+            shutil.rmtree(version)
+            shutil.rmtree(os.path.join(copies, str(n + 1)))
+        seconds, other, growth = map(statistics.median, (ours, theirs, growths))
+        self.table.add("export of %.0f MB" % (size / 1e6), "%.2f s" % seconds, "cp + fsync %.2f s: %.2fx" % (other, seconds / other),
+                       "<= 1.5x", seconds <= 1.5 * other)
+        self.table.add("memory growth during it", "%.1f MB" % growth, "-", "<= 64 MB", growth <= 64)
+
+    def start(self):
+        """modelserver: start to first answer, RSS above the weights; sizes of our stripped binaries"""
+        for model in ("softmax", "mlp"):
+            weights = sum(os.path.getsize(f) for f in glob.glob(os.path.join(self.model(model), "1", "variables", "*.data-*")))
+            milliseconds, rss = self.interleaved(ours=lambda m=model: first_answer(self.model(m), self.body()))["ours"]
+            self.table.add("start to first answer, %s" % model, "%.1f ms" % milliseconds, "-", "< 50 ms", milliseconds < 50)
+            above = rss - weights / 1e6
+            self.table.add("RSS above the weights, %s" % model, "%.1f MB" % above, "-", "< 20 MB", above < 20)
+        for name in ("modelserver", "pstrain", "savedmodel"):
+            stripped = self.path(name)
+            out("strip", "-o", stripped, program(name))
+            size = os.path.getsize(stripped) / 1e6
+            self.table.add("%s, stripped" % name, "%.2f MB" % size, "-", "< 5 MB", size < 5)
+
+
+ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
+        "executor": Bench.executor, "train": Bench.train, "export": Bench.export}
+
+
+# ---- measuring ----
+def bench_program(name):
+    path = os.path.join(ROOT, "build", "release", "bench", name)
+    return path if os.path.exists(path) else program(name)
+
+
+def peer(*arguments):
+    return out(sys.executable, os.path.join(ROOT, "bench", "peers.py"), *arguments, core=SERVER_CORE)
+
+
+def microseconds(number_unit):
+    return float(number_unit[0]) * {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6}[number_unit[1]]
+
+
+def rate_of_training(text):
+    """The samples/s of the summary that pstrain prints at its end."""
+    number, unit = re.findall(r"([\d.,]+) ?([kM]?) ?samples/s", text)[-1]
+    return float(number.replace(",", "")) * {"": 1, "k": 1e3, "M": 1e6}[unit]
+
+
+def cpu_seconds(pid):
+    with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def rss_mb(pid):
+    with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+        return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1)) / 1e3
+
+
+def wait_port(port):
+    import socket
+    for _ in range(2000):
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.005)
+    raise RuntimeError("nothing listens on port %d" % port)
+
+
+def first_answer(base, body):
+    """(ms from the start of modelserver to its first answer, RSS in MB after 100 more)"""
+    import http.client
+    with open(body, "rb") as f:
+        data = f.read()
+    port = free_port()
+    begun = time.monotonic()
+    process = subprocess.Popen([program("modelserver"), "--model_base_path=" + base, "--rest_api_port=%d" % port],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+    try:
+        while True:
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", port)
+                connection.request("POST", PREDICT, data)
+                if connection.getresponse().read() and time.monotonic() - begun < 60:
+                    break
+            except OSError:
+                if process.poll() is not None:
+                    raise RuntimeError("modelserver exited %d" % process.returncode)
+                time.sleep(0.0005)
+        milliseconds = (time.monotonic() - begun) * 1e3
+        for _ in range(100):
+            connection.request("POST", PREDICT, data)
+            answer = connection.getresponse()
+            answer.read()
+            if answer.status != 200:
+                raise RuntimeError("HTTP %d" % answer.status)
+        return milliseconds, rss_mb(process.pid)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def timed_export(base, version, *flags):
+    """(seconds from the first sign of an export in `base` to the version's last rename, MB that memory grew meanwhile).
+    Training is over when the export begins, so what grows is the export's."""
+    process = subprocess.Popen([program("pstrain"), "--export_dir=" + os.path.join(base, str(version)), *flags],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment())
+    last, begun, ended, before, peak = 0.0, None, None, 0.0, 0.0
+    while process.poll() is None:
+        try:
+            last = rss_mb(process.pid)
+        except (AttributeError, OSError):
+            break
+        names = os.listdir(base)
+        if begun is None and names:
+            begun, before = time.monotonic(), last
+        if begun and ended is None:
+            peak = max(peak, last)
+            if str(version) in names:
+                ended = time.monotonic()
+        time.sleep(0.001)
+    if process.wait() != 0:
+        raise RuntimeError("pstrain: %s" % process.stderr.read()[-1500:])
+    return (ended or time.monotonic()) - begun, peak - before
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench/run", formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     description=__doc__.split("\n\n")[0],
+                                     epilog="rows:\n" + "\n".join("  %-13s %s" % (k, f.__doc__) for k, f in ROWS.items()))
+    parser.add_argument("--only", action="append", choices=list(ROWS), metavar="ROW", help="only this row; may be repeated")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds whose median is printed (default 5)")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of one load in the REST rows (default 3)")
+    options = parser.parse_args()
+    bench = Bench(options)
+    failed = False
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as f:
+            cpu = re.search(r"model name\s*: (.*)", f.read()).group(1)
+        print("%s, %d cores, Linux %s; medians of %d rounds" % (cpu, len(CORES), platform.release(), options.rounds))
+        print(out(program("modelserver"), "--version").strip())
+        for name in options.only or ROWS:
+            print("measuring %s" % name, file=sys.stderr, flush=True)
+            try:
+                ROWS[name](bench)
+            except Exception as e:  # one row that cannot be measured does not hide the others
+                failed = True
+                bench.table.add(name, "not measured: %s" % str(e).strip().replace("\n", " ")[:200], "-", "-", False)
+        bench.table.print()
+    finally:
+        shutil.rmtree(bench.work, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
