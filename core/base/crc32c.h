@@ -1,0 +1,29 @@
+/*
+ * crc32c: the checksum (Castagnoli) of tables, bundles and records. In files it is stored masked,
+ * so that a checksum over bytes that hold checksums stays a good one.
+ */
+#ifndef BASE_CRC32C_H
+#define BASE_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The checksum of what `crc` is the checksum of, followed by these bytes. Start with 0. */
+uint32_t crc32c(uint32_t crc, const void *data, size_t size);
+
+/* The same by tables, where the processor has no instruction for it; the reference that crc32c is
+ * tested against. */
+uint32_t crc32c_plain(uint32_t crc, const void *data, size_t size);
+
+static inline uint32_t crc32c_mask(uint32_t crc)
+{
+    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+static inline uint32_t crc32c_unmask(uint32_t masked)
+{
+    uint32_t rotated = masked - 0xa282ead8u;
+    return rotated >> 17 | rotated << 15;
+}
+
+#endif

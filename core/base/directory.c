@@ -1,0 +1,113 @@
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool file_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+bool file_is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+struct status file_sync_directory(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return status_errno(errno, "open directory '%s'", path);
+    struct status status = status_ok();
+    if (fsync(fd) < 0 &&
+        errno != EINVAL) /* some file systems have nothing to synchronise in a directory */
+        status = status_errno(errno, "fsync directory '%s'", path);
+    close(fd);
+    return status;
+}
+
+struct status file_make_directories(const char *path)
+{
+    char *copy = xstrdup(path);
+    struct status status = status_ok();
+    for (char *at = copy + 1; status_is_ok(status); at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char end = *at;
+        *at = '\0';
+        if (mkdir(copy, 0777) < 0) {
+            int error = errno;
+            if (!file_is_directory(copy))
+                status = status_errno(error == EEXIST ? ENOTDIR : error, "mkdir '%s'", copy);
+        }
+        *at = end;
+        if (end == '\0')
+            break;
+    }
+    free(copy);
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+struct status file_list(const char *path, struct arena *arena, struct file_list *out)
+{
+    DIR *directory = opendir(path);
+    if (directory == NULL)
+        return status_errno(errno, "open directory '%s'", path);
+    const char **names = NULL;
+    size_t count = 0, capacity = 0;
+    struct dirent *entry;
+    while ((errno = 0, entry = readdir(directory)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (count == capacity)
+            names = xrealloc(names, (capacity = capacity ? 2 * capacity : 16) * sizeof *names);
+        names[count++] = arena_strdup(arena, entry->d_name);
+    }
+    struct status status = status_ok();
+    if (errno != 0)
+        status = status_errno(errno, "read directory '%s'", path);
+    closedir(directory);
+    if (status_is_ok(status)) {
+        if (count > 0)
+            qsort(names, count, sizeof *names, by_name);
+        out->names = ARENA_ARRAY(arena, const char *, count);
+        if (count > 0)
+            memcpy(out->names, names, count * sizeof *names);
+        out->count = count;
+    }
+    free(names);
+    return status;
+}
+
+struct status file_remove_tree(const char *path)
+{
+    struct stat info;
+    if (lstat(path, &info) < 0)
+        return errno == ENOENT ? status_ok() : status_errno(errno, "remove '%s'", path);
+    if (!S_ISDIR(info.st_mode)) {
+        if (unlink(path) < 0 && errno != ENOENT)
+            return status_errno(errno, "remove '%s'", path);
+        return status_ok();
+    }
+
+    struct arena *arena = arena_create(0);
+    struct file_list entries = { 0 };
+    struct status status = file_list(path, arena, &entries);
+    for (size_t i = 0; i < entries.count && status_is_ok(status); i++)
+        status = file_remove_tree(file_join(arena, path, entries.names[i]));
+    arena_destroy(arena);
+    if (status_is_ok(status) && rmdir(path) < 0 && errno != ENOENT)
+        status = status_errno(errno, "remove '%s'", path);
+    return status;
+}

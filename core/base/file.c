@@ -1,0 +1,246 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WRITER_BUFFER ((size_t)256 * 1024)
+#define FLUSH_BYTES   ((uint64_t)8 * 1024 * 1024)
+
+static struct status open_file(const char *path, int flags, int *out)
+{
+    int fd;
+    do
+        fd = open(path, flags | O_CLOEXEC, 0666);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return status_errno(errno, "open '%s'", path);
+    *out = fd;
+    return status_ok();
+}
+
+struct status file_reader_open(const char *path, struct file_reader *out)
+{
+    struct file_reader reader;
+    struct stat info;
+    TRY(open_file(path, O_RDONLY, &reader.fd));
+    if (fstat(reader.fd, &info) < 0 || S_ISDIR(info.st_mode)) {
+        int error = S_ISDIR(info.st_mode) ? EISDIR : errno;
+        close(reader.fd);
+        return status_errno(error, "open '%s'", path);
+    }
+    reader.path = xstrdup(path);
+    reader.size = (uint64_t)info.st_size;
+    *out = reader;
+    return status_ok();
+}
+
+struct status file_reader_get(const struct file_reader *reader, uint64_t offset, void *data,
+                              size_t size)
+{
+    char *at = data;
+    while (size > 0) {
+        ssize_t got = pread(reader->fd, at, size, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return status_errno(errno, "read '%s'", reader->path);
+        if (got == 0)
+            return status_error(STATUS_OUT_OF_RANGE,
+                                "Read less bytes than requested: '%s' ends at %" PRIu64
+                                ", %zu bytes more were wanted",
+                                reader->path, offset, size);
+        at += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return status_ok();
+}
+
+void file_reader_close(struct file_reader *reader)
+{
+    if (reader->path == NULL)
+        return;
+    close(reader->fd);
+    free(reader->path);
+    *reader = (struct file_reader){ .fd = -1 };
+}
+
+static struct status read_all(const struct file_reader *reader, size_t limit, struct buffer *out)
+{
+    /* What stat said is only a hint: a file of /proc says 0, a growing one less than it has. */
+    size_t start = out->size;
+    buffer_reserve(out, (size_t)(limit != 0 && reader->size > limit ? limit : reader->size) + 1);
+    for (;;) {
+        buffer_reserve(out, 4096);
+        ssize_t got = read(reader->fd, out->data + out->size, out->capacity - out->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return status_errno(errno, "read '%s'", reader->path);
+        if (got == 0)
+            return status_ok();
+        out->size += (size_t)got;
+        if (limit != 0 && out->size - start > limit)
+            return status_error(STATUS_RESOURCE_EXHAUSTED,
+                                "'%s' is larger than the limit of %zu bytes", reader->path, limit);
+    }
+}
+
+struct status file_read(const char *path, size_t limit_bytes, struct buffer *out)
+{
+    struct file_reader reader;
+    TRY(file_reader_open(path, &reader));
+    struct status status = read_all(&reader, limit_bytes, out);
+    file_reader_close(&reader);
+    return status;
+}
+
+struct status file_writer_open(const char *path, struct file_writer *out)
+{
+    struct file_writer writer = { 0 };
+    TRY(open_file(path, O_WRONLY | O_CREAT | O_EXCL, &writer.fd));
+    writer.path = xstrdup(path);
+    writer.buffer = zalloc(WRITER_BUFFER);
+    *out = writer;
+    return status_ok();
+}
+
+static struct status write_out(struct file_writer *writer, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t put = write(writer->fd, data, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return status_errno(errno, "write '%s'", writer->path);
+        data += put;
+        size -= (size_t)put;
+        writer->written += (uint64_t)put;
+    }
+#ifdef SYNC_FILE_RANGE_WRITE
+    if (writer->written - writer->flushing >= FLUSH_BYTES) {
+        /* Only a hint to begin: what fails here fails in fsync too. */
+        (void)sync_file_range(writer->fd, (off_t)writer->flushing,
+                              (off_t)(writer->written - writer->flushing), SYNC_FILE_RANGE_WRITE);
+        writer->flushing = writer->written;
+    }
+#endif
+    return status_ok();
+}
+
+static struct status flush(struct file_writer *writer)
+{
+    size_t used = writer->used;
+    writer->used = 0;
+    return write_out(writer, writer->buffer, used);
+}
+
+struct status file_writer_append(struct file_writer *writer, const void *data, size_t size)
+{
+    writer->offset += size;
+    if (size > WRITER_BUFFER - writer->used)
+        TRY(flush(writer));
+    if (size >= WRITER_BUFFER)
+        return write_out(writer, data, size);
+    if (size > 0)
+        memcpy(writer->buffer + writer->used, data, size);
+    writer->used += size;
+    return status_ok();
+}
+
+static void forget(struct file_writer *writer)
+{
+    free(writer->path);
+    free(writer->buffer);
+    *writer = (struct file_writer){ .fd = -1 };
+}
+
+struct status file_writer_finish(struct file_writer *writer)
+{
+    struct status status = flush(writer);
+    if (status_is_ok(status) && fsync(writer->fd) < 0)
+        status = status_errno(errno, "fsync '%s'", writer->path);
+    if (close(writer->fd) < 0 && status_is_ok(status))
+        status = status_errno(errno, "close '%s'", writer->path);
+    if (!status_is_ok(status))
+        unlink(writer->path);
+    forget(writer);
+    return status;
+}
+
+void file_writer_abandon(struct file_writer *writer)
+{
+    if (writer->path == NULL)
+        return;
+    close(writer->fd);
+    unlink(writer->path);
+    forget(writer);
+}
+
+/* The directory part of a path, in a buffer of the caller's arena: "." where there is none. */
+static char *directory_of(struct arena *arena, const char *path)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    while (size > 0 && path[size - 1] != '/')
+        size--;
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return size == 0 ? arena_strdup(arena, ".") : arena_memdup(arena, path, size);
+}
+
+struct status file_rename(const char *from, const char *to)
+{
+    if (rename(from, to) < 0)
+        return status_errno(errno, "rename '%s' to '%s'", from, to);
+    struct arena *arena = arena_create(0);
+    struct status status = file_sync_directory(directory_of(arena, to));
+    arena_destroy(arena);
+    return status;
+}
+
+struct status file_write(const char *path, struct bytes content)
+{
+    struct arena *arena = arena_create(0);
+    const char *beside = file_beside(arena, path);
+    struct file_writer writer = { 0 };
+    struct status status;
+    TRY_OR(done, file_writer_open(beside, &writer));
+    status = file_writer_append(&writer, content.data, content.size);
+    if (status_is_ok(status))
+        status = file_writer_finish(&writer);
+    file_writer_abandon(&writer);
+    if (status_is_ok(status)) {
+        status = file_rename(beside, path);
+        if (!status_is_ok(status))
+            unlink(beside);
+    }
+done:
+    arena_destroy(arena);
+    return status;
+}
+
+char *file_join(struct arena *arena, const char *directory, const char *name)
+{
+    size_t size = strlen(directory);
+    if (size == 0 || name[0] == '/')
+        return arena_strdup(arena, name);
+    return arena_printf(arena, directory[size - 1] == '/' ? "%s%s" : "%s/%s", directory, name);
+}
+
+char *file_beside(struct arena *arena, const char *path)
+{
+    static _Atomic unsigned next;
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return arena_printf(arena, "%.*s.temp%ld_%u", (int)size, path, (long)getpid(),
+                        atomic_fetch_add(&next, 1));
+}

@@ -1,0 +1,176 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+static struct arena *arena;
+static char *directory;
+
+static const char *in(const char *name)
+{
+    return file_join(arena, directory, name);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    arena = arena_create(0);
+    directory = arena_strdup(arena, "/tmp/slipway_file_XXXXXX");
+    return mkdtemp(directory) == NULL;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    struct status status = file_remove_tree(directory);
+    bool left = file_exists(directory);
+    arena_destroy(arena);
+    return !status_is_ok(status) || left;
+}
+
+#define assert_ok(expr) assert_string_equal((expr).message, "")
+
+static void a_written_file_is_read_back(void **state)
+{
+    (void)state;
+    struct buffer buffer = { 0 };
+    assert_ok(file_write(in("a"), bytes_of("first")));
+    assert_ok(file_write(in("a"), (struct bytes){ "se\0cond", 7 }));
+    assert_ok(file_read(in("a"), 7, &buffer));
+    assert_int_equal(buffer.size, 7);
+    assert_memory_equal(buffer.data, "se\0cond", 7);
+    struct file_list list;
+    assert_ok(file_list(directory, arena, &list));
+    assert_int_equal(list.count, 1); /* nothing is left beside it */
+    buffer.size = 0;
+    assert_int_equal(file_read(in("a"), 6, &buffer).code, STATUS_RESOURCE_EXHAUSTED);
+    buffer_finish(&buffer);
+}
+
+static void errors_name_the_path(void **state)
+{
+    (void)state;
+    struct buffer buffer = { 0 };
+    struct status status = file_read(in("none"), 0, &buffer);
+    assert_int_equal(status.code, STATUS_NOT_FOUND);
+    assert_non_null(strstr(status.message, in("none")));
+    assert_int_equal(file_read(directory, 0, &buffer).code, STATUS_FAILED_PRECONDITION);
+    assert_int_equal(file_write(in("none/a"), bytes_of("x")).code, STATUS_NOT_FOUND);
+    struct file_list list;
+    assert_int_equal(file_list(in("none"), arena, &list).code, STATUS_NOT_FOUND);
+    buffer_finish(&buffer);
+}
+
+static void directories_are_made_listed_and_removed(void **state)
+{
+    (void)state;
+    assert_ok(file_make_directories(in("x/y//z/")));
+    assert_ok(file_make_directories(in("x/y")));
+    assert_true(file_is_directory(in("x/y/z")));
+    assert_ok(file_write(in("x/b"), bytes_of("")));
+    assert_ok(file_write(in("x/a"), bytes_of("")));
+    assert_int_equal(symlink("/", in("x/link")), 0);
+    struct file_list list;
+    assert_ok(file_list(in("x"), arena, &list));
+    assert_int_equal(list.count, 4);
+    assert_string_equal(list.names[0], "a");
+    assert_string_equal(list.names[3], "y");
+    assert_int_equal(file_make_directories(in("x/a/c")).code, STATUS_FAILED_PRECONDITION);
+    assert_ok(file_remove_tree(in("x")));
+    assert_false(file_exists(in("x")));
+    assert_ok(file_remove_tree(in("x")));
+}
+
+static void a_writer_takes_pieces_of_any_size(void **state)
+{
+    (void)state;
+    struct file_writer writer;
+    struct buffer expected = { 0 }, read = { 0 };
+    static char data[700000];
+    memset(data, 'x', sizeof data);
+    assert_ok(file_writer_open(in("w"), &writer));
+    const size_t sizes[] = { 1, 0, 262143, 2, 700000, 5, 262144, 100 };
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        data[0] = (char)('a' + i);
+        assert_ok(file_writer_append(&writer, data, sizes[i]));
+        buffer_append(&expected, data, sizes[i]);
+        assert_int_equal(writer.offset, expected.size);
+    }
+    assert_ok(file_writer_finish(&writer));
+    assert_ok(file_read(in("w"), 0, &read));
+    assert_int_equal(read.size, expected.size);
+    assert_memory_equal(read.data, expected.data, read.size);
+    buffer_finish(&expected);
+    buffer_finish(&read);
+    assert_int_equal(file_writer_open(in("w"), &writer).code, STATUS_ALREADY_EXISTS);
+}
+
+static void an_abandoned_file_is_gone(void **state)
+{
+    (void)state;
+    struct file_writer writer;
+    assert_ok(file_writer_open(in("w"), &writer));
+    assert_ok(file_writer_append(&writer, "abc", 3));
+    file_writer_abandon(&writer);
+    file_writer_abandon(&writer);
+    assert_false(file_exists(in("w")));
+}
+
+static void a_full_device_is_an_error_and_leaves_nothing(void **state)
+{
+    (void)state;
+    struct file_writer writer = { 0 };
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    assert_ok(file_writer_open(in("w"), &writer));
+    int full = open("/dev/full", O_WRONLY);
+    assert_int_equal(dup2(full, writer.fd), writer.fd);
+    close(full);
+    assert_ok(file_writer_append(&writer, "abc", 3));
+    struct status status = file_writer_finish(&writer);
+    assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
+    assert_non_null(strstr(status.message, in("w")));
+    assert_false(file_exists(in("w")));
+}
+
+static void a_reader_reads_anywhere_but_past_the_end(void **state)
+{
+    (void)state;
+    struct file_reader reader;
+    char data[4];
+    assert_ok(file_write(in("r"), bytes_of("0123456789")));
+    assert_ok(file_reader_open(in("r"), &reader));
+    assert_int_equal(reader.size, 10);
+    assert_ok(file_reader_get(&reader, 6, data, 4));
+    assert_memory_equal(data, "6789", 4);
+    struct status status = file_reader_get(&reader, 7, data, 4);
+    assert_int_equal(status.code, STATUS_OUT_OF_RANGE);
+    assert_non_null(strstr(status.message, "Read less bytes than requested"));
+    file_reader_close(&reader);
+    file_reader_close(&reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_written_file_is_read_back),
+        TEST(errors_name_the_path),
+        TEST(directories_are_made_listed_and_removed),
+        TEST(a_writer_takes_pieces_of_any_size),
+        TEST(an_abandoned_file_is_gone),
+        TEST(a_full_device_is_an_error_and_leaves_nothing),
+        TEST(a_reader_reads_anywhere_but_past_the_end),
+    };
+    return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}
