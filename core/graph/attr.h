@@ -58,4 +58,16 @@ struct attr {
 const struct attr_value *attrs_find(const struct attr *attrs, int count, const char *name);
 bool attr_value_equal(const struct attr_value *a, const struct attr_value *b);
 
+/* "string", "list(int)", …: the words of ops.def. */
+const char *attr_kind_name(enum attr_kind kind);
+
+/* A copy in `arena`. Elements of tensors are shared: they must live as long as the copy. */
+struct attr_value attr_value_share(struct arena *arena, const struct attr_value *value);
+/* The same with tensors copied too. RESOURCE_EXHAUSTED: over the arena's limit. */
+struct status attr_value_copy(struct arena *arena, const struct attr_value *value,
+                              struct attr_value *out);
+/* A copy of a tensor with its elements, and the characters of strings, in `arena`. */
+struct status tensor_copy_to_arena(struct arena *arena, const struct tensor *tensor,
+                                   struct tensor *out);
+
 #endif

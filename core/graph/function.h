@@ -28,9 +28,13 @@ struct function_body {
 const struct function *function_find(const struct function_library *library,
                                      const char *name); /* or NULL */
 const char *function_name(const struct function *function);
-int function_library_count(const struct function_library *library);
+/* Its name, arguments, results and attributes, in the form of an op. */
+const struct op *function_signature(const struct function *function);
+int function_library_count(const struct function_library *library); /* 0 for NULL */
 
 /**
+ * The body of a function for the attributes of a call.
+ *
  * Owner   *out in `arena`; constants' data is shared with the library
  * Errors  NOT_FOUND no function of that name; INVALID_ARGUMENT a reference or placeholder that does
  * not resolve

@@ -57,12 +57,29 @@ struct graph {
     struct map names;                 /* name -> struct node */
     struct function_library *library; /* NULL: no functions */
     int producer, min_consumer;
+    struct map name_counters; /* name -> the last suffix that made it unique (build.c) */
+    struct tensor *owned;     /* constants whose buffers end with the graph */
+    int owned_count, owned_capacity;
 };
 
 /* An empty graph in an arena that the caller keeps for as long as the graph. graph_finish frees
  * what is not in the arena. */
 struct graph *graph_create(struct arena *arena);
 void graph_finish(struct graph *graph); /* accepts NULL */
+
+/*
+ * Adding nodes as they stand in files; build.h is the comfortable way. Names and attributes are not
+ * copied: they must live as long as the graph (in its arena).
+ * Errors  INVALID_ARGUMENT a node of that name is there
+ */
+struct status graph_add(struct graph *graph, const char *op_name, const char *name,
+                        struct node **out);
+void node_add_input(struct graph *graph, struct node *node, struct endpoint input);
+void node_add_control(struct graph *graph, struct node *node, struct node *control);
+void node_set_attr(struct graph *graph, struct node *node, const struct attr *attr); /* replaces */
+
+/* The graph keeps one owner of this tensor's buffer until graph_finish. */
+void graph_own(struct graph *graph, struct tensor tensor);
 
 struct node *graph_find(const struct graph *graph, const char *name); /* NULL: none of that name */
 

@@ -3,13 +3,13 @@
  * op, and the table here, the document of supported ops and the test that every op has rows are
  * made from it. How an op runs stands in runtime/kernels.
  *
- * A line of ops.def:
+ * A line of ops.def, in the notation of the reference:
  *     OP(MatMul, 0, "a:T, b:T", "product:T", "transpose_a:bool=false, transpose_b:bool=false,
  * T:type", infer_matmul, gradient_matmul) name, flags (OP_STATEFUL, …), inputs, outputs, attributes
- * in the notation of the reference (`inputs:N*T` is N tensors of type T, `data:list T` one tensor
- * per entry of the list(type) attribute T, `ref:T&` a reference), the function that infers output
- * shapes (infer_unknown: not known before running) and the one that emits the gradient
- * (gradient_none: not differentiable). Only the ops that Slipway runs stand in it; of any other op
+ * (`inputs:N*T` is N tensors of type T, `data:list T` one tensor per entry of the list(type)
+ * attribute T, `ref:T&` a reference), the function that infers output shapes (infer_unknown: not
+ * known before running) and the one that emits the gradient (gradient_none: there is none,
+ * gradient_stop: nothing flows back). Only the ops that Slipway runs stand in it; of any other op
  * the graph keeps name and attributes (see graph.h).
  */
 #ifndef GRAPH_OP_H
@@ -57,6 +57,8 @@ struct op {
 /* The op of that name, or NULL. Threads: safe. */
 const struct op *op_find(const char *name);
 int op_count(void);
+/* The definition of an attribute, or NULL. */
+const struct op_attr *op_attr_find(const struct op *op, const char *name);
 const struct op *op_at(int index); /* in the order of ops.def */
 
 #endif

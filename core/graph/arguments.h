@@ -1,0 +1,34 @@
+/*
+ * arguments: the tensors that an op's arguments stand for on a node: how many each is, of which
+ * types. `op` is the node's op, or the signature of the function that the node calls.
+ */
+#ifndef GRAPH_ARGUMENTS_H
+#define GRAPH_ARGUMENTS_H
+
+#include "graph/graph.h"
+
+/* What a number attribute of a stranger may ask for. */
+#define ARGUMENT_TENSORS_MAX 65536
+
+/* The op, or the signature of the library function that the node calls by name; NULL: neither. */
+const struct op *node_signature(const struct graph *graph, const struct node *node);
+
+/* An attribute with the defaults of `op`. */
+const struct attr_value *argument_attr(const struct node *node, const struct op *op,
+                                       const char *name);
+
+/* How many tensors an argument is. INVALID_ARGUMENT: its attribute is missing or out of range. */
+struct status argument_count(const struct node *node, const struct op *op, const struct op_arg *arg,
+                             int *out);
+
+/* The type of the tensor `index` of an argument; is_ref where it is a reference. */
+struct status argument_type(const struct node *node, const struct op *op, const struct op_arg *arg,
+                            int index, enum dtype *dtype, bool *is_ref);
+
+/* Fills in node->outputs (types known, shapes not) where the node has a signature. */
+struct status node_fill_outputs(const struct graph *graph, struct node *node);
+
+/* Are the node's inputs as many, and where known of the types, that its signature asks for? */
+struct status node_check_inputs(const struct graph *graph, const struct node *node);
+
+#endif

@@ -1,0 +1,237 @@
+#include "graph/build.h"
+
+#include "graph/arguments.h"
+#include "graph/ops/infer.h"
+
+struct builder builder_init(struct graph *graph)
+{
+    return (struct builder){ .graph = graph, .scope = "", .status = status_ok() };
+}
+
+struct status builder_status(const struct builder *builder)
+{
+    return builder->status;
+}
+
+/* The name with the scope in front and, where that is taken, a number behind. */
+static const char *unique_name(struct builder *builder, const char *op, const char *name)
+{
+    struct graph *graph = builder->graph;
+    const char *base =
+        arena_printf(graph->arena, "%s%s", builder->scope != NULL ? builder->scope : "",
+                     name != NULL ? name : op);
+    const char *unique = base;
+    uintptr_t suffix = (uintptr_t)map_get_text(&graph->name_counters, base);
+
+    while (graph_find(graph, unique) != NULL)
+        unique = arena_printf(graph->arena, "%s_%u", base, (unsigned)++suffix);
+    if (suffix > 0)
+        map_put_text(&graph->name_counters, base, (void *)suffix);
+    return unique;
+}
+
+static struct status copy_attrs(struct builder *builder, struct node *node,
+                                const struct attr *attrs)
+{
+    struct arena *arena = builder->graph->arena;
+
+    for (; attrs != NULL && attrs->value.kind != ATTR_NONE; attrs++) {
+        if (attrs->name[0] != '_' && op_attr_find(node->op, attrs->name) == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT, "node '%s': %s has no attribute '%s'",
+                                node->name, node->op_name, attrs->name);
+        struct attr copy = { arena_strdup(arena, attrs->name), { 0 } };
+        TRY(attr_value_copy(arena, &attrs->value, &copy.value));
+        node_set_attr(builder->graph, node, &copy);
+    }
+    return status_ok();
+}
+
+static bool is_given(const struct node *node, const char *attr)
+{
+    return attrs_find(node->attrs, node->attrs_count, attr) != NULL;
+}
+
+/* How many inputs an argument takes; -1: its attribute is not given. */
+static int given_count(const struct node *node, const struct op_arg *arg)
+{
+    const char *name = arg->number_attr != NULL ? arg->number_attr : arg->type_list_attr;
+    if (name == NULL)
+        return 1;
+    const struct attr_value *value = attrs_find(node->attrs, node->attrs_count, name);
+    if (value == NULL)
+        return -1;
+    return value->kind == ATTR_INT ? (int)value->i : value->count;
+}
+
+/* The inputs that are left for arguments whose attribute is not given, for each of them. */
+static int open_count(const struct node *node)
+{
+    int left = node->inputs_count, open = 0;
+    for (int i = 0; i < node->op->inputs_count; i++) {
+        int count = given_count(node, &node->op->inputs[i]);
+        if (count < 0)
+            open++;
+        else
+            left -= count;
+    }
+    return open > 0 && left > 0 ? left / open : 0;
+}
+
+static void derive(struct builder *builder, struct node *node, const struct op_arg *arg, int at,
+                   int count)
+{
+    struct graph *graph = builder->graph;
+
+    if (arg->number_attr != NULL && !is_given(node, arg->number_attr)) {
+        struct attr attr = attr_int(arg->number_attr, count);
+        node_set_attr(graph, node, &attr);
+    }
+    if (arg->type_attr != NULL && !is_given(node, arg->type_attr) && count > 0) {
+        struct attr attr = attr_type(arg->type_attr, endpoint_dtype(node->inputs[at]));
+        node_set_attr(graph, node, &attr);
+    }
+    if (arg->type_list_attr != NULL && !is_given(node, arg->type_list_attr)) {
+        enum dtype *types = ARENA_ARRAY(graph->arena, enum dtype, count > 0 ? count : 1);
+        for (int i = 0; i < count; i++)
+            types[i] = endpoint_dtype(node->inputs[at + i]);
+        struct attr attr = attr_types(builder, arg->type_list_attr, count, types);
+        node_set_attr(graph, node, &attr);
+    }
+}
+
+/* Sets T, N, Tin, … from the inputs; what has neither value nor default then is missing. */
+static struct status derive_attrs(struct builder *builder, struct node *node)
+{
+    const struct op *op = node->op;
+    int open = open_count(node), at = 0;
+
+    for (int i = 0; i < op->inputs_count; i++) {
+        int count = given_count(node, &op->inputs[i]);
+        if (count < 0)
+            count = open;
+        if (count > node->inputs_count - at)
+            break; /* too few inputs: node_check_inputs says so */
+        derive(builder, node, &op->inputs[i], at, count);
+        at += count;
+    }
+    for (int i = 0; i < op->attrs_count; i++)
+        if (op->attrs[i].default_value == NULL && !is_given(node, op->attrs[i].name))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "node '%s' (%s): attribute '%s' is missing", node->name,
+                                node->op_name, op->attrs[i].name);
+    return status_ok();
+}
+
+static struct status add_node(struct builder *builder, const char *op_name, const char *name,
+                              int inputs_count, const struct endpoint *inputs,
+                              const struct attr *attrs, struct node **out)
+{
+    struct graph *graph = builder->graph;
+    const struct op *op = op_find(op_name);
+    if (op == NULL)
+        return status_error(STATUS_UNIMPLEMENTED, "there is no op '%s'", op_name);
+
+    struct node *node;
+    TRY(graph_add(graph, op->name, unique_name(builder, op_name, name), &node));
+    for (int i = 0; i < inputs_count; i++) {
+        if (inputs[i].node == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): input %d is not there",
+                                node->name, op_name, i);
+        node_add_input(graph, node, inputs[i]);
+    }
+    TRY(copy_attrs(builder, node, attrs));
+    TRY(derive_attrs(builder, node));
+    TRY(node_fill_outputs(graph, node));
+    TRY(node_check_inputs(graph, node));
+    TRY(node_infer(graph, node));
+    *out = node;
+    return status_ok();
+}
+
+struct node *build_node(struct builder *builder, const char *op, const char *name, int inputs_count,
+                        const struct endpoint *inputs, int controls_count,
+                        struct node *const *controls, const struct attr *attrs)
+{
+    if (!status_is_ok(builder->status))
+        return NULL;
+    struct node *node = NULL;
+    struct status status = add_node(builder, op, name, inputs_count, inputs, attrs, &node);
+    if (!status_is_ok(status)) {
+        builder->status = status_keep(builder->graph->arena, status);
+        return NULL;
+    }
+    for (int i = 0; i < controls_count; i++)
+        node_add_control(builder->graph, node, controls[i]);
+    return node;
+}
+
+struct endpoint build(struct builder *builder, const char *op, const char *name, int inputs_count,
+                      const struct endpoint *inputs, const struct attr *attrs)
+{
+    return (struct endpoint){ build_node(builder, op, name, inputs_count, inputs, 0, NULL, attrs),
+                              0 };
+}
+
+struct endpoint build_placeholder(struct builder *builder, const char *name, enum dtype dtype,
+                                  struct shape shape)
+{
+    return build(
+        builder, "Placeholder", name, 0, NULL,
+        (struct attr[]){ attr_type("dtype", dtype), attr_shape("shape", &shape), ATTR_END });
+}
+
+struct endpoint build_const(struct builder *builder, const char *name, const struct tensor *value)
+{
+    return build(
+        builder, "Const", name, 0, NULL,
+        (struct attr[]){ attr_type("dtype", value->dtype), attr_tensor("value", value), ATTR_END });
+}
+
+struct endpoint build_const_float(struct builder *builder, const char *name, float value)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor tensor = tensor_borrow(DT_FLOAT, &scalar, &value);
+    return build_const(builder, name, &tensor);
+}
+
+struct endpoint build_const_int(struct builder *builder, const char *name, int32_t value)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor tensor = tensor_borrow(DT_INT32, &scalar, &value);
+    return build_const(builder, name, &tensor);
+}
+
+struct endpoint build_const_ints(struct builder *builder, const char *name, int count,
+                                 const int32_t *values)
+{
+    struct shape vector = shape_of(count);
+    struct tensor tensor = tensor_borrow(DT_INT32, &vector, values);
+    return build_const(builder, name, &tensor);
+}
+
+struct endpoint build_unary(struct builder *builder, const char *op, const char *name,
+                            struct endpoint x)
+{
+    return build(builder, op, name, 1, &x, NULL);
+}
+
+struct endpoint build_binary(struct builder *builder, const char *op, const char *name,
+                             struct endpoint x, struct endpoint y)
+{
+    return build(builder, op, name, 2, (struct endpoint[]){ x, y }, NULL);
+}
+
+enum dtype endpoint_dtype(struct endpoint endpoint)
+{
+    if (endpoint.node == NULL || endpoint.index >= endpoint.node->outputs_count)
+        return DT_INVALID;
+    return endpoint.node->outputs[endpoint.index].dtype;
+}
+
+const struct shape *endpoint_shape(struct endpoint endpoint)
+{
+    static const struct shape unknown = { .rank = SHAPE_UNKNOWN_RANK };
+    if (endpoint.node == NULL || endpoint.index >= endpoint.node->outputs_count)
+        return &unknown;
+    return &endpoint.node->outputs[endpoint.index].shape;
+}

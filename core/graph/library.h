@@ -1,0 +1,61 @@
+/*
+ * library: functions as they stand in a file, before they are instantiated: bodies whose references
+ * are text. For graph_proto.c, which fills it and writes it back, and function.c, which resolves
+ * it. Everything lives in the arena of the graph that was read.
+ */
+#ifndef GRAPH_LIBRARY_H
+#define GRAPH_LIBRARY_H
+
+#include "graph/function.h"
+
+/* A node of a body. */
+struct body_node {
+    const char *name, *op_name, *device;
+    const char **inputs; /* "arg", "node:out:0", "^node" */
+    int inputs_count;
+    struct attr *attrs;
+    int attrs_count;
+};
+
+/* An entry of `ret` or `control_ret`. */
+struct body_result {
+    const char *name, *value;
+};
+
+/* Attributes of an argument, which are carried through. */
+struct body_arg_attrs {
+    uint32_t index;
+    struct attr *attrs;
+    int attrs_count;
+};
+
+struct function {
+    struct op signature;
+    const char **control_outputs;
+    int control_outputs_count;
+    struct body_node *nodes;
+    int nodes_count;
+    struct body_result *results, *controls;
+    int results_count, controls_count;
+    struct attr *attrs;
+    int attrs_count;
+    struct body_arg_attrs *arg_attrs;
+    int arg_attrs_count;
+    uint32_t (*resource_ids)[2]; /* argument, id */
+    int resource_ids_count;
+};
+
+/* `function_name` has the gradient `gradient_name`: carried through. */
+struct library_gradient {
+    const char *function_name, *gradient_name;
+};
+
+struct function_library {
+    struct function *functions; /* in file order */
+    int count;
+    struct map by_name; /* name -> struct function; ends with the graph that was read */
+    struct library_gradient *gradients, *registered;
+    int gradients_count, registered_count;
+};
+
+#endif

@@ -1,0 +1,100 @@
+/* Reading attributes of nodes, with the op's defaults (graph.h). */
+#include "graph/graph.h"
+
+const struct attr_value *node_attr(const struct node *node, const char *name)
+{
+    const struct attr_value *given = attrs_find(node->attrs, node->attrs_count, name);
+    if (given != NULL || node->op == NULL)
+        return given;
+    const struct op_attr *attr = op_attr_find(node->op, name);
+    return attr != NULL ? attr->default_value : NULL;
+}
+
+static struct status find(const struct node *node, const char *name, enum attr_kind kind,
+                          const struct attr_value **out)
+{
+    *out = node_attr(node, name);
+    if (*out == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): attribute '%s' is missing",
+                            node->name, node->op_name, name);
+    if ((*out)->kind != kind)
+        return status_error(
+            STATUS_INVALID_ARGUMENT, "node '%s' (%s): attribute '%s' is a %s, should be a %s",
+            node->name, node->op_name, name, attr_kind_name((*out)->kind), attr_kind_name(kind));
+    return status_ok();
+}
+
+struct status node_attr_int(const struct node *node, const char *name, int64_t *out)
+{
+    const struct attr_value *value;
+    TRY(find(node, name, ATTR_INT, &value));
+    *out = value->i;
+    return status_ok();
+}
+
+struct status node_attr_float(const struct node *node, const char *name, float *out)
+{
+    const struct attr_value *value;
+    TRY(find(node, name, ATTR_FLOAT, &value));
+    *out = value->f;
+    return status_ok();
+}
+
+struct status node_attr_bool(const struct node *node, const char *name, bool *out)
+{
+    const struct attr_value *value;
+    TRY(find(node, name, ATTR_BOOL, &value));
+    *out = value->b;
+    return status_ok();
+}
+
+struct status node_attr_string(const struct node *node, const char *name, struct bytes *out)
+{
+    const struct attr_value *value;
+    TRY(find(node, name, ATTR_STRING, &value));
+    *out = value->s;
+    return status_ok();
+}
+
+struct status node_attr_type(const struct node *node, const char *name, enum dtype *out)
+{
+    const struct attr_value *value;
+    TRY(find(node, name, ATTR_TYPE, &value));
+    *out = dtype_base(value->type);
+    if (*out == DT_INVALID)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "node '%s' (%s): attribute '%s' is %d, which is no type", node->name,
+                            node->op_name, name, value->type);
+    return status_ok();
+}
+
+struct status node_attr_shape(const struct node *node, const char *name, const struct shape **out)
+{
+    const struct attr_value *value;
+    TRY(find(node, name, ATTR_SHAPE, &value));
+    *out = value->shape;
+    return status_ok();
+}
+
+struct status node_attr_tensor(const struct node *node, const char *name, const struct tensor **out)
+{
+    const struct attr_value *value;
+    TRY(find(node, name, ATTR_TENSOR, &value));
+    *out = value->tensor;
+    return status_ok();
+}
+
+struct status node_attr_func(const struct node *node, const char *name,
+                             const struct function_name **out)
+{
+    const struct attr_value *value;
+    TRY(find(node, name, ATTR_FUNC, &value));
+    *out = value->func;
+    return status_ok();
+}
+
+struct status node_attr_list(const struct node *node, const char *name,
+                             const struct attr_value **out)
+{
+    return find(node, name, ATTR_LIST, out);
+}

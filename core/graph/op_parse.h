@@ -1,0 +1,19 @@
+/*
+ * op_parse: reads the notation of ops.def. A row that does not parse is a bug of ours and ends the
+ * program with its text.
+ *
+ *     arguments   `x:T, inputs:N*T, data:list Tin, keys:string, ref:T&`
+ *     attributes  `T:type, N:int, axis:int=0, padding:string='SAME', strides:list(int)=[1,1],
+ *                  shape:shape=unknown, Tidx:type=int32`
+ */
+#ifndef GRAPH_OP_PARSE_H
+#define GRAPH_OP_PARSE_H
+
+#include "base/arena.h"
+#include "graph/op.h"
+
+/* The result lives in `arena`; names are cut out of `text` by copying. */
+const struct op_arg *op_parse_args(struct arena *arena, const char *text, int *count);
+const struct op_attr *op_parse_attrs(struct arena *arena, const char *text, int *count);
+
+#endif

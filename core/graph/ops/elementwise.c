@@ -1,0 +1,98 @@
+/* Shapes of ops that go through their inputs element by element, and of those that say nothing. */
+#include "graph/ops/infer.h"
+
+struct status infer_unknown(struct infer_context *context)
+{
+    (void)context; /* shapes start unknown */
+    return status_ok();
+}
+
+struct status infer_none(struct infer_context *context)
+{
+    (void)context; /* no outputs */
+    return status_ok();
+}
+
+struct status infer_unchanged(struct infer_context *context)
+{
+    infer_output(context, 0, infer_input(context, 0));
+    return status_ok();
+}
+
+struct status infer_second_unchanged(struct infer_context *context)
+{
+    infer_output(context, 0, infer_input(context, 1));
+    return status_ok();
+}
+
+struct status infer_each_unchanged(struct infer_context *context)
+{
+    for (int i = 0; i < context->node->outputs_count; i++)
+        infer_output(context, i, infer_input(context, i));
+    return status_ok();
+}
+
+/* All inputs have one shape, which is the output's. */
+struct status infer_merged(struct infer_context *context)
+{
+    struct shape shape = shape_unknown();
+    for (int i = 0; i < context->node->inputs_count; i++)
+        TRY(infer_merge(&shape, infer_input(context, i), &shape));
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+struct status infer_broadcast(struct infer_context *context)
+{
+    struct shape shape = *infer_input(context, 0);
+    for (int i = 1; i < context->node->inputs_count; i++)
+        TRY(shape_broadcast(&shape, infer_input(context, i), &shape));
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+/* TensorFlow's old Select: the condition is a scalar, a vector over rows, or of the same shape. */
+struct status infer_select(struct infer_context *context)
+{
+    struct shape shape;
+    TRY(infer_merge(infer_input(context, 1), infer_input(context, 2), &shape));
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+struct status infer_scalar(struct infer_context *context)
+{
+    struct shape scalar = shape_scalar();
+    for (int i = 0; i < context->node->outputs_count; i++)
+        infer_output(context, i, &scalar);
+    return status_ok();
+}
+
+struct status infer_vector(struct infer_context *context)
+{
+    struct shape vector = shape_unknown_dims(1);
+    for (int i = 0; i < context->node->outputs_count; i++)
+        infer_output(context, i, &vector);
+    return status_ok();
+}
+
+/* Scalars pass; what is not a scalar must agree. */
+struct status infer_string_join(struct infer_context *context)
+{
+    struct shape shape = shape_scalar();
+    for (int i = 0; i < context->node->inputs_count; i++) {
+        const struct shape *input = infer_input(context, i);
+        if (input->rank < 0)
+            shape = *input;
+        if (input->rank != 0 && shape.rank >= 0) {
+            if (shape.rank == 0)
+                shape = *input;
+            else
+                TRY(infer_merge(&shape, input, &shape));
+        }
+        if (shape.rank < 0)
+            break;
+    }
+    infer_output(context, 0, &shape);
+    return status_ok();
+}

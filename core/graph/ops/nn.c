@@ -1,0 +1,283 @@
+/* Shapes of neural network ops. */
+#include "graph/ops/infer.h"
+
+/* Where the dimensions of an image batch stand: [N, H, W, C] or [N, C, H, W]. */
+struct layout {
+    int batch, height, width, channels;
+};
+
+static struct status image_layout(const struct node *node, struct layout *out)
+{
+    const struct attr_value *format = node_attr(node, "data_format");
+    bool channels_first =
+        format != NULL && format->kind == ATTR_STRING && bytes_equal(format->s, bytes_of("NCHW"));
+    if (format != NULL && format->kind == ATTR_STRING && !channels_first &&
+        !bytes_equal(format->s, bytes_of("NHWC")))
+        return status_error(STATUS_UNIMPLEMENTED, "data_format '%.*s'", (int)format->s.size,
+                            format->s.data);
+    *out = channels_first ? (struct layout){ 0, 2, 3, 1 } : (struct layout){ 0, 1, 2, 3 };
+    return status_ok();
+}
+
+/* A list of integers for each of the four dimensions; what is not given is 1. */
+static struct status window(const struct node *node, const char *name, int64_t out[4])
+{
+    const struct attr_value *list = node_attr(node, name);
+    for (int i = 0; i < 4; i++)
+        out[i] = 1;
+    if (list == NULL || list->kind != ATTR_LIST || list->count == 0)
+        return status_ok();
+    if (list->count != 4 || list->element_kind != ATTR_INT)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s should have 4 numbers", name);
+    for (int i = 0; i < 4; i++) {
+        out[i] = list->elements[i].i;
+        if (out[i] < 1 || out[i] > INT32_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT, "%s holds %lld, should be 1 or more", name,
+                                (long long)out[i]);
+    }
+    return status_ok();
+}
+
+/* How much explicit padding dimension i has on both sides together. */
+static int64_t explicit_padding(const struct node *node, int i)
+{
+    const struct attr_value *list = node_attr(node, "explicit_paddings");
+    if (list == NULL || list->kind != ATTR_LIST || list->count != 8)
+        return 0;
+    int64_t before = list->elements[2 * i].i, after = list->elements[2 * i + 1].i;
+    bool sane = before >= 0 && after >= 0 && before < INT32_MAX && after < INT32_MAX;
+    return sane ? before + after : 0;
+}
+
+/* Windows of `size`, `dilation` apart, at every `stride` over `input`; -1: not known. */
+static struct status windows(const struct node *node, int64_t input, int64_t size, int64_t stride,
+                             int64_t dilation, int i, int64_t *out)
+{
+    struct bytes padding;
+    TRY(node_attr_string(node, "padding", &padding));
+    *out = -1;
+    if (input < 0 || size < 0 || size > INT32_MAX)
+        return status_ok();
+    if (bytes_equal(padding, bytes_of("SAME"))) {
+        *out = input / stride + (input % stride != 0);
+        return status_ok();
+    }
+    if (!bytes_equal(padding, bytes_of("VALID")) && !bytes_equal(padding, bytes_of("EXPLICIT")))
+        return status_error(STATUS_INVALID_ARGUMENT, "padding '%.*s'", (int)padding.size,
+                            padding.data);
+    int64_t padded = bytes_equal(padding, bytes_of("EXPLICIT")) && input < INT32_MAX
+                         ? input + explicit_padding(node, i)
+                         : input;
+    int64_t reach = (size - 1) * dilation + 1;
+    if (padded < reach)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "window of %lld does not fit into %lld with padding %.*s",
+                            (long long)reach, (long long)padded, (int)padding.size, padding.data);
+    *out = (padded - reach) / stride + 1;
+    return status_ok();
+}
+
+/* `multiplied`: the filter is [h, w, in, multiplier] and out = in * multiplier. */
+static struct status convolve(struct infer_context *context, bool multiplied)
+{
+    struct shape input = *infer_input(context, 0), filter = *infer_input(context, 1);
+    struct layout at;
+    int64_t strides[4], dilations[4];
+
+    TRY(image_layout(context->node, &at));
+    TRY(window(context->node, "strides", strides));
+    TRY(window(context->node, "dilations", dilations));
+    TRY(infer_rank(&input, 4, "input"));
+    TRY(infer_rank(&filter, 4, "filter"));
+    if (input.rank < 0)
+        input = shape_unknown_dims(4);
+    if (filter.rank < 0)
+        filter = shape_unknown_dims(4);
+    struct shape shape = shape_unknown_dims(4);
+    shape.dims[at.batch] = input.dims[at.batch];
+    shape.dims[at.channels] = filter.dims[3];
+    if (multiplied &&
+        (filter.dims[2] < 0 || filter.dims[3] < 0 ||
+         __builtin_mul_overflow(filter.dims[2], filter.dims[3], &shape.dims[at.channels])))
+        shape.dims[at.channels] = -1;
+    TRY(windows(context->node, input.dims[at.height], filter.dims[0], strides[at.height],
+                dilations[at.height], at.height, &shape.dims[at.height]));
+    TRY(windows(context->node, input.dims[at.width], filter.dims[1], strides[at.width],
+                dilations[at.width], at.width, &shape.dims[at.width]));
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+struct status infer_conv2d(struct infer_context *context)
+{
+    return convolve(context, false);
+}
+
+struct status infer_depthwise_conv2d(struct infer_context *context)
+{
+    return convolve(context, true);
+}
+
+struct status infer_pool(struct infer_context *context)
+{
+    struct shape input = *infer_input(context, 0);
+    int64_t sizes[4], strides[4];
+
+    TRY(window(context->node, "ksize", sizes));
+    TRY(window(context->node, "strides", strides));
+    TRY(infer_rank(&input, 4, "input"));
+    if (input.rank < 0)
+        input = shape_unknown_dims(4);
+    struct shape shape = input;
+    for (int i = 0; i < 4; i++)
+        if (sizes[i] != 1 || strides[i] != 1)
+            TRY(windows(context->node, input.dims[i], sizes[i], strides[i], 1, i, &shape.dims[i]));
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+/* y like x, the statistics vectors over channels; the last reserve space is a scalar or unknown. */
+struct status infer_fused_batch_norm(struct infer_context *context)
+{
+    struct shape statistics = shape_unknown_dims(1);
+    infer_output(context, 0, infer_input(context, 0));
+    for (int i = 1; i <= 4; i++)
+        TRY(infer_merge(&statistics, infer_input(context, i), &statistics));
+    for (int i = 1; i <= 4; i++)
+        infer_output(context, i, &statistics);
+    return status_ok();
+}
+
+/* x_backprop like x, scale_backprop and offset_backprop like scale. */
+struct status infer_fused_batch_norm_grad(struct infer_context *context)
+{
+    infer_output(context, 0, infer_input(context, 1));
+    infer_output(context, 1, infer_input(context, 2));
+    infer_output(context, 2, infer_input(context, 2));
+    return status_ok();
+}
+
+struct status infer_resize(struct infer_context *context)
+{
+    struct shape shape = *infer_input(context, 0);
+    struct shape size = infer_shape_value(context, 1);
+
+    TRY(infer_rank(&shape, 4, "images"));
+    if (shape.rank < 0)
+        shape = shape_unknown_dims(4);
+    bool known = size.rank == 2;
+    shape.dims[1] = known ? size.dims[0] : -1;
+    shape.dims[2] = known ? size.dims[1] : -1;
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+struct status infer_softmax_cross_entropy(struct infer_context *context)
+{
+    struct shape logits, loss;
+    TRY(shape_broadcast(infer_input(context, 0), infer_input(context, 1), &logits));
+    TRY(infer_rank(&logits, 2, "features"));
+    loss = logits.rank == 2 ? shape_of(logits.dims[0]) : shape_unknown_dims(1);
+    infer_output(context, 0, &loss);
+    infer_output(context, 1, &logits);
+    return status_ok();
+}
+
+struct status infer_sparse_softmax_cross_entropy(struct infer_context *context)
+{
+    const struct shape *logits = infer_input(context, 0);
+    struct shape rows = shape_unknown_dims(1), loss;
+    TRY(infer_rank(logits, 2, "features"));
+    if (logits->rank == 2)
+        rows.dims[0] = logits->dims[0];
+    TRY(infer_merge(&rows, infer_input(context, 1), &loss));
+    infer_output(context, 0, &loss);
+    infer_output(context, 1, logits);
+    return status_ok();
+}
+
+struct status infer_bias_add_grad(struct infer_context *context)
+{
+    const struct shape *input = infer_input(context, 0);
+    const struct attr_value *format = node_attr(context->node, "data_format");
+    struct shape vector = shape_unknown_dims(1);
+    bool channels_first =
+        format != NULL && format->kind == ATTR_STRING && bytes_equal(format->s, bytes_of("NCHW"));
+    if (input->rank >= 2)
+        vector.dims[0] = input->dims[channels_first ? 1 : input->rank - 1];
+    infer_output(context, 0, &vector);
+    return status_ok();
+}
+
+/* Moves blocks between depth and space: depth / block², height and width * block, or back. */
+static struct status move_blocks(struct infer_context *context, bool to_space)
+{
+    struct shape shape = *infer_input(context, 0);
+    struct layout at;
+    int64_t block;
+
+    TRY(node_attr_int(context->node, "block_size", &block));
+    TRY(image_layout(context->node, &at));
+    TRY(infer_rank(&shape, 4, "input"));
+    if (block < 2 || block > 1 << 15)
+        return status_error(STATUS_INVALID_ARGUMENT, "block_size is %lld, should be 2 or more",
+                            (long long)block);
+    if (shape.rank < 0)
+        shape = shape_unknown_dims(4);
+    int64_t *sides[] = { &shape.dims[at.height], &shape.dims[at.width] };
+    int64_t *depth = &shape.dims[at.channels];
+    for (int i = 0; i < 2; i++) {
+        if (*sides[i] < 0)
+            continue;
+        if (!to_space && *sides[i] % block != 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "%s does not divide into blocks of %lld",
+                                shape_text(&shape), (long long)block);
+        if (!to_space)
+            *sides[i] /= block;
+        else if (__builtin_mul_overflow(*sides[i], block, sides[i]))
+            *sides[i] = -1;
+    }
+    if (*depth >= 0 && to_space && *depth % (block * block) != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "depth %lld does not divide by %lld",
+                            (long long)*depth, (long long)(block * block));
+    if (*depth >= 0 && to_space)
+        *depth /= block * block;
+    else if (*depth >= 0 && __builtin_mul_overflow(*depth, block * block, depth))
+        *depth = -1;
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+struct status infer_depth_to_space(struct infer_context *context)
+{
+    return move_blocks(context, true);
+}
+
+struct status infer_space_to_depth(struct infer_context *context)
+{
+    return move_blocks(context, false);
+}
+
+/* Only the rank and the dimensions behind the blocks are known without running. */
+static struct status move_batch(struct infer_context *context)
+{
+    const struct shape *input = infer_input(context, 0), *blocks = infer_input(context, 1);
+    if (input->rank < 0 || blocks->rank != 1 || blocks->dims[0] < 0)
+        return status_ok();
+    struct shape shape = shape_unknown_dims(input->rank);
+    for (int i = 1; i < input->rank; i++)
+        if (i > blocks->dims[0])
+            shape.dims[i] = input->dims[i];
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+struct status infer_batch_to_space(struct infer_context *context)
+{
+    return move_batch(context);
+}
+
+struct status infer_space_to_batch(struct infer_context *context)
+{
+    return move_batch(context);
+}

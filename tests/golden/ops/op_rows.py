@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Writes ops.txt: for each op of core/graph/ops.def what TensorFlow's registry says, in the notation of op.h.
+
+    python tests/golden/ops/op_rows.py > tests/golden/ops/ops.txt
+
+Made with TensorFlow 2.21. Ops that are not in the registry of Python (their names begin with _) are left out.
+"""
+import os
+import pathlib
+import re
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import tensorflow  # noqa: E402, F401
+from tensorflow.core.framework import types_pb2  # noqa: E402
+from tensorflow.python.framework import op_def_registry  # noqa: E402
+
+OPS_DEF = pathlib.Path(__file__).resolve().parents[3] / "core/graph/ops.def"
+
+
+def type_name(number):
+    return types_pb2.DataType.Name(number)[len("DT_"):].lower()
+
+
+def argument(arg):
+    if arg.type_list_attr:
+        text = "list " + arg.type_list_attr
+    else:
+        text = arg.type_attr or type_name(arg.type)
+        if arg.number_attr:
+            text = arg.number_attr + "*" + text
+    return f"{arg.name}:{text}{'&' if arg.is_ref else ''}"
+
+
+def shape(value):
+    return "unknown" if value.unknown_rank else "[" + ",".join(str(d.size) for d in value.dim) + "]"
+
+
+# How one value of each kind is written, and in which field of AttrValue and of its list it stands.
+WRITERS = {
+    "int": ("i", str),
+    "float": ("f", "{:g}".format),
+    "bool": ("b", lambda value: "true" if value else "false"),
+    "string": ("s", lambda value: "'" + value.decode() + "'"),
+    "type": ("type", type_name),
+    "shape": ("shape", shape),
+}
+
+
+def attribute(attr):
+    text = f"{attr.name}:{attr.type}"
+    if not attr.HasField("default_value"):
+        return text
+    if attr.type.startswith("list("):
+        field, write = WRITERS[attr.type[len("list("):-1]]
+        return text + "=[" + ",".join(write(value) for value in getattr(attr.default_value.list, field)) + "]"
+    field, write = WRITERS[attr.type]
+    return text + "=" + write(getattr(attr.default_value, field))
+
+
+for name in re.findall(r"^OP\((\w+)", OPS_DEF.read_text(), re.M):
+    op = op_def_registry.get(name)
+    if op is None or name.startswith("_"):
+        continue
+    cells = [name, "stateful" if op.is_stateful else "-"]
+    cells += [", ".join(map(argument, op.input_arg)), ", ".join(map(argument, op.output_arg))]
+    cells += [", ".join(map(attribute, op.attr)).replace("\t", "\\t")]
+    print(" | ".join(cells))

@@ -1,0 +1,158 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "graph/graph.h"
+
+#define GOLDEN "tests/golden/ops/ops.txt"
+
+/* ---- an op, written in the notation of ops.def ---- */
+
+static void put_arg(struct buffer *out, const struct op_arg *arg)
+{
+    buffer_printf(out, "%s:", arg->name);
+    if (arg->type_list_attr != NULL)
+        buffer_printf(out, "list %s", arg->type_list_attr);
+    if (arg->number_attr != NULL)
+        buffer_printf(out, "%s*", arg->number_attr);
+    if (arg->type_attr != NULL)
+        buffer_append_text(out, arg->type_attr);
+    else if (arg->type_list_attr == NULL)
+        buffer_append_text(out, dtype_name(arg->type));
+    if (arg->is_ref)
+        buffer_append_char(out, '&');
+}
+
+static void put_args(struct buffer *out, const struct op_arg *args, int count)
+{
+    buffer_append_text(out, " | ");
+    for (int i = 0; i < count; i++) {
+        buffer_append_text(out, i > 0 ? ", " : "");
+        put_arg(out, &args[i]);
+    }
+}
+
+static void put_value(struct buffer *out, const struct attr_value *value)
+{
+    if (value->kind == ATTR_INT)
+        buffer_printf(out, "%lld", (long long)value->i);
+    else if (value->kind == ATTR_FLOAT)
+        buffer_printf(out, "%g", (double)value->f);
+    else if (value->kind == ATTR_BOOL)
+        buffer_append_text(out, value->b ? "true" : "false");
+    else if (value->kind == ATTR_STRING && bytes_equal(value->s, bytes_of("\t")))
+        buffer_append_text(out, "'\\t'");
+    else if (value->kind == ATTR_STRING)
+        buffer_printf(out, "'%.*s'", (int)value->s.size, value->s.data);
+    else if (value->kind == ATTR_TYPE)
+        buffer_append_text(out, dtype_name((enum dtype)value->type));
+    else if (value->kind == ATTR_SHAPE)
+        buffer_append_text(out, value->shape->rank < 0 ? "unknown" : shape_text(value->shape));
+    else
+        fail_msg("a default of kind %s", attr_kind_name(value->kind));
+}
+
+static void put_attr(struct buffer *out, const struct op_attr *attr)
+{
+    const struct attr_value *value = attr->default_value;
+
+    buffer_printf(out, "%s:%s", attr->name, attr->type);
+    if (value == NULL)
+        return;
+    buffer_append_char(out, '=');
+    if (value->kind != ATTR_LIST) {
+        put_value(out, value);
+        return;
+    }
+    buffer_append_char(out, '[');
+    for (int i = 0; i < value->count; i++) {
+        buffer_append_text(out, i > 0 ? "," : "");
+        put_value(out, &value->elements[i]);
+    }
+    buffer_append_char(out, ']');
+}
+
+static void put_op(struct buffer *out, const struct op *op)
+{
+    buffer_printf(out, "%s | %s", op->name, (op->flags & OP_STATEFUL) != 0 ? "stateful" : "-");
+    put_args(out, op->inputs, op->inputs_count);
+    put_args(out, op->outputs, op->outputs_count);
+    buffer_append_text(out, " | ");
+    for (int i = 0; i < op->attrs_count; i++) {
+        buffer_append_text(out, i > 0 ? ", " : "");
+        put_attr(out, &op->attrs[i]);
+    }
+}
+
+/* ---- tests ---- */
+
+static void every_row_is_what_tensorflow_registers(void **state)
+{
+    (void)state;
+    FILE *golden = fopen(GOLDEN, "r");
+    assert_non_null(golden);
+    char *line = NULL;
+    size_t capacity = 0;
+    int rows = 0;
+    while (getline(&line, &capacity, golden) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        char name[64] = "";
+        assert_int_equal(sscanf(line, "%63s", name), 1);
+        const struct op *op = op_find(name);
+        if (op == NULL)
+            fail_msg("no op %s", name);
+        struct buffer text = { 0 };
+        put_op(&text, op);
+        buffer_append_char(&text, '\0');
+        assert_string_equal(text.data, line);
+        buffer_finish(&text);
+        rows++;
+    }
+    free(line);
+    fclose(golden);
+
+    int public_ops = 0;
+    for (int i = 0; i < op_count(); i++)
+        public_ops += op_at(i)->name[0] != '_';
+    assert_int_equal(rows, public_ops); /* a new row needs its line: run op_rows.py */
+}
+
+static void no_two_rows_have_one_name(void **state)
+{
+    (void)state;
+    for (int i = 0; i < op_count(); i++)
+        assert_ptr_equal(op_find(op_at(i)->name), op_at(i));
+    assert_null(op_find("NoSuchOp"));
+}
+
+static void every_type_attribute_of_an_argument_is_an_attribute(void **state)
+{
+    (void)state;
+    for (int i = 0; i < op_count(); i++) {
+        const struct op *op = op_at(i);
+        for (int k = 0; k < op->inputs_count + op->outputs_count; k++) {
+            const struct op_arg *arg =
+                k < op->inputs_count ? &op->inputs[k] : &op->outputs[k - op->inputs_count];
+            const char *const names[] = { arg->type_attr, arg->number_attr, arg->type_list_attr };
+            for (size_t n = 0; n < COUNT(names); n++)
+                if (names[n] != NULL && op_attr_find(op, names[n]) == NULL)
+                    fail_msg("%s: argument '%s' of unknown type or attribute '%s'", op->name,
+                             arg->name, names[n]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_what_tensorflow_registers),
+        cmocka_unit_test(no_two_rows_have_one_name),
+        cmocka_unit_test(every_type_attribute_of_an_argument_is_an_attribute),
+    };
+    return cmocka_run_group_tests_name("op", tests, NULL, NULL);
+}
