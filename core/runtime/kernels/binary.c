@@ -279,9 +279,9 @@ static struct status add_n_compute(struct kernel_context *k)
 }
 
 #define DTYPES_INTEGER (DTYPES_REAL & ~DTYPES_FLOATING)
-#define BINARY(op, dtypes)                                      \
-    {                                                           \
-        op, dtypes, NULL, binary_prepare, binary_compute, false \
+#define BINARY(op, dtypes)                                               \
+    {                                                                    \
+        op, dtypes, .prepare = binary_prepare, .compute = binary_compute \
     }
 static const struct kernel rows[] = {
     BINARY("Add", DTYPES_REAL),

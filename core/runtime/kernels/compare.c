@@ -114,9 +114,9 @@ static struct status compare_compute(struct kernel_context *k)
 #define DTYPES_EQUAL                                                            \
     (DTYPES_REAL | DTYPES(DT_BOOL) | DTYPES(DT_STRING) | DTYPES(DT_COMPLEX64) | \
      DTYPES(DT_COMPLEX128))
-#define COMPARE(op, dtypes)                                       \
-    {                                                             \
-        op, dtypes, NULL, compare_prepare, compare_compute, false \
+#define COMPARE(op, dtypes)                                                \
+    {                                                                      \
+        op, dtypes, .prepare = compare_prepare, .compute = compare_compute \
     }
 static const struct kernel rows[] = {
     COMPARE("Equal", DTYPES_EQUAL),    COMPARE("NotEqual", DTYPES_EQUAL),

@@ -209,9 +209,9 @@ static struct status arg_compute(struct kernel_context *k)
     return status_ok();
 }
 
-#define REDUCE(op, dtypes)                                     \
-    {                                                          \
-        op, dtypes, "T", reduce_prepare, reduce_compute, false \
+#define REDUCE(op, dtypes)                                                    \
+    {                                                                         \
+        op, dtypes, "T", .prepare = reduce_prepare, .compute = reduce_compute \
     }
 static const struct kernel rows[] = {
     REDUCE("Sum", DTYPES_REAL),

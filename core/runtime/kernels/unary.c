@@ -226,9 +226,9 @@ static struct status test_compute(struct kernel_context *k)
 }
 
 #define DTYPES_INTEGER (DTYPES_REAL & ~DTYPES_FLOATING)
-#define UNARY(op, dtypes)                                     \
-    {                                                         \
-        op, dtypes, NULL, unary_prepare, unary_compute, false \
+#define UNARY(op, dtypes)                                              \
+    {                                                                  \
+        op, dtypes, .prepare = unary_prepare, .compute = unary_compute \
     }
 static const struct kernel rows[] = {
     UNARY("Neg", DTYPES_REAL),
