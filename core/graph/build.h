@@ -99,6 +99,7 @@ struct gradient_context {
     struct builder *builder;
     struct node *node;
     const struct endpoint *outputs; /* d loss / d output, [outputs_count] */
+    const bool *wanted;             /* does anybody use the gradient of input i? [inputs_count] */
     struct endpoint *inputs; /* d loss / d input, [inputs_count]; stays null where there is none */
 };
 

@@ -1,0 +1,166 @@
+/* gradient: reverse accumulation. What an op's gradient looks like stands in gradients/. */
+#include <stdlib.h>
+
+#include "graph/build.h"
+#include "graph/gradients/gradients.h"
+#include "graph/order.h"
+
+/* Gradients that arrived at an output, from the uses of it that were visited so far. */
+struct arrival {
+    struct endpoint gradient;
+    struct arrival *next;
+};
+
+/* Nodes that are added on the way are not of interest: everything is about the first `count`. */
+struct walk {
+    struct builder *builder;
+    struct arena *arena; /* of the walk alone */
+    struct node **order;
+    int count;
+    bool *reached;             /* by node id: does it depend on one of xs? */
+    const struct endpoint *xs; /* what is asked for */
+    int xs_count;
+    struct arrival ***arrivals; /* by node id and output */
+};
+
+static bool same_endpoint(struct endpoint a, struct endpoint b)
+{
+    return a.node == b.node && a.index == b.index;
+}
+
+static bool depends(const struct walk *walk, struct endpoint endpoint)
+{
+    if (walk->reached[endpoint.node->id])
+        return true;
+    for (int i = 0; i < walk->xs_count; i++)
+        if (same_endpoint(endpoint, walk->xs[i]))
+            return true;
+    return false;
+}
+
+static void mark_reached(struct walk *walk)
+{
+    for (int i = 0; i < walk->count; i++) {
+        const struct node *node = walk->order[i];
+        for (int k = 0; k < node->inputs_count && !walk->reached[node->id]; k++)
+            walk->reached[node->id] = depends(walk, node->inputs[k]);
+    }
+}
+
+static void arrive(struct walk *walk, struct endpoint at, struct endpoint gradient)
+{
+    struct arrival **list = &walk->arrivals[at.node->id][at.index];
+    struct arrival *arrival = ARENA_NEW(walk->arena, struct arrival);
+
+    *arrival = (struct arrival){ gradient, *list };
+    *list = arrival;
+}
+
+/* All that arrived, as one: summed when it is asked for, once. */
+static struct endpoint collect(struct walk *walk, struct endpoint at)
+{
+    struct arrival *list = walk->arrivals[at.node->id][at.index];
+    int count = 0;
+
+    for (const struct arrival *a = list; a != NULL; a = a->next)
+        count++;
+    if (count == 0)
+        return (struct endpoint){ 0 };
+    if (count == 1)
+        return list->gradient;
+
+    struct endpoint *terms = ARENA_ARRAY(walk->arena, struct endpoint, count);
+    for (int i = count - 1; i >= 0; i--, list = list->next) /* in order of arrival */
+        terms[i] = list->gradient;
+    struct endpoint sum = build(walk->builder, "AddN", NULL, count, terms, NULL);
+    walk->arrivals[at.node->id][at.index] = NULL;
+    arrive(walk, at, sum);
+    return sum;
+}
+
+/* Runs the op's gradient function and hands what it made to the node's inputs. */
+static struct status emit(struct walk *walk, struct node *node, const struct endpoint *outputs)
+{
+    struct builder *b = walk->builder;
+    bool *wanted = ARENA_ARRAY(walk->arena, bool, node->inputs_count);
+    struct endpoint *inputs = ARENA_ARRAY(walk->arena, struct endpoint, node->inputs_count);
+    struct gradient_context context = { b, node, outputs, wanted, inputs };
+
+    if (node->op == NULL)
+        return status_error(STATUS_UNIMPLEMENTED, "node '%s': the op '%s' has no gradient",
+                            node->name, node->op_name);
+    for (int i = 0; i < node->inputs_count; i++)
+        wanted[i] = depends(walk, node->inputs[i]);
+
+    const char *scope = b->scope;
+    b->scope = arena_printf(b->graph->arena, "%s%s_grad/", scope != NULL ? scope : "", node->name);
+    struct status status = node->op->gradient(&context);
+    b->scope = scope;
+    TRY(status);
+    TRY(builder_status(b));
+    for (int i = 0; i < node->inputs_count; i++)
+        if (wanted[i] && inputs[i].node != NULL)
+            arrive(walk, node->inputs[i], inputs[i]);
+    return status_ok();
+}
+
+static struct status visit(struct walk *walk, struct node *node)
+{
+    struct endpoint *outputs = ARENA_ARRAY(walk->arena, struct endpoint, node->outputs_count);
+    bool any = false;
+
+    if (!walk->reached[node->id])
+        return status_ok();
+    for (int i = 0; i < node->outputs_count; i++) {
+        outputs[i] = collect(walk, (struct endpoint){ node, i });
+        any = any || outputs[i].node != NULL;
+    }
+    return any ? emit(walk, node, outputs) : status_ok();
+}
+
+/* d(sum of y)/dy: 1 everywhere. */
+static struct endpoint ones_like(struct builder *b, struct endpoint y)
+{
+    struct endpoint one = build_const_float(b, "one", 1);
+
+    if (endpoint_dtype(y) != DT_FLOAT)
+        one = build(b, "Cast", NULL, 1, &one,
+                    (const struct attr[]){ attr_type("DstT", endpoint_dtype(y)), ATTR_END });
+    if (endpoint_shape(y)->rank == 0)
+        return one;
+    return build_binary(b, "Fill", NULL, build_unary(b, "Shape", NULL, y), one);
+}
+
+static struct status accumulate(struct walk *walk, struct endpoint y, struct endpoint *gradients)
+{
+    struct builder *b = walk->builder;
+
+    TRY(graph_order(b->graph, walk->arena, &walk->order));
+    walk->count = b->graph->count;
+    walk->reached = ARENA_ARRAY(walk->arena, bool, walk->count);
+    walk->arrivals = ARENA_ARRAY(walk->arena, struct arrival **, walk->count);
+    for (int i = 0; i < walk->count; i++)
+        walk->arrivals[walk->order[i]->id] =
+            ARENA_ARRAY(walk->arena, struct arrival *, walk->order[i]->outputs_count);
+    mark_reached(walk);
+    if (depends(walk, y))
+        arrive(walk, y, ones_like(b, y));
+    for (int i = walk->count - 1; i >= 0; i--)
+        TRY(visit(walk, walk->order[i]));
+    for (int i = 0; i < walk->xs_count; i++)
+        gradients[i] = collect(walk, walk->xs[i]);
+    return builder_status(b);
+}
+
+struct status graph_gradients(struct builder *builder, struct endpoint y, int xs_count,
+                              const struct endpoint *xs, struct endpoint *gradients)
+{
+    TRY(builder_status(builder));
+    struct walk walk = {
+        .builder = builder, .arena = arena_create(0), .xs = xs, .xs_count = xs_count
+    };
+    struct status status = status_keep(builder->graph->arena, accumulate(&walk, y, gradients));
+
+    arena_destroy(walk.arena);
+    return status;
+}

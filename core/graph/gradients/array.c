@@ -1,0 +1,247 @@
+/* Gradients of ops that arrange elements. Source: TensorFlow's array_grad.py. */
+#include "graph/gradients/emit.h"
+
+static struct status reshaped(struct gradient_context *c)
+{
+    return flow(c, 0, reshape_like(c, dy(c), input(c, 0)));
+}
+
+struct status gradient_reshape(struct gradient_context *c)
+{
+    return reshaped(c);
+}
+
+struct status gradient_expand_dims(struct gradient_context *c)
+{
+    return reshaped(c);
+}
+
+struct status gradient_squeeze(struct gradient_context *c)
+{
+    return reshaped(c);
+}
+
+/* The one value gets the sum of all. */
+struct status gradient_fill(struct gradient_context *c)
+{
+    const int32_t flat = -1;
+    struct endpoint all = build_const_ints(c->builder, NULL, 1, &flat);
+    struct endpoint axis = build_const_int(c->builder, NULL, 0);
+
+    return flow(c, 1, binary(c, "Sum", binary(c, "Reshape", dy(c), all), axis));
+}
+
+struct status gradient_broadcast_to(struct gradient_context *c)
+{
+    struct endpoint shape = unary(c, "Shape", input(c, 0));
+    struct endpoint axes = binary(c, "BroadcastGradientArgs", shape, unary(c, "Shape", output(c)));
+
+    return flow(c, 0, binary(c, "Reshape", binary(c, "Sum", dy(c), axes), shape));
+}
+
+/* ---- joining and taking apart ---- */
+
+struct status gradient_pack(struct gradient_context *c)
+{
+    struct endpoint gradient = dy(c);
+    int count = c->node->inputs_count;
+    struct node *parts =
+        build_node(c->builder, "Unpack", NULL, 1, &gradient, 0, NULL,
+                   (const struct attr[]){ attr_int("num", count), same_attr(c, "axis"), ATTR_END });
+
+    for (int i = 0; i < count; i++)
+        flow(c, i, (struct endpoint){ parts, i });
+    return status_ok();
+}
+
+/* The gradients of all outputs, zeros where none arrived. */
+static struct endpoint *all_dys(struct gradient_context *c, int room)
+{
+    int count = c->node->outputs_count;
+    struct endpoint *all = ARENA_ARRAY(c->builder->graph->arena, struct endpoint, count + room);
+
+    for (int i = 0; i < count; i++)
+        all[i] = dy_or_zeros(c, i);
+    return all;
+}
+
+struct status gradient_unpack(struct gradient_context *c)
+{
+    return flow(c, 0,
+                build(c->builder, "Pack", NULL, c->node->outputs_count, all_dys(c, 0),
+                      (const struct attr[]){ same_attr(c, "axis"), ATTR_END }));
+}
+
+static struct status joined(struct gradient_context *c, int value, struct endpoint axis)
+{
+    int count = c->node->outputs_count;
+    struct endpoint *inputs = all_dys(c, 1);
+
+    inputs[count] = axis;
+    return flow(c, value, build(c->builder, "ConcatV2", NULL, count + 1, inputs, NULL));
+}
+
+struct status gradient_split(struct gradient_context *c)
+{
+    return joined(c, 1, input(c, 0));
+}
+
+struct status gradient_split_v(struct gradient_context *c)
+{
+    return joined(c, 0, input(c, 2));
+}
+
+/* x[begin, begin + size): a size of -1 is what is left. */
+static struct endpoint slice(struct gradient_context *c, struct endpoint x, int rank,
+                             const int32_t *begin, const int32_t *size)
+{
+    const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, rank, begin),
+                                       build_const_ints(c->builder, NULL, rank, size) };
+
+    return build(c->builder, "Slice", NULL, 3, inputs, NULL);
+}
+
+struct status gradient_concat_v2(struct gradient_context *c)
+{
+    int values = c->node->inputs_count - 1, rank = endpoint_shape(output(c))->rank, count;
+    int32_t begin[SHAPE_RANK_MAX] = { 0 }, size[SHAPE_RANK_MAX];
+    int64_t axis;
+
+    if (rank < 1 || !constant_ints(c, values, 1, &axis, &count) || count != 1)
+        return not_constant(c, "rank and axis");
+    axis += axis < 0 ? rank : 0;
+    for (int i = 0; i < rank; i++)
+        size[i] = -1;
+    for (int i = 0; i < values; i++) {
+        int64_t dim = endpoint_shape(input(c, i))->rank == rank
+                          ? endpoint_shape(input(c, i))->dims[axis]
+                          : -1;
+        if (dim < 0)
+            return not_constant(c, "the size of each part");
+        size[axis] = (int32_t)dim;
+        if (c->wanted[i])
+            flow(c, i, slice(c, dy(c), rank, begin, size));
+        begin[axis] += (int32_t)dim;
+    }
+    return status_ok();
+}
+
+/* ---- cutting out and padding ---- */
+
+/* Zeros around dy: begin before it, behind it what is left of the input. */
+struct status gradient_slice(struct gradient_context *c)
+{
+    struct endpoint begin = input(c, 1), x = input(c, 0);
+
+    if (endpoint_dtype(begin) != DT_INT32)
+        begin = build(c->builder, "Cast", NULL, 1, &begin,
+                      (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
+    struct endpoint behind = binary(c, "Sub", shape_tensor(c, x), shape_tensor(c, output(c)));
+    behind = binary(c, "Sub", behind, begin);
+    const struct endpoint columns[] = { begin, behind };
+    struct endpoint paddings = build(c->builder, "Pack", NULL, 2, columns,
+                                     (const struct attr[]){ attr_int("axis", 1), ATTR_END });
+    return flow(c, 0, binary(c, "Pad", dy(c), paddings));
+}
+
+struct status gradient_strided_slice(struct gradient_context *c)
+{
+    struct endpoint shape = shape_tensor(c, input(c, 0));
+
+    if (endpoint_dtype(input(c, 1)) != DT_INT32)
+        shape = build(
+            c->builder, "Cast", NULL, 1, &shape,
+            (const struct attr[]){ attr_type("DstT", endpoint_dtype(input(c, 1))), ATTR_END });
+    const struct endpoint inputs[] = { shape, input(c, 1), input(c, 2), input(c, 3), dy(c) };
+    const struct attr attrs[] = {
+        same_attr(c, "begin_mask"),       same_attr(c, "end_mask"),
+        same_attr(c, "ellipsis_mask"),    same_attr(c, "new_axis_mask"),
+        same_attr(c, "shrink_axis_mask"), ATTR_END,
+    };
+    return flow(c, 0, build(c->builder, "StridedSliceGrad", NULL, 5, inputs, attrs));
+}
+
+/* What was put around is cut off; the value put there gets nothing. */
+struct status gradient_pad(struct gradient_context *c)
+{
+    const struct shape *shape = endpoint_shape(input(c, 0));
+    int64_t paddings[2 * SHAPE_RANK_MAX];
+    int32_t begin[SHAPE_RANK_MAX];
+    int count;
+
+    if (!constant_ints(c, 1, 2 * SHAPE_RANK_MAX, paddings, &count) || shape->rank != count / 2)
+        return not_constant(c, "paddings");
+    for (int i = 0; i < shape->rank; i++)
+        begin[i] = (int32_t)paddings[2 * i];
+    const struct endpoint inputs[] = { dy(c), build_const_ints(c->builder, NULL, count / 2, begin),
+                                       shape_tensor(c, input(c, 0)) };
+    return flow(c, 0, build(c->builder, "Slice", NULL, 3, inputs, NULL));
+}
+
+/* ---- moving ---- */
+
+struct status gradient_transpose(struct gradient_context *c)
+{
+    int64_t perm[SHAPE_RANK_MAX];
+    int32_t inverse[SHAPE_RANK_MAX] = { 0 };
+    int count;
+
+    if (!constant_ints(c, 1, SHAPE_RANK_MAX, perm, &count))
+        return flow(c, 0,
+                    binary(c, "Transpose", dy(c), unary(c, "InvertPermutation", input(c, 1))));
+    for (int i = 0; i < count; i++)
+        if (perm[i] >= 0 && perm[i] < count)
+            inverse[perm[i]] = i;
+    return flow(c, 0,
+                binary(c, "Transpose", dy(c), build_const_ints(c->builder, NULL, count, inverse)));
+}
+
+struct status gradient_reverse_v2(struct gradient_context *c)
+{
+    return flow(c, 0, binary(c, "ReverseV2", dy(c), input(c, 1)));
+}
+
+/* The copies are summed: [m·d] is seen as [m, d]. */
+struct status gradient_tile(struct gradient_context *c)
+{
+    const struct shape *shape = endpoint_shape(input(c, 0));
+    int64_t multiples[SHAPE_RANK_MAX];
+    int32_t dims[2 * SHAPE_RANK_MAX], axes[SHAPE_RANK_MAX];
+    int count, unknown = 0;
+
+    if (!constant_ints(c, 1, SHAPE_RANK_MAX / 2, multiples, &count) || count != shape->rank)
+        return not_constant(c, "the multiples");
+    for (int i = 0; i < count; i++) {
+        axes[i] = 2 * i;
+        dims[2 * i] = (int32_t)multiples[i];
+        dims[2 * i + 1] = (int32_t)shape->dims[i];
+        unknown += shape->dims[i] < 0;
+    }
+    if (unknown > 1)
+        return not_constant(c, "the shape of its input");
+    struct endpoint apart =
+        binary(c, "Reshape", dy(c), build_const_ints(c->builder, NULL, 2 * count, dims));
+    return flow(c, 0, binary(c, "Sum", apart, build_const_ints(c->builder, NULL, count, axes)));
+}
+
+/* ---- gathering: rows that were taken get what arrived for them, added up ---- */
+
+struct status gradient_gather_v2(struct gradient_context *c)
+{
+    const struct shape *shape = endpoint_shape(input(c, 0));
+    struct shape rows = *shape;
+    const int32_t flat = -1;
+    int64_t axis, batch_dims;
+    int count;
+
+    TRY(node_attr_int(c->node, "batch_dims", &batch_dims));
+    if (!constant_ints(c, 2, 1, &axis, &count) || axis != 0 || batch_dims != 0 ||
+        !shape_is_known(shape) || shape->rank < 1)
+        return not_constant(c, "the table's shape, and axis 0,");
+    rows.dims[0] = -1;
+    struct endpoint indices =
+        binary(c, "Reshape", input(c, 1), build_const_ints(c->builder, NULL, 1, &flat));
+    const struct endpoint inputs[] = { reshape_to(c, dy(c), &rows), indices,
+                                       build_const_int(c->builder, NULL, (int32_t)shape->dims[0]) };
+    return flow(c, 0, build(c->builder, "UnsortedSegmentSum", NULL, 3, inputs, NULL));
+}

@@ -1,0 +1,226 @@
+/* Gradients of ops that go element by element. Source: TensorFlow's math_grad.py, whose values at
+ * ties and broadcasts the tests hold these to. */
+#include "graph/gradients/emit.h"
+
+struct status gradient_identity(struct gradient_context *c)
+{
+    return flow(c, 0, dy(c));
+}
+
+struct status gradient_cast(struct gradient_context *c)
+{
+    struct endpoint gradient = dy(c);
+    enum dtype from = endpoint_dtype(input(c, 0));
+
+    if (!dtype_is_floating(from) || !dtype_is_floating(endpoint_dtype(output(c))))
+        return status_ok(); /* nothing flows through integers */
+    return flow(c, 0,
+                build(c->builder, "Cast", NULL, 1, &gradient,
+                      (const struct attr[]){ attr_type("DstT", from), ATTR_END }));
+}
+
+/* ---- one input ---- */
+
+/* An op of its own makes it of y and dy, or of dy and one of x and y. */
+#define GRADIENT_OP(name, op, first, second)                  \
+    struct status gradient_##name(struct gradient_context *c) \
+    {                                                         \
+        return flow(c, 0, binary(c, op, first, second));      \
+    }
+GRADIENT_OP(reciprocal, "ReciprocalGrad", output(c), dy(c))
+GRADIENT_OP(sqrt, "SqrtGrad", output(c), dy(c))
+GRADIENT_OP(rsqrt, "RsqrtGrad", output(c), dy(c))
+GRADIENT_OP(tanh, "TanhGrad", output(c), dy(c))
+GRADIENT_OP(sigmoid, "SigmoidGrad", output(c), dy(c))
+GRADIENT_OP(relu, "ReluGrad", dy(c), output(c))
+GRADIENT_OP(relu6, "Relu6Grad", dy(c), output(c))
+GRADIENT_OP(elu, "EluGrad", dy(c), output(c))
+GRADIENT_OP(selu, "SeluGrad", dy(c), output(c))
+GRADIENT_OP(softplus, "SoftplusGrad", dy(c), input(c, 0))
+GRADIENT_OP(softsign, "SoftsignGrad", dy(c), input(c, 0))
+#undef GRADIENT_OP
+
+struct status gradient_leaky_relu(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { dy(c), input(c, 0) };
+    const struct attr attrs[] = { same_attr(c, "alpha"), ATTR_END };
+
+    return flow(c, 0, build(c->builder, "LeakyReluGrad", NULL, 2, inputs, attrs));
+}
+
+/* dy times a derivative. */
+#define DERIVATIVE(name, factor)                              \
+    struct status gradient_##name(struct gradient_context *c) \
+    {                                                         \
+        struct endpoint x = input(c, 0);                      \
+        return flow(c, 0, times(c, dy(c), factor));           \
+    }
+DERIVATIVE(abs, unary(c, "Sign", x))
+DERIVATIVE(square, binary(c, "Mul", x, number(c, x, 2)))
+DERIVATIVE(log, unary(c, "Reciprocal", x))
+DERIVATIVE(log1p, unary(c, "Reciprocal", binary(c, "AddV2", x, number(c, x, 1))))
+DERIVATIVE(expm1, unary(c, "Exp", x))
+DERIVATIVE(sin, unary(c, "Cos", x))
+DERIVATIVE(cos, unary(c, "Neg", unary(c, "Sin", x)))
+DERIVATIVE(tan, unary(c, "Square", unary(c, "Reciprocal", unary(c, "Cos", x))))
+DERIVATIVE(erf, binary(c, "Mul", unary(c, "Exp", unary(c, "Neg", unary(c, "Square", x))),
+                       number(c, x, 1.1283791670955126))) /* 2 / √π */
+#undef DERIVATIVE
+
+struct status gradient_neg(struct gradient_context *c)
+{
+    return flow(c, 0, unary(c, "Neg", dy(c)));
+}
+
+struct status gradient_exp(struct gradient_context *c)
+{
+    return flow(c, 0, times(c, dy(c), output(c)));
+}
+
+/* ---- two inputs, which may have been broadcast ---- */
+
+struct status gradient_add(struct gradient_context *c)
+{
+    for (int i = 0; i < 2; i++)
+        if (c->wanted[i])
+            flow(c, i, reduce_to(c, dy(c), i));
+    return status_ok();
+}
+
+struct status gradient_sub(struct gradient_context *c)
+{
+    if (c->wanted[0])
+        flow(c, 0, reduce_to(c, dy(c), 0));
+    if (c->wanted[1])
+        flow(c, 1, unary(c, "Neg", reduce_to(c, dy(c), 1)));
+    return status_ok();
+}
+
+struct status gradient_mul(struct gradient_context *c)
+{
+    for (int i = 0; i < 2; i++)
+        if (c->wanted[i])
+            flow(c, i, reduce_to(c, binary(c, "Mul", dy(c), input(c, 1 - i)), i));
+    return status_ok();
+}
+
+/* x/y: dy/y and -dy (x/y)/y. */
+static struct status quotient(struct gradient_context *c, const char *op)
+{
+    struct endpoint x = input(c, 0), y = input(c, 1);
+
+    if (c->wanted[0])
+        flow(c, 0, reduce_to(c, binary(c, op, dy(c), y), 0));
+    if (c->wanted[1]) {
+        struct endpoint slope = binary(c, op, binary(c, op, unary(c, "Neg", x), y), y);
+        flow(c, 1, reduce_to(c, binary(c, "Mul", dy(c), slope), 1));
+    }
+    return status_ok();
+}
+
+struct status gradient_real_div(struct gradient_context *c)
+{
+    return quotient(c, "RealDiv");
+}
+
+struct status gradient_div_no_nan(struct gradient_context *c)
+{
+    return quotient(c, "DivNoNan");
+}
+
+/* x^y: dy y x^(y-1) and dy x^y ln x, the latter 0 where x is not positive. */
+struct status gradient_pow(struct gradient_context *c)
+{
+    struct endpoint x = input(c, 0), y = input(c, 1);
+
+    if (c->wanted[0]) {
+        struct endpoint less = binary(c, "Sub", y, number(c, y, 1));
+        struct endpoint slope = binary(c, "Mul", y, binary(c, "Pow", x, less));
+        flow(c, 0, reduce_to(c, binary(c, "Mul", dy(c), slope), 0));
+    }
+    if (c->wanted[1]) {
+        const struct endpoint choice[] = { binary(c, "Greater", x, number(c, x, 0)),
+                                           unary(c, "Log", x), unary(c, "ZerosLike", x) };
+        struct endpoint log = build(c->builder, "SelectV2", NULL, 3, choice, NULL);
+        struct endpoint slope = binary(c, "Mul", output(c), log);
+        flow(c, 1, reduce_to(c, binary(c, "Mul", dy(c), slope), 1));
+    }
+    return status_ok();
+}
+
+struct status gradient_squared_difference(struct gradient_context *c)
+{
+    struct endpoint x = input(c, 0), y = input(c, 1);
+    struct endpoint twice = binary(c, "Mul", binary(c, "Sub", x, y), number(c, x, 2));
+    struct endpoint slope = times(c, dy(c), twice);
+
+    if (c->wanted[0])
+        flow(c, 0, reduce_to(c, slope, 0));
+    if (c->wanted[1])
+        flow(c, 1, unary(c, "Neg", reduce_to(c, slope, 1)));
+    return status_ok();
+}
+
+/* ---- choices ---- */
+
+/* Where `condition`, dy goes to input `first`, else to input `second`. */
+static struct status choose(struct gradient_context *c, const char *op, struct endpoint condition,
+                            int first, int second)
+{
+    struct endpoint zeros = unary(c, "ZerosLike", dy(c));
+
+    if (c->wanted[first]) {
+        const struct endpoint inputs[] = { condition, dy(c), zeros };
+        flow(c, first, reduce_to(c, build(c->builder, op, NULL, 3, inputs, NULL), first));
+    }
+    if (c->wanted[second]) {
+        const struct endpoint inputs[] = { condition, zeros, dy(c) };
+        flow(c, second, reduce_to(c, build(c->builder, op, NULL, 3, inputs, NULL), second));
+    }
+    return status_ok();
+}
+
+struct status gradient_select(struct gradient_context *c)
+{
+    return choose(c, "Select", input(c, 0), 1, 2);
+}
+
+struct status gradient_select_v2(struct gradient_context *c)
+{
+    return choose(c, "SelectV2", input(c, 0), 1, 2);
+}
+
+/* At a tie the first input gets it all, as in TensorFlow. */
+struct status gradient_maximum(struct gradient_context *c)
+{
+    return choose(c, "SelectV2", binary(c, "GreaterEqual", input(c, 0), input(c, 1)), 0, 1);
+}
+
+struct status gradient_minimum(struct gradient_context *c)
+{
+    return choose(c, "SelectV2", binary(c, "LessEqual", input(c, 0), input(c, 1)), 0, 1);
+}
+
+/* Outside the bounds the bound that was hit gets it. */
+struct status gradient_clip_by_value(struct gradient_context *c)
+{
+    struct endpoint x = input(c, 0), zeros = unary(c, "ZerosLike", dy(c));
+    struct endpoint below = binary(c, "Less", x, input(c, 1));
+    struct endpoint above = binary(c, "Greater", x, input(c, 2));
+    struct endpoint outside = binary(c, "LogicalOr", below, above);
+    const struct endpoint parts[3][3] = { { outside, zeros, dy(c) },
+                                          { below, dy(c), zeros },
+                                          { above, dy(c), zeros } };
+
+    for (int i = 0; i < 3; i++)
+        if (c->wanted[i])
+            flow(c, i, reduce_to(c, build(c->builder, "SelectV2", NULL, 3, parts[i], NULL), i));
+    return status_ok();
+}
+
+struct status gradient_add_n(struct gradient_context *c)
+{
+    for (int i = 0; i < c->node->inputs_count; i++)
+        flow(c, i, dy(c));
+    return status_ok();
+}

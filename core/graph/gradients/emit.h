@@ -1,0 +1,81 @@
+/*
+ * emit: what gradient functions share. They write formulas:
+ *
+ *     struct status gradient_exp(struct gradient_context *c)
+ *     {
+ *         return flow(c, 0, times(c, dy(c), output(c)));
+ *     }
+ */
+#ifndef GRAPH_GRADIENTS_EMIT_H
+#define GRAPH_GRADIENTS_EMIT_H
+
+#include "graph/build.h"
+#include "graph/gradients/gradients.h"
+
+static inline struct endpoint input(const struct gradient_context *c, int index)
+{
+    return c->node->inputs[index];
+}
+
+static inline struct endpoint output(const struct gradient_context *c)
+{
+    return (struct endpoint){ c->node, 0 };
+}
+
+/* The gradient that arrived at output 0. */
+static inline struct endpoint dy(const struct gradient_context *c)
+{
+    return c->outputs[0];
+}
+
+/* Makes `gradient` that of input `index`. */
+static inline struct status flow(struct gradient_context *c, int index, struct endpoint gradient)
+{
+    c->inputs[index] = gradient;
+    return status_ok();
+}
+
+static inline struct endpoint unary(struct gradient_context *c, const char *op, struct endpoint x)
+{
+    return build_unary(c->builder, op, NULL, x);
+}
+
+static inline struct endpoint binary(struct gradient_context *c, const char *op, struct endpoint x,
+                                     struct endpoint y)
+{
+    return build_binary(c->builder, op, NULL, x, y);
+}
+
+/* A scalar of the dtype of `like`. */
+struct endpoint number(struct gradient_context *c, struct endpoint like, double value);
+
+/* The one value that a gradient has everywhere, as a scalar (what flows out of a Sum or a Mean of
+ * everything); a null node: it may differ. */
+struct endpoint uniform(struct endpoint gradient);
+/* Is it the constant 1? */
+bool is_one(struct endpoint endpoint);
+
+/* gradient · factor, where factor has the whole shape; leaner where the gradient is uniform. */
+struct endpoint times(struct gradient_context *c, struct endpoint gradient, struct endpoint factor);
+
+/* The shape of an endpoint, as int32: a constant where it is known. */
+struct endpoint shape_tensor(struct gradient_context *c, struct endpoint x);
+/* x in the shape of `like`: Reshape, with -1 for one unknown dimension. */
+struct endpoint reshape_like(struct gradient_context *c, struct endpoint x, struct endpoint like);
+struct endpoint reshape_to(struct gradient_context *c, struct endpoint x,
+                           const struct shape *shape);
+
+/* Undoes broadcasting: sums a gradient of the output's shape down to the shape of input `index`. */
+struct endpoint reduce_to(struct gradient_context *c, struct endpoint gradient, int index);
+
+/* The gradient of output `index`, or zeros where none arrived. */
+struct endpoint dy_or_zeros(struct gradient_context *c, int index);
+
+/* The elements of an input that is a constant; false: it is none (or has more than `max`). */
+bool constant_ints(const struct gradient_context *c, int index, int max, int64_t *out, int *count);
+struct status not_constant(const struct gradient_context *c, const char *what);
+
+/* An attribute of the node under `name`, for the node of the gradient. */
+struct attr same_attr(const struct gradient_context *c, const char *name);
+
+#endif

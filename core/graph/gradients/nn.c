@@ -1,0 +1,180 @@
+/* Gradients of what networks are made of. Source: TensorFlow's nn_grad.py. Those of activations
+ * that go element by element stand in elementwise.c. */
+#include "graph/gradients/emit.h"
+
+struct status gradient_bias_add(struct gradient_context *c)
+{
+    struct endpoint gradient = dy(c);
+    const struct attr attrs[] = { same_attr(c, "data_format"), ATTR_END };
+
+    flow(c, 0, gradient);
+    if (c->wanted[1])
+        flow(c, 1, build(c->builder, "BiasAddGrad", NULL, 1, &gradient, attrs));
+    return status_ok();
+}
+
+/* ---- softmax ---- */
+
+static struct endpoint sum_rows(struct gradient_context *c, struct endpoint x)
+{
+    const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, -1) };
+
+    return build(c->builder, "Sum", NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+}
+
+/* (dy - Σ dy y) y */
+struct status gradient_softmax(struct gradient_context *c)
+{
+    struct endpoint y = output(c);
+    struct endpoint mean = sum_rows(c, binary(c, "Mul", dy(c), y));
+
+    return flow(c, 0, binary(c, "Mul", binary(c, "Sub", dy(c), mean), y));
+}
+
+/* dy - Σ dy · softmax */
+struct status gradient_log_softmax(struct gradient_context *c)
+{
+    struct endpoint softmax = unary(c, "Exp", output(c));
+
+    return flow(c, 0, binary(c, "Sub", dy(c), binary(c, "Mul", sum_rows(c, dy(c)), softmax)));
+}
+
+/* A value per row times each element of the row. */
+static struct endpoint times_rows(struct gradient_context *c, struct endpoint rows,
+                                  struct endpoint x)
+{
+    if (uniform(rows).node != NULL)
+        return times(c, rows, x);
+    struct endpoint column = binary(c, "ExpandDims", rows, build_const_int(c->builder, NULL, -1));
+    return binary(c, "Mul", column, x);
+}
+
+/* The op gives the gradient of the features as its second output. */
+struct status gradient_sparse_softmax_cross_entropy_with_logits(struct gradient_context *c)
+{
+    if (dy(c).node == NULL)
+        return status_ok();
+    return flow(c, 0, times_rows(c, dy(c), (struct endpoint){ c->node, 1 }));
+}
+
+struct status gradient_softmax_cross_entropy_with_logits(struct gradient_context *c)
+{
+    TRY(gradient_sparse_softmax_cross_entropy_with_logits(c));
+    if (dy(c).node != NULL && c->wanted[1]) {
+        struct endpoint minus = unary(c, "Neg", unary(c, "LogSoftmax", input(c, 0)));
+        flow(c, 1, times_rows(c, dy(c), minus));
+    }
+    return status_ok();
+}
+
+/* ---- convolution ---- */
+
+/* The attributes that convolutions and their gradients share. */
+static struct endpoint convolve(struct gradient_context *c, const char *op, int count,
+                                const struct endpoint *inputs)
+{
+    const struct attr attrs[] = {
+        same_attr(c, "strides"),     same_attr(c, "padding"),   same_attr(c, "explicit_paddings"),
+        same_attr(c, "data_format"), same_attr(c, "dilations"), ATTR_END,
+    };
+
+    return build(c->builder, op, NULL, count, inputs, attrs);
+}
+
+static struct status convolution(struct gradient_context *c, const char *to_input,
+                                 const char *to_filter)
+{
+    struct endpoint x = input(c, 0), filter = input(c, 1);
+
+    if (c->wanted[0]) {
+        const struct endpoint inputs[] = { shape_tensor(c, x), filter, dy(c) };
+        flow(c, 0, convolve(c, to_input, 3, inputs));
+    }
+    if (c->wanted[1]) {
+        const struct endpoint inputs[] = { x, shape_tensor(c, filter), dy(c) };
+        flow(c, 1, convolve(c, to_filter, 3, inputs));
+    }
+    return status_ok();
+}
+
+struct status gradient_conv2d(struct gradient_context *c)
+{
+    return convolution(c, "Conv2DBackpropInput", "Conv2DBackpropFilter");
+}
+
+struct status gradient_depthwise_conv2d_native(struct gradient_context *c)
+{
+    return convolution(c, "DepthwiseConv2dNativeBackpropInput",
+                       "DepthwiseConv2dNativeBackpropFilter");
+}
+
+/* Of a transposed convolution (sizes, filter, out_backprop), linear in the last two. */
+struct status gradient_conv2d_backprop_input(struct gradient_context *c)
+{
+    struct endpoint filter = input(c, 1);
+
+    if (c->wanted[1]) {
+        const struct endpoint inputs[] = { dy(c), shape_tensor(c, filter), input(c, 2) };
+        flow(c, 1, convolve(c, "Conv2DBackpropFilter", 3, inputs));
+    }
+    if (c->wanted[2]) {
+        const struct endpoint inputs[] = { dy(c), filter };
+        flow(c, 2, convolve(c, "Conv2D", 2, inputs));
+    }
+    return status_ok();
+}
+
+/* ---- pooling ---- */
+
+struct status gradient_max_pool(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { input(c, 0), output(c), dy(c) };
+    const struct attr attrs[] = {
+        same_attr(c, "ksize"),       same_attr(c, "strides"),
+        same_attr(c, "padding"),     same_attr(c, "explicit_paddings"),
+        same_attr(c, "data_format"), ATTR_END,
+    };
+
+    return flow(c, 0, build(c->builder, "MaxPoolGrad", NULL, 3, inputs, attrs));
+}
+
+struct status gradient_avg_pool(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { shape_tensor(c, input(c, 0)), dy(c) };
+    const struct attr attrs[] = {
+        same_attr(c, "ksize"),
+        same_attr(c, "strides"),
+        same_attr(c, "padding"),
+        same_attr(c, "data_format"),
+        ATTR_END,
+    };
+
+    return flow(c, 0, build(c->builder, "AvgPoolGrad", NULL, 2, inputs, attrs));
+}
+
+/* ---- batch normalization ---- */
+
+/* In training the op's own statistics are reserved for its gradient; else they are inputs. */
+struct status gradient_fused_batch_norm_v3(struct gradient_context *c)
+{
+    bool training;
+
+    if (dy(c).node == NULL)
+        return status_ok();
+    TRY(node_attr_bool(c->node, "is_training", &training));
+    const struct endpoint inputs[] = {
+        dy(c),
+        input(c, 0),
+        input(c, 1),
+        training ? (struct endpoint){ c->node, 3 } : input(c, 3),
+        training ? (struct endpoint){ c->node, 4 } : input(c, 4),
+        { c->node, 5 },
+    };
+    const struct attr attrs[] = { same_attr(c, "epsilon"), same_attr(c, "data_format"),
+                                  same_attr(c, "is_training"), ATTR_END };
+    struct endpoint gradient = build(c->builder, "FusedBatchNormGradV3", NULL, 6, inputs, attrs);
+    for (int i = 0; i < 3; i++)
+        flow(c, i, (struct endpoint){ gradient.node, i });
+    return status_ok();
+}

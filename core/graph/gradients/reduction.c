@@ -1,0 +1,150 @@
+/* Gradients of reductions. Source: TensorFlow's math_grad.py. The axes must be constants. */
+#include "graph/gradients/emit.h"
+
+/* Which dimensions of the input the reduction takes away. */
+struct axes {
+    bool reduced[SHAPE_RANK_MAX];
+    int64_t count; /* elements that become one; -1: not known before running */
+    bool all;
+};
+
+static struct status read_axes(const struct gradient_context *c, struct axes *out)
+{
+    const struct shape *shape = endpoint_shape(input(c, 0));
+    int64_t axes[SHAPE_RANK_MAX];
+    int count;
+
+    *out = (struct axes){ .count = 1 };
+    if (shape->rank < 0 || !constant_ints(c, 1, SHAPE_RANK_MAX, axes, &count))
+        return not_constant(c, "rank and axes");
+    for (int i = 0; i < count; i++) {
+        int64_t axis = axes[i] < 0 ? axes[i] + shape->rank : axes[i];
+        if (axis < 0 || axis >= shape->rank)
+            return status_error(STATUS_INVALID_ARGUMENT, "node '%s': axis %lld of rank %d",
+                                c->node->name, (long long)axes[i], shape->rank);
+        out->reduced[axis] = true;
+    }
+    out->all = true;
+    for (int i = 0; i < shape->rank; i++) {
+        out->all = out->all && out->reduced[i];
+        if (out->reduced[i])
+            out->count = shape->dims[i] < 0 || out->count < 0 ? -1 : out->count * shape->dims[i];
+    }
+    return status_ok();
+}
+
+/* A value per group, in the input's rank: dimensions of 1 where it was reduced. */
+static struct endpoint kept(struct gradient_context *c, const struct axes *axes,
+                            struct endpoint value)
+{
+    const struct shape *shape = endpoint_shape(input(c, 0));
+    struct shape ones = *shape;
+    int unknown = 0;
+
+    if (endpoint_shape(value)->rank == shape->rank)
+        return value;
+    for (int i = 0; i < shape->rank; i++) {
+        if (axes->reduced[i])
+            ones.dims[i] = 1;
+        unknown += ones.dims[i] < 0;
+    }
+    if (unknown <= 1)
+        return reshape_to(c, value, &ones);
+    /* Several dimensions are not known: they are taken one by one. */
+    for (int i = 0; i < shape->rank; i++)
+        if (axes->reduced[i])
+            value = binary(c, "ExpandDims", value, build_const_int(c->builder, NULL, i));
+    return value;
+}
+
+/* A gradient per group, repeated for each element of it. */
+static struct endpoint spread(struct gradient_context *c, const struct axes *axes,
+                              struct endpoint gradient)
+{
+    struct endpoint x = input(c, 0), scalar = uniform(gradient);
+
+    if (axes->all && endpoint_shape(gradient)->rank == 0)
+        return binary(c, "Fill", shape_tensor(c, x), gradient);
+    if (scalar.node != NULL)
+        return binary(c, "Fill", shape_tensor(c, x), scalar);
+    return binary(c, "BroadcastTo", kept(c, axes, gradient), shape_tensor(c, x));
+}
+
+struct status gradient_sum(struct gradient_context *c)
+{
+    struct axes axes;
+
+    TRY(read_axes(c, &axes));
+    return flow(c, 0, spread(c, &axes, dy(c)));
+}
+
+/* How many elements became one, as a scalar like dy. */
+static struct endpoint group_size(struct gradient_context *c, const struct axes *axes)
+{
+    if (axes->count >= 0)
+        return number(c, dy(c), (double)axes->count);
+    const struct attr to[] = { attr_type("DstT", endpoint_dtype(dy(c))), ATTR_END };
+    struct endpoint in = unary(c, "Size", input(c, 0)), out = unary(c, "Size", output(c));
+    in = build(c->builder, "Cast", NULL, 1, &in, to);
+    out = build(c->builder, "Cast", NULL, 1, &out, to);
+    return binary(c, "RealDiv", in, binary(c, "Maximum", out, number(c, out, 1)));
+}
+
+struct status gradient_mean(struct gradient_context *c)
+{
+    struct axes axes;
+
+    TRY(read_axes(c, &axes));
+    struct endpoint scalar = uniform(dy(c)), share;
+    if (axes.count >= 0 && is_one(scalar.node != NULL ? scalar : dy(c)) &&
+        (scalar.node != NULL || endpoint_shape(dy(c))->rank == 0)) {
+        share = number(c, dy(c), 1 / (double)axes.count); /* of a constant, a constant */
+        return flow(c, 0, binary(c, "Fill", shape_tensor(c, input(c, 0)), share));
+    }
+    share = binary(c, "RealDiv", dy(c), group_size(c, &axes));
+    return flow(c, 0, spread(c, &axes, share));
+}
+
+/* Max and Min: the elements that are the extreme share what arrives. */
+static struct status extreme(struct gradient_context *c)
+{
+    struct endpoint x = input(c, 0);
+    struct axes axes;
+
+    TRY(read_axes(c, &axes));
+    struct endpoint is = binary(c, "Equal", x, kept(c, &axes, output(c)));
+    struct endpoint hits =
+        build(c->builder, "Cast", NULL, 1, &is,
+              (const struct attr[]){ attr_type("DstT", endpoint_dtype(x)), ATTR_END });
+    struct endpoint count = kept(c, &axes, binary(c, "Sum", hits, input(c, 1)));
+    struct endpoint share = binary(c, "RealDiv", kept(c, &axes, dy(c)), count);
+    return flow(c, 0, binary(c, "Mul", hits, share));
+}
+
+struct status gradient_max(struct gradient_context *c)
+{
+    return extreme(c);
+}
+
+struct status gradient_min(struct gradient_context *c)
+{
+    return extreme(c);
+}
+
+/* Σ x²/2 */
+struct status gradient_l2_loss(struct gradient_context *c)
+{
+    return flow(c, 0, is_one(dy(c)) ? input(c, 0) : binary(c, "Mul", input(c, 0), dy(c)));
+}
+
+struct status gradient_cumsum(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { dy(c), input(c, 1) };
+    bool reverse;
+
+    TRY(node_attr_bool(c->node, "reverse", &reverse));
+    return flow(c, 0,
+                build(c->builder, "Cumsum", NULL, 2, inputs,
+                      (const struct attr[]){ same_attr(c, "exclusive"),
+                                             attr_bool("reverse", !reverse), ATTR_END }));
+}
