@@ -4,14 +4,17 @@
  *
  *     CLONES static void add(float *out, const float *in, size_t count) { … }
  *
- * Give the file -O3 in its CMakeLists.txt. Not under ThreadSanitizer, which is not ready yet when
- * the choice is made.
+ * Not under ThreadSanitizer, which is not ready yet when the choice is made.
  */
 #ifndef BASE_CLONES_H
 #define BASE_CLONES_H
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-#define CLONES __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_THREAD__) && defined(__OPTIMIZE__)
+#define CLONES                                                                      \
+    __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default"), \
+                   optimize("O"                                                     \
+                            "3")))
 #else
 #define CLONES
 #endif

@@ -71,6 +71,8 @@ struct layers_model {
     struct shape input_shape;  /* [-1, 784] */
     struct shape output_shape; /* [-1, 10] */
     enum layers_loss loss;
+    bool from_logits; /* cross-entropy of outputs that no softmax was applied to */
+    bool keras2;
     struct layers_training training;
     struct layer *layers;
     int layers_count;

@@ -1,0 +1,129 @@
+/* activation: Keras' activations by name, each emitted as nodes. Source: training.md §12.3. */
+#include "layers/layer.h"
+
+struct activation {
+    const char *name;
+    const char *op; /* the whole of it is this op on x; NULL: see build */
+    struct endpoint (*build)(struct layer_context *context, struct endpoint x);
+};
+
+/* Constants of the formulas are scalars that broadcast. */
+static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, float number)
+{
+    return build_binary(b, op, NULL, x, build_const_float(b, NULL, number));
+}
+
+static struct endpoint linear(struct layer_context *context, struct endpoint x)
+{
+    (void)context;
+    return x;
+}
+
+static struct endpoint leaky_relu(struct layer_context *context, struct endpoint x)
+{
+    const struct attr attrs[] = { attr_float("alpha", 0.2f), ATTR_END };
+
+    return build(&context->builder, "LeakyRelu", NULL, 1, &x, attrs);
+}
+
+static struct endpoint silu(struct layer_context *context, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+
+    return build_binary(b, "Mul", NULL, x, build_unary(b, "Sigmoid", NULL, x));
+}
+
+static struct endpoint mish(struct layer_context *context, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    struct endpoint softplus = build_unary(b, "Softplus", NULL, x);
+
+    return build_binary(b, "Mul", NULL, x, build_unary(b, "Tanh", NULL, softplus));
+}
+
+/* Keras' own: exact, x (1 + erf(x / √2)) / 2. */
+static struct endpoint gelu(struct layer_context *context, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    struct endpoint erf = build_unary(b, "Erf", NULL, by_number(b, "Mul", x, 0.70710678f));
+    struct endpoint half = by_number(b, "Mul", x, 0.5f);
+
+    return build_binary(b, "Mul", NULL, half, by_number(b, "AddV2", erf, 1));
+}
+
+/* relu6(x + 3) / 6; in Keras 2 0.2 x + 0.5 within [0, 1]. */
+static struct endpoint hard_sigmoid(struct layer_context *context, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+
+    if (context->keras2) {
+        struct endpoint line = by_number(b, "AddV2", by_number(b, "Mul", x, 0.2f), 0.5f);
+        return by_number(b, "Minimum", build_unary(b, "Relu", NULL, line), 1);
+    }
+    return by_number(b, "Mul", build_unary(b, "Relu6", NULL, by_number(b, "AddV2", x, 3)),
+                     1.0f / 6);
+}
+
+static struct endpoint hard_silu(struct layer_context *context, struct endpoint x)
+{
+    return build_binary(&context->builder, "Mul", NULL, x, hard_sigmoid(context, x));
+}
+
+static struct endpoint log_sigmoid(struct layer_context *context, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    struct endpoint negative = build_unary(b, "Neg", NULL, x);
+
+    return build_unary(b, "Neg", NULL, build_unary(b, "Softplus", NULL, negative));
+}
+
+static const struct activation rows[] = {
+    { "linear", NULL, linear },
+    { "relu", "Relu", NULL },
+    { "relu6", "Relu6", NULL },
+    { "sigmoid", "Sigmoid", NULL },
+    { "tanh", "Tanh", NULL },
+    { "softmax", "Softmax", NULL },
+    { "log_softmax", "LogSoftmax", NULL },
+    { "softplus", "Softplus", NULL },
+    { "softsign", "Softsign", NULL },
+    { "elu", "Elu", NULL },
+    { "selu", "Selu", NULL },
+    { "exponential", "Exp", NULL },
+    { "leaky_relu", NULL, leaky_relu },
+    { "gelu", NULL, gelu },
+    { "silu", NULL, silu },
+    { "swish", NULL, silu },
+    { "mish", NULL, mish },
+    { "hard_sigmoid", NULL, hard_sigmoid },
+    { "hard_silu", NULL, hard_silu },
+    { "log_sigmoid", NULL, log_sigmoid },
+};
+
+struct status activation_read(const struct value *value, struct arena *arena,
+                              const struct activation **out)
+{
+    const struct value *config;
+    const char *name = named_object(value, &config); /* Keras 3 may print a layer object here */
+    struct buffer known = { 0 };
+
+    for (size_t i = 0; name != NULL && i < COUNT(rows); i++)
+        if (same_name(rows[i].name, name) && (config == NULL || config->count == 0)) {
+            *out = &rows[i];
+            return status_ok();
+        }
+    for (size_t i = 0; i < COUNT(rows); i++)
+        buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", rows[i].name);
+    struct status status = status_error(STATUS_INVALID_ARGUMENT, "%s is no activation; known: %.*s",
+                                        value_show(value, arena), (int)known.size, known.data);
+    buffer_finish(&known);
+    return status;
+}
+
+struct endpoint activation_build(struct layer_context *context, const struct activation *activation,
+                                 struct endpoint x)
+{
+    if (activation->op != NULL)
+        return build_unary(&context->builder, activation->op, NULL, x);
+    return activation->build(context, x);
+}

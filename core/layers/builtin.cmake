@@ -1,0 +1,12 @@
+# Writes OUT: the model descriptions FILES (a ;-list), as C. Run by cmake -P at build time.
+set(text "/* Made from models/ by builtin.cmake. */\n#include \"layers/builtin.h\"\n\n")
+set(rows "")
+foreach(file IN LISTS FILES)
+  get_filename_component(name "${file}" NAME_WE)
+  file(READ "${file}" hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(APPEND text "static const unsigned char ${name}[] = { ${bytes} };\n")
+  string(APPEND rows "    { \"${name}\", { (const char *)${name}, sizeof ${name} } },\n")
+endforeach()
+string(APPEND text "\nconst struct builtin_model builtin_models[] = {\n${rows}    { 0 },\n};\n")
+file(WRITE "${OUT}" "${text}")

@@ -1,0 +1,153 @@
+/* Built with -ffp-contract=off, as base/random is: the same bits on every machine. */
+#include "layers/initializer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/random.h"
+
+/* Inputs and outputs of one unit: of a kernel, channels times the receptive field before them. */
+static void fans(const struct shape *shape, double *in, double *out)
+{
+    double field = 1;
+
+    for (int i = 0; i + 2 < shape->rank; i++)
+        field *= (double)shape->dims[i];
+    if (shape->rank < 2) {
+        *in = *out = shape->rank == 0 ? 1 : (double)shape->dims[0];
+        return;
+    }
+    *in = field * (double)shape->dims[shape->rank - 2];
+    *out = field * (double)shape->dims[shape->rank - 1];
+}
+
+static double fan_of(enum initializer_fan fan, const struct shape *shape)
+{
+    double in, out;
+    fans(shape, &in, &out);
+
+    double value = fan == FAN_IN ? in : fan == FAN_OUT ? out : (in + out) / 2;
+    return value < 1 ? 1 : value;
+}
+
+/* The variance asked for, as the plain distribution that has it. A normal cut off at two deviations
+ * keeps .8796 of its deviation. */
+static struct initializer scaled(const struct initializer *scaling, const struct shape *shape)
+{
+    double variance = scaling->a / fan_of(scaling->fan, shape);
+    struct initializer plain = { .kind = scaling->distribution };
+
+    if (plain.kind == INITIALIZER_UNIFORM) {
+        plain.b = sqrt(3 * variance);
+        plain.a = -plain.b;
+    } else {
+        plain.b = sqrt(variance);
+        if (plain.kind == INITIALIZER_TRUNCATED_NORMAL)
+            plain.b /= .87962566103423978;
+    }
+    return plain;
+}
+
+static double draw(const struct initializer *plain, struct random *random)
+{
+    switch (plain->kind) {
+    case INITIALIZER_UNIFORM:
+        return random_between(random, plain->a, plain->b);
+    case INITIALIZER_NORMAL:
+        return plain->a + plain->b * random_normal(random);
+    case INITIALIZER_TRUNCATED_NORMAL:
+        return plain->a + plain->b * random_truncated_normal(random);
+    default:
+        return plain->a;
+    }
+}
+
+static double dot(const double *a, const double *b, int64_t count)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* Gram-Schmidt, twice for its rounding: `vectors` are made orthonormal one after the other. */
+static void orthonormalise(double *vectors /* [count, length] */, int64_t count, int64_t length,
+                           struct random *random)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double *v = vectors + i * length;
+        double norm;
+        do {
+            for (int64_t k = 0; k < length; k++)
+                v[k] = random_normal(random);
+            for (int pass = 0; pass < 2; pass++)
+                for (int64_t j = 0; j < i; j++) {
+                    const double *u = vectors + j * length;
+                    double along = dot(u, v, length);
+                    for (int64_t k = 0; k < length; k++)
+                        v[k] -= along * u[k];
+                }
+            norm = sqrt(dot(v, v, length));
+        } while (norm < 1e-6); /* dependent on those before: never seen, but then drawn again */
+        for (int64_t k = 0; k < length; k++)
+            v[k] /= norm;
+    }
+}
+
+/* The kernel as a matrix [everything else, channels out] with orthonormal rows or columns,
+ * whichever are fewer. */
+static void fill_orthogonal(double gain, const struct shape *shape, struct random *random,
+                            float *out)
+{
+    int64_t size = shape_size(shape);
+    int64_t columns = shape->rank > 0 ? shape->dims[shape->rank - 1] : 1;
+    if (size == 0)
+        return;
+    int64_t rows = size / columns;
+    int64_t count = rows < columns ? rows : columns;
+    int64_t length = rows < columns ? columns : rows;
+    double *vectors = zalloc((size_t)size * sizeof *vectors);
+
+    orthonormalise(vectors, count, length, random);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++)
+            out[r * columns + c] = (float)(gain * (rows < columns ? vectors[r * length + c]
+                                                                  : vectors[c * length + r]));
+    free(vectors);
+}
+
+static void fill_identity(double gain, const struct shape *shape, float *out)
+{
+    int64_t columns = shape->rank > 0 ? shape->dims[shape->rank - 1] : 1;
+
+    for (int64_t i = 0; i < shape_size(shape); i++)
+        out[i] = i / columns == i % columns ? (float)gain : 0;
+}
+
+void initializer_fill(const struct initializer *initializer, const struct shape *shape,
+                      uint64_t seed, float *out)
+{
+    struct initializer plain = *initializer;
+    struct random random;
+
+    assert(shape_is_known(shape));
+    random_init(&random, initializer->has_seed ? initializer->seed : seed, 0);
+    switch (initializer->kind) {
+    case INITIALIZER_ORTHOGONAL:
+        fill_orthogonal(initializer->a, shape, &random, out);
+        return;
+    case INITIALIZER_IDENTITY:
+        fill_identity(initializer->a, shape, out);
+        return;
+    case INITIALIZER_VARIANCE_SCALING:
+        plain = scaled(initializer, shape);
+        break;
+    default:
+        break;
+    }
+    for (int64_t i = 0, size = shape_size(shape); i < size; i++)
+        out[i] = (float)draw(&plain, &random);
+}

@@ -1,0 +1,290 @@
+/* layer_args: the config of a layer, read by its class's table of arguments. */
+#include <assert.h>
+#include <ctype.h>
+
+#include "layers/layer.h"
+
+bool same_name(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a == '_')
+            a++;
+        while (*b == '_')
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (*a == '\0')
+            return true;
+    }
+}
+
+const char *named_object(const struct value *value, const struct value **config)
+{
+    *config = NULL;
+    if (value != NULL && value->kind == VALUE_TEXT)
+        return value->text;
+    const char *name = value_get_text(value, "class_name");
+    if (name != NULL)
+        *config = value_get(value, "config");
+    if (*config != NULL && (*config)->kind != VALUE_OBJECT)
+        *config = NULL;
+    return name;
+}
+
+/* A list as Keras 2's metadata prints tuples, {"class_name": "__tuple__", "items": […]}, or plain.
+ */
+static const struct value *list_of(const struct value *value)
+{
+    const char *name = value_get_text(value, "class_name");
+
+    if (name != NULL && (strcmp(name, "__tuple__") == 0 || strcmp(name, "TensorShape") == 0))
+        return value_get(value, "items");
+    return value;
+}
+
+static struct status wants(const struct value *value, struct arena *arena, const char *what)
+{
+    return status_error(STATUS_INVALID_ARGUMENT, "%s given, it wants %s", value_show(value, arena),
+                        what);
+}
+
+/* Dimensions are products of these: none is larger than this. */
+#define ARG_INT_MAX 0x7fffffff
+
+static bool positive(const struct value *value, int64_t *out)
+{
+    *out = value != NULL && value->kind == VALUE_INT ? value->integer : 0;
+    return *out >= 1 && *out <= ARG_INT_MAX;
+}
+
+static struct status read_pair(const struct value *value, struct arena *arena, int64_t *pair)
+{
+    const struct value *list = list_of(value);
+
+    if (positive(list, &pair[0])) {
+        pair[1] = pair[0];
+        return status_ok();
+    }
+    if (list == NULL || list->kind != VALUE_LIST || list->count != 2 ||
+        !positive(&list->members[0], &pair[0]) || !positive(&list->members[1], &pair[1]))
+        return wants(value, arena, "two positive integers, [height, width], or one for both");
+    return status_ok();
+}
+
+static struct status read_ints(const struct value *value, struct arena *arena,
+                               struct arg_value *out)
+{
+    const struct value *list = list_of(value);
+
+    if (list == NULL || list->kind != VALUE_LIST || list->count > SHAPE_RANK_MAX - 1)
+        return wants(value, arena, "a list of integers");
+    out->ints.count = list->count;
+    out->ints.values = ARENA_ARRAY(arena, int64_t, list->count);
+    for (int i = 0; i < list->count; i++) {
+        const struct value *member = &list->members[i];
+        if (member->kind != VALUE_INT || member->integer < -1 || member->integer > ARG_INT_MAX)
+            return wants(member, arena, "integers");
+        out->ints.values[i] = member->integer;
+    }
+    return status_ok();
+}
+
+static struct status read_choice(const struct layer_arg *arg, const struct value *value,
+                                 struct arena *arena, struct arg_value *out)
+{
+    size_t length = value->kind == VALUE_TEXT ? strlen(value->text) : 0;
+
+    for (const char *at = arg->fallback; length > 0 && (at = strstr(at, value->text)); at++)
+        if ((at == arg->fallback || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
+            out->text = value->text;
+            return status_ok();
+        }
+    return wants(value, arena, arena_printf(arena, "one of: %s", arg->fallback));
+}
+
+static struct status read_number(const struct value *value, struct arena *arena,
+                                 struct arg_value *out)
+{
+    return value_number(value, &out->number) ? status_ok() : wants(value, arena, "a number");
+}
+
+static struct status read_value(const struct layer_arg *arg, const struct value *value,
+                                struct arena *arena, struct arg_value *out)
+{
+    switch (arg->kind) {
+    case ARG_NULL_OR_INT:
+        if (value->kind != VALUE_INT)
+            return wants(value, arena, "an integer or null");
+        out->integer = value->integer;
+        return status_ok();
+    case ARG_INT:
+        return positive(value, &out->integer) ? status_ok()
+                                              : wants(value, arena, "a positive integer");
+    case ARG_NUMBER:
+    case ARG_NULL_OR_NUMBER:
+        return read_number(value, arena, out);
+    case ARG_BOOL:
+        out->boolean = value->kind == VALUE_BOOL && value->boolean;
+        return value->kind == VALUE_BOOL ? status_ok() : wants(value, arena, "true or false");
+    case ARG_CHOICE:
+        return read_choice(arg, value, arena, out);
+    case ARG_PAIR:
+    case ARG_NULL_OR_PAIR:
+        return read_pair(value, arena, out->pair);
+    case ARG_INTS:
+        return read_ints(value, arena, out);
+    case ARG_VALUE:
+        out->value = list_of(value);
+        return status_ok();
+    case ARG_ACTIVATION:
+        return activation_read(value, arena, &out->activation);
+    case ARG_INITIALIZER:
+        return initializer_read(value, arena, &out->initializer);
+    case ARG_REGULARIZER:
+        return regularizer_read(value, arena, &out->regularizer);
+    case ARG_NONE:
+        break;
+    }
+    if (value->kind == VALUE_BOOL && !value->boolean)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED, "%s given, only null is implemented",
+                        value_show(value, arena));
+}
+
+/* Kinds that null means something to; of any other, null is the default. */
+static bool takes_null(enum arg_kind kind)
+{
+    return kind == ARG_NULL_OR_INT || kind == ARG_NULL_OR_NUMBER || kind == ARG_NULL_OR_PAIR ||
+           kind == ARG_NONE;
+}
+
+static struct status read_arg(const struct layer_arg *arg, const struct value *value,
+                              struct arena *arena, struct arg_value *out)
+{
+    if (value_is_null(value) && !takes_null(arg->kind)) {
+        if (arg->fallback == REQUIRED)
+            return status_error(STATUS_INVALID_ARGUMENT, "argument '%s' is missing", arg->name);
+        if (arg->kind == ARG_CHOICE) {
+            out->text = arena_memdup(arena, arg->fallback, strcspn(arg->fallback, " "));
+            return status_ok();
+        }
+        TRY(value_read(bytes_of(arg->fallback), arena, &value));
+    }
+    out->is_null = value_is_null(value);
+    if (out->is_null && takes_null(arg->kind))
+        return status_ok();
+    return status_in(read_value(arg, value, arena, out), "argument '%s'", arg->name);
+}
+
+/* What every layer's config may hold, and who reads it. */
+static bool is_common(const char *key)
+{
+    static const char *const keys[] = { "name",        "trainable",         "dtype",
+                                        "batch_size",  "batch_input_shape", "batch_shape",
+                                        "input_shape", "shared_object_id" };
+
+    for (size_t i = 0; i < COUNT(keys); i++)
+        if (strcmp(key, keys[i]) == 0)
+            return true;
+    return false;
+}
+
+static struct status unknown_argument(const struct layer_class *class, const char *key)
+{
+    struct buffer names = { 0 };
+
+    for (int i = 0; i < class->args_count; i++)
+        buffer_printf(&names, ", %s", class->args[i].name);
+    struct status status = status_error(
+        STATUS_INVALID_ARGUMENT, "unknown argument '%.100s'; known: name, trainable, dtype%.*s",
+        key, (int)names.size, names.size > 0 ? names.data : "");
+    buffer_finish(&names);
+    return status;
+}
+
+/* An argument that is unknown but null is one of a newer Keras that is not made use of. */
+static struct status check_keys(const struct layer_class *class, const struct value *config)
+{
+    for (int i = 0; config != NULL && i < config->count; i++) {
+        const char *key = config->keys[i];
+        bool known = is_common(key) || value_is_null(&config->members[i]);
+        for (int k = 0; !known && k < class->args_count; k++)
+            known = strcmp(class->args[k].name, key) == 0;
+        if (!known)
+            return unknown_argument(class, key);
+    }
+    return status_ok();
+}
+
+/* "float32", or a policy object around it. */
+static struct status check_dtype(const struct value *dtype, struct arena *arena)
+{
+    const char *name = value_get_text(value_get(dtype, "config"), "name");
+
+    if (value_is_null(dtype))
+        return status_ok();
+    if (name == NULL && dtype->kind == VALUE_TEXT)
+        name = dtype->text;
+    if (name == NULL || strcmp(name, "float32") != 0)
+        return status_error(STATUS_UNIMPLEMENTED, "dtype %s; only 'float32' is implemented",
+                            name != NULL ? arena_printf(arena, "'%.100s'", name)
+                                         : value_show(dtype, arena));
+    return status_ok();
+}
+
+static struct status read_config(const struct value *config, struct arena *arena, struct layer *out)
+{
+    const struct value *trainable = value_get(config, "trainable");
+
+    out->trainable = trainable == NULL || trainable->kind != VALUE_BOOL || trainable->boolean;
+    TRY(check_dtype(value_get(config, "dtype"), arena));
+    TRY(check_keys(out->class, config));
+    out->args = ARENA_ARRAY(arena, struct arg_value, out->class->args_count);
+    for (int i = 0; i < out->class->args_count; i++) {
+        const struct layer_arg *arg = &out->class->args[i];
+        TRY(read_arg(arg, value_get(config, arg->name), arena, &out->args[i]));
+    }
+    return status_ok();
+}
+
+/* Names become parts of node names and checkpoint keys: TensorFlow's letters only. */
+static struct status check_name(const char *name)
+{
+    bool good = isalnum((unsigned char)name[0]) || name[0] == '.';
+
+    for (const char *at = name; good && *at != '\0'; at++)
+        good = isalnum((unsigned char)*at) || strchr("_.-/", *at) != NULL;
+    if (!good || strlen(name) > 200)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "layer name '%.200s' is not of letters, digits, '_', '.', '-'", name);
+    return status_ok();
+}
+
+struct status layer_read(const struct value *entry, struct arena *arena, struct layer *out)
+{
+    const char *class_name = value_get_text(entry, "class_name");
+    const struct value *config = value_get(entry, "config");
+    const char *name = value_get_text(config, "name");
+
+    if (class_name == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "a layer without class_name: %s",
+                            value_show(entry, arena));
+    out->class = layer_class_find(class_name);
+    if (out->class == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "unknown layer '%.100s'; known: %s",
+                            class_name, layer_class_names(arena));
+    if (name != NULL)
+        TRY(check_name(name));
+    out->name = name;
+    return status_in(read_config(config, arena, out), "layer '%s' (%s)",
+                     name != NULL ? name : "unnamed", class_name);
+}
+
+const struct arg_value *layer_arg(const struct layer *layer, const char *name)
+{
+    for (int i = 0; i < layer->class->args_count; i++)
+        if (strcmp(layer->class->args[i].name, name) == 0)
+            return &layer->args[i];
+    assert(!"an argument that the class does not declare");
+    return NULL;
+}

@@ -1,0 +1,252 @@
+/* layer_core: the layers that know nothing of images. */
+#include "layers/layer_classes.h"
+
+#define CLASS(noun, text)                                                                 \
+    const struct layer_class layer_##noun = { text, noun##_args, (int)COUNT(noun##_args), \
+                                              noun##_build }
+
+/* ---- InputLayer: its shape is read by parse.c, its placeholder stands before the first layer ----
+ */
+
+static const struct layer_arg input_args[] = {
+    { "sparse", ARG_NONE, "null" },
+    { "ragged", ARG_NONE, "null" },
+    { "optional", ARG_NONE, "null" },
+};
+
+static struct endpoint input_build(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x)
+{
+    (void)context;
+    (void)layer;
+    return x;
+}
+CLASS(input, "InputLayer");
+
+/* ---- Dense ---- */
+
+static const struct layer_arg dense_args[] = {
+    { "units", ARG_INT, REQUIRED },
+    { "activation", ARG_ACTIVATION, "\"linear\"" },
+    { "use_bias", ARG_BOOL, "true" },
+    { "kernel_initializer", ARG_INITIALIZER, "\"GlorotUniform\"" },
+    { "bias_initializer", ARG_INITIALIZER, "\"Zeros\"" },
+    { "kernel_regularizer", ARG_REGULARIZER, "null" },
+    { "bias_regularizer", ARG_REGULARIZER, "null" },
+    { "activity_regularizer", ARG_NONE, "null" },
+    { "kernel_constraint", ARG_NONE, "null" },
+    { "bias_constraint", ARG_NONE, "null" },
+    { "quantization_config", ARG_NONE, "null" },
+    { "lora_rank", ARG_NONE, "null" },
+};
+
+/* A product with the last dimension; those between it and the batch go along as rows. */
+static struct endpoint dense_product(struct layer_context *context, struct endpoint x,
+                                     struct endpoint kernel, int64_t units)
+{
+    struct builder *b = &context->builder;
+    struct shape shape = *endpoint_shape(x);
+    int32_t back[SHAPE_RANK_MAX];
+
+    if (shape.rank == 2)
+        return build_binary(b, "MatMul", NULL, x, kernel);
+    for (int i = 0; i < shape.rank; i++)
+        back[i] = (int32_t)shape.dims[i];
+    int32_t flat[] = { -1, back[shape.rank - 1] };
+    back[0] = -1;
+    back[shape.rank - 1] = (int32_t)units;
+    struct endpoint rows = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 2, flat));
+    struct endpoint y = build_binary(b, "MatMul", NULL, rows, kernel);
+    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, back));
+}
+
+static struct endpoint dense_build(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    struct shape shape = *endpoint_shape(x);
+    int64_t units = layer_arg(layer, "units")->integer;
+
+    if (shape.rank < 2) {
+        layer_fail(context, layer, "the input has shape %s, it wants at least [batch, features]",
+                   shape_text(&shape));
+        return x;
+    }
+    if (!layer_wants_rank(context, layer, x, shape.rank))
+        return x;
+    struct endpoint kernel =
+        layer_variable(context, layer, "kernel", shape_of(shape.dims[shape.rank - 1], units));
+    struct endpoint y = dense_product(context, x, kernel, units);
+    if (layer_arg(layer, "use_bias")->boolean)
+        y = build_binary(b, "BiasAdd", NULL, y,
+                         layer_variable(context, layer, "bias", shape_of(units)));
+    return activation_build(context, layer_arg(layer, "activation")->activation, y);
+}
+CLASS(dense, "Dense");
+
+/* ---- Flatten, Reshape ---- */
+
+/* To [batch, dims[0 .. count)]. */
+static struct endpoint reshape_rows(struct builder *b, struct endpoint x, int count,
+                                    const int64_t *dims)
+{
+    int32_t to[SHAPE_RANK_MAX] = { -1 };
+
+    for (int i = 0; i < count; i++)
+        to[i + 1] = (int32_t)dims[i];
+    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, count + 1, to));
+}
+
+/* Elements of one row; 0: failed. */
+static int64_t row_size(struct layer_context *context, const struct layer *layer, struct endpoint x)
+{
+    const struct shape *shape = endpoint_shape(x);
+    int64_t size = 1;
+
+    if (!layer_wants_rank(context, layer, x, shape->rank))
+        return 0;
+    for (int i = 1; i < shape->rank; i++)
+        size *= shape->dims[i];
+    if (size > INT32_MAX) {
+        layer_fail(context, layer, "a row of shape %s is too large", shape_text(shape));
+        return 0;
+    }
+    return size;
+}
+
+static const struct layer_arg flatten_args[] = {
+    { "data_format", ARG_CHOICE, "channels_last" },
+};
+
+static struct endpoint flatten_build(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x)
+{
+    int64_t size = row_size(context, layer, x);
+
+    if (size == 0 || endpoint_shape(x)->rank == 2)
+        return x;
+    return reshape_rows(&context->builder, x, 1, &size);
+}
+CLASS(flatten, "Flatten");
+
+static const struct layer_arg reshape_args[] = {
+    { "target_shape", ARG_INTS, REQUIRED },
+};
+
+static struct endpoint reshape_build(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x)
+{
+    const struct arg_value *target = layer_arg(layer, "target_shape");
+    int64_t size = row_size(context, layer, x), known = 1, dims[SHAPE_RANK_MAX];
+    int open = -1;
+
+    if (size == 0)
+        return x;
+    for (int i = 0; i < target->ints.count; i++) {
+        dims[i] = target->ints.values[i];
+        if (dims[i] >= 0 && known <= INT32_MAX)
+            known *= dims[i];
+        else if (open < 0)
+            open = i;
+        else
+            known = 0; /* a second -1 */
+    }
+    if (open >= 0 && known > 0 && size % known == 0)
+        known *= dims[open] = size / known;
+    if (known != size) {
+        layer_fail(context, layer, "target_shape has %lld elements where the input %s has %lld",
+                   (long long)known, shape_text(endpoint_shape(x)), (long long)size);
+        return x;
+    }
+    return reshape_rows(&context->builder, x, target->ints.count, dims);
+}
+CLASS(reshape, "Reshape");
+
+/* ---- Dropout ---- */
+
+static const struct layer_arg dropout_args[] = {
+    { "rate", ARG_NUMBER, REQUIRED },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    { "noise_shape", ARG_NONE, "null" },
+};
+
+/* The seed of one layer in one step: that of the step, and which layer it is. */
+static struct endpoint layer_seed(struct layer_context *context, int64_t own)
+{
+    struct builder *b = &context->builder;
+    const struct shape pair = shape_of(2);
+    const int64_t offset[] = { own, ++context->random_count };
+    struct tensor value = tensor_borrow(DT_INT64, &pair, offset);
+    struct layers_graph *out = context->out;
+
+    if (out->random_seed.node == NULL) {
+        const char *scope = b->scope;
+        b->scope = "";
+        out->random_seed = build_placeholder(b, "random_seed", DT_INT64, pair);
+        b->scope = scope;
+    }
+    /* A large odd number keeps the seeds of layer and step apart. */
+    const int64_t factors[] = { 0x9e3779b97f4a7c15, 0x9e3779b97f4a7c15 };
+    struct tensor spread = tensor_borrow(DT_INT64, &pair, factors);
+    struct endpoint seed =
+        build_binary(b, "Mul", NULL, out->random_seed, build_const(b, NULL, &spread));
+    return build_binary(b, "AddV2", NULL, seed, build_const(b, NULL, &value));
+}
+
+/* Where the batch is known the shape of the mask is a constant. */
+static struct endpoint shape_of_mask(struct builder *b, struct endpoint x)
+{
+    const struct shape *shape = endpoint_shape(x);
+    int32_t dims[SHAPE_RANK_MAX];
+
+    if (!shape_is_known(shape))
+        return build_unary(b, "Shape", NULL, x);
+    for (int i = 0; i < shape->rank; i++)
+        dims[i] = (int32_t)shape->dims[i];
+    return build_const_ints(b, NULL, shape->rank, dims);
+}
+
+/* What is kept is scaled up, so that serving is the identity. */
+static struct endpoint dropout_build(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double rate = layer_arg(layer, "rate")->number;
+    const struct arg_value *seed = layer_arg(layer, "seed");
+
+    if (!(rate >= 0 && rate < 1)) {
+        layer_fail(context, layer, "argument 'rate': %g given, it wants 0 <= rate < 1", rate);
+        return x;
+    }
+    if (context->mode != LAYERS_TRAIN || rate == 0)
+        return x;
+    struct endpoint draws = build_binary(b, "StatelessRandomUniform", NULL, shape_of_mask(b, x),
+                                         layer_seed(context, seed->is_null ? 0 : seed->integer));
+    struct endpoint kept =
+        build_binary(b, "GreaterEqual", NULL, draws, build_const_float(b, NULL, (float)rate));
+    struct endpoint mask = build(b, "Cast", NULL, 1, &kept,
+                                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    struct endpoint scale = build_const_float(b, NULL, (float)(1 / (1 - rate)));
+    return build_binary(b, "Mul", NULL, x, build_binary(b, "Mul", NULL, mask, scale));
+}
+CLASS(dropout, "Dropout");
+
+/* ---- Rescaling ---- */
+
+static const struct layer_arg rescaling_args[] = {
+    { "scale", ARG_NUMBER, REQUIRED },
+    { "offset", ARG_NUMBER, "0.0" },
+};
+
+static struct endpoint rescaling_build(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double scale = layer_arg(layer, "scale")->number, offset = layer_arg(layer, "offset")->number;
+
+    x = build_binary(b, "Mul", NULL, x, build_const_float(b, NULL, (float)scale));
+    return offset == 0
+               ? x
+               : build_binary(b, "AddV2", NULL, x, build_const_float(b, NULL, (float)offset));
+}
+CLASS(rescaling, "Rescaling");

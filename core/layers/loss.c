@@ -1,0 +1,81 @@
+/* loss: labels, loss and what is counted. Cross-entropy is taken of the logits, in one op: no log
+ * of a probability that has become 0. */
+#include "layers/build_model.h"
+
+static struct endpoint reduce(struct builder *b, const char *op, const char *name,
+                              struct endpoint x)
+{
+    int32_t axes[SHAPE_RANK_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
+    int rank = endpoint_shape(x)->rank;
+
+    return build_binary(b, op, name, x, build_const_ints(b, NULL, rank > 0 ? rank : 0, axes));
+}
+
+static struct endpoint logits_of(const struct layers_model *model, struct endpoint output)
+{
+    return model->from_logits ? output : output.node->inputs[0];
+}
+
+static struct endpoint cross_entropy(struct layer_context *context,
+                                     const struct layers_model *model,
+                                     enum layers_reduction reduction)
+{
+    struct builder *b = &context->builder;
+    struct layers_graph *out = context->out;
+    struct endpoint logits = logits_of(model, out->output);
+    struct shape rows = shape_of(endpoint_shape(logits)->dims[0]);
+
+    out->labels = build_placeholder(b, "labels", DT_INT32, rows);
+    struct endpoint losses = build(b, "SparseSoftmaxCrossEntropyWithLogits", "loss/cross_entropy",
+                                   2, (const struct endpoint[]){ logits, out->labels }, NULL);
+    if (context->mode == LAYERS_EVAL) {
+        struct endpoint axis = build_const_int(b, "metrics/axis", -1);
+        struct endpoint best =
+            build(b, "ArgMax", "metrics/answer", 2, (const struct endpoint[]){ logits, axis },
+                  (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
+        struct endpoint right = build_binary(b, "Equal", "metrics/right", best, out->labels);
+        struct endpoint ones =
+            build(b, "Cast", "metrics/ones", 1, &right,
+                  (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
+        out->correct = reduce(b, "Sum", "metrics/correct", ones);
+    }
+    return reduce(b, reduction == LAYERS_SUM ? "Sum" : "Mean", "loss/reduced", losses);
+}
+
+/* The mean over the outputs of an example; then the sum or mean over the batch. */
+static struct endpoint mean_squared_error(struct layer_context *context,
+                                          enum layers_reduction reduction)
+{
+    struct builder *b = &context->builder;
+    struct layers_graph *out = context->out;
+    struct shape shape = *endpoint_shape(out->output);
+    int64_t outputs = 1;
+
+    out->labels = build_placeholder(b, "labels", DT_FLOAT, shape);
+    struct endpoint squares =
+        build_binary(b, "SquaredDifference", "loss/squares", out->output, out->labels);
+    if (reduction == LAYERS_MEAN)
+        return reduce(b, "Mean", "loss/reduced", squares);
+    for (int i = 1; i < shape.rank; i++)
+        outputs *= shape.dims[i];
+    struct endpoint sum = reduce(b, "Sum", "loss/reduced", squares);
+    if (outputs == 1)
+        return sum;
+    return build_binary(b, "Mul", "loss/mean", sum,
+                        build_const_float(b, "loss/share", 1 / (float)outputs));
+}
+
+void build_loss(struct layer_context *context, const struct layers_model *model,
+                enum layers_reduction reduction)
+{
+    struct builder *b = &context->builder;
+
+    if (!status_is_ok(b->status))
+        return;
+    struct endpoint loss = model->loss == LAYERS_CROSS_ENTROPY
+                               ? cross_entropy(context, model, reduction)
+                               : mean_squared_error(context, reduction);
+    if (context->penalty.node != NULL)
+        loss = build_binary(b, "AddV2", "loss/total", loss, context->penalty);
+    context->out->loss = loss;
+}

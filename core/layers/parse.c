@@ -1,0 +1,226 @@
+/* parse: the shape of the text: Keras 2 and 3, Sequential and chains. Source: training.md §12.1. */
+#include <ctype.h>
+
+#include "layers/build_model.h"
+
+/* The entries of the layers in the order of the chain, and the shape that goes in. */
+struct chain {
+    const struct value **entries;
+    int count;
+    const struct value *input_shape; /* NULL: not said */
+};
+
+#define LAYERS_MAX 1000
+
+static const struct value *shape_of_entry(const struct value *entry)
+{
+    const struct value *config = value_get(entry, "config");
+    const struct value *shape = value_get(config, "batch_shape");
+
+    return value_is_null(shape) ? value_get(config, "batch_input_shape") : shape;
+}
+
+/* Keras 3 writes {args: [T], kwargs}, T holding keras_history; Keras 2 [[[layer, node, tensor,
+ * …]]]. The name of the one layer that the entry gets its input from; NULL: it has none. */
+static struct status inbound(const struct value *entry, const char **out)
+{
+    const struct value *nodes = value_get(entry, "inbound_nodes");
+
+    *out = NULL;
+    if (nodes == NULL || nodes->kind != VALUE_LIST || nodes->count == 0)
+        return status_ok();
+    const struct value *node = &nodes->members[0];
+    const struct value *tensors = node->kind == VALUE_OBJECT ? value_get(node, "args") : node;
+    if (nodes->count != 1 || tensors == NULL || tensors->kind != VALUE_LIST || tensors->count != 1)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "a layer with several inputs or uses; only chains are implemented");
+    const struct value *tensor = &tensors->members[0];
+    const struct value *history = tensor->kind == VALUE_OBJECT
+                                      ? value_get(value_get(tensor, "config"), "keras_history")
+                                      : tensor;
+    if (history == NULL || history->kind != VALUE_LIST || history->count == 0 ||
+        history->members[0].kind != VALUE_TEXT)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "a layer with several inputs; only chains are implemented");
+    *out = history->members[0].text;
+    return status_ok();
+}
+
+static const char *entry_name(const struct value *entry)
+{
+    const char *name = value_get_text(entry, "name");
+
+    return name != NULL ? name : value_get_text(value_get(entry, "config"), "name");
+}
+
+/* The entry that follows the layer `name` (NULL: the one without an input); at most one may. */
+static struct status next_entry(const struct value *layers, const char *name,
+                                const struct value **out)
+{
+    *out = NULL;
+    for (int i = 0; i < layers->count; i++) {
+        const char *from;
+        TRY(status_in(inbound(&layers->members[i], &from), "layer %d", i));
+        bool follows = name == NULL ? from == NULL : from != NULL && strcmp(from, name) == 0;
+        if (follows && *out != NULL)
+            return status_error(STATUS_UNIMPLEMENTED,
+                                name == NULL
+                                    ? "several inputs; only chains are implemented"
+                                    : "two layers follow '%s'; only chains are implemented",
+                                name);
+        if (follows)
+            *out = &layers->members[i];
+    }
+    return status_ok();
+}
+
+static struct status order_functional(const struct value *layers, struct chain *chain)
+{
+    const char *name = NULL;
+
+    for (chain->count = 0; chain->count < layers->count;) {
+        const struct value *entry;
+        TRY(next_entry(layers, name, &entry));
+        if (entry == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "the chain of %d layers ends after %d, at '%s'", layers->count,
+                                chain->count, name != NULL ? name : "its beginning");
+        chain->entries[chain->count++] = entry;
+        name = entry_name(entry);
+        if (name == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT, "a layer without a name");
+    }
+    return status_ok();
+}
+
+static struct status order(const struct value *root, const char *class_name, struct arena *arena,
+                           struct chain *chain)
+{
+    const struct value *config = value_get(root, "config");
+    const struct value *layers =
+        config != NULL && config->kind == VALUE_LIST ? config : value_get(config, "layers");
+
+    if (layers == NULL || layers->kind != VALUE_LIST || layers->count == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "config.layers is %s, it wants a list of layers",
+                            value_show(layers, arena));
+    if (layers->count > LAYERS_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "%d layers; at most %d", layers->count,
+                            LAYERS_MAX);
+    chain->entries = ARENA_ARRAY(arena, const struct value *, layers->count);
+    chain->count = layers->count;
+    for (int i = 0; i < layers->count; i++)
+        chain->entries[i] = &layers->members[i];
+    if (strcmp(class_name, "Sequential") != 0)
+        TRY(order_functional(layers, chain));
+    chain->input_shape = shape_of_entry(chain->entries[0]);
+    if (value_is_null(chain->input_shape))
+        chain->input_shape = value_get(config, "build_input_shape");
+    if (value_is_null(chain->input_shape))
+        chain->input_shape = value_get(value_get(root, "build_config"), "input_shape");
+    return status_ok();
+}
+
+/* [null, 784]: the batch, then what is known. */
+static struct status read_input_shape(const struct value *value, struct arena *arena,
+                                      struct shape *out)
+{
+    const struct value *items = value_get(value, "items"); /* a "__tuple__" */
+    const struct value *list = items != NULL ? items : value;
+
+    if (value_is_null(list))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the input's shape is not said: begin with an "
+                            "InputLayer, or build the model before printing it");
+    if (list->kind != VALUE_LIST || list->count < 1 || list->count > SHAPE_RANK_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "the input's shape is %s",
+                            value_show(value, arena));
+    *out = (struct shape){ .rank = list->count };
+    out->dims[0] = -1;
+    int64_t size = 1;
+    for (int i = 1; i < list->count; i++) {
+        const struct value *dim = &list->members[i];
+        if (dim->kind != VALUE_INT || dim->integer < 1 || dim->integer > INT32_MAX ||
+            (size *= dim->integer) > INT32_MAX)
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "dimension %d of the input's shape is %s; it must be known, and the "
+                "whole less than 2^31",
+                i, value_show(dim, arena));
+        out->dims[i] = dim->integer;
+    }
+    return status_ok();
+}
+
+/* Keras' name of a layer that has none: the class in snake case, numbered from the second on. */
+static const char *default_name(const struct layer *layers, int index, struct arena *arena)
+{
+    const char *class = layers[index].class->name;
+    char snake[64];
+    size_t size = 0;
+    int same = 0;
+
+    for (size_t i = 0; class[i] != '\0' && size + 2 < sizeof snake; i++) {
+        bool starts =
+            isupper((unsigned char)class[i]) && i > 0 &&
+            (islower((unsigned char)class[i - 1]) || islower((unsigned char)class[i + 1]));
+        if (starts)
+            snake[size++] = '_';
+        snake[size++] = (char)tolower((unsigned char)class[i]);
+    }
+    for (int i = 0; i < index; i++)
+        same += layers[i].class == layers[index].class;
+    return same == 0 ? arena_memdup(arena, snake, size)
+                     : arena_printf(arena, "%.*s_%d", (int)size, snake, same);
+}
+
+static struct status read_layers(const struct chain *chain, struct arena *arena,
+                                 struct layers_model *out)
+{
+    out->layers = ARENA_ARRAY(arena, struct layer, chain->count);
+    for (int i = 0; i < chain->count; i++) {
+        TRY(layer_read(chain->entries[i], arena, &out->layers[i]));
+        if (out->layers[i].name == NULL)
+            out->layers[i].name = default_name(out->layers, i, arena);
+        for (int k = 0; k < i; k++)
+            if (strcmp(out->layers[k].name, out->layers[i].name) == 0)
+                return status_error(STATUS_INVALID_ARGUMENT, "two layers have the name '%s'",
+                                    out->layers[i].name);
+        out->layers_count++;
+    }
+    return status_ok();
+}
+
+static struct status parse_root(const struct value *root, struct arena *arena,
+                                struct layers_model *out)
+{
+    const char *class_name = value_get_text(root, "class_name");
+    const char *version = value_get_text(root, "keras_version");
+    const char *name = value_get_text(value_get(root, "config"), "name");
+    struct chain chain = { 0 };
+
+    if (class_name == NULL ||
+        (strcmp(class_name, "Sequential") != 0 && strcmp(class_name, "Functional") != 0 &&
+         strcmp(class_name, "Model") != 0))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "class_name is %s; known: Sequential, Functional, Model",
+                            value_show(value_get(root, "class_name"), arena));
+    out->keras2 = version != NULL && version[0] == '2';
+    out->name = name != NULL ? name : "model";
+    TRY(order(root, class_name, arena, &chain));
+    TRY(read_layers(&chain, arena, out));
+    TRY(read_input_shape(chain.input_shape, arena, &out->input_shape));
+    TRY(training_read(root, arena, out));
+    return layers_check(out);
+}
+
+struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out)
+{
+    struct layers_model *model = ARENA_NEW(arena, struct layers_model);
+    const struct value *root;
+
+    TRY(status_in(value_read(json, arena, &root), "model description"));
+    TRY(status_in(parse_root(root, arena, model), "model description"));
+    *out = model;
+    return status_ok();
+}

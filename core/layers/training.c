@@ -1,0 +1,211 @@
+/* training: what a description says of training: compile_config as Keras prints it, and our own
+ * training_config beside it. */
+#include <ctype.h>
+#include <math.h>
+
+#include "layers/build_model.h"
+
+/* Settings of Keras' optimizers that change nothing while they are null, false, or this. */
+static const struct neutral {
+    const char *name;
+    double value;
+} neutrals[] = {
+    { "use_ema", 0 },
+    { "clipnorm", NAN },
+    { "global_clipnorm", NAN },
+    { "clipvalue", NAN },
+    { "loss_scale_factor", NAN },
+    { "gradient_accumulation_steps", NAN },
+    { "ema_momentum", 0.99 },
+    { "ema_overwrite_frequency", NAN },
+    { "jit_compile", NAN },
+    { "is_legacy_optimizer", 0 },
+    { "decay", 0 },
+};
+
+static bool truth_or_number(const struct value *value, double *out)
+{
+    if (value->kind == VALUE_BOOL) {
+        *out = value->boolean;
+        return true;
+    }
+    return value_number(value, out);
+}
+
+/* True: the setting is one of those that change nothing. */
+static struct status is_neutral(const char *key, const struct value *value, struct arena *arena,
+                                bool *out)
+{
+    double number;
+
+    *out = false;
+    for (size_t i = 0; i < COUNT(neutrals); i++) {
+        if (strcmp(key, neutrals[i].name) != 0)
+            continue;
+        *out = true;
+        if (strcmp(key, "jit_compile") == 0 ||
+            (truth_or_number(value, &number) && fabs(number - neutrals[i].value) < 1e-6))
+            return status_ok();
+        return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s; it is not implemented", key,
+                            value_show(value, arena));
+    }
+    return status_ok();
+}
+
+static struct status read_setting(const char *key, const struct value *value, struct arena *arena,
+                                  struct layers_training *out, struct layers_setting *settings)
+{
+    double number;
+    bool neutral;
+
+    if (value_is_null(value) || strcmp(key, "name") == 0)
+        return status_ok();
+    TRY(is_neutral(key, value, arena, &neutral));
+    if (neutral)
+        return status_ok();
+    if (!truth_or_number(value, &number))
+        return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s; only numbers are implemented", key,
+                            value_show(value, arena));
+    if (strcmp(key, "learning_rate") != 0) {
+        settings[out->settings_count++] = (struct layers_setting){ key, number };
+        return status_ok();
+    }
+    if (!(number > 0) || !isfinite(number))
+        return status_error(STATUS_INVALID_ARGUMENT, "learning_rate is %s, it wants more than 0",
+                            value_show(value, arena));
+    out->learning_rate = number;
+    return status_ok();
+}
+
+static struct status read_optimizer(const struct value *value, struct arena *arena,
+                                    struct layers_training *out)
+{
+    const struct value *config;
+    const char *name = named_object(value, &config);
+
+    if (value_is_null(value))
+        return status_ok();
+    if (name == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer is %s", value_show(value, arena));
+    char *lower = arena_strdup(arena, name);
+    for (char *at = lower; *at != '\0'; at++)
+        *at = (char)tolower((unsigned char)*at);
+    out->optimizer = lower;
+
+    int count = config != NULL ? config->count : 0;
+    struct layers_setting *settings = ARENA_ARRAY(arena, struct layers_setting, count);
+    out->settings = settings;
+    for (int i = 0; i < count; i++)
+        TRY(status_in(read_setting(config->keys[i], &config->members[i], arena, out, settings),
+                      "optimizer '%s'", lower));
+    return status_ok();
+}
+
+static const struct loss_row {
+    const char *name;
+    enum layers_loss loss;
+} losses[] = {
+    { "sparse_categorical_crossentropy", LAYERS_CROSS_ENTROPY },
+    { "categorical_crossentropy", LAYERS_CROSS_ENTROPY },
+    { "mean_squared_error", LAYERS_MEAN_SQUARED_ERROR },
+    { "mse", LAYERS_MEAN_SQUARED_ERROR },
+};
+
+static struct status read_loss_setting(const char *key, const struct value *value,
+                                       struct arena *arena, struct layers_model *out)
+{
+    double number;
+
+    if (value_is_null(value) || strcmp(key, "name") == 0 || strcmp(key, "fn") == 0 ||
+        strcmp(key, "dtype") == 0)
+        return status_ok();
+    if (strcmp(key, "from_logits") == 0 && value->kind == VALUE_BOOL) {
+        out->from_logits = value->boolean;
+        return status_ok();
+    }
+    if (strcmp(key, "reduction") == 0 && value->kind == VALUE_TEXT) {
+        const char *text = value->text;
+        out->training.has_reduction = true;
+        out->training.reduction = strcmp(text, "sum") == 0 ? LAYERS_SUM : LAYERS_MEAN;
+        if (strcmp(text, "sum") == 0 || strcmp(text, "sum_over_batch_size") == 0 ||
+            strcmp(text, "mean") == 0 || strcmp(text, "auto") == 0)
+            return status_ok();
+    } else if (strcmp(key, "label_smoothing") == 0 && value_number(value, &number) && number == 0) {
+        return status_ok();
+    } else if (strcmp(key, "axis") == 0 && value_number(value, &number) && number == -1) {
+        return status_ok();
+    }
+    return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s; it is not implemented", key,
+                        value_show(value, arena));
+}
+
+static struct status read_loss(const struct value *value, struct arena *arena,
+                               struct layers_model *out)
+{
+    const struct value *config;
+    const char *name = named_object(value, &config);
+
+    if (value_is_null(value))
+        return status_ok();
+    for (size_t i = 0; name != NULL && i < COUNT(losses); i++) {
+        if (!same_name(name, losses[i].name))
+            continue;
+        out->loss = losses[i].loss;
+        for (int k = 0; config != NULL && k < config->count; k++)
+            TRY(status_in(read_loss_setting(config->keys[k], &config->members[k], arena, out),
+                          "loss '%s'", name));
+        return status_ok();
+    }
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "loss is %s; known: sparse_categorical_crossentropy, "
+                        "categorical_crossentropy, mean_squared_error",
+                        value_show(value, arena));
+}
+
+static struct status read_count(const struct value *value, struct arena *arena, const char *key,
+                                int *out)
+{
+    if (value->kind != VALUE_INT || value->integer < 1 || value->integer > INT32_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, it wants a positive integer", key,
+                            value_show(value, arena));
+    *out = (int)value->integer;
+    return status_ok();
+}
+
+/* Ours: {"batch_size", "epochs", "training_iteration", "reduction"}. */
+static struct status read_own(const char *key, const struct value *value, struct arena *arena,
+                              struct layers_training *out)
+{
+    if (strcmp(key, "batch_size") == 0)
+        return read_count(value, arena, key, &out->batch_size);
+    if (strcmp(key, "epochs") == 0)
+        return read_count(value, arena, key, &out->epochs);
+    if (strcmp(key, "training_iteration") == 0)
+        return read_count(value, arena, key, &out->training_iteration);
+    if (strcmp(key, "reduction") != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "unknown argument '%.100s'; known: batch_size, epochs, "
+                            "training_iteration, reduction",
+                            key);
+    bool sum = value->kind == VALUE_TEXT && strcmp(value->text, "sum") == 0;
+    if (!sum && (value->kind != VALUE_TEXT || strcmp(value->text, "mean") != 0))
+        return status_error(STATUS_INVALID_ARGUMENT, "reduction is %s, it wants 'mean' or 'sum'",
+                            value_show(value, arena));
+    out->has_reduction = true;
+    out->reduction = sum ? LAYERS_SUM : LAYERS_MEAN;
+    return status_ok();
+}
+
+struct status training_read(const struct value *root, struct arena *arena, struct layers_model *out)
+{
+    const struct value *compiled = value_get(root, "compile_config");
+    const struct value *own = value_get(root, "training_config");
+
+    TRY(status_in(read_optimizer(value_get(compiled, "optimizer"), arena, &out->training),
+                  "compile_config"));
+    TRY(status_in(read_loss(value_get(compiled, "loss"), arena, out), "compile_config"));
+    for (int i = 0; own != NULL && own->kind == VALUE_OBJECT && i < own->count; i++)
+        TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),
+                      "training_config"));
+    return status_ok();
+}

@@ -1,0 +1,200 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "layers/layers.h"
+
+static struct arena *arena;
+
+static int setup(void **state)
+{
+    (void)state;
+    arena = arena_create(0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    arena_destroy(arena);
+    return 0;
+}
+
+static void must(struct status status)
+{
+    if (!status_is_ok(status))
+        fail_msg("%s", status.message);
+}
+
+static struct layers_model *model_of(const char *name)
+{
+    struct layers_model *model;
+    struct bytes json = layers_builtin(name);
+
+    assert_non_null(json.data);
+    must(layers_parse(json, arena, &model));
+    return model;
+}
+
+static struct layers_graph build_mode(const struct layers_model *model, enum layers_mode mode,
+                                      int64_t batch)
+{
+    const struct layers_options options = { .mode = mode, .batch = batch };
+    struct layers_graph out;
+
+    must(layers_build(model, &options, arena, &out));
+    return out;
+}
+
+/* Nodes of an op that a run of the gradients and the loss reaches. */
+static void mark(const struct node *node, bool *seen)
+{
+    if (seen[node->id])
+        return;
+    seen[node->id] = true;
+    for (int i = 0; i < node->inputs_count; i++)
+        mark(node->inputs[i].node, seen);
+}
+
+static int count_ops(const struct layers_graph *built, const char *op)
+{
+    bool *seen = ARENA_ARRAY(arena, bool, built->graph->count);
+    int count = 0;
+
+    mark(built->loss.node, seen);
+    for (int i = 0; i < built->variables_count; i++)
+        if (built->variables[i].gradient.node != NULL)
+            mark(built->variables[i].gradient.node, seen);
+    for (int i = 0; i < built->graph->count; i++) {
+        const struct node *node = built->graph->nodes[i];
+        bool fed = strcmp(node->op_name, "ReadVariableOp") == 0 ||
+                   strcmp(node->op_name, "VarHandleOp") == 0 ||
+                   strcmp(node->op_name, "Placeholder") == 0 || strcmp(node->op_name, "Const") == 0;
+        if (seen[i] && (op != NULL ? strcmp(node->op_name, op) == 0 : !fed))
+            count++;
+    }
+    return count;
+}
+
+static const struct model_row {
+    const char *name, *input, *output;
+    int variables;
+    int nodes; /* that a training step runs */
+} models[] = {
+    { "softmax", "[?,784]", "[?,10]", 2, 2 + 3 + 2 },
+    /* Forward: 3 products, 3 biases, 2 activations; loss, reduction, its gradient; backward: 5
+     * products, 3 biases, 2 activations. */
+    { "mlp", "[?,784]", "[?,10]", 6, 8 + 3 + 10 },
+    { "convnet", "[?,784]", "[?,10]", 8, 0 },
+    { "linear", "[?,1]", "[?,1]", 2, 0 },
+};
+
+static void is_compiled_in_and_builds_in_every_mode(void **state)
+{
+    const struct model_row *row = *state;
+    struct layers_model *model = model_of(row->name);
+
+    assert_string_equal(shape_text(&model->input_shape), row->input);
+    assert_string_equal(shape_text(&model->output_shape), row->output);
+    struct layers_graph modes[] = { build_mode(model, LAYERS_TRAIN, 0),
+                                    build_mode(model, LAYERS_EVAL, 0),
+                                    build_mode(model, LAYERS_SERVE, 0) };
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        assert_int_equal(modes[m].variables_count, row->variables);
+        for (int i = 0; i < row->variables; i++)
+            assert_string_equal(modes[m].variables[i].name, modes[0].variables[i].name);
+    }
+    for (int i = 0; i < row->variables; i++) {
+        const struct layers_variable *variable = &modes[0].variables[i];
+        assert_non_null(variable->gradient.node);
+        assert_string_equal(shape_text(endpoint_shape(variable->gradient)),
+                            shape_text(&variable->shape));
+    }
+    for (size_t m = 0; m < COUNT(modes); m++)
+        graph_finish(modes[m].graph);
+}
+
+static void trains_with_few_nodes(void **state)
+{
+    const struct model_row *row = *state;
+    struct layers_graph built = build_mode(model_of(row->name), LAYERS_TRAIN, 100);
+    int count = count_ops(&built, NULL);
+
+    if (row->nodes > 0 && count > row->nodes) {
+        for (int i = 0; i < built.graph->count; i++)
+            print_message("%s %s\n", built.graph->nodes[i]->op_name, built.graph->nodes[i]->name);
+        fail_msg("%d nodes, expected at most %d", count, row->nodes);
+    }
+    assert_int_equal(count_ops(&built, "BroadcastGradientArgs"), 0);
+    graph_finish(built.graph);
+}
+
+static void a_serving_graph_has_the_signatures_of_a_classifier(void **state)
+{
+    (void)state;
+    struct layers_serving serving;
+
+    must(layers_build_serving(model_of("softmax"), NULL, arena, &serving));
+    assert_int_equal(serving.signatures_count, 2);
+    assert_string_equal(serving.signatures[0].name, "serving_default");
+    assert_string_equal(serving.signatures[0].method, SIGNATURE_CLASSIFY);
+    assert_string_equal(serving.signatures[0].inputs[0].tensor_name, "tf_example:0");
+    assert_string_equal(serving.signatures[0].outputs[0].key, "classes");
+    assert_int_equal(serving.signatures[0].outputs[0].dtype, DT_STRING);
+    assert_string_equal(serving.signatures[1].name, "predict_images");
+    assert_string_equal(serving.signatures[1].inputs[0].key, "images");
+    assert_string_equal(serving.signatures[1].inputs[0].tensor_name, "x:0");
+    assert_string_equal(shape_text(&serving.signatures[1].inputs[0].shape), "[?,784]");
+    assert_string_equal(serving.signatures[1].outputs[0].tensor_name, "y:0");
+    assert_string_equal(serving.init_op, "init_all_tables");
+    graph_finish(serving.graph);
+}
+
+static void a_serving_graph_has_the_signatures_of_a_regression(void **state)
+{
+    (void)state;
+    struct layers_serving serving;
+
+    must(layers_build_serving(model_of("linear"), NULL, arena, &serving));
+    assert_int_equal(serving.signatures_count, 2);
+    assert_string_equal(serving.signatures[0].method, SIGNATURE_REGRESS);
+    assert_string_equal(serving.signatures[0].outputs[0].key, "outputs");
+    assert_string_equal(serving.signatures[1].name, "predict");
+    assert_null(serving.init_op);
+    graph_finish(serving.graph);
+}
+
+static void names_of_classes_must_be_as_many_as_outputs(void **state)
+{
+    (void)state;
+    const char *const two[] = { "no", "yes" };
+    const struct layers_serving_options options = { two, 2 };
+    struct layers_serving serving;
+    struct status status = layers_build_serving(model_of("softmax"), &options, arena, &serving);
+
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_string_equal(status.message, "2 names for the 10 classes of model 'softmax'");
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[2 * COUNT(models) + 3];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT(models); i++) {
+        tests[count++] =
+            (struct CMUnitTest){ models[i].name, is_compiled_in_and_builds_in_every_mode, setup,
+                                 teardown, (void *)&models[i] };
+        tests[count++] = (struct CMUnitTest){ models[i].name, trains_with_few_nodes, setup,
+                                              teardown, (void *)&models[i] };
+    }
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
+        a_serving_graph_has_the_signatures_of_a_classifier, setup, teardown);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
+        a_serving_graph_has_the_signatures_of_a_regression, setup, teardown);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
+        names_of_classes_must_be_as_many_as_outputs, setup, teardown);
+    return cmocka_run_group_tests_name("layers", tests, NULL, NULL);
+}
