@@ -82,7 +82,7 @@ struct status argument_type(const struct node *node, const struct op *op, const 
     return status_ok();
 }
 
-struct status node_fill_outputs(const struct graph *graph, struct node *node)
+struct status node_fill_outputs(struct graph *graph, struct node *node)
 {
     const struct op *op = node_signature(graph, node);
     if (op == NULL)
@@ -92,7 +92,13 @@ struct status node_fill_outputs(const struct graph *graph, struct node *node)
     for (int i = 0; i < op->outputs_count; i++) {
         TRY(argument_count(node, op, &op->outputs[i], &count));
         total += count;
+        if (total > GRAPH_OUTPUTS_MAX)
+            break;
     }
+    graph->outputs_total += total;
+    if (graph->outputs_total > GRAPH_OUTPUTS_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "the graph has over %d outputs",
+                            GRAPH_OUTPUTS_MAX);
     void *memory;
     TRY(arena_reserve(graph->arena, (size_t)(total > 0 ? total : 1) * sizeof(struct output),
                       &memory));

@@ -7,8 +7,9 @@
 
 #include "graph/graph.h"
 
-/* What a number attribute of a stranger may ask for. */
+/* What a number attribute of a stranger may ask for, and all of a graph's together. */
 #define ARGUMENT_TENSORS_MAX 65536
+#define GRAPH_OUTPUTS_MAX    (1 << 21)
 
 /* The op, or the signature of the library function that the node calls by name; NULL: neither. */
 const struct op *node_signature(const struct graph *graph, const struct node *node);
@@ -26,7 +27,7 @@ struct status argument_type(const struct node *node, const struct op *op, const 
                             int index, enum dtype *dtype, bool *is_ref);
 
 /* Fills in node->outputs (types known, shapes not) where the node has a signature. */
-struct status node_fill_outputs(const struct graph *graph, struct node *node);
+struct status node_fill_outputs(struct graph *graph, struct node *node);
 
 /* Are the node's inputs as many, and where known of the types, that its signature asks for? */
 struct status node_check_inputs(const struct graph *graph, const struct node *node);

@@ -1,5 +1,8 @@
 #include "graph/function.h"
 
+#include <stdlib.h>
+
+#include "graph/arguments.h"
 #include "graph/library.h"
 
 const struct function *function_find(const struct function_library *library, const char *name)
@@ -20,4 +23,368 @@ const struct op *function_signature(const struct function *function)
 int function_library_count(const struct function_library *library)
 {
     return library != NULL ? library->count : 0;
+}
+
+/* A run of arguments: the tensors args[first .. first + count) of one argument of the signature. */
+struct arg_range {
+    int first, count;
+};
+
+/* A body that is being made. */
+struct instance {
+    const struct function *function;
+    struct graph *graph; /* the body */
+    struct node call;    /* stands for the call: only its name and attributes count */
+    struct map args;     /* name -> struct arg_range */
+    struct function_body body;
+};
+
+/* ---- attributes ---- */
+
+static struct status bind(const struct instance *instance, const struct attr_value *value,
+                          struct attr_value *out);
+
+static struct status bind_function(const struct instance *instance,
+                                   const struct function_name *from,
+                                   const struct function_name **out)
+{
+    struct arena *arena = instance->graph->arena;
+    struct attr *attrs = ARENA_ARRAY(arena, struct attr, from->attrs_count + 1);
+    for (int i = 0; i < from->attrs_count; i++) {
+        attrs[i].name = from->attrs[i].name;
+        TRY(bind(instance, &from->attrs[i].value, &attrs[i].value));
+    }
+    struct function_name *function = ARENA_NEW(arena, struct function_name);
+    *function = (struct function_name){ from->name, attrs, from->attrs_count };
+    *out = function;
+    return status_ok();
+}
+
+static struct status bind_list(const struct instance *instance, struct attr_value *list)
+{
+    struct attr_value *elements =
+        ARENA_ARRAY(instance->graph->arena, struct attr_value, list->count + 1);
+    for (int i = 0; i < list->count; i++)
+        TRY(bind(instance, &list->elements[i], &elements[i]));
+    list->elements = elements;
+    return status_ok();
+}
+
+/* The value with placeholders replaced by what the call gives, or the signature's default. */
+static struct status bind(const struct instance *instance, const struct attr_value *value,
+                          struct attr_value *out)
+{
+    *out = *value;
+    if (value->kind == ATTR_FUNC)
+        return bind_function(instance, value->func, &out->func);
+    if (value->kind == ATTR_LIST && value->element_kind == ATTR_FUNC)
+        return bind_list(instance, out);
+    if (value->kind != ATTR_PLACEHOLDER)
+        return status_ok();
+    const struct attr_value *given =
+        argument_attr(&instance->call, &instance->function->signature, value->s.data);
+    if (given == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "the call gives no attribute '%s'",
+                            value->s.data);
+    *out = *given;
+    return status_ok();
+}
+
+static struct status bind_attrs(const struct instance *instance, const struct body_node *from,
+                                struct node *node)
+{
+    node->attrs_count = node->attrs_capacity = from->attrs_count;
+    node->attrs = from->attrs;
+    if (!from->has_placeholder)
+        return status_ok();
+    node->attrs = ARENA_ARRAY(instance->graph->arena, struct attr, from->attrs_count);
+    for (int i = 0; i < from->attrs_count; i++) {
+        node->attrs[i].name = from->attrs[i].name;
+        TRY(bind(instance, &from->attrs[i].value, &node->attrs[i].value));
+    }
+    return status_ok();
+}
+
+/* ---- arguments ---- */
+
+static struct status add_arg(struct instance *instance, const char *name, enum dtype dtype,
+                             bool is_ref)
+{
+    struct graph *graph = instance->graph;
+    struct attr attrs[] = {
+        { "T", { .kind = ATTR_TYPE, .type = (int)dtype + (is_ref ? DT_REF : 0) } },
+        { "index", { .kind = ATTR_INT, .i = instance->body.args_count } },
+    };
+    struct node *node;
+
+    TRY(graph_add(graph, "_Arg", name, &node));
+    for (size_t i = 0; i < COUNT(attrs); i++)
+        node_set_attr(graph, node, &attrs[i]);
+    TRY(node_fill_outputs(graph, node));
+    instance->body.args[instance->body.args_count++] = (struct endpoint){ node, 0 };
+    return status_ok();
+}
+
+static struct status add_args(struct instance *instance)
+{
+    const struct op *signature = &instance->function->signature;
+    struct arena *arena = instance->graph->arena;
+    int total = 0, count;
+
+    for (int i = 0; i < signature->inputs_count; i++) {
+        TRY(argument_count(&instance->call, signature, &signature->inputs[i], &count));
+        total += count;
+    }
+    void *memory;
+    TRY(arena_reserve(arena, ((size_t)total + 1) * sizeof(struct endpoint), &memory));
+    instance->body.args = memory;
+    for (int i = 0; i < signature->inputs_count; i++) {
+        const struct op_arg *arg = &signature->inputs[i];
+        struct arg_range *range = ARENA_NEW(arena, struct arg_range);
+        bool is_list = arg->number_attr != NULL || arg->type_list_attr != NULL;
+        TRY(argument_count(&instance->call, signature, arg, &count));
+        *range = (struct arg_range){ instance->body.args_count, count };
+        for (int k = 0; k < count; k++) {
+            enum dtype dtype;
+            bool is_ref;
+            TRY(argument_type(&instance->call, signature, arg, k, &dtype, &is_ref));
+            /* a name with a colon cannot be one of the body's */
+            TRY(add_arg(instance, is_list ? arena_printf(arena, "%s:%d", arg->name, k) : arg->name,
+                        dtype, is_ref));
+        }
+        map_put_text(&instance->args, arg->name, range);
+    }
+    return status_ok();
+}
+
+/* ---- references ---- */
+
+/* "node:out:3" cut at its colons. */
+struct reference {
+    struct bytes name, out;
+    int index;
+    bool has_index;
+};
+
+static bool parse_reference(const char *text, struct reference *out)
+{
+    const char *colon = strchr(text, ':');
+    *out = (struct reference){ .name = { text,
+                                         colon != NULL ? (size_t)(colon - text) : strlen(text) } };
+    if (colon == NULL)
+        return true;
+    const char *second = strchr(colon + 1, ':');
+    const char *number = second != NULL ? second : colon;
+    char *end;
+    long index = strtol(number + 1, &end, 10);
+    bool is_number = number[1] >= '0' && number[1] <= '9' && *end == '\0' && index <= INT32_MAX;
+    if (second != NULL || !is_number) {
+        size_t size = second != NULL ? (size_t)(second - colon) - 1 : strlen(colon + 1);
+        out->out = (struct bytes){ colon + 1, size };
+    }
+    out->has_index = is_number;
+    out->index = is_number ? (int)index : 0;
+    return is_number || second == NULL;
+}
+
+/* The output `out:index` of a body's node, as a number and how many tensors the argument has. */
+static struct status find_output(const struct instance *instance, const struct node *node,
+                                 const struct reference *reference, int *first, int *count)
+{
+    const struct op *op = node_signature(instance->graph, node);
+
+    if (op == NULL) { /* not ours: it is enough to tell its outputs apart */
+        *first = 0;
+        *count = INT32_MAX;
+        return status_ok();
+    }
+    *first = 0;
+    for (int i = 0; i < op->outputs_count; i++) {
+        TRY(argument_count(node, op, &op->outputs[i], count));
+        if (bytes_equal(reference->out, bytes_of(op->outputs[i].name)))
+            return status_ok();
+        *first += *count;
+    }
+    return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s) has no output '%.*s'", node->name,
+                        node->op_name, (int)reference->out.size, reference->out.data);
+}
+
+/* Where the tensors of a reference stand: endpoints (first + k) of `node`, or arguments. */
+struct resolved {
+    struct node *node; /* NULL: arguments */
+    int first, count;
+};
+
+static struct status resolve(const struct instance *instance, const char *text,
+                             struct resolved *out)
+{
+    struct reference reference;
+    if (!parse_reference(text, &reference))
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' is not a reference", text);
+
+    const struct arg_range *arg = map_get(&instance->args, reference.name);
+    *out = (struct resolved){ 0 };
+    if (arg != NULL) {
+        out->first = arg->first;
+        out->count = arg->count;
+    } else {
+        out->node = map_get(&instance->graph->names, reference.name);
+        if (out->node == NULL || reference.out.size == 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "input %s is not found", text);
+        TRY(find_output(instance, out->node, &reference, &out->first, &out->count));
+    }
+    if (!reference.has_index)
+        return status_ok();
+    if (reference.index >= out->count)
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s': there are %d tensors", text,
+                            out->count);
+    out->first += reference.index;
+    out->count = 1;
+    return status_ok();
+}
+
+static struct endpoint resolved_at(const struct instance *instance, const struct resolved *resolved,
+                                   int index)
+{
+    if (resolved->node == NULL)
+        return instance->body.args[resolved->first + index];
+    return (struct endpoint){ resolved->node, resolved->first + index };
+}
+
+static struct status resolve_control(const struct instance *instance, const char *name,
+                                     struct node **out)
+{
+    const struct arg_range *arg = map_get_text(&instance->args, name);
+    *out = graph_find(instance->graph, name);
+    if (arg != NULL && arg->count > 0)
+        *out = instance->body.args[arg->first].node;
+    if (*out == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "input ^%s is not found", name);
+    return status_ok();
+}
+
+static struct status add_inputs(const struct instance *instance, const struct body_node *from,
+                                struct node *node)
+{
+    struct graph *graph = instance->graph;
+
+    for (int i = 0; i < from->inputs_count; i++) {
+        if (from->inputs[i][0] == '^') {
+            struct node *control;
+            TRY(resolve_control(instance, from->inputs[i] + 1, &control));
+            node_add_control(graph, node, control);
+            continue;
+        }
+        struct resolved resolved;
+        TRY(resolve(instance, from->inputs[i], &resolved));
+        if (resolved.count == INT32_MAX)
+            resolved.count = 1; /* a whole argument of an op that we do not know */
+        for (int k = 0; k < resolved.count; k++)
+            node_add_input(graph, node, resolved_at(instance, &resolved, k));
+    }
+    return node_check_inputs(graph, node);
+}
+
+/* ---- the body ---- */
+
+static struct status add_node(const struct instance *instance, const struct body_node *from)
+{
+    struct graph *graph = instance->graph;
+    struct node *node;
+
+    if (map_has(&instance->args, bytes_of(from->name)))
+        return status_error(STATUS_INVALID_ARGUMENT, "an argument and a node are named '%s'",
+                            from->name);
+    TRY(graph_add(graph, from->op_name, from->name, &node));
+    node->device = from->device;
+    TRY(status_in(bind_attrs(instance, from, node), "node '%s' (%s)", from->name, from->op_name));
+    return node_fill_outputs(graph, node);
+}
+
+static struct status add_results(struct instance *instance)
+{
+    const struct op *signature = &instance->function->signature;
+    struct function_body *body = &instance->body;
+    int total = 0, count;
+
+    for (int i = 0; i < signature->outputs_count; i++) {
+        TRY(argument_count(&instance->call, signature, &signature->outputs[i], &count));
+        total += count;
+    }
+    void *memory;
+    TRY(arena_reserve(instance->graph->arena, ((size_t)total + 1) * sizeof(struct endpoint),
+                      &memory));
+    body->results = memory;
+    for (int i = 0; i < signature->outputs_count; i++) {
+        const struct body_result *result = &instance->function->results[i];
+        struct resolved resolved;
+        if (result->value == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT, "output '%s' is not returned",
+                                result->name);
+        TRY(argument_count(&instance->call, signature, &signature->outputs[i], &count));
+        TRY(status_in(resolve(instance, result->value, &resolved), "output '%s'", result->name));
+        if (resolved.count < count)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "output '%s' is %d tensors, but '%s' returns %d", result->name,
+                                count, result->value, resolved.count);
+        for (int k = 0; k < count; k++)
+            body->results[body->results_count++] = resolved_at(instance, &resolved, k);
+    }
+    return status_ok();
+}
+
+static struct status add_controls(struct instance *instance)
+{
+    const struct function *function = instance->function;
+    struct function_body *body = &instance->body;
+
+    body->controls =
+        ARENA_ARRAY(instance->graph->arena, struct node *, function->controls_count + 1);
+    for (int i = 0; i < function->controls_count; i++)
+        TRY(resolve_control(instance, function->controls[i].value,
+                            &body->controls[body->controls_count++]));
+    return status_ok();
+}
+
+static struct status fill(struct instance *instance)
+{
+    const struct function *function = instance->function;
+    struct graph *graph = instance->graph;
+
+    TRY(add_args(instance));
+    int first = graph->count;
+    for (int i = 0; i < function->nodes_count; i++)
+        TRY(add_node(instance, &function->nodes[i]));
+    for (int i = 0; i < function->nodes_count; i++) {
+        struct node *node = graph->nodes[first + i];
+        TRY(status_in(add_inputs(instance, &function->nodes[i], node), "node '%s' (%s)", node->name,
+                      node->op_name));
+    }
+    TRY(add_results(instance));
+    return add_controls(instance);
+}
+
+struct status function_instantiate(const struct graph *graph, const struct function_name *name,
+                                   struct arena *arena, struct function_body *out)
+{
+    const struct function *function = function_find(graph->library, name->name);
+    if (function == NULL)
+        return status_error(STATUS_NOT_FOUND, "the graph has no function '%s'", name->name);
+
+    struct instance instance = { .function = function, .graph = graph_create(arena) };
+    instance.graph->library = graph->library;
+    instance.graph->producer = graph->producer;
+    instance.graph->min_consumer = graph->min_consumer;
+    instance.call.name = instance.call.op_name = name->name;
+    instance.call.attrs = (struct attr *)name->attrs; /* only read */
+    instance.call.attrs_count = name->attrs_count;
+    struct status status = fill(&instance);
+    map_finish(&instance.args);
+    if (!status_is_ok(status)) {
+        graph_finish(instance.graph);
+        return status_in(status, "function '%s'", name->name);
+    }
+    instance.body.graph = instance.graph;
+    *out = instance.body;
+    return status_ok();
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/function.h"
+#include "graph/library.h"
 
 struct graph *graph_create(struct arena *arena)
 {
@@ -22,6 +22,8 @@ void graph_finish(struct graph *graph)
     free(graph->nodes);
     map_finish(&graph->names);
     map_finish(&graph->name_counters);
+    if (graph->owns_library)
+        map_finish(&graph->library->by_name);
     graph->owned = NULL;
     graph->nodes = NULL;
     graph->owned_count = graph->count = 0;

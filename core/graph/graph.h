@@ -56,10 +56,12 @@ struct graph {
     int count, capacity;
     struct map names;                 /* name -> struct node */
     struct function_library *library; /* NULL: no functions */
+    bool owns_library;                /* it ends with this graph */
     int producer, min_consumer;
     struct map name_counters; /* name -> the last suffix that made it unique (build.c) */
     struct tensor *owned;     /* constants whose buffers end with the graph */
     int owned_count, owned_capacity;
+    int outputs_total; /* of all nodes: limited, since a few bytes of a file may ask for many */
 };
 
 /* An empty graph in an arena that the caller keeps for as long as the graph. graph_finish frees
@@ -118,12 +120,14 @@ struct status node_attr_list(const struct node *node, const char *name,
  * whoever builds regions instantiates and flattens them in turn.
  *
  * A feed becomes a Placeholder node of the new graph. feeds, fetches and targets are endpoints and
- * nodes of `graph`; their counterparts in the new graph are written to out_*. Node order in the
- * result is topological.
+ * nodes of `graph`; their counterparts stand in the result. Node order in the result is
+ * topological, and every node of it is to be run: those that no fetch or target needs are there for
+ * their effect (what a called function must run).
  *
- * Owner   *out lives in `arena`, independent of `graph` but for constants' data and the function
- * library, which it shares Errors  INVALID_ARGUMENT a cycle outside loops, recursion deeper than 64
- * calls, a reference that does not resolve
+ * Owner   *out lives in `arena`; it shares attribute values, constants and the function library
+ * with `graph`, which must live as long; graph_finish for out->graph Errors  INVALID_ARGUMENT a
+ * cycle outside loops, recursion deeper than 64 calls, a reference that does not resolve;
+ * RESOURCE_EXHAUSTED functions that unfold without end
  */
 struct flatten_request {
     const struct endpoint *feeds;

@@ -5,9 +5,14 @@
 
 struct status graph_infer(struct graph *graph)
 {
+    struct arena *scratch = arena_create(0);
     struct node **order;
-    TRY(graph_order(graph, graph->arena, &order));
-    for (int i = 0; i < graph->count; i++)
-        TRY(node_infer(graph, order[i]));
-    return status_ok();
+    int count;
+    struct status status =
+        graph_order(graph, &(struct order_request){ 0 }, scratch, &order, &count);
+
+    for (int i = 0; status_is_ok(status) && i < count; i++)
+        status = node_infer(graph, order[i]);
+    arena_destroy(scratch);
+    return status;
 }

@@ -15,6 +15,7 @@ struct body_node {
     int inputs_count;
     struct attr *attrs;
     int attrs_count;
+    bool has_placeholder; /* an attribute takes its value from the call */
 };
 
 /* An entry of `ret` or `control_ret`. */
@@ -35,8 +36,9 @@ struct function {
     int control_outputs_count;
     struct body_node *nodes;
     int nodes_count;
-    struct body_result *results, *controls;
-    int results_count, controls_count;
+    struct body_result *results; /* one for each output of the signature; value NULL: not given */
+    struct body_result *controls;
+    int controls_count;
     struct attr *attrs;
     int attrs_count;
     struct body_arg_attrs *arg_attrs;
@@ -53,7 +55,7 @@ struct library_gradient {
 struct function_library {
     struct function *functions; /* in file order */
     int count;
-    struct map by_name; /* name -> struct function; ends with the graph that was read */
+    struct map by_name; /* name -> struct function; ends with the graph that owns the library */
     struct library_gradient *gradients, *registered;
     int gradients_count, registered_count;
 };

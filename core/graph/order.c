@@ -1,6 +1,6 @@
 #include "graph/order.h"
 
-/* Depth first without recursion: a node stands on the stack until its needs are in the order. */
+/* Depth first without recursion: a node stands on the stack until what it needs is in the order. */
 struct visit {
     struct node *node;
     int next; /* inputs, then controls */
@@ -8,10 +8,20 @@ struct visit {
 
 enum { UNSEEN, OPEN, DONE };
 
-static struct node *need(const struct node *node, int index)
+struct walk {
+    const struct order_request *request;
+    struct visit *stack;
+    char *states;
+    struct node **order;
+    struct node **later; /* ends of loops, walked when the rest is done */
+    int depth, count, later_count;
+};
+
+static struct endpoint need(const struct node *node, int index)
 {
-    return index < node->inputs_count ? node->inputs[index].node
-                                      : node->controls[index - node->inputs_count];
+    return index < node->inputs_count
+               ? node->inputs[index]
+               : (struct endpoint){ node->controls[index - node->inputs_count], -1 };
 }
 
 static bool closes_loop(const struct node *node, const struct node *from)
@@ -19,39 +29,77 @@ static bool closes_loop(const struct node *node, const struct node *from)
     return strcmp(from->op_name, "NextIteration") == 0 && strcmp(node->op_name, "Merge") == 0;
 }
 
-struct status graph_order(const struct graph *graph, struct arena *arena, struct node ***out)
+static void open(struct walk *walk, struct node *node)
 {
-    struct node **order = ARENA_ARRAY(arena, struct node *, graph->count + 1);
-    struct visit *stack = ARENA_ARRAY(arena, struct visit, graph->count + 1);
-    char *states = ARENA_ARRAY(arena, char, graph->count + 1);
-    int count = 0, depth = 0;
+    walk->states[node->id] = OPEN;
+    walk->stack[walk->depth++] = (struct visit){ node, 0 };
+}
 
-    for (int i = 0; i < graph->count; i++) {
-        if (states[i] != UNSEEN)
-            continue;
-        states[i] = OPEN;
-        stack[depth++] = (struct visit){ graph->nodes[i], 0 };
-        while (depth > 0) {
-            struct visit *top = &stack[depth - 1];
-            if (top->next == top->node->inputs_count + top->node->controls_count) {
-                states[top->node->id] = DONE;
-                order[count++] = top->node;
-                depth--;
-                continue;
-            }
-            struct node *from = need(top->node, top->next++);
-            if (closes_loop(top->node, from))
-                continue;
-            if (states[from->id] == OPEN)
-                return status_error(STATUS_INVALID_ARGUMENT,
-                                    "node '%s' (%s) depends on itself: the graph has a cycle",
-                                    from->name, from->op_name);
-            if (states[from->id] == UNSEEN) {
-                states[from->id] = OPEN;
-                stack[depth++] = (struct visit){ from, 0 };
-            }
-        }
+/* Looks at the next need of the node on top of the stack. */
+static struct status step(struct walk *walk)
+{
+    struct visit *top = &walk->stack[walk->depth - 1];
+    struct node *node = top->node;
+    if (top->next == node->inputs_count + node->controls_count) {
+        walk->states[node->id] = DONE;
+        walk->order[walk->count++] = node;
+        walk->depth--;
+        return status_ok();
     }
-    *out = order;
+    struct endpoint from = need(node, top->next++);
+    if (walk->request->is_cut != NULL && walk->request->is_cut(walk->request->context, from))
+        return status_ok();
+    if (closes_loop(node, from.node)) {
+        walk->later[walk->later_count++] = from.node;
+        return status_ok();
+    }
+    if (walk->states[from.node->id] == OPEN)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "node '%s' (%s) depends on itself: the graph has a cycle",
+                            from.node->name, from.node->op_name);
+    if (walk->states[from.node->id] == UNSEEN)
+        open(walk, from.node);
+    return status_ok();
+}
+
+static struct status walk_from(struct walk *walk, struct node *seed)
+{
+    if (walk->states[seed->id] != UNSEEN)
+        return status_ok();
+    open(walk, seed);
+    while (walk->depth > 0)
+        TRY(step(walk));
+    return status_ok();
+}
+
+/* Merges have few inputs; every NextIteration is one of them. */
+static int loops_max(const struct graph *graph)
+{
+    int count = 0;
+    for (int i = 0; i < graph->count; i++)
+        if (strcmp(graph->nodes[i]->op_name, "Merge") == 0)
+            count += graph->nodes[i]->inputs_count;
+    return count;
+}
+
+struct status graph_order(const struct graph *graph, const struct order_request *request,
+                          struct arena *arena, struct node ***out, int *out_count)
+{
+    struct node *const *seeds = request->seeds != NULL ? request->seeds : graph->nodes;
+    int seeds_count = request->seeds != NULL ? request->seeds_count : graph->count;
+    struct walk walk = {
+        .request = request,
+        .stack = ARENA_ARRAY(arena, struct visit, graph->count + 1),
+        .states = ARENA_ARRAY(arena, char, graph->count + 1),
+        .order = ARENA_ARRAY(arena, struct node *, graph->count + 1),
+        .later = ARENA_ARRAY(arena, struct node *, loops_max(graph) + 1),
+    };
+
+    for (int i = 0; i < seeds_count; i++)
+        TRY(walk_from(&walk, seeds[i]));
+    for (int i = 0; i < walk.later_count; i++)
+        TRY(walk_from(&walk, walk.later[i]));
+    *out = walk.order;
+    *out_count = walk.count;
     return status_ok();
 }

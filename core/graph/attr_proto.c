@@ -1,0 +1,352 @@
+#include "graph/attr_proto.h"
+
+#include <stdlib.h>
+
+#include "proto/message.h"
+#include "tensor/tensor_proto.h"
+
+/* A constant from this size on is pointed to in the message instead of copied. */
+#define BORROW_MIN (64 * 1024)
+
+/* More attributes than any op has: a stranger's file must not make the search for equal names slow.
+ */
+#define ATTRS_MAX 4096
+
+/* Entries of every map<string, AttrValue> look alike in memory: base, key, value. */
+_Static_assert(sizeof(Tensorflow__NameAttrList__AttrEntry) == sizeof(attr_entry), "entries alike");
+_Static_assert(offsetof(Tensorflow__NameAttrList__AttrEntry, value) == offsetof(attr_entry, value),
+               "entries alike");
+
+/* ---- reading ---- */
+
+/* May the elements stay where they are in the message? Only numbers whose bytes are all valid. */
+static bool can_borrow(const Tensorflow__TensorProto *proto, const struct shape *shape)
+{
+    enum dtype dtype = dtype_base((int)proto->dtype);
+    size_t size = proto->tensor_content.len, element = dtype_size(dtype);
+    return size >= BORROW_MIN && (dtype_is_floating(dtype) || dtype_is_integer(dtype)) &&
+           element == dtype_file_size(dtype) && shape_is_known(shape) &&
+           size == (size_t)shape_size(shape) * element &&
+           (uintptr_t)proto->tensor_content.data % element == 0;
+}
+
+static struct status read_tensor(const struct proto_reader *reader,
+                                 const Tensorflow__TensorProto *proto, struct attr_value *out)
+{
+    struct tensor *tensor = ARENA_NEW(reader->arena, struct tensor);
+    struct shape shape;
+
+    if (reader->borrow && proto->tensor_content.len >= BORROW_MIN) {
+        TRY(shape_from_proto(proto->tensor_shape, &shape));
+        if (can_borrow(proto, &shape)) {
+            *tensor = tensor_borrow((enum dtype)proto->dtype, &shape, proto->tensor_content.data);
+            out->kind = ATTR_TENSOR;
+            out->tensor = tensor;
+            return status_ok();
+        }
+    }
+    struct status status = tensor_from_proto(proto, reader->arena, tensor);
+    if (status.code == STATUS_UNIMPLEMENTED)
+        return status_ok(); /* a resource or variant: an error only for who wants to run it */
+    TRY(status);
+    graph_own(reader->graph, *tensor);
+    out->kind = ATTR_TENSOR;
+    out->tensor = tensor;
+    return status_ok();
+}
+
+static struct status read_shape(const struct proto_reader *reader,
+                                const Tensorflow__TensorShapeProto *proto, struct attr_value *out)
+{
+    struct shape *shape = ARENA_NEW(reader->arena, struct shape);
+    out->kind = ATTR_SHAPE;
+    out->shape = shape;
+    return shape_from_proto(proto, shape);
+}
+
+static struct status read_function(const struct proto_reader *reader,
+                                   const Tensorflow__NameAttrList *proto, struct attr_value *out)
+{
+    struct function_name *function = ARENA_NEW(reader->arena, struct function_name);
+    struct attr *attrs;
+
+    function->name = arena_strdup(reader->arena, proto->name);
+    TRY(attrs_from_proto(reader, proto->n_attr, (attr_entry *const *)proto->attr, NULL, &attrs,
+                         &function->attrs_count));
+    function->attrs = attrs;
+    out->kind = ATTR_FUNC;
+    out->func = function;
+    return status_ok();
+}
+
+static struct bytes copy_bytes(const struct proto_reader *reader, ProtobufCBinaryData data)
+{
+    return (struct bytes){ arena_memdup(reader->arena, data.data, data.len), data.len };
+}
+
+/* How many elements a list has, of whichever kind it has some. */
+static size_t list_size(const Tensorflow__AttrValue__ListValue *list)
+{
+    return list->n_s + list->n_i + list->n_f + list->n_b + list->n_type + list->n_shape +
+           list->n_tensor + list->n_func;
+}
+
+/* Element k of a list of the kind that stands first in the message. */
+static struct status read_element(const struct proto_reader *reader,
+                                  const Tensorflow__AttrValue__ListValue *list, size_t k,
+                                  struct attr_value *out)
+{
+    if (k < list->n_s)
+        *out = (struct attr_value){ .kind = ATTR_STRING, .s = copy_bytes(reader, list->s[k]) };
+    else if (k < list->n_i)
+        *out = (struct attr_value){ .kind = ATTR_INT, .i = list->i[k] };
+    else if (k < list->n_f)
+        *out = (struct attr_value){ .kind = ATTR_FLOAT, .f = list->f[k] };
+    else if (k < list->n_b)
+        *out = (struct attr_value){ .kind = ATTR_BOOL, .b = list->b[k] != 0 };
+    else if (k < list->n_type)
+        *out = (struct attr_value){ .kind = ATTR_TYPE, .type = (int)list->type[k] };
+    else if (k < list->n_shape)
+        return read_shape(reader, list->shape[k], out);
+    else if (k < list->n_tensor)
+        return read_tensor(reader, list->tensor[k], out);
+    else if (k < list->n_func)
+        return read_function(reader, list->func[k], out);
+    else
+        return status_error(STATUS_INVALID_ARGUMENT, "a list of mixed kinds");
+    return status_ok();
+}
+
+static struct status read_list(const struct proto_reader *reader,
+                               const Tensorflow__AttrValue__ListValue *list, struct attr_value *out)
+{
+    size_t count = list_size(list);
+    void *memory = NULL;
+    if (count > INT32_MAX / sizeof(struct attr_value))
+        return status_error(STATUS_INVALID_ARGUMENT, "a list of %zu elements", count);
+    TRY(arena_reserve(reader->arena, (count + 1) * sizeof(struct attr_value), &memory));
+    struct attr_value *elements = memory;
+    for (size_t k = 0; k < count; k++) {
+        elements[k] = (struct attr_value){ 0 };
+        TRY(read_element(reader, list, k, &elements[k]));
+    }
+    *out = (struct attr_value){ .kind = ATTR_LIST,
+                                .element_kind = count > 0 ? elements[0].kind : ATTR_NONE,
+                                .count = (int)count };
+    out->elements = elements;
+    return status_ok();
+}
+
+struct status attr_value_from_proto(const struct proto_reader *reader,
+                                    const Tensorflow__AttrValue *proto, struct attr_value *out)
+{
+    *out = (struct attr_value){ 0 };
+    if (proto == NULL)
+        return status_ok();
+    switch (proto->value_case) {
+    case TENSORFLOW__ATTR_VALUE__VALUE_LIST:
+        return read_list(reader, proto->list, out);
+    case TENSORFLOW__ATTR_VALUE__VALUE_S:
+        *out = (struct attr_value){ .kind = ATTR_STRING, .s = copy_bytes(reader, proto->s) };
+        return status_ok();
+    case TENSORFLOW__ATTR_VALUE__VALUE_I:
+        *out = (struct attr_value){ .kind = ATTR_INT, .i = proto->i };
+        return status_ok();
+    case TENSORFLOW__ATTR_VALUE__VALUE_F:
+        *out = (struct attr_value){ .kind = ATTR_FLOAT, .f = proto->f };
+        return status_ok();
+    case TENSORFLOW__ATTR_VALUE__VALUE_B:
+        *out = (struct attr_value){ .kind = ATTR_BOOL, .b = proto->b != 0 };
+        return status_ok();
+    case TENSORFLOW__ATTR_VALUE__VALUE_TYPE:
+        *out = (struct attr_value){ .kind = ATTR_TYPE, .type = (int)proto->type };
+        return status_ok();
+    case TENSORFLOW__ATTR_VALUE__VALUE_SHAPE:
+        return read_shape(reader, proto->shape, out);
+    case TENSORFLOW__ATTR_VALUE__VALUE_TENSOR:
+        return read_tensor(reader, proto->tensor, out);
+    case TENSORFLOW__ATTR_VALUE__VALUE_PLACEHOLDER:
+        *out = (struct attr_value){ .kind = ATTR_PLACEHOLDER };
+        out->s = bytes_of(arena_strdup(reader->arena, proto->placeholder));
+        return status_ok();
+    case TENSORFLOW__ATTR_VALUE__VALUE_FUNC:
+        return read_function(reader, proto->func, out);
+    default:
+        return status_ok();
+    }
+}
+
+static struct attr *find_or_add(struct attr *attrs, int *count, const char *name)
+{
+    for (int i = 0; i < *count; i++)
+        if (strcmp(attrs[i].name, name) == 0)
+            return &attrs[i];
+    attrs[*count].name = NULL;
+    return &attrs[(*count)++];
+}
+
+struct status attrs_from_proto(const struct proto_reader *reader, size_t count,
+                               attr_entry *const *entries, const struct op *op, struct attr **out,
+                               int *out_count)
+{
+    if (count > ATTRS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "%zu attributes", count);
+    struct attr *attrs = ARENA_ARRAY(reader->arena, struct attr, count + 1);
+    int total = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct attr *attr = find_or_add(attrs, &total, entries[i]->key);
+        if (attr->name == NULL) {
+            const struct op_attr *known = op != NULL ? op_attr_find(op, entries[i]->key) : NULL;
+            attr->name = known != NULL ? known->name : arena_strdup(reader->arena, entries[i]->key);
+        }
+        TRY(status_in(attr_value_from_proto(reader, entries[i]->value, &attr->value),
+                      "attribute '%s'", attr->name));
+    }
+    *out = attrs;
+    *out_count = total;
+    return status_ok();
+}
+
+/* ---- writing ---- */
+
+static ProtobufCBinaryData lend(struct bytes bytes)
+{
+    return (ProtobufCBinaryData){ bytes.size, (uint8_t *)bytes.data };
+}
+
+static Tensorflow__NameAttrList *write_function(const struct function_name *function,
+                                                struct arena *arena)
+{
+    Tensorflow__NameAttrList *proto =
+        PROTO_NEW(arena, Tensorflow__NameAttrList, tensorflow__name_attr_list);
+    proto->name = (char *)function->name;
+    proto->n_attr = (size_t)function->attrs_count;
+    proto->attr = (Tensorflow__NameAttrList__AttrEntry **)attrs_to_proto(
+        function->attrs, function->attrs_count, arena);
+    return proto;
+}
+
+/* Puts an element behind those that the list has; the arrays are as long as the whole list. */
+static void write_element(Tensorflow__AttrValue__ListValue *list, const struct attr_value *value,
+                          struct arena *arena)
+{
+    switch (value->kind) {
+    case ATTR_STRING:
+        list->s[list->n_s++] = lend(value->s);
+        break;
+    case ATTR_INT:
+        list->i[list->n_i++] = value->i;
+        break;
+    case ATTR_FLOAT:
+        list->f[list->n_f++] = value->f;
+        break;
+    case ATTR_BOOL:
+        list->b[list->n_b++] = value->b;
+        break;
+    case ATTR_TYPE:
+        list->type[list->n_type++] = (Tensorflow__DataType)value->type;
+        break;
+    case ATTR_SHAPE:
+        list->shape[list->n_shape++] = shape_to_proto(value->shape, arena);
+        break;
+    case ATTR_TENSOR:
+        list->tensor[list->n_tensor++] = tensor_to_proto(value->tensor, arena);
+        break;
+    case ATTR_FUNC:
+        list->func[list->n_func++] = write_function(value->func, arena);
+        break;
+    default:
+        break;
+    }
+}
+
+static Tensorflow__AttrValue__ListValue *write_list(const struct attr_value *value,
+                                                    struct arena *arena)
+{
+    Tensorflow__AttrValue__ListValue *list =
+        PROTO_NEW(arena, Tensorflow__AttrValue__ListValue, tensorflow__attr_value__list_value);
+    size_t widest = sizeof(ProtobufCBinaryData); /* of the element types */
+    void *elements = arena_array(arena, widest, (size_t)value->count + 1);
+
+    list->s = elements; /* only the array of the list's one kind is used */
+    list->i = elements;
+    list->f = elements;
+    list->b = elements;
+    list->type = elements;
+    list->shape = elements;
+    list->tensor = elements;
+    list->func = elements;
+    for (int i = 0; i < value->count; i++)
+        write_element(list, &value->elements[i], arena);
+    return list;
+}
+
+Tensorflow__AttrValue *attr_value_to_proto(const struct attr_value *value, struct arena *arena)
+{
+    Tensorflow__AttrValue *proto = PROTO_NEW(arena, Tensorflow__AttrValue, tensorflow__attr_value);
+
+    switch (value->kind) {
+    case ATTR_NONE:
+        break;
+    case ATTR_STRING:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_S;
+        proto->s = lend(value->s);
+        break;
+    case ATTR_INT:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_I;
+        proto->i = value->i;
+        break;
+    case ATTR_FLOAT:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_F;
+        proto->f = value->f;
+        break;
+    case ATTR_BOOL:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_B;
+        proto->b = value->b;
+        break;
+    case ATTR_TYPE:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_TYPE;
+        proto->type = (Tensorflow__DataType)value->type;
+        break;
+    case ATTR_SHAPE:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_SHAPE;
+        proto->shape = shape_to_proto(value->shape, arena);
+        break;
+    case ATTR_TENSOR:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_TENSOR;
+        proto->tensor = tensor_to_proto(value->tensor, arena);
+        break;
+    case ATTR_FUNC:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_FUNC;
+        proto->func = write_function(value->func, arena);
+        break;
+    case ATTR_PLACEHOLDER:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_PLACEHOLDER;
+        proto->placeholder = (char *)value->s.data;
+        break;
+    case ATTR_LIST:
+        proto->value_case = TENSORFLOW__ATTR_VALUE__VALUE_LIST;
+        proto->list = write_list(value, arena);
+        break;
+    }
+    return proto;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const attr_entry *const *x = a, *const *y = b;
+    return strcmp((*x)->key, (*y)->key);
+}
+
+attr_entry **attrs_to_proto(const struct attr *attrs, int count, struct arena *arena)
+{
+    attr_entry **entries = ARENA_ARRAY(arena, attr_entry *, count + 1);
+    for (int i = 0; i < count; i++) {
+        entries[i] = PROTO_NEW(arena, attr_entry, tensorflow__node_def__attr_entry);
+        entries[i]->key = (char *)attrs[i].name;
+        entries[i]->value = attr_value_to_proto(&attrs[i].value, arena);
+    }
+    if (count > 1)
+        qsort(entries, (size_t)count, sizeof *entries, by_name);
+    return entries;
+}

@@ -1,0 +1,286 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "graph/graph_proto.h"
+#include "proto/graph.pb-c.h"
+#include "proto/message.h"
+
+/* The graphs stand, as text, in tests/golden/graph/graphs.py. */
+#define GRAPHS "tests/golden/graph/"
+
+static struct arena *arena;
+static struct graph *graph;
+static struct flatten_result flat;
+
+static int setup(void **state)
+{
+    (void)state;
+    arena = arena_create(0);
+    graph = NULL;
+    flat = (struct flatten_result){ 0 };
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    graph_finish(flat.graph);
+    graph_finish(graph);
+    arena_destroy(arena);
+    return 0;
+}
+
+static void assert_ok(struct status status)
+{
+    if (!status_is_ok(status))
+        fail_msg("%s: %s", status_code_name(status.code), status.message);
+}
+
+static void assert_failed(struct status status, enum status_code code, const char *text)
+{
+    assert_string_equal(status.message, text);
+    assert_int_equal(status.code, code);
+}
+
+static struct status load(const char *name)
+{
+    struct buffer file = { 0 };
+    Tensorflow__GraphDef *proto = NULL;
+    assert_ok(file_read(arena_printf(arena, GRAPHS "%s.pb", name), 0, &file));
+    assert_ok(proto_unpack(&tensorflow__graph_def__descriptor,
+                           (struct bytes){ file.data, file.size }, arena, &proto));
+    buffer_finish(&file);
+    return graph_from_proto(proto, arena, false, &graph);
+}
+
+/* Flattens for one feed (or NULL) and one fetch; a fetch "^name" is a target. */
+static struct status flatten(const char *feed, const char *fetch)
+{
+    struct endpoint fed = { 0 }, fetched = { 0 };
+    struct flatten_request request = { .feeds = &fed, .fetches = &fetched };
+    struct node *target;
+
+    if (feed != NULL)
+        assert_ok(graph_endpoint(graph, feed, &fed));
+    request.feeds_count = feed != NULL;
+    if (fetch[0] == '^') {
+        target = graph_find(graph, fetch + 1);
+        request.targets = &target;
+        request.targets_count = 1;
+    } else {
+        assert_ok(graph_endpoint(graph, fetch, &fetched));
+        request.fetches_count = 1;
+    }
+    return graph_flatten(graph, &request, arena, &flat);
+}
+
+/* "name = Op(input, input:1) ^control", a line for each node in order. */
+static void assert_nodes(const char *expected)
+{
+    struct buffer text = { 0 };
+    for (int i = 0; i < flat.graph->count; i++) {
+        const struct node *node = flat.graph->nodes[i];
+        assert_int_equal(node->id, i);
+        assert_ptr_equal(graph_find(flat.graph, node->name), node);
+        buffer_printf(&text, "%s = %s(", node->name, node->op_name);
+        for (int k = 0; k < node->inputs_count; k++) {
+            buffer_printf(&text, "%s%s", k > 0 ? ", " : "", node->inputs[k].node->name);
+            if (node->inputs[k].index > 0)
+                buffer_printf(&text, ":%d", node->inputs[k].index);
+        }
+        buffer_append_text(&text, ")");
+        for (int k = 0; k < node->controls_count; k++)
+            buffer_printf(&text, " ^%s", node->controls[k]->name);
+        buffer_append_text(&text, "\n");
+    }
+    buffer_append_char(&text, '\0');
+    assert_string_equal(text.data, expected);
+    buffer_finish(&text);
+}
+
+static void calls_are_replaced_by_their_bodies(void **state)
+{
+    (void)state;
+    assert_ok(load("nested"));
+    assert_ok(flatten("x", "y"));
+    assert_nodes("x = Placeholder()\n"
+                 "call/inner/Relu = Relu(x)\n"
+                 "call/sum = AddV2(call/inner/Relu, x)\n"
+                 "y = Identity(call/sum)\n");
+    assert_ptr_equal(flat.feeds[0].node, flat.graph->nodes[0]);
+    assert_ptr_equal(flat.fetches[0].node, flat.graph->nodes[3]);
+}
+
+static void a_fed_tensor_cuts_the_graph(void **state)
+{
+    (void)state;
+    assert_ok(load("nested"));
+    assert_ok(flatten("call", "y"));
+    assert_nodes("call = Placeholder()\n"
+                 "y = Identity(call)\n");
+    enum dtype dtype;
+    assert_ok(node_attr_type(flat.feeds[0].node, "dtype", &dtype));
+    assert_int_equal(dtype, DT_FLOAT);
+}
+
+static void what_is_fed_can_be_fetched(void **state)
+{
+    (void)state;
+    assert_ok(load("nested"));
+    assert_ok(flatten("x", "x"));
+    assert_nodes("x = Placeholder()\n");
+    assert_ptr_equal(flat.fetches[0].node, flat.feeds[0].node);
+}
+
+static void a_call_runs_behind_what_it_waits_for(void **state)
+{
+    (void)state;
+    assert_ok(load("effects"));
+    assert_ok(flatten("d", "y"));
+    /* `second` reads behind the addition of `first`; what has no effect waits for nobody */
+    assert_nodes("d = Placeholder()\n"
+                 "v = VarHandleOp()\n"
+                 "first/twice = AddV2(d, d)\n"
+                 "first/AssignAdd = AssignAddVariableOp(v, first/twice)\n"
+                 "second/Read = ReadVariableOp(v) ^first/AssignAdd\n"
+                 "second/plain = Neg(second/Read)\n"
+                 "y = Identity(second/plain)\n");
+}
+
+static void an_effect_runs_although_nobody_uses_it(void **state)
+{
+    (void)state;
+    assert_ok(load("effects"));
+    assert_ok(flatten(NULL, "lone"));
+    assert_nodes("v = VarHandleOp()\n"
+                 "lone/Read = ReadVariableOp(v)\n"
+                 "lone/AssignAdd = AssignAddVariableOp(v, lone/Read)\n");
+}
+
+static void a_target_waits_for_results_and_effects(void **state)
+{
+    (void)state;
+    assert_ok(load("effects"));
+    assert_ok(flatten(NULL, "^lone"));
+    assert_nodes("v = VarHandleOp()\n"
+                 "lone/Read = ReadVariableOp(v)\n"
+                 "lone/AssignAdd = AssignAddVariableOp(v, lone/Read)\n"
+                 "lone/done = NoOp() ^lone/AssignAdd ^lone/Read\n");
+    assert_string_equal(flat.targets[0]->name, "lone/done");
+}
+
+static void attributes_come_from_the_call_or_the_default(void **state)
+{
+    (void)state;
+    assert_ok(load("attributes"));
+    assert_ok(flatten("x", "y"));
+    assert_nodes("x = Placeholder()\n"
+                 "two/axis = Const()\n"
+                 "two/joined = AddN(x, x)\n"
+                 "two/split = Split(two/axis, two/joined)\n"
+                 "y = Identity(two/split:2)\n");
+    int64_t n = 0;
+    assert_ok(node_attr_int(flat.graph->nodes[2], "N", &n));
+    assert_int_equal(n, 2);
+    assert_int_equal(flat.graph->nodes[3]->outputs_count, 3);
+    assert_int_equal(flat.graph->nodes[3]->outputs[2].dtype, DT_FLOAT);
+}
+
+static void the_loops_of_tensorflow_1_stay_closed(void **state)
+{
+    (void)state;
+    assert_ok(load("loop"));
+    assert_ok(flatten("x", "exit"));
+    assert_nodes("x = Placeholder()\n"
+                 "enter = Enter(x)\n"
+                 "merge = Merge(enter, next)\n"
+                 "exit = Exit(merge)\n"
+                 "grow = AddV2(merge, merge)\n"
+                 "next = NextIteration(grow)\n");
+}
+
+static void recursion_is_refused(void **state)
+{
+    (void)state;
+    assert_ok(load("recursion"));
+    assert_failed(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
+                  "node 'y' (PartitionedCall): function 'again': calls nest deeper than 64");
+}
+
+static void functions_that_unfold_without_end_are_refused(void **state)
+{
+    (void)state;
+    assert_ok(load("doubling"));
+    assert_failed(flatten("x", "y"), STATUS_RESOURCE_EXHAUSTED,
+                  "node 'y' (PartitionedCall): the functions unfold to over 1048576 nodes");
+}
+
+static void a_cycle_is_refused(void **state)
+{
+    (void)state;
+    assert_ok(load("cycle"));
+    assert_failed(flatten(NULL, "a"), STATUS_INVALID_ARGUMENT,
+                  "node 'a' (Neg) depends on itself: the graph has a cycle");
+}
+
+static void a_reference_without_its_output_is_refused(void **state)
+{
+    (void)state;
+    assert_ok(load("bare_reference"));
+    assert_failed(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
+                  "node 'y' (PartitionedCall): function 'f': node 'm' (Neg): input n is not found");
+}
+
+static const struct damaged {
+    const char *name;
+    enum status_code code;
+    const char *text;
+} damaged[] = {
+    { "two_names", STATUS_INVALID_ARGUMENT, "there are two nodes named 'a'" },
+    { "no_input", STATUS_INVALID_ARGUMENT,
+      "node 'a' (Neg): input 0: tensor 'b': the graph has no node 'b'" },
+    { "no_output", STATUS_INVALID_ARGUMENT,
+      "node 'a' (Neg): input 0: tensor 'b:1': node 'b' (Placeholder) has 1 outputs" },
+    { "wrong_type", STATUS_INVALID_ARGUMENT,
+      "node 'a' (Neg): input 0 ('x') is float from 'b', should be int32" },
+    { "bad_constant", STATUS_RESOURCE_EXHAUSTED, NULL },
+    { "builtin_name", STATUS_INVALID_ARGUMENT,
+      "Cannot add function 'Neg' because an op with the same name already exists" },
+};
+
+static void damaged_graphs_are_refused_by_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(damaged); i++) {
+        struct status status = load(damaged[i].name);
+        if (damaged[i].text != NULL)
+            assert_string_equal(status.message, damaged[i].text);
+        assert_int_equal(status.code, damaged[i].code);
+    }
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(calls_are_replaced_by_their_bodies),
+        TEST(a_fed_tensor_cuts_the_graph),
+        TEST(what_is_fed_can_be_fetched),
+        TEST(a_call_runs_behind_what_it_waits_for),
+        TEST(an_effect_runs_although_nobody_uses_it),
+        TEST(a_target_waits_for_results_and_effects),
+        TEST(attributes_come_from_the_call_or_the_default),
+        TEST(the_loops_of_tensorflow_1_stay_closed),
+        TEST(recursion_is_refused),
+        TEST(functions_that_unfold_without_end_are_refused),
+        TEST(a_cycle_is_refused),
+        TEST(a_reference_without_its_output_is_refused),
+        TEST(damaged_graphs_are_refused_by_name),
+    };
+    return cmocka_run_group_tests_name("flatten", tests, NULL, NULL);
+}
