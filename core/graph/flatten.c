@@ -417,7 +417,7 @@ static struct status run_frame(struct frame *frame, struct node *const *seeds, i
         request.context = flatten;
     }
     frame->images = ARENA_ARRAY(flatten->scratch, struct image, frame->graph->count + 1);
-    TRY(graph_order(frame->graph, &request, flatten->scratch, &order, &count));
+    TRY(graph_order_some(frame->graph, &request, flatten->scratch, &order, &count));
     for (int i = 0; i < count; i++) {
         struct function_name function;
         if (find_call(frame, order[i], &function))

@@ -7,11 +7,9 @@ struct status graph_infer(struct graph *graph)
 {
     struct arena *scratch = arena_create(0);
     struct node **order;
-    int count;
-    struct status status =
-        graph_order(graph, &(struct order_request){ 0 }, scratch, &order, &count);
+    struct status status = graph_order(graph, scratch, &order);
 
-    for (int i = 0; status_is_ok(status) && i < count; i++)
+    for (int i = 0; status_is_ok(status) && i < graph->count; i++)
         status = node_infer(graph, order[i]);
     arena_destroy(scratch);
     return status;

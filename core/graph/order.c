@@ -82,11 +82,9 @@ static int loops_max(const struct graph *graph)
     return count;
 }
 
-struct status graph_order(const struct graph *graph, const struct order_request *request,
-                          struct arena *arena, struct node ***out, int *out_count)
+struct status graph_order_some(const struct graph *graph, const struct order_request *request,
+                               struct arena *arena, struct node ***out, int *out_count)
 {
-    struct node *const *seeds = request->seeds != NULL ? request->seeds : graph->nodes;
-    int seeds_count = request->seeds != NULL ? request->seeds_count : graph->count;
     struct walk walk = {
         .request = request,
         .stack = ARENA_ARRAY(arena, struct visit, graph->count + 1),
@@ -95,11 +93,18 @@ struct status graph_order(const struct graph *graph, const struct order_request 
         .later = ARENA_ARRAY(arena, struct node *, loops_max(graph) + 1),
     };
 
-    for (int i = 0; i < seeds_count; i++)
-        TRY(walk_from(&walk, seeds[i]));
+    for (int i = 0; i < request->seeds_count; i++)
+        TRY(walk_from(&walk, request->seeds[i]));
     for (int i = 0; i < walk.later_count; i++)
         TRY(walk_from(&walk, walk.later[i]));
     *out = walk.order;
     *out_count = walk.count;
     return status_ok();
+}
+
+struct status graph_order(const struct graph *graph, struct arena *arena, struct node ***out)
+{
+    struct order_request request = { .seeds = graph->nodes, .seeds_count = graph->count };
+    int count;
+    return graph_order_some(graph, &request, arena, out, &count);
 }

@@ -6,9 +6,9 @@
 
 #include "graph/graph.h"
 
-/* What to order. Zero: every node of the graph. */
+/* What to order. */
 struct order_request {
-    struct node *const *seeds; /* these and what they need; NULL: all nodes */
+    struct node *const *seeds; /* these and what they need */
     int seeds_count;
     /* Is this input (control: index -1) given from elsewhere, so that what it needs is not? */
     bool (*is_cut)(const void *context, struct endpoint input);
@@ -23,7 +23,10 @@ struct order_request {
  * Owner   *out, *out_count nodes, in `arena`
  * Errors  INVALID_ARGUMENT names a node of a cycle
  */
-struct status graph_order(const struct graph *graph, const struct order_request *request,
-                          struct arena *arena, struct node ***out, int *out_count);
+struct status graph_order_some(const struct graph *graph, const struct order_request *request,
+                               struct arena *arena, struct node ***out, int *out_count);
+
+/* All nodes: graph->count of them. */
+struct status graph_order(const struct graph *graph, struct arena *arena, struct node ***out);
 
 #endif
