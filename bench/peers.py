@@ -21,26 +21,29 @@ def feed(batch, path):
 
 
 # ---- onnxruntime ----
+def chain(kernels, width):
+    """The names of all kernels in the order in which one takes what the one before gives, or None. A flattened map gives a
+    multiple of its channels."""
+    if not kernels:
+        return []
+    for name, kernel in kernels.items():
+        maps = any(k.ndim == 4 for k in kernels.values())
+        fits = kernel.shape[-2] == width or (kernel.ndim == 2 and width != 784 and kernel.shape[0] % width == 0)
+        if fits and kernel.ndim == (4 if maps else 2):
+            rest = chain({k: v for k, v in kernels.items() if k != name}, kernel.shape[-1])
+            if rest is not None:
+                return [name] + rest
+    return None
+
+
 def weights(directory):
-    """The variables of an export, in the order of the layers: kernels and biases in pairs."""
+    """The kernels and biases of an export, in the order of the layers."""
     import tensorflow as tf
     reader = tf.train.load_checkpoint(directory + "/variables/variables")
-    values = {k: reader.get_tensor(k) for k, (shape, dtype) in
-              ((k, (reader.get_variable_to_shape_map()[k], reader.get_variable_to_dtype_map()[k])) for k in reader.get_variable_to_shape_map())
-              if dtype == tf.float32 and len(shape) in (1, 2, 4)}
-    kernels = [v for v in values.values() if v.ndim > 1]
-    biases = [v for v in values.values() if v.ndim == 1]
-    ordered, width = [], 1 if any(k.ndim == 4 for k in kernels) else 784
-    while kernels:  # a layer's kernel takes what the one before gives; a flattened map gives a multiple of it
-        kernel = next((k for k in kernels if k.shape[-2] == width and (k.ndim == 4 or not any(q.ndim == 4 for q in kernels))), None)
-        if kernel is None:
-            kernel = next(k for k in kernels if k.ndim == 2 and k.shape[0] % width == 0)
-        kernels = [k for k in kernels if k is not kernel]
-        width = kernel.shape[-1]
-        bias = next(b for b in biases if b.shape == (width,))
-        biases = [b for b in biases if b is not bias]
-        ordered.append((kernel, bias))
-    return ordered
+    values = {k: reader.get_tensor(k) for k, dtype in reader.get_variable_to_dtype_map().items() if dtype == tf.float32}
+    kernels = {k: v for k, v in values.items() if v.ndim in (2, 4)}
+    names = chain(kernels, 1 if any(v.ndim == 4 for v in kernels.values()) else 784)
+    return [(values[name], values[name.replace("kernel", "bias")]) for name in names]
 
 
 def onnx(directory, path):

@@ -13,7 +13,7 @@
 /*
  * The instruction has a latency of 3 cycles and can start each cycle, so three stretches of LANE
  * bytes are summed at once and joined: the sum of the first is moved over the bytes behind it by
- * four look-ups. Measured on 64 KiB in cache: 8.6 against 21 GB/s.
+ * four look-ups. Measured on 64 KiB in cache: 9.7 against 21 GB/s.
  */
 #define LANE 2048
 

@@ -63,6 +63,14 @@ struct status tensor_create_pooled(struct tensor_pool *pool, enum dtype dtype,
     return create(pool, dtype, shape, 0, out);
 }
 
+struct status tensor_create_strings(const struct shape *shape, size_t characters_size,
+                                    struct tensor *out, char **characters)
+{
+    TRY(create(NULL, DT_STRING, shape, characters_size, out));
+    *characters = (char *)(tensor_strings_mut(out) + out->size);
+    return status_ok();
+}
+
 struct tensor tensor_borrow(enum dtype dtype, const struct shape *shape, const void *data)
 {
     return (struct tensor){
@@ -97,10 +105,9 @@ static struct status copy_strings(const struct tensor *tensor, struct tensor *ou
     size_t characters = 0;
     for (int64_t i = 0; i < tensor->size; i++)
         characters += from[i].size;
-    TRY(create(NULL, DT_STRING, &tensor->shape, characters, out));
-
+    char *at;
+    TRY(tensor_create_strings(&tensor->shape, characters, out, &at));
     struct bytes *to = tensor_strings_mut(out);
-    char *at = (char *)(to + out->size);
     for (int64_t i = 0; i < tensor->size; i++) {
         if (from[i].size > 0)
             memcpy(at, from[i].data, from[i].size);

@@ -79,6 +79,11 @@ struct status tensor_create(enum dtype dtype, const struct shape *shape, struct 
 struct status tensor_create_pooled(struct tensor_pool *pool, enum dtype dtype,
                                    const struct shape *shape, struct tensor *out);
 
+/* A string tensor with room for all characters behind its elements, at *characters: it depends on
+ * nothing else. */
+struct status tensor_create_strings(const struct shape *shape, size_t characters_size,
+                                    struct tensor *out, char **characters);
+
 /* A tensor over elements that somebody else owns. */
 struct tensor tensor_borrow(enum dtype dtype, const struct shape *shape, const void *data);
 

@@ -11,8 +11,18 @@
 
 /* One line per kernel file. */
 #define KERNEL_TABLES(X) \
+    X(activation)        \
+    X(bias)              \
+    X(binary)            \
+    X(cast)              \
+    X(compare)           \
     X(control)           \
+    X(matmul)            \
     X(pass)              \
+    X(reduce)            \
+    X(select)            \
+    X(softmax)           \
+    X(unary)             \
     X(variable)
 
 #define DECLARE(name) extern const struct kernel_table kernels_##name;

@@ -1,0 +1,251 @@
+/*
+ * activation: the Relu family and Softplus, and the gradients of activations, which take the
+ * gradient and the activation's input or output in the order that TensorFlow's op says.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/plain/binary.h"
+#include "runtime/kernels/plain/fast_math.h"
+#include "runtime/kernels/plain/unary.h"
+
+#define SELU_SCALE       1.0507009873554804934193349852946
+#define SELU_SCALE_ALPHA 1.7580993408473768599402175208123
+
+/* x < 0 is false for NaN: it passes through. */
+#define RELU(T, W, x)           (x) < 0 ? 0 : (x)
+#define RELU6(T, W, x)          (x)<0 ? 0 : (x)> 6 ? 6 : (x)
+#define SAME(T, W, x)           (x)
+#define AT_MOST_6(T, W, x)      (x) > 6 ? 6 : (x)
+#define RELU_ROW(s, T, W)       UNARY_ROW(SIMD_##s, relu_##s, T, W, T, RELU)
+#define RELU_UINT_ROW(s, T, W)  UNARY_ROW(SIMD_##s, relu_##s, T, W, T, SAME)
+#define RELU6_ROW(s, T, W)      UNARY_ROW(SIMD_##s, relu6_##s, T, W, T, RELU6)
+#define RELU6_UINT_ROW(s, T, W) UNARY_ROW(SIMD_##s, relu6_##s, T, W, T, AT_MOST_6)
+FLOAT_TYPES(RELU_ROW)
+SIGNED_TYPES(RELU_ROW)
+UNSIGNED_TYPES(RELU_UINT_ROW)
+FLOAT_TYPES(RELU6_ROW)
+SIGNED_TYPES(RELU6_ROW)
+UNSIGNED_TYPES(RELU6_UINT_ROW)
+
+/* exp(x) - 1 loses all digits near 0, where the float is exact enough only through expm1. */
+#define ELU_F32(T, W, x)  (x) < 0 ? expm1f(x) : (x)
+#define ELU_F64(T, W, x)  (x) < 0 ? expm1(x) : (x)
+#define SELU_F32(T, W, x) (x) < 0 ? (float)SELU_SCALE_ALPHA *expm1f(x) : (float)SELU_SCALE *(x)
+#define SELU_F64(T, W, x) (x) < 0 ? SELU_SCALE_ALPHA *expm1(x) : SELU_SCALE *(x)
+UNARY_ROW(, elu_f32, float, float, float, ELU_F32)
+UNARY_ROW(, elu_f64, double, double, double, ELU_F64)
+UNARY_ROW(, selu_f32, float, float, float, SELU_F32)
+UNARY_ROW(, selu_f64, double, double, double, SELU_F64)
+
+/* Far from 0, log(1 + exp(x)) is x or exp(x) to all digits of the type. */
+static double softplus(double x, double epsilon)
+{
+    double far = -(log(epsilon) + 2);
+    return x > far ? x : x < -far ? exp(x) : log1p(exp(x));
+}
+#define SOFTPLUS_F32(T, W, x) (float)softplus((double)(x), (double)FLT_EPSILON)
+#define SOFTPLUS_F64(T, W, x) softplus((x), DBL_EPSILON)
+UNARY_ROW(, softplus_f32, float, float, float, SOFTPLUS_F32)
+UNARY_ROW(, softplus_f64, double, double, double, SOFTPLUS_F64)
+
+struct activation {
+    const char *name;
+    unary_row *rows[DTYPE_COUNT];
+};
+static const struct activation activations[] = {
+    { "Relu", { ROWS_REAL(relu) } },          { "Relu6", { ROWS_REAL(relu6) } },
+    { "Elu", { ROWS_FLOAT(elu) } },           { "Selu", { ROWS_FLOAT(selu) } },
+    { "Softplus", { ROWS_FLOAT(softplus) } },
+};
+
+static struct status activation_prepare(struct prepare_context *p)
+{
+    const struct activation **op = prepare_state(p, sizeof *op, NULL);
+    for (size_t i = 0; i < COUNT(activations); i++)
+        if (strcmp(activations[i].name, prepare_node(p)->op_name) == 0)
+            *op = &activations[i];
+    return status_ok();
+}
+
+static struct status activation_compute(struct kernel_context *k)
+{
+    const struct activation *op = *(const struct activation *const *)kernel_state(k);
+    const struct tensor x = *kernel_input(k, 0);
+    struct tensor *out;
+    TRY(kernel_output_forward(k, 0, 0, &x.shape, &out));
+    unary_apply(op->rows, x.dtype, x.data, out->data, x.size);
+    return status_ok();
+}
+
+/* ---- gradients ---- */
+
+/* Relu's own: x is the gradient, y the features (or the activation: the sign is the same). */
+#define RELU_GRAD(T, W, x, y)     (y) > 0 ? (x) : 0
+#define RELU6_GRAD(T, W, x, y)    (y) > 0 && (y) < 6 ? (x) : 0
+#define ELU_GRAD(T, W, x, y)      (y) < 0 ? (x) * ((y) + 1) : (x)
+#define SELU_GRAD(T, W, x, y)     (y) < 0 ? (x) * ((y) + (T)SELU_SCALE_ALPHA) : (x) * (T)SELU_SCALE
+#define SOFTPLUS_GRAD(T, W, x, y) (T)((double)(x) / (exp(-(double)(y)) + 1))
+#define SOFTSIGN_GRAD(T, W, x, y) (x) / ((1 + (T)fabs((double)(y))) * (1 + (T)fabs((double)(y))))
+/* Here x is the activation's output, y the gradient. */
+#define SIGMOID_GRAD(T, W, x, y)  (y) * (x) * (1 - (x))
+#define TANH_GRAD(T, W, x, y)     (y) * (1 - (x) * (x))
+#define SQRT_GRAD(T, W, x, y)     (y) * (T)0.5 / (x)
+#define RSQRT_GRAD(T, W, x, y)    (y) * ((T)-0.5 * (x)) * ((x) * (x))
+#define INV_GRAD(T, W, x, y)      -(y) * ((x) * (x))
+
+#define GRAD_ROW(s, T, W, op, EXPR) BINARY_ROW(SIMD_##s, op##_##s, T, W, T, EXPR)
+#define RELU_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, relu_grad, RELU_GRAD)
+#define RELU6_GRAD_ROW(s, T, W)     GRAD_ROW(s, T, W, relu6_grad, RELU6_GRAD)
+#define ELU_GRAD_ROW(s, T, W)       GRAD_ROW(s, T, W, elu_grad, ELU_GRAD)
+#define SELU_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, selu_grad, SELU_GRAD)
+#define SOFTPLUS_GRAD_ROW(s, T, W)  BINARY_ROW(, softplus_grad_##s, T, W, T, SOFTPLUS_GRAD)
+#define SOFTSIGN_GRAD_ROW(s, T, W)  BINARY_ROW(, softsign_grad_##s, T, W, T, SOFTSIGN_GRAD)
+#define SIGMOID_GRAD_ROW(s, T, W)   GRAD_ROW(s, T, W, sigmoid_grad, SIGMOID_GRAD)
+#define TANH_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, tanh_grad, TANH_GRAD)
+#define SQRT_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, sqrt_grad, SQRT_GRAD)
+#define RSQRT_GRAD_ROW(s, T, W)     GRAD_ROW(s, T, W, rsqrt_grad, RSQRT_GRAD)
+#define INV_GRAD_ROW(s, T, W)       GRAD_ROW(s, T, W, inv_grad, INV_GRAD)
+FLOAT_TYPES(RELU_GRAD_ROW)
+FLOAT_TYPES(RELU6_GRAD_ROW)
+FLOAT_TYPES(ELU_GRAD_ROW)
+FLOAT_TYPES(SELU_GRAD_ROW)
+FLOAT_TYPES(SOFTPLUS_GRAD_ROW)
+FLOAT_TYPES(SOFTSIGN_GRAD_ROW)
+FLOAT_TYPES(SIGMOID_GRAD_ROW)
+FLOAT_TYPES(TANH_GRAD_ROW)
+FLOAT_TYPES(SQRT_GRAD_ROW)
+FLOAT_TYPES(RSQRT_GRAD_ROW)
+FLOAT_TYPES(INV_GRAD_ROW)
+
+struct gradient {
+    const char *name;
+    binary_row *rows[DTYPE_COUNT];
+};
+static const struct gradient gradients[] = {
+    { "ReluGrad", { ROWS_FLOAT(relu_grad) } },
+    { "Relu6Grad", { ROWS_FLOAT(relu6_grad) } },
+    { "EluGrad", { ROWS_FLOAT(elu_grad) } },
+    { "SeluGrad", { ROWS_FLOAT(selu_grad) } },
+    { "SoftplusGrad", { ROWS_FLOAT(softplus_grad) } },
+    { "SoftsignGrad", { ROWS_FLOAT(softsign_grad) } },
+    { "SigmoidGrad", { ROWS_FLOAT(sigmoid_grad) } },
+    { "TanhGrad", { ROWS_FLOAT(tanh_grad) } },
+    { "SqrtGrad", { ROWS_FLOAT(sqrt_grad) } },
+    { "RsqrtGrad", { ROWS_FLOAT(rsqrt_grad) } },
+    { "ReciprocalGrad", { ROWS_FLOAT(inv_grad) } },
+    { "InvGrad", { ROWS_FLOAT(inv_grad) } },
+};
+
+static struct status gradient_prepare(struct prepare_context *p)
+{
+    const struct gradient **op = prepare_state(p, sizeof *op, NULL);
+    for (size_t i = 0; i < COUNT(gradients); i++)
+        if (strcmp(gradients[i].name, prepare_node(p)->op_name) == 0)
+            *op = &gradients[i];
+    return status_ok();
+}
+
+static struct status same_shapes(struct kernel_context *k)
+{
+    const struct shape *x = &kernel_input(k, 0)->shape, *y = &kernel_input(k, 1)->shape;
+    if (shape_equal(x, y))
+        return status_ok();
+    return kernel_error(k, STATUS_INVALID_ARGUMENT, "inputs must have the same shape: %s vs. %s",
+                        shape_text(x), shape_text(y));
+}
+
+static struct status gradient_compute(struct kernel_context *k)
+{
+    const struct gradient *op = *(const struct gradient *const *)kernel_state(k);
+    TRY(same_shapes(k));
+    return binary_compute_rows(k, op->rows);
+}
+
+/* ---- LeakyRelu, which has a number of its own ---- */
+
+SIMD static void leaky_relu_f32(const float *x, float *out, int64_t count, float alpha)
+{
+    IVDEP for (int64_t i = 0; i < count; i++) out[i] = x[i] > 0 ? x[i] : x[i] * alpha;
+}
+
+static void leaky_relu_any(const struct tensor *x, void *out, float alpha)
+{
+    if (x->dtype == DT_FLOAT) {
+        leaky_relu_f32(x->data, out, x->size, alpha);
+        return;
+    }
+    for (int64_t i = 0; i < x->size; i++) {
+        if (x->dtype == DT_DOUBLE) {
+            double value = tensor_doubles(x)[i];
+            ((double *)out)[i] = value > 0 ? value : value * (double)alpha;
+        } else {
+            float value;
+            half_block_load(x->dtype, (const uint16_t *)x->data + i, &value, 1);
+            value = value > 0 ? value : value * alpha;
+            half_block_store(x->dtype, &value, (uint16_t *)out + i, 1);
+        }
+    }
+}
+
+static struct status leaky_relu_prepare(struct prepare_context *p)
+{
+    float *alpha = prepare_state(p, sizeof *alpha, NULL);
+    return node_attr_float(prepare_node(p), "alpha", alpha);
+}
+
+static struct status leaky_relu_compute(struct kernel_context *k)
+{
+    const float *alpha = kernel_state(k);
+    const struct tensor x = *kernel_input(k, 0);
+    struct tensor *out;
+    TRY(kernel_output_forward(k, 0, 0, &x.shape, &out));
+    leaky_relu_any(&x, out->data, *alpha);
+    return status_ok();
+}
+
+static struct status leaky_relu_grad_compute(struct kernel_context *k)
+{
+    const float alpha = *(const float *)kernel_state(k);
+    const struct tensor gradient = *kernel_input(k, 0), features = *kernel_input(k, 1);
+    struct tensor *out;
+    TRY(same_shapes(k));
+    TRY(kernel_output_forward(k, 0, 0, &gradient.shape, &out));
+    for (int64_t i = 0; i < out->size; i++)
+        tensor_floats_mut(out)[i] =
+            tensor_floats(&gradient)[i] * (tensor_floats(&features)[i] > 0 ? 1 : alpha);
+    return status_ok();
+}
+
+#define ACTIVATION(op, dtypes)                                                   \
+    {                                                                            \
+        op, dtypes, .prepare = activation_prepare, .compute = activation_compute \
+    }
+#define GRADIENT(op)                                                                  \
+    {                                                                                 \
+        op, DTYPES_FLOATING, .prepare = gradient_prepare, .compute = gradient_compute \
+    }
+static const struct kernel rows[] = {
+    ACTIVATION("Relu", DTYPES_REAL),
+    ACTIVATION("Relu6", DTYPES_REAL),
+    ACTIVATION("Elu", DTYPES_FLOATING),
+    ACTIVATION("Selu", DTYPES_FLOATING),
+    ACTIVATION("Softplus", DTYPES_FLOATING),
+    { "LeakyRelu", DTYPES_FLOATING, .prepare = leaky_relu_prepare, .compute = leaky_relu_compute },
+    GRADIENT("ReluGrad"),
+    GRADIENT("Relu6Grad"),
+    GRADIENT("EluGrad"),
+    GRADIENT("SeluGrad"),
+    GRADIENT("SoftplusGrad"),
+    GRADIENT("SoftsignGrad"),
+    GRADIENT("SigmoidGrad"),
+    GRADIENT("TanhGrad"),
+    GRADIENT("SqrtGrad"),
+    GRADIENT("RsqrtGrad"),
+    GRADIENT("ReciprocalGrad"),
+    GRADIENT("InvGrad"),
+    { "LeakyReluGrad", DTYPES(DT_FLOAT), .prepare = leaky_relu_prepare,
+      .compute = leaky_relu_grad_compute },
+};
+const struct kernel_table kernels_activation = { rows, COUNT(rows) };

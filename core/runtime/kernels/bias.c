@@ -1,0 +1,132 @@
+/*
+ * bias: BiasAdd and its gradient, for NHWC (the last dimension) and NCHW (the second).
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/types.h"
+
+struct bias_state {
+    bool channels_first;
+};
+
+static struct status bias_prepare(struct prepare_context *p)
+{
+    struct bias_state *state = prepare_state(p, sizeof *state, NULL);
+    struct bytes format;
+    TRY(node_attr_string(prepare_node(p), "data_format", &format));
+    state->channels_first = format.size >= 2 && memcmp(format.data, "NC", 2) == 0;
+    return status_ok();
+}
+
+SIMD static void add_vector_f32(const float *x, const float *bias, float *out, int64_t rows,
+                                int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, out += n)
+        IVDEP for (int64_t i = 0; i < n; i++) out[i] = x[i] + bias[i];
+}
+
+#define ADD_BIAS(s, T, W)                                                                 \
+    static void add_bias_##s(const void *x_, const void *bias_, void *out_, int64_t rows, \
+                             int64_t channels, int64_t inner)                             \
+    {                                                                                     \
+        const T *x = x_, *bias = bias_;                                                   \
+        T *out = out_;                                                                    \
+        for (int64_t r = 0; r < rows; r++)                                                \
+            for (int64_t c = 0; c < channels; c++)                                        \
+                for (int64_t i = 0; i < inner; i++, x++, out++)                           \
+                    *out = (T)((W)*x + (W)bias[c]);                                       \
+    }
+REAL_TYPES(ADD_BIAS)
+
+typedef void add_bias(const void *x, const void *bias, void *out, int64_t rows, int64_t channels,
+                      int64_t inner);
+static add_bias *const add_biases[DTYPE_COUNT] = { ROWS_REAL(add_bias) };
+
+static void add_bias_half(enum dtype dtype, const uint16_t *x, const uint16_t *bias, uint16_t *out,
+                          int64_t rows, int64_t channels, int64_t inner)
+{
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < channels; c++)
+            for (int64_t i = 0; i < inner; i++, x++, out++) {
+                float a, b;
+                half_block_load(dtype, x, &a, 1);
+                half_block_load(dtype, bias + c, &b, 1);
+                a += b;
+                half_block_store(dtype, &a, out, 1);
+            }
+}
+
+static struct status bias_compute(struct kernel_context *k)
+{
+    const struct bias_state *state = kernel_state(k);
+    const struct tensor x = *kernel_input(k, 0), bias = *kernel_input(k, 1);
+    struct tensor *out;
+    if (x.shape.rank < 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "Input tensor must be at least 2D: %s",
+                            shape_text(&x.shape));
+    if (bias.shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Biases must be 1D: %s",
+                            shape_text(&bias.shape));
+    int axis = state->channels_first ? 1 : x.shape.rank - 1;
+    int64_t channels = x.shape.dims[axis];
+    if (bias.size != channels)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Must provide as many biases as the %s dimension of the input tensor: "
+                            "%s vs. %s",
+                            state->channels_first ? "channel" : "last", shape_text(&bias.shape),
+                            shape_text(&x.shape));
+    TRY(kernel_output_forward(k, 0, 0, &x.shape, &out));
+    int64_t rows = shape_outer(&x.shape, axis), inner = shape_inner(&x.shape, axis);
+    if (out->size == 0)
+        return status_ok();
+    if (x.dtype == DT_FLOAT && inner == 1)
+        add_vector_f32(x.data, bias.data, out->data, rows, channels);
+    else if (dtype_is_half(x.dtype))
+        add_bias_half(x.dtype, x.data, bias.data, out->data, rows, channels, inner);
+    else
+        add_biases[x.dtype](x.data, bias.data, out->data, rows, channels, inner);
+    return status_ok();
+}
+
+/* ---- the gradient of the bias: sums over all other dimensions ---- */
+
+SIMD static void add_rows_f32(const float *x, float *sum, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++, x += n)
+        IVDEP for (int64_t i = 0; i < n; i++) sum[i] += x[i];
+}
+
+static void bias_grad_f32(const float *x, float *sum, int64_t rows, int64_t channels, int64_t inner)
+{
+    memset(sum, 0, (size_t)channels * sizeof *sum);
+    if (inner == 1) {
+        add_rows_f32(x, sum, rows, channels);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < channels; c++)
+            for (int64_t i = 0; i < inner; i++, x++)
+                sum[c] += *x;
+}
+
+static struct status bias_grad_compute(struct kernel_context *k)
+{
+    const struct bias_state *state = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    if (x->shape.rank < 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "Input tensor must be at least 2D: %s",
+                            shape_text(&x->shape));
+    int axis = state->channels_first ? 1 : x->shape.rank - 1;
+    struct shape shape = shape_of(x->shape.dims[axis]);
+    TRY(kernel_output(k, 0, &shape, &out));
+    bias_grad_f32(tensor_floats(x), tensor_floats_mut(out), shape_outer(&x->shape, axis), out->size,
+                  shape_inner(&x->shape, axis));
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "BiasAdd", DTYPES_REAL, .prepare = bias_prepare, .compute = bias_compute },
+    { "BiasAddGrad", DTYPES(DT_FLOAT), .prepare = bias_prepare, .compute = bias_grad_compute },
+};
+const struct kernel_table kernels_bias = { rows, COUNT(rows) };

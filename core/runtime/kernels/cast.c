@@ -1,0 +1,176 @@
+/*
+ * cast: from any number type to any other, as TensorFlow's CPU kernels do: C's conversion, and
+ * where that is undefined (a float outside of the integer's range, NaN) what x86 makes of it.
+ * half and bfloat16 go through float.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/plain/types.h"
+
+typedef void cast_row(const void *from, void *to, int64_t count);
+
+/* What cvttsd2si gives: the lowest number where the value does not fit. */
+static inline int32_t to_i32(double x)
+{
+    return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
+}
+
+static inline int64_t to_i64(double x)
+{
+    return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
+}
+
+static inline uint64_t to_u64(double x)
+{
+    if (x >= 9223372036854775808.0)
+        return x < 18446744073709551616.0 ? (uint64_t)x : 0;
+    return (uint64_t)to_i64(x);
+}
+
+#define FLOAT_TO_f32(x) (float)(x)
+#define FLOAT_TO_f64(x) (double)(x)
+#define FLOAT_TO_i8(x)  (int8_t) to_i32((double)(x))
+#define FLOAT_TO_i16(x) (int16_t) to_i32((double)(x))
+#define FLOAT_TO_i32(x) to_i32((double)(x))
+#define FLOAT_TO_i64(x) to_i64((double)(x))
+#define FLOAT_TO_u8(x)  (uint8_t) to_i32((double)(x))
+#define FLOAT_TO_u16(x) (uint16_t) to_i32((double)(x))
+#define FLOAT_TO_u32(x) (uint32_t) to_i64((double)(x))
+#define FLOAT_TO_u64(x) to_u64((double)(x))
+
+#define CAST_ROW(f, F, t, T, EXPR)                                    \
+    static void f##_to_##t(const void *from, void *to, int64_t count) \
+    {                                                                 \
+        const F *in = from;                                           \
+        T *out = to;                                                  \
+        for (int64_t i = 0; i < count; i++)                           \
+            out[i] = EXPR(in[i]);                                     \
+    }
+#define PLAIN_f32(x) (float)(x)
+#define PLAIN_f64(x) (double)(x)
+#define PLAIN_i8(x)  (int8_t)(x)
+#define PLAIN_i16(x) (int16_t)(x)
+#define PLAIN_i32(x) (int32_t)(x)
+#define PLAIN_i64(x) (int64_t)(x)
+#define PLAIN_u8(x)  (uint8_t)(x)
+#define PLAIN_u16(x) (uint16_t)(x)
+#define PLAIN_u32(x) (uint32_t)(x)
+#define PLAIN_u64(x) (uint64_t)(x)
+#define TO_BOOL(x)   (x) != 0
+
+/* From each type F to all. */
+#define CAST_FROM_FLOAT(f, F, W)                \
+    CAST_ROW(f, F, f32, float, FLOAT_TO_f32)    \
+    CAST_ROW(f, F, f64, double, FLOAT_TO_f64)   \
+    CAST_ROW(f, F, i8, int8_t, FLOAT_TO_i8)     \
+    CAST_ROW(f, F, i16, int16_t, FLOAT_TO_i16)  \
+    CAST_ROW(f, F, i32, int32_t, FLOAT_TO_i32)  \
+    CAST_ROW(f, F, i64, int64_t, FLOAT_TO_i64)  \
+    CAST_ROW(f, F, u8, uint8_t, FLOAT_TO_u8)    \
+    CAST_ROW(f, F, u16, uint16_t, FLOAT_TO_u16) \
+    CAST_ROW(f, F, u32, uint32_t, FLOAT_TO_u32) \
+    CAST_ROW(f, F, u64, uint64_t, FLOAT_TO_u64) \
+    CAST_ROW(f, F, b8, bool, TO_BOOL)
+#define CAST_FROM_INTEGER(f, F, W)           \
+    CAST_ROW(f, F, f32, float, PLAIN_f32)    \
+    CAST_ROW(f, F, f64, double, PLAIN_f64)   \
+    CAST_ROW(f, F, i8, int8_t, PLAIN_i8)     \
+    CAST_ROW(f, F, i16, int16_t, PLAIN_i16)  \
+    CAST_ROW(f, F, i32, int32_t, PLAIN_i32)  \
+    CAST_ROW(f, F, i64, int64_t, PLAIN_i64)  \
+    CAST_ROW(f, F, u8, uint8_t, PLAIN_u8)    \
+    CAST_ROW(f, F, u16, uint16_t, PLAIN_u16) \
+    CAST_ROW(f, F, u32, uint32_t, PLAIN_u32) \
+    CAST_ROW(f, F, u64, uint64_t, PLAIN_u64) \
+    CAST_ROW(f, F, b8, bool, TO_BOOL)
+
+FLOAT_TYPES(CAST_FROM_FLOAT)
+INTEGER_TYPES(CAST_FROM_INTEGER)
+CAST_FROM_INTEGER(b8, bool, )
+
+#define CASTS_FROM(f)                                                               \
+    {                                                                               \
+        [DT_FLOAT] = f##_to_f32, [DT_DOUBLE] = f##_to_f64, [DT_INT8] = f##_to_i8,   \
+        [DT_INT16] = f##_to_i16, [DT_INT32] = f##_to_i32, [DT_INT64] = f##_to_i64,  \
+        [DT_UINT8] = f##_to_u8, [DT_UINT16] = f##_to_u16, [DT_UINT32] = f##_to_u32, \
+        [DT_UINT64] = f##_to_u64, [DT_BOOL] = f##_to_b8                             \
+    }
+static cast_row *const casts[DTYPE_COUNT][DTYPE_COUNT] = {
+    [DT_FLOAT] = CASTS_FROM(f32),  [DT_DOUBLE] = CASTS_FROM(f64), [DT_INT8] = CASTS_FROM(i8),
+    [DT_INT16] = CASTS_FROM(i16),  [DT_INT32] = CASTS_FROM(i32),  [DT_INT64] = CASTS_FROM(i64),
+    [DT_UINT8] = CASTS_FROM(u8),   [DT_UINT16] = CASTS_FROM(u16), [DT_UINT32] = CASTS_FROM(u32),
+    [DT_UINT64] = CASTS_FROM(u64), [DT_BOOL] = CASTS_FROM(b8),
+};
+
+struct cast_state {
+    enum dtype from, to;
+    bool truncate; /* bfloat16 by cutting bits off */
+};
+
+static enum dtype through(enum dtype dtype)
+{
+    return dtype_is_half(dtype) ? DT_FLOAT : dtype;
+}
+
+static struct status cast_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct cast_state *state = prepare_state(p, sizeof *state, NULL);
+    TRY(node_attr_type(node, "SrcT", &state->from));
+    TRY(node_attr_type(node, "DstT", &state->to));
+    if (node_attr(node, "Truncate") != NULL)
+        TRY(node_attr_bool(node, "Truncate", &state->truncate));
+    if (state->from != state->to && casts[through(state->from)][through(state->to)] == NULL)
+        return status_error(STATUS_UNIMPLEMENTED, "Cast %s to %s is not supported",
+                            dtype_name(state->from), dtype_name(state->to));
+    return status_ok();
+}
+
+#define CAST_BLOCK 512
+static void cast_block(const struct cast_state *state, const void *from, void *to, int64_t count)
+{
+    float in[CAST_BLOCK], out[CAST_BLOCK];
+    const void *source = from;
+    if (dtype_is_half(state->from)) {
+        half_block_load(state->from, from, in, count);
+        source = in;
+    }
+    bool narrow = dtype_is_half(state->to);
+    casts[through(state->from)][through(state->to)](source, narrow ? out : to, count);
+    if (!narrow)
+        return;
+    if (state->truncate && state->to == DT_BFLOAT16)
+        for (int64_t i = 0; i < count; i++) {
+            uint32_t bits;
+            memcpy(&bits, &out[i], sizeof bits);
+            ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
+        }
+    else
+        half_block_store(state->to, out, to, count);
+}
+
+static struct status cast_compute(struct kernel_context *k)
+{
+    const struct cast_state *state = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    if (state->from == state->to) {
+        kernel_output_set(k, 0, kernel_take_input(k, 0));
+        return status_ok();
+    }
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    if (!dtype_is_half(state->from) && !dtype_is_half(state->to)) {
+        casts[state->from][state->to](x->data, out->data, x->size);
+        return status_ok();
+    }
+    for (int64_t start = 0; start < x->size; start += CAST_BLOCK) {
+        int64_t count = x->size - start < CAST_BLOCK ? x->size - start : CAST_BLOCK;
+        cast_block(state, at_bytes_const(x->data, start, dtype_size(state->from)),
+                   at_bytes(out->data, start, dtype_size(state->to)), count);
+    }
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "Cast", DTYPES_ALL, "DstT", .prepare = cast_prepare, .compute = cast_compute },
+};
+const struct kernel_table kernels_cast = { rows, COUNT(rows) };

@@ -1,0 +1,107 @@
+#include "runtime/kernels/elementwise.h"
+
+#include "runtime/kernels/plain/broadcast.h"
+
+#define HALF_BLOCK 512
+
+void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count)
+{
+    const uint16_t *in = from;
+    if (dtype == DT_HALF)
+        for (int64_t i = 0; i < count; i++)
+            to[i] = half_to_float(in[i]);
+    else
+        for (int64_t i = 0; i < count; i++)
+            to[i] = bfloat16_to_float(in[i]);
+}
+
+void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count)
+{
+    uint16_t *out = to;
+    if (dtype == DT_HALF)
+        for (int64_t i = 0; i < count; i++)
+            out[i] = float_to_half(from[i]);
+    else
+        for (int64_t i = 0; i < count; i++)
+            out[i] = float_to_bfloat16(from[i]);
+}
+
+static int64_t block_at(int64_t start, int64_t count)
+{
+    return count - start < HALF_BLOCK ? count - start : HALF_BLOCK;
+}
+
+void unary_apply(unary_row *const *rows, enum dtype dtype, const void *x, void *out, int64_t count)
+{
+    if (!dtype_is_half(dtype)) {
+        rows[dtype](x, out, count);
+        return;
+    }
+    float block[HALF_BLOCK];
+    for (int64_t start = 0; start < count; start += HALF_BLOCK) {
+        int64_t n = block_at(start, count);
+        half_block_load(dtype, (const uint16_t *)x + start, block, n);
+        rows[DT_FLOAT](block, block, n);
+        half_block_store(dtype, block, (uint16_t *)out + start, n);
+    }
+}
+
+void binary_apply(binary_row *const *rows, enum dtype dtype, enum dtype out_dtype, const void *x,
+                  const void *y, void *out, int64_t count, int x_step, int y_step)
+{
+    if (!dtype_is_half(dtype)) {
+        rows[dtype](x, y, out, count, x_step, y_step);
+        return;
+    }
+    float a[HALF_BLOCK], b[HALF_BLOCK];
+    bool narrow = dtype_is_half(out_dtype);
+    for (int64_t start = 0; start < count; start += HALF_BLOCK) {
+        int64_t n = block_at(start, count);
+        half_block_load(dtype, (const uint16_t *)x + start * x_step, a, x_step ? n : 1);
+        half_block_load(dtype, (const uint16_t *)y + start * y_step, b, y_step ? n : 1);
+        if (!narrow) {
+            rows[DT_FLOAT](a, b, at_bytes(out, start, dtype_size(out_dtype)), n, x_step, y_step);
+            continue;
+        }
+        float result[HALF_BLOCK];
+        rows[DT_FLOAT](a, b, result, n, x_step, y_step);
+        half_block_store(out_dtype, result, (uint16_t *)out + start, n);
+    }
+}
+
+/* The output: over x or y where that one has all the elements and this is its last use. */
+static struct status binary_output(struct kernel_context *k, const struct shape *shape,
+                                   struct tensor **out)
+{
+    if (shape_equal(&kernel_input(k, 0)->shape, shape))
+        return kernel_output_forward(k, 0, 0, shape, out);
+    if (shape_equal(&kernel_input(k, 1)->shape, shape))
+        return kernel_output_forward(k, 0, 1, shape, out);
+    return kernel_output(k, 0, shape, out);
+}
+
+struct status binary_compute_rows(struct kernel_context *k, binary_row *const *rows)
+{
+    /* Copies: the executor may clear an input that the output takes over. */
+    const struct tensor x = *kernel_input(k, 0), y = *kernel_input(k, 1);
+    struct tensor *out;
+    struct shape shape;
+    TRY(shape_broadcast(&x.shape, &y.shape, &shape));
+    TRY(binary_output(k, &shape, &out));
+    if (out->size == 0)
+        return status_ok();
+
+    struct broadcast broadcast;
+    broadcast_init(&broadcast, &shape, 2, (const struct shape *[]){ &x.shape, &y.shape });
+    struct broadcast_walk walk = { 0 };
+    int64_t row = broadcast_row(&broadcast), done = 0;
+    int x_step = broadcast_step(&broadcast, 0), y_step = broadcast_step(&broadcast, 1);
+    size_t size = dtype_size(x.dtype), out_size = dtype_size(out->dtype);
+    do {
+        binary_apply(rows, x.dtype, out->dtype, at_bytes_const(x.data, walk.offsets[0], size),
+                     at_bytes_const(y.data, walk.offsets[1], size),
+                     at_bytes(out->data, done, out_size), row, x_step, y_step);
+        done += row;
+    } while (broadcast_next(&broadcast, &walk));
+    return status_ok();
+}

@@ -1,0 +1,45 @@
+/*
+ * elementwise: what the families of element-wise ops share. A family is a table: name, and for each
+ * dtype a plain loop over one row.
+ */
+#ifndef KERNELS_ELEMENTWISE_H
+#define KERNELS_ELEMENTWISE_H
+
+#include "runtime/kernel.h"
+
+/* x and out may be the same memory. */
+typedef void unary_row(const void *x, void *out, int64_t count);
+
+/* x_step and y_step are 1, or 0 for one element beside the whole row; out may be x or y where that
+ * one steps. */
+typedef void binary_row(const void *x, const void *y, void *out, int64_t count, int x_step,
+                        int y_step);
+
+/* Runs a row over one or two operands of any real type; half and bfloat16 go through the float row
+ * in blocks that stay in the first-level cache. `out_dtype` may differ (comparisons give bool). */
+void unary_apply(unary_row *const *rows, enum dtype dtype, const void *x, void *out, int64_t count);
+void binary_apply(binary_row *const *rows, enum dtype dtype, enum dtype out_dtype, const void *x,
+                  const void *y, void *out, int64_t count, int x_step, int y_step);
+
+/* The whole of a broadcasting op: shapes, output, walk. */
+struct status binary_compute_rows(struct kernel_context *k, binary_row *const *rows);
+
+void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count);
+void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count);
+
+static inline bool dtype_is_half(enum dtype dtype)
+{
+    return dtype == DT_HALF || dtype == DT_BFLOAT16;
+}
+
+static inline void *at_bytes(void *base, int64_t offset, size_t size)
+{
+    return (char *)base + (size_t)offset * size;
+}
+
+static inline const void *at_bytes_const(const void *base, int64_t offset, size_t size)
+{
+    return (const char *)base + (size_t)offset * size;
+}
+
+#endif

@@ -1,0 +1,80 @@
+#include "runtime/kernels/kernel_tools.h"
+
+int64_t tensor_wide_index(const struct tensor *tensor, int64_t i)
+{
+    switch (tensor->dtype) {
+    case DT_INT8:
+        return ((const int8_t *)tensor->data)[i];
+    case DT_INT16:
+        return ((const int16_t *)tensor->data)[i];
+    case DT_UINT8:
+        return ((const uint8_t *)tensor->data)[i];
+    case DT_UINT16:
+        return ((const uint16_t *)tensor->data)[i];
+    case DT_UINT32:
+        return ((const uint32_t *)tensor->data)[i];
+    default:
+        return tensor_index(tensor, i);
+    }
+}
+
+bool tensor_is_index(const struct tensor *tensor)
+{
+    return tensor->dtype == DT_INT32 || tensor->dtype == DT_INT64;
+}
+
+struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out)
+{
+    const struct tensor *tensor = kernel_input(k, index);
+    if (tensor->size != 1)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "axis must be a scalar, but has shape %s",
+                            shape_text(&tensor->shape));
+    int64_t axis = tensor_wide_index(tensor, 0);
+    if (axis < -rank || axis >= rank)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Expected dimension in the range [%d, %d), but got %lld", -rank, rank,
+                            (long long)axis);
+    *out = (int)(axis < 0 ? axis + rank : axis);
+    return status_ok();
+}
+
+int64_t shape_outer(const struct shape *shape, int axis)
+{
+    int64_t size = 1;
+    for (int d = 0; d < axis; d++)
+        size *= shape->dims[d];
+    return size;
+}
+
+int64_t shape_inner(const struct shape *shape, int axis)
+{
+    int64_t size = 1;
+    for (int d = axis + 1; d < shape->rank; d++)
+        size *= shape->dims[d];
+    return size;
+}
+
+void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count)
+{
+    if (count == 0)
+        return;
+    memcpy(dst, src, (size_t)count * dtype_size(dtype));
+    if (dtype == DT_RESOURCE || dtype == DT_VARIANT)
+        for (int64_t i = 0; i < count; i++)
+            object_acquire(((struct object *const *)src)[i]);
+}
+
+struct status node_attr_ints(const struct node *node, const char *name, int max, int64_t *out,
+                             int *count)
+{
+    const struct attr_value *list;
+    TRY(node_attr_list(node, name, &list));
+    if (list->count > max || (list->count > 0 && list->element_kind != ATTR_INT))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "node '%s' (%s): attribute '%s' must hold at most %d integers",
+                            node->name, node->op_name, name, max);
+    for (int i = 0; i < list->count; i++)
+        out[i] = list->elements[i].i;
+    *count = list->count;
+    return status_ok();
+}

@@ -1,0 +1,29 @@
+/*
+ * kernel_tools: small things that many kernels need: reading shapes and axes from tensors, and
+ * checking what a stranger's tensor says.
+ */
+#ifndef KERNELS_KERNEL_TOOLS_H
+#define KERNELS_KERNEL_TOOLS_H
+
+#include "runtime/kernel.h"
+
+/* Element i of a tensor of any plain integer type. */
+int64_t tensor_wide_index(const struct tensor *tensor, int64_t i);
+bool tensor_is_index(const struct tensor *tensor); /* is it int32 or int64? */
+
+/* An axis given as a scalar of input `index`: from [-rank, rank) to [0, rank). `what` is the op's
+ * word for it in TensorFlow's text. */
+struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out);
+
+/* Elements before an axis, and behind it. */
+int64_t shape_outer(const struct shape *shape, int axis);
+int64_t shape_inner(const struct shape *shape, int axis);
+
+/* dst[i] = src[i], elements of the size of dtype; objects are acquired. */
+void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count);
+
+/* A list(int) attribute into out[0 .. max); *count says how many there were. */
+struct status node_attr_ints(const struct node *node, const char *name, int max, int64_t *out,
+                             int *count);
+
+#endif

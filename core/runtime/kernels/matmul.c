@@ -1,0 +1,182 @@
+/*
+ * matmul: MatMul, BatchMatMul (V1 to V3) and BiasAdd with its gradient.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/broadcast.h"
+#include "runtime/kernels/plain/matmul.h"
+
+struct matmul_state {
+    bool transpose_a, transpose_b;
+};
+
+static struct status matmul_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct matmul_state *state = prepare_state(p, sizeof *state, NULL);
+    bool batch = strcmp(node->op_name, "MatMul") != 0;
+    TRY(node_attr_bool(node, batch ? "adj_x" : "transpose_a", &state->transpose_a));
+    return node_attr_bool(node, batch ? "adj_y" : "transpose_b", &state->transpose_b);
+}
+
+/* One product of any type; half and bfloat16 through float, in `wide`. */
+struct matmul_wide {
+    struct tensor a, b, out;
+};
+
+static struct status wide_make(struct kernel_context *k, const struct matmul_size *size,
+                               struct matmul_wide *wide)
+{
+    struct shape a = shape_of(size->m * size->k), b = shape_of(size->k * size->n),
+                 out = shape_of(size->m * size->n);
+    struct status status;
+    TRY_OR(done, kernel_scratch(k, DT_FLOAT, &a, &wide->a));
+    TRY_OR(done, kernel_scratch(k, DT_FLOAT, &b, &wide->b));
+    TRY_OR(done, kernel_scratch(k, DT_FLOAT, &out, &wide->out));
+done:
+    return status;
+}
+
+static void wide_release(struct matmul_wide *wide)
+{
+    tensor_release(&wide->a);
+    tensor_release(&wide->b);
+    tensor_release(&wide->out);
+}
+
+static void matmul_any(enum dtype dtype, const struct matmul_size *size, const void *a,
+                       const void *b, void *out, struct matmul_wide *wide)
+{
+    switch (dtype) {
+    case DT_FLOAT:
+        matmul_best_f32(size, a, b, out);
+        break;
+    case DT_DOUBLE:
+        matmul_blas_f64(size, a, b, out);
+        break;
+    case DT_INT32:
+        matmul_i32(size, a, b, out);
+        break;
+    case DT_INT64:
+        matmul_i64(size, a, b, out);
+        break;
+    default:
+        half_block_load(dtype, a, wide->a.data, size->m * size->k);
+        half_block_load(dtype, b, wide->b.data, size->k * size->n);
+        matmul_best_f32(size, wide->a.data, wide->b.data, wide->out.data);
+        half_block_store(dtype, wide->out.data, out, size->m * size->n);
+    }
+}
+
+static struct status matmul_compute(struct kernel_context *k)
+{
+    const struct matmul_state *state = kernel_state(k);
+    const struct tensor *a = kernel_input(k, 0), *b = kernel_input(k, 1);
+    struct tensor *out;
+    if (a->shape.rank != 2)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "In[0] and In[1] has different ndims: %s vs. %s", shape_text(&a->shape),
+                            shape_text(&b->shape));
+    if (b->shape.rank != 2)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "In[0] and In[1] has different ndims: %s vs. %s", shape_text(&a->shape),
+                            shape_text(&b->shape));
+    struct matmul_size size = { .m = a->shape.dims[state->transpose_a],
+                                .k = a->shape.dims[!state->transpose_a],
+                                .n = b->shape.dims[!state->transpose_b],
+                                .transpose_a = state->transpose_a,
+                                .transpose_b = state->transpose_b };
+    if (size.k != b->shape.dims[state->transpose_b])
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Matrix size-incompatible: In[0]: %s, In[1]: %s", shape_text(&a->shape),
+                            shape_text(&b->shape));
+    struct shape shape = shape_of(size.m, size.n);
+    TRY(kernel_output(k, 0, &shape, &out));
+    struct matmul_wide wide = { 0 };
+    struct status status = status_ok();
+    if (dtype_is_half(a->dtype))
+        status = wide_make(k, &size, &wide);
+    if (status_is_ok(status))
+        matmul_any(a->dtype, &size, a->data, b->data, out->data, &wide);
+    wide_release(&wide);
+    return status;
+}
+
+/* ---- many products ---- */
+
+static struct status batch_shapes(const struct matmul_state *state, const struct tensor *x,
+                                  const struct tensor *y, struct matmul_size *size,
+                                  struct shape *x_batch, struct shape *y_batch, struct shape *out)
+{
+    if (x->shape.rank < 2 || y->shape.rank < 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "In[%d] ndims must be >= 2: %d",
+                            x->shape.rank < 2 ? 0 : 1,
+                            x->shape.rank < 2 ? x->shape.rank : y->shape.rank);
+    const int64_t *x_dims = x->shape.dims + x->shape.rank - 2;
+    const int64_t *y_dims = y->shape.dims + y->shape.rank - 2;
+    *size = (struct matmul_size){ .m = x_dims[state->transpose_a],
+                                  .k = x_dims[!state->transpose_a],
+                                  .n = y_dims[!state->transpose_b],
+                                  .transpose_a = state->transpose_a,
+                                  .transpose_b = state->transpose_b };
+    *x_batch = shape_make(x->shape.rank - 2, x->shape.dims);
+    *y_batch = shape_make(y->shape.rank - 2, y->shape.dims);
+    struct status status = shape_broadcast(x_batch, y_batch, out);
+    if (!status_is_ok(status))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "In[0] and In[1] must have compatible batch dimensions: %s vs. %s",
+                            shape_text(&x->shape), shape_text(&y->shape));
+    if (size->k != y_dims[state->transpose_b])
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Matrix size-incompatible: In[0]: %s, In[1]: %s", shape_text(&x->shape),
+                            shape_text(&y->shape));
+    return status_ok();
+}
+
+static struct status batch_matmul_compute(struct kernel_context *k)
+{
+    const struct matmul_state *state = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0), *y = kernel_input(k, 1);
+    struct matmul_size size;
+    struct shape x_batch, y_batch, batch, shape;
+    struct tensor *out;
+    TRY(batch_shapes(state, x, y, &size, &x_batch, &y_batch, &batch));
+    shape = batch;
+    shape_append(&shape, size.m);
+    shape_append(&shape, size.n);
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size == 0)
+        return status_ok();
+
+    struct matmul_wide wide = { 0 };
+    struct status status = status_ok();
+    if (dtype_is_half(x->dtype))
+        status = wide_make(k, &size, &wide);
+    struct broadcast broadcast;
+    broadcast_init(&broadcast, &batch, 2, (const struct shape *[]){ &x_batch, &y_batch });
+    struct broadcast_walk walk = { 0 };
+    int64_t row = broadcast_row(&broadcast), done = 0;
+    size_t bytes = dtype_size(x->dtype);
+    do {
+        for (int64_t i = 0; i < row && status_is_ok(status); i++, done++) {
+            int64_t at_x = walk.offsets[0] + i * broadcast_step(&broadcast, 0);
+            int64_t at_y = walk.offsets[1] + i * broadcast_step(&broadcast, 1);
+            matmul_any(x->dtype, &size, at_bytes_const(x->data, at_x * size.m * size.k, bytes),
+                       at_bytes_const(y->data, at_y * size.k * size.n, bytes),
+                       at_bytes(out->data, done * size.m * size.n, bytes), &wide);
+        }
+    } while (broadcast_next(&broadcast, &walk));
+    wide_release(&wide);
+    return status;
+}
+
+#define DTYPES_MATMUL (DTYPES_FLOATING | DTYPES(DT_INT32) | DTYPES(DT_INT64))
+static const struct kernel rows[] = {
+    { "MatMul", DTYPES_MATMUL, "T", .prepare = matmul_prepare, .compute = matmul_compute,
+      .costly = true },
+    { "BatchMatMul", DTYPES_MATMUL, "T", .prepare = matmul_prepare, .compute = batch_matmul_compute,
+      .costly = true },
+    { "BatchMatMulV2", DTYPES_MATMUL, "T", .prepare = matmul_prepare,
+      .compute = batch_matmul_compute, .costly = true },
+};
+const struct kernel_table kernels_matmul = { rows, COUNT(rows) };

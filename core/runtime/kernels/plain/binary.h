@@ -1,0 +1,40 @@
+/*
+ * binary: plain loops over two rows, made by macro for each number type. An operand that does not
+ * step is one element beside the whole row.
+ */
+#ifndef KERNELS_PLAIN_BINARY_H
+#define KERNELS_PLAIN_BINARY_H
+
+#include "runtime/kernels/plain/types.h"
+
+/* Defines `name`: out[i] = EXPR(T, W, x, y), elements T in, R out. */
+#define BINARY_ROW(attributes, name, T, W, R, EXPR)                                        \
+    attributes static void name(const void *x_, const void *y_, void *out_, int64_t count, \
+                                int x_step, int y_step)                                    \
+    {                                                                                      \
+        const T *xs = x_, *ys = y_;                                                        \
+        R *out = out_;                                                                     \
+        if (y_step == 0) {                                                                 \
+            const T y = ys[0];                                                             \
+            IVDEP for (int64_t i = 0; i < count; i++)                                      \
+            {                                                                              \
+                const T x = xs[i];                                                         \
+                out[i] = EXPR(T, W, x, y);                                                 \
+            }                                                                              \
+        } else if (x_step == 0) {                                                          \
+            const T x = xs[0];                                                             \
+            IVDEP for (int64_t i = 0; i < count; i++)                                      \
+            {                                                                              \
+                const T y = ys[i];                                                         \
+                out[i] = EXPR(T, W, x, y);                                                 \
+            }                                                                              \
+        } else {                                                                           \
+            IVDEP for (int64_t i = 0; i < count; i++)                                      \
+            {                                                                              \
+                const T x = xs[i], y = ys[i];                                              \
+                out[i] = EXPR(T, W, x, y);                                                 \
+            }                                                                              \
+        }                                                                                  \
+    }
+
+#endif

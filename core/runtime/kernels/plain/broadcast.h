@@ -1,0 +1,43 @@
+/*
+ * broadcast: numpy's broadcasting as a walk over rows. Dimensions that all operands step through
+ * alike are merged first, so that equal shapes and a scalar beside a tensor are one row, and a
+ * trailing vector one row each.
+ */
+#ifndef KERNELS_PLAIN_BROADCAST_H
+#define KERNELS_PLAIN_BROADCAST_H
+
+#include "tensor/shape.h"
+
+#define BROADCAST_OPERANDS_MAX 3
+
+struct broadcast {
+    int rank; /* of what is left after merging; the last dimension is the row */
+    int operands;
+    int64_t dims[SHAPE_RANK_MAX];
+    int64_t strides[BROADCAST_OPERANDS_MAX][SHAPE_RANK_MAX]; /* elements; 0: repeated */
+};
+
+/* `out` must be what shape_broadcast says of the operands' shapes. */
+void broadcast_init(struct broadcast *broadcast, const struct shape *out, int operands,
+                    const struct shape *const *shapes);
+
+static inline int64_t broadcast_row(const struct broadcast *broadcast)
+{
+    return broadcast->rank == 0 ? 1 : broadcast->dims[broadcast->rank - 1];
+}
+
+/* The step of an operand inside a row: 0 or 1. */
+static inline int broadcast_step(const struct broadcast *broadcast, int operand)
+{
+    return broadcast->rank == 0 ? 1 : (int)broadcast->strides[operand][broadcast->rank - 1];
+}
+
+/* Walks the rows: offsets[operand] is where the row starts. Zero-initialise, then
+ *     do { … walk.offsets[0] … } while (broadcast_next(&broadcast, &walk)); */
+struct broadcast_walk {
+    int64_t offsets[BROADCAST_OPERANDS_MAX];
+    int64_t at[SHAPE_RANK_MAX];
+};
+bool broadcast_next(const struct broadcast *broadcast, struct broadcast_walk *walk);
+
+#endif

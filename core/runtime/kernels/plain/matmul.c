@@ -1,0 +1,56 @@
+#include "runtime/kernels/plain/matmul.h"
+
+#include <string.h>
+
+#include "runtime/kernels/plain/types.h"
+
+#define MATMUL(name, T, W)                                                               \
+    void name(const struct matmul_size *size, const T *a, const T *b, T *out)            \
+    {                                                                                    \
+        int64_t m = size->m, k = size->k, n = size->n;                                   \
+        int64_t a_row = size->transpose_a ? 1 : k, a_column = size->transpose_a ? m : 1; \
+        int64_t b_row = size->transpose_b ? 1 : n, b_column = size->transpose_b ? k : 1; \
+        for (int64_t i = 0; i < m; i++) {                                                \
+            T *row = out + i * n;                                                        \
+            for (int64_t j = 0; j < n; j++)                                              \
+                row[j] = 0;                                                              \
+            for (int64_t p = 0; p < k; p++) {                                            \
+                const T x = a[i * a_row + p * a_column];                                 \
+                for (int64_t j = 0; j < n; j++)                                          \
+                    row[j] = (T)((W)row[j] + (W)x * (W)b[p * b_row + j * b_column]);     \
+            }                                                                            \
+        }                                                                                \
+    }
+MATMUL(matmul_f32, float, float)
+MATMUL(matmul_f64, double, double)
+MATMUL(matmul_i32, int32_t, uint32_t)
+MATMUL(matmul_i64, int64_t, uint64_t)
+
+/* Four rows of b at a time, so that out is read and written a quarter as often. */
+SIMD void vector_matmul_f32(int64_t k, int64_t n, const float *restrict x, const float *restrict b,
+                            float *restrict out)
+{
+    memset(out, 0, (size_t)n * sizeof *out);
+    int64_t p = 0;
+    for (; p + 4 <= k; p += 4) {
+        const float *restrict b0 = b + p * n, *restrict b1 = b0 + n, *restrict b2 = b1 + n,
+                              *restrict b3 = b2 + n;
+        const float x0 = x[p], x1 = x[p + 1], x2 = x[p + 2], x3 = x[p + 3];
+        for (int64_t j = 0; j < n; j++)
+            out[j] += x0 * b0[j] + x1 * b1[j] + x2 * b2[j] + x3 * b3[j];
+    }
+    for (; p < k; p++) {
+        const float *restrict row = b + p * n;
+        const float xp = x[p];
+        for (int64_t j = 0; j < n; j++)
+            out[j] += xp * row[j];
+    }
+}
+
+void matmul_best_f32(const struct matmul_size *size, const float *a, const float *b, float *out)
+{
+    if (size->m == 1 && !size->transpose_b)
+        vector_matmul_f32(size->k, size->n, a, b, out);
+    else
+        matmul_blas_f32(size, a, b, out);
+}

@@ -1,0 +1,31 @@
+/*
+ * matmul: plain matrix products: the reference for whatever is faster, and what batch 1 runs on.
+ * Row-major; `lda` and the like are not needed: matrices are dense.
+ */
+#ifndef KERNELS_PLAIN_MATMUL_H
+#define KERNELS_PLAIN_MATMUL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct matmul_size {
+    int64_t m, k, n; /* op(a) [m, k] · op(b) [k, n] -> out [m, n] */
+    bool transpose_a, transpose_b;
+};
+
+/* Overwrites out. */
+void matmul_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
+void matmul_f64(const struct matmul_size *size, const double *a, const double *b, double *out);
+void matmul_i32(const struct matmul_size *size, const int32_t *a, const int32_t *b, int32_t *out);
+void matmul_i64(const struct matmul_size *size, const int64_t *a, const int64_t *b, int64_t *out);
+
+/* out [n] = x [k] · b [k, n]: one row, bound by the stream of b. */
+void vector_matmul_f32(int64_t k, int64_t n, const float *x, const float *b, float *out);
+
+/* The same by OpenBLAS: matmul_blas.c, the only file that knows it. */
+void matmul_blas_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
+void matmul_blas_f64(const struct matmul_size *size, const double *a, const double *b, double *out);
+/* What serves best here: the row kernel for few rows, OpenBLAS else. */
+void matmul_best_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
+
+#endif

@@ -1,0 +1,131 @@
+#include "runtime/kernels/plain/softmax.h"
+
+#include <math.h>
+
+#include "runtime/kernels/plain/fast_math.h"
+#include "runtime/kernels/plain/types.h"
+
+/* The greatest of a row, which keeps exp from overflowing; NaN if there is one. */
+SIMD static float greatest(const float *x, int64_t n)
+{
+    float lane[8], most = x[0];
+    int64_t i = 0;
+    if (n >= 8) {
+        for (int l = 0; l < 8; l++)
+            lane[l] = x[l];
+        for (i = 8; i + 8 <= n; i += 8)
+            for (int l = 0; l < 8; l++)
+                lane[l] = x[i + l] > lane[l] || x[i + l] != x[i + l] ? x[i + l] : lane[l];
+        for (int l = 0; l < 8; l++)
+            most = lane[l] > most || lane[l] != lane[l] ? lane[l] : most;
+    }
+    for (; i < n; i++)
+        most = x[i] > most || x[i] != x[i] ? x[i] : most;
+    return most;
+}
+
+/* out = exp(x - most); returns the sum. */
+SIMD static float exp_row(const float *x, float most, float *out, int64_t n)
+{
+    IVDEP for (int64_t i = 0; i < n; i++) out[i] = fast_exp(x[i] - most);
+    float lane[8] = { 0 }, sum = 0;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int l = 0; l < 8; l++)
+            lane[l] += out[i + l];
+    for (; i < n; i++)
+        sum += out[i];
+    for (int l = 0; l < 8; l++)
+        sum += lane[l];
+    return sum;
+}
+
+SIMD static void scale_row(float *x, float factor, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] *= factor;
+}
+
+void softmax_f32(const float *x, float *out, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, out += n)
+        scale_row(out, 1 / exp_row(x, greatest(x, n), out, n), n);
+}
+
+void softmax_f64(const double *x, double *out, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, out += n) {
+        double most = x[0], sum = 0;
+        for (int64_t i = 1; i < n; i++)
+            most = x[i] > most || x[i] != x[i] ? x[i] : most;
+        for (int64_t i = 0; i < n; i++)
+            sum += out[i] = exp(x[i] - most);
+        for (int64_t i = 0; i < n; i++)
+            out[i] /= sum;
+    }
+}
+
+/* log(sum(exp(x - most))), the exponentials forgotten. */
+static float log_sum(const float *x, float most, int64_t n)
+{
+    float block[256], sum = 0;
+    for (int64_t start = 0; start < n; start += 256)
+        sum += exp_row(x + start, most, block, n - start < 256 ? n - start : 256);
+    return logf(sum);
+}
+
+void log_softmax_f32(const float *x, float *out, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, out += n) {
+        float most = greatest(x, n), log_of_sum = log_sum(x, most, n);
+        for (int64_t i = 0; i < n; i++)
+            out[i] = x[i] - most - log_of_sum;
+    }
+}
+
+void log_softmax_f64(const double *x, double *out, int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, out += n) {
+        double most = x[0], sum = 0;
+        for (int64_t i = 1; i < n; i++)
+            most = x[i] > most || x[i] != x[i] ? x[i] : most;
+        for (int64_t i = 0; i < n; i++)
+            sum += exp(x[i] - most);
+        for (int64_t i = 0; i < n; i++)
+            out[i] = x[i] - most - log(sum);
+    }
+}
+
+SIMD static float cross_entropy_row(const float *x, const float *labels, float most,
+                                    float log_of_sum, float *backprop, int64_t n)
+{
+    float loss = 0;
+    for (int64_t i = 0; i < n; i++)
+        loss += labels[i] == 0 ? 0 : labels[i] * (log_of_sum - (x[i] - most));
+    for (int64_t i = 0; i < n; i++)
+        backprop[i] -= labels[i];
+    return loss;
+}
+
+void cross_entropy_f32(const float *x, const float *labels, float *loss, float *backprop,
+                       int64_t rows, int64_t n)
+{
+    for (int64_t r = 0; r < rows; r++, x += n, labels += n, backprop += n) {
+        if (n == 0) {
+            loss[r] = 0;
+            continue;
+        }
+        float most = greatest(x, n), sum = exp_row(x, most, backprop, n);
+        scale_row(backprop, 1 / sum, n);
+        loss[r] = cross_entropy_row(x, labels, most, logf(sum), backprop, n);
+    }
+}
+
+void sparse_cross_entropy_f32(const float *x, int64_t label, float *loss, float *backprop,
+                              int64_t n)
+{
+    float most = greatest(x, n), sum = exp_row(x, most, backprop, n);
+    scale_row(backprop, 1 / sum, n);
+    *loss = logf(sum) - (x[label] - most);
+    backprop[label] -= 1;
+}

@@ -1,0 +1,20 @@
+/*
+ * softmax: rows of n logits. In place is allowed.
+ */
+#ifndef KERNELS_PLAIN_SOFTMAX_H
+#define KERNELS_PLAIN_SOFTMAX_H
+
+#include <stdint.h>
+
+void softmax_f32(const float *x, float *out, int64_t rows, int64_t n);
+void softmax_f64(const double *x, double *out, int64_t rows, int64_t n);
+void log_softmax_f32(const float *x, float *out, int64_t rows, int64_t n);
+void log_softmax_f64(const double *x, double *out, int64_t rows, int64_t n);
+
+/* loss [rows] = -sum labels · log softmax(x); backprop [rows, n] = softmax(x) - labels. */
+void cross_entropy_f32(const float *x, const float *labels, float *loss, float *backprop,
+                       int64_t rows, int64_t n);
+void sparse_cross_entropy_f32(const float *x, int64_t label, float *loss, float *backprop,
+                              int64_t n);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * reduce: Sum, Mean, Prod, Max, Min over any axes; All and Any; ArgMax and ArgMin.
+ *
+ * The dimensions are merged into alternating runs of kept and reduced ones. The two frequent forms,
+ * rows reduced to one element each ([keep, reduce]) and columns ([reduce, keep]), are the leaf
+ * loops; everything else is a walk over them.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/reduce.h"
+
+/* Dimensions after merging, outermost first; `reduced` alternates. */
+struct reduction {
+    int rank;
+    int64_t dims[SHAPE_RANK_MAX];
+    bool reduced[SHAPE_RANK_MAX];
+    struct shape out; /* with keep_dims or without */
+};
+
+static void reduction_init(struct reduction *r, const struct shape *shape, const bool *axes,
+                           bool keep_dims)
+{
+    *r = (struct reduction){ 0 };
+    for (int d = 0; d < shape->rank; d++) {
+        int64_t dim = shape->dims[d];
+        if (!axes[d] || keep_dims)
+            shape_append(&r->out, axes[d] ? 1 : dim);
+        if (dim == 1)
+            continue; /* kept or reduced, it changes nothing */
+        if (r->rank > 0 && r->reduced[r->rank - 1] == axes[d]) {
+            r->dims[r->rank - 1] *= dim;
+            continue;
+        }
+        r->reduced[r->rank] = axes[d];
+        r->dims[r->rank++] = dim;
+    }
+}
+
+/* Folds x, the dimensions from `d` on, into out, which holds the start values or what was folded
+ * before. Returns nothing: out has as many elements as the kept dimensions from d on. */
+static void fold(const struct reduction *r, int d, const struct fold_rows *rows, size_t in_size,
+                 size_t out_size, const char *x, char *out)
+{
+    int left = r->rank - d;
+    if (left == 0) {
+        rows->row(x, out, 1);
+        return;
+    }
+    if (left == 1) {
+        if (r->reduced[d])
+            rows->row(x, out, r->dims[d]);
+        else
+            rows->columns(x, out, r->dims[d]);
+        return;
+    }
+    int64_t x_step = 1, out_step = 1;
+    for (int i = d + 1; i < r->rank; i++) {
+        x_step *= r->dims[i];
+        out_step *= r->reduced[i] ? 1 : r->dims[i];
+    }
+    for (int64_t i = 0; i < r->dims[d]; i++)
+        fold(r, d + 1, rows, in_size, out_size, at_bytes_const(x, i * x_step, in_size),
+             at_bytes(out, r->reduced[d] ? 0 : i * out_step, out_size));
+}
+
+struct reduce_state {
+    const struct fold_op *op;
+    bool keep_dims;
+};
+
+static struct status reduce_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct reduce_state *state = prepare_state(p, sizeof *state, NULL);
+    state->op = fold_op_find(node->op_name);
+    return node_attr_bool(node, "keep_dims", &state->keep_dims);
+}
+
+/* The axes of input 1 as a mark per dimension. */
+static struct status read_axes(struct kernel_context *k, int rank, bool *axes)
+{
+    const struct tensor *list = kernel_input(k, 1);
+    memset(axes, 0, SHAPE_RANK_MAX * sizeof *axes);
+    for (int64_t i = 0; i < list->size; i++) {
+        int64_t axis = tensor_index(list, i);
+        if (axis < -rank || axis >= rank)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Invalid reduction dimension (%lld for input with %d dimension(s)",
+                                (long long)axis, rank);
+        axis += axis < 0 ? rank : 0;
+        if (axes[axis])
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "Invalid reduction arguments: Axes contains duplicate dimension: %lld",
+                (long long)axis);
+        axes[axis] = true;
+    }
+    return status_ok();
+}
+
+/* The loops of a type: half and bfloat16 fold in float (as a row of converted blocks). */
+static struct status reduce_half(struct kernel_context *k, const struct reduce_state *state,
+                                 const struct reduction *r, const struct tensor *x,
+                                 struct tensor *out)
+{
+    struct tensor wide_x, wide_out;
+    const struct fold_rows *rows = &state->op->rows[DT_FLOAT];
+    TRY(kernel_scratch(k, DT_FLOAT, &x->shape, &wide_x));
+    struct status status = kernel_scratch(k, DT_FLOAT, &out->shape, &wide_out);
+    if (!status_is_ok(status)) {
+        tensor_release(&wide_x);
+        return status;
+    }
+    half_block_load(x->dtype, x->data, wide_x.data, x->size);
+    rows->start(wide_out.data, out->size);
+    if (x->size > 0)
+        fold(r, 0, rows, sizeof(float), sizeof(float), wide_x.data, wide_out.data);
+    if (rows->finish != NULL && out->size > 0)
+        rows->finish(wide_out.data, out->size, x->size / out->size);
+    half_block_store(out->dtype, wide_out.data, out->data, out->size);
+    tensor_release(&wide_x);
+    tensor_release(&wide_out);
+    return status_ok();
+}
+
+static struct status reduce_compute(struct kernel_context *k)
+{
+    const struct reduce_state *state = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0);
+    bool axes[SHAPE_RANK_MAX];
+    struct reduction r;
+    struct tensor *out;
+    TRY(read_axes(k, x->shape.rank, axes));
+    reduction_init(&r, &x->shape, axes, state->keep_dims);
+    TRY(kernel_output(k, 0, &r.out, &out));
+    if (dtype_is_half(x->dtype))
+        return reduce_half(k, state, &r, x, out);
+
+    const struct fold_rows *rows = &state->op->rows[x->dtype];
+    size_t size = dtype_size(x->dtype);
+    rows->start(out->data, out->size);
+    if (x->size > 0)
+        fold(&r, 0, rows, size, size, x->data, out->data);
+    if (rows->finish != NULL && out->size > 0)
+        rows->finish(out->data, out->size, x->size / out->size);
+    return status_ok();
+}
+
+/* ---- ArgMax, ArgMin: the first of equals; NaN wins nothing ---- */
+
+struct arg_state {
+    bool minimum;
+    enum dtype out;
+};
+
+static struct status arg_prepare(struct prepare_context *p)
+{
+    struct arg_state *state = prepare_state(p, sizeof *state, NULL);
+    state->minimum = strcmp(prepare_node(p)->op_name, "ArgMin") == 0;
+    return node_attr_type(prepare_node(p), "output_type", &state->out);
+}
+
+static void store_index(struct tensor *out, int64_t i, int64_t value)
+{
+    if (out->dtype == DT_INT32)
+        ((int32_t *)out->data)[i] = (int32_t)value;
+    else if (out->dtype == DT_INT64)
+        ((int64_t *)out->data)[i] = value;
+    else if (out->dtype == DT_INT16)
+        ((int16_t *)out->data)[i] = (int16_t)value;
+    else
+        ((uint16_t *)out->data)[i] = (uint16_t)value;
+}
+
+static struct status arg_compute(struct kernel_context *k)
+{
+    const struct arg_state *state = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0), *dimension = kernel_input(k, 1);
+    struct tensor *out;
+    int axis;
+    if (dimension->shape.rank != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "dim must be a scalar, but received tensor of shape: %s",
+                            shape_text(&dimension->shape));
+    int64_t given = tensor_wide_index(dimension, 0);
+    axis = (int)(given < 0 ? given + x->shape.rank : given);
+    if (given < -x->shape.rank || given >= x->shape.rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Expected dimension in the range [%d, %d), but got %lld",
+                            -x->shape.rank, x->shape.rank, (long long)given);
+    struct shape shape = { 0 };
+    int64_t outer = 1, inner = 1, count = x->shape.dims[axis];
+    for (int d = 0; d < x->shape.rank; d++) {
+        if (d != axis)
+            shape_append(&shape, x->shape.dims[d]);
+        outer *= d < axis ? x->shape.dims[d] : 1;
+        inner *= d > axis ? x->shape.dims[d] : 1;
+    }
+    if (count == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "Reduction axis %d is empty in shape %s", axis,
+                            shape_text(&x->shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    arg_row *row = arg_row_find(x->dtype, state->minimum);
+    size_t size = dtype_size(x->dtype);
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < inner; i++)
+            store_index(out, o * inner + i,
+                        row(at_bytes_const(x->data, o * count * inner + i, size), count, inner));
+    return status_ok();
+}
+
+#define REDUCE(op, dtypes)                                                    \
+    {                                                                         \
+        op, dtypes, "T", .prepare = reduce_prepare, .compute = reduce_compute \
+    }
+static const struct kernel rows[] = {
+    REDUCE("Sum", DTYPES_REAL),
+    REDUCE("Mean", DTYPES_REAL),
+    REDUCE("Prod", DTYPES_REAL),
+    REDUCE("Max", DTYPES_REAL),
+    REDUCE("Min", DTYPES_REAL),
+    { "All", DTYPES_ALL, .prepare = reduce_prepare, .compute = reduce_compute },
+    { "Any", DTYPES_ALL, .prepare = reduce_prepare, .compute = reduce_compute },
+    { "ArgMax", DTYPES_REAL | DTYPES(DT_BOOL), "T", .prepare = arg_prepare,
+      .compute = arg_compute },
+    { "ArgMin", DTYPES_REAL | DTYPES(DT_BOOL), "T", .prepare = arg_prepare,
+      .compute = arg_compute },
+};
+const struct kernel_table kernels_reduce = { rows, COUNT(rows) };

@@ -1,0 +1,156 @@
+/*
+ * select: Select, SelectV2, Where and what else chooses elements by a bool. Elements are moved by
+ * their size; the type does not matter.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/plain/broadcast.h"
+
+#define SELECT_ROW(name, T)                                                                    \
+    static void name(const bool *c, const void *t_, const void *e_, void *out_, int64_t count, \
+                     const int *steps)                                                         \
+    {                                                                                          \
+        const T *t = t_, *e = e_;                                                              \
+        T *out = out_;                                                                         \
+        for (int64_t i = 0; i < count; i++)                                                    \
+            out[i] = c[i * steps[0]] ? t[i * steps[1]] : e[i * steps[2]];                      \
+    }
+struct sixteen {
+    uint64_t low, high;
+};
+SELECT_ROW(select_1, uint8_t)
+SELECT_ROW(select_2, uint16_t)
+SELECT_ROW(select_4, uint32_t)
+SELECT_ROW(select_8, uint64_t)
+SELECT_ROW(select_16, struct sixteen)
+
+static void select_row(size_t size, const bool *c, const void *t, const void *e, void *out,
+                       int64_t count, const int *steps)
+{
+    switch (size) {
+    case 1:
+        select_1(c, t, e, out, count, steps);
+        break;
+    case 2:
+        select_2(c, t, e, out, count, steps);
+        break;
+    case 4:
+        select_4(c, t, e, out, count, steps);
+        break;
+    case 8:
+        select_8(c, t, e, out, count, steps);
+        break;
+    default:
+        select_16(c, t, e, out, count, steps);
+        break;
+    }
+}
+
+static struct status select_broadcast(struct kernel_context *k, const struct shape *condition_shape)
+{
+    const struct tensor *c = kernel_input(k, 0), *t = kernel_input(k, 1), *e = kernel_input(k, 2);
+    struct tensor *out;
+    struct shape values, shape;
+    TRY(shape_broadcast(&t->shape, &e->shape, &values));
+    TRY(shape_broadcast(condition_shape, &values, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size == 0)
+        return status_ok();
+    struct broadcast broadcast;
+    broadcast_init(&broadcast, &shape, 3,
+                   (const struct shape *[]){ condition_shape, &t->shape, &e->shape });
+    int steps[] = { broadcast_step(&broadcast, 0), broadcast_step(&broadcast, 1),
+                    broadcast_step(&broadcast, 2) };
+    struct broadcast_walk walk = { 0 };
+    int64_t row = broadcast_row(&broadcast), done = 0;
+    size_t size = dtype_size(out->dtype);
+    do {
+        select_row(size, tensor_bools(c) + walk.offsets[0],
+                   at_bytes_const(t->data, walk.offsets[1], size),
+                   at_bytes_const(e->data, walk.offsets[2], size), at_bytes(out->data, done, size),
+                   row, steps);
+        done += row;
+    } while (broadcast_next(&broadcast, &walk));
+    return status_ok();
+}
+
+static struct status select_v2_compute(struct kernel_context *k)
+{
+    return select_broadcast(k, &kernel_input(k, 0)->shape);
+}
+
+/* The old Select: equal shapes; or a scalar condition; or a vector of conditions, one a row. */
+static struct status select_compute(struct kernel_context *k)
+{
+    const struct tensor *c = kernel_input(k, 0), *t = kernel_input(k, 1), *e = kernel_input(k, 2);
+    struct shape condition = c->shape;
+    if (!shape_equal(&t->shape, &e->shape))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'then' and 'else' must have the same size.  but received: %s vs. %s",
+                            shape_text(&t->shape), shape_text(&e->shape));
+    if (c->shape.rank != 0 && !shape_equal(&c->shape, &t->shape)) {
+        if (c->shape.rank != 1)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "'cond' must be a vector, but saw shape: %s",
+                                shape_text(&c->shape));
+        if (t->shape.rank == 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "'then' must be at least a vector, but saw shape: %s",
+                                shape_text(&t->shape));
+        if (t->shape.dims[0] != c->size)
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "Number of batches of 'then' must match size of 'cond', but saw: %lld vs. %lld",
+                (long long)t->shape.dims[0], (long long)c->size);
+        for (int i = 1; i < t->shape.rank; i++)
+            shape_append(&condition, 1);
+    }
+    return select_broadcast(k, &condition);
+}
+
+/* ---- Where: the places of what is not zero ---- */
+
+static bool is_nonzero(const struct tensor *x, int64_t i)
+{
+    const unsigned char *bytes = at_bytes_const(x->data, i, dtype_size(x->dtype));
+    if (x->dtype == DT_FLOAT)
+        return tensor_floats(x)[i] != 0;
+    if (x->dtype == DT_DOUBLE)
+        return tensor_doubles(x)[i] != 0;
+    if (dtype_is_half(x->dtype))
+        return (((const uint16_t *)x->data)[i] & 0x7fff) != 0;
+    for (size_t b = 0; b < dtype_size(x->dtype); b++)
+        if (bytes[b] != 0)
+            return true;
+    return false;
+}
+
+static struct status where_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    int64_t count = 0;
+    for (int64_t i = 0; i < x->size; i++)
+        count += is_nonzero(x, i);
+    struct shape shape = shape_of(count, x->shape.rank);
+    TRY(kernel_output(k, 0, &shape, &out));
+    int64_t *index = tensor_int64s_mut(out);
+    for (int64_t i = 0; i < x->size; i++) {
+        if (!is_nonzero(x, i))
+            continue;
+        int64_t rest = i;
+        for (int d = x->shape.rank - 1; d >= 0; d--) {
+            index[d] = rest % x->shape.dims[d];
+            rest /= x->shape.dims[d];
+        }
+        index += x->shape.rank;
+    }
+    return status_ok();
+}
+
+#define DTYPES_MOVED (~(DTYPES(DT_RESOURCE) | DTYPES(DT_VARIANT)))
+static const struct kernel rows[] = {
+    { "SelectV2", DTYPES_MOVED, .compute = select_v2_compute },
+    { "Select", DTYPES_MOVED, .compute = select_compute },
+    { "Where", DTYPES_REAL | DTYPES(DT_BOOL), .compute = where_compute },
+};
+const struct kernel_table kernels_select = { rows, COUNT(rows) };

@@ -1,0 +1,136 @@
+/*
+ * softmax: Softmax and LogSoftmax over the last dimension, and the losses made of them.
+ */
+#include <math.h>
+
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/softmax.h"
+
+struct softmax_state {
+    bool log;
+};
+
+static struct status softmax_prepare(struct prepare_context *p)
+{
+    struct softmax_state *state = prepare_state(p, sizeof *state, NULL);
+    state->log = strcmp(prepare_node(p)->op_name, "LogSoftmax") == 0;
+    return status_ok();
+}
+
+/* half and bfloat16 a row at a time, in a scratch row of floats. */
+static struct status softmax_half(struct kernel_context *k, const struct tensor *x, void *out,
+                                  int64_t rows, int64_t n, bool log)
+{
+    struct shape shape = shape_of(n);
+    struct tensor row;
+    TRY(kernel_scratch(k, DT_FLOAT, &shape, &row));
+    for (int64_t r = 0; r < rows; r++) {
+        half_block_load(x->dtype, (const uint16_t *)x->data + r * n, row.data, n);
+        (log ? log_softmax_f32 : softmax_f32)(row.data, row.data, 1, n);
+        half_block_store(x->dtype, row.data, (uint16_t *)out + r * n, n);
+    }
+    tensor_release(&row);
+    return status_ok();
+}
+
+static struct status softmax_compute(struct kernel_context *k)
+{
+    const struct softmax_state *state = kernel_state(k);
+    const struct tensor x = *kernel_input(k, 0);
+    struct tensor *out;
+    if (x.shape.rank < 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "logits must have >= 1 dimension, got []");
+    TRY(kernel_output_forward(k, 0, 0, &x.shape, &out));
+    if (out->size == 0)
+        return status_ok();
+    int64_t n = x.shape.dims[x.shape.rank - 1], rows = x.size / n;
+    if (x.dtype == DT_FLOAT)
+        (state->log ? log_softmax_f32 : softmax_f32)(x.data, out->data, rows, n);
+    else if (x.dtype == DT_DOUBLE)
+        (state->log ? log_softmax_f64 : softmax_f64)(x.data, out->data, rows, n);
+    else
+        return softmax_half(k, &x, out->data, rows, n, state->log);
+    return status_ok();
+}
+
+/* ---- losses: loss [rows] and backprop [rows, n] ---- */
+
+static struct status loss_outputs(struct kernel_context *k, int64_t rows,
+                                  const struct shape *logits, struct tensor **loss,
+                                  struct tensor **backprop)
+{
+    struct shape shape = shape_of(rows);
+    TRY(kernel_output(k, 0, &shape, loss));
+    return kernel_output(k, 1, logits, backprop);
+}
+
+static struct status cross_entropy_compute(struct kernel_context *k)
+{
+    const struct tensor *logits = kernel_input(k, 0), *labels = kernel_input(k, 1);
+    struct tensor *loss, *backprop;
+    struct shape shape;
+    if (!status_is_ok(shape_broadcast(&logits->shape, &labels->shape, &shape)) || shape.rank != 2)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "logits and labels must be broadcastable: logits_size=%s "
+                            "labels_size=%s",
+                            shape_text(&logits->shape), shape_text(&labels->shape));
+    if (!shape_equal(&logits->shape, &shape) || !shape_equal(&labels->shape, &shape))
+        return kernel_error(k, STATUS_UNIMPLEMENTED, "broadcasting of logits %s and labels %s",
+                            shape_text(&logits->shape), shape_text(&labels->shape));
+    TRY(loss_outputs(k, shape.dims[0], &shape, &loss, &backprop));
+    cross_entropy_f32(tensor_floats(logits), tensor_floats(labels), tensor_floats_mut(loss),
+                      tensor_floats_mut(backprop), shape.dims[0], shape.dims[1]);
+    return status_ok();
+}
+
+static struct status sparse_check(const struct tensor *logits, const struct tensor *labels)
+{
+    if (logits->shape.rank != 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "logits must be 2-D, but got shape %s",
+                            shape_text(&logits->shape));
+    if (labels->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "labels must be 1-D, but got shape %s",
+                            shape_text(&labels->shape));
+    if (logits->shape.dims[0] != labels->size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "logits and labels must have the same first dimension, got logits "
+                            "shape %s and labels shape %s",
+                            shape_text(&logits->shape), shape_text(&labels->shape));
+    if (logits->shape.dims[1] == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Must have at least one class, but got logits shape %s",
+                            shape_text(&logits->shape));
+    return status_ok();
+}
+
+static struct status sparse_cross_entropy_compute(struct kernel_context *k)
+{
+    const struct tensor *logits = kernel_input(k, 0), *labels = kernel_input(k, 1);
+    struct tensor *loss, *backprop;
+    TRY(sparse_check(logits, labels));
+    int64_t rows = logits->shape.dims[0], n = logits->shape.dims[1];
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t label = tensor_index(labels, i);
+        if (label < 0 || label >= n)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Received a label value of %lld which is outside the valid range "
+                                "of [0, %lld).  Label values: %lld",
+                                (long long)label, (long long)n, (long long)label);
+    }
+    TRY(loss_outputs(k, rows, &logits->shape, &loss, &backprop));
+    for (int64_t i = 0; i < rows; i++)
+        sparse_cross_entropy_f32(tensor_floats(logits) + i * n, tensor_index(labels, i),
+                                 tensor_floats_mut(loss) + i, tensor_floats_mut(backprop) + i * n,
+                                 n);
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "Softmax", DTYPES_FLOATING, .prepare = softmax_prepare, .compute = softmax_compute },
+    { "LogSoftmax", DTYPES_FLOATING, .prepare = softmax_prepare, .compute = softmax_compute },
+    { "SoftmaxCrossEntropyWithLogits", DTYPES(DT_FLOAT), .compute = cross_entropy_compute },
+    { "SparseSoftmaxCrossEntropyWithLogits", DTYPES(DT_FLOAT), "T",
+      .compute = sparse_cross_entropy_compute },
+};
+const struct kernel_table kernels_softmax = { rows, COUNT(rows) };

@@ -1,0 +1,43 @@
+/*
+ * bundle_writer: writes a checkpoint of one shard, byte for byte as TensorFlow does. Values pass
+ * through in pieces, so it needs memory for a piece and not for the model.
+ *
+ *     struct bundle_writer *writer;
+ *     TRY(bundle_writer_open("variables/variables", &writer));
+ *     TRY_OR(fail, bundle_writer_begin(writer, "dense/kernel", DT_FLOAT, &shape));
+ *     TRY_OR(fail, bundle_writer_append(writer, data, size));     as often as there are pieces
+ *     TRY_OR(fail, bundle_writer_end(writer));
+ *     return bundle_writer_commit(writer);
+ * fail:
+ *     bundle_writer_abandon(writer);
+ *
+ * Tensors may come in any order; the data file has them in that order, the index by name. Both
+ * files get temporary names, are fsynced and renamed, the data first: the index commits.
+ */
+#ifndef STORAGE_BUNDLE_WRITER_H
+#define STORAGE_BUNDLE_WRITER_H
+
+#include "tensor/tensor.h"
+
+struct bundle_writer;
+
+struct status bundle_writer_open(const char *prefix, struct bundle_writer **out);
+
+/* Numbers and bools only. INVALID_ARGUMENT: empty name, another type. */
+struct status bundle_writer_begin(struct bundle_writer *writer, const char *name, enum dtype dtype,
+                                  const struct shape *shape);
+/* Elements in host order. INVALID_ARGUMENT: more bytes than the shape has. */
+struct status bundle_writer_append(struct bundle_writer *writer, const void *data, size_t size);
+struct status
+bundle_writer_end(struct bundle_writer *writer); /* INVALID_ARGUMENT: bytes are missing */
+
+/* A whole tensor, strings too. UNIMPLEMENTED: resource, variant. */
+struct status bundle_writer_add(struct bundle_writer *writer, const char *name,
+                                const struct tensor *tensor);
+
+/* Frees the writer, whatever comes out. INVALID_ARGUMENT: a name twice. After a failure nothing is
+ * left. */
+struct status bundle_writer_commit(struct bundle_writer *writer);
+void bundle_writer_abandon(struct bundle_writer *writer); /* accepts NULL */
+
+#endif

@@ -1,0 +1,204 @@
+#include "storage/table.h"
+
+#include <snappy-c.h>
+#include <stdlib.h>
+
+#include "base/crc32c.h"
+
+/* Snappy's longest element makes 64 bytes of 3: more than that for the whole is a lie about the
+ * size. */
+#define SNAPPY_RATIO_MAX 22
+
+struct table {
+    struct file_reader file; /* zeroed where the table is in memory */
+    struct bytes memory;
+    uint64_t size;
+    struct buffer index_contents;
+    struct block index;
+};
+
+struct handle {
+    uint64_t offset, size;
+};
+
+static bool handle_get(const char **at, const char *end, struct handle *out)
+{
+    return varint_get(at, end, &out->offset) && varint_get(at, end, &out->size);
+}
+
+static struct status get(const struct table *table, uint64_t offset, void *data, size_t size)
+{
+    if (table->file.path != NULL)
+        return file_reader_get(&table->file, offset, data, size);
+    memcpy(data, table->memory.data + offset, size);
+    return status_ok();
+}
+
+static struct status inflate_snappy(struct buffer *contents)
+{
+    size_t size;
+    if (snappy_uncompressed_length(contents->data, contents->size, &size) != SNAPPY_OK ||
+        size / SNAPPY_RATIO_MAX > contents->size)
+        return status_error(STATUS_DATA_LOSS, "corrupted compressed block contents");
+    struct buffer inflated = { 0 };
+    buffer_reserve(&inflated, size + 1);
+    if (snappy_uncompress(contents->data, contents->size, inflated.data, &size) != SNAPPY_OK) {
+        buffer_finish(&inflated);
+        return status_error(STATUS_DATA_LOSS, "corrupted compressed block contents");
+    }
+    inflated.size = size;
+    buffer_finish(contents);
+    *contents = inflated;
+    return status_ok();
+}
+
+/* Reads, verifies and inflates the block into `contents`, and opens it there. */
+static struct status read_block(const struct table *table, struct handle handle,
+                                struct buffer *contents, struct block *out)
+{
+    uint64_t end = table->size - TABLE_FOOTER_BYTES;
+    if (handle.offset > end || end - handle.offset < TABLE_TRAILER_BYTES ||
+        handle.size > end - handle.offset - TABLE_TRAILER_BYTES)
+        return status_error(STATUS_DATA_LOSS, "bad block handle");
+
+    size_t size = (size_t)handle.size;
+    contents->size = 0;
+    buffer_reserve(contents, size + TABLE_TRAILER_BYTES);
+    TRY(get(table, handle.offset, contents->data, size + TABLE_TRAILER_BYTES));
+    uint32_t stored = crc32c_unmask(get_u32le(contents->data + size + 1));
+    if (crc32c(0, contents->data, size + 1) != stored)
+        return status_error(STATUS_DATA_LOSS, "block checksum mismatch");
+
+    contents->size = size;
+    char type = contents->data[size];
+    if (type == 1)
+        TRY(inflate_snappy(contents));
+    else if (type != 0)
+        return status_error(STATUS_DATA_LOSS, "bad block type %d", type);
+    return block_open((struct bytes){ contents->data, contents->size }, out);
+}
+
+static struct status open_index(struct table *table)
+{
+    char footer[TABLE_FOOTER_BYTES];
+    if (table->size < TABLE_FOOTER_BYTES)
+        return status_error(STATUS_DATA_LOSS, "file is too short to be an sstable");
+    TRY(get(table, table->size - TABLE_FOOTER_BYTES, footer, sizeof footer));
+    if (get_u64le(footer + 40) != TABLE_MAGIC)
+        return status_error(STATUS_DATA_LOSS, "not an sstable (bad magic number)");
+    const char *at = footer;
+    struct handle metaindex, index;
+    if (!handle_get(&at, footer + 40, &metaindex) || !handle_get(&at, footer + 40, &index))
+        return status_error(STATUS_DATA_LOSS, "bad block handle");
+    return read_block(table, index, &table->index_contents, &table->index);
+}
+
+static struct status finish_open(struct table *table, struct table **out)
+{
+    struct status status = open_index(table);
+    if (!status_is_ok(status)) {
+        table_close(table);
+        return status;
+    }
+    *out = table;
+    return status_ok();
+}
+
+struct status table_open(const char *path, struct table **out)
+{
+    struct file_reader file;
+    TRY(file_reader_open(path, &file));
+    struct table *table = zalloc(sizeof *table);
+    table->file = file;
+    table->size = file.size;
+    return finish_open(table, out);
+}
+
+struct status table_open_bytes(struct bytes bytes, struct table **out)
+{
+    struct table *table = zalloc(sizeof *table);
+    table->memory = bytes;
+    table->size = bytes.size;
+    return finish_open(table, out);
+}
+
+void table_close(struct table *table)
+{
+    if (table == NULL)
+        return;
+    file_reader_close(&table->file);
+    buffer_finish(&table->index_contents);
+    free(table);
+}
+
+void table_cursor_init(struct table_cursor *cursor, const struct table *table)
+{
+    *cursor = (struct table_cursor){ .table = table };
+    block_cursor_init(&cursor->index, &table->index);
+}
+
+/* Opens the data block that the current index entry tells of. */
+static struct status open_data(struct table_cursor *cursor)
+{
+    struct bytes value = cursor->index.value;
+    const char *at = value.data;
+    struct handle handle;
+    if (!handle_get(&at, value.data + value.size, &handle))
+        return status_error(STATUS_DATA_LOSS, "bad block handle");
+    block_cursor_finish(&cursor->entries);
+    cursor->open = false;
+    TRY(read_block(cursor->table, handle, &cursor->contents, &cursor->block));
+    block_cursor_init(&cursor->entries, &cursor->block);
+    cursor->open = true;
+    return status_ok();
+}
+
+static struct status check_ascends(const struct table_cursor *cursor)
+{
+    struct bytes last = { cursor->last_key.data, cursor->last_key.size };
+    if (cursor->any && bytes_compare(last, table_cursor_key(cursor)) >= 0)
+        return status_error(STATUS_DATA_LOSS, "bad block contents: keys do not ascend");
+    return status_ok();
+}
+
+struct status table_cursor_next(struct table_cursor *cursor, bool *found)
+{
+    bool fresh = false; /* at the start of a block that was opened here */
+    for (;;) {
+        if (cursor->open) {
+            TRY(block_cursor_next(&cursor->entries, found));
+            if (*found)
+                return fresh ? check_ascends(cursor) : status_ok();
+            if (cursor->entries.any) {
+                cursor->last_key.size = 0;
+                buffer_append(&cursor->last_key, cursor->entries.key.data,
+                              cursor->entries.key.size);
+                cursor->any = true;
+            }
+        }
+        TRY(block_cursor_next(&cursor->index, found));
+        if (!*found)
+            return status_ok();
+        TRY(open_data(cursor));
+        fresh = true;
+    }
+}
+
+struct status table_cursor_seek(struct table_cursor *cursor, struct bytes key, bool *found)
+{
+    cursor->any = false;
+    TRY(block_cursor_seek(&cursor->index, key, found));
+    if (!*found)
+        return status_ok();
+    TRY(open_data(cursor));
+    TRY(block_cursor_seek(&cursor->entries, key, found));
+    return *found ? status_ok() : table_cursor_next(cursor, found);
+}
+
+void table_cursor_finish(struct table_cursor *cursor)
+{
+    block_cursor_finish(&cursor->index);
+    block_cursor_finish(&cursor->entries);
+    buffer_finish(&cursor->contents);
+    buffer_finish(&cursor->last_key);
+}

@@ -1,0 +1,306 @@
+#include "server/json_number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define DIGITS_MAX 19 /* always fit 64 bits */
+
+static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+#define TENS_MAX 22 /* the largest power of ten that a double holds exactly */
+
+static const uint64_t small_tens[] = {
+    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000
+};
+
+static inline bool is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+/*
+ * Eight bytes less '0' each: how many of them, from the first in memory, are digits?
+ * A byte of 10 to 127 gets its high bit from the sum; a carry can only reach bytes behind the first
+ * that is no digit.
+ */
+static inline int digits_in(uint64_t eight)
+{
+    uint64_t others = ((eight + 0x7676767676767676u) | eight) & 0x8080808080808080u;
+    return others == 0 ? 8 : __builtin_ctzll(others) >> 3;
+}
+
+/* Eight digits, the first in memory the highest, to a number: pairs, fours, eight. */
+static inline uint64_t eight_digits(uint64_t eight)
+{
+    eight = eight * 10 + (eight >> 8);
+    return (((eight & 0x000000FF000000FFu) * 0x000F424000000064u) +
+            (((eight >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
+           32;
+}
+
+/* Appends the digits at `at` to *value; wraps beyond 64 bits (the caller counts). */
+static inline const char *read_digits(const char *at, uint64_t *value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (;;) {
+        uint64_t eight;
+        memcpy(&eight, at, sizeof eight);
+        eight ^= 0x3030303030303030u;
+        int count = digits_in(eight);
+        if (count == 0)
+            return at;
+        *value = *value * small_tens[count] + eight_digits(eight << (64 - 8 * count));
+        at += count;
+        if (count < 8)
+            return at;
+    }
+#else
+    while (is_digit(*at))
+        *value = *value * 10 + (uint64_t)(*at++ - '0');
+    return at;
+#endif
+}
+
+/* An exponent of any length, its value cut off where it no longer matters. */
+static const char *read_exponent(const char *at, int *out)
+{
+    bool negative = *at == '-';
+    int value = 0;
+    at += *at == '-' || *at == '+';
+    if (!is_digit(*at))
+        return NULL;
+    for (; is_digit(*at); at++)
+        if (value < 100000)
+            value = value * 10 + (*at - '0');
+    *out = negative ? -value : value;
+    return at;
+}
+
+static const char *read_word(const char *at, struct json_number *out)
+{
+    out->kind = *at == 'N' ? JSON_NAN : JSON_INFINITE;
+    if (strncmp(at, "NaN", 3) == 0)
+        return at + 3;
+    if (strncmp(at, "Inf", 3) != 0)
+        return NULL;
+    if (at[3] != 'i')
+        return at + 3;
+    return strncmp(at + 3, "inity", 5) == 0 ? at + 8 : NULL;
+}
+
+/* More than 19 digits: were they only leading zeros? If not, strtod has to look at the text. */
+static bool digits_fit(const char *first, const char *end)
+{
+    while (first < end && (*first == '0' || *first == '.'))
+        first++;
+    const char *dot = memchr(first, '.', (size_t)(end - first));
+    return end - first - (dot != NULL) <= DIGITS_MAX;
+}
+
+const char *json_number_read(const char *at, struct json_number *out)
+{
+    struct json_number number = { .start = at, .integer = true, .negative = *at == '-' };
+    at += number.negative;
+    const char *first = at;
+    if (*at == '0') {
+        at++;
+    } else if (is_digit(*at)) {
+        at = read_digits(at, &number.digits);
+    } else {
+        number.integer = false;
+        *out = number;
+        return read_word(at, out);
+    }
+    const char *end = at;
+    if (*at == '.') {
+        const char *fraction = at + 1;
+        end = at = read_digits(fraction, &number.digits);
+        if (at == fraction)
+            return NULL;
+        number.exponent = (int)(fraction - at);
+        number.integer = false;
+    }
+    if (end - first > DIGITS_MAX && !digits_fit(first, end))
+        number.rounded = true;
+    if (*at == 'e' || *at == 'E') {
+        int exponent;
+        at = read_exponent(at + 1, &exponent);
+        if (at == NULL)
+            return NULL;
+        number.exponent += exponent;
+        number.integer = false;
+    }
+    *out = number;
+    return at;
+}
+
+static double by_strtod(const struct json_number *number)
+{
+    return strtod(number->start, NULL);
+}
+
+static double special(const struct json_number *number)
+{
+    double value = number->kind == JSON_NAN ? (double)NAN : (double)INFINITY;
+    return number->negative ? -value : value;
+}
+
+/*
+ * digits · 10^exponent in 64-bit floating point: one rounding, as powers up to 10^27 are exact
+ * there. Rounding that to a double is rounding the true value, unless it stands at the middle
+ * between two doubles.
+ */
+static bool by_long_double(uint64_t digits, int exponent, double *out)
+{
+#if __LDBL_MANT_DIG__ == 64
+    static const long double long_tens[] = { 1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,
+                                             1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
+                                             1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+                                             1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L };
+    if (exponent < -27 || exponent > 27)
+        return false;
+    long double value = exponent < 0 ? (long double)digits / long_tens[-exponent]
+                                     : (long double)digits * long_tens[exponent];
+    uint64_t mantissa;
+    memcpy(&mantissa, &value, sizeof mantissa);
+    if (((mantissa + 1) & 0x7FF) >= 0x400 && ((mantissa + 1) & 0x7FF) <= 0x402)
+        return false;
+    *out = (double)value;
+    return true;
+#else
+    (void)digits, (void)exponent, (void)out;
+    return false;
+#endif
+}
+
+static inline bool is_exact(const struct json_number *number)
+{
+    return number->digits <= (1ull << 53) && number->exponent >= -TENS_MAX &&
+           number->exponent <= TENS_MAX;
+}
+
+/* One correctly rounded operation on two exact doubles. */
+static inline double scaled(const struct json_number *number)
+{
+    double value = number->exponent < 0 ? (double)number->digits / tens[-number->exponent]
+                                        : (double)number->digits * tens[number->exponent];
+    return number->negative ? -value : value;
+}
+
+double json_number_double(const struct json_number *number)
+{
+    double value;
+    if (number->kind != JSON_FINITE)
+        return special(number);
+    if (number->rounded)
+        return by_strtod(number);
+    if (number->digits == 0) /* an integer zero has no sign */
+        return number->negative && !number->integer ? -0.0 : 0.0;
+    if (is_exact(number))
+        return scaled(number);
+    if (by_long_double(number->digits, number->exponent, &value))
+        return number->negative ? -value : value;
+    return by_strtod(number);
+}
+
+/* The double in between is rounded twice, which is what TensorFlow Serving's cast does too. */
+float json_number_float(const struct json_number *number)
+{
+    return (float)json_number_double(number);
+}
+
+bool json_number_int64(const struct json_number *number, int64_t *out)
+{
+    uint64_t limit = (uint64_t)INT64_MAX + number->negative;
+    if (!number->integer || number->rounded || number->digits > limit)
+        return false;
+    *out = number->negative ? (int64_t)(0 - number->digits) : (int64_t)number->digits;
+    return true;
+}
+
+/* 20 digits may still fit: 2^64 has 20. */
+static bool read_twenty(const char *at, uint64_t *out)
+{
+    uint64_t value = 0;
+    for (; is_digit(*at); at++)
+        if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+            return false;
+    *out = value;
+    return true;
+}
+
+bool json_number_uint64(const struct json_number *number, uint64_t *out)
+{
+    if (!number->integer || (number->negative && (number->digits != 0 || number->rounded)))
+        return false;
+    if (number->rounded)
+        return read_twenty(number->start, out);
+    *out = number->digits;
+    return true;
+}
+
+static inline const char *skip_space(const char *at)
+{
+    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+        at++;
+    return at;
+}
+
+/* The number that bodies are full of: few digits, a point, up to eight more. NULL: not of this
+ * kind. */
+static inline const char *read_short(const char *at, float *out)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    bool negative = *at == '-';
+    at += negative;
+    uint64_t digits = (unsigned char)(*at - '0');
+    if (digits > 9 || at[1] != '.')
+        return NULL;
+    uint64_t eight;
+    memcpy(&eight, at + 2, sizeof eight);
+    eight ^= 0x3030303030303030u;
+    int count = digits_in(eight);
+    if (count == 0 || count == 8)
+        return NULL;
+    digits = digits * small_tens[count] + eight_digits(eight << (64 - 8 * count));
+    at += 2 + count;
+    if (*at == 'e' || *at == 'E')
+        return NULL;
+    double value = (double)(int64_t)digits / tens[count];
+    *out = (float)(negative ? -value : value);
+    return at;
+#else
+    (void)at, (void)out;
+    return NULL;
+#endif
+}
+
+const char *json_floats_read(const char *at, float *out, size_t max, size_t *count)
+{
+    size_t n = 0;
+    for (;;) {
+        const char *end = read_short(at, &out[n]);
+        if (end == NULL) {
+            struct json_number number;
+            end = json_number_read(at, &number);
+            if (end == NULL) {
+                *count = n;
+                return NULL;
+            }
+            out[n] = json_number_float(&number);
+        }
+        n++;
+        at = skip_space(end);
+        if (*at != ',' || n == max)
+            break;
+        at++;
+        if (*at == ' ')
+            at++;
+        if (*at <= ' ')
+            at = skip_space(at);
+    }
+    *count = n;
+    return at;
+}

@@ -1,0 +1,417 @@
+#include <stdlib.h>
+
+#include "server/json_tensor.h"
+#include "server/predict_json.h"
+
+struct reader {
+    struct bytes body;
+    struct signature_finder *finder;
+    struct arena *arena;
+    const struct signature *signature;
+    struct json_tensor *inputs; /* one per input of the signature */
+    struct shape *shapes;       /* of each; in the row form, of one element */
+    bool *present;
+};
+
+static struct status use_signature(struct reader *reader, struct bytes name)
+{
+    TRY(reader->finder->find(reader->finder, name, &reader->signature));
+    int count = reader->signature->inputs_count;
+    reader->inputs = ARENA_ARRAY(reader->arena, struct json_tensor, count);
+    reader->shapes = ARENA_ARRAY(reader->arena, struct shape, count);
+    reader->present = ARENA_ARRAY(reader->arena, bool, count);
+    return status_ok();
+}
+
+static int find_input(const struct signature *signature, struct bytes key)
+{
+    for (int i = 0; i < signature->inputs_count; i++)
+        if (bytes_equal(key, bytes_of(signature->inputs[i].key)))
+            return i;
+    return -1;
+}
+
+/* Forgets what was read. A number and its comma take four bytes or more in most bodies. */
+static void clear_inputs(struct reader *reader)
+{
+    int count = reader->signature->inputs_count;
+    for (int i = 0; i < count; i++) {
+        json_tensor_init(&reader->inputs[i], reader->arena, reader->signature->inputs[i].dtype,
+                         reader->body.size / 4 / (size_t)count + 8);
+        reader->present[i] = false;
+    }
+}
+
+/* --- one pass over ordinary text; NULL: not ordinary
+ * ------------------------------------------------------------ */
+
+/* A name without escapes and its colon. Stands at the value. */
+static const char *scan_name(const char *at, struct bytes *name)
+{
+    if (*at != '"')
+        return NULL;
+    const char *end = json_string_end(at);
+    if (end == NULL)
+        return NULL;
+    *name = (struct bytes){ at + 1, (size_t)(end - at) - 2 };
+    if (memchr(name->data, '\\', name->size) != NULL)
+        return NULL;
+    end = json_space(end);
+    return *end == ':' ? json_space(end + 1) : NULL;
+}
+
+/* Behind a member: at the next name, or at the closing brace. */
+static const char *scan_comma(const char *at)
+{
+    at = json_space(at);
+    if (*at == ',') {
+        at = json_space(at + 1);
+        return *at == '"' ? at : NULL;
+    }
+    return *at == '}' ? at : NULL;
+}
+
+/* An object whose members are inputs, each once. Stands behind it. *count: how many there were. */
+static const char *scan_members(struct reader *reader, const char *at, bool first_row, int *count)
+{
+    *count = 0;
+    for (at = json_space(at + 1); *at != '}';) {
+        struct bytes name;
+        struct shape shape;
+        at = scan_name(at, &name);
+        int i = at == NULL ? -1 : find_input(reader->signature, name);
+        if (i < 0 || reader->present[i])
+            return NULL;
+        at = json_tensor_read(&reader->inputs[i], at, &shape);
+        if (at == NULL || (!first_row && !shape_equal(&shape, &reader->shapes[i])))
+            return NULL;
+        reader->shapes[i] = shape;
+        reader->present[i] = true;
+        ++*count;
+        at = scan_comma(at);
+        if (at == NULL)
+            return NULL;
+    }
+    return at + 1;
+}
+
+static const char *scan_rows_of_objects(struct reader *reader, const char *at, int64_t *rows)
+{
+    int count = reader->signature->inputs_count, given;
+    at = json_space(at + 1);
+    for (*rows = 0;; ++*rows) {
+        if (*at != '{')
+            return NULL;
+        memset(reader->present, 0, (size_t)count * sizeof *reader->present);
+        at = scan_members(reader, at, *rows == 0, &given);
+        if (at == NULL || given != count)
+            return NULL;
+        at = json_space(at);
+        if (*at == ']')
+            break;
+        if (*at != ',')
+            return NULL;
+        at = json_space(at + 1);
+    }
+    ++*rows;
+    return at + 1;
+}
+
+static void prepend_dimension(struct shape *shape, int64_t dim)
+{
+    memmove(&shape->dims[1], &shape->dims[0], (size_t)shape->rank * sizeof shape->dims[0]);
+    shape->dims[0] = dim;
+    shape->rank++;
+}
+
+static const char *scan_instances(struct reader *reader, const char *at)
+{
+    if (*at != '[')
+        return NULL;
+    const char *first = json_space(at + 1);
+    const struct signature *signature = reader->signature;
+    bool string = signature->inputs_count == 1 && signature->inputs[0].dtype == DT_STRING;
+    if (*first == '{' && !string) {
+        int64_t rows;
+        at = scan_rows_of_objects(reader, at, &rows);
+        for (int i = 0; at != NULL && i < signature->inputs_count; i++) {
+            if (reader->shapes[i].rank == SHAPE_RANK_MAX)
+                return NULL;
+            prepend_dimension(&reader->shapes[i], rows);
+        }
+        return at;
+    }
+    /* Plain elements of equal shape are one list more around them. */
+    if (*first == ']' || signature->inputs_count != 1)
+        return NULL;
+    return json_tensor_read(&reader->inputs[0], at, &reader->shapes[0]);
+}
+
+static const char *scan_inputs(struct reader *reader, const char *at)
+{
+    const struct signature *signature = reader->signature;
+    int given;
+    if (*at != '{') {
+        return signature->inputs_count != 1
+                   ? NULL
+                   : json_tensor_read(&reader->inputs[0], at, &reader->shapes[0]);
+    }
+    at = scan_members(reader, at, true, &given);
+    return given == signature->inputs_count ? at : NULL;
+}
+
+/* The members of the body. Anything that asks for a second look gives up. */
+static const char *scan_body(struct reader *reader, bool *rows)
+{
+    struct bytes name, signature_name = { "", 0 };
+    struct json_error error;
+    bool named = false, found = false;
+    const char *at = json_space(reader->body.data);
+    if (*at != '{')
+        return NULL;
+    for (at = json_space(at + 1); *at != '}';) {
+        at = scan_name(at, &name);
+        if (at == NULL)
+            return NULL;
+        if (bytes_equal(name, bytes_of("signature_name"))) {
+            const char *end = *at == '"' && !named && !found ? json_string_end(at) : NULL;
+            if (end == NULL)
+                return NULL; /* also where it stands behind the tensors */
+            signature_name = (struct bytes){ at + 1, (size_t)(end - at) - 2 };
+            named = true;
+            if (memchr(signature_name.data, '\\', signature_name.size) != NULL)
+                return NULL;
+            at = end;
+        } else if (bytes_equal(name, bytes_of("instances")) ||
+                   bytes_equal(name, bytes_of("inputs"))) {
+            if (found || !status_is_ok(use_signature(reader, signature_name)) ||
+                reader->signature->inputs_count == 0)
+                return NULL;
+            clear_inputs(reader);
+            found = true;
+            *rows = name.data[2] == 's';
+            at = *rows ? scan_instances(reader, at) : scan_inputs(reader, at);
+        } else {
+            at = json_check(at, &error);
+        }
+        if (at == NULL || (at = scan_comma(at)) == NULL)
+            return NULL;
+    }
+    return found ? at + 1 : NULL;
+}
+
+/* --- step by step
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* The value of the first member of that name, or NULL. */
+static struct status find_member(const struct reader *reader, const char *object, const char *key,
+                                 const char **out)
+{
+    *out = NULL;
+    for (const char *at = json_first(object); at != NULL; at = json_next_member(at)) {
+        struct bytes name;
+        TRY(json_string(at, reader->arena, &name));
+        if (bytes_equal(name, bytes_of(key))) {
+            *out = json_member_value(at);
+            break;
+        }
+    }
+    return status_ok();
+}
+
+static bool is_plain_object(const char *at)
+{
+    const char *text;
+    return *at == '{' && !json_is_base64(at, &text);
+}
+
+/* An element: it must look like the first one. `before`: elements that the input had. */
+static struct status read_element(struct reader *reader, int input, const char *at, bool first)
+{
+    struct json_tensor *tensor = &reader->inputs[input];
+    struct shape shape, *expected = &reader->shapes[input];
+    size_t before = tensor->count;
+    TRY(json_tensor_read_checked(tensor, at, &shape));
+    if (shape.rank == SHAPE_RANK_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "rank %d is too high", shape.rank + 1);
+    if (first)
+        *expected = shape;
+    if ((int64_t)(tensor->count - before) != shape_size(expected))
+        return status_error(STATUS_INVALID_ARGUMENT, "Expecting tensor size: %lld but got: %zu",
+                            (long long)shape_size(expected), tensor->count - before);
+    if (!shape_equal(expected, &shape))
+        return status_error(STATUS_INVALID_ARGUMENT, "Expecting shape %s but got: %s",
+                            shape_text(expected), shape_text(&shape));
+    return status_ok();
+}
+
+/* The wrapper's code is INVALID_ARGUMENT whatever was inside; memory is the exception. */
+static struct status wrap(struct status inner, int64_t element, const struct bytes *key)
+{
+    if (status_is_ok(inner) || inner.code == STATUS_RESOURCE_EXHAUSTED)
+        return inner;
+    if (key == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Failed to process element: %lld of 'instances' list. Error: %s: %s",
+                            (long long)element, status_code_name(inner.code), inner.message);
+    return status_error(
+        STATUS_INVALID_ARGUMENT,
+        "Failed to process element: %lld key: %.*s of 'instances' list. Error: %s: %s",
+        (long long)element, (int)key->size, key->data, status_code_name(inner.code), inner.message);
+}
+
+static struct status keys_error(const struct reader *reader, const char *object, int64_t element)
+{
+    struct buffer names = { 0 };
+    for (int i = 0; i < reader->signature->inputs_count; i++) {
+        buffer_append_text(&names, i == 0 ? "" : ",");
+        buffer_append_text(&names, reader->signature->inputs[i].key);
+    }
+    buffer_append_char(&names, '\0');
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT,
+                     "Failed to process element: %lld of 'instances' list. JSON object: %s keys "
+                     "must be equal to: %s",
+                     (long long)element, json_dump(object, reader->arena), names.data);
+    buffer_finish(&names);
+    return status;
+}
+
+/* Of two members of one name the first counts. */
+static struct status read_object_row(struct reader *reader, const char *object, int64_t element)
+{
+    int count = reader->signature->inputs_count, given = 0;
+    memset(reader->present, 0, (size_t)count * sizeof *reader->present);
+    for (const char *at = json_first(object); at != NULL; at = json_next_member(at)) {
+        struct bytes key;
+        TRY(json_string(at, reader->arena, &key));
+        int i = find_input(reader->signature, key);
+        if (i < 0)
+            return wrap(status_error(STATUS_INVALID_ARGUMENT,
+                                     "JSON object: does not have named input: %.*s", (int)key.size,
+                                     key.data),
+                        element, &key);
+        if (reader->present[i])
+            continue;
+        reader->present[i] = true;
+        given++;
+        TRY(wrap(read_element(reader, i, json_member_value(at), element == 0), element, &key));
+    }
+    return given == count ? status_ok() : keys_error(reader, object, element);
+}
+
+static struct status read_instances(struct reader *reader, const char *list)
+{
+    if (*list != '[')
+        return status_error(STATUS_INVALID_ARGUMENT, "Expecting 'instances' to be an list/array");
+    const char *first = json_first(list);
+    if (first == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "No values in 'instances' array");
+    bool objects = is_plain_object(first);
+    int count = reader->signature->inputs_count;
+    if (!objects && count > 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "instances is a plain list, but expecting list of objects as multiple "
+                            "input tensors required as per tensorinfo_map");
+    int64_t element = 0;
+    for (const char *at = first; at != NULL; at = json_next(at), element++) {
+        if (is_plain_object(at) != objects)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                objects
+                                    ? "Expecting object but got list at item %lld of input list"
+                                    : "Expecting value/list but got object at item %lld of input "
+                                      "list",
+                                (long long)element);
+        if (objects)
+            TRY(read_object_row(reader, at, element));
+        else
+            TRY(wrap(read_element(reader, 0, at, element == 0), element, NULL));
+    }
+    for (int i = 0; i < count; i++)
+        prepend_dimension(&reader->shapes[i], element);
+    return status_ok();
+}
+
+static struct status read_inputs(struct reader *reader, const char *value)
+{
+    const struct signature *signature = reader->signature;
+    if (!is_plain_object(value)) {
+        if (signature->inputs_count > 1)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "inputs is a plain value/list, but expecting an object as multiple "
+                                "input tensors required as per tensorinfo_map");
+        return json_tensor_read_checked(&reader->inputs[0], value, &reader->shapes[0]);
+    }
+    for (int i = 0; i < signature->inputs_count; i++) {
+        const char *member;
+        TRY(find_member(reader, value, signature->inputs[i].key, &member));
+        if (member == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Missing named input: %s in 'inputs' object.",
+                                signature->inputs[i].key);
+        TRY(json_tensor_read_checked(&reader->inputs[i], member, &reader->shapes[i]));
+    }
+    return status_ok();
+}
+
+static struct status read_signature(struct reader *reader, const char *object)
+{
+    const char *value;
+    struct bytes name = { "", 0 };
+    TRY(find_member(reader, object, "signature_name", &value));
+    if (value != NULL && *value != '"')
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "JSON Value: %s not formatted correctly. 'signature_name' key must be a "
+            "string value.",
+            json_dump(object, reader->arena));
+    if (value != NULL)
+        TRY(json_string(value, reader->arena, &name));
+    TRY(use_signature(reader, name));
+    if (reader->signature->inputs_count == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "Failed to get input map for signature: %.*s",
+                            name.size ? (int)name.size : 7, name.size ? name.data : "DEFAULT");
+    clear_inputs(reader);
+    return status_ok();
+}
+
+static struct status read_body(struct reader *reader, bool *rows)
+{
+    struct json_error error;
+    const char *text = reader->body.data, *instances, *inputs;
+    const char *object = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
+    if (json_check(object, &error) == NULL)
+        return json_error_status(text, &error);
+    object = json_space(object);
+    if (*object != '{')
+        return status_error(STATUS_INVALID_ARGUMENT, "JSON Value: %s Is not object",
+                            json_dump(object, reader->arena));
+    TRY(read_signature(reader, object));
+    TRY(find_member(reader, object, "instances", &instances));
+    TRY(find_member(reader, object, "inputs", &inputs));
+    if (instances != NULL && inputs != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "JSON Value: %s Not formatted correctly expecting only one of 'inputs' "
+                            "or 'instances' keys to exist",
+                            json_dump(object, reader->arena));
+    if (instances == NULL && inputs == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "Missing 'inputs' or 'instances' key");
+    *rows = instances != NULL;
+    return *rows ? read_instances(reader, instances) : read_inputs(reader, inputs);
+}
+
+struct status predict_request_read(struct bytes body, struct signature_finder *finder,
+                                   struct arena *arena, struct predict_request *out)
+{
+    struct reader reader = { .body = body, .finder = finder, .arena = arena };
+    bool rows = false;
+    if (scan_body(&reader, &rows) == NULL)
+        TRY(read_body(&reader, &rows));
+    int count = reader.signature->inputs_count;
+    *out = (struct predict_request){ reader.signature, rows,
+                                     ARENA_ARRAY(arena, struct tensor, count) };
+    for (int i = 0; i < count; i++)
+        out->inputs[i] = json_tensor_finish(&reader.inputs[i], &reader.shapes[i]);
+    return status_ok();
+}

@@ -1,0 +1,34 @@
+"""cmake --install puts programs somewhere else, and there they work without the tree they were built in."""
+import os
+import subprocess
+
+from digits import write_digits
+from harness import TestCase, main, run
+
+
+class Installed(TestCase):
+    def test_installed_programs_work_from_anywhere(self):
+        build = os.environ.get("SLIPWAY_BUILD")
+        if not build:
+            self.skipTest("SLIPWAY_BUILD names no build directory (CTest sets it)")
+        prefix = self.path("prefix")
+        done = subprocess.run(["cmake", "--install", build, "--prefix", prefix], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        programs = sorted(os.listdir(os.path.join(prefix, "bin")))
+        self.assertEqual(programs, ["modelserver", "pstrain", "savedmodel"])
+        data = write_digits(self.path("data"), train=200, test=50)
+        for name in programs:
+            done = run(os.path.join(prefix, "bin", name), "--help", cwd="/")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(name, done.stdout)
+            self.assertEqual(run(os.path.join(prefix, "bin", name), "--version", cwd="/").returncode, 0)
+        for model in ("softmax", "mlp", "convnet", "linear"):
+            export = self.path(model, "1")
+            done = run(os.path.join(prefix, "bin", "pstrain"), "--model=" + model, "--train_dir=" + data, "--training_iteration=1",
+                       "--export_dir=" + export, "--work_dir=" + self.path("work"), cwd="/")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(run(os.path.join(prefix, "bin", "savedmodel"), "show", export, cwd="/").returncode, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+/*
+ * directory: a temporary directory for one test, and short words for its files.
+ */
+#ifndef SUPPORT_DIRECTORY_H
+#define SUPPORT_DIRECTORY_H
+
+#include <stdlib.h>
+
+#include "base/file.h"
+
+static struct arena *arena; /* of the test */
+static char *directory;
+
+static inline const char *in(const char *name)
+{
+    return file_join(arena, directory, name);
+}
+
+static inline int directory_setup(void **state)
+{
+    (void)state;
+    arena = arena_create(0);
+    directory = arena_strdup(arena, "/tmp/slipway_test_XXXXXX");
+    return mkdtemp(directory) == NULL;
+}
+
+static inline int directory_teardown(void **state)
+{
+    (void)state;
+    struct status status = file_remove_tree(directory);
+    bool left = file_exists(directory);
+    arena_destroy(arena);
+    return !status_is_ok(status) || left;
+}
+
+#define TEST_IN_DIRECTORY(name) \
+    cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
+#define assert_ok(expr) assert_string_equal((expr).message, "")
+#define assert_failure(expr, expected_code, expected_text)                    \
+    do {                                                                      \
+        struct status failure_ = (expr);                                      \
+        assert_int_equal(failure_.code, expected_code);                       \
+        if (strstr(failure_.message, expected_text) == NULL)                  \
+            fail_msg("'%s' is not in '%s'", expected_text, failure_.message); \
+    } while (0)
+
+#endif

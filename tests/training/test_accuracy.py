@@ -1,0 +1,40 @@
+"""What training reaches: on real MNIST with the defaults, and on the digits that pstrain draws itself."""
+import re
+
+from harness import TestCase, main, shared, train
+
+# Long enough for the convnet's default epochs on a busy machine.
+TIMEOUT_S = 1500
+
+
+class Accuracy(TestCase):
+    def accuracy(self, *flags):
+        said = train(self.path("model", str(len(flags)) + str(abs(hash(flags)))), "--work_dir=%s" % self.path("work"), *flags, timeout=TIMEOUT_S).stdout
+        found = re.findall(r"accuracy\D*(0\.\d+|1\.0*)", said)
+        self.assertTrue(found, said[-1500:])
+        print("%s: %s" % (" ".join(flags), found[-1]), flush=True)
+        return float(found[-1])
+
+    def test_softmax_on_mnist_for_every_seed_tried(self):
+        mnist = "--train_dir=" + shared("data", "mnist")
+        for seed in (1, 2, 3, 7, 42, 1234):
+            self.assertGreaterEqual(self.accuracy(mnist, "--training_iteration=1000", "--batch_size=100", "--seed=%d" % seed), 0.90)
+
+    def test_softmax_on_mnist_with_nothing_else_set(self):
+        self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist")), 0.90)
+
+    def test_mlp_on_mnist(self):
+        self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist"), "--model=mlp"), 0.975)
+
+    def test_convnet_on_mnist(self):
+        self.assertGreaterEqual(self.accuracy("--train_dir=" + shared("data", "mnist"), "--model=convnet"), 0.988)
+
+    def test_softmax_finds_the_drawn_digits_hard(self):
+        self.assertAlmostEqual(self.accuracy(), 0.9, delta=0.05)
+
+    def test_convnet_masters_the_drawn_digits(self):
+        self.assertGreater(self.accuracy("--model=convnet"), 0.98)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "server/json_number.h"
+#include "server/json_print.h"
+
+/* What the contract says, word for word (serving-api.md §4.2). */
+static void print_plainly(char *out, double value, bool is_float)
+{
+    if (!isfinite(value)) {
+        strcpy(out, isnan(value) ? "NaN" : value < 0 ? "-Infinity" : "Infinity");
+        return;
+    }
+    sprintf(out, "%g", value);
+    if (is_float ? strtof(out, NULL) != (float)value : strtod(out, NULL) != value)
+        sprintf(out, is_float ? "%.9g" : "%.17g", value);
+    if (strpbrk(out, ".e") == NULL)
+        strcat(out, ".0");
+}
+
+static void check_float(float value)
+{
+    char got[64], want[64];
+    *json_put_float(got, value) = '\0';
+    print_plainly(want, value, true);
+    if (strcmp(got, want) != 0)
+        fail_msg("float %a: %s, want %s", value, got, want);
+}
+
+static void check_double(double value)
+{
+    char got[64], want[64];
+    *json_put_double(got, value) = '\0';
+    print_plainly(want, value, false);
+    if (strcmp(got, want) != 0)
+        fail_msg("double %a: %s, want %s", value, got, want);
+}
+
+static const struct row {
+    double value;
+    const char *text;
+} rows[] = {
+    { 7, "7.0" },
+    { 0.3, "0.3" },
+    { 12000000, "1.2e+07" },
+    { 123456, "123456.0" },
+    { 0.00005, "5e-05" },
+    { 1234567.5, "1234567.5" },
+    { 1.0 / 3, "0.333333343" },
+    { -0.0, "-0.0" },
+    { 0, "0.0" },
+    { 16777216, "16777216.0" },
+    { 1e-45, "1.4013e-45" },
+    { 3.4028234663852886e38, "3.40282347e+38" },
+    { 1234565, "1234565.0" },
+    { 0.0001, "0.0001" },
+    { 999999.5, "999999.5" },
+};
+
+static void examples_of_the_contract(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char got[64];
+        *json_put_float(got, (float)rows[i].value) = '\0';
+        assert_string_equal(got, rows[i].text);
+    }
+}
+
+static long samples(void)
+{
+    const char *text = getenv("JSON_PRINT_SAMPLES");
+    return text ? atol(text) : 300000;
+}
+
+static void random_bits_print_as_printf_does(void **state)
+{
+    (void)state;
+    struct random random;
+    random_init(&random, 1, 0);
+    for (long i = 0; i < samples(); i++) {
+        uint64_t bits = random_u64(&random);
+        uint32_t low = (uint32_t)bits;
+        float single;
+        double wide;
+        memcpy(&single, &low, sizeof single);
+        memcpy(&wide, &bits, sizeof wide);
+        check_float(single);
+        check_double(wide);
+    }
+}
+
+static void short_decimals_print_as_printf_does(void **state)
+{
+    (void)state;
+    struct random random;
+    random_init(&random, 2, 0);
+    for (long i = 0; i < samples(); i++) {
+        uint64_t bits = random_u64(&random);
+        double value = (double)(bits % 1000003) * pow(10, (int)(bits >> 40 & 63) - 40);
+        check_float((float)value);
+        check_double(value);
+        check_float((float)((double)(bits >> 11) / 9007199254740992.0));
+        check_double((double)(bits >> 11) / 9007199254740992.0);
+    }
+}
+
+static void powers_of_ten_and_two_and_their_neighbours(void **state)
+{
+    (void)state;
+    for (int i = -320; i <= 308; i++) {
+        double ten = pow(10, i);
+        check_double(ten);
+        check_double(nextafter(ten, 0));
+        check_double(nextafter(ten, INFINITY));
+        check_float((float)ten);
+        check_float(nextafterf((float)ten, 0));
+        check_float(nextafterf((float)ten, INFINITY));
+    }
+    for (int i = -1074; i <= 1023; i++) {
+        check_double(ldexp(1, i));
+        check_float((float)ldexp(1, i));
+        check_float((float)ldexp(16777215, i));
+    }
+}
+
+static void integers_print(void **state)
+{
+    (void)state;
+    static const int64_t values[] = { 0, 9, 10, 99, 100, 12345, -1, -100, INT64_MAX, INT64_MIN };
+    for (size_t i = 0; i < COUNT(values); i++) {
+        char got[32], want[32];
+        *json_put_int64(got, values[i]) = '\0';
+        sprintf(want, "%lld", (long long)values[i]);
+        assert_string_equal(got, want);
+    }
+    char got[32];
+    *json_put_uint64(got, UINT64_MAX) = '\0';
+    assert_string_equal(got, "18446744073709551615");
+}
+
+/* Reading: the nearest double, as strtod; the float by way of it. */
+static void check_reading(const char *digits)
+{
+    char text[128] = { 0 };
+    struct json_number number;
+    snprintf(text, sizeof text - JSON_PADDING, "%s", digits);
+    const char *end = json_number_read(text, &number);
+    assert_ptr_equal(end, text + strlen(text));
+    double want = strtod(text, NULL), got = json_number_double(&number);
+    if (got != want)
+        fail_msg("%s: %a, want %a", text, got, want);
+    float single;
+    size_t count;
+    assert_ptr_equal(json_floats_read(text, &single, 1, &count), end);
+    if (single != (float)want)
+        fail_msg("%s: %a, want %a", text, single, (float)want);
+}
+
+static void numbers_read_as_strtod_does(void **state)
+{
+    (void)state;
+    static const char *const forms[] = { "%.1f",  "%.4f", "%.7f", "%.8f",  "%.9f",  "%.15f",
+                                         "%.17g", "%.9g", "%.3e", "%.20f", "%.30f", "%.0f" };
+    struct random random;
+    random_init(&random, 3, 0);
+    for (long i = 0; i < samples() / 3; i++) {
+        uint64_t bits = random_u64(&random);
+        double value = ldexp((double)(int64_t)bits, (int)(bits & 63) - 95);
+        char text[128];
+        snprintf(text, 100, forms[i % (long)COUNT(forms)], value);
+        check_reading(text);
+    }
+    static const char *const odd[] = { "0.0000000000000000000000000001234567890123456789",
+                                       "9007199254740993",
+                                       "18446744073709551615",
+                                       "18446744073709551616",
+                                       "0.1e-400",
+                                       "1e308",
+                                       "123456789012345678901234567890",
+                                       "5e-324",
+                                       "2.4703282292062327e-324",
+                                       "-0.0",
+                                       "0e10" };
+    for (size_t i = 0; i < COUNT(odd); i++)
+        check_reading(odd[i]);
+}
+
+static void strings_are_escaped(void **state)
+{
+    (void)state;
+    struct buffer out = { 0 };
+    json_print_string(&out, (struct bytes){ "a\"\\\n\x01\0\xC3\xA9/", 9 });
+    assert_int_equal(out.size, 24);
+    assert_memory_equal(out.data, "\"a\\\"\\\\\\n\\u0001\\u0000\xC3\xA9/\"", out.size);
+    buffer_finish(&out);
+}
+
+static void base64_is_padded(void **state)
+{
+    (void)state;
+    static const char *const want[] = { "", "YQ==", "YWI=", "YWJj", "YWJjZA==" };
+    for (size_t i = 0; i < COUNT(want); i++) {
+        struct buffer out = { 0 };
+        char text[64];
+        json_print_base64(&out, (struct bytes){ "abcd", i });
+        snprintf(text, sizeof text, "{\"b64\": \"%s\"}", want[i]);
+        assert_int_equal(out.size, strlen(text));
+        assert_memory_equal(out.data, text, out.size);
+        buffer_finish(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(examples_of_the_contract),
+        cmocka_unit_test(random_bits_print_as_printf_does),
+        cmocka_unit_test(short_decimals_print_as_printf_does),
+        cmocka_unit_test(powers_of_ten_and_two_and_their_neighbours),
+        cmocka_unit_test(integers_print),
+        cmocka_unit_test(numbers_read_as_strtod_does),
+        cmocka_unit_test(strings_are_escaped),
+        cmocka_unit_test(base64_is_padded),
+    };
+    return cmocka_run_group_tests_name("json print", tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server/json_text.h"
+
+/* A copy with the padding that readers rely on, and no byte more (AddressSanitizer sees the next).
+ */
+static char *padded(const char *text, size_t size)
+{
+    char *copy = calloc(1, size + JSON_PADDING);
+    memcpy(copy, text, size);
+    return copy;
+}
+
+static const struct row {
+    const char *text, *reason;
+    size_t offset;
+} rows[] = {
+#include "json_errors.inc"
+};
+
+static void agrees_with_rapidjson(void **state)
+{
+    const struct row *row = *state;
+    char *text = padded(row->text, strlen(row->text));
+    struct json_error error;
+    const char *start = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
+    const char *end = json_check(start, &error);
+    if (row->reason == NULL) {
+        assert_non_null(end);
+        if (*json_space(end) ==
+            '\0') /* a number runs on where white space or a bracket must follow */
+            assert_ptr_equal(json_skip(json_space(start)), end);
+    } else {
+        assert_null(end);
+        assert_string_equal(error.reason, row->reason);
+        assert_int_equal(error.at - text, row->offset);
+    }
+    free(text);
+}
+
+static void deep_nesting_is_skipped_without_recursion(void **state)
+{
+    (void)state;
+    size_t depth = 1000000;
+    char *text = calloc(1, 2 * depth + JSON_PADDING);
+    struct json_error error;
+    memset(text, '[', depth);
+    assert_null(json_check(text, &error));
+    assert_int_equal(error.at - text, depth);
+    memset(text + depth, ']', depth);
+    assert_ptr_equal(json_check(text, &error), text + 2 * depth);
+    assert_ptr_equal(json_skip(text), text + 2 * depth);
+    text[depth + 1000] = '}';
+    assert_null(json_check(text, &error));
+    assert_string_equal(error.reason, "Missing a comma or ']' after an array element.");
+    free(text);
+}
+
+static const struct string_row {
+    const char *text, *bytes;
+    size_t size;
+} string_rows[] = {
+    { "\"\"", "", 0 },
+    { "\"plain\"", "plain", 5 },
+    { "\"a\\\"b\\\\c\\/d\\b\\f\\n\\r\\te\"", "a\"b\\c/d\b\f\n\r\te", 13 },
+    { "\"\\u0041\\u00e9\\u20AC\\ud83d\\ude00\"", "A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", 10 },
+    { "\"nul\\u0000inside\"", "nul\0inside", 10 },
+    { "\"\\ude00\"", "\xED\xB8\x80", 3 },
+    { "\"bytes \xff pass\"", "bytes \xff pass", 12 },
+};
+
+static void strings_are_decoded(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    for (size_t i = 0; i < COUNT(string_rows); i++) {
+        struct bytes got;
+        char *text = padded(string_rows[i].text, strlen(string_rows[i].text));
+        assert_int_equal(json_string(text, arena, &got).code, STATUS_OK);
+        assert_int_equal(got.size, string_rows[i].size);
+        assert_memory_equal(got.data, string_rows[i].bytes, got.size);
+        free(text);
+    }
+    arena_destroy(arena);
+}
+
+static const struct dump_row {
+    const char *text, *dump;
+} dump_rows[] = {
+    { "{ \"a\" : [ 1 , 2.50 , -3e2 ] }", "{\"a\":[1,2.5,-300.0]}" },
+    { "[true, false , null, \"x\\ny\\u0001\"]", "[true,false,null,\"x\\ny\\u0001\"]" },
+    { "[1e21, 1e22, 1.5e-7, 0.00001, -0, -0.0, 123456789.125]",
+      "[1e21,1e22,1.5e-7,0.00001,0,-0.0,123456789.125]" },
+    { "[NaN, -Infinity, 18446744073709551615, 18446744073709551616]",
+      "[NaN,-Infinity,18446744073709551615,18446744073709552000.0]" },
+    { "\"\\u00e9\"", "\"\xC3\xA9\"" },
+};
+
+static void dumps_are_written_again(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    for (size_t i = 0; i < COUNT(dump_rows); i++) {
+        char *text = padded(dump_rows[i].text, strlen(dump_rows[i].text));
+        assert_string_equal(json_dump(text, arena), dump_rows[i].dump);
+        free(text);
+    }
+    arena_destroy(arena);
+}
+
+static void dumps_end_at_256_bytes(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    char *text = calloc(1, 2000 + JSON_PADDING);
+    memset(text, ' ', 2000);
+    for (int i = 0; i < 900; i++)
+        memcpy(text + 2 * i, i == 0 ? "[1" : ",1", 2);
+    text[1999] = ']';
+    assert_int_equal(strlen(json_dump(text, arena)), 256);
+    memset(text, 'x', 2000);
+    text[0] = text[1999] = '"';
+    text[255] = '\xC3';
+    text[256] = '\xA9';
+    assert_int_equal(strlen(json_dump(text, arena)), 255); /* not half a character */
+    free(text);
+    arena_destroy(arena);
+}
+
+static void lists_and_objects_are_walked(void **state)
+{
+    (void)state;
+    char *text = padded("[ {\"a\" : [1,2] , \"b\":{} }, [ ], \"x,]\" ]", 39);
+    const char *first = json_first(text), *value;
+    assert_int_equal(json_list_size(text), 3);
+    assert_int_equal(*first, '{');
+    const char *a = json_first(first);
+    assert_int_equal(json_list_size(json_member_value(a)), 2);
+    const char *b = json_next_member(a);
+    assert_int_equal(b[1], 'b');
+    assert_null(json_next_member(b));
+    assert_null(json_first(json_next(first)));
+    assert_false(json_is_base64(first, &value));
+    free(text);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + 5];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].text[0] ? rows[i].text : "empty",
+                                        .test_func = agrees_with_rapidjson,
+                                        .initial_state = (void *)&rows[i] };
+    const struct CMUnitTest others[] = {
+        cmocka_unit_test(deep_nesting_is_skipped_without_recursion),
+        cmocka_unit_test(strings_are_decoded),
+        cmocka_unit_test(dumps_are_written_again),
+        cmocka_unit_test(dumps_end_at_256_bytes),
+        cmocka_unit_test(lists_and_objects_are_walked),
+    };
+    memcpy(tests + COUNT(rows), others, sizeof others);
+    return cmocka_run_group_tests_name("json text", tests, NULL, NULL);
+}

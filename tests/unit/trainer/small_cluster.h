@@ -1,0 +1,79 @@
+/* A few ps tasks and clients in one process, around two variables: "w" of 6 × 2 floats cut in
+ * three, and "b" of 2. */
+#ifndef TESTS_SMALL_CLUSTER_H
+#define TESTS_SMALL_CLUSTER_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "rpc/loopback.h"
+#include "trainer/client.h"
+#include "trainer/ps.h"
+
+#define SMALL_PS_MAX 5
+#define SMALL_W      12
+#define SMALL_B      2
+
+struct small_cluster {
+    int ps_count;
+    struct placement placement;
+    struct ps *ps[SMALL_PS_MAX];
+    struct channel *channels[SMALL_PS_MAX];
+};
+
+static inline void small_start(struct small_cluster *cluster, int ps_count)
+{
+    struct placed_variable variables[] = {
+        { .name = "w", .dtype = DT_FLOAT, .shape = shape_of(6, 2), .trainable = true },
+        { .name = "b", .dtype = DT_FLOAT, .shape = shape_of(2), .trainable = true },
+    };
+
+    cluster->ps_count = ps_count;
+    placement_create(variables, 2, ps_count, 16, PLACE_BY_BYTES, &cluster->placement);
+    for (int i = 0; i < ps_count; i++) {
+        struct ps_options options = {
+            .cluster = "test", .index = (uint32_t)i, .incarnation = 100, .ps_list_hash = 7
+        };
+        cluster->ps[i] = ps_create(&options);
+        cluster->channels[i] = loopback_open(&ps_service, cluster->ps[i], clock_monotonic());
+    }
+}
+
+static inline void small_stop(struct small_cluster *cluster)
+{
+    for (int i = 0; i < cluster->ps_count; i++) {
+        channel_close(cluster->channels[i]);
+        ps_destroy(cluster->ps[i]);
+    }
+    placement_finish(&cluster->placement);
+}
+
+static inline void small_client(struct small_cluster *cluster, uint32_t index, uint64_t incarnation,
+                                struct client *client)
+{
+    struct client_options options = { .cluster = "test",
+                                      .job = index == 0 ? "chief" : "worker",
+                                      .index = index,
+                                      .incarnation = incarnation,
+                                      .ps_list_hash = 7,
+                                      .placement = &cluster->placement,
+                                      .channels = cluster->channels,
+                                      .call_timeout_ms = 20000 };
+    client_init(client, &options);
+}
+
+/* w = 1, b = 2 everywhere, SGD with rate 0.5. */
+static inline struct status small_create(struct client *chief, uint32_t workers, bool sync)
+{
+    float w[SMALL_W], b[SMALL_B] = { 2, 2 };
+    const void *values[] = { w, b };
+    struct client_job job = {
+        .optimizer = "sgd", .learning_rate = .5f, .workers = workers, .sync = sync
+    };
+
+    for (int i = 0; i < SMALL_W; i++)
+        w[i] = 1;
+    return client_create(chief, &job, values);
+}
+
+#endif

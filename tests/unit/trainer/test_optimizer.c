@@ -1,0 +1,145 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "trainer/optimizer.h"
+#include "optimizer_golden.h"
+
+#define SIZE_MAX_ELEMENTS 100
+
+/* A variable with its slots, as a ps holds it. */
+struct variable {
+    const struct optimizer *optimizer;
+    float settings[OPTIMIZER_SETTINGS_MAX], scalars[OPTIMIZER_SCALARS_MAX];
+    float slots[OPTIMIZER_SLOTS_MAX][SIZE_MAX_ELEMENTS], w[SIZE_MAX_ELEMENTS];
+    size_t count;
+};
+
+static void variable_init(struct variable *variable, const char *name,
+                          const struct optimizer_setting *settings, size_t count)
+{
+    const struct optimizer *optimizer = optimizer_find(name);
+
+    assert_non_null(optimizer);
+    *variable = (struct variable){ .optimizer = optimizer, .count = count };
+    for (int i = 0; i < optimizer->settings_count; i++)
+        variable->settings[i] = optimizer->settings[i].initial;
+    for (int i = 0; i < 3 && settings[i].name != NULL; i++) {
+        int index = optimizer_setting_index(optimizer, settings[i].name);
+        assert_true(index >= 0);
+        variable->settings[index] = settings[i].initial;
+    }
+    for (int s = 0; s < optimizer->slots_count; s++)
+        for (size_t i = 0; i < count; i++)
+            variable->slots[s][i] =
+                optimizer_initial(variable->settings, optimizer->slots[s].initial_setting);
+    for (int s = 0; s < optimizer->scalars_count; s++)
+        variable->scalars[s] = optimizer_initial(variable->settings, optimizer->scalar_settings[s]);
+}
+
+static void variable_apply(struct variable *variable, float rate, const float *gradient)
+{
+    struct optimizer_step step = { .rate = rate,
+                                   .settings = variable->settings,
+                                   .scalars = variable->scalars,
+                                   .w = variable->w,
+                                   .out = variable->w,
+                                   .g = gradient,
+                                   .count = variable->count };
+    for (int s = 0; s < OPTIMIZER_SLOTS_MAX; s++)
+        step.slots[s] = variable->slots[s];
+    variable->optimizer->apply(&step);
+}
+
+/* 2e-6: float32 rounding in another order, over five updates of values around 1. */
+static void updates_as_tensorflow(void **state)
+{
+    const struct golden *golden = *state;
+    struct variable variable;
+
+    variable_init(&variable, golden->name, golden->settings, GOLDEN_COUNT);
+    memcpy(variable.w, golden_start, sizeof golden_start);
+    for (int t = 0; t < GOLDEN_STEPS; t++) {
+        variable_apply(&variable, golden->rate, golden_gradients[t]);
+        for (int i = 0; i < GOLDEN_COUNT; i++)
+            if (!(fabsf(variable.w[i] - golden->expected[t][i]) <= 2e-6f))
+                fail_msg("update %d, element %d: %.9g, TensorFlow %.9g", t + 1, i, variable.w[i],
+                         golden->expected[t][i]);
+    }
+}
+
+/* The numbers of training.md §9.1: w = 0, g = 1 each time. */
+static const struct check {
+    const char *label, *name;
+    float rate;
+    struct optimizer_setting settings[3];
+    float expected[2];
+    int updates;
+} checks[] = {
+    { "ftrl, first and second", "ftrl", .1f, { { 0 } }, { -.0953463f, -.164353f }, 2 },
+    { "adagrad", "adagrad", .1f, { { 0 } }, { -.0953463f }, 1 },
+    { "adam", "adam", .001f, { { 0 } }, { -9.999997e-4f }, 1 },
+    { "rmsprop", "rmsprop", .1f, { { 0 } }, { -.1f }, 1 },
+    { "momentum", "momentum", .1f, { { 0 } }, { -.1f, -.29f }, 2 },
+    { "nesterov", "momentum", .1f, { { "nesterov", 1 } }, { -.19f, -.461f }, 2 },
+};
+
+static void gives_the_numbers_of_the_reference(void **state)
+{
+    const struct check *check = *state;
+    struct variable variable;
+    const float gradient[1] = { 1 };
+
+    variable_init(&variable, check->name, check->settings, 1);
+    for (int t = 0; t < check->updates; t++) {
+        variable_apply(&variable, check->rate, gradient);
+        assert_true(fabsf(variable.w[0] - check->expected[t]) < 1e-6f);
+    }
+}
+
+/* What makes training with a seed the same for any cut of a variable: an element does not know its
+ * neighbours. */
+static void an_element_does_not_depend_on_where_a_slice_ends(void **state)
+{
+    (void)state;
+    char names[256], *rest = names;
+    float gradient[SIZE_MAX_ELEMENTS];
+
+    strncpy(names, optimizer_names(), sizeof names - 1);
+    for (int i = 0; i < SIZE_MAX_ELEMENTS; i++)
+        gradient[i] = (float)(i % 7) * .37f - 1.1f;
+    for (char *name; (name = strtok_r(rest, " ", &rest)) != NULL;) {
+        const struct optimizer_setting none[3] = { { 0 } };
+        struct variable whole, part;
+        variable_init(&whole, name, none, SIZE_MAX_ELEMENTS);
+        variable_init(&part, name, none, 37);
+        for (int t = 0; t < 3; t++) {
+            variable_apply(&whole, .07f, gradient);
+            variable_apply(&part, .07f, gradient + 13);
+        }
+        assert_memory_equal(whole.w + 13, part.w, 37 * sizeof(float));
+    }
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(goldens) + COUNT(checks) + 1];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT(goldens); i++)
+        tests[count++] = (struct CMUnitTest){ .name = goldens[i].name,
+                                              .test_func = updates_as_tensorflow,
+                                              .initial_state = (void *)(uintptr_t)&goldens[i] };
+    for (size_t i = 0; i < COUNT(checks); i++)
+        tests[count++] = (struct CMUnitTest){ .name = checks[i].label,
+                                              .test_func = gives_the_numbers_of_the_reference,
+                                              .initial_state = (void *)(uintptr_t)&checks[i] };
+    tests[count++] =
+        (struct CMUnitTest)cmocka_unit_test(an_element_does_not_depend_on_where_a_slice_ends);
+    return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
+}

@@ -1,0 +1,380 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "small_cluster.h"
+#include "trainer/protocol.h"
+
+#define OK(expression)                                                   \
+    do {                                                                 \
+        struct status ok_ = (expression);                                \
+        if (!status_is_ok(ok_))                                          \
+            fail_msg("%s: %s", status_code_name(ok_.code), ok_.message); \
+    } while (0)
+
+static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+static const float *const all_ones[] = { ones, ones };
+
+static void assert_values(const struct client *client, float w, float b)
+{
+    const float *values_w = client->values[0], *values_b = client->values[1];
+
+    for (int i = 0; i < SMALL_W; i++)
+        assert_true(values_w[i] == w);
+    for (int i = 0; i < SMALL_B; i++)
+        assert_true(values_b[i] == b);
+}
+
+static void a_push_is_applied_and_the_new_values_come_back(void **state)
+{
+    (void)state;
+    for (int ps_count = 1; ps_count <= SMALL_PS_MAX; ps_count++) {
+        struct small_cluster cluster;
+        struct client chief;
+        small_start(&cluster, ps_count);
+        small_client(&cluster, 0, 1, &chief);
+        OK(client_join(&chief, false, 1000));
+        OK(small_create(&chief, 1, false));
+        OK(client_pull(&chief));
+        assert_values(&chief, 1, 2);
+        OK(client_push(&chief, all_ones, true));
+        assert_values(&chief, .5f, 1.5f);
+        OK(client_push(&chief, all_ones, false));
+        OK(client_pull(&chief));
+        assert_values(&chief, 0, 1);
+        assert_int_equal(chief.global_step, 2);
+        client_finish(&chief);
+        small_stop(&cluster);
+    }
+}
+
+static void a_push_sent_again_is_answered_but_not_applied_again(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 1, false));
+    OK(client_push(&chief, all_ones, true));
+    chief.sequence--; /* as after a lost reply */
+    OK(client_push(&chief, all_ones, true));
+    assert_values(&chief, .5f, 1.5f);
+    assert_int_equal(chief.global_step, 1);
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
+static void what_was_pulled_does_not_change_under_the_reader(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, other;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &other);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 2, false));
+    OK(client_join(&other, true, 1000));
+    OK(client_pull(&other));
+    for (int i = 0; i < 3; i++)
+        OK(client_push(&chief, all_ones, true));
+    assert_values(&other, 1, 2);
+    assert_values(&chief, -.5f, .5f);
+    client_finish(&chief);
+    client_finish(&other);
+    small_stop(&cluster);
+}
+
+/* Who may not push, and what it is told. */
+static void strangers_are_refused_with_their_names(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, late, foreign;
+
+    small_start(&cluster, 1);
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    assert_int_equal(client_push(&chief, all_ones, false).code,
+                     STATUS_FAILED_PRECONDITION); /* no variables yet */
+    chief.sequence = 0;
+    OK(small_create(&chief, 1, false));
+    chief.generation = 2;
+    struct status status = client_push(&chief, all_ones, false);
+    assert_int_equal(status.code, STATUS_ABORTED);
+    assert_non_null(strstr(status.message, "generation 2"));
+    chief.generation = 1;
+
+    small_client(&cluster, 0, 9, &late); /* the chief's place, another process */
+    OK(client_join(&late, true, 1000));
+    status = client_push(&chief, all_ones, false);
+    assert_int_equal(status.code, STATUS_ABORTED);
+    assert_non_null(strstr(status.message, "replaced"));
+
+    small_client(&cluster, 1, 3, &foreign);
+    foreign.options.cluster = "another";
+    status = client_join(&foreign, true, 1000);
+    assert_int_equal(status.code, STATUS_PERMISSION_DENIED);
+    assert_non_null(strstr(status.message, "'test'"));
+    assert_non_null(strstr(status.message, "'another'"));
+    foreign.options.cluster = "test";
+    foreign.options.ps_list_hash = 8;
+    assert_int_equal(client_join(&foreign, true, 1000).code, STATUS_FAILED_PRECONDITION);
+    foreign.options.ps_list_hash = 7;
+    cluster.placement.hash++;
+    status = client_join(&foreign, true, 1000);
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(status.message, "another model or placement"));
+    client_finish(&chief);
+    client_finish(&late);
+    client_finish(&foreign);
+    small_stop(&cluster);
+}
+
+struct pusher {
+    struct small_cluster *cluster;
+    uint32_t index;
+    int pushes;
+    _Atomic bool *stop;
+    float first; /* what each element of the gradient is */
+    int done;
+    pthread_t thread;
+};
+
+static void *push_all(void *context)
+{
+    struct pusher *pusher = context;
+    struct client client;
+    float gradient[SMALL_W];
+    const float *gradients[] = { gradient, gradient };
+
+    for (int i = 0; i < SMALL_W; i++)
+        gradient[i] = pusher->first;
+    small_client(pusher->cluster, pusher->index, 50 + pusher->index, &client);
+    OK(client_join(&client, true, 20000));
+    while (pusher->done < pusher->pushes || (pusher->stop != NULL && !atomic_load(pusher->stop))) {
+        OK(client_push(&client, gradients, true));
+        pusher->done++;
+    }
+    OK(client_report(&client, status_ok(), false));
+    client_finish(&client);
+    return NULL;
+}
+
+static void no_update_of_many_workers_is_lost(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief;
+    struct pusher pushers[3];
+
+    small_start(&cluster, 3);
+    for (uint32_t i = 0; i < 3; i++) { /* they wait for the variables */
+        pushers[i] =
+            (struct pusher){ .cluster = &cluster, .index = i + 1, .pushes = 200, .first = 1 };
+        pthread_create(&pushers[i].thread, NULL, push_all, &pushers[i]);
+    }
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 4, false));
+    OK(client_report(&chief, status_ok(), false));
+    for (int i = 0; i < 3; i++)
+        pthread_join(pushers[i].thread, NULL);
+    OK(client_await(&chief, false, 20000)); /* all have reported their end */
+    OK(client_pull(&chief));
+    assert_values(&chief, 1 - 600 * .5f, 2 - 600 * .5f);
+    assert_int_equal(chief.global_step, 600);
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
+/* Values that do not add up the same in another order: 1e8 + 1 - 1e8. */
+static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
+{
+    (void)state;
+    float expected = 0;
+
+    for (int round = 0; round < 20; round++) {
+        struct small_cluster cluster;
+        struct client chief;
+        struct pusher pushers[3];
+        const float first[3] = { 1e8f, 1, -1e8f };
+        int ps_count = 1 + round % SMALL_PS_MAX;
+        small_start(&cluster, ps_count);
+        small_client(&cluster, 3, 1, &chief);
+        OK(client_join(&chief, false, 1000));
+        OK(small_create(&chief, 3, true));
+        for (uint32_t i = 0; i < 3; i++) {
+            uint32_t index = (i + (uint32_t)round) % 3; /* they arrive in any order */
+            pushers[index] = (struct pusher){
+                .cluster = &cluster, .index = index, .pushes = 5, .first = first[index]
+            };
+            pthread_create(&pushers[index].thread, NULL, push_all, &pushers[index]);
+        }
+        for (int i = 0; i < 3; i++)
+            pthread_join(pushers[i].thread, NULL);
+        OK(client_pull(&chief));
+        const float *w = chief.values[0];
+        if (round == 0)
+            expected = w[0];
+        assert_int_equal(chief.global_step, 5);
+        for (int i = 0; i < SMALL_W; i++)
+            assert_memory_equal(&w[i], &expected, sizeof expected);
+        client_finish(&chief);
+        small_stop(&cluster);
+    }
+    /* (1e8 + 1) - 1e8 is 0 in float32: the gradients of another order would have moved w. */
+    assert_true(expected == 1);
+}
+
+static void read_variable(struct client_snapshot *snapshot, const char *name, float *out,
+                          size_t size)
+{
+    struct bytes chunk;
+    size_t got = 0;
+
+    OK(snapshot->source.begin(&snapshot->source, name));
+    for (;;) {
+        OK(snapshot->source.next(&snapshot->source, &chunk));
+        if (chunk.size == 0)
+            break;
+        assert_true(got + chunk.size <= size);
+        memcpy((char *)out + got, chunk.data, chunk.size);
+        got += chunk.size;
+    }
+    assert_int_equal(got, size);
+}
+
+/*
+ * All gradients of a push are alike and w - b is the same before any push, so in a cut that no push
+ * lies on both sides of every element of w is the same and exactly 1 less than those of b.
+ */
+static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief;
+    struct pusher pushers[2];
+    _Atomic bool stop = false;
+    uint64_t before = 0;
+
+    small_start(&cluster, 3);
+    small_client(&cluster, 2, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 2, false));
+    for (uint32_t i = 0; i < 2; i++) {
+        pushers[i] =
+            (struct pusher){ .cluster = &cluster, .index = i, .stop = &stop, .first = .5f };
+        pthread_create(&pushers[i].thread, NULL, push_all, &pushers[i]);
+    }
+    for (int round = 0; round < 50; round++) {
+        struct client_snapshot snapshot;
+        float w[SMALL_W], b[SMALL_B];
+        OK(client_snapshot_begin(&chief, 10000, &snapshot));
+        usleep(200); /* training goes on meanwhile */
+        read_variable(&snapshot, "b", b, sizeof b);
+        read_variable(&snapshot, "w", w, sizeof w);
+        for (int i = 0; i < SMALL_W; i++)
+            assert_true(w[i] == b[i % SMALL_B] - 1);
+        assert_true(w[0] == 1 - .25f * (float)snapshot.global_step);
+        assert_true(snapshot.global_step >= before);
+        before = snapshot.global_step;
+        client_snapshot_end(&snapshot);
+    }
+    assert_true(before > 0);
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++)
+        pthread_join(pushers[i].thread, NULL);
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
+/* One that pushed to ps 0 and died before ps 1 had it does not hold the snapshot for ever. */
+static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, dying;
+    struct client_snapshot snapshot;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &dying);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 2, false));
+    OK(client_join(&dying, true, 1000));
+    struct channel *second = cluster.channels[1];
+    struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
+    loopback_break(cut_off);
+    cluster.channels[1] = cut_off;
+    assert_int_equal(client_push(&dying, all_ones, false).code, STATUS_UNAVAILABLE);
+    cluster.channels[1] = second;
+    OK(client_snapshot_begin(&chief, 50, &snapshot));
+    client_snapshot_end(&snapshot);
+    OK(client_push(&chief, all_ones, true)); /* and training goes on */
+    client_finish(&chief);
+    client_finish(&dying);
+    channel_close(cut_off);
+    small_stop(&cluster);
+}
+
+static void a_damaged_request_is_refused(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief;
+    static const char *const paths[] = { PS_JOIN, PS_CREATE, PS_PULL, PS_PUSH,   PS_HOLD,
+                                         PS_CUT,  PS_READ,   PS_DROP, PS_FINISH, PS_AWAIT };
+
+    small_start(&cluster, 1);
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 1, false));
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        struct message request = { .header = { "\x0a\xff\xff", 3 } }, reply;
+        struct status status =
+            channel_call(cluster.channels[0], paths[i], &request, CLOCK_NEVER, &reply);
+        assert_int_equal(status.code, STATUS_INTERNAL);
+    }
+    struct bytes few = { "abcd", 4 };
+    Slipway__Training__PushRequest header = SLIPWAY__TRAINING__PUSH_REQUEST__INIT;
+    Slipway__Training__Ticket ticket = SLIPWAY__TRAINING__TICKET__INIT;
+    struct message reply;
+    ticket.incarnation = 1;
+    ticket.generation = 1;
+    header.ticket = &ticket;
+    header.sequence = 1;
+    struct message request = protocol_pack_pieces(&header, &few, 1);
+    struct status status =
+        channel_call(cluster.channels[0], PS_PUSH, &request, CLOCK_NEVER, &reply);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message, "4 bytes"));
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_push_is_applied_and_the_new_values_come_back),
+        cmocka_unit_test(a_push_sent_again_is_answered_but_not_applied_again),
+        cmocka_unit_test(what_was_pulled_does_not_change_under_the_reader),
+        cmocka_unit_test(strangers_are_refused_with_their_names),
+        cmocka_unit_test(no_update_of_many_workers_is_lost),
+        cmocka_unit_test(a_synchronous_step_sums_in_the_order_of_workers),
+        cmocka_unit_test(a_snapshot_under_concurrent_pushes_is_consistent),
+        cmocka_unit_test(half_a_push_of_a_dead_worker_does_not_stop_a_snapshot),
+        cmocka_unit_test(a_damaged_request_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/*
+ * client: what a worker and the chief know of the ps tasks: joins the job, pulls values, pushes
+ * gradients, reads snapshots. One client per thread.
+ *
+ *     client_init(&client, &options);
+ *     TRY(client_join(&client, true, timeout_ms));
+ *     TRY(client_pull(&client));
+ *     … client.values[v] → gradients[v] …
+ *     TRY(client_push(&client, gradients, true));       values are the new ones, client.global_step
+ * counts
+ *
+ * Values of a variable whose pieces lie in one run (the same ps, no cut between) are used where
+ * they are; others are put together in a buffer of the client's.
+ */
+#ifndef TRAINER_CLIENT_H
+#define TRAINER_CLIENT_H
+
+#include "rpc/calls.h"
+#include "savedmodel/save.h"
+#include "trainer/placement.h"
+
+struct client_options {
+    const char *cluster; /* borrowed, as all pointers here */
+    const char *job;     /* "worker" or "chief" */
+    uint32_t index;
+    uint64_t incarnation;
+    uint64_t ps_list_hash;
+    const struct placement *placement;
+    struct channel *const *channels; /* [placement->ps_count] */
+    int64_t call_timeout_ms;         /* of one pull or push; negative: none */
+};
+
+struct client {
+    struct client_options options;
+    struct calls calls; /* the last pull's or push's: its replies are what values point into */
+    uint64_t generation, sequence;
+    uint64_t global_step;
+    bool finished;            /* a ps said that the job is over */
+    const void **values;      /* [variables_count] */
+    void **assembled;         /* [variables_count]; NULL until needed */
+    struct payload *payloads; /* [ps_count]: where each reply is read */
+    struct bytes *pieces;     /* [pieces_count]: of the push in flight */
+};
+
+void client_init(struct client *client, const struct client_options *options);
+void client_finish(struct client *client);
+
+/* Ends a wait of this client from another thread: its calls end with CANCELLED. */
+void client_interrupt(struct client *client);
+
+/* Makes itself known to every ps; with wait_until_created also waits for the chief to create the
+ * variables. */
+struct status client_join(struct client *client, bool wait_until_created, int64_t timeout_ms);
+
+struct client_setting {
+    const char *name;
+    float value;
+};
+
+struct client_job {
+    const char *optimizer;
+    float learning_rate;
+    const struct client_setting *settings;
+    int settings_count;
+    uint32_t workers;
+    bool sync;
+    uint64_t global_step, stop_step;
+};
+
+/* The chief's: creates the variables with these first values, [variables_count], each as large as
+ * its variable. */
+struct status client_create(struct client *client, const struct client_job *job,
+                            const void *const *values);
+
+struct status client_pull(struct client *client);
+
+/* gradients: [variables_count]; NULL for what is not trainable. Values of before are invalid when
+ * it returns. */
+struct status client_push(struct client *client, const float *const *gradients, bool pull);
+
+/* How this task ended; job: it is the chief, and so did the job. */
+struct status client_report(struct client *client, struct status outcome, bool job);
+
+/* Waits for all workers that joined to end; or, job, for the outcome of the job, which is the
+ * status. */
+struct status client_await(struct client *client, bool job, int64_t timeout_ms);
+
+/* A consistent snapshot as a source of values for the exporter. */
+struct client_snapshot {
+    struct value_source source; /* first */
+    struct client *client;
+    uint64_t *ids;        /* by ps */
+    uint64_t global_step; /* the cut's */
+    int variable, piece;  /* what `next` reads */
+    size_t offset;
+    struct message chunk;
+};
+
+struct status client_snapshot_begin(struct client *client, int64_t timeout_ms,
+                                    struct client_snapshot *out);
+void client_snapshot_end(struct client_snapshot *snapshot);
+
+#endif

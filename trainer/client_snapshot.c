@@ -1,0 +1,209 @@
+/* The chief's side of ps_snapshot.c: cuts all ps tasks at one place and reads the values chunk by
+ * chunk. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "trainer/client.h"
+#include "trainer/protocol.h"
+
+#define REPLY_ARENA_MAX ((size_t)16 << 20)
+#define CHUNK_BYTES     ((uint64_t)1 << 20)
+
+static int ps_count(const struct client *client)
+{
+    return client->options.placement->ps_count;
+}
+
+/* How far the furthest ps is, for each worker. */
+struct furthest {
+    Slipway__Training__Applied *rows;
+    Slipway__Training__Applied **pointers;
+    size_t count, capacity;
+};
+
+static void furthest_add(struct furthest *furthest, const Slipway__Training__Applied *applied)
+{
+    for (size_t i = 0; i < furthest->count; i++) {
+        Slipway__Training__Applied *row = &furthest->rows[i];
+        if (row->worker == applied->worker && row->incarnation == applied->incarnation) {
+            row->sequence = row->sequence > applied->sequence ? row->sequence : applied->sequence;
+            return;
+        }
+    }
+    if (furthest->count == furthest->capacity) {
+        furthest->capacity = furthest->capacity * 2 + 16;
+        furthest->rows = xrealloc(furthest->rows, furthest->capacity * sizeof *furthest->rows);
+    }
+    Slipway__Training__Applied *row = &furthest->rows[furthest->count++];
+    *row = (Slipway__Training__Applied)SLIPWAY__TRAINING__APPLIED__INIT;
+    row->worker = applied->worker;
+    row->incarnation = applied->incarnation;
+    row->sequence = applied->sequence;
+}
+
+static void furthest_finish(struct furthest *furthest)
+{
+    free(furthest->rows);
+    free(furthest->pointers);
+}
+
+static struct status hold(struct client *client, int64_t deadline_ns, struct arena *arena,
+                          struct furthest *furthest)
+{
+    calls_begin(&client->calls);
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
+        header.generation = client->generation;
+        struct message request = protocol_pack(&header);
+        calls_add(&client->calls, client->options.channels[ps], PS_HOLD, &request, deadline_ns);
+    }
+    TRY(calls_wait(&client->calls));
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        Slipway__Training__HoldReply *reply;
+        TRY(protocol_unpack(&client->calls.replies[ps], &slipway__training__hold_reply__descriptor,
+                            arena, &reply));
+        for (size_t i = 0; i < reply->n_applied; i++)
+            furthest_add(furthest, reply->applied[i]);
+    }
+    return status_ok();
+}
+
+static struct status cut(struct client *client, int64_t deadline_ns, struct arena *arena,
+                         struct furthest *furthest, struct client_snapshot *out)
+{
+    Slipway__Training__CutRequest header = SLIPWAY__TRAINING__CUT_REQUEST__INIT;
+
+    furthest->pointers = zalloc((furthest->count + 1) * sizeof(void *));
+    for (size_t i = 0; i < furthest->count; i++)
+        furthest->pointers[i] = &furthest->rows[i];
+    header.generation = client->generation;
+    header.until = furthest->pointers;
+    header.n_until = furthest->count;
+    calls_begin(&client->calls);
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        struct message request = protocol_pack(&header);
+        calls_add(&client->calls, client->options.channels[ps], PS_CUT, &request, deadline_ns);
+    }
+    TRY(calls_wait(&client->calls));
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        Slipway__Training__CutReply *reply;
+        TRY(protocol_unpack(&client->calls.replies[ps], &slipway__training__cut_reply__descriptor,
+                            arena, &reply));
+        out->ids[ps] = reply->snapshot;
+        out->global_step =
+            reply->global_step > out->global_step ? reply->global_step : out->global_step;
+    }
+    return status_ok();
+}
+
+static struct status hold_and_cut(struct client *client, int64_t timeout_ms, bool wait_for_pushes,
+                                  struct client_snapshot *out)
+{
+    int64_t deadline_ns = clock_deadline_ns(client->calls.clock, timeout_ms);
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct furthest furthest = { 0 };
+
+    struct status status = hold(client, deadline_ns, arena, &furthest);
+    if (!wait_for_pushes)
+        furthest.count = 0;
+    if (status_is_ok(status))
+        status = cut(client, deadline_ns, arena, &furthest, out);
+    furthest_finish(&furthest);
+    arena_destroy(arena);
+    return status;
+}
+
+static struct status source_begin(struct value_source *source, const char *name)
+{
+    struct client_snapshot *snapshot = (struct client_snapshot *)source;
+    const struct placement *placement = snapshot->client->options.placement;
+
+    message_release(&snapshot->chunk);
+    for (int v = 0; v < placement->variables_count; v++)
+        if (strcmp(placement->variables[v].name, name) == 0) {
+            snapshot->variable = v;
+            snapshot->piece = placement->variables[v].first_piece;
+            snapshot->offset = 0;
+            return status_ok();
+        }
+    return status_error(STATUS_NOT_FOUND, "the ps tasks hold no variable '%s'", name);
+}
+
+/* One chunk: what the ps sends for one request, taken over from its reply. */
+static struct status read_chunk(struct client_snapshot *snapshot, const struct piece *piece)
+{
+    Slipway__Training__ReadRequest header = SLIPWAY__TRAINING__READ_REQUEST__INIT;
+    struct client *client = snapshot->client;
+    int64_t until = clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms);
+
+    header.snapshot = snapshot->ids[piece->ps];
+    header.piece = (uint32_t)snapshot->piece;
+    header.offset = snapshot->offset;
+    header.size = CHUNK_BYTES;
+    struct message request = protocol_pack(&header);
+    TRY(channel_call(client->options.channels[piece->ps], PS_READ, &request, until,
+                     &snapshot->chunk));
+    if (snapshot->chunk.pieces_count != 1 || snapshot->chunk.pieces[0].size == 0)
+        return status_error(STATUS_INTERNAL, "ps %d sent nothing of piece %d", piece->ps,
+                            snapshot->piece);
+    return status_ok();
+}
+
+static struct status source_next(struct value_source *source, struct bytes *chunk)
+{
+    struct client_snapshot *snapshot = (struct client_snapshot *)source;
+    const struct placement *placement = snapshot->client->options.placement;
+    const struct placed_variable *variable = &placement->variables[snapshot->variable];
+    int end = variable->first_piece + variable->pieces_count;
+
+    message_release(&snapshot->chunk);
+    while (snapshot->piece < end && snapshot->offset >= placement->pieces[snapshot->piece].size) {
+        snapshot->piece++;
+        snapshot->offset = 0;
+    }
+    *chunk = (struct bytes){ 0 };
+    if (snapshot->piece == end)
+        return status_ok();
+    TRY(status_in(read_chunk(snapshot, &placement->pieces[snapshot->piece]), "variable '%s'",
+                  variable->name));
+    *chunk = snapshot->chunk.pieces[0];
+    snapshot->offset += chunk->size;
+    return status_ok();
+}
+
+struct status client_snapshot_begin(struct client *client, int64_t timeout_ms,
+                                    struct client_snapshot *out)
+{
+    *out = (struct client_snapshot){ .source = { source_begin, source_next }, .client = client };
+    out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
+    struct status status = hold_and_cut(client, timeout_ms, true, out);
+    /* A push that reached some ps and never comes to the others: its worker is gone, and so is that
+     * push. */
+    if (status.code == STATUS_DEADLINE_EXCEEDED)
+        status = hold_and_cut(client, timeout_ms, false, out);
+    if (!status_is_ok(status))
+        client_snapshot_end(out);
+    return status_in(status, "snapshot");
+}
+
+void client_snapshot_end(struct client_snapshot *snapshot)
+{
+    struct client *client = snapshot->client;
+
+    message_release(&snapshot->chunk);
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        Slipway__Training__DropRequest header = SLIPWAY__TRAINING__DROP_REQUEST__INIT;
+        struct message reply = { 0 };
+        if (snapshot->ids[ps] == 0)
+            continue;
+        header.snapshot = snapshot->ids[ps];
+        struct message request = protocol_pack(&header);
+        /* If it cannot be told, the ps drops it with its next snapshot or its end. */
+        status_ignore(channel_call(
+            client->options.channels[ps], PS_DROP, &request,
+            clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms), &reply));
+        message_release(&reply);
+    }
+    free(snapshot->ids);
+    snapshot->ids = NULL;
+}

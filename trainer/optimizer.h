@@ -1,0 +1,68 @@
+/*
+ * optimizer: how a gradient changes a variable. One row of one table each, with its settings, its
+ * slots and a plain loop over a run of elements, so that any slice of a variable can be updated by
+ * itself.
+ *
+ * Semantics are TensorFlow's (its TF1 classes), training.md §5: in formulas w is the variable, g
+ * the gradient, η the learning rate. Settings go by Keras' names.
+ */
+#ifndef TRAINER_OPTIMIZER_H
+#define TRAINER_OPTIMIZER_H
+
+#include "base/bytes.h"
+
+#define OPTIMIZER_SETTINGS_MAX 6
+#define OPTIMIZER_SLOTS_MAX    3
+#define OPTIMIZER_SCALARS_MAX  2
+
+struct optimizer_setting {
+    const char *name;
+    float initial;
+};
+
+/* One update of `count` elements. `out` may be `w`; slots and scalars are changed in place. */
+struct optimizer_step {
+    float rate;
+    const float *settings; /* [settings_count], in the table's order */
+    float *scalars; /* [scalars_count]: state of the slice beside its slots, such as Adam's powers
+                       of β */
+    float *slots[OPTIMIZER_SLOTS_MAX];
+    const float *w;
+    const float *g;
+    float *out;
+    size_t count;
+};
+
+struct optimizer_slot {
+    const char *name;    /* "momentum" */
+    const char *suffix;  /* behind the variable's name in a checkpoint: "Adam_1" */
+    int initial_setting; /* the setting that it starts at; -1: 0, -2: 1 */
+};
+
+struct optimizer {
+    const char *name;
+    float rate; /* the default; 0: must be given */
+    int settings_count;
+    struct optimizer_setting settings[OPTIMIZER_SETTINGS_MAX];
+    int slots_count;
+    struct optimizer_slot slots[OPTIMIZER_SLOTS_MAX];
+    int scalars_count;
+    int scalar_settings[OPTIMIZER_SCALARS_MAX]; /* as initial_setting */
+    void (*apply)(const struct optimizer_step *step);
+};
+
+/* NULL: no such optimizer. */
+const struct optimizer *optimizer_find(const char *name);
+const char *optimizer_names(void); /* "adadelta adagrad …": as choices of a flag */
+
+/* Index of a setting; -1: it has none of that name. */
+int optimizer_setting_index(const struct optimizer *optimizer, const char *name);
+
+/* What a slot or scalar begins at: the value behind an `initial_setting`. */
+float optimizer_initial(const float *settings, int initial_setting);
+
+/* out = (gradients[0] + gradients[1] + …) / count, summed in that order. Two or more; out is none
+ * of them. */
+void optimizer_mean(const float *const *gradients, int gradients_count, float *out, size_t count);
+
+#endif

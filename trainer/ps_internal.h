@@ -1,0 +1,104 @@
+/*
+ * ps_internal: what the files of the ps share: ps.c (who takes part, creation, the end), ps_push.c
+ * (values and updates), ps_snapshot.c (cuts).
+ */
+#ifndef TRAINER_PS_INTERNAL_H
+#define TRAINER_PS_INTERNAL_H
+
+#include "base/arena.h"
+#include "trainer/protocol.h"
+#include "trainer/ps.h"
+#include "trainer/slice.h"
+
+/* A call that has to wait. `request` is kept where its payload is needed. */
+struct waiting {
+    struct waiting *next;
+    struct call *call;
+    struct message request;
+    struct worker *worker; /* of a push */
+    uint64_t sequence;
+    bool pull, job;
+    struct ps *ps;
+};
+
+struct worker {
+    bool joined, finished;
+    uint32_t index;
+    uint64_t incarnation;
+    uint64_t applied;   /* sequence of its last push that was applied or is being applied */
+    uint64_t permitted; /* while the ps is held: pushes up to this one are applied all the same */
+};
+
+struct snapshot {
+    uint64_t id;
+    struct values **values; /* one per slice; NULL: no snapshot here */
+};
+
+struct ps {
+    struct ps_options options;
+    pthread_mutex_t lock; /* guards all below but the slices, which do not move once created and
+                             have their own */
+
+    uint64_t generation; /* 0: not created yet */
+    uint64_t placement_hash, global_step, stop_step;
+    const struct optimizer *optimizer;
+    float rate, settings[OPTIMIZER_SETTINGS_MAX];
+    struct slice *slices; /* in ascending order of ids */
+    int slices_count;
+    size_t gradient_bytes; /* of all trainable slices */
+    void *block;           /* first values of all slices */
+    float *sum;            /* of a synchronous step: as large as the largest slice */
+
+    bool sync;
+    uint32_t sync_workers;
+    struct worker *workers; /* [PS_WORKERS_MAX], by index */
+    uint32_t workers_count; /* the largest index that joined, + 1 */
+
+    struct waiting *joins, *pushes, *awaits;
+    int applying; /* pushes that are being applied, without the lock */
+    bool held;
+    struct call *hold, *cut; /* one each: the chief's */
+    struct snapshot snapshot;
+    uint64_t snapshots_taken;
+
+    bool over; /* the outcome is known */
+    int outcome;
+    char *outcome_text;
+    bool stopped;
+};
+
+/* A call with its request header read into `arena`; the handler ends it with arena_destroy. */
+struct status ps_read(const struct message *request, const ProtobufCMessageDescriptor *descriptor,
+                      struct arena *arena, void *out);
+
+/* With the lock: is this a task that takes part, in the current generation? */
+struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, struct worker **out);
+
+/* With the lock: puts a waiting call at the end of a list; takes it out again (NULL: it is not
+ * there). */
+void waiting_append(struct waiting **list, struct waiting *waiting);
+struct waiting *waiting_take(struct waiting **list, const struct call *call);
+/* Without the lock: answers and frees every call of a list. */
+void waiting_fail_all(struct waiting *list, struct status why);
+
+/* Forgets a waiting call whose client has left: the `left` of call_when_left, for joins, pushes and
+ * awaits. */
+void ps_forget(void *context, struct call *call);
+
+/* Without the lock: applies what may be applied now, answers it, and so on until there is nothing.
+ */
+void ps_pump(struct ps *ps);
+
+/* With the lock: ends the wait of a hold or a cut whose time has come; the reply is made without
+ * it. */
+struct cut_reply {
+    struct call *call;
+    struct message message;
+};
+struct cut_reply ps_cut_progress(struct ps *ps);
+
+/* The methods of the other files. */
+method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop;
+void ps_snapshot_drop(struct ps *ps); /* with the lock */
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * slice: the part of a variable that one ps holds: its values, its optimizer slots, and the lock
+ * under which they change.
+ *
+ * Values are counted and never written while somebody else has them: a pull or a snapshot takes one
+ * more reference, and an update that finds them shared writes into another buffer, which then is
+ * the current one. So a reader sees whole updates only, nothing is copied to be read, and with one
+ * worker every update is in place. Buffers come back to their slice and are used again. Slices of
+ * one variable that are neighbours begin life next to each other in memory, so that a reader may
+ * find a whole variable in one run.
+ */
+#ifndef TRAINER_SLICE_H
+#define TRAINER_SLICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "trainer/optimizer.h"
+
+struct slice;
+
+struct values {
+    _Atomic int references;
+    bool borrowed; /* data lies in the ps' first block */
+    struct slice *slice;
+    void *data;
+};
+
+struct slice {
+    int id; /* the piece's */
+    bool trainable;
+    size_t size_bytes;
+    pthread_mutex_t lock;
+    struct values *current;
+    _Atomic(struct values *)
+        spare; /* a buffer for the next update that finds the current one shared */
+    float *slots[OPTIMIZER_SLOTS_MAX];
+    float scalars[OPTIMIZER_SCALARS_MAX];
+};
+
+/* `data`: size_bytes of first values, owned by the caller for as long as the slice. optimizer: for
+ * a trainable one. */
+void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data,
+                const struct optimizer *optimizer, const float *settings);
+void slice_finish(struct slice *slice); /* nobody holds values of it any more */
+
+/* The values as they are now, for as long as the caller keeps them. */
+struct values *slice_acquire(struct slice *slice);
+void values_release(struct values *values);
+
+/* One update by the gradient g of size_bytes / 4 elements. */
+void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,
+                 const float *settings, const float *g);
+
+#endif
