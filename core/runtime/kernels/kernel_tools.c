@@ -64,6 +64,19 @@ void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count)
             object_acquire(((struct object *const *)src)[i]);
 }
 
+void repeat_element(void *data, size_t element_bytes, const void *value, int64_t count)
+{
+    if (count == 0)
+        return;
+    memcpy(data, value, element_bytes);
+    size_t done = element_bytes, total = (size_t)count * element_bytes;
+    while (done < total) { /* doubling what is there already */
+        size_t more = done < total - done ? done : total - done;
+        memcpy((char *)data + done, data, more);
+        done += more;
+    }
+}
+
 struct status node_attr_ints(const struct node *node, const char *name, int max, int64_t *out,
                              int *count)
 {

@@ -22,6 +22,12 @@ int64_t shape_inner(const struct shape *shape, int axis);
 /* dst[i] = src[i], elements of the size of dtype; objects are acquired. */
 void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count);
 
+/* All elements the same. */
+void repeat_element(void *data, size_t element_bytes, const void *value, int64_t count);
+
+/* Types whose elements may be copied as bytes: all but counted objects. */
+#define DTYPES_MOVED (~(DTYPES(DT_RESOURCE) | DTYPES(DT_VARIANT)))
+
 /* A list(int) attribute into out[0 .. max); *count says how many there were. */
 struct status node_attr_ints(const struct node *node, const char *name, int max, int64_t *out,
                              int *count);

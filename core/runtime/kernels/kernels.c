@@ -12,15 +12,23 @@
 /* One line per kernel file. */
 #define KERNEL_TABLES(X) \
     X(activation)        \
+    X(arrange)           \
     X(bias)              \
     X(binary)            \
     X(cast)              \
     X(compare)           \
+    X(concat)            \
     X(control)           \
+    X(conv2d)            \
+    X(fill)              \
+    X(gather)            \
     X(matmul)            \
     X(pass)              \
+    X(pool)              \
     X(reduce)            \
     X(select)            \
+    X(shape_ops)         \
+    X(slice)             \
     X(softmax)           \
     X(unary)             \
     X(variable)

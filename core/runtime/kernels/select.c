@@ -3,6 +3,7 @@
  * their size; the type does not matter.
  */
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/broadcast.h"
 
 #define SELECT_ROW(name, T)                                                                    \
@@ -147,7 +148,6 @@ static struct status where_compute(struct kernel_context *k)
     return status_ok();
 }
 
-#define DTYPES_MOVED (~(DTYPES(DT_RESOURCE) | DTYPES(DT_VARIANT)))
 static const struct kernel rows[] = {
     { "SelectV2", DTYPES_MOVED, .compute = select_v2_compute },
     { "Select", DTYPES_MOVED, .compute = select_compute },

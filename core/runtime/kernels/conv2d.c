@@ -1,0 +1,290 @@
+/*
+ * conv2d: Conv2D and DepthwiseConv2dNative with their gradients. Conv2DBackpropInput is also the
+ * transposed convolution of decoders.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/window.h"
+
+static struct status conv_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct window_attrs *attrs = prepare_state(p, sizeof *attrs, NULL);
+    TRY(window_attrs_read(node, false, attrs));
+    if (attrs->channels_first)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "node '%s' (%s): The Conv2D op currently only supports the NHWC tensor "
+                            "format on the CPU. The op was given the format: NCHW",
+                            node->name, node->op_name);
+    return status_ok();
+}
+
+/* The sizes from the shapes of the image [n, h, w, c] and the filter; `depthwise` has the
+ * multiplier as its last dimension. */
+static struct status conv_size(const struct window_attrs *attrs, const struct shape *x,
+                               const struct shape *filter, bool depthwise, struct conv_size *out)
+{
+    if (x->rank != 4)
+        return status_error(STATUS_INVALID_ARGUMENT, "input must be 4-dimensional: %s",
+                            shape_text(x));
+    if (filter->rank != 4)
+        return status_error(STATUS_INVALID_ARGUMENT, "filter must be 4-dimensional: %s",
+                            shape_text(filter));
+    int64_t c = x->dims[3], depth = filter->dims[2];
+    *out = (struct conv_size){ .n = x->dims[0], .c = c, .m = filter->dims[3], .groups = 1 };
+    if (shape_size(filter) == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "filter must not have zero elements (i.e. all dimensions must be "
+                            "non-zero)");
+    if (depthwise) {
+        if (depth != c)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "input and filter must have the same depth: %lld vs %lld",
+                                (long long)c, (long long)depth);
+        out->m = depth * filter->dims[3];
+    } else {
+        if (c % depth != 0 || c == 0)
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "input depth must be evenly divisible by filter depth: %lld vs %lld", (long long)c,
+                (long long)depth);
+        out->groups = c / depth;
+        if (out->m % out->groups != 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "output depth must be evenly divisible by number of groups: %lld "
+                                "vs %lld",
+                                (long long)out->m, (long long)out->groups);
+    }
+    TRY(window_slide(attrs, 0, x->dims[1], filter->dims[0], &out->rows));
+    return window_slide(attrs, 1, x->dims[2], filter->dims[1], &out->columns);
+}
+
+static struct shape out_shape(const struct conv_size *size)
+{
+    return shape_of(size->n, size->rows.out, size->columns.out, size->m);
+}
+
+static struct status scratch_floats(struct kernel_context *k, int64_t count, struct tensor *out)
+{
+    struct shape shape = shape_of(count);
+    return kernel_scratch(k, DT_FLOAT, &shape, out);
+}
+
+/* A float copy of a half or bfloat16 tensor; of a float one, the same elements. */
+static struct status as_floats(struct kernel_context *k, const struct tensor *x, struct tensor *out)
+{
+    if (!dtype_is_half(x->dtype)) {
+        *out = tensor_acquire(x);
+        return status_ok();
+    }
+    TRY(kernel_scratch(k, DT_FLOAT, &x->shape, out));
+    half_block_load(x->dtype, x->data, out->data, x->size);
+    return status_ok();
+}
+
+typedef struct status conv_leaf(struct kernel_context *k, const struct conv_size *size,
+                                const struct tensor *a, const struct tensor *b, struct tensor *out);
+
+/* Runs a leaf over floats, converting where the tensors are not. */
+static struct status in_floats(struct kernel_context *k, conv_leaf *leaf,
+                               const struct conv_size *size, const struct tensor *a,
+                               const struct tensor *b, struct tensor *out)
+{
+    struct tensor wide_a = { 0 }, wide_b = { 0 }, wide_out = { 0 };
+    struct status status;
+    if (!dtype_is_half(out->dtype))
+        return leaf(k, size, a, b, out);
+    TRY_OR(done, as_floats(k, a, &wide_a));
+    TRY_OR(done, as_floats(k, b, &wide_b));
+    TRY_OR(done, kernel_scratch(k, DT_FLOAT, &out->shape, &wide_out));
+    TRY_OR(done, leaf(k, size, &wide_a, &wide_b, &wide_out));
+    half_block_store(out->dtype, wide_out.data, out->data, out->size);
+done:
+    tensor_release(&wide_a);
+    tensor_release(&wide_b);
+    tensor_release(&wide_out);
+    return status;
+}
+
+static struct status conv_leaf_forward(struct kernel_context *k, const struct conv_size *size,
+                                       const struct tensor *x, const struct tensor *filter,
+                                       struct tensor *out)
+{
+    struct tensor scratch;
+    if (out->dtype == DT_DOUBLE) {
+        conv2d_direct_f64(size, x->data, filter->data, out->data);
+        return status_ok();
+    }
+    TRY(scratch_floats(k, conv2d_scratch_size(size), &scratch));
+    conv2d_f32(size, x->data, filter->data, scratch.data, out->data);
+    tensor_release(&scratch);
+    return status_ok();
+}
+
+static struct status conv_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *filter = kernel_input(k, 1);
+    struct conv_size size;
+    struct tensor *out;
+    TRY(conv_size(kernel_state(k), &x->shape, &filter->shape, false, &size));
+    struct shape shape = out_shape(&size);
+    TRY(shape_check(4, shape.dims, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    return out->size == 0 ? status_ok() : in_floats(k, conv_leaf_forward, &size, x, filter, out);
+}
+
+/* ---- gradients ---- */
+
+/* The shape of the image, as a vector of 4 (or of 2: rows and columns, which the rest follows). */
+static struct status read_shape(const struct tensor *sizes, struct shape *out)
+{
+    if (sizes->shape.rank != 1 || sizes->size != 4)
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "Conv2DBackpropInput: input_sizes must be a vector of 4, not of shape %s",
+            shape_text(&sizes->shape));
+    int64_t dims[4];
+    for (int i = 0; i < 4; i++)
+        dims[i] = tensor_index(sizes, i);
+    return shape_check(4, dims, out);
+}
+
+static struct status check_gradient(const struct conv_size *size, const struct shape *dy)
+{
+    struct shape wanted = out_shape(size);
+    if (shape_equal(&wanted, dy))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "Size of out_backprop doesn't match computed: actual = %s, computed = %s",
+                        shape_text(dy), shape_text(&wanted));
+}
+
+static struct status conv_leaf_input(struct kernel_context *k, const struct conv_size *size,
+                                     const struct tensor *filter, const struct tensor *dy,
+                                     struct tensor *out)
+{
+    struct tensor scratch;
+    TRY(scratch_floats(k, conv2d_scratch_size(size), &scratch));
+    conv2d_input_grad_f32(size, dy->data, filter->data, scratch.data, out->data);
+    tensor_release(&scratch);
+    return status_ok();
+}
+
+static struct status conv_leaf_filter(struct kernel_context *k, const struct conv_size *size,
+                                      const struct tensor *x, const struct tensor *dy,
+                                      struct tensor *out)
+{
+    struct tensor scratch;
+    TRY(scratch_floats(k, conv2d_scratch_size(size), &scratch));
+    conv2d_filter_grad_f32(size, x->data, dy->data, scratch.data, out->data);
+    tensor_release(&scratch);
+    return status_ok();
+}
+
+static struct status depthwise_leaf_input(struct kernel_context *k, const struct conv_size *size,
+                                          const struct tensor *filter, const struct tensor *dy,
+                                          struct tensor *out)
+{
+    (void)k;
+    depthwise_input_grad_f32(size, dy->data, filter->data, out->data);
+    return status_ok();
+}
+
+static struct status depthwise_leaf_filter(struct kernel_context *k, const struct conv_size *size,
+                                           const struct tensor *x, const struct tensor *dy,
+                                           struct tensor *out)
+{
+    (void)k;
+    depthwise_filter_grad_f32(size, x->data, dy->data, out->data);
+    return status_ok();
+}
+
+/* Inputs: sizes of the image, filter, dy. */
+static struct status input_grad(struct kernel_context *k, bool depthwise, conv_leaf *leaf)
+{
+    const struct tensor *filter = kernel_input(k, 1), *dy = kernel_input(k, 2);
+    struct conv_size size;
+    struct shape shape;
+    struct tensor *out;
+    TRY(read_shape(kernel_input(k, 0), &shape));
+    TRY(conv_size(kernel_state(k), &shape, &filter->shape, depthwise, &size));
+    TRY(check_gradient(&size, &dy->shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (dy->size == 0 && out->size > 0)
+        memset(out->data, 0, tensor_bytes(out));
+    return dy->size == 0 || out->size == 0 ? status_ok()
+                                           : in_floats(k, leaf, &size, filter, dy, out);
+}
+
+/* Inputs: image, sizes of the filter, dy. */
+static struct status filter_grad(struct kernel_context *k, bool depthwise, conv_leaf *leaf)
+{
+    const struct tensor *x = kernel_input(k, 0), *dy = kernel_input(k, 2);
+    struct conv_size size;
+    struct shape shape;
+    struct tensor *out;
+    TRY(read_shape(kernel_input(k, 1), &shape));
+    TRY(conv_size(kernel_state(k), &x->shape, &shape, depthwise, &size));
+    TRY(check_gradient(&size, &dy->shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (dy->size == 0)
+        memset(out->data, 0, tensor_bytes(out));
+    return dy->size == 0 ? status_ok() : in_floats(k, leaf, &size, x, dy, out);
+}
+
+static struct status conv_input_grad_compute(struct kernel_context *k)
+{
+    return input_grad(k, false, conv_leaf_input);
+}
+
+static struct status conv_filter_grad_compute(struct kernel_context *k)
+{
+    return filter_grad(k, false, conv_leaf_filter);
+}
+
+static struct status depthwise_input_grad_compute(struct kernel_context *k)
+{
+    return input_grad(k, true, depthwise_leaf_input);
+}
+
+static struct status depthwise_filter_grad_compute(struct kernel_context *k)
+{
+    return filter_grad(k, true, depthwise_leaf_filter);
+}
+
+static struct status depthwise_leaf_forward(struct kernel_context *k, const struct conv_size *size,
+                                            const struct tensor *x, const struct tensor *filter,
+                                            struct tensor *out)
+{
+    (void)k;
+    depthwise_f32(size, x->data, filter->data, out->data);
+    return status_ok();
+}
+
+static struct status depthwise_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *filter = kernel_input(k, 1);
+    struct conv_size size;
+    struct tensor *out;
+    TRY(conv_size(kernel_state(k), &x->shape, &filter->shape, true, &size));
+    struct shape shape = out_shape(&size);
+    TRY(shape_check(4, shape.dims, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    return out->size == 0 ? status_ok()
+                          : in_floats(k, depthwise_leaf_forward, &size, x, filter, out);
+}
+
+#define DTYPES_NARROW (DTYPES(DT_FLOAT) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
+#define CONV(op, dtypes, function)                                               \
+    {                                                                            \
+        op, dtypes, .prepare = conv_prepare, .compute = function, .costly = true \
+    }
+static const struct kernel rows[] = {
+    CONV("Conv2D", DTYPES_FLOATING, conv_compute),
+    CONV("Conv2DBackpropInput", DTYPES_NARROW, conv_input_grad_compute),
+    CONV("Conv2DBackpropFilter", DTYPES_NARROW, conv_filter_grad_compute),
+    CONV("DepthwiseConv2dNative", DTYPES_NARROW, depthwise_compute),
+    CONV("DepthwiseConv2dNativeBackpropInput", DTYPES_NARROW, depthwise_input_grad_compute),
+    CONV("DepthwiseConv2dNativeBackpropFilter", DTYPES_NARROW, depthwise_filter_grad_compute),
+};
+const struct kernel_table kernels_conv2d = { rows, COUNT(rows) };

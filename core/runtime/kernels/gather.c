@@ -1,0 +1,196 @@
+/*
+ * gather: rows picked by index: Gather, GatherV2 (any axis, batch dimensions), GatherNd.
+ */
+#include <stdio.h>
+
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+
+struct gather_state {
+    int64_t batch_dims;
+};
+
+static struct status gather_prepare(struct prepare_context *p)
+{
+    struct gather_state *state = prepare_state(p, sizeof *state, NULL);
+    if (node_attr(prepare_node(p), "batch_dims") == NULL)
+        return status_ok();
+    return node_attr_int(prepare_node(p), "batch_dims", &state->batch_dims);
+}
+
+/* Where element i of the indices stands, in TensorFlow's words: "0,2". */
+static const char *index_place(const struct shape *shape, int64_t i)
+{
+    static _Thread_local char text[SHAPE_RANK_MAX * 24];
+    int64_t at[SHAPE_RANK_MAX];
+    size_t used = 0;
+    for (int d = shape->rank - 1; d >= 0; d--) {
+        at[d] = i % shape->dims[d];
+        i /= shape->dims[d];
+    }
+    text[0] = '\0';
+    for (int d = 0; d < shape->rank; d++)
+        used += (size_t)snprintf(text + used, sizeof text - used, d > 0 ? ",%lld" : "%lld",
+                                 (long long)at[d]);
+    return text;
+}
+
+static struct status check_indices(const struct tensor *indices, int64_t dim)
+{
+    for (int64_t i = 0; i < indices->size; i++) {
+        int64_t index = tensor_wide_index(indices, i);
+        if (index >= 0 && index < dim)
+            continue;
+        if (indices->shape.rank == 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "indices = %lld is not in [0, %lld)",
+                                (long long)index, (long long)dim);
+        return status_error(STATUS_INVALID_ARGUMENT, "indices[%s] = %lld is not in [0, %lld)",
+                            index_place(&indices->shape, i), (long long)index, (long long)dim);
+    }
+    return status_ok();
+}
+
+struct gather_size {
+    int64_t batch, outer, axis, inner, indices; /* params [batch, outer, axis, inner] */
+};
+
+static void gather_rows(const struct gather_size *size, const struct tensor *params,
+                        const struct tensor *indices, struct tensor *out)
+{
+    size_t bytes = dtype_size(params->dtype);
+    int64_t to = 0;
+    for (int64_t b = 0; b < size->batch; b++)
+        for (int64_t o = 0; o < size->outer; o++)
+            for (int64_t i = 0; i < size->indices; i++, to += size->inner) {
+                int64_t index = tensor_wide_index(indices, b * size->indices + i);
+                int64_t from = ((b * size->outer + o) * size->axis + index) * size->inner;
+                copy_elements(params->dtype, at_bytes(out->data, to, bytes),
+                              at_bytes_const(params->data, from, bytes), size->inner);
+            }
+}
+
+static struct status gather_axis(struct kernel_context *k, int64_t *axis, int64_t *batch_dims)
+{
+    const struct gather_state *state = kernel_state(k);
+    const struct shape *params = &kernel_input(k, 0)->shape, *indices = &kernel_input(k, 1)->shape;
+    *axis = 0;
+    if (kernel_inputs_count(k) > 2) {
+        const struct tensor *given = kernel_input(k, 2);
+        if (given->size != 1)
+            return status_error(STATUS_INVALID_ARGUMENT, "axis must be scalar");
+        *axis = tensor_wide_index(given, 0);
+    }
+    if (params->rank < 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "params must be at least 1 dimensional");
+    if (*axis < -params->rank || *axis >= params->rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Expected axis in the range [%d, %d), but got %lld", -params->rank,
+                            params->rank, (long long)*axis);
+    *axis += *axis < 0 ? params->rank : 0;
+    *batch_dims = state->batch_dims;
+    if (*batch_dims < -indices->rank || *batch_dims > indices->rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Expected batch_dims in the range [%d, %d], but got %lld",
+                            -indices->rank, indices->rank, (long long)*batch_dims);
+    *batch_dims += *batch_dims < 0 ? indices->rank : 0;
+    if (*batch_dims > *axis)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "batch_dims (%lld) must be less than or equal to axis (%lld).",
+                            (long long)*batch_dims, (long long)*axis);
+    for (int d = 0; d < *batch_dims; d++)
+        if (params->dims[d] != indices->dims[d])
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "params.shape[%d]: %lld should be equal to indices.shape[%d]: %lld",
+                                d, (long long)params->dims[d], d, (long long)indices->dims[d]);
+    return status_ok();
+}
+
+static struct status gather_compute(struct kernel_context *k)
+{
+    const struct tensor *params = kernel_input(k, 0), *indices = kernel_input(k, 1);
+    int64_t axis = 0, batch_dims = 0;
+    TRY(gather_axis(k, &axis, &batch_dims));
+    if (params->shape.rank - 1 + indices->shape.rank - batch_dims > SHAPE_RANK_MAX)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    struct gather_size size = { .batch = shape_outer(&params->shape, (int)batch_dims),
+                                .outer = 1,
+                                .axis = params->shape.dims[axis],
+                                .inner = shape_inner(&params->shape, (int)axis),
+                                .indices = 1 };
+    struct shape shape = { 0 };
+    struct tensor *out;
+    for (int d = 0; d < axis; d++) {
+        size.outer *= d < batch_dims ? 1 : params->shape.dims[d];
+        shape_append(&shape, params->shape.dims[d]);
+    }
+    for (int d = (int)batch_dims; d < indices->shape.rank; d++) {
+        size.indices *= indices->shape.dims[d];
+        shape_append(&shape, indices->shape.dims[d]);
+    }
+    for (int d = (int)axis + 1; d < params->shape.rank; d++)
+        shape_append(&shape, params->shape.dims[d]);
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    TRY(check_indices(indices, size.axis));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size > 0)
+        gather_rows(&size, params, indices, out);
+    return status_ok();
+}
+
+/* ---- GatherNd: the last dimension of indices is a place in params ---- */
+
+static struct status gather_nd_compute(struct kernel_context *k)
+{
+    const struct tensor *params = kernel_input(k, 0), *indices = kernel_input(k, 1);
+    struct tensor *out;
+    if (params->shape.rank < 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "params must be at least a vector");
+    if (indices->shape.rank < 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "indices must be at least a vector");
+    int64_t depth = indices->shape.dims[indices->shape.rank - 1];
+    if (depth > params->shape.rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "index innermost dimension length must be <= params rank; saw: %lld "
+                            "vs. %d",
+                            (long long)depth, params->shape.rank);
+    struct shape shape = { 0 };
+    int64_t places = shape_outer(&indices->shape, indices->shape.rank - 1), inner = 1;
+    if (indices->shape.rank - 1 + params->shape.rank - depth > SHAPE_RANK_MAX)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    for (int d = 0; d < indices->shape.rank - 1; d++)
+        shape_append(&shape, indices->shape.dims[d]);
+    for (int d = (int)depth; d < params->shape.rank; d++) {
+        inner *= params->shape.dims[d];
+        shape_append(&shape, params->shape.dims[d]);
+    }
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    size_t bytes = dtype_size(params->dtype);
+    for (int64_t i = 0; i < places; i++) {
+        int64_t at = 0;
+        for (int d = 0; d < depth; d++) {
+            int64_t index = tensor_wide_index(indices, i * depth + d);
+            if (index < 0 || index >= params->shape.dims[d]) {
+                struct shape outer = shape_make(indices->shape.rank - 1, indices->shape.dims);
+                return status_error(STATUS_INVALID_ARGUMENT,
+                                    "indices[%s] = %s does not index into param shape %s, node "
+                                    "name: %s",
+                                    index_place(&outer, i),
+                                    shape_text(&(struct shape){ .rank = 1, .dims = { index } }),
+                                    shape_text(&params->shape), kernel_node(k)->name);
+            }
+            at = at * params->shape.dims[d] + index;
+        }
+        if (inner > 0)
+            copy_elements(params->dtype, at_bytes(out->data, i * inner, bytes),
+                          at_bytes_const(params->data, at * inner, bytes), inner);
+    }
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "Gather", DTYPES_ALL, .prepare = gather_prepare, .compute = gather_compute },
+    { "GatherV2", DTYPES_ALL, .prepare = gather_prepare, .compute = gather_compute },
+    { "GatherNd", DTYPES_ALL, .compute = gather_nd_compute },
+};
+const struct kernel_table kernels_gather = { rows, COUNT(rows) };

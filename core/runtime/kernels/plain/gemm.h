@@ -1,0 +1,14 @@
+/*
+ * gemm: out = op(a) · op(b) (+ out), rows `ld…` elements apart. OpenBLAS behind one function
+ * (matmul_blas.c).
+ */
+#ifndef KERNELS_PLAIN_GEMM_H
+#define KERNELS_PLAIN_GEMM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void gemm_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float *a,
+              int64_t lda, const float *b, int64_t ldb, bool add, float *out, int64_t ldout);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * pool: MaxPool and AvgPool with their gradients.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/pool.h"
+#include "runtime/kernels/window.h"
+
+static struct status pool_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct window_attrs *attrs = prepare_state(p, sizeof *attrs, NULL);
+    TRY(window_attrs_read(node, true, attrs));
+    if (attrs->channels_first)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "node '%s' (%s): only the NHWC tensor format is supported on the CPU",
+                            node->name, node->op_name);
+    return status_ok();
+}
+
+static struct status pool_size(struct kernel_context *k, const struct shape *x,
+                               struct conv_size *out)
+{
+    const struct window_attrs *attrs = kernel_state(k);
+    if (x->rank != 4)
+        return status_error(STATUS_INVALID_ARGUMENT, "tensor_in must be 4-dimensional");
+    *out = (struct conv_size){ .n = x->dims[0], .c = x->dims[3], .m = x->dims[3], .groups = 1 };
+    TRY(window_slide(attrs, 0, x->dims[1], attrs->kernel[0], &out->rows));
+    return window_slide(attrs, 1, x->dims[2], attrs->kernel[1], &out->columns);
+}
+
+typedef void pool_leaf(const struct conv_size *size, const float *x, float *out);
+
+/* half and bfloat16 through floats. */
+static struct status pool_half(struct kernel_context *k, pool_leaf *leaf,
+                               const struct conv_size *size, const struct tensor *x,
+                               struct tensor *out)
+{
+    struct tensor wide_x = { 0 }, wide_out = { 0 };
+    struct status status;
+    TRY_OR(done, kernel_scratch(k, DT_FLOAT, &x->shape, &wide_x));
+    TRY_OR(done, kernel_scratch(k, DT_FLOAT, &out->shape, &wide_out));
+    half_block_load(x->dtype, x->data, wide_x.data, x->size);
+    leaf(size, wide_x.data, wide_out.data);
+    half_block_store(out->dtype, wide_out.data, out->data, out->size);
+done:
+    tensor_release(&wide_x);
+    tensor_release(&wide_out);
+    return status;
+}
+
+static struct status pool(struct kernel_context *k, bool average)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct conv_size size;
+    struct tensor *out;
+    TRY(pool_size(k, &x->shape, &size));
+    struct shape shape = shape_of(size.n, size.rows.out, size.columns.out, size.c);
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size == 0)
+        return status_ok();
+    if (x->dtype == DT_FLOAT)
+        (average ? avg_pool_f32 : max_pool_f32)(&size, x->data, out->data);
+    else if (x->dtype == DT_DOUBLE)
+        (average ? avg_pool_f64 : max_pool_f64)(&size, x->data, out->data);
+    else
+        return pool_half(k, average ? avg_pool_f32 : max_pool_f32, &size, x, out);
+    return status_ok();
+}
+
+static struct status max_pool_compute(struct kernel_context *k)
+{
+    return pool(k, false);
+}
+
+static struct status avg_pool_compute(struct kernel_context *k)
+{
+    return pool(k, true);
+}
+
+static struct status check_gradient(const struct conv_size *size, const struct shape *dy)
+{
+    struct shape wanted = shape_of(size->n, size->rows.out, size->columns.out, size->c);
+    if (shape_equal(&wanted, dy))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s",
+                        shape_text(&wanted), shape_text(dy));
+}
+
+/* Inputs: the image, its pooled form, the gradient of that. */
+static struct status max_pool_grad_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *dy = kernel_input(k, 2);
+    struct conv_size size;
+    struct tensor *out;
+    TRY(pool_size(k, &x->shape, &size));
+    TRY(check_gradient(&size, &dy->shape));
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    if (out->size > 0)
+        max_pool_grad_f32(&size, x->data, dy->data, out->data);
+    return status_ok();
+}
+
+/* Inputs: the shape of the image, the gradient. */
+static struct status avg_pool_grad_compute(struct kernel_context *k)
+{
+    const struct tensor *sizes = kernel_input(k, 0), *dy = kernel_input(k, 1);
+    struct conv_size size;
+    struct shape shape;
+    struct tensor *out;
+    int64_t dims[4];
+    if (sizes->shape.rank != 1 || sizes->size != 4)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "out_backprop must be 1-dimensional and 4 elements");
+    for (int i = 0; i < 4; i++)
+        dims[i] = tensor_index(sizes, i);
+    TRY(shape_check(4, dims, &shape));
+    TRY(pool_size(k, &shape, &size));
+    TRY(check_gradient(&size, &dy->shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size > 0)
+        avg_pool_grad_f32(&size, dy->data, out->data);
+    return status_ok();
+}
+
+#define POOL(op, dtypes, function)                                               \
+    {                                                                            \
+        op, dtypes, .prepare = pool_prepare, .compute = function, .costly = true \
+    }
+static const struct kernel rows[] = {
+    POOL("MaxPool", DTYPES_FLOATING, max_pool_compute),
+    POOL("AvgPool", DTYPES_FLOATING, avg_pool_compute),
+    POOL("MaxPoolGrad", DTYPES(DT_FLOAT), max_pool_grad_compute),
+    POOL("AvgPoolGrad", DTYPES(DT_FLOAT), avg_pool_grad_compute),
+};
+const struct kernel_table kernels_pool = { rows, COUNT(rows) };

@@ -1,0 +1,310 @@
+/*
+ * shape_ops: what only looks at a shape or gives the same elements another one: Shape, Size, Rank,
+ * Reshape, ExpandDims, Squeeze, and the arithmetic of broadcasting shapes.
+ */
+#include "runtime/kernels/kernel_tools.h"
+
+static void store_index(struct tensor *out, int64_t i, int64_t value)
+{
+    if (out->dtype == DT_INT32)
+        tensor_int32s_mut(out)[i] = (int32_t)value;
+    else
+        tensor_int64s_mut(out)[i] = value;
+}
+
+static struct status check_fits(struct kernel_context *k, const struct tensor *out, int64_t value)
+{
+    if (out->dtype == DT_INT32 && value > INT32_MAX)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "%lld does not fit int32",
+                            (long long)value);
+    return status_ok();
+}
+
+static struct status shape_compute(struct kernel_context *k)
+{
+    for (int i = 0; i < kernel_inputs_count(k); i++) { /* ShapeN has many */
+        const struct shape *shape = &kernel_input(k, i)->shape;
+        struct shape vector = shape_of(shape->rank);
+        struct tensor *out;
+        TRY(kernel_output(k, i, &vector, &out));
+        for (int d = 0; d < shape->rank; d++) {
+            TRY(check_fits(k, out, shape->dims[d]));
+            store_index(out, d, shape->dims[d]);
+        }
+    }
+    return status_ok();
+}
+
+static struct status size_compute(struct kernel_context *k)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    int64_t size = kernel_input(k, 0)->size;
+    TRY(kernel_output(k, 0, &scalar, &out));
+    TRY(check_fits(k, out, size));
+    store_index(out, 0, size);
+    return status_ok();
+}
+
+static struct status rank_compute(struct kernel_context *k)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    TRY(kernel_output(k, 0, &scalar, &out));
+    store_index(out, 0, kernel_input(k, 0)->shape.rank);
+    return status_ok();
+}
+
+/* Input 0 with another shape, without copying where this is its last use. */
+static void output_reshaped(struct kernel_context *k, const struct shape *shape)
+{
+    struct tensor tensor = kernel_take_input(k, 0);
+    tensor.shape = *shape;
+    kernel_output_set(k, 0, tensor);
+}
+
+/* Reads the wanted shape; *unknown is where -1 stands, or -1. */
+static struct status read_wanted(const struct tensor *wanted, struct shape *shape, int *unknown)
+{
+    if (wanted->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "sizes input must be 1-D, not %s",
+                            shape_text(&wanted->shape));
+    if (wanted->size > SHAPE_RANK_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "rank %lld of the wanted shape is over %d",
+                            (long long)wanted->size, SHAPE_RANK_MAX);
+    *unknown = -1;
+    for (int d = 0; d < wanted->size; d++) {
+        int64_t dim = tensor_index(wanted, d);
+        if (dim == -1 && *unknown >= 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Only one input size may be -1, not both %d and %d", *unknown, d);
+        if (dim < -1)
+            return status_error(STATUS_INVALID_ARGUMENT, "Size %d must be non-negative, not %lld",
+                                d, (long long)dim);
+        if (dim == -1)
+            *unknown = d;
+        shape->dims[d] = dim == -1 ? 1 : dim;
+    }
+    return shape_check((int)wanted->size, shape->dims, shape);
+}
+
+static struct status fill_unknown(const struct tensor *x, struct shape *shape, int unknown)
+{
+    int64_t known = shape_size(shape);
+    if (known == 0 && x->size != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Reshape cannot infer the missing input size for an empty tensor "
+                            "unless all specified input sizes are non-zero");
+    int64_t missing = known == 0 ? 0 : x->size / known;
+    if (missing * known != x->size) {
+        shape->dims[unknown] = -1;
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input to reshape is a tensor with %lld values, but the requested "
+                            "shape requires a multiple of %lld",
+                            (long long)x->size, (long long)known);
+    }
+    shape->dims[unknown] = missing;
+    return status_ok();
+}
+
+static struct status reshape_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct shape shape = { 0 };
+    int unknown = -1;
+    TRY(read_wanted(kernel_input(k, 1), &shape, &unknown));
+    if (unknown >= 0)
+        TRY(fill_unknown(x, &shape, unknown));
+    if (shape_size(&shape) != x->size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input to reshape is a tensor with %lld values, but the requested "
+                            "shape has %lld",
+                            (long long)x->size, (long long)shape_size(&shape));
+    output_reshaped(k, &shape);
+    return status_ok();
+}
+
+static struct status expand_dims_compute(struct kernel_context *k)
+{
+    const struct shape *shape = &kernel_input(k, 0)->shape;
+    const struct tensor *dim = kernel_input(k, 1);
+    if (dim->size != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "'dim' must be a tensor with a single value");
+    int64_t axis = tensor_index(dim, 0);
+    if (axis < -1 - shape->rank || axis > shape->rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Tried to expand dim index %lld for tensor with %d dimensions.",
+                            (long long)axis, shape->rank);
+    if (shape->rank == SHAPE_RANK_MAX)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    if (axis < 0)
+        axis += shape->rank + 1;
+    struct shape out = { 0 };
+    for (int d = 0; d <= shape->rank; d++)
+        shape_append(&out, d == axis ? 1 : shape->dims[d > axis ? d - 1 : d]);
+    output_reshaped(k, &out);
+    return status_ok();
+}
+
+/* ---- Squeeze: dimensions of 1 go, all or those named ---- */
+
+struct squeeze_state {
+    int count;
+    int64_t dims[SHAPE_RANK_MAX];
+};
+
+static struct status squeeze_prepare(struct prepare_context *p)
+{
+    struct squeeze_state *state = prepare_state(p, sizeof *state, NULL);
+    return node_attr_ints(prepare_node(p), "squeeze_dims", SHAPE_RANK_MAX, state->dims,
+                          &state->count);
+}
+
+static struct status squeeze_compute(struct kernel_context *k)
+{
+    const struct squeeze_state *state = kernel_state(k);
+    const struct shape *shape = &kernel_input(k, 0)->shape;
+    bool squeezed[SHAPE_RANK_MAX] = { false };
+    for (int i = 0; i < state->count; i++) {
+        int64_t dim = state->dims[i];
+        if (dim < -shape->rank || dim >= shape->rank)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Tried to squeeze dim index %lld for tensor with %d dimensions.",
+                                (long long)dim, shape->rank);
+        squeezed[dim < 0 ? dim + shape->rank : dim] = true;
+    }
+    struct shape out = { 0 };
+    for (int d = 0; d < shape->rank; d++) {
+        if (squeezed[d] && shape->dims[d] != 1)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Can not squeeze dim[%d], expected a dimension of 1, got %lld", d,
+                                (long long)shape->dims[d]);
+        if (!(squeezed[d] || (state->count == 0 && shape->dims[d] == 1)))
+            shape_append(&out, shape->dims[d]);
+    }
+    output_reshaped(k, &out);
+    return status_ok();
+}
+
+/* ---- shapes as tensors ---- */
+
+static struct status read_shape_vector(struct kernel_context *k, int input, struct shape *out)
+{
+    const struct tensor *vector = kernel_input(k, input);
+    if (vector->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "In[%d] must be a vector.%s", input,
+                            shape_text(&vector->shape));
+    if (vector->size > SHAPE_RANK_MAX)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank %lld is over %d",
+                            (long long)vector->size, SHAPE_RANK_MAX);
+    *out = (struct shape){ 0 };
+    for (int64_t i = 0; i < vector->size; i++)
+        shape_append(out, tensor_index(vector, i));
+    return status_ok();
+}
+
+static struct status output_vector(struct kernel_context *k, int index, int count,
+                                   const int64_t *values)
+{
+    struct shape shape = shape_of(count);
+    struct tensor *out;
+    TRY(kernel_output(k, index, &shape, &out));
+    for (int i = 0; i < count; i++)
+        store_index(out, i, values[i]);
+    return status_ok();
+}
+
+static struct status broadcast_args_compute(struct kernel_context *k)
+{
+    struct shape a, b, out;
+    TRY(read_shape_vector(k, 0, &a));
+    TRY(read_shape_vector(k, 1, &b));
+    if (!status_is_ok(shape_broadcast(&a, &b, &out)))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Incompatible shapes between op input and calculated input gradient "
+                            "shapes: %s vs. %s",
+                            shape_text(&a), shape_text(&b));
+    return output_vector(k, 0, out.rank, out.dims);
+}
+
+/* The dimensions over which the gradient of each operand is summed: those that it repeats. */
+static struct status broadcast_gradient_args_compute(struct kernel_context *k)
+{
+    struct shape shapes[2], out;
+    for (int i = 0; i < 2; i++)
+        TRY(read_shape_vector(k, i, &shapes[i]));
+    struct status status = shape_broadcast(&shapes[0], &shapes[1], &out);
+    if (!status_is_ok(status))
+        return status_error(STATUS_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
+                            shape_text(&shapes[0]), shape_text(&shapes[1]));
+    /* Equal shapes repeat nothing, ones included; else both sum over a dimension that is 1 in
+     * both, which changes nothing but is what TensorFlow gives. */
+    bool equal = shape_equal(&shapes[0], &shapes[1]);
+    for (int i = 0; i < 2; i++) {
+        int64_t axes[SHAPE_RANK_MAX];
+        int count = 0, missing = out.rank - shapes[i].rank;
+        for (int d = 0; d < out.rank && !equal; d++)
+            if (d < missing || shapes[i].dims[d - missing] == 1)
+                axes[count++] = d;
+        TRY(output_vector(k, i, count, axes));
+    }
+    return status_ok();
+}
+
+static struct status concat_offset_compute(struct kernel_context *k)
+{
+    const struct tensor *first = kernel_input(k, 1);
+    int axis;
+    TRY(kernel_axis(k, 0, (int)first->size, &axis));
+    int64_t at = 0;
+    for (int i = 1; i < kernel_inputs_count(k); i++) {
+        const struct tensor *shape = kernel_input(k, i);
+        struct tensor *out;
+        if (shape->shape.rank != 1 || shape->size != first->size)
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                "input %d should contain %lld elements, but got %lld", i,
+                                (long long)first->size, (long long)shape->size);
+        TRY(kernel_output(k, i - 1, &shape->shape, &out));
+        for (int64_t d = 0; d < shape->size; d++)
+            store_index(out, d, d == axis ? at : 0);
+        at = (int64_t)((uint64_t)at + (uint64_t)tensor_index(shape, axis));
+    }
+    return status_ok();
+}
+
+static struct status invert_permutation_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    if (x->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "invert_permutation expects a 1D vector.");
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    for (int64_t i = 0; i < x->size; i++)
+        store_index(out, i, -1);
+    for (int64_t i = 0; i < x->size; i++) {
+        int64_t at = tensor_index(x, i);
+        if (at < 0 || at >= x->size)
+            return status_error(STATUS_INVALID_ARGUMENT, "%lld is not between 0 and %lld",
+                                (long long)at, (long long)x->size);
+        if (tensor_index(out, at) != -1)
+            return status_error(STATUS_INVALID_ARGUMENT, "%lld is duplicated in the input.",
+                                (long long)at);
+        store_index(out, at, i);
+    }
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "Shape", DTYPES_ALL, .compute = shape_compute },
+    { "ShapeN", DTYPES_ALL, .compute = shape_compute },
+    { "Size", DTYPES_ALL, .compute = size_compute },
+    { "Rank", DTYPES_ALL, .compute = rank_compute },
+    { "Reshape", DTYPES_ALL, .compute = reshape_compute },
+    { "ExpandDims", DTYPES_ALL, .compute = expand_dims_compute },
+    { "Squeeze", DTYPES_ALL, .prepare = squeeze_prepare, .compute = squeeze_compute },
+    { "BroadcastArgs", DTYPES_ALL, .compute = broadcast_args_compute },
+    { "BroadcastGradientArgs", DTYPES_ALL, .compute = broadcast_gradient_args_compute },
+    { "ConcatOffset", DTYPES_ALL, "shape_type", .compute = concat_offset_compute },
+    { "InvertPermutation", DTYPES_ALL, .compute = invert_permutation_compute },
+};
+const struct kernel_table kernels_shape_ops = { rows, COUNT(rows) };

@@ -1,0 +1,305 @@
+/*
+ * slice: StridedSlice with all its masks, its gradient, Slice, and ReverseV2.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/strided.h"
+
+/* ---- StridedSlice ---- */
+
+struct slice_masks {
+    int64_t begin, end, ellipsis, new_axis, shrink_axis;
+};
+
+/* What the specification says, made dense: one entry per dimension of the input. */
+struct slice_plan {
+    int64_t begin[SHAPE_RANK_MAX], stride[SHAPE_RANK_MAX], count[SHAPE_RANK_MAX];
+    struct shape out; /* with new axes, without shrunk ones */
+};
+
+static struct status masks_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct slice_masks *masks = prepare_state(p, sizeof *masks, NULL);
+    TRY(node_attr_int(node, "begin_mask", &masks->begin));
+    TRY(node_attr_int(node, "end_mask", &masks->end));
+    TRY(node_attr_int(node, "ellipsis_mask", &masks->ellipsis));
+    TRY(node_attr_int(node, "new_axis_mask", &masks->new_axis));
+    TRY(node_attr_int(node, "shrink_axis_mask", &masks->shrink_axis));
+    if (masks->ellipsis != 0 && (masks->ellipsis & (masks->ellipsis - 1)) != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "Multiple ellipses in slice spec not allowed");
+    return status_ok();
+}
+
+static bool has(int64_t mask, int bit)
+{
+    return bit < 63 && (mask & ((int64_t)1 << bit)) != 0;
+}
+
+/* Brings a begin or end, negative from the end, into what a walk may start from or stop before. */
+static int64_t canonical(int64_t x, bool masked, bool is_begin, int64_t stride, int64_t dim)
+{
+    int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
+    if (masked)
+        return (stride > 0) == is_begin ? low : high;
+    if (x < 0)
+        x = x < -dim - 1 ? -dim - 1 + dim : x + dim;
+    return x < low ? low : x > high ? high : x;
+}
+
+struct slice_spec {
+    const struct tensor *begin, *end, *strides;
+    const struct slice_masks *masks;
+};
+
+/* One dimension of the input, by entry i of the specification. */
+static struct status slice_dim(const struct slice_spec *spec, int i, int d, int64_t dim,
+                               struct slice_plan *plan)
+{
+    int64_t begin = tensor_wide_index(spec->begin, i), end = tensor_wide_index(spec->end, i);
+    int64_t stride = tensor_wide_index(spec->strides, i);
+    bool shrink = has(spec->masks->shrink_axis, i);
+    if (stride == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "strides[%d] must be non-zero", i);
+    if (stride == INT64_MIN)
+        stride = -INT64_MAX;
+    if (shrink) {
+        if (stride < 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "only stride 1 allowed on non-range indexing.");
+        int64_t at = begin < 0 ? begin + dim : begin;
+        if (at < 0 || at >= dim)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "slice index %lld of dimension %d out of bounds.", (long long)begin,
+                                d);
+        plan->begin[d] = at;
+        plan->count[d] = 1;
+        plan->stride[d] = 1;
+        return status_ok();
+    }
+    begin = canonical(begin, has(spec->masks->begin, i), true, stride, dim);
+    end = canonical(end, has(spec->masks->end, i), false, stride, dim);
+    int64_t length = stride > 0 ? end - begin : begin - end;
+    int64_t step = stride > 0 ? stride : -stride;
+    plan->begin[d] = begin;
+    plan->count[d] = length <= 0 ? 0 : (length - 1) / step + 1;
+    plan->stride[d] = plan->count[d] > 1 ? stride : 1; /* a huge step that is never taken */
+    return status_ok();
+}
+
+static struct status slice_whole(struct slice_plan *plan, int d, int64_t dim)
+{
+    plan->begin[d] = 0;
+    plan->stride[d] = 1;
+    plan->count[d] = dim;
+    shape_append(&plan->out, dim);
+    return status_ok();
+}
+
+static struct status check_spec(const struct slice_spec *spec)
+{
+    if (spec->begin->shape.rank != 1 || spec->end->shape.rank != 1 ||
+        spec->strides->shape.rank != 1 || spec->begin->size != spec->end->size ||
+        spec->begin->size != spec->strides->size || spec->begin->size >= 32)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Expected begin, end, and strides to be 1D equal size tensors, but got "
+                            "shapes %s, %s, and %s instead.",
+                            shape_text(&spec->begin->shape), shape_text(&spec->end->shape),
+                            shape_text(&spec->strides->shape));
+    return status_ok();
+}
+
+static struct status slice_plan_make(const struct slice_spec *spec, const struct shape *input,
+                                     struct slice_plan *plan)
+{
+    TRY(check_spec(spec));
+    const struct slice_masks *masks = spec->masks;
+    int entries = (int)spec->begin->size, d = 0, taken = 0;
+    bool ellipsis = false;
+    for (int i = 0; i < entries; i++) {
+        ellipsis |= has(masks->ellipsis, i);
+        taken += !has(masks->ellipsis, i) && !has(masks->new_axis, i);
+    }
+    if (taken > input->rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Index out of range using input dim %d; input has only %d dims",
+                            input->rank, input->rank);
+    *plan = (struct slice_plan){ 0 };
+    /* Without an ellipsis, one at the end is meant. */
+    for (int i = 0; i < entries + !ellipsis; i++) {
+        if (i == entries || has(masks->ellipsis, i)) {
+            for (int whole = input->rank - taken; whole > 0; whole--, d++)
+                TRY(slice_whole(plan, d, input->dims[d]));
+            continue;
+        }
+        if (plan->out.rank == SHAPE_RANK_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT, "rank of the slice would be over %d",
+                                SHAPE_RANK_MAX);
+        if (has(masks->new_axis, i)) {
+            shape_append(&plan->out, 1);
+            continue;
+        }
+        TRY(slice_dim(spec, i, d, input->dims[d], plan));
+        if (!has(masks->shrink_axis, i))
+            shape_append(&plan->out, plan->count[d]);
+        d++;
+    }
+
+    return status_ok();
+}
+
+/* The walk over an array of `shape`; returns where it starts. */
+static int64_t slice_walk(const struct slice_plan *plan, const struct shape *shape,
+                          struct strided *out)
+{
+    int64_t strides[SHAPE_RANK_MAX], start = 0;
+    *out = (struct strided){ 0 };
+    dense_strides(shape, strides);
+    for (int d = 0; d < shape->rank; d++) {
+        strided_append(out, plan->count[d], plan->stride[d] * strides[d]);
+        start += plan->begin[d] * strides[d];
+    }
+    return start;
+}
+
+static struct status strided_slice_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct slice_spec spec = { kernel_input(k, 1), kernel_input(k, 2), kernel_input(k, 3),
+                               kernel_state(k) };
+    struct slice_plan plan;
+    struct strided strided;
+    struct tensor *out;
+    TRY(slice_plan_make(&spec, &x->shape, &plan));
+    TRY(kernel_output(k, 0, &plan.out, &out));
+    if (out->size == 0)
+        return status_ok();
+    int64_t start = slice_walk(&plan, &x->shape, &strided);
+    size_t size = dtype_size(x->dtype);
+    strided_read(&strided, size, at_bytes_const(x->data, start, size), out->data);
+    return status_ok();
+}
+
+/* The gradient: zeros of the input's shape with dy where the slice came from. */
+static struct status strided_slice_grad_compute(struct kernel_context *k)
+{
+    const struct tensor *wanted = kernel_input(k, 0), *dy = kernel_input(k, 4);
+    struct slice_spec spec = { kernel_input(k, 1), kernel_input(k, 2), kernel_input(k, 3),
+                               kernel_state(k) };
+    struct slice_plan plan;
+    struct strided strided;
+    struct tensor *out;
+    struct shape shape = { 0 };
+    if (wanted->size > SHAPE_RANK_MAX)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank %lld is over %d",
+                            (long long)wanted->size, SHAPE_RANK_MAX);
+    for (int64_t i = 0; i < wanted->size; i++)
+        shape_append(&shape, tensor_index(wanted, i));
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    TRY(slice_plan_make(&spec, &shape, &plan));
+    if (!shape_equal(&plan.out, &dy->shape))
+        return status_error(STATUS_INVALID_ARGUMENT, "shape of dy was %s instead of %s",
+                            shape_text(&dy->shape), shape_text(&plan.out));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size == 0)
+        return status_ok();
+    memset(out->data, 0, tensor_bytes(out));
+    int64_t start = slice_walk(&plan, &shape, &strided);
+    size_t size = dtype_size(dy->dtype);
+    if (dy->size > 0)
+        strided_write(&strided, size, dy->data, at_bytes(out->data, start, size));
+    return status_ok();
+}
+
+/* ---- Slice ---- */
+
+static struct status slice_bounds(const struct tensor *x, const struct tensor *begin,
+                                  const struct tensor *size, struct slice_plan *plan)
+{
+    int rank = x->shape.rank;
+    if (begin->shape.rank != 1 || size->shape.rank != 1 || begin->size != rank ||
+        size->size != rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Expected begin and size arguments to be 1-D tensors of size %d, but "
+                            "got shapes %s and %s instead.",
+                            rank, shape_text(&begin->shape), shape_text(&size->shape));
+    *plan = (struct slice_plan){ 0 };
+    for (int d = 0; d < rank; d++) {
+        int64_t dim = x->shape.dims[d], b = tensor_wide_index(begin, d);
+        int64_t s = tensor_wide_index(size, d);
+        if (b < 0 || b > dim)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Expected begin[%d] in [0, %lld], but got %lld", d, (long long)dim,
+                                (long long)b);
+        if (s == -1)
+            s = dim - b;
+        if (s < 0 || s > dim - b)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Expected size[%d] in [0, %lld], but got %lld", d,
+                                (long long)(dim - b), (long long)s);
+        plan->begin[d] = b;
+        plan->stride[d] = 1;
+        plan->count[d] = s;
+    }
+    plan->out = shape_make(rank, plan->count);
+    return status_ok();
+}
+
+static struct status slice_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct slice_plan plan;
+    struct strided strided;
+    struct tensor *out;
+    TRY(slice_bounds(x, kernel_input(k, 1), kernel_input(k, 2), &plan));
+    TRY(kernel_output(k, 0, &plan.out, &out));
+    if (out->size == 0)
+        return status_ok();
+    int64_t start = slice_walk(&plan, &x->shape, &strided);
+    size_t size = dtype_size(x->dtype);
+    strided_read(&strided, size, at_bytes_const(x->data, start, size), out->data);
+    return status_ok();
+}
+
+/* ---- ReverseV2 ---- */
+
+static struct status reverse_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *axes = kernel_input(k, 1);
+    int rank = x->shape.rank;
+    struct slice_plan plan = { 0 };
+    struct strided strided;
+    struct tensor *out;
+    for (int d = 0; d < rank; d++) {
+        plan.stride[d] = 1;
+        plan.count[d] = x->shape.dims[d];
+    }
+    for (int64_t i = 0; i < axes->size; i++) {
+        int64_t given = tensor_index(axes, i), axis = given < 0 ? given + rank : given;
+        if (axis < 0 || axis >= rank)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "'axis'[%lld] = %lld is out of valid range [%d, %d]", (long long)i,
+                                (long long)given, 0, rank - 1);
+        if (plan.stride[axis] == -1)
+            return status_error(STATUS_INVALID_ARGUMENT, "axis %lld specified more than once.",
+                                (long long)axis);
+        plan.stride[axis] = -1;
+        plan.begin[axis] = x->shape.dims[axis] - 1;
+    }
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    if (out->size == 0)
+        return status_ok();
+    int64_t start = slice_walk(&plan, &x->shape, &strided);
+    size_t size = dtype_size(x->dtype);
+    strided_read(&strided, size, at_bytes_const(x->data, start, size), out->data);
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "StridedSlice", DTYPES_MOVED, .prepare = masks_prepare, .compute = strided_slice_compute },
+    { "StridedSliceGrad", DTYPES_REAL, .prepare = masks_prepare,
+      .compute = strided_slice_grad_compute },
+    { "Slice", DTYPES_MOVED, .compute = slice_compute },
+    { "ReverseV2", DTYPES_MOVED, .compute = reverse_compute },
+};
+const struct kernel_table kernels_slice = { rows, COUNT(rows) };
