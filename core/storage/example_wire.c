@@ -1,0 +1,209 @@
+#include "storage/example_wire.h"
+
+#define TAG(field, wire) ((field) << 3 | (wire))
+enum { VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
+
+/* A length and so many bytes; moves *at behind them. */
+static bool delimited(const char **at, const char *end, struct bytes *out)
+{
+    uint64_t size;
+    if (!varint_get(at, end, &size) || size > (uint64_t)(end - *at))
+        return false;
+    *out = (struct bytes){ *at, (size_t)size };
+    *at += size;
+    return true;
+}
+
+/* The same for what nests: TensorFlow takes a length past the end as one up to the end. */
+static bool nested(const char **at, const char *end, struct bytes *out)
+{
+    uint64_t size;
+    if (!varint_get(at, end, &size))
+        return false;
+    uint32_t low = (uint32_t)size; /* lengths are read as 32 bits */
+    *out = (struct bytes){ *at, low < (uint64_t)(end - *at) ? low : (size_t)(end - *at) };
+    *at += out->size;
+    return true;
+}
+
+static bool skip(const char **at, const char *end, uint64_t tag)
+{
+    struct bytes ignored;
+    uint64_t value;
+    size_t size = (tag & 7) == FIXED64 ? 8 : 4;
+    switch (tag & 7) {
+    case VARINT:
+        return varint_get(at, end, &value);
+    case DELIMITED:
+        return delimited(at, end, &ignored);
+    case FIXED64:
+    case FIXED32:
+        if ((size_t)(end - *at) < size)
+            return false;
+        *at += size;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Key and Feature, once each. */
+static bool entry_of(struct bytes bytes, struct example_entry *out)
+{
+    const char *at = bytes.data, *end = bytes.data + bytes.size;
+    struct example_entry entry = { { "", 0 }, { "", 0 } };
+    for (int i = 0; i < 2; i++) {
+        if (at == end)
+            return false;
+        char tag = *at++;
+        if (tag != TAG(1, DELIMITED) && tag != TAG(2, DELIMITED))
+            return false;
+        if (!delimited(&at, end, tag == TAG(1, DELIMITED) ? &entry.key : &entry.feature))
+            return false;
+    }
+    *out = entry;
+    return at == end;
+}
+
+static bool features_of(struct bytes bytes, struct buffer *entries)
+{
+    const char *at = bytes.data, *end = bytes.data + bytes.size;
+    while (at < end) {
+        struct bytes held;
+        struct example_entry entry;
+        if (*at++ != TAG(1, DELIMITED) || !nested(&at, end, &held) || !entry_of(held, &entry))
+            return false;
+        buffer_append(entries, &entry, sizeof entry);
+    }
+    return true;
+}
+
+bool example_wire_entries(struct bytes example, struct buffer *entries)
+{
+    const char *at = example.data, *end = example.data + example.size;
+    while (at < end) {
+        struct bytes held;
+        uint64_t tag;
+        if (!varint_get(&at, end, &tag) || tag >> 3 == 0)
+            return false;
+        if (tag == TAG(1, DELIMITED)) {
+            if (!nested(&at, end, &held) || !features_of(held, entries))
+                return false;
+        } else if (!skip(&at, end, tag)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool example_wire_dtype(struct bytes feature, enum dtype *out)
+{
+    *out = DT_INVALID;
+    if (feature.size == 0)
+        return true;
+    switch (feature.data[0]) {
+    case TAG(1, DELIMITED):
+        *out = DT_STRING;
+        return true;
+    case TAG(2, DELIMITED):
+        *out = DT_FLOAT;
+        return true;
+    case TAG(3, DELIMITED):
+        *out = DT_INT64;
+        return true;
+    default:
+        return false;
+    }
+}
+
+size_t example_wire_bound(struct bytes feature, enum dtype dtype)
+{
+    size_t smallest = dtype == DT_FLOAT ? 4 : dtype == DT_STRING ? 2 : 1;
+    return feature.size / smallest;
+}
+
+static bool strings_of(const char *at, const char *end, struct bytes *out, size_t capacity,
+                       size_t *count)
+{
+    size_t i = 0;
+    while (at < end) {
+        struct bytes held;
+        if (*at++ != TAG(1, DELIMITED) || !delimited(&at, end, &held) || i == capacity)
+            return false;
+        out[i++] = held;
+    }
+    *count = i;
+    return true;
+}
+
+static bool floats_of(const char *at, const char *end, float *out, size_t capacity, size_t *count)
+{
+    if (*at == TAG(1, DELIMITED)) {
+        uint64_t size;
+        at++;
+        if (!varint_get(&at, end, &size))
+            return false;
+        *count = (uint32_t)size / sizeof(float); /* TensorFlow drops a number that is cut short */
+        if (*count > (size_t)(end - at) / sizeof(float))
+            return false;
+        size_t kept = *count < capacity ? *count : capacity;
+        if (kept > 0)
+            memcpy(out, at, kept * sizeof(float));
+        return true;
+    }
+    size_t i = 0;
+    for (; at < end; at += 5, i++) {
+        if (*at != TAG(1, FIXED32) || end - at < 5)
+            return false;
+        if (i < capacity)
+            memcpy(&out[i], at + 1, sizeof(float));
+    }
+    *count = i;
+    return true;
+}
+
+static bool int64s_of(const char *at, const char *end, int64_t *out, size_t capacity, size_t *count)
+{
+    struct bytes packed = { at, (size_t)(end - at) };
+    bool is_packed = *at == TAG(1, DELIMITED);
+    if (is_packed) {
+        at++;
+        if (!nested(&at, end, &packed))
+            return false;
+    }
+    at = packed.data;
+    end = packed.data + packed.size;
+    size_t i = 0;
+    for (; at < end; i++) {
+        uint64_t value;
+        if (!is_packed && *at++ != TAG(1, VARINT))
+            return false;
+        if (!varint_get(&at, end, &value))
+            return false;
+        if (i < capacity)
+            out[i] = (int64_t)value;
+    }
+    *count = i;
+    return true;
+}
+
+bool example_wire_list(struct bytes feature, enum dtype dtype, void *out, size_t capacity,
+                       size_t *count)
+{
+    const char *at = feature.data + 1; /* behind the tag that example_wire_dtype saw */
+    struct bytes list;
+    if (!nested(&at, feature.data + feature.size, &list))
+        return false;
+    *count = 0;
+    if (list.size == 0)
+        return true;
+    const char *end = list.data + list.size;
+    switch (dtype) {
+    case DT_STRING:
+        return strings_of(list.data, end, out, capacity, count);
+    case DT_FLOAT:
+        return floats_of(list.data, end, out, capacity, count);
+    default:
+        return int64s_of(list.data, end, out, capacity, count);
+    }
+}
