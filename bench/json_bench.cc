@@ -1,5 +1,6 @@
-// json_bench BODY: reads a predict body into a float tensor, and prints floats, by us and by RapidJSON used as TensorFlow Serving
-// uses it (iterative parser, NaN allowed, a document that is then walked). Lines of `name value unit`.
+// json_bench BODY: reads a predict body into a float tensor, and prints floats, by us and by
+// RapidJSON used as TensorFlow Serving uses it (iterative parser, NaN allowed, a document that is
+// then walked). Lines of `name value unit`.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,7 +27,9 @@ static double seconds_of(const std::function<void()> &work, int repeats)
         auto start = std::chrono::steady_clock::now();
         for (int i = 0; i < repeats; i++)
             work();
-        best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats);
+        best = std::min(
+            best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() /
+                      repeats);
     }
     return best;
 }
@@ -62,7 +65,8 @@ int main(int argc, char **argv)
         },
         2000);
     if (count != static_cast<long>(floats.size()) || count == 0 || first != floats[0]) {
-        fprintf(stderr, "json_bench: the two disagree: %ld and %zu numbers\n", count, floats.size());
+        fprintf(stderr, "json_bench: the two disagree: %ld and %zu numbers\n", count,
+                floats.size());
         return 1;
     }
 
