@@ -89,7 +89,7 @@ static struct status read_argument(const struct row *row, const char *key,
                      : row->b != NULL && strcmp(key, row->b) == 0 ? &out->b
                                                                   : NULL;
     bool general = strcmp(row->name, "VarianceScaling") == 0;
-    int word;
+    int word = 0;
 
     if (number != NULL) {
         if (!value_number(value, number))
