@@ -268,13 +268,16 @@ struct status region_emit(struct maker *maker, struct region *region, struct blo
     struct block *block = block_create(maker);
     plan->feeds = ARENA_ARRAY(maker->arena, uint32_t, region->args_count + 1);
     plan->feed_dtypes = ARENA_ARRAY(maker->arena, enum dtype, region->args_count + 1);
+    plan->feed_shapes = ARENA_ARRAY(maker->arena, struct shape, region->args_count + 1);
     plan->feeds_count = region->args_count;
     for (int i = 0; i < region->args_count; i++) {
         struct value *value = region_value(region, region->args[i]);
         if (value->slot == SLOT_NONE)
             value->slot = slots_take(maker, 1, -1);
         plan->feeds[i] = value->slot;
-        plan->feed_dtypes[i] = region->args[i].node->outputs[region->args[i].index].dtype;
+        const struct output *output = &region->args[i].node->outputs[region->args[i].index];
+        plan->feed_dtypes[i] = output->dtype;
+        plan->feed_shapes[i] = output->shape;
     }
     TRY(emit_nodes(maker, region, block));
     TRY(block_results(maker, region, block, region->results_count, NULL));

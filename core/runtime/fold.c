@@ -177,9 +177,19 @@ static bool small_enough(const struct region *region, const struct node *node,
     return bytes <= FOLD_BYTES_MAX || bytes <= inputs_bytes(region, node);
 }
 
+/* Objects are counted and may be changed in place by who holds them alone. */
+static bool gives_objects(const struct node *node)
+{
+    for (int i = 0; i < node->outputs_count; i++) {
+        if (node->outputs[i].dtype == DT_VARIANT || node->outputs[i].dtype == DT_RESOURCE)
+            return true;
+    }
+    return false;
+}
+
 static bool may_fold(const struct node *node, const struct kernel *kernel)
 {
-    return kernel != NULL && node->op != NULL && node->op->flags == 0 &&
+    return !gives_objects(node) && kernel != NULL && node->op != NULL && node->op->flags == 0 &&
            node->controls_count == 0 && node->inputs_count > 0 && node->outputs_count > 0;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/plan_internal.h"
+#include "runtime/rows.h"
 
 /* What folding may use at once: enough for any weight, not for a file that asks for the machine. */
 #define MAKE_BYTES_MAX ((size_t)2 << 30)
@@ -110,7 +111,11 @@ struct status plan_create(const struct graph *graph, const struct flatten_reques
     }
     TRY_OR(fail, region_create(&maker, NULL, graph, request, &region));
     TRY_OR(fail, region_fold(&maker, region));
+    if (!plan->options.no_fuse)
+        region_fuse(&maker, region);
     TRY_OR(fail, region_emit(&maker, region, &plan->main));
+    plan->rows_independent = region_rows_independent(region);
+    plan->batch_pays = region_batch_pays(region);
     maker_finish(&maker);
     map_finish(&written);
     *out = plan;
@@ -267,6 +272,18 @@ void plan_print(const struct plan *plan, struct buffer *out)
 bool plan_rows_independent(const struct plan *plan)
 {
     return plan->rows_independent;
+}
+
+/* The rank is what the proof took for granted; dimensions after the first are what kernels check.
+ */
+bool plan_rows_fit(const struct plan *plan, const struct tensor *feeds)
+{
+    for (int i = 0; i < plan->feeds_count; i++) {
+        if (!shape_compatible(&feeds[i].shape, &plan->feed_shapes[i]) ||
+            feeds[i].shape.dims[0] != feeds[0].shape.dims[0])
+            return false;
+    }
+    return true;
 }
 
 bool plan_batch_pays(const struct plan *plan)

@@ -61,6 +61,10 @@ struct status plan_missing_kernels(const struct graph *graph, const struct flatt
  * the batch (dense nets, not convolutions)?
  */
 bool plan_rows_independent(const struct plan *plan);
+/* Do these feeds have the ranks and row shapes that the proof took for granted, and one number of
+ * rows? A request whose feeds do not must not share a run with others; nor may two whose rows
+ * differ in shape. */
+bool plan_rows_fit(const struct plan *plan, const struct tensor *feeds);
 bool plan_batch_pays(const struct plan *plan);
 
 int plan_steps_count(const struct plan *plan);

@@ -74,6 +74,7 @@ struct plan {
     uint32_t slots_count;
     uint32_t *feeds;
     enum dtype *feed_dtypes;
+    struct shape *feed_shapes; /* as declared */
     int feeds_count;
     int steps_count, blocks_count;
     bool rows_independent, batch_pays;
@@ -192,6 +193,9 @@ bool node_is_identity(const struct node *node);
 /* fold.c: finds out what is constant; walks into bodies. */
 struct status region_fold(struct maker *maker, struct region *region);
 void region_prune(struct region *region); /* drops nodes that nothing needs */
+
+/* fuse.c: patterns of nodes become one; walks into bodies. */
+void region_fuse(struct maker *maker, struct region *region);
 
 /* emit.c: regions to blocks. */
 struct status region_emit(struct maker *maker, struct region *region, struct block **out);

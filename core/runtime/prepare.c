@@ -11,7 +11,8 @@ const struct node *prepare_node(const struct prepare_context *context)
 
 const struct tensor *prepare_constant(const struct prepare_context *context, int input)
 {
-    if (context->maker->plan->options.no_fold || input >= context->node->inputs_count)
+    bool hidden = context->maker->plan->options.no_fold || input >= context->node->inputs_count;
+    if (hidden || context->node->inputs[input].node == NULL) /* inside a fused node */
         return NULL;
     return region_value(context->region, context->node->inputs[input])->constant;
 }

@@ -31,6 +31,7 @@
     X(slice)             \
     X(softmax)           \
     X(unary)             \
+    X(fused)             \
     X(variable)
 
 #define DECLARE(name) extern const struct kernel_table kernels_##name;

@@ -1,0 +1,218 @@
+/*
+ * Fused ops in plain form: the unfused kernels one after the other. A faster row of the same op in
+ * a table before this one takes its place; this one says what it has to compute.
+ * And _ReshapeRows, which gives each row a new shape.
+ */
+#include <string.h>
+
+#include "runtime/plan_internal.h"
+
+#define LINKS_MAX  3 /* product, bias, activation */
+#define INPUTS_MAX 4 /* of the fused node */
+
+struct chain {
+    struct step links[LINKS_MAX];
+    uint32_t inputs[LINKS_MAX][INPUTS_MAX]; /* slots: the node's inputs, then each link's output */
+    int links_count, inputs_count;
+};
+
+/* A node for one link, such as the plan would have had without fusion. */
+static struct node *link_node(struct prepare_context *context, const char *op, int inputs_count)
+{
+    const struct node *fused = prepare_node(context);
+    struct arena *arena = prepare_arena(context);
+    struct node *node = ARENA_NEW(arena, struct node);
+    *node = *fused;
+    node->op_name = op;
+    node->op = op_find(op);
+    node->inputs = ARENA_ARRAY(arena, struct endpoint, INPUTS_MAX);
+    node->inputs_count = inputs_count;
+    node->controls_count = 0;
+    return node;
+}
+
+static struct status add_link(struct prepare_context *context, struct chain *chain,
+                              struct node *node)
+{
+    const struct kernel *kernel = kernel_find(node);
+    if (kernel == NULL)
+        return missing_kernel(node);
+    int at = chain->links_count++;
+    struct step *link = &chain->links[at];
+    *link = (struct step){ .compute = kernel->compute,
+                           .node = node,
+                           .inputs = chain->inputs[at],
+                           .inputs_count = node->inputs_count,
+                           .outputs_count = 1,
+                           .first_output = (uint32_t)(chain->inputs_count + at) };
+    struct prepare_context inner = { context->maker, context->region, node, link };
+    return kernel->prepare != NULL ? kernel->prepare(&inner) : status_ok();
+}
+
+static struct status add_product(struct prepare_context *context, struct chain *chain,
+                                 const char *op, int inputs_count)
+{
+    struct node *node = link_node(context, op, inputs_count);
+    for (int i = 0; i < inputs_count; i++) {
+        node->inputs[i] = prepare_node(context)->inputs[i];
+        chain->inputs[0][i] = (uint32_t)i;
+    }
+    return add_link(context, chain, node);
+}
+
+/* Takes over the link before it, which nobody else sees. */
+static void follow(struct chain *chain)
+{
+    int at = chain->links_count;
+    chain->inputs[at][0] = (uint32_t)(chain->inputs_count + at - 1) | SLOT_LAST;
+}
+
+static struct status add_bias(struct prepare_context *context, struct chain *chain, int input)
+{
+    struct node *node = link_node(context, "BiasAdd", 2);
+    node->inputs[1] = prepare_node(context)->inputs[input];
+    follow(chain);
+    chain->inputs[chain->links_count][1] = (uint32_t)input;
+    return add_link(context, chain, node);
+}
+
+static struct status add_activation(struct prepare_context *context, struct chain *chain,
+                                    struct bytes name)
+{
+    struct arena *arena = prepare_arena(context);
+    struct node *node = link_node(context, arena_memdup(arena, name.data, name.size), 1);
+    float alpha = 0;
+    status_ignore(node_attr_float(prepare_node(context), "leakyrelu_alpha", &alpha));
+    struct attr *attrs = ARENA_ARRAY(arena, struct attr, 2);
+    attrs[0] = (struct attr){ "T", { .kind = ATTR_TYPE, .type = DT_FLOAT } };
+    attrs[1] = (struct attr){ "alpha", { .kind = ATTR_FLOAT, .f = alpha } };
+    node->attrs = attrs;
+    node->attrs_count = 2;
+    follow(chain);
+    return add_link(context, chain, node);
+}
+
+static struct status fused_prepare(struct prepare_context *context)
+{
+    const struct node *node = prepare_node(context);
+    struct arena *arena = prepare_arena(context);
+    struct chain *chain = prepare_state(context, sizeof *chain, NULL);
+    const struct attr_value *names;
+    TRY(node_attr_list(node, "fused_ops", &names));
+    int product_inputs = strstr(node->op_name, "BackpropInput") != NULL ? 3 : 2;
+    chain->inputs_count = node->inputs_count;
+    if (node->inputs_count > INPUTS_MAX || names->count >= LINKS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): %d inputs, %d fused ops",
+                            node->name, node->op_name, node->inputs_count, names->count);
+
+    const char *product = arena_strdup(arena, node->op_name + strlen("_Fused"));
+    TRY(add_product(context, chain, product, product_inputs));
+    for (int i = 0; i < names->count; i++) {
+        struct bytes name = names->elements[i].s;
+        if (bytes_equal(name, bytes_of("BiasAdd")))
+            TRY(add_bias(context, chain, product_inputs));
+        else
+            TRY(add_activation(context, chain, name));
+    }
+    return status_ok();
+}
+
+static struct status fused_compute(struct kernel_context *context)
+{
+    const struct chain *chain = kernel_state(context);
+    const struct tensor *values[INPUTS_MAX + LINKS_MAX];
+    struct tensor storage[INPUTS_MAX + LINKS_MAX];
+    int slots = chain->inputs_count + chain->links_count;
+    for (int i = 0; i < slots; i++) {
+        storage[i].buffer = NULL;
+        values[i] = i < chain->inputs_count ? kernel_input(context, i) : &storage[i];
+    }
+    struct kernel_context inner = *context;
+    inner.values = values;
+    inner.storage = storage;
+
+    struct status status = status_ok();
+    for (int i = 0; i < chain->links_count && status_is_ok(status); i++) {
+        inner.step = &chain->links[i];
+        status = inner.step->compute(&inner);
+    }
+    if (status_is_ok(status))
+        kernel_output_set(context, 0, tensor_acquire(&storage[slots - 1]));
+    for (int i = chain->inputs_count; i < slots; i++) {
+        if (storage[i].buffer != NULL)
+            tensor_release(&storage[i]);
+    }
+    return status;
+}
+
+/* ---- _ReshapeRows ---- */
+
+struct row_shape {
+    int count;
+    int inferred; /* which of dims is -1; or -1 */
+    int64_t dims[SHAPE_RANK_MAX];
+    int64_t known; /* product of the others */
+};
+
+static struct status reshape_rows_prepare(struct prepare_context *context)
+{
+    const struct attr_value *dims;
+    TRY(node_attr_list(prepare_node(context), "dims", &dims));
+    struct row_shape *state = prepare_state(context, sizeof *state, NULL);
+    state->inferred = -1;
+    state->known = 1;
+    for (int i = 0; i < dims->count && state->count < SHAPE_RANK_MAX - 1; i++) {
+        int64_t dim = dims->elements[i].i;
+        if (dim < -1 || (dim == -1 && state->inferred >= 0) ||
+            (dim >= 0 && __builtin_mul_overflow(state->known, dim, &state->known)))
+            return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): no such shape",
+                                prepare_node(context)->name, prepare_node(context)->op_name);
+        if (dim == -1)
+            state->inferred = state->count;
+        state->dims[state->count++] = dim;
+    }
+    return status_ok();
+}
+
+static struct status reshape_rows_compute(struct kernel_context *context)
+{
+    const struct row_shape *row = kernel_state(context);
+    const struct tensor *x = kernel_input(context, 0);
+    if (x->shape.rank == 0)
+        return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                            "slice index 0 of dimension 0 out of bounds.");
+    int64_t rows = x->shape.dims[0], known;
+    struct shape shape = { .rank = 1 + row->count, .dims = { rows } };
+    bool fits = !__builtin_mul_overflow(rows, row->known, &known);
+    for (int i = 0; i < row->count; i++)
+        shape.dims[1 + i] = row->dims[i];
+    if (fits && row->inferred >= 0) {
+        fits = known > 0 ? x->size % known == 0 : x->size == 0;
+        shape.dims[1 + row->inferred] = fits && known > 0 ? x->size / known : 0;
+    } else {
+        fits = fits && known == x->size;
+    }
+    if (!fits)
+        return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                            "Input to reshape is a tensor with %lld values, but the requested "
+                            "shape has %lld",
+                            (long long)x->size, (long long)(rows * row->known));
+    struct tensor taken = kernel_take_input(context, 0);
+    taken.shape = shape;
+    kernel_output_set(context, 0, taken);
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "_FusedMatMul", DTYPES(DT_FLOAT), .prepare = fused_prepare, .compute = fused_compute,
+      .costly = true },
+    { "_FusedConv2D", DTYPES(DT_FLOAT), .prepare = fused_prepare, .compute = fused_compute,
+      .costly = true },
+    { "_FusedDepthwiseConv2dNative", DTYPES(DT_FLOAT), .prepare = fused_prepare,
+      .compute = fused_compute, .costly = true },
+    { "_FusedConv2DBackpropInput", DTYPES(DT_FLOAT), .prepare = fused_prepare,
+      .compute = fused_compute, .costly = true },
+    { "_ReshapeRows", DTYPES_ALL, .prepare = reshape_rows_prepare,
+      .compute = reshape_rows_compute },
+};
+const struct kernel_table kernels_fused = { rows, COUNT(rows) };

@@ -1,0 +1,493 @@
+#include "plan_fixture.h"
+
+#include <time.h>
+
+#define X build_placeholder(&b, "x", DT_FLOAT, shape_of(-1))
+
+static void a_straight_line_runs(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint two = const_floats("two", shape_scalar(), VALUES(2));
+    struct endpoint y = build_unary(&b, "Neg", "y", build_binary(&b, "Mul", NULL, x, two));
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    for (int i = 0; i < 3; i++)
+        assert_runs(plan, floats(shape_of(3), VALUES(1, 2, 3)), 3, VALUES(-2, -4, -6));
+    plan_destroy(plan);
+}
+
+static void a_feed_can_be_fetched_and_outlives_the_request(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct plan *plan = plan_of(1, &x, 1, &x, NULL);
+    float values[] = { 1, 2 };
+    struct tensor feed = floats(shape_of(2), values), out;
+    assert_ok(plan_run(plan, run, &feed, &out));
+    values[0] = 9;
+    assert_values(&out, 2, VALUES(1, 2));
+    tensor_release(&out);
+    plan_destroy(plan);
+}
+
+static void a_fed_tensor_in_mid_graph_cuts_what_lies_behind(void **state)
+{
+    (void)state;
+    struct endpoint x = X; /* not fed: running into it would be an error */
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    struct endpoint z = build_unary(&b, "Square", "z", y);
+    struct plan *plan = plan_of(1, &y, 1, &z, NULL);
+    assert_runs(plan, floats(shape_of(2), VALUES(2, 3)), 2, VALUES(4, 9));
+    plan_destroy(plan);
+}
+
+static void a_constant_can_be_fed(void **state)
+{
+    (void)state;
+    struct endpoint c = const_floats("c", shape_of(1), VALUES(5));
+    struct endpoint y = build_unary(&b, "Neg", "y", c);
+    struct plan *plan = plan_of(1, &c, 1, &y, NULL);
+    assert_runs(plan, floats(shape_of(1), VALUES(7)), 1, VALUES(-7));
+    plan_destroy(plan);
+}
+
+static void a_placeholder_that_nobody_feeds_says_so(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    struct plan *plan = plan_of(0, NULL, 1, &y, NULL);
+    struct tensor out;
+    assert_fails(plan_run(plan, run, NULL, &out), STATUS_INVALID_ARGUMENT,
+                 "You must feed a value for placeholder tensor 'x' with dtype float and shape [?]");
+    plan_destroy(plan);
+}
+
+static void a_feed_of_another_type_is_refused(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct shape shape = shape_of(1);
+    struct tensor feed = tensor_borrow(DT_INT32, &shape, (int32_t[]){ 1 }), out;
+    assert_fails(plan_run(plan, run, &feed, &out), STATUS_INVALID_ARGUMENT,
+                 "Expects arg[0] to be float but int32 is provided");
+    plan_destroy(plan);
+}
+
+static void a_missing_kernel_is_named(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    y.node->op_name = "Foo";
+    y.node->op = NULL;
+    struct flatten_request request = {
+        .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan), STATUS_UNIMPLEMENTED,
+                 "op 'Foo' of node 'y' is not implemented");
+}
+
+static void collect(void *context, const struct node *node)
+{
+    buffer_printf(context, "%s;", node->name);
+}
+
+static void missing_kernels_are_listed(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x), z = build_unary(&b, "Neg", "z", y);
+    z.node->op_name = y.node->op_name = "Foo";
+    z.node->op = y.node->op = NULL;
+    struct flatten_request request = { .fetches = &z, .fetches_count = 1 };
+    struct buffer names = { 0 };
+    assert_ok(plan_missing_kernels(graph, &request, collect, &names));
+    assert_int_equal(names.size, 4);
+    assert_memory_equal(names.data, "y;z;", 4);
+    buffer_finish(&names);
+}
+
+static void the_last_use_is_written_over(void **state)
+{
+    (void)state;
+    struct endpoint x = X, at = x;
+    for (int i = 0; i < 10; i++)
+        at = build_unary(&b, "Neg", NULL, at);
+    struct plan *plan = plan_of(1, &x, 1, &at, NULL);
+    struct run *small = run_create(5000); /* ten values of 4000 bytes would not fit */
+    struct tensor feed, out;
+    struct shape shape = shape_of(1000);
+    assert_ok(tensor_create(DT_FLOAT, &shape, &feed));
+    memset(feed.data, 0, 4000);
+    assert_ok(plan_run(plan, small, &feed, &out));
+    assert_int_equal(out.size, 1000);
+    tensor_release(&out);
+    tensor_release(&feed);
+    run_destroy(small);
+    plan_destroy(plan);
+}
+
+static void what_is_used_later_is_not_written_over(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    struct endpoint fetches[] = { build_unary(&b, "Square", NULL, y), y, y };
+    struct plan *plan = plan_of(1, &x, 3, fetches, NULL);
+    struct tensor feed = floats(shape_of(2), VALUES(1, 2)), out[3];
+    assert_ok(plan_run(plan, run, &feed, out));
+    assert_values(&out[0], 2, VALUES(1, 4));
+    assert_values(&out[1], 2, VALUES(-1, -2));
+    assert_values(&out[2], 2, VALUES(-1, -2));
+    for (int i = 0; i < 3; i++)
+        tensor_release(&out[i]);
+    assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    plan_destroy(plan);
+}
+
+static void a_counted_feed_is_not_written_over(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", build_unary(&b, "Identity", NULL, x));
+    struct plan_options options = { .no_fold = true };
+    struct plan *plan = plan_of(1, &x, 1, &y, &options);
+    struct tensor feed;
+    struct shape shape = shape_of(2);
+    assert_ok(tensor_create_pooled(run_pool(run), DT_FLOAT, &shape, &feed));
+    memcpy(feed.data, VALUES(1, 2), 8);
+    struct tensor out;
+    assert_ok(plan_run(plan, run, &feed, &out));
+    assert_values(&feed, 2, VALUES(1, 2));
+    assert_values(&out, 2, VALUES(-1, -2));
+    tensor_release(&out);
+    tensor_release(&feed);
+    plan_destroy(plan);
+}
+
+static void memory_is_flat_over_many_runs(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_binary(&b, "AddV2", NULL, build_unary(&b, "Exp", NULL, x), x);
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct tensor feed = floats(shape_of(4), VALUES(0, 0, 0, 0)), out;
+    size_t most = 0;
+    for (int i = 0; i < 100000; i++) {
+        assert_ok(plan_run(plan, run, &feed, &out));
+        size_t used = tensor_pool_used(run_pool(run));
+        if (i == 0)
+            most = used;
+        assert_int_equal(used, most);
+        tensor_release(&out);
+        run_reset(run);
+    }
+    assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    plan_destroy(plan);
+}
+
+static void a_failing_run_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    struct endpoint x = X, y = build_placeholder(&b, "y", DT_FLOAT, shape_of(-1));
+    struct endpoint sum = build_binary(&b, "AddV2", "sum", build_unary(&b, "Neg", NULL, x),
+                                       build_unary(&b, "Neg", NULL, y));
+    struct plan *plan = plan_of(2, (struct endpoint[]){ x, y }, 1, &sum, NULL);
+    struct tensor feeds[] = { floats(shape_of(2), VALUES(1, 2)),
+                              floats(shape_of(3), VALUES(1, 2, 3)) };
+    struct tensor out;
+    assert_false(status_is_ok(plan_run(plan, run, feeds, &out)));
+    assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    feeds[1] = floats(shape_of(2), VALUES(3, 4));
+    assert_ok(plan_run(plan, run, feeds, &out));
+    assert_values(&out, 2, VALUES(-4, -6));
+    tensor_release(&out);
+    plan_destroy(plan);
+}
+
+static void a_run_over_its_memory_is_refused(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct run *small = run_create(1000);
+    float values[1000] = { 0 };
+    struct tensor feed = floats(shape_of(1000), values), out;
+    assert_int_equal(plan_run(plan, small, &feed, &out).code, STATUS_RESOURCE_EXHAUSTED);
+    run_destroy(small);
+    plan_destroy(plan);
+}
+
+static void the_deadline_is_checked_before_costly_nodes(void **state)
+{
+    (void)state;
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 1));
+    struct endpoint y =
+        build_binary(&b, "MatMul", "y", x, const_floats("w", shape_of(1, 1), VALUES(1)));
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct tensor feed = floats(shape_of(1, 1), VALUES(1)), out;
+    run_set_deadline(run, 1); /* long ago */
+    assert_fails(plan_run(plan, run, &feed, &out), STATUS_DEADLINE_EXCEEDED,
+                 "the deadline passed while the model ran");
+    run_set_deadline(run, 0);
+    assert_ok(plan_run(plan, run, &feed, &out));
+    tensor_release(&out);
+    plan_destroy(plan);
+}
+
+static void many_plans_share_a_run(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct plan *plans[20];
+    for (int i = 0; i < 20; i++) {
+        float factor = (float)i;
+        struct endpoint y =
+            build_binary(&b, "Mul", NULL, x, const_floats(NULL, shape_scalar(), &factor));
+        plans[i] = plan_of(1, &x, 1, &y, NULL);
+    }
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 20; i++)
+            assert_runs(plans[i], floats(shape_of(1), VALUES(2)), 1, VALUES(2 * (float)i));
+    }
+    for (int i = 0; i < 20; i++)
+        plan_destroy(plans[i]);
+}
+
+/* ---- variables ---- */
+
+static struct node *assign(struct endpoint handle, struct endpoint value, struct node *after)
+{
+    return build_node(&b, "AssignVariableOp", NULL, 2, (struct endpoint[]){ handle, value },
+                      after != NULL, &after,
+                      (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+}
+
+static void a_variable_that_nothing_writes_is_a_constant(void **state)
+{
+    (void)state;
+    set_variable("v", floats(shape_of(2), VALUES(1, 2)));
+    struct endpoint x = X;
+    struct endpoint v = read_variable(variable_handle("v", DT_FLOAT, shape_of(2)), DT_FLOAT);
+    struct endpoint y = build_binary(&b, "AddV2", "y", x, build_unary(&b, "Neg", NULL, v));
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    assert_int_equal(plan_steps_count(plan), 1);
+    assert_runs(plan, floats(shape_of(2), VALUES(10, 20)), 2, VALUES(9, 18));
+    plan_destroy(plan);
+}
+
+static void a_variable_that_others_write_is_read_each_time(void **state)
+{
+    (void)state;
+    set_variable("v", floats(shape_of(1), VALUES(1)));
+    struct endpoint y = build_unary(
+        &b, "Neg", "y", read_variable(variable_handle("v", DT_FLOAT, shape_of(1)), DT_FLOAT));
+    struct plan_options options = { .writes_variables = true };
+    struct plan *plan = plan_of(0, NULL, 1, &y, &options);
+    struct tensor none = { 0 };
+    assert_runs(plan, none, 1, VALUES(-1));
+    set_variable("v", floats(shape_of(1), VALUES(2)));
+    assert_runs(plan, none, 1, VALUES(-2));
+    plan_destroy(plan);
+}
+
+static void a_variable_that_the_plan_writes_is_no_constant(void **state)
+{
+    (void)state;
+    set_variable("v", floats(shape_of(1), VALUES(1)));
+    struct endpoint handle = variable_handle("v", DT_FLOAT, shape_of(1));
+    struct endpoint x = X;
+    struct node *write = assign(handle, x, NULL);
+    struct node *read = build_node(&b, "ReadVariableOp", "after", 1, &handle, 1, &write,
+                                   (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+    struct endpoint y = { read, 0 };
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    assert_runs(plan, floats(shape_of(1), VALUES(5)), 1, VALUES(5));
+    assert_runs(plan, floats(shape_of(1), VALUES(6)), 1, VALUES(6));
+    plan_destroy(plan);
+}
+
+static void written_variables_are_found(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint a = variable_handle("a", DT_FLOAT, shape_of(1));
+    struct endpoint c = variable_handle("c", DT_FLOAT, shape_of(1));
+    struct endpoint through = build_unary(&b, "Identity", NULL, c);
+    struct node *targets[] = { assign(through, x, NULL), read_variable(a, DT_FLOAT).node };
+    struct flatten_request request = { .targets = targets, .targets_count = 2 };
+    assert_ok(builder_status(&b));
+    struct map names = { 0 };
+    assert_ok(plan_written_variables(graph, &request, arena, &names));
+    assert_int_equal(names.live, 1);
+    assert_true(map_has(&names, bytes_of("c")));
+    map_finish(&names);
+}
+
+static void control_edges_order_effects(void **state)
+{
+    (void)state;
+    struct endpoint handle = variable_handle("v", DT_FLOAT, shape_of(1));
+    struct endpoint one = const_floats("one", shape_of(1), VALUES(1));
+    struct endpoint three = const_floats("three", shape_of(1), VALUES(3));
+    struct node *first = assign(handle, one, NULL);
+    struct node *add =
+        build_node(&b, "AssignAddVariableOp", NULL, 2, (struct endpoint[]){ handle, three }, 1,
+                   &first, (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+    struct node *between = build_node(&b, "NoOp", NULL, 0, NULL, 1, &add, NULL);
+    struct node *read = build_node(&b, "ReadVariableOp", NULL, 1, &handle, 1, &between,
+                                   (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+    struct endpoint y = { read, 0 };
+    struct plan *plan = plan_of(0, NULL, 1, &y, NULL);
+    struct tensor none = { 0 };
+    for (int i = 0; i < 3; i++)
+        assert_runs(plan, none, 1, VALUES(4));
+    plan_destroy(plan);
+}
+
+static void reading_a_variable_without_a_value_fails_in_tensorflows_words(void **state)
+{
+    (void)state;
+    struct endpoint y = read_variable(variable_handle("v", DT_FLOAT, shape_of(1)), DT_FLOAT);
+    struct plan *plan = plan_of(0, NULL, 1, &y, NULL);
+    struct tensor out;
+    assert_fails(
+        plan_run(plan, run, NULL, &out), STATUS_FAILED_PRECONDITION,
+        "Could not find variable v. This could mean that the variable has been deleted. In TF1, it "
+        "can also mean the variable is uninitialized. Debug info: container=localhost, status "
+        "error "
+        "message=Resource localhost/v/N10tensorflow3VarE does not exist.");
+    plan_destroy(plan);
+}
+
+static struct endpoint reference(const char *name)
+{
+    struct shape shape = shape_of(1);
+    return build(
+        &b, "VariableV2", name, 0, NULL,
+        (struct attr[]){ attr_type("dtype", DT_FLOAT), attr_shape("shape", &shape), ATTR_END });
+}
+
+static void references_are_read_where_a_value_is_wanted(void **state)
+{
+    (void)state;
+    struct endpoint v = reference("v");
+    struct endpoint y = build_unary(&b, "Identity", "v/read", v);
+    struct plan *plan = plan_of(0, NULL, 1, &y, NULL);
+    struct tensor out, none = { 0 };
+    assert_fails(plan_run(plan, run, NULL, &out), STATUS_FAILED_PRECONDITION,
+                 "Attempting to use uninitialized value v");
+    plan_destroy(plan);
+
+    struct endpoint x = X;
+    struct endpoint assigned = build_binary(&b, "Assign", NULL, v, x);
+    struct endpoint doubled = build_binary(&b, "AddV2", NULL, assigned, assigned);
+    plan = plan_of(1, &x, 1, &doubled, NULL);
+    assert_runs(plan, floats(shape_of(1), VALUES(4)), 1, VALUES(8));
+    plan_destroy(plan);
+
+    plan = plan_of(0, NULL, 1, &y, NULL);
+    assert_int_equal(plan_steps_count(plan), 0); /* a constant now */
+    assert_runs(plan, none, 1, VALUES(4));
+    plan_destroy(plan);
+}
+
+static void rows_of_a_variable_are_gathered(void **state)
+{
+    (void)state;
+    set_variable("v", floats(shape_of(3, 2), VALUES(1, 2, 3, 4, 5, 6)));
+    struct endpoint handle = variable_handle("v", DT_FLOAT, shape_of(3, 2));
+    struct endpoint x = build_placeholder(&b, "x", DT_INT32, shape_of(-1));
+    struct endpoint y = build(&b, "ResourceGather", "y", 2, (struct endpoint[]){ handle, x },
+                              (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct shape shape = shape_of(2);
+    assert_runs(plan, tensor_borrow(DT_INT32, &shape, (int32_t[]){ 2, 0 }), 4, VALUES(5, 6, 1, 2));
+    struct tensor feed = tensor_borrow(DT_INT32, &shape, (int32_t[]){ 2, 3 }), out;
+    assert_fails(plan_run(plan, run, &feed, &out), STATUS_INVALID_ARGUMENT,
+                 "indices[1] = 3 is not in [0, 3) [node 'y' (ResourceGather)]");
+    assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    plan_destroy(plan);
+}
+
+/* ---- folding ---- */
+
+static void constants_are_computed_once(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint c = const_floats("c", shape_of(2), VALUES(1, 4));
+    struct endpoint root = build_unary(&b, "Sqrt", NULL, build_unary(&b, "Identity", NULL, c));
+    struct endpoint y = build_binary(&b, "AddV2", "y", x, root);
+    struct plan_options off = { .no_fold = true };
+    struct plan *folded = plan_of(1, &x, 1, &y, NULL), *plain = plan_of(1, &x, 1, &y, &off);
+    assert_int_equal(plan_steps_count(folded), 1);
+    assert_int_equal(plan_steps_count(plain), 3);
+    assert_runs(folded, floats(shape_of(2), VALUES(1, 1)), 2, VALUES(2, 3));
+    assert_runs(plain, floats(shape_of(2), VALUES(1, 1)), 2, VALUES(2, 3));
+    plan_destroy(folded);
+    plan_destroy(plain);
+}
+
+static void large_results_are_not_folded(void **state)
+{
+    (void)state;
+    static const float zeros[2048];
+    struct endpoint column = const_floats("column", shape_of(2048, 1), zeros);
+    struct endpoint row = const_floats("row", shape_of(1, 2048), zeros);
+    struct endpoint big = build_binary(&b, "AddV2", "big", column, row);
+    struct plan *plan = plan_of(0, NULL, 1, &big, NULL);
+    assert_int_equal(plan_steps_count(plan), 1);
+    plan_destroy(plan);
+}
+
+static void a_folded_constant_is_not_written_over(void **state)
+{
+    (void)state;
+    struct endpoint c = build_unary(&b, "Neg", NULL, const_floats("c", shape_of(2), VALUES(1, 2)));
+    struct endpoint x = X;
+    struct endpoint y = build_binary(&b, "Mul", NULL, c, x);
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    for (int i = 0; i < 3; i++)
+        assert_runs(plan, floats(shape_of(2), VALUES(2, 2)), 2, VALUES(-2, -4));
+    plan_destroy(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_straight_line_runs),
+        TEST(a_feed_can_be_fetched_and_outlives_the_request),
+        TEST(a_fed_tensor_in_mid_graph_cuts_what_lies_behind),
+        TEST(a_constant_can_be_fed),
+        TEST(a_placeholder_that_nobody_feeds_says_so),
+        TEST(a_feed_of_another_type_is_refused),
+        TEST(a_missing_kernel_is_named),
+        TEST(missing_kernels_are_listed),
+        TEST(the_last_use_is_written_over),
+        TEST(what_is_used_later_is_not_written_over),
+        TEST(a_counted_feed_is_not_written_over),
+        TEST(memory_is_flat_over_many_runs),
+        TEST(a_failing_run_leaves_nothing_behind),
+        TEST(a_run_over_its_memory_is_refused),
+        TEST(the_deadline_is_checked_before_costly_nodes),
+        TEST(many_plans_share_a_run),
+        TEST(a_variable_that_nothing_writes_is_a_constant),
+        TEST(a_variable_that_others_write_is_read_each_time),
+        TEST(a_variable_that_the_plan_writes_is_no_constant),
+        TEST(written_variables_are_found),
+        TEST(control_edges_order_effects),
+        TEST(reading_a_variable_without_a_value_fails_in_tensorflows_words),
+        TEST(references_are_read_where_a_value_is_wanted),
+        TEST(rows_of_a_variable_are_gathered),
+        TEST(constants_are_computed_once),
+        TEST(large_results_are_not_folded),
+        TEST(a_folded_constant_is_not_written_over),
+    };
+    return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
