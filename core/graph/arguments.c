@@ -163,3 +163,18 @@ struct status node_check_inputs(const struct graph *graph, const struct node *no
     }
     return status_ok();
 }
+
+/* Graphs up to this version cannot tell a scalar from a shape that was not given. */
+#define PRODUCER_WITHOUT_UNKNOWN_SHAPE 21
+
+struct status node_declared_shape(const struct graph *graph, const struct node *node,
+                                  struct shape *out)
+{
+    const struct shape *shape;
+    TRY(node_attr_shape(node, "shape", &shape));
+    bool may_be_unknown = graph->producer > 0 && graph->producer <= PRODUCER_WITHOUT_UNKNOWN_SHAPE;
+    bool is_unknown =
+        shape->rank == 0 && may_be_unknown && strcmp(node->op_name, "Placeholder") == 0;
+    *out = is_unknown ? shape_unknown() : *shape;
+    return status_ok();
+}

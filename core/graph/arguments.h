@@ -29,6 +29,10 @@ struct status argument_type(const struct node *node, const struct op *op, const 
 /* Fills in node->outputs (types known, shapes not) where the node has a signature. */
 struct status node_fill_outputs(struct graph *graph, struct node *node);
 
+/* The attribute `shape` of a Placeholder or a variable. */
+struct status node_declared_shape(const struct graph *graph, const struct node *node,
+                                  struct shape *out);
+
 /* Are the node's inputs as many, and where known of the types, that its signature asks for? */
 struct status node_check_inputs(const struct graph *graph, const struct node *node);
 

@@ -172,6 +172,16 @@ static struct status map_control(struct frame *frame, const struct node *from, s
     return status_ok();
 }
 
+/* Makes what the controls of a node need, so that it stands before the node. */
+static struct status map_controls(struct frame *frame, const struct node *node)
+{
+    struct node *ignored;
+    for (int i = 0; i < node->controls_count; i++)
+        if (frame->images[node->controls[i]->id].is_call)
+            TRY(map_call(frame, node->controls[i], &ignored));
+    return status_ok();
+}
+
 /* ---- copying a node ---- */
 
 /* Does it matter when the node runs? */
@@ -224,6 +234,7 @@ static struct status copy_node(struct frame *frame, const struct node *from)
         };
         return status_ok();
     }
+    TRY(map_controls(frame, from));
     TRY(add_node(frame, from->op_name, from->name, &to));
     to->device = from->device;
     copy_attrs(arena, from, to);
@@ -428,38 +439,52 @@ static struct status run_frame(struct frame *frame, struct node *const *seeds, i
     return close_loops(frame, order, count);
 }
 
+/* What is known of a fed tensor: its type, and its shape where it is a placeholder. */
+static struct output feed_output(const struct graph *graph, struct endpoint feed)
+{
+    bool known = feed.index < feed.node->outputs_count;
+    struct output output =
+        known ? feed.node->outputs[feed.index] : (struct output){ .shape = shape_unknown() };
+    if (is_placeholder(feed.node) &&
+        !status_is_ok(node_declared_shape(graph, feed.node, &output.shape)))
+        output.shape = shape_unknown();
+    output.is_ref = false;
+    return output;
+}
+
+static struct status add_feed(struct frame *frame, struct endpoint feed, struct endpoint *out)
+{
+    struct graph *graph = frame->flatten->out;
+    struct output *output = ARENA_NEW(graph->arena, struct output);
+    struct node *node;
+    const char *name = feed.node->name;
+
+    if (feed.index > 0)
+        name = arena_printf(frame->flatten->scratch, "%s_%d", name, feed.index);
+    TRY(add_node(frame, "Placeholder", name, &node));
+    *output = feed_output(frame->graph, feed);
+    struct attr attrs[] = { { "dtype", { .kind = ATTR_TYPE, .type = (int)output->dtype } },
+                            { "shape", { .kind = ATTR_SHAPE, .shape = &output->shape } } };
+    for (size_t i = 0; i < COUNT(attrs); i++) {
+        attrs[i].value = attr_value_share(graph->arena, &attrs[i].value);
+        node_set_attr(graph, node, &attrs[i]);
+    }
+    node->outputs = output;
+    node->outputs_count = 1;
+    *out = (struct endpoint){ node, 0 };
+    return status_ok();
+}
+
 static struct status add_feeds(struct frame *frame)
 {
     struct flatten *flatten = frame->flatten;
-    struct graph *out = flatten->out;
+    const struct flatten_request *request = flatten->request;
 
-    flatten->feeds =
-        ARENA_ARRAY(flatten->scratch, struct endpoint, flatten->request->feeds_count + 1);
-    for (int i = 0; i < flatten->request->feeds_count; i++) {
-        struct endpoint feed = flatten->request->feeds[i];
-        bool known = feed.index < feed.node->outputs_count;
-        struct output output =
-            known ? feed.node->outputs[feed.index] : (struct output){ .shape = shape_unknown() };
-        struct shape *shape = ARENA_NEW(out->arena, struct shape);
-        const struct attr_value *declared = node_attr(feed.node, "shape");
-        struct node *node;
-
-        *shape = is_placeholder(feed.node) && declared != NULL && declared->kind == ATTR_SHAPE
-                     ? *declared->shape
-                     : output.shape;
-        const char *name =
-            feed.index == 0 ? feed.node->name
-                            : arena_printf(flatten->scratch, "%s_%d", feed.node->name, feed.index);
-        TRY(add_node(frame, "Placeholder", name, &node));
-        struct attr attrs[] = { { "dtype", { .kind = ATTR_TYPE, .type = (int)output.dtype } },
-                                { "shape", { .kind = ATTR_SHAPE, .shape = shape } } };
-        for (size_t k = 0; k < COUNT(attrs); k++)
-            node_set_attr(out, node, &attrs[k]);
-        node->outputs = ARENA_NEW(out->arena, struct output);
-        node->outputs[0] = (struct output){ .dtype = output.dtype, .shape = *shape };
-        node->outputs_count = 1;
-        flatten->is_fed[feed.node->id] = true;
-        flatten->feeds[i] = (struct endpoint){ node, 0 };
+    flatten->is_fed = ARENA_ARRAY(flatten->scratch, bool, flatten->graph->count + 1);
+    flatten->feeds = ARENA_ARRAY(flatten->scratch, struct endpoint, request->feeds_count + 1);
+    for (int i = 0; i < request->feeds_count; i++) {
+        TRY(add_feed(frame, request->feeds[i], &flatten->feeds[i]));
+        flatten->is_fed[request->feeds[i].node->id] = true;
     }
     return status_ok();
 }
@@ -518,7 +543,6 @@ static struct status flatten_all(struct flatten *flatten, struct frame *frame,
     struct endpoint feed;
     int count = 0;
 
-    flatten->is_fed = ARENA_ARRAY(flatten->scratch, bool, flatten->graph->count + 1);
     TRY(add_feeds(frame));
     for (int i = 0; i < request->targets_count; i++)
         seeds[count++] = request->targets[i];

@@ -1,4 +1,5 @@
 /* Shapes of constants, placeholders and of ops that arrange elements anew. */
+#include "graph/arguments.h"
 #include "graph/ops/infer.h"
 
 struct status infer_const(struct infer_context *context)
@@ -9,18 +10,11 @@ struct status infer_const(struct infer_context *context)
     return status_ok();
 }
 
-/* Graphs up to this version cannot tell a scalar from a shape that was not given. */
-#define PRODUCER_WITHOUT_UNKNOWN_SHAPE 21
-
 struct status infer_declared(struct infer_context *context)
 {
-    const struct shape *shape;
-    TRY(node_attr_shape(context->node, "shape", &shape));
-    int producer = context->graph->producer;
-    if (shape->rank == 0 && producer > 0 && producer <= PRODUCER_WITHOUT_UNKNOWN_SHAPE &&
-        strcmp(context->node->op_name, "Placeholder") == 0)
-        return status_ok();
-    infer_output(context, 0, shape);
+    struct shape shape;
+    TRY(node_declared_shape(context->graph, context->node, &shape));
+    infer_output(context, 0, &shape);
     return status_ok();
 }
 
