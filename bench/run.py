@@ -183,7 +183,7 @@ class Bench:
                 def ours():
                     text = out(program("savedmodel"), "run", version, "--signature", "predict_images", "--input", "images=" + feed,
                                "--repeat", repeat, core=SERVER_CORE)
-                    return microseconds(re.search(r"(?:median|p50)\D*([\d.]+) ?(ns|us|µs|ms|s)\b", text).groups())
+                    return float(re.search(r"latency over .*, µs: .*\bp50 ([\d.]+)", text).group(1))
 
                 got = self.interleaved(ours=ours, theirs=lambda: float(peer("onnx-time", onnx, feed, repeat)))
                 ratio = got["theirs"] / got["ours"]
@@ -263,10 +263,6 @@ def bench_program(name):
 
 def peer(*arguments):
     return out(sys.executable, os.path.join(ROOT, "bench", "peers.py"), *arguments, core=SERVER_CORE)
-
-
-def microseconds(number_unit):
-    return float(number_unit[0]) * {"ns": 1e-3, "us": 1, "µs": 1, "ms": 1e3, "s": 1e6}[number_unit[1]]
 
 
 def rate_of_training(text):

@@ -147,8 +147,7 @@ class Foreign(TestCase):
         done = run("savedmodel", "run", self.directory, "--signature", "serving_default", "--input", "%s=%s" % (name, self.path("x.npy")))
         self.assertEqual(done.returncode, 0, done.stderr)
         (want,) = signature(tf.constant(x)).values()
-        text = done.stdout[done.stdout.index("["):]
-        got = json.JSONDecoder().raw_decode(text)[0]
+        got = json.JSONDecoder().raw_decode(done.stdout.split("\n", 1)[1].strip())[0]  # the first line says name, dtype, shape
         assert_agrees(self, got, want.numpy(), what=done.stdout)
 
 
