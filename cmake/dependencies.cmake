@@ -14,4 +14,5 @@ find_program(PROTOC_GEN_C protoc-gen-c REQUIRED)
 # oneDNN has no .pc file, and its CMake package asks for OpenCL headers.
 if(SLIPWAY_ONEDNN)
   find_library(DNNL_LIBRARY dnnl REQUIRED)
+  find_package(OpenMP REQUIRED COMPONENTS C) # whose width per thread it obeys
 endif()

@@ -51,6 +51,6 @@ void matmul_best_f32(const struct matmul_size *size, const float *a, const float
 {
     if (size->m == 1 && !size->transpose_b)
         vector_matmul_f32(size->k, size->n, a, b, out);
-    else
+    else if (!matmul_onednn_f32(size, a, b, out))
         matmul_blas_f32(size, a, b, out);
 }
