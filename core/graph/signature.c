@@ -1,0 +1,20 @@
+#include "graph/signature.h"
+
+static int find(const struct signature_tensor *tensors, int count, struct bytes key)
+{
+    for (int i = 0; i < count; i++) {
+        if (bytes_equal(bytes_of(tensors[i].key), key))
+            return i;
+    }
+    return -1;
+}
+
+int signature_input(const struct signature *signature, struct bytes key)
+{
+    return find(signature->inputs, signature->inputs_count, key);
+}
+
+int signature_output(const struct signature *signature, struct bytes key)
+{
+    return find(signature->outputs, signature->outputs_count, key);
+}

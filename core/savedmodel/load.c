@@ -1,0 +1,370 @@
+#include "savedmodel/load.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "runtime/resources.h"
+#include "savedmodel/meta_proto.h"
+#include "savedmodel/restore.h"
+
+#define SAVED_MODEL_BYTES_MAX ((size_t)INT32_MAX) /* protobuf's own limit */
+#define LFS_POINTER           "version https://git-lfs"
+
+/* A signature's plan: made once, its failure kept. */
+struct plan_slot {
+    bool made;
+    struct status status; /* in the model's arena */
+    struct plan *plan;
+};
+
+struct savedmodel {
+    struct arena *arena;
+    const char *directory;
+    struct savedmodel_options options;
+    struct meta meta;
+    struct resources *resources;
+    struct map written;      /* variables that a signature may write */
+    pthread_mutex_t lock;    /* of slots and of the arena after loading */
+    struct plan_slot *slots; /* [meta.signatures_count] */
+    struct savedmodel_variable *variables;
+    int variables_count;
+    size_t weights_bytes;
+};
+
+/* ---- finding the file ---- */
+
+static bool exists(struct arena *arena, const char *directory, const char *name)
+{
+    return file_exists(arena_printf(arena, "%s/%s", directory, name));
+}
+
+static struct status find_file(struct arena *arena, const char *directory, const char **path,
+                               bool *is_text)
+{
+    static const char *const names[] = { "saved_model.pb", "saved_model.pbtxt" };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (exists(arena, directory, names[i])) {
+            *path = arena_printf(arena, "%s/%s", directory, names[i]);
+            *is_text = i == 1;
+            return status_ok();
+        }
+    }
+    if (exists(arena, directory, "export.meta"))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "Session Bundle is deprecated and removed. '%s' is one", directory);
+    if (exists(arena, directory, "saved_model.cpb"))
+        return status_error(
+            STATUS_UNIMPLEMENTED,
+            "'%s' holds only saved_model.cpb, the chunked form for graphs over 2 GiB, which "
+            "is not read; export with saved_model.pb",
+            directory);
+    return status_error(
+        STATUS_NOT_FOUND,
+        "Specified file path does not appear to contain a SavedModel bundle (should "
+        "have a file called `saved_model.pb`)\nSpecified file path: %s",
+        directory);
+}
+
+static struct status read_meta(struct savedmodel *model)
+{
+    static const char *const serve[] = { "serve" };
+    const struct savedmodel_options *options = &model->options;
+    const char *const *tags = options->tags ? options->tags : serve;
+    int tags_count = options->tags ? options->tags_count : 1;
+    const char *path = NULL;
+    bool is_text = false;
+    struct buffer file = { 0 };
+
+    TRY(find_file(model->arena, model->directory, &path, &is_text));
+    TRY(file_read(path, SAVED_MODEL_BYTES_MAX, &file));
+    struct status status;
+    if (file.size >= strlen(LFS_POINTER) &&
+        memcmp(file.data, LFS_POINTER, strlen(LFS_POINTER)) == 0)
+        status = status_error(
+            STATUS_DATA_LOSS,
+            "it is a Git LFS pointer, not the model: run `git lfs pull` where it came from");
+    else
+        status = meta_read((struct bytes){ file.data, file.size }, is_text, model->directory, tags,
+                           tags_count, model->arena, &model->meta);
+    buffer_finish(&file);
+    return status.code == STATUS_DATA_LOSS || status.code == STATUS_INTERNAL
+               ? status_in(status, "'%s'", path)
+               : status;
+}
+
+/* ---- signatures ---- */
+
+static bool is_callable(const struct signature *signature)
+{
+    return strncmp(signature->name, "__", 2) != 0;
+}
+
+/* The endpoints of a signature: what flatten and plan ask for. */
+static struct status request_of(const struct savedmodel *model, struct arena *arena,
+                                const struct signature_tensor *const *inputs, int inputs_count,
+                                const struct signature_tensor *const *outputs, int outputs_count,
+                                struct flatten_request *out)
+{
+    struct endpoint *feeds = ARENA_ARRAY(arena, struct endpoint, inputs_count + 1);
+    struct endpoint *fetches = ARENA_ARRAY(arena, struct endpoint, outputs_count + 1);
+    for (int i = 0; i < inputs_count; i++)
+        TRY(status_in(graph_endpoint(model->meta.graph, inputs[i]->tensor_name, &feeds[i]),
+                      "input '%s'", inputs[i]->key));
+    for (int i = 0; i < outputs_count; i++)
+        TRY(status_in(graph_endpoint(model->meta.graph, outputs[i]->tensor_name, &fetches[i]),
+                      "output '%s'", outputs[i]->key));
+    *out = (struct flatten_request){ .feeds = feeds,
+                                     .feeds_count = inputs_count,
+                                     .fetches = fetches,
+                                     .fetches_count = outputs_count };
+    return status_ok();
+}
+
+static const struct signature_tensor *const *
+pointers(struct arena *arena, const struct signature_tensor *tensors, int count)
+{
+    const struct signature_tensor **all =
+        ARENA_ARRAY(arena, const struct signature_tensor *, count + 1);
+    for (int i = 0; i < count; i++)
+        all[i] = &tensors[i];
+    return all;
+}
+
+static struct status signature_request(const struct savedmodel *model, struct arena *arena,
+                                       const struct signature *signature,
+                                       struct flatten_request *out)
+{
+    return request_of(model, arena, pointers(arena, signature->inputs, signature->inputs_count),
+                      signature->inputs_count,
+                      pointers(arena, signature->outputs, signature->outputs_count),
+                      signature->outputs_count, out);
+}
+
+/* ---- restoring and initialising ---- */
+
+static struct status asset_feeds(const struct savedmodel *model, struct arena *arena,
+                                 struct run_feed *feeds)
+{
+    for (int i = 0; i < model->meta.assets_count; i++) {
+        const struct meta_asset *asset = &model->meta.assets[i];
+        const char *path = arena_printf(arena, "%s/assets/%s", model->directory, asset->filename);
+        TRY(status_in(graph_endpoint(model->meta.graph, asset->tensor_name, &feeds[i].endpoint),
+                      "asset '%s'", asset->filename));
+        feeds[i].text = bytes_of(path);
+    }
+    return status_ok();
+}
+
+/* Every callable signature and the init op: what the variables have to be restored for. */
+static struct status needed_requests(const struct savedmodel *model, struct arena *arena,
+                                     struct flatten_request **requests, int *count)
+{
+    const struct meta *meta = &model->meta;
+    struct flatten_request *all =
+        ARENA_ARRAY(arena, struct flatten_request, meta->signatures_count + 1);
+    int n = 0;
+    for (int i = 0; i < meta->signatures_count; i++) {
+        /* One that names what the graph lacks fails when it is called, not the others now. */
+        if (is_callable(&meta->signatures[i]) &&
+            status_is_ok(signature_request(model, arena, &meta->signatures[i], &all[n])))
+            n++;
+    }
+    if (meta->init_op != NULL) {
+        struct node **target = ARENA_NEW(arena, struct node *);
+        *target = graph_find(meta->graph, meta->init_op);
+        if (*target == NULL)
+            return status_error(STATUS_NOT_FOUND, "the init op '%s' is not in the graph",
+                                meta->init_op);
+        all[n++] = (struct flatten_request){ .targets = target, .targets_count = 1 };
+    }
+    *requests = all;
+    *count = n;
+    return status_ok();
+}
+
+static struct status restore_and_initialise(struct savedmodel *model, struct arena *scratch)
+{
+    struct meta *meta = &model->meta;
+    struct run_feed *feeds = ARENA_ARRAY(scratch, struct run_feed, meta->assets_count + 1);
+    struct flatten_request *needed = NULL;
+    int needed_count = 0;
+
+    TRY(asset_feeds(model, scratch, feeds));
+    TRY(needed_requests(model, scratch, &needed, &needed_count));
+    struct restore restore = {
+        .meta = meta,
+        .prefix = arena_printf(scratch, "%s/variables/variables", model->directory),
+        .resources = model->resources,
+        .needed = needed,
+        .needed_count = needed_count,
+        .assets = feeds,
+        .arena = model->arena,
+    };
+    TRY(status_in(restore_variables(&restore), "restore of '%s'", model->directory));
+    model->variables = restore.variables;
+    model->variables_count = restore.variables_count;
+    model->weights_bytes = restore.weights_bytes;
+    if (meta->init_op != NULL) {
+        struct node *target = graph_find(meta->graph, meta->init_op);
+        TRY(status_in(
+            run_once(meta->graph, model->resources, feeds, meta->assets_count, &target, 1),
+            "init op '%s'", meta->init_op));
+    }
+    int signatures = meta->init_op != NULL ? needed_count - 1 : needed_count;
+    for (int i = 0; i < signatures; i++) {
+        /* A signature whose graph does not flatten fails when it is called. */
+        status_ignore(
+            plan_written_variables(meta->graph, &needed[i], model->arena, &model->written));
+    }
+    return status_ok();
+}
+
+struct status savedmodel_load(const char *directory, const struct savedmodel_options *options,
+                              struct savedmodel **out)
+{
+    struct status status;
+    struct arena *scratch = arena_create(0);
+    struct savedmodel *model = zalloc(sizeof *model);
+
+    model->arena = arena_create(0);
+    model->directory = arena_strdup(model->arena, directory);
+    if (options != NULL)
+        model->options = *options;
+    pthread_mutex_init(&model->lock, NULL);
+    model->resources = resources_create();
+    TRY_OR(fail, read_meta(model));
+    model->slots = ARENA_ARRAY(model->arena, struct plan_slot, model->meta.signatures_count + 1);
+    if (!model->options.graph_only)
+        TRY_OR(fail, restore_and_initialise(model, scratch));
+    arena_destroy(scratch);
+    *out = model;
+    return status_ok();
+
+fail:
+    arena_destroy(scratch);
+    savedmodel_destroy(model);
+    return status;
+}
+
+void savedmodel_destroy(struct savedmodel *model)
+{
+    if (model == NULL)
+        return;
+    for (int i = 0; i < model->meta.signatures_count && model->slots != NULL; i++)
+        plan_destroy(model->slots[i].plan);
+    map_finish(&model->written);
+    graph_finish(model->meta.graph);
+    resources_destroy(model->resources);
+    pthread_mutex_destroy(&model->lock);
+    arena_destroy(model->arena);
+    free(model);
+}
+
+/* ---- plans ---- */
+
+static struct status make_plan(struct savedmodel *model, const struct signature *signature,
+                               struct plan **out)
+{
+    struct arena *scratch = arena_create(0);
+    struct flatten_request request;
+    struct status status = signature_request(model, scratch, signature, &request);
+    if (status_is_ok(status))
+        status = plan_create(model->meta.graph, &request, model->resources, &model->written,
+                             &model->options.plan, out);
+    arena_destroy(scratch);
+    return status;
+}
+
+struct status savedmodel_plan(struct savedmodel *model, const struct signature *signature,
+                              const struct plan **out)
+{
+    struct plan_slot *slot = &model->slots[signature - model->meta.signatures];
+    pthread_mutex_lock(&model->lock);
+    if (!slot->made) {
+        slot->status = status_keep(model->arena, make_plan(model, signature, &slot->plan));
+        slot->made = true;
+    }
+    pthread_mutex_unlock(&model->lock);
+    if (status_is_ok(slot->status))
+        *out = slot->plan;
+    return slot->status;
+}
+
+void savedmodel_plan_all(struct savedmodel *model)
+{
+    for (int i = 0; i < model->meta.signatures_count; i++) {
+        const struct plan *plan;
+        if (is_callable(&model->meta.signatures[i]))
+            status_ignore(
+                savedmodel_plan(model, &model->meta.signatures[i], &plan)); /* kept in its slot */
+    }
+}
+
+struct status savedmodel_plan_custom(struct savedmodel *model,
+                                     const struct signature_tensor *const *inputs, int inputs_count,
+                                     const struct signature_tensor *const *outputs,
+                                     int outputs_count, struct plan **out)
+{
+    struct arena *scratch = arena_create(0);
+    struct flatten_request request;
+    struct status status =
+        request_of(model, scratch, inputs, inputs_count, outputs, outputs_count, &request);
+    if (status_is_ok(status))
+        status = plan_create(model->meta.graph, &request, model->resources, &model->written,
+                             &model->options.plan, out);
+    arena_destroy(scratch);
+    return status;
+}
+
+/* ---- for people and tools ---- */
+
+int savedmodel_signatures_count(const struct savedmodel *model)
+{
+    return model->meta.signatures_count;
+}
+
+const struct signature *savedmodel_signature_at(const struct savedmodel *model, int index)
+{
+    return &model->meta.signatures[index];
+}
+
+const struct signature *savedmodel_signature(const struct savedmodel *model, struct bytes name)
+{
+    for (int i = 0; i < model->meta.signatures_count; i++) {
+        if (bytes_equal(bytes_of(model->meta.signatures[i].name), name))
+            return &model->meta.signatures[i];
+    }
+    return NULL;
+}
+
+const struct graph *savedmodel_graph(const struct savedmodel *model)
+{
+    return model->meta.graph;
+}
+
+const char *savedmodel_directory(const struct savedmodel *model)
+{
+    return model->directory;
+}
+
+const char *savedmodel_tensorflow_version(const struct savedmodel *model)
+{
+    return model->meta.tensorflow_version;
+}
+
+size_t savedmodel_weights_bytes(const struct savedmodel *model)
+{
+    return model->weights_bytes;
+}
+
+int savedmodel_variables_count(const struct savedmodel *model)
+{
+    return model->variables_count;
+}
+
+struct savedmodel_variable savedmodel_variable_at(const struct savedmodel *model, int index)
+{
+    return model->variables[index];
+}

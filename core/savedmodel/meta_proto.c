@@ -1,0 +1,345 @@
+#include "savedmodel/meta_proto.h"
+
+#include <stdlib.h>
+
+#include "graph/graph_proto.h"
+#include "proto/meta_graph.pb-c.h"
+#include "proto/saved_model.pb-c.h"
+#include "proto/saved_object_graph.pb-c.h"
+#include "proto/trackable.pb-c.h"
+#include "proto/message.h"
+#include "tensor/tensor_proto.h"
+
+typedef Tensorflow__MetaGraphDef meta_graph;
+
+/* ---- which meta graph ---- */
+
+static bool has_tag(char *const *tags, size_t count, const char *tag)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(tags[i], tag) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool tags_equal(const meta_graph *graph, const char *const *tags, int count)
+{
+    const Tensorflow__MetaGraphDef__MetaInfoDef *info = graph->meta_info_def;
+    size_t have = info != NULL ? info->n_tags : 0;
+    for (int i = 0; i < count; i++) {
+        if (have == 0 || !has_tag(info->tags, have, tags[i]))
+            return false;
+    }
+    for (size_t i = 0; i < have; i++) {
+        if (!has_tag((char *const *)tags, (size_t)count, info->tags[i]))
+            return false;
+    }
+    return true;
+}
+
+static const char *tags_text(struct arena *arena, char *const *tags, size_t count)
+{
+    const char *text = "{";
+    for (size_t i = 0; i < count; i++)
+        text = arena_printf(arena, "%s%s %s", text, i > 0 ? "," : "", tags[i]);
+    return arena_printf(arena, "%s }", text);
+}
+
+static struct status choose(const Tensorflow__SavedModel *saved, const char *const *tags, int count,
+                            struct arena *arena, const meta_graph **out)
+{
+    const char *there = "";
+    for (size_t i = 0; i < saved->n_meta_graphs; i++) {
+        const meta_graph *graph = saved->meta_graphs[i];
+        if (tags_equal(graph, tags, count)) {
+            *out = graph;
+            return status_ok();
+        }
+        const Tensorflow__MetaGraphDef__MetaInfoDef *info = graph->meta_info_def;
+        there = arena_printf(arena, "%s %s", there,
+                             tags_text(arena, info ? info->tags : NULL, info ? info->n_tags : 0));
+    }
+    return status_error(
+        STATUS_NOT_FOUND,
+        "Could not find meta graph def matching supplied tags: %s. To inspect available "
+        "tag-sets in the SavedModel, please use `savedmodel show`. It holds:%s",
+        tags_text(arena, (char *const *)tags, (size_t)count), there[0] ? there : " none");
+}
+
+/* ---- signatures ---- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(((const struct signature_tensor *)a)->key,
+                  ((const struct signature_tensor *)b)->key);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct signature *)a)->name, ((const struct signature *)b)->name);
+}
+
+static struct status read_tensor_info(const char *key, const Tensorflow__TensorInfo *info,
+                                      struct arena *arena, struct signature_tensor *out)
+{
+    *out = (struct signature_tensor){ .key = arena_strdup(arena, key),
+                                      .tensor_name = "",
+                                      .shape = shape_unknown() };
+    if (info == NULL)
+        return status_ok();
+    if (info->encoding_case == TENSORFLOW__TENSOR_INFO__ENCODING_NAME)
+        out->tensor_name = arena_strdup(arena, info->name);
+    out->dtype = dtype_base((int)info->dtype);
+    out->is_ref = (int)info->dtype >= DT_REF;
+    out->has_shape = info->tensor_shape != NULL;
+    return status_in(shape_from_proto(info->tensor_shape, &out->shape), "'%s'", key);
+}
+
+static struct status read_defaults(const Tensorflow__SignatureDef *proto, struct arena *arena,
+                                   struct signature *out)
+{
+    for (size_t i = 0; i < proto->n_defaults; i++) {
+        int at = signature_input(out, bytes_of(proto->defaults[i]->key));
+        if (at >= 0 && proto->defaults[i]->value != NULL)
+            TRY(tensor_from_proto(proto->defaults[i]->value, arena,
+                                  &out->inputs[at].default_value));
+    }
+    return status_ok();
+}
+
+static struct status read_signature(const char *name, const Tensorflow__SignatureDef *proto,
+                                    struct arena *arena, struct signature *out)
+{
+    *out = (struct signature){ .name = arena_strdup(arena, name), .method = "" };
+    if (proto == NULL)
+        return status_ok();
+    out->method = arena_strdup(arena, proto->method_name);
+    out->inputs_count = (int)proto->n_inputs;
+    out->outputs_count = (int)proto->n_outputs;
+    out->inputs = ARENA_ARRAY(arena, struct signature_tensor, proto->n_inputs);
+    out->outputs = ARENA_ARRAY(arena, struct signature_tensor, proto->n_outputs);
+    for (size_t i = 0; i < proto->n_inputs; i++)
+        TRY(read_tensor_info(proto->inputs[i]->key, proto->inputs[i]->value, arena,
+                             &out->inputs[i]));
+    for (size_t i = 0; i < proto->n_outputs; i++)
+        TRY(read_tensor_info(proto->outputs[i]->key, proto->outputs[i]->value, arena,
+                             &out->outputs[i]));
+    qsort(out->inputs, proto->n_inputs, sizeof *out->inputs, compare_keys);
+    qsort(out->outputs, proto->n_outputs, sizeof *out->outputs, compare_keys);
+    return read_defaults(proto, arena, out);
+}
+
+static struct status read_signatures(const meta_graph *proto, struct arena *arena, struct meta *out)
+{
+    out->signatures_count = (int)proto->n_signature_def;
+    out->signatures = ARENA_ARRAY(arena, struct signature, proto->n_signature_def);
+    for (size_t i = 0; i < proto->n_signature_def; i++)
+        TRY(status_in(read_signature(proto->signature_def[i]->key, proto->signature_def[i]->value,
+                                     arena, &out->signatures[i]),
+                      "signature '%s'", proto->signature_def[i]->key));
+    qsort(out->signatures, proto->n_signature_def, sizeof *out->signatures, compare_names);
+    return status_ok();
+}
+
+/* ---- saver, init op, assets ---- */
+
+static const Tensorflow__CollectionDef *collection(const meta_graph *proto, const char *name)
+{
+    for (size_t i = 0; i < proto->n_collection_def; i++) {
+        if (strcmp(proto->collection_def[i]->key, name) == 0)
+            return proto->collection_def[i]->value;
+    }
+    return NULL;
+}
+
+/* "op:0" -> "op": where files should name an op, some name its tensor. */
+static const char *op_of(struct arena *arena, const char *name)
+{
+    const char *colon = strchr(name, ':');
+    return colon != NULL ? arena_memdup(arena, name, (size_t)(colon - name))
+                         : arena_strdup(arena, name);
+}
+
+static void read_saver(const meta_graph *proto, struct arena *arena, struct meta *out)
+{
+    const Tensorflow__SaverDef *saver = proto->saver_def;
+    if (saver == NULL || saver->restore_op_name[0] == '\0')
+        return;
+    out->filename_tensor = arena_strdup(arena, saver->filename_tensor_name);
+    out->restore_op = op_of(arena, saver->restore_op_name);
+}
+
+static struct status read_init_op(const meta_graph *proto, const char *directory,
+                                  struct arena *arena, struct meta *out)
+{
+    static const char *const collections[] = { "saved_model_main_op", "legacy_init_op" };
+    for (int i = 0; i < out->signatures_count; i++) {
+        const struct signature *signature = &out->signatures[i];
+        int at = signature_output(signature, bytes_of(SIGNATURE_INIT_OP));
+        if (strcmp(signature->name, SIGNATURE_INIT_OP) == 0 && at >= 0) {
+            out->init_op = op_of(arena, signature->outputs[at].tensor_name);
+            return status_ok();
+        }
+    }
+    for (size_t i = 0; i < COUNT(collections); i++) {
+        const Tensorflow__CollectionDef *found = collection(proto, collections[i]);
+        if (found == NULL)
+            continue;
+        if (found->kind_case != TENSORFLOW__COLLECTION_DEF__KIND_NODE_LIST ||
+            found->node_list->n_value != 1)
+            return status_error(STATUS_FAILED_PRECONDITION, "Expected exactly one main op in : %s",
+                                directory);
+        out->init_op = op_of(arena, found->node_list->value[0]);
+        return status_ok();
+    }
+    return status_ok();
+}
+
+static void add_asset(const Tensorflow__AssetFileDef *asset, struct arena *arena, struct meta *out)
+{
+    if (asset->tensor_info == NULL ||
+        asset->tensor_info->encoding_case != TENSORFLOW__TENSOR_INFO__ENCODING_NAME)
+        return;
+    out->assets[out->assets_count++] =
+        (struct meta_asset){ arena_strdup(arena, asset->tensor_info->name),
+                             arena_strdup(arena, asset->filename) };
+}
+
+static struct status read_assets(const meta_graph *proto, struct arena *arena, struct meta *out)
+{
+    const Tensorflow__CollectionDef *packed = collection(proto, "saved_model_assets");
+    if (proto->n_asset_file_def > 0 || packed == NULL ||
+        packed->kind_case != TENSORFLOW__COLLECTION_DEF__KIND_ANY_LIST) {
+        out->assets = ARENA_ARRAY(arena, struct meta_asset, proto->n_asset_file_def);
+        for (size_t i = 0; i < proto->n_asset_file_def; i++)
+            add_asset(proto->asset_file_def[i], arena, out);
+        return status_ok();
+    }
+    out->assets = ARENA_ARRAY(arena, struct meta_asset, packed->any_list->n_value);
+    for (size_t i = 0; i < packed->any_list->n_value; i++) {
+        const Google__Protobuf__Any *any = packed->any_list->value[i];
+        ProtobufCMessage *asset;
+        TRY(proto_unpack(&tensorflow__asset_file_def__descriptor,
+                         (struct bytes){ (const char *)any->value.data, any->value.len }, arena,
+                         &asset));
+        add_asset((const Tensorflow__AssetFileDef *)asset, arena, out);
+    }
+    return status_ok();
+}
+
+/* ---- object graphs ---- */
+
+static const struct object_child *
+children_of(Tensorflow__TrackableObjectGraph__TrackableObject__ObjectReference *const *references,
+            size_t count, struct arena *arena)
+{
+    struct object_child *children = ARENA_ARRAY(arena, struct object_child, count);
+    for (size_t i = 0; i < count; i++)
+        children[i] = (struct object_child){ references[i]->node_id,
+                                             arena_strdup(arena, references[i]->local_name) };
+    return children;
+}
+
+static void read_saved_objects(const Tensorflow__SavedObjectGraph *proto, struct arena *arena,
+                               struct object_graph *out)
+{
+    struct object_node *nodes = ARENA_ARRAY(arena, struct object_node, proto->n_nodes);
+    for (size_t i = 0; i < proto->n_nodes; i++) {
+        const Tensorflow__SavedObject *object = proto->nodes[i];
+        nodes[i].children = children_of(object->children, object->n_children, arena);
+        nodes[i].children_count = (int)object->n_children;
+        if (object->kind_case == TENSORFLOW__SAVED_OBJECT__KIND_VARIABLE)
+            nodes[i].variable_name = arena_strdup(arena, object->variable->name);
+    }
+    *out = (struct object_graph){ nodes, (int)proto->n_nodes };
+}
+
+struct status meta_read_checkpoint_objects(struct bytes serialized, struct arena *arena,
+                                           struct object_graph *out)
+{
+    struct arena *scratch = arena_create(0);
+    ProtobufCMessage *message;
+    struct status status = proto_unpack(&tensorflow__trackable_object_graph__descriptor, serialized,
+                                        scratch, &message);
+    if (status_is_ok(status)) {
+        const Tensorflow__TrackableObjectGraph *proto =
+            (const Tensorflow__TrackableObjectGraph *)message;
+        struct object_node *nodes = ARENA_ARRAY(arena, struct object_node, proto->n_nodes);
+        for (size_t i = 0; i < proto->n_nodes; i++) {
+            const Tensorflow__TrackableObjectGraph__TrackableObject *object = proto->nodes[i];
+            nodes[i].children = children_of(object->children, object->n_children, arena);
+            nodes[i].children_count = (int)object->n_children;
+            for (size_t k = 0; k < object->n_attributes; k++) {
+                if (strcmp(object->attributes[k]->name, "VARIABLE_VALUE") == 0)
+                    nodes[i].checkpoint_key =
+                        arena_strdup(arena, object->attributes[k]->checkpoint_key);
+            }
+        }
+        *out = (struct object_graph){ nodes, (int)proto->n_nodes };
+    }
+    arena_destroy(scratch);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+static struct status check_constants(const Tensorflow__GraphDef *graph)
+{
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const Tensorflow__NodeDef *node = graph->node[i];
+        bool has_value = false;
+        if (strcmp(node->op, "Const") != 0)
+            continue;
+        for (size_t k = 0; k < node->n_attr && !has_value; k++)
+            has_value = strcmp(node->attr[k]->key, "value") == 0;
+        if (!has_value)
+            return status_error(STATUS_FAILED_PRECONDITION,
+                                "Saved model contains node \"%s\" (op \"Const\") which expects "
+                                "attr value to be set",
+                                node->name);
+    }
+    return status_ok();
+}
+
+static struct status read_meta_graph(const meta_graph *proto, const char *directory,
+                                     struct arena *arena, struct meta *out)
+{
+    static const Tensorflow__GraphDef empty = TENSORFLOW__GRAPH_DEF__INIT;
+    const Tensorflow__GraphDef *graph = proto->graph_def != NULL ? proto->graph_def : &empty;
+    const Tensorflow__MetaGraphDef__MetaInfoDef *info = proto->meta_info_def;
+
+    TRY(check_constants(graph));
+    TRY(graph_from_proto(graph, arena, false, &out->graph));
+    TRY(read_signatures(proto, arena, out));
+    read_saver(proto, arena, out);
+    TRY(read_init_op(proto, directory, arena, out));
+    TRY(read_assets(proto, arena, out));
+    if (proto->object_graph_def != NULL)
+        read_saved_objects(proto->object_graph_def, arena, &out->objects);
+    out->tensorflow_version = arena_strdup(arena, info != NULL ? info->tensorflow_version : "");
+    return status_ok();
+}
+
+struct status meta_read(struct bytes file, bool is_text, const char *directory,
+                        const char *const *tags, int tags_count, struct arena *arena,
+                        struct meta *out)
+{
+    struct arena *scratch = arena_create(0);
+    ProtobufCMessage *message;
+    const meta_graph *chosen = NULL;
+    struct status status;
+    *out = (struct meta){ .tensorflow_version = "" };
+
+    if (is_text)
+        TRY_OR(done, status_error(STATUS_UNIMPLEMENTED, "saved_model.pbtxt is not read yet"));
+    else
+        TRY_OR(done, proto_unpack(&tensorflow__saved_model__descriptor, file, scratch, &message));
+    TRY_OR(done,
+           choose((const Tensorflow__SavedModel *)message, tags, tags_count, scratch, &chosen));
+    TRY_OR(done, read_meta_graph(chosen, directory, arena, out));
+done:
+    status = status_keep(arena, status);
+    arena_destroy(scratch);
+    return status;
+}

@@ -1,0 +1,46 @@
+/*
+ * restore: fills the variables that signatures and the init op need from the checkpoint.
+ *
+ * What a variable's key is stands nowhere but in the restore sub-graph: RestoreV2 feeds
+ * AssignVariableOp (or Assign). So that sub-graph is run, but only those assignments whose variable
+ * is needed: today's Keras exports hold every weight twice, and a training export its optimizer
+ * slots. Where it leaves a needed variable empty (tf.saved_model.save around Keras 3 layers), the
+ * two object graphs are walked together instead. Source: savedmodel-format.md §13, §14, §14b, §15.
+ */
+#ifndef SAVEDMODEL_RESTORE_H
+#define SAVEDMODEL_RESTORE_H
+
+#include "runtime/plan.h"
+#include "savedmodel/load.h"
+#include "savedmodel/meta_proto.h"
+
+/* A scalar string for an endpoint: the checkpoint's prefix, the path of an asset. */
+struct run_feed {
+    struct endpoint endpoint;
+    struct bytes text;
+};
+
+struct restore {
+    const struct meta *meta;
+    const char *prefix; /* <directory>/variables/variables */
+    struct resources *resources;
+    const struct flatten_request *needed;
+    int needed_count;
+    const struct run_feed *assets; /* [meta->assets_count] */
+    struct arena *arena;           /* where results live */
+    /* results */
+    struct savedmodel_variable *variables;
+    int variables_count;
+    size_t weights_bytes;
+};
+
+/* Without variables/variables.index nothing is restored, and nothing is wrong (format.md §15). */
+struct status restore_variables(struct restore *restore);
+
+/* Runs targets once, with every variable taken as mutable. Feeds that nothing reaches are allowed.
+ */
+struct status run_once(const struct graph *graph, struct resources *resources,
+                       const struct run_feed *feeds, int feeds_count, struct node *const *targets,
+                       int targets_count);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * save_graph: the `save/` sub-graph that TensorFlow's loaders restore through, and the initialisers
+ * that VariableDefs name. Source: savedmodel-format.md §13, §16.
+ */
+#ifndef SAVEDMODEL_SAVE_GRAPH_H
+#define SAVEDMODEL_SAVE_GRAPH_H
+
+#include "savedmodel/save.h"
+
+/* Names for saver_def and VariableDefs. */
+struct save_names {
+    const char *filename_tensor, *save_tensor; /* with ":0" */
+    const char *restore_op;                    /* without */
+};
+
+/* Adds save/… and, for each variable, v/Initializer/zeros, v/Assign and v/Read/ReadVariableOp where
+ * it has none. */
+struct status save_graph_add(struct graph *graph, const struct saved_variable *variables, int count,
+                             struct save_names *out);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * file   := magic(6) major(1) minor(1) header_size(2 or 4, little-endian) header data
+ * magic  := 93 'N' 'U' 'M' 'P' 'Y'
+ * header := a Python dictionary in text: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4),
+ * }
+ */
+#include "exporter/npy.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+static const struct descr {
+    const char *text;
+    enum dtype dtype;
+} descrs[] = {
+    { "<f4", DT_FLOAT },     { "<f8", DT_DOUBLE },      { "<f2", DT_HALF },   { "|i1", DT_INT8 },
+    { "<i2", DT_INT16 },     { "<i4", DT_INT32 },       { "<i8", DT_INT64 },  { "|u1", DT_UINT8 },
+    { "<u2", DT_UINT16 },    { "<u4", DT_UINT32 },      { "<u8", DT_UINT64 }, { "|b1", DT_BOOL },
+    { "<c8", DT_COMPLEX64 }, { "<c16", DT_COMPLEX128 },
+};
+
+/* The text behind 'key': in the header, up to one of `stops`. */
+static const char *header_value(const char *header, const char *key, const char *stops,
+                                struct arena *arena)
+{
+    const char *at = strstr(header, key);
+    if (at == NULL)
+        return NULL;
+    at += strlen(key);
+    at += strspn(at, "': (");
+    return arena_memdup(arena, at, strcspn(at, stops));
+}
+
+static struct status parse_shape(const char *text, struct shape *out)
+{
+    int64_t dims[SHAPE_RANK_MAX];
+    int rank = 0;
+    while (*text != '\0') {
+        char *end;
+        long long dim = strtoll(text, &end, 10);
+        if (end == text || rank == SHAPE_RANK_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT, ".npy: shape '(%s)' is not readable",
+                                text);
+        dims[rank++] = dim;
+        text = end + strspn(end, ", ");
+    }
+    return shape_check(rank, dims, out);
+}
+
+/* |S: bytes padded with NULs. <U: UTF-32, written out as UTF-8. */
+static struct bytes read_element(const char *data, size_t width, bool unicode, struct arena *arena)
+{
+    if (!unicode) {
+        size_t size = width;
+        while (size > 0 && data[size - 1] == '\0')
+            size--;
+        return (struct bytes){ arena_memdup(arena, data, size), size };
+    }
+    char *text = arena_alloc(arena, width + 1), *to = text;
+    for (size_t i = 0; i + 4 <= width; i += 4) {
+        uint32_t c = get_u32le(data + i);
+        if (c == 0)
+            break;
+        if (c < 0x80) {
+            *to++ = (char)c;
+        } else if (c < 0x800) {
+            *to++ = (char)(0xc0 | c >> 6), *to++ = (char)(0x80 | (c & 0x3f));
+        } else if (c < 0x10000) {
+            *to++ = (char)(0xe0 | c >> 12), *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+            *to++ = (char)(0x80 | (c & 0x3f));
+        } else {
+            *to++ = (char)(0xf0 | (c >> 18 & 7)), *to++ = (char)(0x80 | (c >> 12 & 0x3f));
+            *to++ = (char)(0x80 | (c >> 6 & 0x3f)), *to++ = (char)(0x80 | (c & 0x3f));
+        }
+    }
+    return (struct bytes){ text, (size_t)(to - text) };
+}
+
+static struct status read_strings(struct bytes data, const char *descr, const struct shape *shape,
+                                  struct arena *arena, struct tensor *out)
+{
+    bool unicode = descr[1] == 'U';
+    size_t width = (size_t)strtoull(descr + 2, NULL, 10) * (unicode ? 4 : 1);
+    int64_t size = shape_size(shape);
+    if (width > 0 && (size_t)size > data.size / width)
+        return status_error(STATUS_INVALID_ARGUMENT, ".npy: the file is cut short");
+    TRY(tensor_create(DT_STRING, shape, out));
+    for (int64_t i = 0; i < size; i++)
+        tensor_strings_mut(out)[i] =
+            read_element(data.data + (size_t)i * width, width, unicode, arena);
+    return status_ok();
+}
+
+static struct status read_data(struct bytes data, const char *descr, const struct shape *shape,
+                               struct arena *arena, struct tensor *out)
+{
+    if (strlen(descr) > 2 && (descr[1] == 'S' || descr[1] == 'U'))
+        return read_strings(data, descr, shape, arena, out);
+    for (size_t i = 0; i < COUNT(descrs); i++) {
+        if (strcmp(descrs[i].text, descr) != 0)
+            continue;
+        TRY(tensor_create(descrs[i].dtype, shape, out));
+        if (tensor_bytes(out) > data.size) {
+            tensor_release(out);
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                ".npy: the file is cut short: %zu bytes of data, %s of %s wants more", data.size,
+                dtype_name(descrs[i].dtype), shape_text(shape));
+        }
+        if (tensor_bytes(out) > 0)
+            memcpy(out->data, data.data, tensor_bytes(out));
+        return status_ok();
+    }
+    return status_error(STATUS_UNIMPLEMENTED,
+                        ".npy: dtype '%s' is not read (numbers little-endian, <U, |S are)", descr);
+}
+
+struct status npy_read(struct bytes file, struct arena *arena, struct tensor *out)
+{
+    static const char magic[6] = { '\x93', 'N', 'U', 'M', 'P', 'Y' };
+    if (file.size < 12 || memcmp(file.data, magic, sizeof magic) != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "not a .npy file");
+    bool wide = file.data[6] >= 2;
+    size_t start = wide ? 12 : 10;
+    size_t size = wide ? get_u32le(file.data + 8)
+                       : (size_t)((unsigned char)file.data[8] | (unsigned char)file.data[9] << 8);
+    if (size > file.size - start)
+        return status_error(STATUS_INVALID_ARGUMENT, ".npy: the header is cut short");
+    const char *header = arena_memdup(arena, file.data + start, size);
+    const char *descr = header_value(header, "'descr'", "'", arena);
+    const char *fortran = header_value(header, "'fortran_order'", ",", arena);
+    const char *dims = header_value(header, "'shape'", ")", arena);
+    struct shape shape;
+    if (descr == NULL || fortran == NULL || dims == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            ".npy: the header lacks descr, fortran_order or shape");
+    TRY(parse_shape(dims, &shape));
+    if (strcmp(fortran, "False") != 0 && shape.rank > 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            ".npy: Fortran order; save it with numpy.ascontiguousarray");
+    struct bytes data = { file.data + start + size, file.size - start - size };
+    return read_data(data, descr, &shape, arena, out);
+}

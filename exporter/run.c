@@ -1,0 +1,194 @@
+#include "exporter/commands.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "exporter/npy.h"
+#include "exporter/value_json.h"
+
+static struct {
+    const char *tag_set, *signature;
+    struct flag_texts inputs;
+    int32_t repeat, threads;
+    bool help;
+} options;
+
+static const struct flag rows[] = {
+    { "signature", FLAG_TEXT, &options.signature, SIGNATURE_DEFAULT,
+      .help = "the signature to run" },
+    { "input", FLAG_TEXTS, &options.inputs, "",
+      .help = "name=file.npy or name=JSON; once for each input" },
+    { "repeat", FLAG_INT32, &options.repeat, "0",
+      .help = "run this often more and print the latency", .max = 1e9 },
+    { "threads", FLAG_INT32, &options.threads, "1", .help = "threads inside an op", .min = 1,
+      .max = 1024 },
+    { "tag_set", FLAG_TEXT, &options.tag_set, "serve",
+      .help = "tags of the meta graph, separated by commas" },
+    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text" },
+};
+
+const struct flag_set run_flags = {
+    "usage: savedmodel run [flags] DIR\n\n"
+    "Runs a signature once and prints its outputs:\n"
+    "  savedmodel run model/1 --signature predict_images --input images=digits.npy\n"
+    "  savedmodel run model/1 --input 'x=[[1.0, 2.0]]'",
+    rows, COUNT(rows)
+};
+
+#define INPUT_BYTES_MAX ((size_t)4 << 30)
+
+static struct status read_npy(const char *path, struct arena *arena, struct tensor *out)
+{
+    struct buffer file = { 0 };
+    TRY(file_read(path, INPUT_BYTES_MAX, &file));
+    struct status status = npy_read((struct bytes){ file.data, file.size }, arena, out);
+    buffer_finish(&file);
+    return status_in(status, "'%s'", path);
+}
+
+static struct status read_input(const struct signature *signature, const char *text,
+                                struct arena *arena, struct tensor *feeds)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--input '%s': name=file.npy or name=JSON is wanted", text);
+    struct bytes key = { text, (size_t)(equals - text) };
+    int at = signature_input(signature, key);
+    if (at < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "--input: signature '%s' has no input '%.*s'",
+                            signature->name, (int)key.size, key.data);
+    tensor_release(&feeds[at]);
+    size_t size = strlen(equals + 1);
+    struct status status =
+        size > 4 && strcmp(equals + 1 + size - 4, ".npy") == 0
+            ? read_npy(equals + 1, arena, &feeds[at])
+            : value_from_json(equals + 1, signature->inputs[at].dtype, arena, &feeds[at]);
+    return status_in(status, "--input %.*s", (int)key.size, key.data);
+}
+
+static struct status read_inputs(const struct signature *signature, struct arena *arena,
+                                 struct tensor *feeds)
+{
+    for (size_t i = 0; i < options.inputs.count; i++)
+        TRY(read_input(signature, options.inputs.values[i], arena, feeds));
+    for (int i = 0; i < signature->inputs_count; i++) {
+        if (feeds[i].dtype == DT_INVALID)
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "input '%s' (%s %s) of signature '%s' is missing: give --input %s=…",
+                signature->inputs[i].key, dtype_name(signature->inputs[i].dtype),
+                shape_text(&signature->inputs[i].shape), signature->name, signature->inputs[i].key);
+    }
+    return status_ok();
+}
+
+static void print_outputs(const struct signature *signature, const struct tensor *fetches)
+{
+    struct buffer text = { 0 };
+    for (int i = 0; i < signature->outputs_count; i++) {
+        buffer_printf(&text, "%s: %s %s\n", signature->outputs[i].key, dtype_name(fetches[i].dtype),
+                      shape_text(&fetches[i].shape));
+        value_to_text(&fetches[i], &text);
+        buffer_append_char(&text, '\n');
+    }
+    fwrite(text.data, 1, text.size, stdout);
+    buffer_finish(&text);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static struct status repeat(const struct plan *plan, struct run *run, const struct tensor *feeds,
+                            int fetches_count, struct tensor *fetches)
+{
+    size_t count = (size_t)options.repeat;
+    int64_t *times = zalloc(count * sizeof *times);
+    struct status status = status_ok();
+    for (size_t i = 0; i < count && status_is_ok(status); i++) {
+        int64_t start = clock_now_ns(clock_monotonic());
+        status = plan_run(plan, run, feeds, fetches);
+        times[i] = clock_now_ns(clock_monotonic()) - start;
+        for (int k = 0; k < fetches_count; k++)
+            tensor_release(&fetches[k]);
+        run_reset(run);
+    }
+    if (status_is_ok(status)) {
+        qsort(times, count, sizeof *times, compare_times);
+        printf("latency over %zu runs, µs: min %.1f  p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n",
+               count, (double)times[0] / 1e3, (double)times[count / 2] / 1e3,
+               (double)times[count * 9 / 10] / 1e3, (double)times[count * 99 / 100] / 1e3,
+               (double)times[count - 1] / 1e3);
+    }
+    free(times);
+    return status;
+}
+
+static struct status run_signature(struct savedmodel *model, const struct signature *signature,
+                                   struct arena *arena)
+{
+    struct status status;
+    const struct plan *plan;
+    struct run *run = run_create(0);
+    struct tensor *feeds = ARENA_ARRAY(arena, struct tensor, signature->inputs_count + 1);
+    struct tensor *fetches = ARENA_ARRAY(arena, struct tensor, signature->outputs_count + 1);
+
+    TRY_OR(done, read_inputs(signature, arena, feeds));
+    TRY_OR(done, savedmodel_plan(model, signature, &plan));
+    TRY_OR(done, plan_run(plan, run, feeds, fetches));
+    print_outputs(signature, fetches);
+    for (int i = 0; i < signature->outputs_count; i++)
+        tensor_release(&fetches[i]);
+    run_reset(run);
+    if (options.repeat > 0)
+        TRY_OR(done, repeat(plan, run, feeds, signature->outputs_count, fetches));
+done:
+    for (int i = 0; i < signature->inputs_count; i++)
+        tensor_release(&feeds[i]);
+    run_destroy(run);
+    return status;
+}
+
+static struct status unknown_signature(const struct savedmodel *model)
+{
+    struct buffer names = { 0 };
+    for (int i = 0; i < savedmodel_signatures_count(model); i++)
+        buffer_printf(&names, "%s%s", i > 0 ? ", " : "", savedmodel_signature_at(model, i)->name);
+    struct status status = status_error(
+        STATUS_NOT_FOUND, "signature '%s' is not in '%s'; there are: %s", options.signature,
+        savedmodel_directory(model), names.data ? names.data : "none");
+    buffer_finish(&names);
+    return status;
+}
+
+struct status command_run(int argc, char **argv)
+{
+    int positional;
+    TRY(flags_parse(&run_flags, argc, argv, &positional));
+    if (options.help) {
+        flags_print_help(&run_flags, stdout);
+        return status_ok();
+    }
+    if (positional != 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "`savedmodel run` takes one directory, %d given", positional);
+
+    struct arena *arena = arena_create(0);
+    struct savedmodel_options load = { .plan.width = options.threads };
+    struct savedmodel *model = NULL;
+    struct status status;
+    TRY_OR(done, tags_of(options.tag_set, arena, &load));
+    TRY_OR(done, savedmodel_load(argv[1], &load, &model));
+    const struct signature *signature = savedmodel_signature(model, bytes_of(options.signature));
+    TRY_OR(done,
+           signature != NULL ? run_signature(model, signature, arena) : unknown_signature(model));
+done:
+    savedmodel_destroy(model);
+    arena_destroy(arena);
+    return status;
+}

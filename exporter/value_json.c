@@ -1,0 +1,204 @@
+#include "exporter/value_json.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+
+#include "base/arena.h"
+
+/* ---- reading ---- */
+
+static struct status find_shape(const json_t *value, struct shape *shape)
+{
+    *shape = shape_scalar();
+    while (json_is_array(value)) {
+        if (shape->rank == SHAPE_RANK_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT, "lists nested deeper than %d",
+                                SHAPE_RANK_MAX);
+        shape_append(shape, (int64_t)json_array_size(value));
+        value = json_array_get(value, 0);
+    }
+    return status_ok();
+}
+
+static bool set_integer(struct tensor *out, int64_t at, int64_t value)
+{
+#define CASE(dt, type)                         \
+    case dt:                                   \
+        ((type *)out->data)[at] = (type)value; \
+        return (int64_t)(type)value == value;
+    switch (out->dtype) {
+        CASE(DT_INT8, int8_t)
+        CASE(DT_INT16, int16_t)
+        CASE(DT_INT32, int32_t)
+        CASE(DT_INT64, int64_t)
+        CASE(DT_UINT8, uint8_t)
+        CASE(DT_UINT16, uint16_t)
+        CASE(DT_UINT32, uint32_t)
+        CASE(DT_UINT64, uint64_t)
+    default:
+        return false;
+    }
+#undef CASE
+}
+
+static bool set_floating(struct tensor *out, int64_t at, double value)
+{
+    if (out->dtype == DT_FLOAT)
+        ((float *)out->data)[at] = (float)value;
+    else if (out->dtype == DT_DOUBLE)
+        ((double *)out->data)[at] = value;
+    else if (out->dtype == DT_HALF)
+        ((uint16_t *)out->data)[at] = float_to_half((float)value);
+    else if (out->dtype == DT_BFLOAT16)
+        ((uint16_t *)out->data)[at] = float_to_bfloat16((float)value);
+    else
+        return false;
+    return true;
+}
+
+static bool set_leaf(struct tensor *out, int64_t at, const json_t *leaf, struct arena *arena)
+{
+    if (out->dtype == DT_STRING) {
+        if (!json_is_string(leaf))
+            return false;
+        size_t size = json_string_length(leaf);
+        tensor_strings_mut(out)[at] =
+            (struct bytes){ arena_memdup(arena, json_string_value(leaf), size), size };
+        return true;
+    }
+    if (out->dtype == DT_BOOL) {
+        ((bool *)out->data)[at] = json_is_true(leaf);
+        return json_is_boolean(leaf);
+    }
+    if (dtype_is_floating(out->dtype))
+        return json_is_number(leaf) && set_floating(out, at, json_number_value(leaf));
+    return json_is_integer(leaf) && set_integer(out, at, json_integer_value(leaf));
+}
+
+static struct status fill(struct tensor *out, int axis, int64_t *at, const json_t *value,
+                          struct arena *arena)
+{
+    if (axis == out->shape.rank) {
+        if (!set_leaf(out, (*at)++, value, arena))
+            return status_error(STATUS_INVALID_ARGUMENT, "element %" PRId64 " is not a %s", *at - 1,
+                                dtype_name(out->dtype));
+        return status_ok();
+    }
+    if (!json_is_array(value) || (int64_t)json_array_size(value) != out->shape.dims[axis])
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "lists of different sizes at level %d, expected %" PRId64, axis,
+                            out->shape.dims[axis]);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        TRY(fill(out, axis + 1, at, json_array_get(value, i), arena));
+    return status_ok();
+}
+
+struct status value_from_json(const char *text, enum dtype dtype, struct arena *arena,
+                              struct tensor *out)
+{
+    json_error_t error;
+    struct shape shape;
+    int64_t at = 0;
+    json_t *root = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    if (root == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "not JSON: %s at column %d", error.text,
+                            error.column);
+    struct status status = find_shape(root, &shape);
+    if (status_is_ok(status))
+        status = tensor_create(dtype, &shape, out);
+    if (status_is_ok(status)) {
+        status = fill(out, 0, &at, root, arena);
+        if (!status_is_ok(status))
+            tensor_release(out);
+    }
+    json_decref(root);
+    return status;
+}
+
+/* ---- printing ---- */
+
+static void print_string(struct bytes text, struct buffer *out)
+{
+    buffer_append_char(out, '"');
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c == '"' || c == '\\')
+            buffer_printf(out, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            buffer_printf(out, "\\u%04x", c);
+        else
+            buffer_append_char(out, (char)c);
+    }
+    buffer_append_char(out, '"');
+}
+
+static void print_floating(double value, int digits, struct buffer *out)
+{
+    if (isnan(value))
+        buffer_append_text(out, "NaN");
+    else if (isinf(value))
+        buffer_append_text(out, value < 0 ? "-Infinity" : "Infinity");
+    else
+        buffer_printf(out, "%.*g", digits, value);
+}
+
+static void print_element(const struct tensor *tensor, int64_t i, struct buffer *out)
+{
+    switch (tensor->dtype) {
+    case DT_FLOAT:
+        print_floating((double)tensor_floats(tensor)[i], 9, out);
+        break;
+    case DT_DOUBLE:
+        print_floating(tensor_doubles(tensor)[i], 17, out);
+        break;
+    case DT_HALF:
+        print_floating((double)half_to_float(((const uint16_t *)tensor->data)[i]), 5, out);
+        break;
+    case DT_BFLOAT16:
+        print_floating((double)bfloat16_to_float(((const uint16_t *)tensor->data)[i]), 4, out);
+        break;
+    case DT_BOOL:
+        buffer_append_text(out, tensor_bools(tensor)[i] ? "true" : "false");
+        break;
+    case DT_STRING:
+        print_string(tensor_strings(tensor)[i], out);
+        break;
+#define CASE(dt, type, format)                                           \
+    case dt:                                                             \
+        buffer_printf(out, "%" format, ((const type *)tensor->data)[i]); \
+        break;
+        CASE(DT_INT8, int8_t, PRId8)
+        CASE(DT_INT16, int16_t, PRId16)
+        CASE(DT_INT32, int32_t, PRId32)
+        CASE(DT_INT64, int64_t, PRId64)
+        CASE(DT_UINT8, uint8_t, PRIu8)
+        CASE(DT_UINT16, uint16_t, PRIu16)
+        CASE(DT_UINT32, uint32_t, PRIu32)
+        CASE(DT_UINT64, uint64_t, PRIu64)
+#undef CASE
+    default:
+        buffer_printf(out, "<%s>", dtype_name(tensor->dtype));
+    }
+}
+
+static void print_axis(const struct tensor *tensor, int axis, int64_t *at, struct buffer *out)
+{
+    if (axis == tensor->shape.rank) {
+        print_element(tensor, (*at)++, out);
+        return;
+    }
+    buffer_append_char(out, '[');
+    for (int64_t i = 0; i < tensor->shape.dims[axis]; i++) {
+        if (i > 0)
+            buffer_append_text(out, axis == 0 && tensor->shape.rank > 1 ? ",\n " : ", ");
+        print_axis(tensor, axis + 1, at, out);
+    }
+    buffer_append_char(out, ']');
+}
+
+void value_to_text(const struct tensor *tensor, struct buffer *out)
+{
+    int64_t at = 0;
+    print_axis(tensor, 0, &at, out);
+}

@@ -1,0 +1,254 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "savedmodel/load.h"
+#include "savedmodel/save.h"
+
+#define assert_ok(expr)                                                                    \
+    do {                                                                                   \
+        struct status status_ = (expr);                                                    \
+        if (!status_is_ok(status_))                                                        \
+            fail_msg("%s: %s %s", #expr, status_code_name(status_.code), status_.message); \
+    } while (0)
+
+static char directory[] = "/tmp/slipway-savedmodel-XXXXXX";
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) == NULL;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    return file_remove_tree(directory).code;
+}
+
+/* ---- a model: y = x · w + b, written with values that come in chunks of `piece` bytes ---- */
+
+static const float w_value[6] = { 1, 2, 3, 4, 5, 6 }, b_value[3] = { 10, 20, 30 };
+
+struct memory_source {
+    struct value_source source;
+    const char *data;
+    size_t left, piece;
+    int fail_at; /* fails when this many chunks were given; 0: never */
+    int given;
+};
+
+static struct status source_begin(struct value_source *source, const char *name)
+{
+    struct memory_source *memory = (struct memory_source *)source;
+    memory->data = (const char *)(name[0] == 'w' ? w_value : b_value);
+    memory->left = name[0] == 'w' ? sizeof w_value : sizeof b_value;
+    return status_ok();
+}
+
+static struct status source_next(struct value_source *source, struct bytes *chunk)
+{
+    struct memory_source *memory = (struct memory_source *)source;
+    if (memory->fail_at > 0 && ++memory->given == memory->fail_at)
+        return status_error(STATUS_UNAVAILABLE, "the ps is gone");
+    size_t size = memory->left < memory->piece ? memory->left : memory->piece;
+    *chunk = (struct bytes){ memory->data, size };
+    memory->data += size;
+    memory->left -= size;
+    return status_ok();
+}
+
+static struct endpoint build_variable(struct builder *b, const char *name, struct shape shape)
+{
+    struct endpoint handle =
+        build(b, "VarHandleOp", name, 0, NULL,
+              (struct attr[]){ attr_type("dtype", DT_FLOAT), attr_shape("shape", &shape),
+                               attr_text("shared_name", name), ATTR_END });
+    return build(b, "ReadVariableOp", "read", 1, &handle,
+                 (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+}
+
+static struct status write_model(const char *path, struct memory_source *source)
+{
+    struct arena *arena = arena_create(0);
+    struct graph *graph = graph_create(arena);
+    struct builder b = builder_init(graph);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 2));
+    struct endpoint y =
+        build_binary(&b, "MatMul", "product", x, build_variable(&b, "w", shape_of(2, 3)));
+    build_binary(&b, "BiasAdd", "y", y, build_variable(&b, "b", shape_of(3)));
+    assert_ok(builder_status(&b));
+    source->source = (struct value_source){ source_begin, source_next };
+
+    struct signature_tensor in = { "x", "x:0", DT_FLOAT, .has_shape = true,
+                                   .shape = shape_of(-1, 2) };
+    struct signature_tensor out = { "y", "y:0", DT_FLOAT, .has_shape = true,
+                                    .shape = shape_of(-1, 3) };
+    struct signature signature = { SIGNATURE_DEFAULT, SIGNATURE_PREDICT, &in, &out, 1, 1 };
+    struct saved_variable variables[] = { { "w", DT_FLOAT, shape_of(2, 3), true },
+                                          { "b", DT_FLOAT, shape_of(3), true } };
+    struct saved_model model = { .graph = graph,
+                                 .signatures = &signature,
+                                 .signatures_count = 1,
+                                 .variables = variables,
+                                 .variables_count = 2 };
+    struct status status = savedmodel_write(path, &model, &source->source);
+    graph_finish(graph);
+    arena_destroy(arena);
+    return status;
+}
+
+static const char *path_of(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+/* ---- tests ---- */
+
+static void what_is_saved_loads_and_answers(void **state)
+{
+    (void)state;
+    const size_t pieces[] = { 1, 5, 12, 1000 };
+    for (size_t i = 0; i < COUNT(pieces); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "model/%zu", i + 1);
+        struct memory_source source = { .piece = pieces[i] };
+        assert_ok(write_model(path_of(name), &source));
+
+        struct savedmodel *model;
+        const struct plan *plan;
+        assert_ok(savedmodel_load(path_of(name), NULL, &model));
+        assert_int_equal(savedmodel_variables_count(model), 2);
+        assert_int_equal(savedmodel_weights_bytes(model), 36);
+        const struct signature *signature =
+            savedmodel_signature(model, bytes_of(SIGNATURE_DEFAULT));
+        assert_non_null(signature);
+        assert_string_equal(signature->method, SIGNATURE_PREDICT);
+        assert_ok(savedmodel_plan(model, signature, &plan));
+        const float x[4] = { 1, 0, 1, 1 }, want[6] = { 11, 22, 33, 15, 27, 39 };
+        const struct shape shape = shape_of(2, 2);
+        struct tensor feed = tensor_borrow(DT_FLOAT, &shape, x), fetch;
+        struct run *run = run_create(0);
+        assert_ok(plan_run(plan, run, &feed, &fetch));
+        assert_int_equal(fetch.size, 6);
+        assert_memory_equal(fetch.data, want, sizeof want);
+        tensor_release(&fetch);
+        run_destroy(run);
+        savedmodel_destroy(model);
+    }
+}
+
+static void a_failing_source_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    for (int fail_at = 1; fail_at < 6; fail_at++) {
+        struct memory_source source = { .piece = 12, .fail_at = fail_at };
+        struct status status = write_model(path_of("gone/7"), &source);
+        assert_int_equal(status.code, STATUS_UNAVAILABLE);
+        assert_non_null(strstr(status.message, "the ps is gone"));
+        struct arena *arena = arena_create(0);
+        struct file_list list;
+        assert_ok(file_list(path_of("gone"), arena, &list));
+        assert_int_equal(list.count, 0);
+        arena_destroy(arena);
+    }
+}
+
+static void a_source_that_gives_too_little_is_told(void **state)
+{
+    (void)state;
+    struct memory_source source = { .piece = 0 };
+    struct status status = write_model(path_of("short/1"), &source);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_false(file_exists(path_of("short/1")));
+}
+
+static void a_directory_that_is_not_empty_is_refused(void **state)
+{
+    (void)state;
+    struct memory_source source = { .piece = 12 };
+    assert_ok(file_make_directories(path_of("full/1/something")));
+    assert_int_equal(savedmodel_check_target(path_of("full/1")).code, STATUS_ALREADY_EXISTS);
+    assert_int_equal(write_model(path_of("full/1"), &source).code, STATUS_ALREADY_EXISTS);
+    assert_true(file_exists(path_of("full/1/something")));
+}
+
+static void an_empty_directory_is_taken(void **state)
+{
+    (void)state;
+    struct memory_source source = { .piece = 12 };
+    assert_ok(file_make_directories(path_of("empty/1")));
+    assert_ok(savedmodel_check_target(path_of("empty/1/")));
+    assert_ok(write_model(path_of("empty/1/"), &source));
+    assert_true(file_exists(path_of("empty/1/saved_model.pb")));
+}
+
+static void other_tags_are_named_in_the_error(void **state)
+{
+    (void)state;
+    struct memory_source source = { .piece = 12 };
+    assert_ok(write_model(path_of("tags/1"), &source));
+    const char *const tags[] = { "train" };
+    struct savedmodel_options options = { .tags = tags, .tags_count = 1 };
+    struct savedmodel *model;
+    struct status status = savedmodel_load(path_of("tags/1"), &options, &model);
+    assert_int_equal(status.code, STATUS_NOT_FOUND);
+    assert_non_null(
+        strstr(status.message, "Could not find meta graph def matching supplied tags: { train }."));
+    assert_non_null(strstr(status.message, "{ serve }"));
+}
+
+static const struct bad {
+    const char *label, *file, *content;
+    enum status_code code;
+    const char *text;
+} bads[] = {
+    { "no model there", NULL, NULL, STATUS_NOT_FOUND,
+      "does not appear to contain a SavedModel bundle" },
+    { "a session bundle", "export.meta", "", STATUS_UNIMPLEMENTED,
+      "Session Bundle is deprecated and removed." },
+    { "the chunked form", "saved_model.cpb", "", STATUS_UNIMPLEMENTED, "saved_model.cpb" },
+    { "random bytes", "saved_model.pb", "\xff\xfe\x01zzzz", STATUS_INTERNAL, "saved_model.pb" },
+    { "a Git LFS pointer", "saved_model.pb", "version https://git-lfs.github.com/spec/v1\n",
+      STATUS_DATA_LOSS, "git lfs pull" },
+    { "an empty file", "saved_model.pb", "", STATUS_NOT_FOUND, "Could not find meta graph def" },
+};
+
+static void is_refused(void **state)
+{
+    const struct bad *bad = *state;
+    char path[300];
+    struct savedmodel *model;
+    assert_ok(file_make_directories(path_of(bad->label)));
+    if (bad->file != NULL) {
+        snprintf(path, sizeof path, "%s/%s", path_of(bad->label), bad->file);
+        assert_ok(file_write(path, bytes_of(bad->content)));
+    }
+    struct status status = savedmodel_load(path_of(bad->label), NULL, &model);
+    if (status.code != bad->code || strstr(status.message, bad->text) == NULL)
+        fail_msg("%s: %s %s", bad->label, status_code_name(status.code), status.message);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[6 + COUNT(bads)] = {
+        cmocka_unit_test(what_is_saved_loads_and_answers),
+        cmocka_unit_test(a_failing_source_leaves_nothing_behind),
+        cmocka_unit_test(a_source_that_gives_too_little_is_told),
+        cmocka_unit_test(a_directory_that_is_not_empty_is_refused),
+        cmocka_unit_test(an_empty_directory_is_taken),
+        cmocka_unit_test(other_tags_are_named_in_the_error),
+    };
+    for (size_t i = 0; i < COUNT(bads); i++)
+        tests[6 + i] = (struct CMUnitTest){ .name = bads[i].label,
+                                            .test_func = is_refused,
+                                            .initial_state = (void *)&bads[i] };
+    return cmocka_run_group_tests_name("savedmodel", tests, make_directory, remove_directory);
+}
