@@ -26,6 +26,7 @@
     X(pass)              \
     X(pool)              \
     X(reduce)            \
+    X(restore)           \
     X(select)            \
     X(shape_ops)         \
     X(slice)             \
