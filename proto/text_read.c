@@ -1,0 +1,517 @@
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "google/protobuf/any.pb-c.h"
+#include "proto/depth.h"
+#include "proto/message.h"
+#include "proto/text.h"
+#include "proto/text_token.h"
+#include "proto/types.h"
+
+#define FIELDS_MAX 256 /* of one message */
+
+struct reader {
+    struct tokenizer tokens;
+    struct arena *arena;
+    bool skip_unknown;
+    int depth;
+};
+
+static struct status read_fields(struct reader *reader, ProtobufCMessage *message, char close);
+
+static struct status next(struct reader *reader)
+{
+    return tokenizer_next(&reader->tokens);
+}
+
+#define ERROR(reader, ...) tokenizer_error(&(reader)->tokens, __VA_ARGS__)
+#define TOKEN_TEXT(reader) (int)(reader)->tokens.token.text.size, (reader)->tokens.token.text.data
+
+static struct status expect(struct reader *reader, char character)
+{
+    if (!token_is(&reader->tokens, character))
+        return ERROR(reader, "Expected \"%c\", found \"%.*s\".", character, TOKEN_TEXT(reader));
+    return next(reader);
+}
+
+/* Takes the character if it is there. */
+static struct status accept(struct reader *reader, char character, bool *taken)
+{
+    *taken = token_is(&reader->tokens, character);
+    return *taken ? next(reader) : status_ok();
+}
+
+/* The token's text as a C string in `text`; a number is never longer. */
+static bool token_copy(const struct reader *reader, char *text, size_t capacity)
+{
+    struct bytes bytes = reader->tokens.token.text;
+    if (bytes.size >= capacity)
+        return false;
+    memcpy(text, bytes.data, bytes.size);
+    text[bytes.size] = '\0';
+    return true;
+}
+
+/* An integer token: its magnitude. Decimal, 0x hexadecimal, 0 octal. */
+static bool token_integer(const struct reader *reader, uint64_t *out)
+{
+    char text[64], *end;
+    if (reader->tokens.token.kind != TOKEN_NUMBER || !token_copy(reader, text, sizeof text))
+        return false;
+    errno = 0;
+    *out = strtoull(text, &end, 0);
+    return errno == 0 && *end == '\0';
+}
+
+static struct status read_signed(struct reader *reader, bool negative, int64_t least, int64_t *out)
+{
+    uint64_t value, most = ~(uint64_t)least; /* INT64_MIN -> INT64_MAX, INT32_MIN -> INT32_MAX */
+    if (!token_integer(reader, &value))
+        return ERROR(reader, "Expected integer, got: %.*s", TOKEN_TEXT(reader));
+    if (value > most + negative)
+        return ERROR(reader, "Integer out of range (%s%.*s)", negative ? "-" : "",
+                     TOKEN_TEXT(reader));
+    *out = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return status_ok();
+}
+
+static struct status read_unsigned(struct reader *reader, bool negative, uint64_t most,
+                                   uint64_t *out)
+{
+    if (negative || !token_integer(reader, out))
+        return ERROR(reader, "Expected integer, got: %s%.*s", negative ? "-" : "",
+                     TOKEN_TEXT(reader));
+    if (*out > most)
+        return ERROR(reader, "Integer out of range (%.*s)", TOKEN_TEXT(reader));
+    return status_ok();
+}
+
+static struct status read_real(struct reader *reader, bool negative, double *out)
+{
+    char text[512], *end = text;
+    if (token_copy(reader, text, sizeof text) && reader->tokens.token.kind == TOKEN_NAME) {
+        if (strcasecmp(text, "inf") == 0 || strcasecmp(text, "infinity") == 0)
+            *out = INFINITY;
+        else if (strcasecmp(text, "nan") == 0)
+            *out = NAN;
+        else
+            return ERROR(reader, "Expected double, got: %s", text);
+    } else if (reader->tokens.token.kind == TOKEN_NUMBER && token_copy(reader, text, sizeof text)) {
+        bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+        *out = strtod(text, &end);
+        if (end != text && (*end == 'f' || *end == 'F'))
+            end++;
+        if (*end != '\0' || hex)
+            return ERROR(reader, "Expected double, got: %s", text);
+    } else {
+        return ERROR(reader, "Expected double, got: %.*s", TOKEN_TEXT(reader));
+    }
+    *out = negative ? -*out : *out;
+    return status_ok();
+}
+
+static struct status read_bool(struct reader *reader, protobuf_c_boolean *out)
+{
+    static const char *const words[] = { "false", "true", "f", "t", "False", "True", "0", "1" };
+    for (size_t i = 0; i < COUNT(words); i++) {
+        if (bytes_equal(reader->tokens.token.text, bytes_of(words[i]))) {
+            *out = (protobuf_c_boolean)(i % 2);
+            return status_ok();
+        }
+    }
+    return ERROR(reader, "Invalid value for boolean field. Value: \"%.*s\".", TOKEN_TEXT(reader));
+}
+
+static struct status read_enum(struct reader *reader, const ProtobufCFieldDescriptor *field,
+                               bool negative, int *out)
+{
+    const ProtobufCEnumDescriptor *type = field->descriptor;
+    if (reader->tokens.token.kind == TOKEN_NUMBER) {
+        int64_t value;
+        TRY(read_signed(reader, negative, INT32_MIN, &value));
+        *out = (int)value;
+        return status_ok();
+    }
+    char name[256];
+    const ProtobufCEnumValue *value =
+        reader->tokens.token.kind == TOKEN_NAME && token_copy(reader, name, sizeof name)
+            ? protobuf_c_enum_descriptor_get_value_by_name(type, name)
+            : NULL;
+    if (value == NULL || negative)
+        return ERROR(reader, "Unknown enumeration value of \"%.*s\" for field \"%s\".",
+                     TOKEN_TEXT(reader), field->name);
+    *out = value->value;
+    return status_ok();
+}
+
+/* Adjacent literals are one. Leaves the current token behind them. */
+static struct status read_string(struct reader *reader, struct bytes *out)
+{
+    struct buffer buffer = { 0 };
+    struct status status = status_ok();
+    if (reader->tokens.token.kind != TOKEN_STRING)
+        return ERROR(reader, "Expected string, got: %.*s", TOKEN_TEXT(reader));
+    while (status_is_ok(status) && reader->tokens.token.kind == TOKEN_STRING) {
+        status = token_string(&reader->tokens, &buffer);
+        if (status_is_ok(status))
+            status = next(reader);
+    }
+    if (status_is_ok(status))
+        *out = (struct bytes){ arena_memdup(reader->arena, buffer.data, buffer.size), buffer.size };
+    buffer_finish(&buffer);
+    return status;
+}
+
+static struct status read_text(struct reader *reader, const ProtobufCFieldDescriptor *field,
+                               void *out)
+{
+    struct bytes bytes = { NULL, 0 };
+    TRY(read_string(reader, &bytes));
+    if (field->type == PROTOBUF_C_TYPE_BYTES) {
+        ProtobufCBinaryData data = { bytes.size, (uint8_t *)bytes.data };
+        memcpy(out, &data, sizeof data);
+        return status_ok();
+    }
+    if (memchr(bytes.data, '\0', bytes.size) != NULL)
+        return ERROR(reader, "Field \"%s\" holds a NUL character.", field->name);
+    memcpy(out, &bytes.data, sizeof bytes.data);
+    return status_ok();
+}
+
+static struct status go_deeper(struct reader *reader)
+{
+    if (++reader->depth >= PROTO_DEPTH_MAX)
+        return ERROR(reader, "Message is too deep, the parser exceeded the recursion limit of %d.",
+                     PROTO_DEPTH_MAX);
+    return status_ok();
+}
+
+/* A sub-message, from its '{' or '<' on. */
+static struct status read_message(struct reader *reader, const ProtobufCMessageDescriptor *type,
+                                  ProtobufCMessage **out)
+{
+    bool brace;
+    TRY(go_deeper(reader));
+    TRY(accept(reader, '{', &brace));
+    if (!brace)
+        TRY(expect(reader, '<'));
+    ProtobufCMessage *message = proto_new(reader->arena, type);
+    TRY(read_fields(reader, message, brace ? '}' : '>'));
+    TRY(next(reader));
+    reader->depth--;
+    *out = message;
+    return status_ok();
+}
+
+static struct status read_scalar(struct reader *reader, const ProtobufCFieldDescriptor *field,
+                                 void *out)
+{
+    bool negative;
+    int64_t integer;
+    uint64_t natural;
+    double real;
+    TRY(accept(reader, '-', &negative));
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_INT32:
+    case PROTOBUF_C_TYPE_SINT32:
+    case PROTOBUF_C_TYPE_SFIXED32:
+        TRY(read_signed(reader, negative, INT32_MIN, &integer));
+        *(int32_t *)out = (int32_t)integer;
+        break;
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+        TRY(read_signed(reader, negative, INT64_MIN, out));
+        break;
+    case PROTOBUF_C_TYPE_UINT32:
+    case PROTOBUF_C_TYPE_FIXED32:
+        TRY(read_unsigned(reader, negative, UINT32_MAX, &natural));
+        *(uint32_t *)out = (uint32_t)natural;
+        break;
+    case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
+        TRY(read_unsigned(reader, negative, UINT64_MAX, out));
+        break;
+    case PROTOBUF_C_TYPE_FLOAT:
+        TRY(read_real(reader, negative, &real));
+        *(float *)out = (float)real;
+        break;
+    case PROTOBUF_C_TYPE_DOUBLE:
+        TRY(read_real(reader, negative, out));
+        break;
+    case PROTOBUF_C_TYPE_ENUM:
+        TRY(read_enum(reader, field, negative, out));
+        break;
+    default:
+        if (negative)
+            return ERROR(reader, "Expected a value without sign.");
+        TRY(read_bool(reader, out));
+        break;
+    }
+    return next(reader);
+}
+
+static size_t element_size(const ProtobufCFieldDescriptor *field)
+{
+    switch (field->type) {
+    case PROTOBUF_C_TYPE_INT64:
+    case PROTOBUF_C_TYPE_SINT64:
+    case PROTOBUF_C_TYPE_SFIXED64:
+    case PROTOBUF_C_TYPE_UINT64:
+    case PROTOBUF_C_TYPE_FIXED64:
+    case PROTOBUF_C_TYPE_DOUBLE:
+        return 8;
+    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_MESSAGE:
+        return sizeof(void *);
+    case PROTOBUF_C_TYPE_BYTES:
+        return sizeof(ProtobufCBinaryData);
+    default:
+        return 4;
+    }
+}
+
+/* Where the next value of the field goes: a new last element, or the member itself. */
+static void *place_of(struct reader *reader, ProtobufCMessage *message,
+                      const ProtobufCFieldDescriptor *field)
+{
+    char *member = (char *)message + field->offset, *elements;
+    if (field->label != PROTOBUF_C_LABEL_REPEATED) {
+        if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+            memcpy((char *)message + field->quantifier_offset, &field->id, sizeof field->id);
+        return member;
+    }
+    size_t *count = (size_t *)((char *)message + field->quantifier_offset);
+    size_t size = element_size(field);
+    memcpy(&elements, member, sizeof elements);
+    if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: full */
+        char *grown = arena_array(reader->arena, size, *count ? 2 * *count : 1);
+        if (*count > 0)
+            memcpy(grown, elements, *count * size);
+        memcpy(member, &grown, sizeof grown);
+        elements = grown;
+    }
+    return elements + size * (*count)++;
+}
+
+/* Values are read into `value` first: an error then leaves no half-made element behind. */
+static struct status read_value(struct reader *reader, ProtobufCMessage *message,
+                                const ProtobufCFieldDescriptor *field)
+{
+    union {
+        uint64_t number;
+        ProtobufCMessage *message;
+        ProtobufCBinaryData data;
+    } value = { 0 };
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE)
+        TRY(read_message(reader, field->descriptor, &value.message));
+    else if (field->type == PROTOBUF_C_TYPE_STRING || field->type == PROTOBUF_C_TYPE_BYTES)
+        TRY(read_text(reader, field, &value));
+    else
+        TRY(read_scalar(reader, field, &value));
+    memcpy(place_of(reader, message, field), &value, element_size(field));
+    return status_ok();
+}
+
+static struct status read_values(struct reader *reader, ProtobufCMessage *message,
+                                 const ProtobufCFieldDescriptor *field)
+{
+    bool list = false, more = true;
+    if (field->label == PROTOBUF_C_LABEL_REPEATED)
+        TRY(accept(reader, '[', &list));
+    if (!list)
+        return read_value(reader, message, field);
+    bool closed;
+    TRY(accept(reader, ']', &closed));
+    while (!closed && more) {
+        TRY(read_value(reader, message, field));
+        TRY(accept(reader, ',', &more));
+    }
+    return closed ? status_ok() : expect(reader, ']');
+}
+
+static struct status skip_value(struct reader *reader);
+
+/* A name, or "[the.name/of.an.extension]", and what follows it. */
+static struct status skip_field(struct reader *reader)
+{
+    if (token_is(&reader->tokens, '[')) {
+        while (!token_is(&reader->tokens, ']') && reader->tokens.token.kind != TOKEN_END)
+            TRY(next(reader));
+    } else if (reader->tokens.token.kind != TOKEN_NAME) {
+        return ERROR(reader, "Expected identifier, got: %.*s", TOKEN_TEXT(reader));
+    }
+    TRY(next(reader));
+    return skip_value(reader);
+}
+
+static struct status skip_message(struct reader *reader, char close)
+{
+    bool ignored;
+    TRY(go_deeper(reader));
+    while (!token_is(&reader->tokens, close)) {
+        TRY(skip_field(reader));
+        TRY(accept(reader, ',', &ignored));
+        TRY(accept(reader, ';', &ignored));
+    }
+    reader->depth--;
+    return next(reader);
+}
+
+static struct status skip_list(struct reader *reader)
+{
+    bool closed, more = true;
+    TRY(go_deeper(reader));
+    TRY(accept(reader, ']', &closed));
+    while (!closed && more) {
+        TRY(skip_value(reader));
+        TRY(accept(reader, ',', &more));
+    }
+    reader->depth--;
+    return closed ? status_ok() : expect(reader, ']');
+}
+
+/* What follows a name: optional ':', then one value or a list of them. */
+static struct status skip_value(struct reader *reader)
+{
+    bool taken;
+    TRY(accept(reader, ':', &taken));
+    TRY(accept(reader, '[', &taken));
+    if (taken)
+        return skip_list(reader);
+    TRY(accept(reader, '{', &taken));
+    if (taken)
+        return skip_message(reader, '}');
+    TRY(accept(reader, '<', &taken));
+    if (taken)
+        return skip_message(reader, '>');
+    TRY(accept(reader, '-', &taken));
+    enum token_kind kind = reader->tokens.token.kind;
+    if (kind == TOKEN_END || kind == TOKEN_CHARACTER)
+        return ERROR(reader, "Expected a value, got: \"%.*s\"", TOKEN_TEXT(reader));
+    TRY(next(reader));
+    while (kind == TOKEN_STRING && reader->tokens.token.kind == TOKEN_STRING)
+        TRY(next(reader));
+    return status_ok();
+}
+
+/* "[type.googleapis.com/tensorflow.X] { … }", from behind the '[' on. */
+static struct status read_any(struct reader *reader, Google__Protobuf__Any *any)
+{
+    const char *start = reader->tokens.token.text.data;
+    while (!token_is(&reader->tokens, ']')) {
+        if (reader->tokens.token.kind == TOKEN_END)
+            return ERROR(reader, "Expected \"]\".");
+        TRY(next(reader));
+    }
+    struct bytes url = { start, (size_t)(reader->tokens.token.text.data - start) };
+    const ProtobufCMessageDescriptor *type = proto_type_find(url);
+    if (type == NULL)
+        return ERROR(reader, "Could not find type \"%.*s\" stored in google.protobuf.Any.",
+                     (int)url.size, url.data);
+    TRY(next(reader));
+    bool ignored;
+    TRY(accept(reader, ':', &ignored));
+    ProtobufCMessage *held;
+    TRY(read_message(reader, type, &held));
+
+    struct buffer buffer = { 0 };
+    proto_pack(held, &buffer);
+    any->type_url = arena_memdup(reader->arena, url.data, url.size);
+    any->value =
+        (ProtobufCBinaryData){ buffer.size,
+                               (uint8_t *)arena_memdup(reader->arena, buffer.data, buffer.size) };
+    buffer_finish(&buffer);
+    return status_ok();
+}
+
+/* Which fields of a message have come: text says each singular one once. */
+struct seen {
+    bool fields[FIELDS_MAX];
+};
+
+static struct status check_once(struct reader *reader, const ProtobufCMessage *message,
+                                const ProtobufCFieldDescriptor *field, struct seen *seen)
+{
+    unsigned index = (unsigned)(field - message->descriptor->fields);
+    if (field->label == PROTOBUF_C_LABEL_REPEATED)
+        return status_ok();
+    if (seen->fields[index])
+        return ERROR(reader, "Non-repeated field \"%s\" is specified multiple times.", field->name);
+    seen->fields[index] = true;
+    uint32_t chosen = 0;
+    if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
+        memcpy(&chosen, (const char *)message + field->quantifier_offset, sizeof chosen);
+    if (chosen != 0)
+        return ERROR(reader, "Field \"%s\" is specified along with another member of its oneof.",
+                     field->name);
+    return status_ok();
+}
+
+static struct status read_field(struct reader *reader, ProtobufCMessage *message, struct seen *seen)
+{
+    char name[256] = "";
+    bool taken;
+    if (message->descriptor == &google__protobuf__any__descriptor) {
+        TRY(accept(reader, '[', &taken));
+        if (taken)
+            return read_any(reader, (Google__Protobuf__Any *)message);
+    }
+    if (reader->skip_unknown && token_is(&reader->tokens, '['))
+        return skip_field(reader);
+    if (reader->tokens.token.kind != TOKEN_NAME)
+        return ERROR(reader, "Expected identifier, got: %.*s", TOKEN_TEXT(reader));
+    const ProtobufCFieldDescriptor *field =
+        token_copy(reader, name, sizeof name)
+            ? protobuf_c_message_descriptor_get_field_by_name(message->descriptor, name)
+            : NULL;
+    if (field == NULL && !reader->skip_unknown)
+        return ERROR(reader, "Message type \"%s\" has no field named \"%.*s\".",
+                     message->descriptor->name, TOKEN_TEXT(reader));
+    if (field == NULL)
+        return skip_field(reader);
+    TRY(check_once(reader, message, field, seen));
+    TRY(next(reader));
+    if (field->type == PROTOBUF_C_TYPE_MESSAGE)
+        TRY(accept(reader, ':', &taken));
+    else
+        TRY(expect(reader, ':'));
+    return read_values(reader, message, field);
+}
+
+/* Up to the closing character, which stays the current token; '\0' is the end of the text. */
+static struct status read_fields(struct reader *reader, ProtobufCMessage *message, char close)
+{
+    struct seen seen = { 0 };
+    bool ignored;
+    assert(message->descriptor->n_fields <= FIELDS_MAX);
+    for (;;) {
+        if (close != '\0' ? token_is(&reader->tokens, close)
+                          : reader->tokens.token.kind == TOKEN_END)
+            return status_ok();
+        TRY(read_field(reader, message, &seen));
+        TRY(accept(reader, ',', &ignored));
+        if (!ignored)
+            TRY(accept(reader, ';', &ignored));
+    }
+}
+
+struct status proto_text_read(const ProtobufCMessageDescriptor *descriptor, struct bytes text,
+                              int flags, struct arena *arena, void *out)
+{
+    struct reader reader = { .arena = arena,
+                             .skip_unknown = (flags & PROTO_TEXT_SKIP_UNKNOWN) != 0 };
+    ProtobufCMessage *message = proto_new(arena, descriptor);
+    tokenizer_init(&reader.tokens, text);
+    struct status status = next(&reader);
+    if (status_is_ok(status))
+        status = read_fields(&reader, message, '\0');
+    if (!status_is_ok(status))
+        return status_in(status, "Error parsing text-format %s", descriptor->name);
+    memcpy(out, &message, sizeof message);
+    return status_ok();
+}

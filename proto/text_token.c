@@ -1,0 +1,179 @@
+#include "proto/text_token.h"
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+void tokenizer_init(struct tokenizer *tokenizer, struct bytes text)
+{
+    *tokenizer = (struct tokenizer){
+        .at = text.data,
+        .end = text.data + text.size,
+        .line_start = text.data,
+        .line = 1,
+        .token.text = { text.data, 0 },
+    };
+}
+
+struct status tokenizer_error(const struct tokenizer *tokenizer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    struct status status = status_errorv(STATUS_INVALID_ARGUMENT, format, arguments);
+    va_end(arguments);
+    return status_in(status, "%d:%d", tokenizer->line,
+                     (int)(tokenizer->token.text.data - tokenizer->line_start) + 1);
+}
+
+static void skip_blanks(struct tokenizer *tokenizer)
+{
+    const char *at = tokenizer->at;
+    for (; at < tokenizer->end; at++) {
+        if (*at == '#')
+            while (at < tokenizer->end && *at != '\n')
+                at++;
+        if (at == tokenizer->end)
+            break;
+        if (*at == '\n') {
+            tokenizer->line++;
+            tokenizer->line_start = at + 1;
+        } else if (*at != ' ' && *at != '\t' && *at != '\r' && *at != '\v' && *at != '\f') {
+            break;
+        }
+    }
+    tokenizer->at = at;
+}
+
+static const char *end_of_number(const char *at, const char *end)
+{
+    const char *start = at;
+    bool hex = end - at > 1 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X');
+    for (; at < end; at++) {
+        bool sign =
+            (*at == '+' || *at == '-') && !hex && at > start && (at[-1] == 'e' || at[-1] == 'E');
+        if (!is_digit(*at) && !is_letter(*at) && *at != '.' && !sign)
+            break;
+    }
+    return at;
+}
+
+static const char *end_of_string(const char *at, const char *end)
+{
+    char quote = *at++;
+    while (at < end && *at != quote && *at != '\n')
+        at += *at == '\\' && at + 1 < end ? 2 : 1;
+    return at < end && *at == quote ? at + 1 : NULL;
+}
+
+struct status tokenizer_next(struct tokenizer *tokenizer)
+{
+    skip_blanks(tokenizer);
+    const char *at = tokenizer->at, *end = tokenizer->end;
+    struct token *token = &tokenizer->token;
+    token->text = (struct bytes){ at, 0 };
+    if (at == end) {
+        token->kind = TOKEN_END;
+        return status_ok();
+    }
+    const char *stop = at + 1;
+    if (is_letter(*at)) {
+        token->kind = TOKEN_NAME;
+        while (stop < end && (is_letter(*stop) || is_digit(*stop)))
+            stop++;
+    } else if (is_digit(*at) || (*at == '.' && stop < end && is_digit(*stop))) {
+        token->kind = TOKEN_NUMBER;
+        stop = end_of_number(at, end);
+    } else if (*at == '"' || *at == '\'') {
+        token->kind = TOKEN_STRING;
+        stop = end_of_string(at, end);
+        if (stop == NULL)
+            return tokenizer_error(tokenizer, "String literals cannot cross line boundaries.");
+    } else if ((unsigned char)*at > ' ' && (unsigned char)*at < 0x7f) {
+        token->kind = TOKEN_CHARACTER;
+    } else {
+        return tokenizer_error(tokenizer, "Invalid character \\%03o in text.", (unsigned char)*at);
+    }
+    token->text.size = (size_t)(stop - at);
+    tokenizer->at = stop;
+    return status_ok();
+}
+
+bool token_is(const struct tokenizer *tokenizer, char character)
+{
+    return tokenizer->token.kind == TOKEN_CHARACTER && tokenizer->token.text.data[0] == character;
+}
+
+static int digit_of(char c)
+{
+    return is_digit(c)            ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : 16;
+}
+
+/* Up to `most` digits of this base; moves *at behind them. */
+static unsigned number_of(const char **at, const char *end, int base, int most)
+{
+    unsigned value = 0;
+    for (int i = 0; i < most && *at < end && digit_of(**at) < base; i++)
+        value = value * (unsigned)base + (unsigned)digit_of(*(*at)++);
+    return value;
+}
+
+static void append_utf8(struct buffer *out, unsigned code)
+{
+    if (code < 0x80) {
+        buffer_append_char(out, (char)code);
+    } else if (code < 0x800) {
+        buffer_append_char(out, (char)(0xc0 | code >> 6));
+        buffer_append_char(out, (char)(0x80 | (code & 0x3f)));
+    } else {
+        if (code < 0x10000) {
+            buffer_append_char(out, (char)(0xe0 | code >> 12));
+        } else {
+            buffer_append_char(out, (char)(0xf0 | code >> 18));
+            buffer_append_char(out, (char)(0x80 | (code >> 12 & 0x3f)));
+        }
+        buffer_append_char(out, (char)(0x80 | (code >> 6 & 0x3f)));
+        buffer_append_char(out, (char)(0x80 | (code & 0x3f)));
+    }
+}
+
+struct status token_string(const struct tokenizer *tokenizer, struct buffer *out)
+{
+    static const char letters[] = "n\nr\rt\ta\ab\bf\fv\v\\\\\"\"''??";
+    struct bytes text = tokenizer->token.text;
+    const char *at = text.data + 1, *end = text.data + text.size - 1;
+    while (at < end) {
+        if (*at != '\\') {
+            buffer_append_char(out, *at++);
+            continue;
+        }
+        char c = *++at; /* there is one: the closing quote is behind it at the latest */
+        if (c >= '0' && c <= '7') {
+            buffer_append_char(out, (char)number_of(&at, end, 8, 3));
+            continue;
+        }
+        at++;
+        const char *letter = NULL;
+        for (const char *pair = letters; *pair != '\0' && letter == NULL; pair += 2)
+            letter = *pair == c ? pair + 1 : NULL;
+        if (letter != NULL)
+            buffer_append_char(out, *letter);
+        else if ((c == 'x' || c == 'X') && at < end && digit_of(*at) < 16)
+            buffer_append_char(out, (char)number_of(&at, end, 16, 2));
+        else if (c == 'u' && end - at >= 4)
+            append_utf8(out, number_of(&at, end, 16, 4));
+        else if (c == 'U' && end - at >= 8)
+            append_utf8(out, number_of(&at, end, 16, 8) & 0x1fffff);
+        else
+            return tokenizer_error(tokenizer, "Invalid escape sequence in string literal.");
+    }
+    return status_ok();
+}
