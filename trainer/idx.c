@@ -1,9 +1,9 @@
 #include "trainer/idx.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <zlib.h>
+
+#include "base/file.h"
 
 #define IDX_UNSIGNED_BYTE 0x08
 #define UNPACKED_MAX      ((size_t)4 << 30) /* 60 000 images of MNIST have 47 MB */
@@ -99,32 +99,13 @@ struct status idx_unpack(struct bytes file, size_t limit_bytes, struct buffer *u
     return status;
 }
 
-static struct status read_whole(const char *path, struct buffer *out)
-{
-    FILE *file = fopen(path, "rbe");
-    size_t got;
-
-    if (file == NULL)
-        return status_errno(errno, "open");
-    do {
-        buffer_reserve(out, UNPACK_STEP);
-        got = fread(out->data + out->size, 1, UNPACK_STEP, file);
-        out->size += got;
-    } while (got > 0 && out->size <= UNPACKED_MAX);
-    struct status status = ferror(file) ? status_errno(errno, "read") : status_ok();
-    if (status_is_ok(status) && out->size > UNPACKED_MAX)
-        status = status_error(STATUS_RESOURCE_EXHAUSTED, "more than %zu bytes", UNPACKED_MAX);
-    fclose(file);
-    return status;
-}
-
 struct status idx_read(const char *path, int rank, struct buffer *contents, struct idx *out)
 {
     struct status status;
     struct buffer file = { 0 };
     struct bytes unpacked;
 
-    TRY_OR(done, read_whole(path, &file));
+    TRY(file_read(path, UNPACKED_MAX, &file));
     TRY_OR(done,
            idx_unpack((struct bytes){ file.data, file.size }, UNPACKED_MAX, contents, &unpacked));
     if (unpacked.data == file.data) { /* it was plain: the contents are the file */

@@ -229,6 +229,8 @@ static struct status read_chunk(struct ps *ps, const Slipway__Training__ReadRequ
     Slipway__Training__ReadReply header = SLIPWAY__TRAINING__READ_REPLY__INIT;
     const struct slice *slice = find_slice(ps, request->piece);
 
+    if (ps->stopped)
+        return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
     if (ps->snapshot.values == NULL || ps->snapshot.id != request->snapshot)
         return status_error(STATUS_NOT_FOUND, "ps %u has no snapshot %" PRIu64, ps->options.index,
                             request->snapshot);

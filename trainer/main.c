@@ -1,0 +1,230 @@
+/* pstrain: trains a model on parameter servers and exports it as a SavedModel. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "exporter/export.h"
+#include "trainer/cluster.h"
+#include "trainer/model.h"
+#include "trainer/options.h"
+#include "trainer/report.h"
+
+#define EXIT_USAGE          2
+#define SNAPSHOT_TIMEOUT_MS 30000
+#define START_TIMEOUT_MS    300000
+#define FINISH_TIMEOUT_MS   300000
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int number)
+{
+    stop_signal = number;
+}
+
+/* One run of the program. */
+struct session {
+    struct arena *arena;
+    struct options options;
+    struct data *data;
+    struct model *model;
+    struct placement placement;
+    struct progress progress;
+    struct report report;
+};
+
+static struct status make_source(void *context, uint32_t index, struct gradient_source **out)
+{
+    struct session *session = context;
+
+    return model_source(session->model, &session->data->train,
+                        (uint64_t)session->options.flags.seed, index, session->options.job.workers,
+                        out);
+}
+
+static bool watch(void *context, const struct progress *progress)
+{
+    struct session *session = context;
+
+    if (atomic_load(&progress->ended_ns) == 0)
+        report_progress(&session->report, progress, false);
+    return stop_signal == 0;
+}
+
+static void lost(void *context, uint32_t index, struct status status)
+{
+    (void)context;
+    log_warning("worker %u was lost: %s", index, status.message);
+}
+
+static void warn(void *context, const char *text)
+{
+    (void)context;
+    log_warning("%s", text);
+}
+
+static struct status export_now(struct session *session, struct client *client)
+{
+    struct export_request request = { .model = session->options.model,
+                                      .directory = session->options.export_directory };
+    struct client_snapshot snapshot;
+
+    TRY(client_snapshot_begin(client, SNAPSHOT_TIMEOUT_MS, &snapshot));
+    struct status status = export_model(&request, &snapshot.source);
+    client_snapshot_end(&snapshot);
+    return status;
+}
+
+/* The chief, when all steps are made: how good is it? and the export. */
+static struct status conclude(void *context, struct client *client)
+{
+    struct session *session = context;
+    const struct layers_model *model = session->options.model;
+    struct evaluation evaluation;
+
+    report_training(&session->report, &session->progress);
+    if (session->data->validation.rows > 0) {
+        TRY(model_evaluate(session->model, client->values, &session->data->validation,
+                           &evaluation));
+        report_evaluation(&session->report, "Validation", model, &evaluation);
+    }
+    TRY(model_evaluate(session->model, client->values, &session->data->test, &evaluation));
+    report_evaluation(&session->report, "Test", model, &evaluation);
+    return export_now(session, client);
+}
+
+static struct status load_data(struct session *session)
+{
+    const struct options *options = &session->options;
+    bool regression = options->model->loss != LAYERS_CROSS_ENTROPY;
+
+    if (*options->flags.train_dir != '\0' && !regression)
+        TRY(data_read_images(options->flags.train_dir, &session->data));
+    else
+        session->data =
+            regression ? data_draw_linear((uint64_t)options->flags.seed) : data_draw_digits();
+    TRY(model_check_data(options->model, &session->data->train));
+    return model_check_data(options->model, &session->data->test);
+}
+
+/* Everything that can fail because of what was asked for, before anything is trained. */
+static struct status prepare(struct session *session)
+{
+    struct options *options = &session->options;
+    struct model_options model = { .reduction = options->reduction,
+                                   .batch_size = options->batch_size };
+
+    TRY(load_data(session));
+    TRY(model_create(options->model, &model, &session->model));
+    options->job.stop_step = options_steps(options, session->data->train.rows);
+    placement_create(session->model->variables, session->model->variables_count, options->flags.ps,
+                     PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
+    report_init(&session->report, clock_monotonic(), options->log_level > LOG_INFO,
+                options->job.stop_step,
+                options->batch_size * (options->job.sync ? options->job.workers : 1));
+    return status_ok();
+}
+
+static void announce(const struct session *session)
+{
+    const struct options *options = &session->options;
+
+    if (session->report.quiet)
+        return;
+    printf("Training %s on %s\n", options->flags.model, session->data->origin);
+    printf("%llu steps of %u rows, %s %g, %d ps and %u workers in this process, %s\n",
+           (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
+           (double)options->job.learning_rate, options->flags.ps, options->job.workers,
+           options->job.sync ? "synchronous" : "asynchronous");
+    fflush(stdout);
+}
+
+static struct status train(struct session *session)
+{
+    const struct options *options = &session->options;
+    struct arena *first = arena_create(0);
+    struct cluster_options cluster = {
+        .placement = &session->placement,
+        .workers = options->job.workers,
+        .chief = { .job = options->job,
+                   .first_values =
+                       model_first_values(session->model, (uint64_t)options->flags.seed, first),
+                   .start_timeout_ms = START_TIMEOUT_MS,
+                   .finish_timeout_ms = FINISH_TIMEOUT_MS,
+                   .conclude = conclude,
+                   .context = session,
+                   .warn = warn },
+        .make_source = make_source,
+        .context = session,
+        .watch = watch,
+        .lost = lost,
+    };
+
+    struct status status = cluster_run(&cluster, &session->progress);
+    arena_destroy(first);
+    return status;
+}
+
+static void session_finish(struct session *session)
+{
+    placement_finish(&session->placement);
+    model_destroy(session->model);
+    data_destroy(session->data);
+    arena_destroy(session->arena);
+}
+
+/* A second signal ends the program at once. */
+static void catch_signals(void)
+{
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static int fail(struct status status, int code)
+{
+    fprintf(stderr, "pstrain: %s\n", status.message);
+    return code;
+}
+
+static int run(struct session *session, const char *program)
+{
+    announce(session);
+    catch_signals();
+    struct status status = train(session);
+    if (session->report.line_open && !status_is_ok(status))
+        printf("\n");
+    if (!status_is_ok(status) && stop_signal != 0) {
+        fprintf(stderr, "pstrain: stopped by %s at step %llu; nothing was exported\n",
+                stop_signal == SIGINT ? "SIGINT" : "SIGTERM",
+                (unsigned long long)atomic_load(&session->progress.global_step));
+        return 128 + stop_signal;
+    }
+    if (!status_is_ok(status))
+        return fail(status, EXIT_FAILURE);
+    printf("Exported to %s\n", session->options.export_directory);
+    report_commands(program, session->options.model, session->options.export_directory);
+    return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    struct session session = { .arena = arena_create(0) };
+    struct status status = options_read(argc, argv, session.arena, &session.options);
+    int code = EXIT_SUCCESS;
+
+    if (!status_is_ok(status)) {
+        code = fail(status, EXIT_USAGE);
+    } else if (session.options.flags.help) {
+        flags_print_help(&train_flags, stdout);
+    } else if (session.options.flags.version) {
+        printf("pstrain %s\n", SLIPWAY_VERSION);
+    } else {
+        log_set_level(session.options.log_level);
+        status = prepare(&session);
+        code = status_is_ok(status) ? run(&session, argv[0]) : fail(status, EXIT_USAGE);
+    }
+    session_finish(&session);
+    return code;
+}

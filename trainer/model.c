@@ -1,0 +1,367 @@
+#include "trainer/model.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "runtime/resources.h"
+#include "trainer/input.h"
+
+#define EVALUATION_BATCH 500u
+
+/* Where each thing stands among a plan's feeds. */
+enum { FEED_INPUT, FEED_LABELS, FEED_FIRST_VARIABLE };
+
+static int feeds_of(const struct layers_graph *graph, struct arena *arena, struct endpoint **out)
+{
+    struct endpoint *feeds = ARENA_ARRAY(arena, struct endpoint, graph->variables_count + 3);
+    int count = FEED_FIRST_VARIABLE;
+
+    feeds[FEED_INPUT] = graph->input;
+    feeds[FEED_LABELS] = graph->labels;
+    for (int v = 0; v < graph->variables_count; v++)
+        feeds[count++] = graph->variables[v].value;
+    if (graph->random_seed.node != NULL)
+        feeds[count++] = graph->random_seed;
+    *out = feeds;
+    return count;
+}
+
+static struct status make_training_plan(struct model *model)
+{
+    const struct layers_graph *graph = &model->training;
+    struct endpoint *feeds,
+        *fetches = ARENA_ARRAY(model->arena, struct endpoint, graph->variables_count + 1);
+    struct flatten_request request = { .feeds_count = feeds_of(graph, model->arena, &feeds),
+                                       .fetches = fetches };
+    struct plan_options options = { 0 };
+
+    request.feeds = feeds;
+    fetches[request.fetches_count++] = graph->loss;
+    for (int v = 0; v < graph->variables_count; v++)
+        if (graph->variables[v].gradient.node != NULL)
+            fetches[request.fetches_count++] = graph->variables[v].gradient;
+    return plan_create(graph->graph, &request, model->resources, NULL, &options,
+                       &model->training_plan);
+}
+
+static struct status make_evaluation_plan(struct model *model)
+{
+    const struct layers_graph *graph = &model->evaluation;
+    struct endpoint *feeds, fetches[2] = { graph->loss, graph->correct };
+    struct flatten_request request = { .feeds_count = feeds_of(graph, model->arena, &feeds),
+                                       .fetches = fetches };
+    struct plan_options options = { 0 };
+
+    request.feeds = feeds;
+    request.fetches_count = graph->correct.node != NULL ? 2 : 1;
+    return plan_create(graph->graph, &request, model->resources, NULL, &options,
+                       &model->evaluation_plan);
+}
+
+static void list_variables(struct model *model)
+{
+    const struct layers_graph *graph = &model->training;
+
+    model->variables_count = graph->variables_count;
+    model->variables = ARENA_ARRAY(model->arena, struct placed_variable, graph->variables_count);
+    for (int v = 0; v < graph->variables_count; v++) {
+        const struct layers_variable *variable = &graph->variables[v];
+        model->variables[v] =
+            (struct placed_variable){ .name = variable->name,
+                                      .dtype = variable->dtype,
+                                      .shape = variable->shape,
+                                      .trainable = variable->gradient.node != NULL };
+    }
+}
+
+struct status model_create(const struct layers_model *description,
+                           const struct model_options *options, struct model **out)
+{
+    struct status status;
+    struct model *model = zalloc(sizeof *model);
+    struct layers_options training = { .mode = LAYERS_TRAIN,
+                                       .reduction = options->reduction,
+                                       .batch = options->batch_size };
+    struct layers_options evaluation = { .mode = LAYERS_EVAL, .reduction = LAYERS_SUM };
+
+    model->arena = arena_create(0);
+    model->description = description;
+    model->options = *options;
+    model->resources = resources_create();
+    TRY_OR(fail, layers_build(description, &training, model->arena, &model->training));
+    TRY_OR(fail, layers_build(description, &evaluation, model->arena, &model->evaluation));
+    list_variables(model);
+    TRY_OR(fail, make_training_plan(model));
+    TRY_OR(fail, make_evaluation_plan(model));
+    *out = model;
+    return status_ok();
+
+fail:
+    model_destroy(model);
+    return status;
+}
+
+void model_destroy(struct model *model)
+{
+    if (model == NULL)
+        return;
+    plan_destroy(model->training_plan);
+    plan_destroy(model->evaluation_plan);
+    graph_finish(model->training.graph);
+    graph_finish(model->evaluation.graph);
+    resources_destroy(model->resources);
+    arena_destroy(model->arena);
+    free(model);
+}
+
+/* Elements of one example: a shape without its first, unknown dimension. */
+static int64_t example_size(const struct shape *shape)
+{
+    int64_t size = 1;
+
+    for (int i = 1; i < shape->rank; i++)
+        size *= shape->dims[i];
+    return size;
+}
+
+struct status model_check_data(const struct layers_model *description,
+                               const struct dataset *dataset)
+{
+    int64_t wanted = example_size(&description->input_shape),
+            outputs = example_size(&description->output_shape);
+
+    if (wanted != dataset->width)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the model takes %" PRId64 " numbers an example, the data has %u",
+                            wanted, dataset->width);
+    if (description->loss == LAYERS_CROSS_ENTROPY && dataset->classes == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the model tells classes apart, the data has none");
+    if (description->loss == LAYERS_CROSS_ENTROPY && dataset->class_count > outputs)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the model has %" PRId64 " classes, the data a label %u", outputs,
+                            dataset->class_count - 1);
+    if (description->loss != LAYERS_CROSS_ENTROPY &&
+        (dataset->targets == NULL || outputs != dataset->target_width))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the model gives %" PRId64 " numbers, the data wants %s", outputs,
+                            dataset->targets == NULL ? "a class" : "another count");
+    return status_ok();
+}
+
+const void *const *model_first_values(const struct model *model, uint64_t seed, struct arena *arena)
+{
+    const void **values = ARENA_ARRAY(arena, const void *, model->variables_count);
+    struct random seeds;
+
+    random_init(&seeds, seed, 1);
+    for (int v = 0; v < model->variables_count; v++) {
+        const struct layers_variable *variable = &model->training.variables[v];
+        float *out = arena_array(arena, sizeof *out, (size_t)shape_size(&variable->shape));
+        initializer_fill(&variable->initializer, &variable->shape, random_u64(&seeds), out);
+        values[v] = out;
+    }
+    return values;
+}
+
+/* ---- Feeds that are made anew for each batch. ---- */
+
+struct feeder {
+    const struct layers_graph *graph;
+    struct run *run;
+    struct tensor *feeds;
+    uint32_t batch;
+    float *features;
+    int32_t *classes;
+    float *targets;
+    int64_t random_seed[2];
+};
+
+/* The shape of the first `rows` examples. */
+static struct shape batch_shape(const struct shape *shape, uint32_t rows)
+{
+    struct shape batch = *shape;
+
+    batch.dims[0] = rows;
+    return batch;
+}
+
+static void *feeder_array(size_t bytes)
+{
+    void *data;
+
+    if (posix_memalign(&data, TENSOR_ALIGNMENT, bytes > 0 ? bytes : 1) != 0)
+        abort();
+    return data;
+}
+
+static void feeder_init(struct feeder *feeder, const struct layers_graph *graph,
+                        const struct dataset *dataset, uint32_t batch)
+{
+    *feeder = (struct feeder){ .graph = graph, .run = run_create(0), .batch = batch };
+    feeder->feeds = zalloc((size_t)(graph->variables_count + 3) * sizeof *feeder->feeds);
+    feeder->features = feeder_array((size_t)batch * dataset->width * sizeof(float));
+    feeder->classes = feeder_array(batch * sizeof(int32_t));
+    feeder->targets = feeder_array((size_t)batch * dataset->target_width * sizeof(float));
+    run_set_width(feeder->run, 1);
+}
+
+static void feeder_finish(struct feeder *feeder)
+{
+    run_destroy(feeder->run);
+    free(feeder->feeds);
+    free(feeder->features);
+    free(feeder->classes);
+    free(feeder->targets);
+}
+
+/* Fills the feeds with these rows and values; the data stays where it is. */
+static void feeder_fill(struct feeder *feeder, const struct dataset *dataset,
+                        const struct layers_model *description, const uint32_t *rows,
+                        uint32_t count, const void *const *values)
+{
+    const struct layers_graph *graph = feeder->graph;
+    struct shape input = batch_shape(&description->input_shape, count);
+    struct shape targets = batch_shape(&description->output_shape, count),
+                 classes = shape_of(count);
+
+    dataset_gather(dataset, rows, count, feeder->features, feeder->classes, feeder->targets);
+    feeder->feeds[FEED_INPUT] = tensor_borrow(DT_FLOAT, &input, feeder->features);
+    feeder->feeds[FEED_LABELS] = description->loss == LAYERS_CROSS_ENTROPY
+                                     ? tensor_borrow(DT_INT32, &classes, feeder->classes)
+                                     : tensor_borrow(DT_FLOAT, &targets, feeder->targets);
+    for (int v = 0; v < graph->variables_count; v++)
+        feeder->feeds[FEED_FIRST_VARIABLE + v] =
+            tensor_borrow(graph->variables[v].dtype, &graph->variables[v].shape, values[v]);
+    if (graph->random_seed.node != NULL) {
+        struct shape two = shape_of(2);
+        feeder->feeds[FEED_FIRST_VARIABLE + graph->variables_count] =
+            tensor_borrow(DT_INT64, &two, feeder->random_seed);
+    }
+}
+
+/* ---- Training. ---- */
+
+struct model_source {
+    struct gradient_source source; /* first */
+    const struct model *model;
+    const struct dataset *dataset;
+    struct feeder feeder;
+    struct input input;
+    uint32_t *rows;
+    uint64_t seed, batches; /* taken so far by this worker */
+    uint32_t worker, workers;
+    int fetches_count;
+    struct tensor *fetches; /* loss, then gradients */
+    const float **gradients;
+};
+
+static void release_fetches(struct model_source *source)
+{
+    for (int i = 0; i < source->fetches_count; i++)
+        tensor_release(&source->fetches[i]);
+    run_reset(source->feeder.run);
+}
+
+static struct status source_step(struct gradient_source *base, const void *const *values,
+                                 const float *const **gradients, float *loss)
+{
+    struct model_source *source = (struct model_source *)base;
+    const struct model *model = source->model;
+    uint32_t batch = model->options.batch_size;
+    int fetch = 1;
+
+    release_fetches(source);
+    input_next(&source->input, source->rows, batch);
+    source->feeder.random_seed[0] = (int64_t)source->seed;
+    source->feeder.random_seed[1] = (int64_t)(source->batches++ * source->workers + source->worker);
+    feeder_fill(&source->feeder, source->dataset, model->description, source->rows, batch, values);
+    TRY(plan_run(model->training_plan, source->feeder.run, source->feeder.feeds, source->fetches));
+    *loss = tensor_floats(&source->fetches[0])[0];
+    if (model->options.reduction == LAYERS_SUM)
+        *loss /= (float)batch; /* what is shown is per example either way */
+    for (int v = 0; v < model->variables_count; v++)
+        source->gradients[v] =
+            model->variables[v].trainable ? tensor_floats(&source->fetches[fetch++]) : NULL;
+    *gradients = source->gradients;
+    return status_ok();
+}
+
+static void source_destroy(struct gradient_source *base)
+{
+    struct model_source *source = (struct model_source *)base;
+
+    release_fetches(source);
+    feeder_finish(&source->feeder);
+    input_finish(&source->input);
+    free(source->rows);
+    free(source->fetches);
+    free(source->gradients);
+    free(source);
+}
+
+struct status model_source(const struct model *model, const struct dataset *dataset, uint64_t seed,
+                           uint32_t worker, uint32_t workers, struct gradient_source **out)
+{
+    struct model_source *source = zalloc(sizeof *source);
+
+    source->source = (struct gradient_source){ source_step, source_destroy };
+    source->model = model;
+    source->dataset = dataset;
+    source->seed = seed;
+    source->worker = worker;
+    source->workers = workers;
+    feeder_init(&source->feeder, &model->training, dataset, model->options.batch_size);
+    input_init(&source->input, seed, dataset->rows, worker, workers);
+    source->rows = zalloc(model->options.batch_size * sizeof *source->rows);
+    source->fetches_count = 1;
+    for (int v = 0; v < model->variables_count; v++)
+        source->fetches_count += model->variables[v].trainable;
+    source->fetches = zalloc((size_t)source->fetches_count * sizeof *source->fetches);
+    source->gradients = zalloc((size_t)(model->variables_count + 1) * sizeof *source->gradients);
+    *out = &source->source;
+    return status_ok();
+}
+
+/* ---- Evaluation. ---- */
+
+static struct status evaluate_batch(const struct model *model, struct feeder *feeder,
+                                    const struct dataset *dataset, const uint32_t *rows,
+                                    uint32_t count, const void *const *values,
+                                    struct evaluation *sums)
+{
+    struct tensor fetches[2] = { 0 };
+
+    feeder_fill(feeder, dataset, model->description, rows, count, values);
+    TRY(plan_run(model->evaluation_plan, feeder->run, feeder->feeds, fetches));
+    sums->loss += tensor_floats(&fetches[0])[0];
+    if (model->evaluation.correct.node != NULL)
+        sums->accuracy += tensor_int32s(&fetches[1])[0];
+    tensor_release(&fetches[0]);
+    tensor_release(&fetches[1]);
+    run_reset(feeder->run);
+    return status_ok();
+}
+
+struct status model_evaluate(const struct model *model, const void *const *values,
+                             const struct dataset *dataset, struct evaluation *out)
+{
+    struct feeder feeder;
+    struct evaluation sums = { 0 };
+    uint32_t rows[EVALUATION_BATCH];
+    struct status status = status_ok();
+
+    feeder_init(&feeder, &model->evaluation, dataset, EVALUATION_BATCH);
+    for (uint32_t at = 0; at < dataset->rows && status_is_ok(status); at += EVALUATION_BATCH) {
+        uint32_t left = dataset->rows - at,
+                 count = left < EVALUATION_BATCH ? left : EVALUATION_BATCH;
+        for (uint32_t i = 0; i < count; i++)
+            rows[i] = at + i;
+        status = evaluate_batch(model, &feeder, dataset, rows, count, values, &sums);
+    }
+    feeder_finish(&feeder);
+    out->loss = dataset->rows > 0 ? sums.loss / dataset->rows : 0;
+    out->accuracy = dataset->rows > 0 ? sums.accuracy / dataset->rows : 0;
+    return status;
+}

@@ -1,0 +1,222 @@
+#include "trainer/options.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "exporter/export.h"
+
+#define DESCRIPTION_BYTES_MAX ((size_t)64 << 20)
+#define STEPS_DEFAULT         1000
+
+static struct flag_values values;
+
+/* clang-format off: a table, one flag after the other */
+static const struct flag rows[] = {
+    { "model", FLAG_TEXT, &values.model, "softmax",
+      .help = "softmax, mlp, convnet, linear, or a description as Keras prints it (.json)" },
+    { "train_dir", FLAG_TEXT, &values.train_dir, "",
+      .help = "directory of IDX files of MNIST's names, plain or .gz; without it the program draws "
+              "digits itself" },
+    { "export_dir", FLAG_TEXT, &values.export_dir, "",
+      .help = "the directory to make, such as model/1; wins over DIR and --work_dir" },
+    { "work_dir", FLAG_TEXT, &values.work_dir, "./model",
+      .help = "exports to work_dir/model_version when neither --export_dir nor DIR is given" },
+    { "model_version", FLAG_INT64, &values.model_version, "1", .help = "the version's number",
+      .min = 0, .max = 9e15 },
+    { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
+      .help = "steps; wins over --epochs; 0: what the model says", .min = 0, .max = 9e15 },
+    { "epochs", FLAG_INT32, &values.epochs, "0",
+      .help = "how often every row counts; 0: what the model says", .min = 0, .max = 1e9 },
+    { "batch_size", FLAG_INT32, &values.batch_size, "100", .help = "rows of a worker's step",
+      .min = 1, .max = 1e6 },
+    { "optimizer", FLAG_TEXT, &values.optimizer, "",
+      .help = "sgd, momentum, adagrad, adam, … as TensorFlow defines them; else the model's" },
+    { "learning_rate", FLAG_DOUBLE, &values.learning_rate, "0",
+      .help = "0: the model's, else the optimizer's default", .min = 0, .max = 1e9 },
+    { "loss_reduction", FLAG_TEXT, &values.reduction, "",
+      .help = "mean or sum of the losses of a batch; else the model's. The MNIST tutorial of "
+              "TensorFlow 1 is --loss_reduction=sum --learning_rate=0.01",
+      .choices = "mean sum" },
+    { "seed", FLAG_INT64, &values.seed, "1", .help = "of first values, order of rows and dropout",
+      .min = 0, .max = 9e15 },
+    { "sync", FLAG_BOOL, &values.sync, "false",
+      .help = "each step waits for all workers; with a seed the result is the same bits for any "
+              "number of ps" },
+    { "ps", FLAG_INT32, &values.ps, "2", .help = "parameter servers", .min = 1, .max = 256 },
+    { "workers", FLAG_INT32, &values.workers, "2", .help = "workers; the first is the chief",
+      .min = 1, .max = 256 },
+    { "placement", FLAG_TEXT, &values.placement, "bytes",
+      .help = "which ps holds what: balanced by bytes, or in turn",
+      .choices = "bytes round_robin" },
+    { "log_level", FLAG_TEXT, &values.log_level, "info",
+      .help = "warning and above print no progress", .choices = LOG_LEVEL_NAMES },
+    { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit" },
+    { "help", FLAG_BOOL, &values.help, "false", .help = "print this text and exit" },
+};
+/* clang-format on */
+
+const struct flag_set train_flags = {
+    "usage: pstrain [flags] [DIR]\n\n"
+    "Trains a model on parameter servers and exports it as a TensorFlow SavedModel, to "
+    "DIR/model_version\n"
+    "or to --export_dir. With no cluster configured, the whole cluster runs inside this process.",
+    rows, COUNT(rows)
+};
+
+/* The description's text: one that is compiled in, or a file. */
+static struct status read_model(const char *name, struct arena *arena, struct layers_model **out)
+{
+    struct bytes json = layers_builtin(name);
+    struct buffer file = { 0 };
+
+    if (json.data == NULL) {
+        if (strchr(name, '/') == NULL && strchr(name, '.') == NULL)
+            return status_error(STATUS_NOT_FOUND, "--model=%s: none of %s, nor a file", name,
+                                layers_builtin_names());
+        TRY(status_in(file_read(name, DESCRIPTION_BYTES_MAX, &file), "--model"));
+        json = (struct bytes){ file.data, file.size };
+    }
+    struct status status = status_in(layers_parse(json, arena, out), "--model=%s", name);
+    buffer_finish(&file);
+    return status;
+}
+
+static struct status choose_directory(const struct flag_values *flags, const char *positional,
+                                      struct arena *arena, char **out)
+{
+    if (*flags->export_dir != '\0' && positional != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' and --export_dir=%s: give one of them",
+                            positional, flags->export_dir);
+    if (*flags->export_dir != '\0') {
+        char *directory = arena_strdup(arena, flags->export_dir);
+        for (size_t end = strlen(directory); end > 1 && directory[end - 1] == '/'; end--)
+            directory[end - 1] = '\0';
+        *out = directory;
+    } else {
+        const char *base = positional != NULL ? positional : flags->work_dir;
+        *out = file_join(arena, base, arena_printf(arena, "%lld", (long long)flags->model_version));
+    }
+    return status_ok();
+}
+
+/* Keras says with other settings what are other optimizers here, and has some that mean nothing to
+ * TensorFlow's. */
+static const char *optimizer_of_keras(const struct layers_training *training)
+{
+    if (strcmp(training->optimizer, "sgd") == 0)
+        for (int i = 0; i < training->settings_count; i++)
+            if (strcmp(training->settings[i].name, "momentum") == 0 &&
+                training->settings[i].value != 0)
+                return "momentum";
+    return training->optimizer;
+}
+
+static bool means_nothing(const struct optimizer *optimizer, const struct layers_setting *setting)
+{
+    bool off = setting->value == 0;
+
+    if (strcmp(setting->name, "epsilon") == 0)
+        return strcmp(optimizer->name, "adagrad") == 0; /* TensorFlow's has none */
+    return off &&
+           (strcmp(setting->name, "amsgrad") == 0 || strcmp(setting->name, "momentum") == 0 ||
+            strcmp(setting->name, "nesterov") == 0 || strcmp(setting->name, "weight_decay") == 0);
+}
+
+static struct status take_settings(const struct layers_training *training,
+                                   const struct optimizer *optimizer, struct options *out)
+{
+    for (int i = 0; i < training->settings_count; i++) {
+        const struct layers_setting *setting = &training->settings[i];
+        if (optimizer_setting_index(optimizer, setting->name) >= 0)
+            out->settings[out->job.settings_count++] =
+                (struct client_setting){ setting->name, (float)setting->value };
+        else if (!means_nothing(optimizer, setting))
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "the model's optimizer '%s': setting '%s' is not implemented",
+                                optimizer->name, setting->name);
+    }
+    out->job.settings = out->settings;
+    return status_ok();
+}
+
+static struct status choose_optimizer(struct options *out)
+{
+    const struct layers_training *training = &out->model->training;
+    const char *described = training->optimizer != NULL ? optimizer_of_keras(training) : NULL;
+    const char *name = *out->flags.optimizer != '\0' ? out->flags.optimizer
+                       : described != NULL           ? described
+                                                     : "sgd";
+    const struct optimizer *optimizer = optimizer_find(name);
+    bool same = described != NULL && strcmp(described, name) == 0;
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "--optimizer=%s: none of %s", name,
+                            optimizer_names());
+    if (same)
+        TRY(take_settings(training, optimizer, out));
+    double rate = out->flags.learning_rate > 0          ? out->flags.learning_rate
+                  : same && training->learning_rate > 0 ? training->learning_rate
+                                                        : optimizer->rate;
+    out->job.optimizer = optimizer->name;
+    out->job.learning_rate = (float)rate;
+    return status_ok();
+}
+
+static void choose_the_rest(struct options *out)
+{
+    const struct layers_training *training = &out->model->training;
+    const struct flag *batch = flags_find(&train_flags, "batch_size");
+
+    out->batch_size = (uint32_t)out->flags.batch_size;
+    if (flag_is_default(batch) && training->batch_size > 0)
+        out->batch_size = (uint32_t)training->batch_size;
+    out->reduction = *out->flags.reduction != '\0'
+                         ? strcmp(out->flags.reduction, "sum") == 0 ? LAYERS_SUM : LAYERS_MEAN
+                     : training->has_reduction ? training->reduction
+                                               : LAYERS_MEAN;
+    out->placement =
+        strcmp(out->flags.placement, "round_robin") == 0 ? PLACE_IN_TURN : PLACE_BY_BYTES;
+    out->job.workers = (uint32_t)out->flags.workers;
+    out->job.sync = out->flags.sync;
+}
+
+struct status options_read(int argc, char **argv, struct arena *arena, struct options *out)
+{
+    int positional_count;
+
+    *out = (struct options){ 0 };
+    TRY(flags_parse(&train_flags, argc, argv, &positional_count));
+    out->flags = values;
+    if (values.help || values.version)
+        return status_ok();
+    if (positional_count > 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'%s': one directory, please ('%s' is given already)", argv[2],
+                            argv[1]);
+    log_level_parse(values.log_level, &out->log_level);
+    TRY(read_model(values.model, arena, &out->model));
+    TRY(choose_optimizer(out));
+    choose_the_rest(out);
+    TRY(choose_directory(&values, positional_count == 1 ? argv[1] : NULL, arena,
+                         &out->export_directory));
+    return export_check_target(out->export_directory);
+}
+
+uint64_t options_steps(const struct options *options, uint32_t row_count)
+{
+    const struct layers_training *training = &options->model->training;
+    uint64_t per_step =
+        (uint64_t)options->batch_size * (options->job.sync ? options->job.workers : 1);
+    uint64_t steps = (uint64_t)options->flags.training_iteration,
+             epochs = (uint64_t)options->flags.epochs;
+
+    if (steps == 0 && epochs == 0) {
+        steps = (uint64_t)training->training_iteration;
+        epochs = (uint64_t)training->epochs;
+    }
+    if (steps > 0)
+        return steps;
+    return epochs > 0 ? (epochs * row_count + per_step - 1) / per_step : STEPS_DEFAULT;
+}

@@ -1,0 +1,51 @@
+/*
+ * options: what the command line and the model's description say together. A flag wins over the
+ * description, the description over the optimizer's own defaults.
+ */
+#ifndef TRAINER_OPTIONS_H
+#define TRAINER_OPTIONS_H
+
+#include "base/flags.h"
+#include "base/log.h"
+#include "layers/layers.h"
+#include "trainer/client.h"
+#include "trainer/dataset.h"
+#include "trainer/optimizer.h"
+
+/* The flags as given; 0 and "": not given. */
+struct flag_values {
+    int32_t batch_size, epochs, ps, workers;
+    int64_t training_iteration, model_version, seed;
+    double learning_rate;
+    const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
+        *placement;
+    bool sync, version, help;
+};
+
+struct options {
+    struct flag_values flags;
+    enum log_level log_level;
+    char *export_directory; /* the final one */
+    struct layers_model *model;
+    enum layers_reduction reduction;
+    enum placement_strategy placement;
+    uint32_t batch_size;
+    struct client_job job; /* but for stop_step, which needs the data's size */
+    struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
+};
+
+extern const struct flag_set train_flags;
+
+/**
+ * Reads the command line and the model, and checks all that can be checked before work is done, the
+ * export directory too. With --help or --version nothing but these flags is read.
+ *
+ * Owner   what out points to lives in `arena`
+ * Errors  each ends the program with exit code 2
+ */
+struct status options_read(int argc, char **argv, struct arena *arena, struct options *out);
+
+/* Steps of the job for so many rows: --training_iteration, else --epochs, else the model's own. */
+uint64_t options_steps(const struct options *options, uint32_t rows);
+
+#endif

@@ -1,0 +1,175 @@
+#include "trainer/report.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define BAR_WIDTH 30
+#define LINES     10u
+
+void report_init(struct report *report, struct clock *clock, bool quiet, uint64_t steps,
+                 uint32_t rows_per_step)
+{
+    *report = (struct report){ .clock = clock,
+                               .quiet = quiet,
+                               .terminal = isatty(STDOUT_FILENO) == 1,
+                               .steps = steps,
+                               .rows_per_step = rows_per_step };
+}
+
+/* "476.2 k": three digits before the unit. */
+static void print_rate(char *out, size_t size, double rate)
+{
+    const char *unit = rate >= 1e6 ? " M" : rate >= 1e3 ? " k" : "";
+    snprintf(out, size, "%.*f%s", rate >= 1e6 ? 2 : 1,
+             rate / (rate >= 1e6   ? 1e6
+                     : rate >= 1e3 ? 1e3
+                                   : 1),
+             unit);
+}
+
+static double seconds_so_far(const struct report *report, const struct progress *progress)
+{
+    int64_t began = atomic_load(&progress->began_ns), ended = atomic_load(&progress->ended_ns);
+
+    if (began == 0)
+        return 0;
+    return (double)((ended != 0 ? ended : clock_now_ns(report->clock)) - began) / 1e9;
+}
+
+static double samples_per_second(const struct report *report, const struct progress *progress)
+{
+    double seconds = seconds_so_far(report, progress);
+    uint64_t steps = atomic_load(&progress->global_step) - atomic_load(&progress->first_step);
+
+    return seconds > 0 ? (double)steps * report->rows_per_step / seconds : 0;
+}
+
+static void print_bar(uint64_t step, uint64_t steps)
+{
+    char bar[BAR_WIDTH + 1];
+    uint64_t full = steps > 0 ? step * BAR_WIDTH / steps : BAR_WIDTH;
+
+    for (uint64_t i = 0; i < BAR_WIDTH; i++)
+        bar[i] = i < full ? '#' : '.';
+    bar[BAR_WIDTH] = '\0';
+    printf("\r[%s] ", bar);
+}
+
+void report_progress(struct report *report, const struct progress *progress, bool last)
+{
+    uint64_t step = atomic_load(&progress->global_step);
+    uint64_t shown = step < report->steps ? step : report->steps;
+    double rate = samples_per_second(report, progress);
+    char speed[32];
+
+    if (report->quiet || atomic_load(&progress->began_ns) == 0)
+        return;
+    if (!report->terminal && !last && step < report->next_line_step)
+        return;
+    if (last && !report->terminal && report->next_line_step > report->steps)
+        return; /* the last line has been printed */
+    print_rate(speed, sizeof speed, rate);
+    if (report->terminal)
+        print_bar(shown, report->steps);
+    printf("step %llu/%llu  loss %.4f  %s samples/s", (unsigned long long)shown,
+           (unsigned long long)report->steps, (double)atomic_load(&progress->loss), speed);
+    if (!last && rate > 0)
+        printf("  ETA %.0f s",
+               ceil((double)(report->steps - shown) * report->rows_per_step / rate));
+    printf(report->terminal ? "\033[K" : "\n");
+    report->line_open = report->terminal;
+    if (last && report->line_open)
+        printf("\n");
+    fflush(stdout);
+    report->next_line_step = (shown * LINES / report->steps + 1) * report->steps / LINES;
+    if (shown == report->steps)
+        report->next_line_step = report->steps + 1;
+}
+
+void report_training(struct report *report, const struct progress *progress)
+{
+    char speed[32];
+    uint64_t steps = atomic_load(&progress->global_step) - atomic_load(&progress->first_step);
+
+    report_progress(report, progress, true);
+    print_rate(speed, sizeof speed, samples_per_second(report, progress));
+    printf("Trained %llu steps in %.2f s: %s samples/s\n", (unsigned long long)steps,
+           seconds_so_far(report, progress), speed);
+    fflush(stdout);
+}
+
+void report_evaluation(struct report *report, const char *what, const struct layers_model *model,
+                       const struct evaluation *evaluation)
+{
+    (void)report;
+    if (model->loss == LAYERS_CROSS_ENTROPY)
+        printf("%s: loss %.4f, accuracy %.4f\n", what, evaluation->loss, evaluation->accuracy);
+    else
+        printf("%s: mean squared error %.3g\n", what, evaluation->loss);
+    fflush(stdout);
+}
+
+/* "model" of "model/1", "." of "1"; *version: is the last part a number? */
+static void split_directory(const char *directory, char *base, size_t size, bool *version)
+{
+    const char *slash = strrchr(directory, '/'), *name = slash != NULL ? slash + 1 : directory;
+
+    *version = *name != '\0';
+    for (const char *at = name; *at != '\0'; at++)
+        *version = *version && isdigit((unsigned char)*at);
+    snprintf(base, size, "%.*s",
+             slash == NULL        ? 1
+             : slash == directory ? 1
+                                  : (int)(slash - directory),
+             slash == NULL ? "." : directory);
+}
+
+/* modelserver where this program is, as it was called; else by its name. */
+static void print_server(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    char beside[PATH_MAX];
+
+    if (slash != NULL &&
+        snprintf(beside, sizeof beside, "%.*s/modelserver", (int)(slash - program), program) > 0 &&
+        access(beside, X_OK) == 0)
+        printf("%s", beside);
+    else
+        printf("modelserver");
+}
+
+void report_commands(const char *program, const struct layers_model *model, const char *directory)
+{
+    char base[PATH_MAX];
+    bool version;
+    int64_t features = 1;
+
+    split_directory(directory, base, sizeof base, &version);
+    if (!version) {
+        printf("A server looks for directories whose names are numbers: move this one to MODEL/1 "
+               "to serve it.\n");
+        return;
+    }
+    for (int i = 1; i < model->input_shape.rank; i++)
+        features *= model->input_shape.dims[i];
+    printf("Serve it:  ");
+    print_server(program);
+    printf(" --model_base_path=%s\n", base);
+    const char *signature = model->loss == LAYERS_CROSS_ENTROPY ? "predict_images" : "predict";
+    if (features <= 8) {
+        printf("Ask it:    curl -d '{\"signature_name\":\"%s\",\"instances\":[[", signature);
+        for (int64_t i = 0; i < features; i++)
+            printf(i > 0 ? ",0.5" : "0.5");
+        printf("]]}' http://localhost:8501/v1/models/default:predict\n");
+    } else {
+        printf("Ask it:    curl -d \"{\\\"signature_name\\\":\\\"%s\\\",\\\"instances\\\":[[$(yes "
+               "0.5 | head -n %lld | "
+               "paste -sd, -)]]}\" http://localhost:8501/v1/models/default:predict\n",
+               signature, (long long)features);
+    }
+    fflush(stdout);
+}

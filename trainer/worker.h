@@ -1,0 +1,43 @@
+/*
+ * worker: pulls values, computes gradients, pushes them, until the job has made its steps.
+ *
+ * What computes is a gradient_source: a model's training plan over batches (model.h), or a test's
+ * arithmetic.
+ */
+#ifndef TRAINER_WORKER_H
+#define TRAINER_WORKER_H
+
+#include <stdatomic.h>
+
+#include "trainer/client.h"
+
+struct gradient_source {
+    /**
+     * One step on the next batch. values and *gradients: [variables_count], in order of the
+     * placement; gradients are the source's, valid until the next step; NULL for what is not
+     * trainable.
+     */
+    struct status (*step)(struct gradient_source *source, const void *const *values,
+                          const float *const **gradients, float *loss);
+    void (*destroy)(struct gradient_source *source);
+};
+
+/* What other threads may see of a job while it runs. */
+struct progress {
+    _Atomic uint64_t global_step;
+    _Atomic float loss;          /* of a recent batch */
+    _Atomic int64_t began_ns;    /* the first step's start, by the clock; 0: not yet */
+    _Atomic int64_t ended_ns;    /* the chief's last step's end */
+    _Atomic uint64_t first_step; /* the global step at began_ns */
+    _Atomic bool stop;           /* ends the job at each worker's next step */
+};
+
+/* The steps of one task that has joined. CANCELLED: progress->stop. */
+struct status worker_steps(struct client *client, struct gradient_source *source,
+                           uint64_t stop_step, struct progress *progress);
+
+/* A worker from joining to its report. */
+struct status worker_run(struct client *client, struct gradient_source *source, uint64_t stop_step,
+                         int64_t start_timeout_ms, struct progress *progress);
+
+#endif
