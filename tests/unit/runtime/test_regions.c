@@ -1,0 +1,329 @@
+#include "function_fixture.h"
+
+#include <time.h>
+
+static const enum dtype float_type[] = { DT_FLOAT };
+
+static struct endpoint const_int(const char *name, int32_t value)
+{
+    return build_const_int(&b, name, value);
+}
+
+static struct tensor int_scalar(const int32_t *value)
+{
+    struct shape scalar = shape_scalar();
+    return tensor_borrow(DT_INT32, &scalar, value);
+}
+
+/* ---- branches ---- */
+
+static void add_branches(void)
+{
+    add_function("negate", 1, float_type, 1, float_type, TEXTS("n:y:0"), 1,
+                 &(struct line){ "n", "Neg", { "a0" }, { T_FLOAT } });
+    add_function("square", 1, float_type, 1, float_type, TEXTS("s:y:0"), 1,
+                 &(struct line){ "s", "Square", { "a0" }, { T_FLOAT } });
+    add_function("hand_on", 1, float_type, 1, float_type, TEXTS("a0"), 0, NULL);
+}
+
+static struct endpoint build_if(struct endpoint condition, struct endpoint x)
+{
+    enum dtype types[] = { DT_FLOAT };
+    return build(&b, "If", "branch", 2, (struct endpoint[]){ condition, x },
+                 (struct attr[]){ attr_types(&b, "Tout", 1, types),
+                                  attr_func("then_branch", "negate"),
+                                  attr_func("else_branch", "square"), ATTR_END });
+}
+
+static void an_if_takes_the_branch_that_its_condition_says(void **state)
+{
+    (void)state;
+    add_branches();
+    struct endpoint c = build_placeholder(&b, "c", DT_BOOL, shape_scalar());
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct endpoint y = build_if(c, x);
+    struct plan *plan = plan_of(2, (struct endpoint[]){ c, x }, 1, &y, NULL);
+    struct shape scalar = shape_scalar();
+    for (int i = 0; i < 4; i++) {
+        bool truth = i % 2 == 0;
+        struct tensor feeds[] = { tensor_borrow(DT_BOOL, &scalar, &truth),
+                                  floats(shape_of(2), VALUES(2, 3)) };
+        struct tensor out;
+        assert_ok(plan_run(plan, run, feeds, &out));
+        assert_values(&out, 2, truth ? VALUES(-2, -3) : VALUES(4, 9));
+        tensor_release(&out);
+        assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    }
+    plan_destroy(plan);
+}
+
+/* format.md §12.3 */
+static void conditions_follow_tensorflows_rules(void **state)
+{
+    (void)state;
+    add_branches();
+    struct shape scalar = shape_scalar(), empty = shape_of(0), one = shape_of(1);
+    float zero = 0, minus_zero = -0.0f, half = 0.5f;
+    int32_t none = 0, some = 256;
+    struct bytes no_text = { "", 0 }, text = { "0", 1 };
+    bool no = false;
+    const struct {
+        struct tensor condition;
+        bool truth;
+    } rows[] = {
+        { tensor_borrow(DT_FLOAT, &scalar, &zero), false },
+        { tensor_borrow(DT_FLOAT, &scalar, &minus_zero), false },
+        { tensor_borrow(DT_FLOAT, &scalar, &half), true },
+        { tensor_borrow(DT_INT32, &scalar, &none), false },
+        { tensor_borrow(DT_INT32, &scalar, &some), true },
+        { tensor_borrow(DT_STRING, &scalar, &no_text), false },
+        { tensor_borrow(DT_STRING, &scalar, &text), true },
+        { tensor_borrow(DT_BOOL, &one, &no), true },
+        { tensor_borrow(DT_BOOL, &empty, &no), false },
+    };
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct endpoint c = build_placeholder(&b, NULL, rows[i].condition.dtype, shape_unknown());
+        struct endpoint y = build_if(c, x);
+        struct plan *plan = plan_of(2, (struct endpoint[]){ c, x }, 1, &y, NULL);
+        struct tensor feeds[] = { rows[i].condition, floats(shape_of(1), VALUES(3)) }, out;
+        assert_ok(plan_run(plan, run, feeds, &out));
+        assert_values(&out, 1, rows[i].truth ? VALUES(-3) : VALUES(9));
+        tensor_release(&out);
+        plan_destroy(plan);
+    }
+}
+
+static void a_constant_condition_leaves_one_branch(void **state)
+{
+    (void)state;
+    add_branches();
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct endpoint y = build_if(const_bool("c", false), x);
+    struct plan_options off = { .no_fold = true };
+    struct plan *folded = plan_of(1, &x, 1, &y, NULL), *plain = plan_of(1, &x, 1, &y, &off);
+    assert_int_equal(plan_steps_count(folded), 1);
+    assert_true(plan_has(plain, "If("));
+    assert_runs(folded, floats(shape_of(1), VALUES(5)), 1, VALUES(25));
+    assert_runs(plain, floats(shape_of(1), VALUES(5)), 1, VALUES(25));
+    plan_destroy(folded);
+    plan_destroy(plain);
+}
+
+static void a_case_out_of_range_takes_the_last_branch(void **state)
+{
+    (void)state;
+    add_branches();
+    struct endpoint i = build_placeholder(&b, "i", DT_INT32, shape_scalar());
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    enum dtype types[] = { DT_FLOAT };
+    struct attr_value branches[] = { attr_func("", "negate").value, attr_func("", "square").value,
+                                     attr_func("", "hand_on").value };
+    struct attr list = {
+        "branches",
+        { .kind = ATTR_LIST, .element_kind = ATTR_FUNC, .count = 3, .elements = branches }
+    };
+    struct endpoint y = build(&b, "Case", "case", 2, (struct endpoint[]){ i, x },
+                              (struct attr[]){ attr_types(&b, "Tout", 1, types), list, ATTR_END });
+    struct plan *plan = plan_of(2, (struct endpoint[]){ i, x }, 1, &y, NULL);
+    const struct {
+        int32_t index;
+        float value;
+    } rows[] = { { 0, -3 }, { 1, 9 }, { 2, 3 }, { 3, 3 }, { -1, 3 } };
+    for (size_t r = 0; r < COUNT(rows); r++) {
+        struct tensor feeds[] = { int_scalar(&rows[r].index), floats(shape_of(1), VALUES(3)) };
+        struct tensor out;
+        assert_ok(plan_run(plan, run, feeds, &out));
+        assert_values(&out, 1, &rows[r].value);
+        tensor_release(&out);
+    }
+    plan_destroy(plan);
+}
+
+/* ---- loops ---- */
+
+/* while i < limit: i += 1, x = x · factor; limit and factor are handed on. */
+static void add_loop(void)
+{
+    const enum dtype types[] = { DT_INT32, DT_INT32, DT_FLOAT, DT_FLOAT };
+    static const int32_t one_value = 1;
+    struct tensor *one = ARENA_NEW(arena, struct tensor);
+    *one = int_scalar(&one_value);
+    add_function("cond", 4, types, 1, DTYPES_OF(DT_BOOL), TEXTS("l:z:0"), 1,
+                 &(struct line){ "l", "Less", { "a0", "a1" }, { T_INT } });
+    const struct line body[] = {
+        { "one", "Const", { NULL }, { attr_type("dtype", DT_INT32), attr_tensor("value", one) } },
+        { "add", "AddV2", { "a0", "one:output:0" }, { T_INT } },
+        { "mul", "Mul", { "a2", "a3" }, { T_FLOAT } },
+        { "limit", "Identity", { "a1" }, { T_INT } },
+    };
+    add_function("body", 4, types, 4, types, TEXTS("add:z:0", "limit:output:0", "mul:z:0", "a3"), 4,
+                 body);
+}
+
+static struct node *build_loop(struct endpoint i, struct endpoint limit, struct endpoint x,
+                               struct endpoint factor)
+{
+    return build_node(
+        &b, "While", "loop", 4, (struct endpoint[]){ i, limit, x, factor }, 0, NULL,
+        (struct attr[]){ attr_func("cond", "cond"), attr_func("body", "body"), ATTR_END });
+}
+
+static void a_loop_runs_until_its_condition_ends_it(void **state)
+{
+    (void)state;
+    add_loop();
+    struct endpoint limit = build_placeholder(&b, "limit", DT_INT32, shape_scalar());
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct node *loop =
+        build_loop(const_int("i", 0), limit, x, const_floats("two", shape_scalar(), VALUES(2)));
+    struct endpoint fetches[] = { { loop, 0 }, { loop, 2 }, { loop, 1 } };
+    struct plan_options off = { .no_fold = true, .no_fuse = true };
+    const struct plan_options *options[] = { NULL, &off };
+    for (int o = 0; o < 2; o++) {
+        struct plan *plan = plan_of(2, (struct endpoint[]){ limit, x }, 3, fetches, options[o]);
+        for (int32_t rounds = 0; rounds < 4; rounds++) {
+            struct tensor feeds[] = { int_scalar(&rounds), floats(shape_of(2), VALUES(1, 3)) };
+            struct tensor out[3];
+            float factor = (float)(1 << rounds);
+            assert_ok(plan_run(plan, run, feeds, out));
+            assert_int_equal(tensor_int32s(&out[0])[0], rounds);
+            assert_values(&out[1], 2, VALUES(factor, 3 * factor));
+            assert_int_equal(tensor_int32s(&out[2])[0], rounds);
+            for (int k = 0; k < 3; k++)
+                tensor_release(&out[k]);
+            run_reset(run);
+            assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+        }
+        plan_destroy(plan);
+    }
+}
+
+static void a_long_loop_runs_in_flat_memory(void **state)
+{
+    (void)state;
+    add_loop();
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct node *loop = build_loop(const_int("i", 0), const_int("limit", 10000), x,
+                                   const_floats("one", shape_scalar(), VALUES(1)));
+    struct endpoint y = { loop, 2 };
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct run *small = run_create(30000); /* a few values of 4000 bytes */
+    static float values[1000];
+    struct tensor feed = floats(shape_of(1000), values), out;
+    assert_ok(plan_run(plan, small, &feed, &out));
+    tensor_release(&out);
+    run_destroy(small);
+    plan_destroy(plan);
+}
+
+static void the_deadline_ends_a_loop(void **state)
+{
+    (void)state;
+    add_loop();
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct node *loop = build_loop(const_int("i", 0), const_int("limit", 0x7fffffff), x,
+                                   const_floats("one", shape_scalar(), VALUES(1)));
+    struct endpoint y = { loop, 2 };
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct tensor feed = floats(shape_of(1), VALUES(1)), out;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    run_set_deadline(run, (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec + 20000000U);
+    assert_int_equal(plan_run(plan, run, &feed, &out).code, STATUS_DEADLINE_EXCEEDED);
+    assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    plan_destroy(plan);
+}
+
+/* a, b = b, a for n rounds: each result is what another is written over. */
+static void a_loop_can_swap_its_values(void **state)
+{
+    (void)state;
+    const enum dtype types[] = { DT_FLOAT, DT_FLOAT, DT_FLOAT };
+    add_function("cond", 3, types, 1, DTYPES_OF(DT_BOOL), TEXTS("l:z:0"), 1,
+                 &(struct line){ "l", "Less", { "a2", "a0" }, { T_FLOAT } });
+    add_function("body", 3, types, 3, types, TEXTS("a1", "a0", "a2"), 0, NULL);
+    struct endpoint args[3];
+    for (int i = 0; i < 3; i++)
+        args[i] = build_placeholder(&b, NULL, DT_FLOAT, shape_scalar());
+    struct node *loop = build_node(
+        &b, "StatelessWhile", "loop", 3, args, 0, NULL,
+        (struct attr[]){ attr_func("cond", "cond"), attr_func("body", "body"), ATTR_END });
+    struct endpoint fetches[] = { { loop, 0 }, { loop, 1 }, { loop, 2 } };
+    struct plan *plan = plan_of(3, args, 3, fetches, NULL);
+    struct tensor feeds[] = { floats(shape_scalar(), VALUES(9)), floats(shape_scalar(), VALUES(1)),
+                              floats(shape_scalar(), VALUES(5)) };
+    struct tensor out[3];
+    assert_ok(plan_run(plan, run, feeds, out));
+    assert_values(&out[0], 1, VALUES(1));
+    assert_values(&out[1], 1, VALUES(9));
+    assert_values(&out[2], 1, VALUES(5));
+    for (int i = 0; i < 3; i++)
+        tensor_release(&out[i]);
+    plan_destroy(plan);
+}
+
+static void constants_reach_into_loops(void **state)
+{
+    (void)state;
+    add_loop();
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct endpoint factor =
+        build_unary(&b, "Neg", NULL, const_floats("two", shape_scalar(), VALUES(2)));
+    struct node *loop = build_loop(const_int("i", 0), const_int("limit", 3), x, factor);
+    struct endpoint y = { loop, 2 };
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    assert_true(plan_has(plan, ", #")); /* Mul(%x, #factor) in the body */
+    assert_runs(plan, floats(shape_of(1), VALUES(1)), 1, VALUES(-8));
+    plan_destroy(plan);
+}
+
+static void a_function_that_calls_itself_is_refused(void **state)
+{
+    (void)state;
+    add_branches();
+    enum dtype types[] = { DT_FLOAT };
+    struct endpoint c = build_placeholder(&b, "c", DT_FLOAT, shape_scalar());
+    struct attr *attrs = ARENA_ARRAY(arena, struct attr, 4);
+    attrs[0] = attr_func("then_branch", "endless");
+    attrs[1] = attr_func("else_branch", "negate");
+    attrs[2] = attr_types(&b, "Tin", 1, types);
+    struct line line = { "i", "If", { "a0", "a0" }, { attrs[0], attrs[1], attrs[2] } };
+    add_function("endless", 1, float_type, 1, float_type, TEXTS("i:output:0"), 1, &line);
+    struct body_node *node = &graph->library->functions[3].nodes[0];
+    node->attrs = ARENA_ARRAY(arena, struct attr, 5);
+    for (int i = 0; i < 3; i++)
+        node->attrs[i] = attrs[i];
+    node->attrs[3] = attr_types(&b, "Tout", 1, types);
+    node->attrs[4] = attr_type("Tcond", DT_FLOAT);
+    node->attrs_count = 5;
+
+    struct endpoint y = build(&b, "If", "top", 2, (struct endpoint[]){ c, c },
+                              (struct attr[]){ attr_types(&b, "Tout", 1, types),
+                                               attr_func("then_branch", "endless"),
+                                               attr_func("else_branch", "negate"), ATTR_END });
+    assert_ok(builder_status(&b));
+    struct flatten_request request = {
+        .feeds = &c, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan), STATUS_UNIMPLEMENTED,
+                 "function 'endless' calls itself");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_WITH_FUNCTIONS(an_if_takes_the_branch_that_its_condition_says),
+        TEST_WITH_FUNCTIONS(conditions_follow_tensorflows_rules),
+        TEST_WITH_FUNCTIONS(a_constant_condition_leaves_one_branch),
+        TEST_WITH_FUNCTIONS(a_case_out_of_range_takes_the_last_branch),
+        TEST_WITH_FUNCTIONS(a_loop_runs_until_its_condition_ends_it),
+        TEST_WITH_FUNCTIONS(a_long_loop_runs_in_flat_memory),
+        TEST_WITH_FUNCTIONS(the_deadline_ends_a_loop),
+        TEST_WITH_FUNCTIONS(a_loop_can_swap_its_values),
+        TEST_WITH_FUNCTIONS(constants_reach_into_loops),
+        TEST_WITH_FUNCTIONS(a_function_that_calls_itself_is_refused),
+    };
+    return cmocka_run_group_tests_name("regions", tests, NULL, NULL);
+}
