@@ -2,7 +2,7 @@
 
 #include "layers/layer_classes.h"
 
-/* docs/adding-a-layer.md says how to add one. */
+/* docs/adding.md says how to add one. */
 static const struct layer_class *const classes[] = {
     &layer_input,
     &layer_dense,

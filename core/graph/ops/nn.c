@@ -137,11 +137,15 @@ struct status infer_pool(struct infer_context *context)
 }
 
 /* y like x, the statistics vectors over channels; the last reserve space is a scalar or unknown. */
+/* In training the mean and variance given may be empty: they are computed. */
 struct status infer_fused_batch_norm(struct infer_context *context)
 {
     struct shape statistics = shape_unknown_dims(1);
+    bool training;
+
+    TRY(node_attr_bool(context->node, "is_training", &training));
     infer_output(context, 0, infer_input(context, 0));
-    for (int i = 1; i <= 4; i++)
+    for (int i = 1; i <= (training ? 2 : 4); i++)
         TRY(infer_merge(&statistics, infer_input(context, i), &statistics));
     for (int i = 1; i <= 4; i++)
         infer_output(context, i, &statistics);

@@ -1,0 +1,265 @@
+"""Writes gradients.txt: for each op with a gradient, what TensorFlow says it is.
+
+    python tests/golden/gradients/gradients.py > tests/golden/gradients/gradients.txt
+
+made with TensorFlow 2.21. The loss is the sum of the outputs, each element times a weight, so that what flows back differs from
+element to element. Lines: `case LABEL OP`, `attr NAME KIND VALUES`, `input ROLE DTYPE SHAPE VALUES` (role x: its gradient is
+compared; f: fed; c: a constant), `weights OUTPUT SHAPE VALUES`, `grad INPUT VALUES`, `end`; `kink` says that a difference quotient
+means nothing there (a tie, a kink, an integer).
+"""
+import os
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+random = np.random.RandomState(7)
+
+
+def draw(*shape, low=-2.0, high=2.0):
+    return random.uniform(low, high, shape).astype(np.float32)
+
+
+def positive(*shape):
+    return draw(*shape, low=0.3, high=2.0)
+
+
+def x(value): return ("x", np.asarray(value, np.float32))
+def fed(value, dtype): return ("f", np.asarray(value, dtype))
+def const(value, dtype=np.int32): return ("c", np.asarray(value, dtype))
+
+
+CASES = []
+
+
+def case(label, op, *inputs, kink=False, outputs=None, **attrs):
+    CASES.append((label, op, inputs, kink, outputs, attrs))
+
+
+# ---- one input, element by element ----
+for op in ("Neg", "Square", "Exp", "Expm1", "Sin", "Cos", "Tanh", "Sigmoid", "Erf", "Softplus", "Softsign", "Elu", "Selu", "Identity"):
+    case(op.lower(), op, x(draw(2, 3)))
+for op in ("Sqrt", "Rsqrt", "Log", "Log1p", "Reciprocal", "Inv"):
+    case(op.lower(), op, x(positive(2, 3)))
+case("tan", "Tan", x(draw(4, low=-1, high=1)))
+for op in ("Abs", "Relu"):
+    case(op.lower(), op, x(draw(3, 4)))
+    case(op.lower() + " at 0", op, x([-1, 0, 2]), kink=True)
+case("relu6", "Relu6", x([-3, -0.5, 0.5, 5.5, 6.5, 9]))
+case("relu6 at its edges", "Relu6", x([0, 6]), kink=True)
+case("leaky relu", "LeakyRelu", x(draw(3, 4)), alpha=("float", 0.3))
+case("leaky relu at 0", "LeakyRelu", x([0, 1]), kink=True, alpha=("float", 0.3))
+case("scalar", "Square", x(1.5))
+case("cast there and back", "Cast", x(draw(3)), DstT=("type", tf.float64), kink=True)
+case("placeholder with default", "PlaceholderWithDefault", x(draw(2)), dtype=("type", tf.float32), shape=("shape", [2]))
+
+# ---- two inputs, broadcast ----
+for op in ("Add", "AddV2", "Sub", "Mul", "RealDiv", "DivNoNan", "SquaredDifference", "Maximum", "Minimum"):
+    kink = op in ("Maximum", "Minimum")
+    case(op + " same shape", op, x(draw(2, 3)), x(positive(2, 3)), kink=kink)
+    case(op + " a row", op, x(draw(2, 3)), x(positive(3)), kink=kink)
+    case(op + " a column and a row", op, x(draw(2, 1)), x(positive(1, 3)), kink=kink)
+    case(op + " a scalar", op, x(draw()), x(positive(2, 2)), kink=kink)
+    case(op + " in front and inside", op, x(draw(4, 1, 3)), x(positive(2, 1)), kink=kink)
+for op in ("Maximum", "Minimum"):
+    # Far enough apart for a difference quotient.
+    case(op + " a row, apart", op, x(np.round(draw(4, 3), 1)), x(np.round(draw(3), 1) + 0.05))
+    case(op + " at a tie", op, x([1, 2, 3]), x([1, 3, 2]), kink=True)
+case("pow", "Pow", x(positive(2, 3)), x(draw(3)))
+case("pow of 0 and less", "Pow", x([0, -1, 2]), x([2, 3, 0]), kink=True)
+case("div by 0", "DivNoNan", x([1, 2]), x([0, 2]), kink=True)
+case("add n", "AddN", x(draw(2, 2)), x(draw(2, 2)), x(draw(2, 2)))
+case("clip", "ClipByValue", x([-3, 0.25, 3]), x(-1.0), x(1.0))
+case("select", "Select", fed([[True, False], [False, True]], bool), x(draw(2, 2)), x(draw(2, 2)))
+case("select rows", "Select", fed([True, False], bool), x(draw(2, 2)), x(draw(2, 2)))
+case("select, broadcast", "SelectV2", fed([[True], [False]], bool), x(draw(2, 3)), x(draw(3)))
+
+# ---- reductions ----
+for op in ("Sum", "Mean", "Max", "Min"):
+    case(op + " of all", op, x(draw(2, 3)), const([0, 1]))
+    case(op + " rows", op, x(draw(2, 3, 2)), const([1]))
+    case(op + " kept", op, x(draw(2, 3, 2)), const([0, -1]), keep_dims=("bool", True))
+    case(op + " of nothing", op, x(draw(2, 2)), const(np.zeros(0)))
+    case(op + " of a scalar axis", op, x(draw(2, 2)), const(-1))
+for op in ("Max", "Min"):
+    case(op + " at a tie", op, x([[1, 2, 2], [0, 0, 0]]), const([1]), kink=True)
+case("l2 loss", "L2Loss", x(draw(3, 2)))
+for exclusive in (False, True):
+    for reverse in (False, True):
+        case("cumsum %d %d" % (exclusive, reverse), "Cumsum", x(draw(2, 4)), const(1), exclusive=("bool", exclusive),
+             reverse=("bool", reverse))
+
+# ---- products ----
+for ta in (False, True):
+    for tb in (False, True):
+        a, b = (draw(3, 2) if ta else draw(2, 3)), (draw(4, 3) if tb else draw(3, 4))
+        case("matmul %d %d" % (ta, tb), "MatMul", x(a), x(b), transpose_a=("bool", ta), transpose_b=("bool", tb))
+        a, b = (draw(2, 3, 2) if ta else draw(2, 2, 3)), (draw(2, 4, 3) if tb else draw(2, 3, 4))
+        case("batch matmul %d %d" % (ta, tb), "BatchMatMulV2", x(a), x(b), adj_x=("bool", ta), adj_y=("bool", tb))
+case("batch matmul, broadcast", "BatchMatMulV2", x(draw(2, 1, 2, 3)), x(draw(5, 3, 2)))
+case("batch matmul v3", "BatchMatMulV3", x(draw(2, 2, 3)), x(draw(2, 3, 2)), Tout=("type", tf.float32))
+
+# ---- networks ----
+case("bias add", "BiasAdd", x(draw(2, 3)), x(draw(3)))
+case("bias add of images", "BiasAdd", x(draw(2, 2, 2, 3)), x(draw(3)))
+case("softmax", "Softmax", x(draw(3, 4)))
+case("log softmax", "LogSoftmax", x(draw(3, 4)))
+shares = positive(3, 4)
+shares /= shares.sum(1, keepdims=True)  # only then is its gradient the derivative
+case("cross entropy", "SoftmaxCrossEntropyWithLogits", x(draw(3, 4)), x(shares), outputs=[0])
+case("sparse cross entropy", "SparseSoftmaxCrossEntropyWithLogits", x(draw(3, 4)), fed([1, 3, 0], np.int32), outputs=[0])
+for label, padding, stride, size, filt, dilation in (
+        ("valid", "VALID", 1, 5, 3, 1), ("same", "SAME", 1, 5, 3, 1), ("same, even stride", "SAME", 2, 5, 3, 1),
+        ("same, even stride and size", "SAME", 2, 6, 3, 1), ("valid, stride leaves a rest", "VALID", 2, 6, 3, 1),
+        ("even filter", "SAME", 1, 4, 2, 1), ("stride over the filter", "VALID", 3, 7, 2, 1)):
+    case("conv2d " + label, "Conv2D", x(draw(2, size, size, 2)), x(draw(filt, filt, 2, 3)), strides=("ints", [1, stride, stride, 1]),
+         padding=("text", padding))
+case("conv2d of unequal sides", "Conv2D", x(draw(1, 5, 4, 2)), x(draw(3, 1, 2, 2)), strides=("ints", [1, 2, 1, 1]), padding=("text", "SAME"))
+case("transposed conv2d", "Conv2DBackpropInput", const([1, 6, 6, 2]), x(draw(3, 3, 2, 3)), x(draw(1, 3, 3, 3)),
+     strides=("ints", [1, 2, 2, 1]), padding=("text", "SAME"))
+for padding, stride in (("VALID", 1), ("SAME", 2)):
+    case("depthwise conv2d " + padding, "DepthwiseConv2dNative", x(draw(1, 5, 5, 2)), x(draw(3, 3, 2, 2)),
+         strides=("ints", [1, stride, stride, 1]), padding=("text", padding))
+for padding, size, window, stride in (("VALID", 4, 2, 2), ("SAME", 5, 2, 2), ("SAME", 5, 3, 2), ("VALID", 5, 3, 1), ("SAME", 4, 3, 1)):
+    label = "%s %d %d %d" % (padding, size, window, stride)
+    attrs = dict(ksize=("ints", [1, window, window, 1]), strides=("ints", [1, stride, stride, 1]), padding=("text", padding))
+    distinct = random.permutation(2 * size * size * 2).reshape(2, size, size, 2).astype(np.float32) / 10
+    case("max pool " + label, "MaxPool", x(distinct), **attrs)
+    case("avg pool " + label, "AvgPool", x(draw(2, size, size, 2)), **attrs)
+case("max pool at ties", "MaxPool", x(np.array([1, 1, 0, 0, 1, 1, 0, 2, 3, 3, 3, 3, 3, 3, 3, 3]).reshape(1, 4, 4, 1)), kink=True,
+     ksize=("ints", [1, 2, 2, 1]), strides=("ints", [1, 2, 2, 1]), padding=("text", "VALID"))
+case("max pool of overlapping ties", "MaxPool", x(np.ones((1, 3, 3, 1))), kink=True, ksize=("ints", [1, 2, 2, 1]),
+     strides=("ints", [1, 1, 1, 1]), padding=("text", "SAME"))
+case("batch norm in training", "FusedBatchNormV3", x(draw(2, 2, 2, 3)), x(positive(3)), x(draw(3)), const(np.zeros(0), np.float32),
+     const(np.zeros(0), np.float32), outputs=[0], is_training=("bool", True), epsilon=("float", 0.001))
+case("batch norm, frozen", "FusedBatchNormV3", x(draw(2, 2, 2, 3)), x(positive(3)), x(draw(3)), fed(draw(3), np.float32),
+     fed(positive(3), np.float32), outputs=[0], is_training=("bool", False), epsilon=("float", 0.001))
+
+# ---- arrangement ----
+case("reshape", "Reshape", x(draw(2, 6)), const([3, -1]))
+case("expand dims", "ExpandDims", x(draw(2, 3)), const(1))
+case("squeeze", "Squeeze", x(draw(2, 1, 3, 1)))
+case("squeeze one", "Squeeze", x(draw(2, 1, 3, 1)), squeeze_dims=("ints", [1]))
+case("fill", "Fill", const([2, 3]), x(1.5))
+case("broadcast to", "BroadcastTo", x(draw(3, 1)), const([2, 3, 4]))
+case("pack", "Pack", x(draw(2, 3)), x(draw(2, 3)), axis=("int", 1))
+case("unpack", "Unpack", x(draw(2, 3)), axis=("int", 1), num=("int", 3))
+case("unpack, one unused", "Unpack", x(draw(2, 3)), axis=("int", 0), num=("int", 2), outputs=[1])
+case("concat", "ConcatV2", x(draw(2, 1)), x(draw(2, 3)), const(1))
+case("concat from the back", "ConcatV2", x(draw(2, 1, 2)), x(draw(2, 2, 2)), const(-2))
+case("split", "Split", const(1), x(draw(2, 6)), num_split=("int", 3))
+case("split, one unused", "Split", const(0), x(draw(4, 2)), num_split=("int", 2), outputs=[0])
+case("split in unequal parts", "SplitV", x(draw(2, 5)), const([2, 3], np.int64), const(1), num_split=("int", 2))
+case("slice", "Slice", x(draw(3, 4)), const([1, 0]), const([2, -1]))
+case("strided slice", "StridedSlice", x(draw(4, 5)), const([0, 1]), const([4, 5]), const([2, 2]))
+case("strided slice backwards", "StridedSlice", x(draw(5)), const([4]), const([0]), const([-2]))
+case("strided slice by masks", "StridedSlice", x(draw(3, 4, 2)), const([1, 0, 0]), const([2, 0, 0]), const([1, 1, 1]),
+     begin_mask=("int", 2), end_mask=("int", 2), shrink_axis_mask=("int", 1), new_axis_mask=("int", 4))
+case("strided slice with an ellipsis", "StridedSlice", x(draw(2, 3, 4)), const([0, 1]), const([0, 3]), const([1, 1]),
+     ellipsis_mask=("int", 1))
+case("transpose", "Transpose", x(draw(2, 3, 4)), const([2, 0, 1]))
+case("reverse", "ReverseV2", x(draw(2, 3)), const([1]))
+case("tile", "Tile", x(draw(2, 3)), const([2, 3]))
+case("pad", "Pad", x(draw(2, 3)), const([[1, 0], [2, 1]]))
+case("pad with a value", "PadV2", x(draw(2, 3)), const([[1, 0], [2, 1]]), const(7.0, np.float32))
+case("gather, an index twice", "GatherV2", x(draw(4, 2)), fed([1, 3, 1], np.int32), const(0))
+
+
+def numbers(array):
+    if array.dtype == bool:
+        return " ".join("%d" % v for v in array.ravel())
+    if array.dtype.kind in "iu":
+        return " ".join("%d" % v for v in array.ravel())
+    return " ".join("%.9g" % v for v in array.ravel())
+
+
+def shape(array):
+    return "[" + ",".join(map(str, array.shape)) + "]"
+
+
+def arguments(op, tensors):
+    """Flat inputs as the keyword arguments of tf.raw_ops."""
+    args = op_def_registry.get(op).input_arg
+    given, at = {}, 0
+    for arg in args:
+        if arg.number_attr:
+            count = len(tensors) - (len(args) - 1)
+            given[arg.name] = tensors[at:at + count]
+            at += count
+        else:
+            given[arg.name] = tensors[at]
+            at += 1
+    return given
+
+
+def attributes(op, attrs):
+    given = {name: value for name, (kind, value) in attrs.items()}
+    if op == "StridedSlice":
+        for name in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"):
+            given.setdefault(name, 0)
+    return given
+
+
+def write(label, op, inputs, kink, outputs, attrs):
+    tensors = [tf.constant(value) for _, value in inputs]
+    watched = [t for t, (role, _) in zip(tensors, inputs) if role == "x"]
+    raw = "Reciprocal" if op == "Inv" else op
+    with tf.GradientTape() as tape:
+        tape.watch(watched)
+        if op == "PlaceholderWithDefault":
+            result = [tf.identity(tensors[0])]
+        else:
+            function = getattr(tf.raw_ops, raw)
+            given = arguments(raw, tensors)
+            if raw in ("Cast",):
+                result = [tf.cast(tensors[0], tf.float64)]
+            else:
+                names = {"Squeeze": {"squeeze_dims": "axis"}}.get(raw, {})
+                extra = {names.get(n, n): v for n, v in attributes(raw, attrs).items()}
+                if raw in ("Sum", "Mean", "Max", "Min"):
+                    given = {"input": given["input"], "axis": given["reduction_indices"]}
+                    extra = {"keep_dims": extra.get("keep_dims", False)}
+                if raw == "Split":
+                    given = {"axis": given["split_dim"], "value": given["value"]}
+                if raw == "SplitV":
+                    given = {"value": given["value"], "size_splits": given["size_splits"], "axis": given["split_dim"]}
+                if raw == "ExpandDims":
+                    given = {"input": given["input"], "axis": given["dim"]}
+                if raw == "Select":
+                    given = {"condition": tensors[0], "x": tensors[1], "y": tensors[2]}
+                result = function(**given, **extra)
+            result = list(result) if isinstance(result, (list, tuple)) else [result]
+        wanted = range(len(result)) if outputs is None else outputs
+        weights = {k: draw(*result[k].shape, low=-1, high=1) for k in wanted}
+        loss = tf.add_n([tf.reduce_sum(tf.cast(result[k], tf.float32) * weights[k]) for k in wanted])
+    gradients = iter(tape.gradient(loss, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO))
+    print("case %s : %s" % (label, op))
+    for name, (kind, value) in attrs.items():
+        if kind == "type":
+            text = "%d" % value.as_datatype_enum
+        elif kind in ("ints", "shape"):
+            text = " ".join(map(str, value))
+        elif kind == "bool":
+            text = "%d" % value
+        else:
+            text = "%s" % value
+        print("attr %s %s %s" % (name, kind, text))
+    for role, value in inputs:
+        print("input %s %d %s %s" % (role, tf.as_dtype(value.dtype).as_datatype_enum, shape(value), numbers(value)))
+    for k in wanted:
+        print("weights %d %s %s" % (k, shape(weights[k]), numbers(weights[k])))
+    for i, (role, _) in enumerate(inputs):
+        if role == "x":
+            value = tf.convert_to_tensor(next(gradients)).numpy()
+            print("grad %d %s %s" % (i, shape(value), numbers(value)))
+    if kink:
+        print("kink")
+    print("end")
+
+
+for one in CASES:
+    try:
+        write(*one)
+    except Exception as error:
+        raise SystemExit("%s: %s" % (one[0], error))
