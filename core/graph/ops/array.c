@@ -158,6 +158,10 @@ struct status infer_transpose(struct infer_context *context)
     const struct shape *input = infer_input(context, 0);
     struct values perm;
     infer_values(context, 1, &perm);
+    if (input->rank < 0 && perm.rank == 1 && perm.count <= SHAPE_RANK_MAX) {
+        struct shape only_rank = shape_unknown_dims(perm.count);
+        infer_output(context, 0, &only_rank);
+    }
     if (input->rank < 0)
         return status_ok();
     struct shape shape = shape_unknown_dims(input->rank);
