@@ -1,0 +1,280 @@
+#include "base/loop.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+
+#define EVENTS_MAX 128
+
+struct loop_watch {
+    void (*ready)(void *context, uint32_t events);
+    void *context;
+    int fd;
+    struct loop_watch
+        *next_dead; /* unwatched during a round: freed at its end, as events may still name it */
+};
+
+struct loop {
+    int epoll, wake; /* wake: an eventfd that loop_post rings */
+    struct loop_timer **timers;
+    int timers_count, timers_capacity;
+    struct loop_task *_Atomic posted; /* newest first */
+    bool (*round)(void *context);
+    void *round_context;
+    struct loop_watch *wake_watch, *dead;
+    int64_t now_ns;
+    _Atomic bool stopped;
+};
+
+/* Tasks run in the order they were posted. */
+static void run_posted(struct loop *loop)
+{
+    struct loop_task *task = atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire);
+    struct loop_task *ordered = NULL;
+    while (task != NULL) {
+        struct loop_task *next = task->next;
+        task->next = ordered;
+        ordered = task;
+        task = next;
+    }
+    while (ordered != NULL) {
+        struct loop_task *next =
+            ordered->next; /* the task is its owner's again once it is called */
+        ordered->work(ordered);
+        ordered = next;
+    }
+}
+
+static void on_wake(void *context, uint32_t events)
+{
+    struct loop *loop = context;
+    uint64_t count;
+    (void)events;
+    ssize_t size =
+        read(loop->wake, &count, sizeof count); /* nothing to read: another round took it */
+    (void)size;
+}
+
+static void ring(struct loop *loop)
+{
+    uint64_t one = 1;
+    ssize_t size = write(loop->wake, &one, sizeof one); /* full means that it rings already */
+    (void)size;
+}
+
+void loop_post(struct loop *loop, struct loop_task *task)
+{
+    task->next = atomic_load_explicit(&loop->posted, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &task->next, task,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+    ring(loop);
+}
+
+void loop_stop(struct loop *loop)
+{
+    atomic_store(&loop->stopped, true);
+    ring(loop);
+}
+
+struct status loop_create(struct loop **out)
+{
+    struct status status;
+    struct loop *loop = zalloc(sizeof *loop);
+    loop->wake = -1;
+    loop->now_ns = clock_now_ns(clock_monotonic());
+    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (loop->epoll < 0)
+        TRY_OR(fail, status_errno(errno, "epoll_create"));
+    loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake < 0)
+        TRY_OR(fail, status_errno(errno, "eventfd"));
+    TRY_OR(fail, loop_watch(loop, loop->wake, EPOLLIN, on_wake, loop, &loop->wake_watch));
+    *out = loop;
+    return status_ok();
+
+fail:
+    loop_destroy(loop);
+    return status;
+}
+
+static void bury(struct loop *loop)
+{
+    while (loop->dead != NULL) {
+        struct loop_watch *next = loop->dead->next_dead;
+        free(loop->dead);
+        loop->dead = next;
+    }
+}
+
+void loop_destroy(struct loop *loop)
+{
+    if (loop == NULL)
+        return;
+    loop_unwatch(loop, loop->wake_watch);
+    bury(loop);
+    if (loop->epoll >= 0)
+        close(loop->epoll);
+    if (loop->wake >= 0)
+        close(loop->wake);
+    free(loop->timers);
+    free(loop);
+}
+
+struct status loop_watch(struct loop *loop, int fd, uint32_t events,
+                         void (*ready)(void *context, uint32_t events), void *context,
+                         struct loop_watch **out)
+{
+    struct loop_watch *watch = zalloc(sizeof *watch);
+    *watch = (struct loop_watch){ .ready = ready, .context = context, .fd = fd };
+    struct epoll_event event = { .events = events, .data.ptr = watch };
+    if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
+        int error = errno;
+        free(watch);
+        return status_errno(error, "watch descriptor %d", fd);
+    }
+    *out = watch;
+    return status_ok();
+}
+
+struct status loop_rewatch(struct loop *loop, struct loop_watch *watch, uint32_t events)
+{
+    struct epoll_event event = { .events = events, .data.ptr = watch };
+    if (epoll_ctl(loop->epoll, EPOLL_CTL_MOD, watch->fd, &event) != 0)
+        return status_errno(errno, "watch descriptor %d", watch->fd);
+    return status_ok();
+}
+
+void loop_unwatch(struct loop *loop, struct loop_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    epoll_ctl(loop->epoll, EPOLL_CTL_DEL, watch->fd, NULL);
+    watch->ready = NULL;
+    watch->next_dead = loop->dead;
+    loop->dead = watch;
+}
+
+/* The timers are a heap: children of i stand at 2i + 1 and 2i + 2, none before its parent. */
+static void place(struct loop *loop, int at, struct loop_timer *timer)
+{
+    loop->timers[at] = timer;
+    timer->slot = at + 1;
+}
+
+static void sift_up(struct loop *loop, int at)
+{
+    struct loop_timer *timer = loop->timers[at];
+    for (int parent;
+         at > 0 && loop->timers[parent = (at - 1) / 2]->deadline_ns > timer->deadline_ns;
+         at = parent)
+        place(loop, at, loop->timers[parent]);
+    place(loop, at, timer);
+}
+
+static void sift_down(struct loop *loop, int at)
+{
+    struct loop_timer *timer = loop->timers[at];
+    for (;;) {
+        int child = 2 * at + 1;
+        if (child + 1 < loop->timers_count &&
+            loop->timers[child + 1]->deadline_ns < loop->timers[child]->deadline_ns)
+            child++;
+        if (child >= loop->timers_count || loop->timers[child]->deadline_ns >= timer->deadline_ns)
+            break;
+        place(loop, at, loop->timers[child]);
+        at = child;
+    }
+    place(loop, at, timer);
+}
+
+void loop_clear_timer(struct loop *loop, struct loop_timer *timer)
+{
+    if (timer->slot == 0)
+        return;
+    int at = timer->slot - 1;
+    timer->slot = 0;
+    struct loop_timer *last = loop->timers[--loop->timers_count];
+    if (last == timer)
+        return;
+    place(loop, at, last);
+    sift_up(loop, at);
+    sift_down(loop, last->slot - 1);
+}
+
+void loop_set_timer(struct loop *loop, struct loop_timer *timer, int64_t deadline_ns)
+{
+    loop_clear_timer(loop, timer);
+    if (loop->timers_count == loop->timers_capacity) {
+        loop->timers_capacity = loop->timers_capacity ? 2 * loop->timers_capacity : 8;
+        loop->timers = xrealloc(loop->timers, (size_t)loop->timers_capacity * sizeof *loop->timers);
+    }
+    timer->deadline_ns = deadline_ns;
+    loop->timers[loop->timers_count++] = timer;
+    sift_up(loop, loop->timers_count - 1);
+}
+
+static void run_timers(struct loop *loop)
+{
+    while (loop->timers_count > 0 && loop->timers[0]->deadline_ns <= loop->now_ns) {
+        struct loop_timer *timer = loop->timers[0];
+        loop_clear_timer(loop, timer);
+        timer->expired(timer->context);
+    }
+}
+
+/* Milliseconds until the first timer, rounded up; -1: there is none. */
+static int wait_ms(const struct loop *loop)
+{
+    if (loop->timers_count == 0)
+        return -1;
+    int64_t left = loop->timers[0]->deadline_ns - clock_now_ns(clock_monotonic());
+    if (left <= 0)
+        return 0;
+    left = (left + NS_PER_MS - 1) / NS_PER_MS;
+    return left > 3600 * 1000 ? 3600 * 1000 : (int)left;
+}
+
+void loop_set_round(struct loop *loop, bool (*round)(void *context), void *context)
+{
+    loop->round = round;
+    loop->round_context = context;
+}
+
+int64_t loop_now_ns(const struct loop *loop)
+{
+    return loop->now_ns;
+}
+
+static struct status run_round(struct loop *loop, int timeout_ms)
+{
+    struct epoll_event events[EVENTS_MAX];
+    int count = epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
+    if (count < 0 && errno != EINTR)
+        return status_errno(errno, "epoll_wait");
+    loop->now_ns = clock_now_ns(clock_monotonic());
+    for (int i = 0; i < count; i++) {
+        struct loop_watch *watch = events[i].data.ptr;
+        if (watch->ready != NULL)
+            watch->ready(watch->context, events[i].events);
+    }
+    run_posted(loop);
+    run_timers(loop);
+    bury(loop);
+    return status_ok();
+}
+
+struct status loop_run(struct loop *loop)
+{
+    bool again = loop->round != NULL;
+    while (!atomic_load_explicit(&loop->stopped, memory_order_relaxed)) {
+        TRY(run_round(loop, again ? 0 : wait_ms(loop)));
+        again = loop->round != NULL && loop->round(loop->round_context);
+    }
+    return status_ok();
+}

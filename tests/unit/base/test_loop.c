@@ -1,0 +1,169 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/loop.h"
+
+static struct loop *loop;
+static char trace[256];
+
+static void note(const char *text)
+{
+    strncat(trace, text, sizeof trace - strlen(trace) - 1);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    trace[0] = '\0';
+    assert_int_equal(loop_create(&loop).code, STATUS_OK);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    loop_destroy(loop);
+    return 0;
+}
+
+static void say(void *context)
+{
+    note(context);
+    if (strcmp(context, "stop") == 0)
+        loop_stop(loop);
+}
+
+static void timers_expire_in_order(void **state)
+{
+    (void)state;
+    static const int order[] = { 7, 2, 9, 4, 1, 8, 3, 6, 5 };
+    struct loop_timer timers[10], stop = { .expired = say, .context = (void *)"stop" };
+    static char names[10][2];
+    int64_t now = clock_now_ns(clock_monotonic());
+    for (size_t i = 0; i < COUNT(order); i++) {
+        names[i][0] = (char)('0' + order[i]);
+        timers[i] = (struct loop_timer){ .expired = say, .context = names[i] };
+        loop_set_timer(loop, &timers[i], now + order[i] * 1000);
+    }
+    loop_set_timer(loop, &stop, now + 20 * NS_PER_MS);
+    loop_clear_timer(loop, &timers[3]);                    /* 4 */
+    loop_set_timer(loop, &timers[1], now + 5 * NS_PER_MS); /* 2 becomes the last */
+    assert_int_equal(loop_run(loop).code, STATUS_OK);
+    assert_string_equal(trace, "13567892stop");
+}
+
+static struct loop_watch *watch;
+static int ends[2];
+
+static void on_data(void *context, uint32_t events)
+{
+    char c;
+    (void)context;
+    if ((events & EPOLLIN) && read(ends[0], &c, 1) == 1) {
+        note(c == 'a' ? "a" : "b");
+        if (c == 'b')
+            loop_stop(loop);
+        return;
+    }
+    note("hangup");
+    loop_unwatch(loop, watch);
+    loop_stop(loop);
+}
+
+static void a_watched_descriptor_is_reported(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(loop_watch(loop, ends[0], EPOLLIN, on_data, NULL, &watch).code, STATUS_OK);
+    assert_int_equal(write(ends[1], "ab", 2), 2);
+    assert_int_equal(loop_run(loop).code, STATUS_OK);
+    assert_string_equal(trace, "ab");
+    loop_unwatch(loop, watch);
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_not_equal(loop_watch(loop, ends[0], EPOLLIN, on_data, NULL, &watch).code, STATUS_OK);
+}
+
+#define THREADS 4
+#define POSTS   20000
+
+struct counted {
+    struct loop_task task;
+    int thread, number;
+};
+static int last_seen[THREADS], seen;
+static bool in_order = true;
+
+static void count_task(struct loop_task *task)
+{
+    struct counted *counted = (struct counted *)task;
+    in_order = in_order && last_seen[counted->thread] + 1 == counted->number;
+    last_seen[counted->thread] = counted->number;
+    free(counted);
+    if (++seen == THREADS * POSTS)
+        loop_stop(loop);
+}
+
+static void *post_many(void *context)
+{
+    int thread = (int)(intptr_t)context;
+    for (int i = 1; i <= POSTS; i++) {
+        struct counted *counted = malloc(sizeof *counted);
+        *counted = (struct counted){ { .work = count_task }, thread, i };
+        loop_post(loop, &counted->task);
+    }
+    return NULL;
+}
+
+static void work_posted_by_threads_runs_once_and_in_order(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, post_many, (void *)(intptr_t)i);
+    assert_int_equal(loop_run(loop).code, STATUS_OK);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(seen, THREADS * POSTS);
+    assert_true(in_order);
+}
+
+static bool three_rounds(void *context)
+{
+    (void)context;
+    note("r");
+    if (strlen(trace) == 3)
+        loop_stop(loop);
+    return true;
+}
+
+static void a_round_that_asks_for_another_does_not_wait(void **state)
+{
+    (void)state;
+    loop_set_round(loop, three_rounds, NULL);
+    assert_int_equal(loop_run(loop).code,
+                     STATUS_OK); /* would wait for ever: there is nothing to wait for */
+    assert_string_equal(trace, "rrr");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(timers_expire_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_watched_descriptor_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(work_posted_by_threads_runs_once_and_in_order, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_round_that_asks_for_another_does_not_wait, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
+}
