@@ -42,11 +42,25 @@ struct status infer_merged(struct infer_context *context)
     return status_ok();
 }
 
+/* Equal and NotEqual may be told to answer for shapes that do not fit. */
+static bool shapes_may_differ(const struct node *node)
+{
+    bool error = true;
+    if (node_attr(node, "incompatible_shape_error") == NULL)
+        return false;
+    return status_is_ok(node_attr_bool(node, "incompatible_shape_error", &error)) && !error;
+}
+
 struct status infer_broadcast(struct infer_context *context)
 {
     struct shape shape = *infer_input(context, 0);
-    for (int i = 1; i < context->node->inputs_count; i++)
-        TRY(shape_broadcast(&shape, infer_input(context, i), &shape));
+    for (int i = 1; i < context->node->inputs_count; i++) {
+        struct status status = shape_broadcast(&shape, infer_input(context, i), &shape);
+        if (!status_is_ok(status) && shapes_may_differ(context->node))
+            shape = shape_unknown();
+        else
+            TRY(status);
+    }
     infer_output(context, 0, &shape);
     return status_ok();
 }

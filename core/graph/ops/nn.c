@@ -69,11 +69,11 @@ static struct status windows(const struct node *node, int64_t input, int64_t siz
                          ? input + explicit_padding(node, i)
                          : input;
     int64_t reach = (size - 1) * dilation + 1;
-    if (padded < reach)
+    if (padded - reach + stride < 0) /* a window a little too large gives 0, as in TensorFlow */
         return status_error(STATUS_INVALID_ARGUMENT,
                             "window of %lld does not fit into %lld with padding %.*s",
                             (long long)reach, (long long)padded, (int)padding.size, padding.data);
-    *out = (padded - reach) / stride + 1;
+    *out = (padded - reach + stride) / stride;
     return status_ok();
 }
 

@@ -2,9 +2,21 @@
  * arrange: the same elements in another order or more often: Transpose, Tile, BroadcastTo, Pad,
  * PadV2, MirrorPad, DepthToSpace, SpaceToDepth.
  */
+#include <stdio.h>
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/strided.h"
+
+static struct status permutation_error(const struct tensor *perm, int missing)
+{
+    char text[SHAPE_RANK_MAX * 24] = "";
+    size_t used = 0;
+    for (int64_t d = 0; d < perm->size; d++)
+        used += (size_t)snprintf(text + used, sizeof text - used, d > 0 ? ",%lld" : "%lld",
+                                 (long long)tensor_index(perm, d));
+    return status_error(STATUS_INVALID_ARGUMENT, "%d is missing from {%s}.", missing, text);
+}
 
 static struct status transpose_compute(struct kernel_context *k)
 {
@@ -37,7 +49,7 @@ static struct status transpose_compute(struct kernel_context *k)
     }
     for (int d = 0; d < rank; d++)
         if (!seen[d])
-            return status_error(STATUS_INVALID_ARGUMENT, "%d is missing from {%s}.", d, "perm");
+            return permutation_error(perm, d);
     if (same) {
         kernel_output_set(k, 0, kernel_take_input(k, 0));
         return status_ok();

@@ -25,10 +25,10 @@ static struct status conv_size(const struct window_attrs *attrs, const struct sh
                                const struct shape *filter, bool depthwise, struct conv_size *out)
 {
     if (x->rank != 4)
-        return status_error(STATUS_INVALID_ARGUMENT, "input must be 4-dimensional: %s",
+        return status_error(STATUS_INVALID_ARGUMENT, "convolution input must be 4-dimensional: %s",
                             shape_text(x));
     if (filter->rank != 4)
-        return status_error(STATUS_INVALID_ARGUMENT, "filter must be 4-dimensional: %s",
+        return status_error(STATUS_INVALID_ARGUMENT, "convolution filter must be 4-dimensional: %s",
                             shape_text(filter));
     int64_t c = x->dims[3], depth = filter->dims[2];
     *out = (struct conv_size){ .n = x->dims[0], .c = c, .m = filter->dims[3], .groups = 1 };

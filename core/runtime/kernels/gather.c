@@ -139,6 +139,21 @@ static struct status gather_compute(struct kernel_context *k)
 
 /* ---- GatherNd: the last dimension of indices is a place in params ---- */
 
+static struct status place_error(struct kernel_context *k, int64_t i, int64_t depth)
+{
+    const struct tensor *params = kernel_input(k, 0), *indices = kernel_input(k, 1);
+    struct shape outer = shape_make(indices->shape.rank - 1, indices->shape.dims);
+    char place[SHAPE_RANK_MAX * 24] = "";
+    size_t used = 0;
+    for (int64_t d = 0; d < depth; d++)
+        used += (size_t)snprintf(place + used, sizeof place - used, d > 0 ? ", %lld" : "%lld",
+                                 (long long)tensor_wide_index(indices, i * depth + d));
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "indices[%s] = [%s] does not index into param shape %s, node name: %s",
+                        index_place(&outer, i), place, shape_text(&params->shape),
+                        kernel_node(k)->name);
+}
+
 static struct status gather_nd_compute(struct kernel_context *k)
 {
     const struct tensor *params = kernel_input(k, 0), *indices = kernel_input(k, 1);
@@ -170,15 +185,8 @@ static struct status gather_nd_compute(struct kernel_context *k)
         int64_t at = 0;
         for (int d = 0; d < depth; d++) {
             int64_t index = tensor_wide_index(indices, i * depth + d);
-            if (index < 0 || index >= params->shape.dims[d]) {
-                struct shape outer = shape_make(indices->shape.rank - 1, indices->shape.dims);
-                return status_error(STATUS_INVALID_ARGUMENT,
-                                    "indices[%s] = %s does not index into param shape %s, node "
-                                    "name: %s",
-                                    index_place(&outer, i),
-                                    shape_text(&(struct shape){ .rank = 1, .dims = { index } }),
-                                    shape_text(&params->shape), kernel_node(k)->name);
-            }
+            if (index < 0 || index >= params->shape.dims[d])
+                return place_error(k, i, depth);
             at = at * params->shape.dims[d] + index;
         }
         if (inner > 0)

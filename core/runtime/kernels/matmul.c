@@ -68,19 +68,23 @@ static void matmul_any(enum dtype dtype, const struct matmul_size *size, const v
     }
 }
 
+/* TensorFlow finds fewer than 2 first. */
+static struct status matmul_rank_error(const struct shape *a, const struct shape *b)
+{
+    if (a->rank < 2 || b->rank < 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "In[%d] ndims must be >= 2",
+                            a->rank < 2 ? 0 : 1);
+    return status_error(STATUS_INVALID_ARGUMENT, "In[0] and In[1] must be matrices: %s vs. %s",
+                        shape_text(a), shape_text(b));
+}
+
 static struct status matmul_compute(struct kernel_context *k)
 {
     const struct matmul_state *state = kernel_state(k);
     const struct tensor *a = kernel_input(k, 0), *b = kernel_input(k, 1);
     struct tensor *out;
-    if (a->shape.rank != 2)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "In[0] and In[1] has different ndims: %s vs. %s", shape_text(&a->shape),
-                            shape_text(&b->shape));
-    if (b->shape.rank != 2)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "In[0] and In[1] has different ndims: %s vs. %s", shape_text(&a->shape),
-                            shape_text(&b->shape));
+    if (a->shape.rank != 2 || b->shape.rank != 2)
+        return matmul_rank_error(&a->shape, &b->shape);
     struct matmul_size size = { .m = a->shape.dims[state->transpose_a],
                                 .k = a->shape.dims[!state->transpose_a],
                                 .n = b->shape.dims[!state->transpose_b],
@@ -127,9 +131,9 @@ static struct status batch_shapes(const struct matmul_state *state, const struct
                             "In[0] and In[1] must have compatible batch dimensions: %s vs. %s",
                             shape_text(&x->shape), shape_text(&y->shape));
     if (size->k != y_dims[state->transpose_b])
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Matrix size-incompatible: In[0]: %s, In[1]: %s", shape_text(&x->shape),
-                            shape_text(&y->shape));
+        return status_error(
+            STATUS_INVALID_ARGUMENT, "Matrix size-incompatible: In[0]: %s, In[1]: %s %d %d",
+            shape_text(&x->shape), shape_text(&y->shape), state->transpose_a, state->transpose_b);
     return status_ok();
 }
 

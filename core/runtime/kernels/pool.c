@@ -23,7 +23,8 @@ static struct status pool_size(struct kernel_context *k, const struct shape *x,
 {
     const struct window_attrs *attrs = kernel_state(k);
     if (x->rank != 4)
-        return status_error(STATUS_INVALID_ARGUMENT, "tensor_in must be 4-dimensional");
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "tensor_in_shape must have 2 spatial dimensions. %d 0", x->rank);
     *out = (struct conv_size){ .n = x->dims[0], .c = x->dims[3], .m = x->dims[3], .groups = 1 };
     TRY(window_slide(attrs, 0, x->dims[1], attrs->kernel[0], &out->rows));
     return window_slide(attrs, 1, x->dims[2], attrs->kernel[1], &out->columns);

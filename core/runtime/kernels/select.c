@@ -51,8 +51,11 @@ static struct status select_broadcast(struct kernel_context *k, const struct sha
     const struct tensor *c = kernel_input(k, 0), *t = kernel_input(k, 1), *e = kernel_input(k, 2);
     struct tensor *out;
     struct shape values, shape;
-    TRY(shape_broadcast(&t->shape, &e->shape, &values));
-    TRY(shape_broadcast(condition_shape, &values, &shape));
+    if (!status_is_ok(shape_broadcast(&t->shape, &e->shape, &values)) ||
+        !status_is_ok(shape_broadcast(condition_shape, &values, &shape)))
+        return status_error(
+            STATUS_INVALID_ARGUMENT, "condition %s, then %s, and else %s must be broadcastable",
+            shape_text(condition_shape), shape_text(&t->shape), shape_text(&e->shape));
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size == 0)
         return status_ok();
@@ -130,6 +133,8 @@ static struct status where_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0);
     struct tensor *out;
     int64_t count = 0;
+    if (x->shape.rank == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "WhereOp : Unhandled input dimensions: 0");
     for (int64_t i = 0; i < x->size; i++)
         count += is_nonzero(x, i);
     struct shape shape = shape_of(count, x->shape.rank);

@@ -63,64 +63,80 @@ static void output_reshaped(struct kernel_context *k, const struct shape *shape)
     kernel_output_set(k, 0, tensor);
 }
 
-/* Reads the wanted shape; *unknown is where -1 stands, or -1. */
-static struct status read_wanted(const struct tensor *wanted, struct shape *shape, int *unknown)
+/* What a wanted shape says: its product counts neither -1 nor 0. */
+struct wanted {
+    struct shape shape;
+    int unknown; /* where -1 stands, or -1 */
+    int64_t product;
+    bool has_zero;
+};
+
+static struct status read_wanted(const struct tensor *vector, struct wanted *out)
 {
-    if (wanted->shape.rank != 1)
+    *out = (struct wanted){ .unknown = -1, .product = 1 };
+    if (vector->shape.rank > 1)
         return status_error(STATUS_INVALID_ARGUMENT, "sizes input must be 1-D, not %s",
-                            shape_text(&wanted->shape));
-    if (wanted->size > SHAPE_RANK_MAX)
+                            shape_text(&vector->shape));
+    if (vector->size > SHAPE_RANK_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "rank %lld of the wanted shape is over %d",
-                            (long long)wanted->size, SHAPE_RANK_MAX);
-    *unknown = -1;
-    for (int d = 0; d < wanted->size; d++) {
-        int64_t dim = tensor_index(wanted, d);
-        if (dim == -1 && *unknown >= 0)
+                            (long long)vector->size, SHAPE_RANK_MAX);
+    for (int d = 0; d < vector->size; d++) {
+        int64_t dim = tensor_index(vector, d);
+        if (dim == -1 && out->unknown >= 0)
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "Only one input size may be -1, not both %d and %d", *unknown, d);
+                                "Only one input size may be -1, not both %d and %d", out->unknown,
+                                d);
         if (dim < -1)
             return status_error(STATUS_INVALID_ARGUMENT, "Size %d must be non-negative, not %lld",
                                 d, (long long)dim);
         if (dim == -1)
-            *unknown = d;
-        shape->dims[d] = dim == -1 ? 1 : dim;
+            out->unknown = d;
+        else if (dim == 0)
+            out->has_zero = true;
+        else if (__builtin_mul_overflow(out->product, dim, &out->product))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Shape %s would have more than 2**63 - 1 elements",
+                                shape_text(&out->shape));
+        shape_append(&out->shape, dim == -1 ? 1 : dim);
     }
-    return shape_check((int)wanted->size, shape->dims, shape);
+    return status_ok();
 }
 
-static struct status fill_unknown(const struct tensor *x, struct shape *shape, int unknown)
+/* The dimension that is -1. Where the wanted shape has a 0, the input's zeros do not count either,
+ * so that [0,3] becomes [3,0] by [-1,0]. */
+static struct status fill_unknown(const struct tensor *x, struct wanted *wanted)
 {
-    int64_t known = shape_size(shape);
-    if (known == 0 && x->size != 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Reshape cannot infer the missing input size for an empty tensor "
-                            "unless all specified input sizes are non-zero");
-    int64_t missing = known == 0 ? 0 : x->size / known;
-    if (missing * known != x->size) {
-        shape->dims[unknown] = -1;
+    int64_t elements = 1;
+    bool skipped = false;
+    for (int d = 0; d < x->shape.rank; d++) {
+        if (x->shape.dims[d] == 0 && wanted->has_zero)
+            skipped = true;
+        else
+            elements *= x->shape.dims[d];
+    }
+    int64_t missing = elements / wanted->product;
+    if (!skipped && missing * wanted->product != elements)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Input to reshape is a tensor with %lld values, but the requested "
                             "shape requires a multiple of %lld",
-                            (long long)x->size, (long long)known);
-    }
-    shape->dims[unknown] = missing;
-    return status_ok();
+                            (long long)elements, (long long)wanted->product);
+    wanted->shape.dims[wanted->unknown] = missing;
+    return shape_check(wanted->shape.rank, wanted->shape.dims, &wanted->shape);
 }
 
 static struct status reshape_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
-    struct shape shape = { 0 };
-    int unknown = -1;
-    TRY(read_wanted(kernel_input(k, 1), &shape, &unknown));
-    if (unknown >= 0)
-        TRY(fill_unknown(x, &shape, unknown));
-    if (shape_size(&shape) != x->size)
+    struct wanted wanted;
+    TRY(read_wanted(kernel_input(k, 1), &wanted));
+    if (wanted.unknown >= 0)
+        TRY(fill_unknown(x, &wanted));
+    if (shape_size(&wanted.shape) != x->size)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Input to reshape is a tensor with %lld values, but the requested "
                             "shape has %lld",
-                            (long long)x->size, (long long)shape_size(&shape));
-    output_reshaped(k, &shape);
+                            (long long)x->size, (long long)shape_size(&wanted.shape));
+    output_reshaped(k, &wanted.shape);
     return status_ok();
 }
 
@@ -219,11 +235,7 @@ static struct status broadcast_args_compute(struct kernel_context *k)
     struct shape a, b, out;
     TRY(read_shape_vector(k, 0, &a));
     TRY(read_shape_vector(k, 1, &b));
-    if (!status_is_ok(shape_broadcast(&a, &b, &out)))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Incompatible shapes between op input and calculated input gradient "
-                            "shapes: %s vs. %s",
-                            shape_text(&a), shape_text(&b));
+    TRY(shape_broadcast(&a, &b, &out));
     return output_vector(k, 0, out.rank, out.dims);
 }
 
@@ -233,10 +245,7 @@ static struct status broadcast_gradient_args_compute(struct kernel_context *k)
     struct shape shapes[2], out;
     for (int i = 0; i < 2; i++)
         TRY(read_shape_vector(k, i, &shapes[i]));
-    struct status status = shape_broadcast(&shapes[0], &shapes[1], &out);
-    if (!status_is_ok(status))
-        return status_error(STATUS_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
-                            shape_text(&shapes[0]), shape_text(&shapes[1]));
+    TRY(shape_broadcast(&shapes[0], &shapes[1], &out));
     /* Equal shapes repeat nothing, ones included; else both sum over a dimension that is 1 in
      * both, which changes nothing but is what TensorFlow gives. */
     bool equal = shape_equal(&shapes[0], &shapes[1]);

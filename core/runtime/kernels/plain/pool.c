@@ -19,8 +19,7 @@ static struct range range_of(const struct window *window, int64_t out)
 #define POOL(attributes, suffix, T)                                                         \
     attributes static void keep_greater_##suffix(const T *x, T *out, int64_t c)             \
     {                                                                                       \
-        IVDEP for (int64_t i = 0; i < c; i++) out[i] =                                      \
-            x[i] > out[i] || x[i] != x[i] ? x[i] : out[i];                                  \
+        IVDEP for (int64_t i = 0; i < c; i++) out[i] = x[i] > out[i] ? x[i] : out[i];       \
     }                                                                                       \
     attributes static void add_##suffix(const T *x, T *out, int64_t c)                      \
     {                                                                                       \

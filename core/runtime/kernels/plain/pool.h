@@ -1,6 +1,7 @@
 /*
  * pool: pooling of images, NHWC; sizes as in conv.h with m = c. A maximum's gradient goes to the
- * first of equal elements; an average counts only what lies inside of the image.
+ * first of equal elements, and NaN is never one; an average counts only what lies inside of the
+ * image.
  */
 #ifndef KERNELS_PLAIN_POOL_H
 #define KERNELS_PLAIN_POOL_H

@@ -171,15 +171,19 @@ const struct fold_op *fold_op_find(const char *name)
     return NULL;
 }
 
-#define ARG_LOOP(name, T, load, better)                              \
-    static int64_t name(const void *x_, int64_t count, int64_t step) \
-    {                                                                \
-        const T *x = x_;                                             \
-        int64_t best = 0;                                            \
-        for (int64_t i = 1; i < count; i++)                          \
-            if (load(x[i * step]) better load(x[best * step]))       \
-                best = i;                                            \
-        return best;                                                 \
+/* NaN wins nothing, not even from the first place. */
+#define ARG_LOOP(name, T, load, better)                                  \
+    static int64_t name(const void *x_, int64_t count, int64_t step)     \
+    {                                                                    \
+        const T *x = x_;                                                 \
+        int64_t best = 0;                                                \
+        for (int64_t i = 1; i < count; i++) {                            \
+            bool first = load(x[best * step]) != load(x[best * step]) && \
+                         load(x[i * step]) == load(x[i * step]);         \
+            if (load(x[i * step]) better load(x[best * step]) || first)  \
+                best = i;                                                \
+        }                                                                \
+        return best;                                                     \
     }
 #define AS_IS(x) (x)
 #define ARG_ROWS(s, T, W)              \

@@ -1,0 +1,520 @@
+#!/usr/bin/env python3
+"""Writes the *.rows beside it, which tests/unit/runtime/test_kernels.c runs: make_rows.py [family…]"""
+import sys
+
+from rows import Rows  # first: it says how TensorFlow is to start
+
+import numpy as np
+import tensorflow as tf
+
+FLOATS = [np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype]
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+LOOSE = {np.float16: 2e-3, tf.bfloat16.as_numpy_dtype: 1.6e-2}
+RANDOM = np.random.RandomState(1)
+
+
+def floats(*shape, low=-2.0, high=2.0, dtype=np.float32):
+    return np.round(RANDOM.uniform(low, high, shape), 3).astype(dtype)
+
+
+def integers(*shape, low=0, high=10, dtype=np.int32):
+    return RANDOM.randint(low, high, shape).astype(dtype)
+
+
+def i32(*values):
+    return np.array(values, np.int32)
+
+
+def f32(*values):
+    return np.array(values, np.float32)
+
+
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, 1e30, -1.0, 0.5]
+
+
+def binary():
+    rows = Rows("binary")
+    for op in ["AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "Div", "FloorDiv", "FloorMod", "Pow",
+               "Add", "Mod", "TruncateMod"]:
+        for dtype in FLOATS:
+            if op in ("Mod", "TruncateMod") and dtype not in (np.float32, np.float64):
+                continue
+            x, y = floats(2, 3, dtype=dtype, low=0.1), floats(3, dtype=dtype, low=0.5)
+            rows.add(op, [x, y], LOOSE.get(dtype))
+        for dtype in INTEGERS:
+            if op == "Mod" and dtype not in (np.int32, np.int64):
+                continue
+            if op == "Pow" and dtype not in (np.int32, np.int64, np.int8, np.int16):
+                continue
+            if op == "SquaredDifference" and dtype not in (np.int32, np.int64):
+                continue
+            if op == "TruncateMod" and dtype not in (np.int32, np.int64):
+                continue
+            x, y = integers(2, 3, dtype=dtype), integers(2, 1, low=1, high=6, dtype=dtype)
+            rows.add(op, [x, y])
+            if np.issubdtype(dtype, np.signedinteger) and op != "Pow":
+                rows.add(op, [np.array([7, -7, 7, -7, -128], dtype), np.array([3, 3, -3, -3, -1], dtype)])
+    for op in ["AddV2", "Mul", "Sub", "RealDiv", "Maximum", "Minimum", "DivNoNan", "MulNoNan", "SquaredDifference"]:
+        rows.add(op, [f32(*SPECIAL), f32(*SPECIAL[::-1])])
+        rows.add(op, [f32(*SPECIAL), f32(0.0)])
+        rows.add(op, [f32(*SPECIAL)[:, None], f32(*SPECIAL[:3])])
+    shapes = [((), ()), ((1,), ()), ((), (2, 2)), ((3,), (3,)), ((2, 3), (3,)), ((3,), (2, 3)), ((2, 1), (1, 3)),
+              ((2, 1, 3), (4, 1)), ((2, 3, 4), (3, 1)), ((0, 3), (3,)), ((0,), (1,)), ((2, 1, 2, 1), (1, 3, 1, 2)),
+              ((5, 1, 4), (5, 3, 4)), ((1, 1), (3, 2)), ((2, 2, 1, 1, 2), (2, 3, 1, 2))]
+    for a, b in shapes:
+        rows.add("Sub", [floats(*a), floats(*b)])
+        rows.add("AddV2", [integers(*a), integers(*b)])
+    for a, b in [((2,), (3,)), ((2, 3), (2,)), ((2, 3, 4), (3, 2, 4))]:
+        rows.add("AddV2", [floats(*a), floats(*b)])
+        rows.add("Mul", [integers(*a), integers(*b)])
+    for op in ["FloorDiv", "FloorMod", "Div"]:
+        rows.add(op, [i32(1, 2), i32(1, 0)])
+        rows.add(op, [np.zeros((0, 2), np.int32), i32(1, 0)])
+    rows.add("Pow", [i32(2, 3), i32(1, -1)])
+    rows.add("Pow", [f32(2, -2, -8, 0), f32(-1, 3, 0.5, 0)])
+    rows.add("Atan2", [f32(1, -1, 0, 2), f32(1, -1, -1, 0)])
+    rows.add("Xdivy", [f32(0, 1, 2), f32(0, 2, 0)])
+    rows.add("Xlogy", [f32(0, 1, 2), f32(0, 2, 0.5)])
+    rows.add("Add", [np.array([b"a", b"bc\0d"]), np.array(b"x")])
+    rows.add("AddN", [[f32(1, 2), f32(3, 4), f32(5, 6)]])
+    rows.add("AddN", [[i32(1, 2)]])
+    rows.add("BitwiseAnd", [i32(12, 10), i32(10, -1)])
+    rows.add("BitwiseXor", [i32(12, 10), i32(10, -1)])
+    rows.write()
+
+
+def compare():
+    rows = Rows("compare")
+    for op in ["Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"]:
+        for dtype in FLOATS + INTEGERS:
+            rows.add(op, [integers(2, 3, high=3, dtype=dtype), integers(3, high=3, dtype=dtype)])
+        rows.add(op, [f32(*SPECIAL), f32(*SPECIAL[::-1])])
+        rows.add(op, [f32(*SPECIAL), f32(np.nan)])
+        rows.add(op, [f32(1, 2), f32(1, 2, 3)])
+    for op in ["Equal", "NotEqual"]:
+        rows.add(op, [np.array([b"a", b"b\0", b""]), np.array(b"b\0")])
+        rows.add(op, [np.array([True, False]), np.array([[True], [False]])])
+        rows.add(op, [f32(1, 2), f32(1, 2, 3)], incompatible_shape_error=False)
+    for op in ["LogicalAnd", "LogicalOr"]:
+        rows.add(op, [np.array([True, False]), np.array([[True], [False]])])
+    rows.add("LogicalNot", [np.array([True, False])])
+    rows.write()
+
+
+def unary():
+    rows = Rows("unary")
+    anywhere = f32(-3, -1.5, -0.5, -0.0, 0, 0.001, 0.5, 1.5, 2.5, 3)
+    inside = f32(-0.9, -0.3, 0, 0.2, 0.7)
+    positive = f32(0.1, 0.5, 1, 2.5, 100)
+    for op in ["Neg", "Abs", "Sign", "Square", "Exp", "Expm1", "Floor", "Ceil", "Round", "Rint", "Sin", "Cos", "Tan", "Atan",
+               "Sinh", "Cosh", "Tanh", "Asinh", "Erf", "Erfc", "Sigmoid", "Relu", "Relu6", "Elu", "Selu", "Softplus", "Softsign"]:
+        for dtype in FLOATS:
+            rows.add(op, [anywhere.astype(dtype)], LOOSE.get(dtype))
+        rows.add(op, [f32(*SPECIAL)] if op not in ("Sin", "Cos", "Tan") else [f32(np.nan, np.inf, 0)])
+    for op in ["Sqrt", "Rsqrt", "Log", "Log1p", "Reciprocal", "Inv"]:
+        for dtype in FLOATS:
+            rows.add(op, [positive.astype(dtype)], LOOSE.get(dtype))
+        rows.add(op, [f32(-1, 0, np.nan, np.inf)])
+    for op in ["Asin", "Acos", "Atanh"]:
+        rows.add(op, [inside])
+    rows.add("Acosh", [f32(1, 1.5, 20)])
+    for op in ["Neg", "Abs", "Sign", "Square"]:
+        for dtype in [np.int8, np.int16, np.int32, np.int64]:
+            rows.add(op, [np.array([-128, -1, 0, 1, 127], dtype)])
+    for op in ["Floor", "Ceil", "Round"]:
+        rows.add(op, [f32(-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 1e20)])
+    for dtype in INTEGERS:
+        rows.add("Relu", [np.array([0, 1, 5, 100], dtype)])
+    for alpha in [0.2, 0.01, 0.0, 2.0]:
+        for dtype in FLOATS:
+            rows.add("LeakyRelu", [anywhere.astype(dtype)], LOOSE.get(dtype), alpha=alpha)
+    rows.add("LeakyRelu", [f32(*SPECIAL)])
+    for op in ["IsNan", "IsInf", "IsFinite"]:
+        for dtype in FLOATS:
+            rows.add(op, [np.array(SPECIAL[:5], dtype)])
+    for op in ["ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad", "LeakyReluGrad"]:
+        rows.add(op, [f32(1, 2, -3, 4, 5, 6), f32(-1, 0, 0.5, 2, 6, 7)])
+    for op in ["SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"]:
+        rows.add(op, [f32(0.1, 0.5, 0.9, 0.3), f32(1, -2, 3, 4)])
+    rows.add("Tanh", [floats(40, low=-10, high=10)])
+    rows.add("Sigmoid", [floats(40, low=-30, high=30)])
+    rows.add("Exp", [floats(40, low=-80, high=80)], 1e-6)
+    rows.add("Exp", [f32(-200, -104, 88.7, 89, 200)])
+    rows.write()
+
+
+def cast():
+    rows = Rows("cast")
+    types = FLOATS + INTEGERS + [np.bool_]
+    for source in types:
+        values = np.array([0, 1, 2, 100], np.float64).astype(source)
+        for target in types:
+            if source != target:
+                rows.add("Cast", [values], DstT=target)
+    for target in INTEGERS + [np.bool_]:
+        for source in [np.float32, np.float64]:
+            rows.add("Cast", [np.array([-1.9, -0.5, 0.5, 1.9, 127.5], source)], DstT=target)
+    for target in [np.int32, np.int64]:
+        for source in [np.float32, np.float64]:
+            rows.add("Cast", [np.array([np.nan, np.inf, -np.inf, 3e9, -3e9, 1e20], source)], DstT=target)
+    rows.add("Cast", [np.array([-1, 300, 70000], np.int64)], DstT=np.int8)
+    rows.add("Cast", [np.array([-1, 300, 70000], np.int64)], DstT=np.uint8)
+    rows.add("Cast", [np.array([-1, 300, 70000], np.int64)], DstT=np.uint32)
+    rows.add("Cast", [f32(1.00390625, 1.01171875, -3.3)], DstT=tf.bfloat16)
+    rows.add("Cast", [f32(1e6, 1e-8, 65504, np.nan)], DstT=np.float16)
+    rows.add("Cast", [f32(1, 2)], DstT=np.float32)
+    rows.write()
+
+
+def reduce():
+    rows = Rows("reduce")
+    for op in ["Sum", "Mean", "Prod", "Max", "Min"]:
+        for dtype in FLOATS + INTEGERS:
+            rows.add(op, [integers(2, 3, 4, low=1, high=4, dtype=dtype), i32(1)], LOOSE.get(dtype))
+        for axes in [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2], [], [-1], [-3, 2]]:
+            for keep in [False, True]:
+                rows.add(op, [floats(2, 3, 4), np.array(axes, np.int32)], keep_dims=keep)
+        rows.add(op, [floats(3, 50), np.array(1, np.int64)])
+        rows.add(op, [floats(50, 3), i32(0)])
+        rows.add(op, [floats(2, 2, 2, 2, 2), i32(0, 2, 4)])
+        rows.add(op, [floats(1, 3, 1), i32(0, 2)])
+        rows.add(op, [np.zeros((0, 3), np.float32), i32(0)])
+        rows.add(op, [np.zeros((2, 0), np.float32), i32(1)])
+        rows.add(op, [np.zeros((0, 3), np.float32), i32(1)])
+        rows.add(op, [np.float32(3), np.zeros(0, np.int32)])
+        rows.add(op, [f32(1, 2), i32(1)])
+        rows.add(op, [f32(1, 2), i32(0, 0)])
+        rows.add(op, [f32(1, np.nan, 3), i32(0)])
+        rows.add(op, [f32(1, np.inf, 3), i32(0)])
+    for op in ["All", "Any"]:
+        for axes in [[0], [1], [0, 1], []]:
+            rows.add(op, [np.array([[True, False, True], [True, True, False]]), np.array(axes, np.int32)])
+        rows.add(op, [np.zeros((0, 2), bool), i32(0)])
+    for op in ["ArgMax", "ArgMin"]:
+        for dtype in FLOATS + INTEGERS + [np.bool_]:
+            rows.add(op, [integers(2, 5, high=3, dtype=dtype), np.array(1, np.int32)])
+        for axis in [0, 1, 2, -1]:
+            rows.add(op, [integers(2, 3, 4, high=3, dtype=np.float32), np.array(axis, np.int32)], output_type=np.int32)
+        rows.add(op, [f32(1, 3, 3, 1), np.array(0, np.int64)])
+        rows.add(op, [f32(np.nan, 1, 2), np.array(0, np.int32)])
+        rows.add(op, [f32(1, np.nan, 2), np.array(0, np.int32)])
+        rows.add(op, [f32(np.nan, np.nan), np.array(0, np.int32)])
+        rows.add(op, [f32(1, 2), np.array(1, np.int32)])
+        rows.add(op, [np.zeros((0, 3), np.float32), np.array(0, np.int32)])
+        rows.add(op, [np.zeros((0, 3), np.float32), np.array(1, np.int32)])
+    rows.write()
+
+
+def matmul():
+    rows = Rows("matmul")
+    for dtype in FLOATS + [np.int32, np.int64]:
+        for ta in [False, True]:
+            for tb in [False, True]:
+                a = integers(3, 2, low=-3, high=4, dtype=dtype) if ta else integers(2, 3, low=-3, high=4, dtype=dtype)
+                b = integers(4, 3, low=-3, high=4, dtype=dtype) if tb else integers(3, 4, low=-3, high=4, dtype=dtype)
+                rows.add("MatMul", [a, b], LOOSE.get(dtype), transpose_a=ta, transpose_b=tb)
+    rows.add("MatMul", [floats(1, 17), floats(17, 9)])
+    rows.add("MatMul", [floats(1, 17), floats(9, 17)], transpose_b=True)
+    rows.add("MatMul", [floats(17, 1), floats(17, 9)], transpose_a=True)
+    rows.add("MatMul", [floats(0, 3), floats(3, 2)])
+    rows.add("MatMul", [floats(2, 0), floats(0, 3)])
+    rows.add("MatMul", [floats(1, 3), floats(4, 2)])
+    rows.add("MatMul", [floats(3), floats(3, 2)])
+    rows.add("MatMul", [floats(2, 3), floats(1, 3, 2)], text=False)
+    rows.add("MatMul", [f32(np.nan, 0)[None], f32(0, 1)[:, None]])
+    for op in ["BatchMatMulV2", "BatchMatMul"]:
+        rows.add(op, [floats(2, 2, 3), floats(2, 3, 2)])
+        rows.add(op, [floats(2, 3), floats(3, 2)])
+        rows.add(op, [floats(2, 3, 2), floats(2, 4, 3)], adj_x=True, adj_y=True)
+    rows.add("BatchMatMulV2", [floats(3, 1, 2, 3), floats(2, 3, 2)])
+    rows.add("BatchMatMulV2", [floats(2, 3), floats(2, 3, 2)])
+    rows.add("BatchMatMulV2", [floats(2, 2, 3), floats(3, 3, 2)])
+    rows.add("BatchMatMulV2", [floats(2, 2, 3), floats(2, 4, 2)])
+    rows.add("BatchMatMulV2", [floats(0, 2, 3), floats(3, 2)])
+    for dtype in FLOATS + INTEGERS:
+        if dtype in (np.uint32, np.uint64):
+            continue
+        rows.add("BiasAdd", [integers(2, 2, 3, dtype=dtype), integers(3, dtype=dtype)])
+    rows.add("BiasAdd", [floats(2, 3, 2), floats(3)], data_format="NCHW")
+    rows.add("BiasAdd", [floats(2, 3), floats(2)])
+    rows.add("BiasAdd", [floats(3), floats(3)])
+    rows.add("BiasAdd", [floats(2, 3), floats(3, 1)])
+    rows.add("BiasAdd", [floats(0, 3), floats(3)])
+    rows.add("BiasAddGrad", [floats(2, 2, 3)])
+    rows.add("BiasAddGrad", [floats(2, 3, 4)], data_format="NCHW")
+    for op in ["Softmax", "LogSoftmax"]:
+        for dtype in FLOATS:
+            rows.add(op, [floats(2, 5, dtype=dtype)], LOOSE.get(dtype))
+        rows.add(op, [floats(3, 40, low=-20, high=20)])
+        rows.add(op, [f32(1000, 1000, -1000)])
+        rows.add(op, [f32(1, np.nan, 2)])
+        rows.add(op, [f32(1, -np.inf, 2)])
+        rows.add(op, [floats(2, 2, 2)])
+        rows.add(op, [floats(0, 4)])
+    rows.add("SoftmaxCrossEntropyWithLogits", [floats(3, 4), np.eye(4, dtype=np.float32)[:3]])
+    rows.add("SoftmaxCrossEntropyWithLogits", [floats(2, 20), np.full((2, 20), 0.05, np.float32)])
+    rows.add("SparseSoftmaxCrossEntropyWithLogits", [floats(3, 4), i32(0, 3, 1)])
+    rows.add("SparseSoftmaxCrossEntropyWithLogits", [floats(2, 4), np.array([1, 2], np.int64)])
+    rows.add("SparseSoftmaxCrossEntropyWithLogits", [floats(2, 4), i32(0)])
+    rows.write()
+
+
+def array():
+    rows = Rows("array")
+    for value in [floats(2, 3), np.float32(1), np.zeros((0, 4), np.int32)]:
+        for out_type in [np.int32, np.int64]:
+            rows.add("Shape", [value], out_type=out_type)
+            rows.add("Size", [value], out_type=out_type)
+        rows.add("Rank", [value])
+        rows.add("ZerosLike", [value])
+        rows.add("OnesLike", [value])
+    for dtype in FLOATS + INTEGERS + [np.bool_]:
+        rows.add("OnesLike", [np.zeros(2, dtype)])
+    for shape in [[3, 2], [-1], [6, 1], [2, -1], [1, 2, 3], [-1, -1], [4], [-2, 3], [5, -1]]:
+        rows.add("Reshape", [floats(2, 3), np.array(shape, np.int32)])
+    rows.add("Reshape", [floats(0, 3), np.array([-1, 3], np.int64)])
+    rows.add("Reshape", [floats(0, 3), i32(-1, 0)])
+    rows.add("Reshape", [floats(1), np.zeros(0, np.int32)])
+    rows.add("Reshape", [floats(2), np.int32(2)])
+    for axis in [0, 1, 2, -1, -3, 3, -4]:
+        rows.add("ExpandDims", [floats(2, 3), np.int32(axis)])
+    rows.add("ExpandDims", [floats(2), i32(0, 1)])
+    for dims in [[], [0], [2], [0, 2], [-1], [1], [5]]:
+        rows.add("Squeeze", [floats(1, 2, 1)], squeeze_dims=dims)
+    for axis in [0, 1, 2, -1, -3, 3]:
+        rows.add("Pack", [[floats(2, 2), floats(2, 2), floats(2, 2)]], axis=axis)
+    rows.add("Pack", [[i32(1), i32(2)]])
+    rows.add("Pack", [[np.array([b"a"]), np.array([b"b"])]])
+    rows.add("Pack", [[floats(2), floats(3)]])
+    for axis in [0, 1, -1, 2]:
+        rows.add("Unpack", [floats(2, 2)], num=2, axis=axis)
+    rows.add("Unpack", [floats(2, 3)], num=2, axis=1)
+    for axis in [0, 1, -1, 2, -3]:
+        rows.add("ConcatV2", [[floats(2, 2), floats(2, 2)], np.int32(axis)])
+    rows.add("ConcatV2", [[floats(2, 1), floats(2, 3), floats(2, 0)], np.int64(1)])
+    rows.add("ConcatV2", [[floats(2, 1), floats(3, 1)], np.int32(1)])
+    rows.add("ConcatV2", [[floats(2, 1), floats(3)], np.int32(1)])
+    rows.add("ConcatV2", [[np.array([b"a"]), np.array([b"b", b"c"])], np.int32(0)])
+    rows.add("Concat", [np.int32(0), [i32(1), i32(2, 3)]])
+    rows.add("ConcatOffset", [np.int32(1), [i32(2, 3), i32(2, 4), i32(2, 5)]])
+    rows.add("Split", [np.int32(1), floats(2, 6)], num_split=3)
+    rows.add("Split", [np.int32(-2), floats(4, 2)], num_split=2)
+    rows.add("Split", [np.int32(1), floats(2, 5)], num_split=3)
+    rows.add("Split", [np.int32(2), floats(2, 5)], num_split=1)
+    rows.add("SplitV", [floats(2, 6), i32(1, 2, 3), np.int32(1)], num_split=3)
+    rows.add("SplitV", [floats(2, 6), np.array([1, -1], np.int64), np.int32(1)], num_split=2)
+    rows.add("SplitV", [floats(2, 6), i32(1, 2), np.int32(1)], num_split=2)
+    rows.add("SplitV", [floats(2, 6), i32(-1, -1), np.int32(1)], num_split=2)
+    for perm in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1], [2, 0, 1], [-1, 0, 1], [0, 0, 1], [0, 1], [0, 1, 3]]:
+        rows.add("Transpose", [floats(2, 3, 4), np.array(perm, np.int32)])
+    for dtype in [np.uint8, np.float16, np.float64, np.bool_]:
+        rows.add("Transpose", [integers(2, 3, high=2, dtype=dtype), i32(1, 0)])
+    rows.add("Transpose", [np.array([[b"a", b"b"], [b"c", b"d"]]), i32(1, 0)])
+    rows.add("Fill", [i32(2, 3), np.float32(7)])
+    rows.add("Fill", [i32(2), np.array(b"x")])
+    rows.add("Fill", [np.zeros(0, np.int64), np.int64(7)])
+    rows.add("Fill", [i32(-1), np.float32(7)])
+    rows.add("Fill", [i32(0, 5), np.float32(7)])
+    for multiples in [[2, 3], [1, 1], [0, 2], [-1, 2], [2]]:
+        rows.add("Tile", [floats(2, 3), np.array(multiples, np.int32)])
+    rows.add("Tile", [np.array([b"a", b"b"]), np.array([2], np.int64)])
+    for a in [(0, 5, 1), (5, 0, -2), (0, 5, 2), (3, 3, 1), (0, 1, 0), (5, 0, 1), (0, 5, -1)]:
+        rows.add("Range", [np.int32(v) for v in a])
+        rows.add("Range", [np.float32(v) for v in a])
+    rows.add("Range", [np.float32(0), np.float32(1), np.float32(0.3)])
+    rows.add("Range", [np.int64(-3), np.int64(10), np.int64(4)])
+    rows.add("LinSpace", [np.float32(0), np.float32(1), np.int32(5)])
+    rows.add("LinSpace", [np.float64(2), np.float64(-1), np.int32(4)])
+    for axis in [-1, 0, 1, 2]:
+        rows.add("OneHot", [integers(2, 3, low=-1, high=4), np.int32(3), np.float32(5), np.float32(-1)], axis=axis)
+    rows.add("OneHot", [np.array(1, np.int64), np.int32(3), np.int64(1), np.int64(0)])
+    rows.add("OneHot", [np.array([1], np.uint8), np.int32(-1), np.int64(1), np.int64(0)])
+    rows.add("OneHot", [np.array([1], np.uint8), np.int32(2), np.array(True), np.array(False)])
+    rows.add("Pad", [floats(2, 3), np.array([[1, 0], [0, 2]], np.int32)])
+    rows.add("Pad", [floats(2, 3), np.array([[0, 0], [0, 0]], np.int64)])
+    rows.add("Pad", [floats(2, 3), np.array([[-1, 0], [0, 0]], np.int32)])
+    rows.add("Pad", [floats(2, 3), np.array([[1, 0]], np.int32)])
+    rows.add("Pad", [np.zeros((0, 2), np.float32), np.array([[1, 0], [0, 1]], np.int32)])
+    rows.add("PadV2", [i32(1, 2), np.array([[1, 2]], np.int32), np.int32(9)])
+    for mode in ["REFLECT", "SYMMETRIC"]:
+        rows.add("MirrorPad", [floats(3, 4), np.array([[2, 1], [3, 2]], np.int32)], mode=mode)
+        rows.add("MirrorPad", [floats(3), np.array([[3, 0]], np.int32)], mode=mode)
+        rows.add("MirrorPad", [floats(2, 2, 2), np.array([[0, 0], [1, 1], [1, 0]], np.int32)], mode=mode)
+    for axes in [[0], [1], [0, 1], [], [-1], [2], [0, 0]]:
+        rows.add("ReverseV2", [floats(2, 3), np.array(axes, np.int32)])
+    rows.add("BroadcastTo", [floats(3, 1), i32(2, 3, 4)])
+    rows.add("BroadcastTo", [np.float32(2), i32(2, 2)])
+    rows.add("BroadcastTo", [floats(3), i32(2)])
+    rows.add("BroadcastTo", [np.array([b"a"]), i32(3)])
+    rows.add("BroadcastArgs", [i32(2, 1), i32(3)])
+    rows.add("BroadcastArgs", [i32(2), i32(3)])
+    for a, b in [([2, 3], [3]), ([2, 3], [2, 3]), ([2, 1], [1, 3]), ([1, 1], [1]), ([], [2]), ([1, 3], [1, 3]),
+                 ([1, 3], [3]), ([4, 1, 3], [1, 3]), ([2], [3]), ([1], [1]), ([1, 2, 1], [2, 1])]:
+        rows.add("BroadcastGradientArgs", [np.array(a, np.int32), np.array(b, np.int32)])
+    for fmt, shape in [("NHWC", (1, 2, 3, 8)), ("NHWC", (2, 1, 2, 4))]:
+        rows.add("DepthToSpace", [floats(*shape)], block_size=2, data_format=fmt)
+    rows.add("DepthToSpace", [floats(1, 1, 2, 18)], block_size=3)
+    rows.add("DepthToSpace", [floats(1, 1, 2, 6)], block_size=2)
+    rows.add("SpaceToDepth", [floats(1, 4, 6, 2)], block_size=2)
+    rows.add("SpaceToDepth", [floats(1, 3, 6, 2)], block_size=2)
+    rows.add("InvertPermutation", [i32(2, 0, 1)])
+    rows.add("InvertPermutation", [i32(2, 2, 1)])
+    rows.add("InvertPermutation", [i32(3, 2, 1)])
+    rows.write()
+
+
+def slices():
+    rows = Rows("slices")
+    cases = [
+        ((3, 4, 5), [0], [2], [1], {}),
+        ((3, 4, 5), [0, 1], [3, 4], [2, 2], {}),
+        ((3, 4, 5), [-1, -1], [-4, -5], [-1, -2], {}),
+        ((3, 4, 5), [1, 0], [0, 0], [1, 1], dict(end_mask=2, shrink_axis_mask=1)),
+        ((3, 4, 5), [0, 0, 0], [0, 0, 0], [1, 1, -1], dict(begin_mask=7, end_mask=7)),
+        ((3, 4, 5), [0, 1], [0, 2], [1, 1], dict(ellipsis_mask=1, shrink_axis_mask=2)),
+        ((3, 4, 5), [0, 0, 1], [0, 0, 3], [1, 1, 1], dict(ellipsis_mask=1, new_axis_mask=2)),
+        ((3, 4, 5), [0, 0], [0, 0], [1, 1], dict(new_axis_mask=1, shrink_axis_mask=2)),
+        ((3, 4, 5), [1, 1, 1], [2, 2, 2], [1, 1, 1], dict(shrink_axis_mask=7)),
+        ((3,), [-1], [0], [1], dict(shrink_axis_mask=1)),
+        ((3,), [5], [9], [1], {}),
+        ((3,), [-9], [9], [1], {}),
+        ((3,), [2], [0], [1], {}),
+        ((3,), [3], [4], [1], dict(shrink_axis_mask=1)),
+        ((3,), [0], [3], [0], {}),
+        ((3,), [0], [3], [2000000000], {}),
+        ((3,), [2], [0], [-2000000000], {}),
+        ((3,), [0, 0], [1, 1], [1, 1], {}),
+        ((3,), [0], [1], [-1], dict(shrink_axis_mask=1)),
+        ((3,), [1], [0], [1], dict(begin_mask=1, shrink_axis_mask=1)),
+        ((0, 2), [0], [5], [1], {}),
+        ((), [], [], [], {}),
+        ((), [0], [0], [1], dict(new_axis_mask=1)),
+        ((4, 4), [0, 0], [4, 4], [3, -1], dict(begin_mask=2, end_mask=2)),
+        ((2, 3, 4, 5), [0, 1, 0], [0, 2, 3], [1, 1, 2], dict(begin_mask=1, end_mask=1, ellipsis_mask=1)),
+        ((2, 3, 4), [0, 0, 1, 0], [0, 0, 2, 4], [1, 1, 1, 1], dict(ellipsis_mask=1, new_axis_mask=2)),
+    ]
+    for shape, begin, end, strides, masks in cases:
+        spec = [np.array(v, np.int32) for v in (begin, end, strides)]
+        rows.add("StridedSlice", [floats(*shape), *spec], **masks)
+        spec = [np.array(v, np.int64) for v in (begin, end, strides)]
+        try:
+            part = tf.raw_ops.StridedSlice(input=np.zeros(shape, np.float32), begin=spec[0], end=spec[1], strides=spec[2], **masks)
+        except tf.errors.OpError:
+            continue
+        rows.add("StridedSliceGrad", [np.array(shape, np.int64), *spec, floats(*part.shape)], **masks)
+    rows.add("StridedSlice", [floats(3), i32(0), i32(1, 2), i32(1)])
+    rows.add("StridedSlice", [np.array([b"a", b"b", b"c"]), i32(2), i32(0), i32(-1)])
+    rows.add("StridedSlice", [integers(3, 4, dtype=np.uint8), i32(1, 1), i32(3, 4), i32(1, 2)])
+    for begin, size in [([0, 1], [2, 2]), ([1, 0], [-1, -1]), ([2, 3], [0, 0]), ([0, 1], [2, 3]), ([-1, 0], [1, 1]),
+                        ([0, 4], [1, 1]), ([0], [1]), ([0, 0], [-2, 1])]:
+        rows.add("Slice", [floats(2, 3), np.array(begin, np.int32), np.array(size, np.int32)])
+    rows.add("SelectV2", [np.array([True, False]), floats(3, 2), np.float32(0)])
+    rows.add("SelectV2", [np.array([[True], [False]]), np.array([b"a", b"b"]), np.array(b"c")])
+    rows.add("SelectV2", [np.array(True), floats(2), floats(3, 1)])
+    rows.add("SelectV2", [np.array([True, False, True]), floats(2), floats(2)])
+    for dtype in [np.uint8, np.float16, np.int64, np.bool_]:
+        rows.add("SelectV2", [np.array([True, False]), integers(2, high=2, dtype=dtype), integers(2, high=2, dtype=dtype)])
+    rows.add("Select", [np.array([True, False]), floats(2, 3), floats(2, 3)])
+    rows.add("Select", [np.array(True), floats(2, 3), floats(2, 3)])
+    rows.add("Select", [np.array([True, False]), floats(2), floats(2)])
+    rows.add("Select", [np.array([True, False, True]), floats(2, 3), floats(2, 3)])
+    rows.add("Select", [np.array([True, False]), floats(2, 3), floats(2)])
+    rows.add("Where", [np.array([[True, False], [False, True]])])
+    rows.add("Where", [f32(0, 1, np.nan, -0.0)])
+    rows.add("Where", [i32(0, 3)])
+    rows.add("Where", [np.array(True)])
+    rows.add("Where", [np.zeros((0, 2), bool)])
+    for axis in [0, 1, -1]:
+        rows.add("GatherV2", [floats(3, 4), i32(2, 0, 2), np.int32(axis)])
+    rows.add("GatherV2", [floats(3, 4), np.array([[0, 1], [2, 1]], np.int64), np.int32(0)])
+    rows.add("GatherV2", [floats(3, 4), np.int32(1), np.int32(0)])
+    rows.add("GatherV2", [np.array([b"a", b"b"]), i32(1), np.int64(0)])
+    rows.add("GatherV2", [floats(3, 4), i32(3), np.int32(0)])
+    rows.add("GatherV2", [floats(3, 4), np.array([[0, 1], [-1, 1]], np.int32), np.int32(0)])
+    rows.add("GatherV2", [floats(3, 4), i32(0), np.int32(2)], text=False)
+    rows.add("GatherV2", [floats(0, 4), np.zeros(0, np.int32), np.int32(0)])
+    rows.add("GatherV2", [floats(2, 3, 4), np.array([[0, 2], [1, 1]], np.int32), np.int32(1)], batch_dims=1)
+    rows.add("GatherV2", [floats(2, 3, 4), np.array([[0, 3], [1, 1]], np.int32), np.int32(2)], batch_dims=1)
+    rows.add("GatherV2", [floats(2, 3), np.array([[0], [1], [1]], np.int32), np.int32(1)], batch_dims=1)
+    rows.add("Gather", [floats(3, 2), i32(1, 2)])
+    rows.add("Gather", [floats(3, 2), i32(1, 5)])
+    rows.add("Gather", [np.float32(1), i32(0)])
+    rows.add("GatherNd", [floats(3, 4), np.array([[0, 1], [2, 3]], np.int32)])
+    rows.add("GatherNd", [floats(3, 4), np.array([[0], [2]], np.int64)])
+    rows.add("GatherNd", [floats(3, 4), np.zeros((2, 0), np.int32)])
+    rows.add("GatherNd", [floats(3, 4), np.array([[0, 4]], np.int32)])
+    rows.add("GatherNd", [floats(3, 4), np.array([[0, 1, 2]], np.int32)])
+    rows.write()
+
+
+def conv():
+    rows = Rows("conv")
+    for padding in ["SAME", "VALID"]:
+        for size, kernel, stride, dilation in [((5, 6), (3, 3), (1, 1), (1, 1)), ((5, 6), (3, 2), (2, 2), (1, 1)),
+                                               ((6, 5), (1, 1), (1, 1), (1, 1)), ((6, 5), (1, 1), (2, 2), (1, 1)),
+                                               ((7, 7), (3, 3), (1, 1), (2, 2)), ((4, 4), (4, 4), (3, 1), (1, 1)),
+                                               ((5, 5), (2, 2), (3, 3), (1, 1))]:
+            x, f = floats(2, *size, 2), floats(*kernel, 2, 3)
+            attrs = dict(strides=[1, *stride, 1], padding=padding, dilations=[1, *dilation, 1])
+            rows.add("Conv2D", [x, f], **attrs)
+            if dilation == (1, 1):
+                y = tf.raw_ops.Conv2D(input=x, filter=f, **attrs)
+                dy = floats(*y.shape)
+                rows.add("Conv2DBackpropInput", [i32(*x.shape), f, dy], **attrs)
+                rows.add("Conv2DBackpropFilter", [x, i32(*f.shape), dy], **attrs)
+            if stride[0] == stride[1] and dilation == (1, 1):
+                d = floats(*kernel, 2, 2)
+                rows.add("DepthwiseConv2dNative", [x, d], **attrs)
+                rows.add("DepthwiseConv2dNative", [x, d[..., :1]], **attrs)
+                if dilation == (1, 1):
+                    y = tf.raw_ops.DepthwiseConv2dNative(input=x, filter=d, **attrs)
+                    dy = floats(*y.shape)
+                    rows.add("DepthwiseConv2dNativeBackpropInput", [i32(*x.shape), d, dy], **attrs)
+                    rows.add("DepthwiseConv2dNativeBackpropFilter", [x, i32(*d.shape), dy], **attrs)
+    rows.add("Conv2D", [floats(1, 4, 4, 4), floats(2, 2, 2, 6)], strides=[1, 1, 1, 1], padding="VALID")
+    rows.add("Conv2D", [floats(1, 4, 4, 2), floats(3, 3, 2, 2)], strides=[1, 1, 1, 1], padding="EXPLICIT",
+             explicit_paddings=[0, 0, 2, 1, 0, 1, 0, 0])
+    rows.add("Conv2D", [floats(0, 4, 4, 2), floats(3, 3, 2, 2)], strides=[1, 1, 1, 1], padding="SAME")
+    rows.add("Conv2D", [floats(1, 1, 10, 1), floats(1, 3, 1, 4)], strides=[1, 1, 2, 1], padding="VALID")
+    rows.add("Conv2D", [floats(1, 2, 2, 1), floats(3, 3, 1, 1)], strides=[1, 1, 1, 1], padding="VALID")
+    rows.add("Conv2D", [floats(1, 4, 4, 3), floats(3, 3, 2, 1)], strides=[1, 1, 1, 1], padding="VALID")
+    rows.add("Conv2D", [floats(4, 4, 3), floats(3, 3, 3, 1)], strides=[1, 1, 1, 1], padding="VALID")
+    rows.add("Conv2D", [floats(1, 4, 4, 3), floats(3, 3, 3)], strides=[1, 1, 1, 1], padding="VALID")
+    for dtype in [np.float16, np.float64, tf.bfloat16.as_numpy_dtype]:
+        rows.add("Conv2D", [floats(1, 4, 4, 2, dtype=dtype), floats(3, 3, 2, 2, dtype=dtype)], LOOSE.get(dtype),
+                 strides=[1, 1, 1, 1], padding="SAME")
+    rows.write()
+
+
+def pool():
+    rows = Rows("pool")
+    for padding in ["SAME", "VALID"]:
+        for size, kernel, stride in [((4, 6), (2, 2), (2, 2)), ((5, 5), (3, 3), (2, 2)), ((5, 5), (2, 2), (1, 1)),
+                                     ((5, 4), (3, 2), (2, 3)), ((3, 3), (3, 3), (1, 1)), ((5, 5), (1, 1), (2, 2))]:
+            x = integers(2, *size, 3, high=5, dtype=np.float32)
+            attrs = dict(ksize=[1, *kernel, 1], strides=[1, *stride, 1], padding=padding)
+            rows.add("MaxPool", [x], **attrs)
+            rows.add("AvgPool", [x], **attrs)
+            y = tf.raw_ops.MaxPool(input=x, **attrs)
+            dy = floats(*y.shape)
+            rows.add("MaxPoolGrad", [x, y.numpy(), dy], **attrs)
+            rows.add("AvgPoolGrad", [i32(*x.shape), dy], **attrs)
+    attrs = dict(ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
+    for op, first in [("MaxPool", "input"), ("AvgPool", "value")]:
+        rows.add(op, [floats(1, 1, 1, 1)], **attrs)
+        rows.add(op, [floats(4, 4, 1)], **attrs)
+        rows.add(op, [floats(0, 4, 4, 1)], **attrs)
+        for dtype in [np.float16, np.float64]:
+            rows.add(op, [floats(1, 4, 4, 2, dtype=dtype)], LOOSE.get(dtype), **attrs)
+    rows.add("MaxPool", [f32(1, np.nan, 3, -np.inf).reshape(1, 2, 2, 1)], **attrs)
+    rows.write()
+
+
+FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool]
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:]
+    for family in FAMILIES:
+        if not wanted or family.__name__ in wanted:
+            RANDOM.seed(sum(map(ord, family.__name__)))
+            family()

@@ -1,0 +1,109 @@
+"""Rows of kernel tests: one line per call of an op, with what TensorFlow gives for it.
+
+A line is   op TAB attributes TAB inputs TAB outputs
+attributes  name=kind:value, separated by spaces; kinds i f b s t (type) sh (shape) li lf ls lt (lists)
+tensors     separated by " ; ": dtype[dims] values; strings in quotes with %XX escapes
+outputs     tensors, or !code text where TensorFlow refuses
+A tolerance other than the usual one stands in the attributes as ~=value, relative to the greatest magnitude.
+"""
+import os
+import re
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # the plain kernels: oneDNN's differ in corner cases, and crash in some
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+CODES = {
+    "InvalidArgumentError": 3, "NotFoundError": 5, "FailedPreconditionError": 9, "OutOfRangeError": 11,
+    "UnimplementedError": 12, "InternalError": 13, "ResourceExhaustedError": 8,
+}
+# Where the Python name of an argument is not that of the op's definition.
+RENAMED = {"reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis"}
+RENAMED_IN = {"Select": {"t": "x", "e": "y"}, "Where": {"input": "condition"}}
+NAMES = {"float32": "float", "float64": "double", "float16": "half", "string": "string"}
+
+
+def dtype_name(dtype):
+    return NAMES.get(dtype.name, dtype.name)
+
+
+def escape(data):
+    return '"' + "".join(chr(b) if 33 <= b < 127 and b not in b'%";' else "%%%02X" % b for b in data) + '"'
+
+
+def number(value, dtype):
+    if dtype == tf.bool:
+        return "1" if value else "0"
+    if dtype.is_floating:
+        return {"nan": "nan", "inf": "inf", "-inf": "-inf"}.get(str(float(value)), "%.9g" % float(value))
+    return str(int(value))
+
+
+def tensor_text(tensor):
+    tensor = tf.convert_to_tensor(tensor)
+    flat = np.asarray(tensor.numpy()).reshape(-1)
+    if tensor.dtype == tf.string:
+        values = [escape(v if isinstance(v, bytes) else v.encode()) for v in flat]
+    else:
+        values = [number(v, tensor.dtype) for v in flat]
+    shape = ",".join(str(d) for d in tensor.shape)
+    return "%s[%s] %s" % (dtype_name(tensor.dtype), shape, " ".join(values))
+
+
+def attr_text(name, kind, value):
+    if kind == "type":
+        return "%s=t:%s" % (name, dtype_name(tf.as_dtype(value)))
+    if kind == "shape":
+        return "%s=sh:%s" % (name, ",".join(str(d) for d in value))
+    if kind == "list(type)":
+        return "%s=lt:%s" % (name, ",".join(dtype_name(tf.as_dtype(v)) for v in value))
+    if kind.startswith("list("):
+        return "%s=l%s:%s" % (name, kind[5], ",".join(str(v) for v in value))
+    if kind == "bool":
+        return "%s=b:%d" % (name, value)
+    return "%s=%s:%s" % (name, kind[0], value)
+
+
+def clean(message):
+    message = re.sub(r"^\{\{function_node [^}]*\}\} ?(\{\{node [^}]*\}\} ?)?", "", message)
+    message = re.sub(r" \[Op:\w+\].*$", "", message, flags=re.S)
+    return message.replace("\n", " ").strip()
+
+
+class Rows:
+    """Collects the lines of one file."""
+
+    def __init__(self, name):
+        self.name, self.lines = name, []
+
+    def add(self, op, inputs, tolerance=None, text=True, **attrs):
+        definition = op_def_registry.get(op)
+        kinds = {attr.name: attr.type for attr in definition.attr}
+        inputs = [[tf.convert_to_tensor(v) for v in value] if isinstance(value, list)
+                  else tf.convert_to_tensor(value) for value in inputs]
+        arguments = {arg.name: value for arg, value in zip(definition.input_arg, inputs)}
+        text = [attr_text(name, kinds[name], value) for name, value in attrs.items()]
+        if tolerance is not None:
+            text.append("~=%g" % tolerance)
+        renamed = RENAMED_IN.get(op, RENAMED)
+        arguments = {renamed.get(name, name): value for name, value in {**arguments, **attrs}.items()}
+        try:
+            result = getattr(tf.raw_ops, op)(**arguments)
+            flat = tf.nest.flatten(result)
+            outputs = " ; ".join(tensor_text(v) for v in flat)
+        except tf.errors.OpError as error:
+            if "not in the list of allowed values" in error.message or "Could not find device" in error.message:
+                return  # TensorFlow has no kernel for this type
+            outputs = "!%d %s" % (CODES[type(error).__name__], clean(error.message) if text else "")
+        tensors = " ; ".join(tensor_text(v) for v in tf.nest.flatten(inputs))
+        self.lines.append("\t".join([op, " ".join(text), tensors, outputs]))
+
+    def write(self):
+        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), self.name + ".rows")
+        with open(path, "w") as out:
+            out.write("# TensorFlow %s, make_rows.py\n" % tf.__version__)
+            out.write("\n".join(self.lines) + "\n")
+        print("%-14s %d rows" % (self.name, len(self.lines)), file=sys.stderr)

@@ -1,0 +1,119 @@
+/* Every row of tests/golden/kernels: what TensorFlow gave for an op is what our kernel gives. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "graph/build.h"
+#include "runtime/plan.h"
+#include "runtime/resources.h"
+#include "unit/runtime/kernel_rows.h"
+
+static const char *const families[] = { "binary", "compare", "unary",  "cast", "reduce",
+                                        "matmul", "array",   "slices", "conv", "pool" };
+
+enum how {
+    FED,      /* inputs are placeholders of unknown shape */
+    CONSTANT, /* inputs are constants: the node is folded when the plan is made */
+};
+static const char *const how_names[] = { "fed", "constant" };
+
+static struct status run_row(const struct kernel_row *row, enum how how, struct arena *arena,
+                             struct resources *resources, struct run *run, struct plan **plan,
+                             struct tensor *got)
+{
+    struct graph *graph = graph_create(arena);
+    struct builder builder = builder_init(graph);
+    struct endpoint inputs[ROW_TENSORS_MAX], fetches[ROW_TENSORS_MAX];
+    for (int i = 0; i < row->inputs_count; i++)
+        inputs[i] = how == FED
+                        ? build_placeholder(&builder, "in", row->inputs[i].dtype, shape_unknown())
+                        : build_const(&builder, "in", &row->inputs[i]);
+    struct node *node =
+        build_node(&builder, row->op, row->op, row->inputs_count, inputs, 0, NULL, row->attrs);
+    TRY(builder_status(&builder));
+    int outputs = row->error_code != 0 ? node->outputs_count : row->outputs_count;
+    assert_int_equal(node->outputs_count, outputs);
+    for (int i = 0; i < outputs; i++)
+        fetches[i] = (struct endpoint){ node, i };
+    struct flatten_request request = { .feeds = inputs,
+                                       .feeds_count = how == FED ? row->inputs_count : 0,
+                                       .fetches = fetches,
+                                       .fetches_count = outputs };
+    struct plan_options options = { 0 };
+    TRY(plan_create(graph, &request, resources, NULL, &options, plan));
+    struct status status = plan_run(*plan, run, row->inputs, got);
+    graph_finish(graph);
+    return status;
+}
+
+/* TensorFlow's text must stand in front of ours; "…" of other releases may follow. */
+static void compare_error(const struct kernel_row *row, struct status status)
+{
+    if ((int)status.code != row->error_code)
+        fail_msg("%s:%d: %s: code %s (%s), not %d (%s)", row->file, row->line, row->op,
+                 status_code_name(status.code), status.message, row->error_code, row->error_text);
+    if (strncmp(status.message, row->error_text, strlen(row->error_text)) != 0)
+        fail_msg("%s:%d: %s: says '%s', not '%s'", row->file, row->line, row->op, status.message,
+                 row->error_text);
+}
+
+static void check_row(const struct kernel_row *row, enum how how)
+{
+    struct arena *arena = arena_create(0);
+    struct resources *resources = resources_create();
+    struct run *run = run_create(0);
+    struct plan *plan = NULL;
+    struct tensor got[ROW_TENSORS_MAX] = { 0 };
+    struct status status = run_row(row, how, arena, resources, run, &plan, got);
+    if (row->error_code != 0)
+        compare_error(row, status);
+    else if (!status_is_ok(status))
+        fail_msg("%s:%d: %s (%s): %s", row->file, row->line, row->op, how_names[how],
+                 status.message);
+    else
+        kernel_row_compare(row, how_names[how], got);
+    for (int i = 0; i < ROW_TENSORS_MAX; i++)
+        tensor_release(&got[i]);
+    run_reset(run);
+    plan_destroy(plan);
+    run_destroy(run);
+    resources_destroy(resources);
+    arena_destroy(arena);
+}
+
+static void gives_what_tensorflow_gives(void **state)
+{
+    const struct kernel_row *row = *state;
+    check_row(row, FED);
+    if (row->error_code == 0)
+        check_row(row, CONSTANT);
+}
+
+/* One family (the program's argument) or all. */
+int main(int argc, char **argv)
+{
+    struct arena *arena = arena_create(0);
+    int failed = 0;
+    for (size_t f = 0; f < COUNT(families); f++) {
+        int count;
+        if (argc > 1 && strcmp(argv[1], families[f]) != 0)
+            continue;
+        const char *path = arena_printf(arena, "tests/golden/kernels/%s.rows", families[f]);
+        struct kernel_row *rows = kernel_rows_read(arena, path, &count);
+        struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, count);
+        for (int i = 0; i < count; i++)
+            tests[i] = (struct CMUnitTest){ .name = arena_printf(arena, "%s:%d %s", families[f],
+                                                                 rows[i].line, rows[i].op),
+                                            .test_func = gives_what_tensorflow_gives,
+                                            .initial_state = &rows[i] };
+        failed += _cmocka_run_group_tests(families[f], tests, (size_t)count, NULL, NULL);
+    }
+    arena_destroy(arena);
+    return failed;
+}
