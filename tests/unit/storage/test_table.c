@@ -1,0 +1,289 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <snappy-c.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/crc32c.h"
+#include "storage/table.h"
+#include "storage/table_writer.h"
+#include "support/directory.h"
+
+/* Writes key00000 … with values of this size, and gives back the file. */
+static struct buffer written(int count, size_t value_size)
+{
+    struct file_writer file;
+    struct table_writer writer;
+    struct buffer bytes = { 0 };
+    char *value = zalloc(value_size + 1);
+    assert_ok(file_remove_tree(in("t")));
+    assert_ok(file_writer_open(in("t"), &file));
+    table_writer_init(&writer, &file);
+    for (int i = 0; i < count; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "key%05d", i);
+        memset(value, 'a' + i % 26, value_size);
+        assert_ok(table_writer_add(&writer, bytes_of(key), (struct bytes){ value, value_size }));
+    }
+    assert_ok(table_writer_end(&writer));
+    table_writer_finish(&writer);
+    assert_ok(file_writer_finish(&file));
+    assert_ok(file_read(in("t"), 0, &bytes));
+    free(value);
+    return bytes;
+}
+
+/* Reads all of it; how many entries, or the failure. */
+static struct status read_all(struct bytes bytes, int *count)
+{
+    struct table *table;
+    struct table_cursor cursor;
+    bool found = true;
+    *count = 0;
+    TRY(table_open_bytes(bytes, &table));
+    table_cursor_init(&cursor, table);
+    struct status status = status_ok();
+    while (status_is_ok(status) && found) {
+        status = table_cursor_next(&cursor, &found);
+        *count += status_is_ok(status) && found;
+    }
+    table_cursor_finish(&cursor);
+    table_close(table);
+    return status;
+}
+
+static void entries_of_many_blocks_come_back_and_are_found(void **state)
+{
+    (void)state;
+    struct buffer bytes = written(3000, 500);
+    struct table *table;
+    struct table_cursor cursor;
+    bool found;
+    int count;
+    assert_true(bytes.size > 5 * 262144);
+    assert_ok(read_all((struct bytes){ bytes.data, bytes.size }, &count));
+    assert_int_equal(count, 3000);
+
+    assert_ok(table_open(in("t"), &table));
+    table_cursor_init(&cursor, table);
+    for (int i = 0; i < 3000; i += 7) {
+        char key[16];
+        snprintf(key, sizeof key, "key%05d", i);
+        assert_ok(table_cursor_seek(&cursor, bytes_of(key), &found));
+        assert_true(found);
+        assert_true(bytes_equal(table_cursor_key(&cursor), bytes_of(key)));
+        assert_int_equal(table_cursor_value(&cursor).data[0], 'a' + i % 26);
+        snprintf(key, sizeof key, "key%05d!", i); /* between this one and the next */
+        assert_ok(table_cursor_seek(&cursor, bytes_of(key), &found));
+        snprintf(key, sizeof key, "key%05d", i + 1);
+        assert_true(found == (i + 1 < 3000));
+        if (found)
+            assert_true(bytes_equal(table_cursor_key(&cursor), bytes_of(key)));
+    }
+    assert_ok(table_cursor_seek(&cursor, bytes_of(""), &found));
+    assert_true(found && bytes_equal(table_cursor_key(&cursor), bytes_of("key00000")));
+    assert_ok(table_cursor_seek(&cursor, bytes_of("z"), &found));
+    assert_false(found);
+    table_cursor_finish(&cursor);
+    table_close(table);
+    buffer_finish(&bytes);
+}
+
+static void an_empty_table_has_no_entries(void **state)
+{
+    (void)state;
+    struct buffer bytes = written(0, 0);
+    int count;
+    assert_ok(read_all((struct bytes){ bytes.data, bytes.size }, &count));
+    assert_int_equal(count, 0);
+    buffer_finish(&bytes);
+}
+
+static void every_prefix_is_data_loss(void **state)
+{
+    (void)state;
+    struct buffer bytes = written(20, 5);
+    for (size_t size = 0; size < bytes.size; size++) {
+        char *copy = malloc(size + 1); /* so that the sanitizer sees a read past its end */
+        int count;
+        memcpy(copy, bytes.data, size);
+        assert_int_equal(read_all((struct bytes){ copy, size }, &count).code, STATUS_DATA_LOSS);
+        free(copy);
+    }
+    buffer_finish(&bytes);
+}
+
+/*
+ * A table of one data block with these contents, as given or compressed; checksums are right, so
+ * that what is wrong inside is what is found.
+ */
+static struct buffer table_of(struct bytes contents, char type)
+{
+    struct buffer file = { 0 };
+    char trailer[5], handle[2 * VARINT_MAX], footer[48] = { 0 };
+    static const char empty[] = "\0\0\0\0\1\0\0\0";
+    buffer_append(&file, contents.data, contents.size);
+    trailer[0] = type;
+    put_u32le(trailer + 1,
+              crc32c_mask(crc32c(crc32c(0, contents.data, contents.size), trailer, 1)));
+    buffer_append(&file, trailer, 5);
+
+    size_t metaindex = file.size;
+    trailer[0] = 0;
+    put_u32le(trailer + 1, crc32c_mask(crc32c(crc32c(0, empty, 8), trailer, 1)));
+    buffer_append(&file, empty, 8);
+    buffer_append(&file, trailer, 5);
+
+    struct block_builder index = { .interval = 1 };
+    size_t size = varint_put(handle, 0);
+    size += varint_put(handle + size, contents.size);
+    block_builder_add(&index, bytes_of("~"), (struct bytes){ handle, size });
+    struct bytes index_contents = block_builder_close(&index);
+    size_t index_at = file.size;
+    put_u32le(trailer + 1,
+              crc32c_mask(crc32c(crc32c(0, index_contents.data, index_contents.size), trailer, 1)));
+    buffer_append(&file, index_contents.data, index_contents.size);
+    buffer_append(&file, trailer, 5);
+
+    size = varint_put(footer, metaindex);
+    size += varint_put(footer + size, 8);
+    size += varint_put(footer + size, index_at);
+    varint_put(footer + size, index_contents.size);
+    put_u64le(footer + 40, TABLE_MAGIC);
+    buffer_append(&file, footer, 48);
+    block_builder_finish(&index);
+    return file;
+}
+
+#define BLOCK(text)           \
+    {                         \
+        text, sizeof text - 1 \
+    }
+static const struct row {
+    const char *label;
+    struct bytes contents;
+    char type;
+    const char *error; /* NULL: it is sound, with 2 entries */
+} blocks[] = {
+    { "sound", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 0, NULL },
+    { "sound with shared bytes", BLOCK("\0\2\1abx\1\1\1cy\0\0\0\0\1\0\0\0"), 0, NULL },
+    { "sound with two restarts", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\5\0\0\0\2\0\0\0"), 0, NULL },
+    { "shorter than its count", BLOCK("\0\0\0"), 0, "bad block contents" },
+    { "no restarts", BLOCK("\0\1\1ax\0\0\0\0"), 0, "restart count does not fit" },
+    { "restart count past the block", BLOCK("\0\1\1ax\0\0\0\0\4\0\0\0"), 0,
+      "restart count does not fit" },
+    { "restart count of 2^32 - 1", BLOCK("\0\1\1ax\0\0\0\0\377\377\377\377"), 0,
+      "restart count does not fit" },
+    { "first restart not 0", BLOCK("\0\1\1ax\1\0\0\0\1\0\0\0"), 0, "restart offset" },
+    { "restart past the entries", BLOCK("\0\1\1ax\0\0\0\0\5\0\0\0\2\0\0\0"), 0, "restart offset" },
+    { "restarts descending", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\5\0\0\0\5\0\0\0\3\0\0\0"), 0,
+      "restart offset" },
+    { "shares more than there is", BLOCK("\0\1\1ax\2\1\1by\0\0\0\0\1\0\0\0"), 0, "shares more" },
+    { "value past the entries", BLOCK("\0\1\1ax\0\1\2by\0\0\0\0\1\0\0\0"), 0,
+      "longer than its block" },
+    { "key of 2^64 - 1", BLOCK("\0\377\377\377\377\377\377\377\377\377\1\1ax\0\0\0\0\1\0\0\0"), 0,
+      "longer than its block" },
+    { "varint without end", BLOCK("\200\200\0\0\0\0\1\0\0\0"), 0, "cut short" },
+    { "keys equal", BLOCK("\0\1\1ax\0\1\1ay\0\0\0\0\1\0\0\0"), 0, "do not ascend" },
+    { "keys descending", BLOCK("\0\1\1bx\0\1\1ay\0\0\0\0\1\0\0\0"), 0, "do not ascend" },
+    { "two empty keys", BLOCK("\0\0\1x\0\0\1y\0\0\0\0\1\0\0\0"), 0, "do not ascend" },
+    { "unknown type", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 2, "bad block type 2" },
+    { "not Snappy", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 1, "corrupted compressed block" },
+    { "inflated size of 4 GB", BLOCK("\377\377\377\377\17\0a"), 1, "corrupted compressed block" },
+    { "inflated size too small", BLOCK("\2\30\0\0\0\1\0\0\0"), 1, "corrupted compressed block" },
+    /* All four kinds of element: literal, copies with 1, 2 and 4 bytes of offset; the copies
+       overlap. */
+    { "Snappy, all elements",
+      BLOCK("\033\024\000\001\012\141\170\171\021\002\014\000\001\001\142\003\006\000\000\000\000"
+            "\000\012\001\000\004\001\000\006\001\000"),
+      1, NULL },
+};
+
+static void opens_or_says_what_is_wrong(void **state)
+{
+    const struct row *row = *state;
+    struct buffer file = table_of(row->contents, row->type);
+    int count;
+    struct status status = read_all((struct bytes){ file.data, file.size }, &count);
+    buffer_finish(&file);
+    if (row->error == NULL) {
+        assert_ok(status);
+        assert_int_equal(count, 2);
+    } else {
+        assert_failure(status, STATUS_DATA_LOSS, row->error);
+    }
+}
+
+static void snappy_blocks_are_read(void **state)
+{
+    (void)state;
+    struct block_builder block = { .interval = 16 };
+    for (int i = 0; i < 100; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "k%02d", i);
+        block_builder_add(&block, bytes_of(key), bytes_of("the same value again and again"));
+    }
+    struct bytes contents = block_builder_close(&block);
+    size_t size = snappy_max_compressed_length(contents.size);
+    char *compressed = malloc(size);
+    assert_int_equal(snappy_compress(contents.data, contents.size, compressed, &size), SNAPPY_OK);
+    assert_true(size < contents.size / 4);
+    struct buffer file = table_of((struct bytes){ compressed, size }, 1);
+    int count;
+    assert_ok(read_all((struct bytes){ file.data, file.size }, &count));
+    assert_int_equal(count, 100);
+    free(compressed);
+    buffer_finish(&file);
+    block_builder_finish(&block);
+}
+
+static void a_handle_past_the_end_is_data_loss(void **state)
+{
+    (void)state;
+    struct buffer file = table_of((struct bytes)BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 0);
+    int count;
+    file.data[file.size - 48 + 3] = 0x7f; /* the size of the index block */
+    assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
+                   "bad block handle");
+    memset(file.data + file.size - 48, 0xff, 40); /* varints without end */
+    assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
+                   "bad block handle");
+    buffer_finish(&file);
+}
+
+static void a_wrong_checksum_is_data_loss(void **state)
+{
+    (void)state;
+    struct buffer file = table_of((struct bytes)BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 0);
+    int count;
+    file.data[4] = 'z';
+    assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
+                   "block checksum mismatch");
+    file.data[file.size - 1] = 0;
+    assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
+                   "bad magic number");
+    buffer_finish(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIRECTORY(entries_of_many_blocks_come_back_and_are_found),
+        TEST_IN_DIRECTORY(an_empty_table_has_no_entries),
+        TEST_IN_DIRECTORY(every_prefix_is_data_loss),
+        cmocka_unit_test(snappy_blocks_are_read),
+        cmocka_unit_test(a_handle_past_the_end_is_data_loss),
+        cmocka_unit_test(a_wrong_checksum_is_data_loss),
+    };
+    struct CMUnitTest rows[COUNT(blocks)];
+    for (size_t i = 0; i < COUNT(blocks); i++)
+        rows[i] = (struct CMUnitTest){ .name = blocks[i].label,
+                                       .test_func = opens_or_says_what_is_wrong,
+                                       .initial_state = (void *)&blocks[i] };
+    return cmocka_run_group_tests_name("table", tests, NULL, NULL) +
+           cmocka_run_group_tests_name("blocks", rows, NULL, NULL);
+}
