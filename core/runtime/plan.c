@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/build.h"
 #include "runtime/plan_internal.h"
 #include "runtime/rows.h"
 
@@ -110,6 +111,8 @@ struct status plan_create(const struct graph *graph, const struct flatten_reques
         maker.mutable_variables = &written;
     }
     TRY_OR(fail, region_create(&maker, NULL, graph, request, &region));
+    /* Shapes help to prove things; a graph that contradicts itself says so when it runs. */
+    status_ignore(graph_infer(region->graph));
     TRY_OR(fail, region_fold(&maker, region));
     if (!plan->options.no_fuse)
         region_fuse(&maker, region);
