@@ -287,9 +287,10 @@ struct status savedmodel_plan(struct savedmodel *model, const struct signature *
         slot->made = true;
     }
     pthread_mutex_unlock(&model->lock);
-    if (status_is_ok(slot->status))
-        *out = slot->plan;
-    return slot->status;
+    if (!status_is_ok(slot->status)) /* a copy of the text: the model may go before it is told */
+        return status_error(slot->status.code, "%s", slot->status.message);
+    *out = slot->plan;
+    return status_ok();
 }
 
 void savedmodel_plan_all(struct savedmodel *model)

@@ -2,9 +2,10 @@
  * conv2d: Conv2D and DepthwiseConv2dNative with their gradients. Conv2DBackpropInput is also the
  * transposed convolution of decoders.
  */
+#include "runtime/kernels/conv2d.h"
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/window.h"
 
 static struct status conv_prepare(struct prepare_context *p)
 {
@@ -19,10 +20,8 @@ static struct status conv_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* The sizes from the shapes of the image [n, h, w, c] and the filter; `depthwise` has the
- * multiplier as its last dimension. */
-static struct status conv_size(const struct window_attrs *attrs, const struct shape *x,
-                               const struct shape *filter, bool depthwise, struct conv_size *out)
+struct status conv2d_size(const struct window_attrs *attrs, const struct shape *x,
+                          const struct shape *filter, bool depthwise, struct conv_size *out)
 {
     if (x->rank != 4)
         return status_error(STATUS_INVALID_ARGUMENT, "convolution input must be 4-dimensional: %s",
@@ -59,7 +58,7 @@ static struct status conv_size(const struct window_attrs *attrs, const struct sh
     return window_slide(attrs, 1, x->dims[2], filter->dims[1], &out->columns);
 }
 
-static struct shape out_shape(const struct conv_size *size)
+struct shape conv2d_out_shape(const struct conv_size *size)
 {
     return shape_of(size->n, size->rows.out, size->columns.out, size->m);
 }
@@ -126,8 +125,8 @@ static struct status conv_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0), *filter = kernel_input(k, 1);
     struct conv_size size;
     struct tensor *out;
-    TRY(conv_size(kernel_state(k), &x->shape, &filter->shape, false, &size));
-    struct shape shape = out_shape(&size);
+    TRY(conv2d_size(kernel_state(k), &x->shape, &filter->shape, false, &size));
+    struct shape shape = conv2d_out_shape(&size);
     TRY(shape_check(4, shape.dims, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
     return out->size == 0 ? status_ok() : in_floats(k, conv_leaf_forward, &size, x, filter, out);
@@ -151,7 +150,7 @@ static struct status read_shape(const struct tensor *sizes, struct shape *out)
 
 static struct status check_gradient(const struct conv_size *size, const struct shape *dy)
 {
-    struct shape wanted = out_shape(size);
+    struct shape wanted = conv2d_out_shape(size);
     if (shape_equal(&wanted, dy))
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
@@ -207,7 +206,7 @@ static struct status input_grad(struct kernel_context *k, bool depthwise, conv_l
     struct shape shape;
     struct tensor *out;
     TRY(read_shape(kernel_input(k, 0), &shape));
-    TRY(conv_size(kernel_state(k), &shape, &filter->shape, depthwise, &size));
+    TRY(conv2d_size(kernel_state(k), &shape, &filter->shape, depthwise, &size));
     TRY(check_gradient(&size, &dy->shape));
     TRY(kernel_output(k, 0, &shape, &out));
     if (dy->size == 0 && out->size > 0)
@@ -224,7 +223,7 @@ static struct status filter_grad(struct kernel_context *k, bool depthwise, conv_
     struct shape shape;
     struct tensor *out;
     TRY(read_shape(kernel_input(k, 1), &shape));
-    TRY(conv_size(kernel_state(k), &x->shape, &shape, depthwise, &size));
+    TRY(conv2d_size(kernel_state(k), &x->shape, &shape, depthwise, &size));
     TRY(check_gradient(&size, &dy->shape));
     TRY(kernel_output(k, 0, &shape, &out));
     if (dy->size == 0)
@@ -266,8 +265,8 @@ static struct status depthwise_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0), *filter = kernel_input(k, 1);
     struct conv_size size;
     struct tensor *out;
-    TRY(conv_size(kernel_state(k), &x->shape, &filter->shape, true, &size));
-    struct shape shape = out_shape(&size);
+    TRY(conv2d_size(kernel_state(k), &x->shape, &filter->shape, true, &size));
+    struct shape shape = conv2d_out_shape(&size);
     TRY(shape_check(4, shape.dims, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
     return out->size == 0 ? status_ok()

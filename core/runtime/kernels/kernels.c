@@ -18,6 +18,7 @@
     X(cast)              \
     X(compare)           \
     X(concat)            \
+    X(conv_fast)         \
     X(control)           \
     X(conv2d)            \
     X(fill)              \
