@@ -169,8 +169,8 @@ static const struct form forms[] = {
             { .18f, .88f } } } } },
 };
 
-/* How much each image may differ: the knobs that make the set as hard as it is (measured in
- * docs/digits.md). */
+/* How much each image may differ: the knobs that make the set as hard as it is: softmax
+ * regression gets 0.90 to 0.92 after 1000 steps of batch 100. */
 static const struct {
     float wobble;           /* deviation of a control point, unit square */
     float turn, slant;      /* deviation of the tangent of an angle */
