@@ -113,8 +113,6 @@ static struct status check_generation(const struct ps *ps, uint64_t generation)
         return status_error(STATUS_ABORTED,
                             "from generation %" PRIu64 " of the job, which is at %" PRIu64,
                             generation, ps->generation);
-    if (ps->hold != NULL || ps->cut != NULL)
-        return status_error(STATUS_UNAVAILABLE, "ps %u is being cut already", ps->options.index);
     return status_ok();
 }
 
@@ -137,6 +135,7 @@ void ps_hold(void *instance, struct call *call, struct message *message)
     struct ps *ps = instance;
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__HoldRequest *request;
+    struct call *earlier = NULL; /* of a chief that has given up, or been replaced */
 
     struct status status =
         ps_read(message, &slipway__training__hold_request__descriptor, arena, &request);
@@ -145,6 +144,8 @@ void ps_hold(void *instance, struct call *call, struct message *message)
         pthread_mutex_lock(&ps->lock);
         status = check_generation(ps, request->generation);
         if (status_is_ok(status)) {
+            earlier = ps->hold != NULL ? ps->hold : ps->cut;
+            ps->cut = NULL;
             ps->held = true;
             ps->hold = call;
             for (uint32_t i = 0; i < ps->workers_count; i++)
@@ -153,6 +154,8 @@ void ps_hold(void *instance, struct call *call, struct message *message)
         pthread_mutex_unlock(&ps->lock);
     }
     arena_destroy(arena);
+    if (earlier != NULL)
+        call_fail(earlier, status_error(STATUS_ABORTED, "another snapshot has begun"));
     if (status_is_ok(status))
         progress(ps, call);
     else
@@ -163,6 +166,8 @@ static struct status cut_begin(struct ps *ps, struct call *call,
                                const Slipway__Training__CutRequest *request)
 {
     TRY(check_generation(ps, request->generation));
+    if (ps->hold != NULL || ps->cut != NULL)
+        return status_error(STATUS_UNAVAILABLE, "ps %u is being cut already", ps->options.index);
     if (!ps->held)
         return status_error(STATUS_FAILED_PRECONDITION, "ps %u was not held before the cut",
                             ps->options.index);
