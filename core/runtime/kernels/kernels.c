@@ -26,6 +26,7 @@
     X(matmul)            \
     X(pass)              \
     X(pool)              \
+    X(random)            \
     X(reduce)            \
     X(restore)           \
     X(select)            \

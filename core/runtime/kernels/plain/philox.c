@@ -1,0 +1,78 @@
+#include "runtime/kernels/plain/philox.h"
+
+#include <string.h>
+
+#include "base/clones.h"
+
+/* Blocks done at once: as many lanes as a vector of 512 bits has. */
+#define LANES 16
+
+/* Ten rounds over LANES blocks, word by word, so that the compiler sees vectors. */
+static inline void rounds(uint32_t words[4][LANES], uint32_t key0, uint32_t key1)
+{
+    for (int round = 0; round < 10; round++) {
+        for (int i = 0; i < LANES; i++) {
+            uint64_t a = (uint64_t)0xd2511f53 * words[0][i];
+            uint64_t b = (uint64_t)0xcd9e8d57 * words[2][i];
+            uint32_t w0 = (uint32_t)(b >> 32) ^ words[1][i] ^ key0;
+            uint32_t w2 = (uint32_t)(a >> 32) ^ words[3][i] ^ key1;
+            words[0][i] = w0;
+            words[1][i] = (uint32_t)b;
+            words[2][i] = w2;
+            words[3][i] = (uint32_t)a;
+        }
+        key0 += 0x9e3779b9;
+        key1 += 0xbb67ae85;
+    }
+}
+
+/* The counter is one number of 128 bits, lowest word first; `first` is added to it. */
+static inline void load(const struct philox *philox, uint64_t first, uint32_t words[4][LANES])
+{
+    uint64_t low = (uint64_t)philox->counter[1] << 32 | philox->counter[0];
+    uint64_t high = (uint64_t)philox->counter[3] << 32 | philox->counter[2];
+
+    for (int i = 0; i < LANES; i++) {
+        uint64_t sum = low + first + (uint64_t)i;
+        uint64_t carried = high + (sum < low);
+        words[0][i] = (uint32_t)sum;
+        words[1][i] = (uint32_t)(sum >> 32);
+        words[2][i] = (uint32_t)carried;
+        words[3][i] = (uint32_t)(carried >> 32);
+    }
+}
+
+struct philox philox_of_seeds(uint64_t seed0, uint64_t seed1)
+{
+    /* TensorFlow scrambles the seeds by one block of a fixed key. */
+    struct philox philox = { .counter = { (uint32_t)seed0, (uint32_t)(seed0 >> 32), (uint32_t)seed1,
+                                          (uint32_t)(seed1 >> 32) } };
+    uint32_t words[4][LANES];
+
+    load(&philox, 0, words);
+    rounds(words, 0x3ec8f720, 0x02461e29);
+    return (struct philox){ .counter = { 0, 0, words[2][0], words[3][0] },
+                            .key = { words[0][0], words[1][0] } };
+}
+
+static inline float to_unit(uint32_t bits)
+{
+    uint32_t pattern = 0x3f800000 | (bits & 0x7fffff);
+    float value;
+
+    memcpy(&value, &pattern, sizeof value);
+    return value - 1;
+}
+
+CLONES void philox_uniform_f32(struct philox philox, float *out, int64_t count)
+{
+    uint32_t words[4][LANES];
+
+    for (int64_t at = 0; at < count; at += 4 * LANES) {
+        load(&philox, (uint64_t)at / 4, words);
+        rounds(words, philox.key[0], philox.key[1]);
+        int64_t left = count - at < 4 * LANES ? count - at : 4 * LANES;
+        for (int64_t i = 0; i < left; i++)
+            out[at + i] = to_unit(words[i % 4][i / 4]);
+    }
+}
