@@ -1,0 +1,144 @@
+/* The library's convolutions against the plain loops, over random sizes. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/random.h"
+#include "runtime/kernels/conv_fast.h"
+#include "runtime/kernels/plain/conv.h"
+
+static struct random source;
+static int created, compared;
+
+static int64_t between(int64_t low, int64_t high)
+{
+    return low + (int64_t)random_below(&source, (uint64_t)(high - low + 1));
+}
+
+static float *floats(int64_t count)
+{
+    float *values = zalloc((size_t)count * sizeof *values);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = (float)between(-1000, 1000) / 500;
+    return values;
+}
+
+static struct window random_window(void)
+{
+    struct window window = { .in = between(1, 19),
+                             .kernel = between(1, 5),
+                             .stride = between(1, 3),
+                             .dilation = between(1, 2) };
+    int64_t span = (window.kernel - 1) * window.dilation + 1;
+    window.before = between(0, span - 1);
+    int64_t after = between(0, span - 1), room = window.in + window.before + after - span;
+    window.out = room < 0 ? 0 : room / window.stride + 1;
+    return window;
+}
+
+static float activate(float x, enum conv_activation activation, float alpha)
+{
+    switch (activation) {
+    case CONV_RELU:
+        return x > 0 ? x : 0;
+    case CONV_RELU6:
+        return fminf(fmaxf(x, 0), 6);
+    case CONV_LEAKY_RELU:
+        return x > 0 ? x : alpha * x;
+    case CONV_ELU:
+        return x > 0 ? x : expm1f(x);
+    case CONV_TANH:
+        return tanhf(x);
+    case CONV_SIGMOID:
+        return 1 / (1 + expf(-x));
+    default:
+        return x;
+    }
+}
+
+static void compare(const struct conv_size *size, enum conv_activation activation, bool with_bias)
+{
+    bool depthwise = size->groups > 1;
+    int64_t each = size->c / size->groups;
+    int64_t in_count = size->n * size->rows.in * size->columns.in * size->c;
+    int64_t out_count = size->n * size->rows.out * size->columns.out * size->m;
+    float *in = floats(in_count),
+          *filter = floats(size->rows.kernel * size->columns.kernel * each * size->m);
+    float *bias = floats(size->m), *want = floats(out_count + 1), *got = floats(out_count + 1);
+    struct conv_fast_spec spec = { .height = size->rows.kernel,
+                                   .width = size->columns.kernel,
+                                   .channels = size->c,
+                                   .filters = size->m,
+                                   .groups = size->groups,
+                                   .strides = { size->rows.stride, size->columns.stride },
+                                   .dilations = { size->rows.dilation, size->columns.dilation },
+                                   .filter = filter,
+                                   .bias = with_bias ? bias : NULL,
+                                   .activation = activation,
+                                   .alpha = 0.2f };
+    struct conv_fast_size fast = {
+        size->n,        size->rows.in,     size->columns.in,
+        size->rows.out, size->columns.out, { size->rows.before, size->columns.before },
+        { 0 }
+    };
+    const struct window *windows[2] = { &size->rows, &size->columns };
+    for (int i = 0; i < 2; i++)
+        fast.after[i] = (windows[i]->out - 1) * windows[i]->stride +
+                        (windows[i]->kernel - 1) * windows[i]->dilation + 1 - windows[i]->in -
+                        windows[i]->before;
+
+    struct conv_fast *conv = conv_fast_create(&spec);
+    created += conv != NULL;
+    if (conv != NULL && conv_fast_run(conv, &fast, in, got)) {
+        compared++;
+        float *scratch = floats(conv2d_scratch_size(size));
+        if (depthwise)
+            depthwise_f32(size, in, filter, want);
+        else
+            conv2d_direct_f32(size, in, filter, want);
+        for (int64_t i = 0; i < out_count; i++) {
+            float x = activate(want[i] + (with_bias ? bias[i % size->m] : 0), activation, 0.2f);
+            if (fabsf(got[i] - x) > 1e-3f) /* sums of up to 400 products of numbers up to 4 */
+                fail_msg("element %lld: %g, plain %g", (long long)i, (double)got[i], (double)x);
+        }
+        free(scratch);
+    }
+    conv_fast_destroy(conv);
+    free(in), free(filter), free(bias), free(want), free(got);
+}
+
+static void agrees_with_the_plain_loops(void **state)
+{
+    (void)state;
+    random_init(&source, 1, 0);
+    for (int i = 0; i < 200; i++) {
+        struct conv_size size = { .n = between(1, 3),
+                                  .c = between(1, 20),
+                                  .m = between(1, 20),
+                                  .groups = 1,
+                                  .rows = random_window(),
+                                  .columns = random_window() };
+        if (between(0, 2) == 0) { /* depthwise, one filter or two for each channel */
+            size.groups = size.c;
+            size.m = size.c * between(1, 2);
+        }
+        if (size.rows.out > 0 && size.columns.out > 0)
+            compare(&size, (enum conv_activation)between(CONV_LINEAR, CONV_SIGMOID),
+                    between(0, 1) == 1);
+    }
+    if (created > 0) /* else built without the library */
+        assert_true(compared > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(agrees_with_the_plain_loops) };
+    return cmocka_run_group_tests_name("conv_fast", tests, NULL, NULL);
+}
