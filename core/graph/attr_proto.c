@@ -8,6 +8,9 @@
 /* A constant from this size on is pointed to in the message instead of copied. */
 #define BORROW_MIN (64 * 1024)
 
+/* What constants may take in all beyond their bytes in the file: one element may stand for many. */
+#define REPEATED_MAX ((size_t)256 << 20)
+
 /* More attributes than any op has: a stranger's file must not make the search for equal names slow.
  */
 #define ATTRS_MAX 4096
@@ -24,10 +27,32 @@ static bool can_borrow(const Tensorflow__TensorProto *proto, const struct shape 
 {
     enum dtype dtype = dtype_base((int)proto->dtype);
     size_t size = proto->tensor_content.len, element = dtype_size(dtype);
+    struct shape checked;
     return size >= BORROW_MIN && (dtype_is_floating(dtype) || dtype_is_integer(dtype)) &&
            element == dtype_file_size(dtype) && shape_is_known(shape) &&
+           status_is_ok(shape_check(shape->rank, shape->dims, &checked)) &&
            size == (size_t)shape_size(shape) * element &&
            (uintptr_t)proto->tensor_content.data % element == 0;
+}
+
+/* Counts what the constant takes beyond its bytes; damaged shapes are found by tensor_from_proto.
+ */
+static struct status check_repeated(const struct proto_reader *reader,
+                                    const Tensorflow__TensorProto *proto, const struct shape *shape)
+{
+    size_t element = dtype_size(dtype_base((int)proto->dtype)), size;
+    struct shape checked;
+    if (!shape_is_known(shape) || proto->tensor_content.len > 0)
+        return status_ok();
+    TRY(shape_check(shape->rank, shape->dims, &checked));
+    if (__builtin_mul_overflow((size_t)shape_size(shape), element, &size) ||
+        size > REPEATED_MAX - *reader->repeated)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "constants of over %zu MB that the file does not hold; this one has "
+                            "shape %s",
+                            REPEATED_MAX >> 20, shape_text(shape));
+    *reader->repeated += size;
+    return status_ok();
 }
 
 static struct status read_tensor(const struct proto_reader *reader,
@@ -36,15 +61,14 @@ static struct status read_tensor(const struct proto_reader *reader,
     struct tensor *tensor = ARENA_NEW(reader->arena, struct tensor);
     struct shape shape;
 
-    if (reader->borrow && proto->tensor_content.len >= BORROW_MIN) {
-        TRY(shape_from_proto(proto->tensor_shape, &shape));
-        if (can_borrow(proto, &shape)) {
-            *tensor = tensor_borrow((enum dtype)proto->dtype, &shape, proto->tensor_content.data);
-            out->kind = ATTR_TENSOR;
-            out->tensor = tensor;
-            return status_ok();
-        }
+    TRY(shape_from_proto(proto->tensor_shape, &shape));
+    if (reader->borrow && can_borrow(proto, &shape)) {
+        *tensor = tensor_borrow((enum dtype)proto->dtype, &shape, proto->tensor_content.data);
+        out->kind = ATTR_TENSOR;
+        out->tensor = tensor;
+        return status_ok();
     }
+    TRY(check_repeated(reader, proto, &shape));
     struct status status = tensor_from_proto(proto, reader->arena, tensor);
     if (status.code == STATUS_UNIMPLEMENTED)
         return status_ok(); /* a resource or variant: an error only for who wants to run it */

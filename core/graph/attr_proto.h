@@ -13,6 +13,7 @@ struct proto_reader {
     struct arena *arena;
     struct graph *graph;
     bool borrow;
+    size_t *repeated; /* bytes of constants that repeat a few elements, so far */
 };
 
 /* The entries of a map<string, AttrValue>: protobuf-c makes a type of its own for each map. */

@@ -92,7 +92,8 @@ struct status graph_from_proto(const Tensorflow__GraphDef *proto, struct arena *
                                struct graph **out)
 {
     struct graph *graph = graph_create(arena);
-    struct proto_reader reader = { arena, graph, borrow };
+    size_t repeated = 0;
+    struct proto_reader reader = { arena, graph, borrow, &repeated };
     struct status status = read_graph(&reader, proto);
 
     if (!status_is_ok(status)) {

@@ -110,7 +110,8 @@ static void round_trip(const struct graph *graph, const Tensorflow__GraphDef *pr
     struct buffer bytes = { 0 };
     Tensorflow__GraphDef *again = NULL;
     struct graph *scratch = graph_create(arena);
-    struct proto_reader reader = { arena, scratch, false };
+    size_t repeated = 0;
+    struct proto_reader reader = { arena, scratch, false, &repeated };
 
     proto_pack(graph_to_proto(graph, arena), &bytes);
     assert_ok(proto_unpack(&tensorflow__graph_def__descriptor,

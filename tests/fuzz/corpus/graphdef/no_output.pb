@@ -1,0 +1,7 @@
+
+
+bPlaceholder*
+dtype0
+
+aNegb:1*
+T0

@@ -1,0 +1,7 @@
+
+
+bPlaceholder*
+dtype0
+
+aNegb*
+T0
