@@ -177,7 +177,12 @@ static void variants_come_as_their_messages(void **state)
 static void format_v1_is_read_through_the_same_door(void **state)
 {
     (void)state;
-    const char *prefixes[] = { GOLDEN("v1-?" "?" "?" "?" "?-of-00002"), GOLDEN("v1-*") };
+    const char *prefixes[] = { GOLDEN("v1-?"
+                                      "?"
+                                      "?"
+                                      "?"
+                                      "?-of-00002"),
+                               GOLDEN("v1-*") };
     for (size_t i = 0; i < COUNT(prefixes); i++) {
         struct bundle *bundle = opened(prefixes[i]);
         struct tensor tensor;

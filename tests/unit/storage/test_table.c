@@ -12,6 +12,7 @@
 #include "storage/table.h"
 #include "storage/table_writer.h"
 #include "support/directory.h"
+#include "support/table.h"
 
 /* Writes key00000 … with values of this size, and gives back the file. */
 static struct buffer written(int count, size_t value_size)
@@ -115,48 +116,6 @@ static void every_prefix_is_data_loss(void **state)
         free(copy);
     }
     buffer_finish(&bytes);
-}
-
-/*
- * A table of one data block with these contents, as given or compressed; checksums are right, so
- * that what is wrong inside is what is found.
- */
-static struct buffer table_of(struct bytes contents, char type)
-{
-    struct buffer file = { 0 };
-    char trailer[5], handle[2 * VARINT_MAX], footer[48] = { 0 };
-    static const char empty[] = "\0\0\0\0\1\0\0\0";
-    buffer_append(&file, contents.data, contents.size);
-    trailer[0] = type;
-    put_u32le(trailer + 1,
-              crc32c_mask(crc32c(crc32c(0, contents.data, contents.size), trailer, 1)));
-    buffer_append(&file, trailer, 5);
-
-    size_t metaindex = file.size;
-    trailer[0] = 0;
-    put_u32le(trailer + 1, crc32c_mask(crc32c(crc32c(0, empty, 8), trailer, 1)));
-    buffer_append(&file, empty, 8);
-    buffer_append(&file, trailer, 5);
-
-    struct block_builder index = { .interval = 1 };
-    size_t size = varint_put(handle, 0);
-    size += varint_put(handle + size, contents.size);
-    block_builder_add(&index, bytes_of("~"), (struct bytes){ handle, size });
-    struct bytes index_contents = block_builder_close(&index);
-    size_t index_at = file.size;
-    put_u32le(trailer + 1,
-              crc32c_mask(crc32c(crc32c(0, index_contents.data, index_contents.size), trailer, 1)));
-    buffer_append(&file, index_contents.data, index_contents.size);
-    buffer_append(&file, trailer, 5);
-
-    size = varint_put(footer, metaindex);
-    size += varint_put(footer + size, 8);
-    size += varint_put(footer + size, index_at);
-    varint_put(footer + size, index_contents.size);
-    put_u64le(footer + 40, TABLE_MAGIC);
-    buffer_append(&file, footer, 48);
-    block_builder_finish(&index);
-    return file;
 }
 
 #define BLOCK(text)           \

@@ -1,0 +1,45 @@
+/* saved_model.pb: whatever parses is written and parsed again, and its constants are decoded. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/message.h"
+#include "proto/saved_model.pb-c.h"
+#include "tensor/tensor_proto.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void decode_constants(const Tensorflow__GraphDef *graph, struct arena *arena)
+{
+    for (size_t i = 0; graph != NULL && i < graph->n_node; i++) {
+        for (size_t k = 0; k < graph->node[i]->n_attr; k++) {
+            const Tensorflow__AttrValue *value = graph->node[i]->attr[k]->value;
+            struct tensor tensor;
+            if (value != NULL && value->value_case == TENSORFLOW__ATTR_VALUE__VALUE_TENSOR &&
+                status_is_ok(tensor_from_proto(value->tensor, arena, &tensor))) {
+                tensor_to_proto(&tensor, arena);
+                tensor_release(&tensor);
+            }
+        }
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *arena = arena_create((size_t)64 << 20);
+    struct bytes bytes = { (const char *)data, size };
+    Tensorflow__SavedModel *model;
+    if (status_is_ok(proto_unpack(&tensorflow__saved_model__descriptor, bytes, arena, &model))) {
+        struct buffer again = { 0 };
+        proto_pack(model, &again);
+        for (size_t i = 0; i < model->n_meta_graphs; i++)
+            decode_constants(model->meta_graphs[i]->graph_def, arena);
+        struct status status =
+            proto_unpack(&tensorflow__saved_model__descriptor,
+                         (struct bytes){ again.data, again.size }, arena, &model);
+        if (!status_is_ok(status) && status.code != STATUS_RESOURCE_EXHAUSTED)
+            __builtin_trap();
+        buffer_finish(&again);
+    }
+    arena_destroy(arena);
+    return 0;
+}
