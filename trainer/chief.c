@@ -1,9 +1,21 @@
 #include "trainer/chief.h"
 
+#include "base/arena.h"
+
+static struct status create_variables(struct client *client, const struct chief_options *options)
+{
+    struct arena *arena = arena_create(0);
+    struct status status =
+        client_create(client, &options->job, options->first_values(options->context, arena));
+
+    arena_destroy(arena);
+    return status;
+}
+
 static struct status chief_work(struct client *client, struct gradient_source *source,
                                 const struct chief_options *options, struct progress *progress)
 {
-    TRY(client_create(client, &options->job, options->first_values));
+    TRY(create_variables(client, options));
     TRY(worker_steps(client, source, options->job.stop_step, progress));
     TRY(client_report(client, status_ok(), false));
     struct status waited = client_await(client, false, options->finish_timeout_ms);

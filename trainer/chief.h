@@ -9,7 +9,9 @@
 
 struct chief_options {
     struct client_job job;
-    const void *const *first_values; /* [variables_count] */
+    /* First values of all variables, [variables_count], in `arena`, which lives until the ps tasks
+     * have them. */
+    const void *const *(*first_values)(void *context, struct arena *arena);
     int64_t start_timeout_ms, finish_timeout_ms;
     /* After the last step, with the final values in client->values: tests, exports. */
     struct status (*conclude)(void *context, struct client *client);

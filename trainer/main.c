@@ -41,6 +41,13 @@ static struct status make_source(void *context, uint32_t index, struct gradient_
                         out);
 }
 
+static const void *const *first_values(void *context, struct arena *arena)
+{
+    struct session *session = context;
+
+    return model_first_values(session->model, (uint64_t)session->options.flags.seed, arena);
+}
+
 static bool watch(void *context, const struct progress *progress)
 {
     struct session *session = context;
@@ -84,10 +91,11 @@ static struct status conclude(void *context, struct client *client)
     report_training(&session->report, &session->progress);
     if (session->data->validation.rows > 0) {
         TRY(model_evaluate(session->model, client->values, &session->data->validation,
-                           &evaluation));
+                           &session->progress.stop, &evaluation));
         report_evaluation(&session->report, "Validation", model, &evaluation);
     }
-    TRY(model_evaluate(session->model, client->values, &session->data->test, &evaluation));
+    TRY(model_evaluate(session->model, client->values, &session->data->test,
+                       &session->progress.stop, &evaluation));
     report_evaluation(&session->report, "Test", model, &evaluation);
     return export_now(session, client);
 }
@@ -141,13 +149,11 @@ static void announce(const struct session *session)
 static struct status train(struct session *session)
 {
     const struct options *options = &session->options;
-    struct arena *first = arena_create(0);
     struct cluster_options cluster = {
         .placement = &session->placement,
         .workers = options->job.workers,
         .chief = { .job = options->job,
-                   .first_values =
-                       model_first_values(session->model, (uint64_t)options->flags.seed, first),
+                   .first_values = first_values,
                    .start_timeout_ms = START_TIMEOUT_MS,
                    .finish_timeout_ms = FINISH_TIMEOUT_MS,
                    .conclude = conclude,
@@ -159,9 +165,7 @@ static struct status train(struct session *session)
         .lost = lost,
     };
 
-    struct status status = cluster_run(&cluster, &session->progress);
-    arena_destroy(first);
-    return status;
+    return cluster_run(&cluster, &session->progress);
 }
 
 static void session_finish(struct session *session)

@@ -345,7 +345,8 @@ static struct status evaluate_batch(const struct model *model, struct feeder *fe
 }
 
 struct status model_evaluate(const struct model *model, const void *const *values,
-                             const struct dataset *dataset, struct evaluation *out)
+                             const struct dataset *dataset, const _Atomic bool *stop,
+                             struct evaluation *out)
 {
     struct feeder feeder;
     struct evaluation sums = { 0 };
@@ -358,7 +359,10 @@ struct status model_evaluate(const struct model *model, const void *const *value
                  count = left < EVALUATION_BATCH ? left : EVALUATION_BATCH;
         for (uint32_t i = 0; i < count; i++)
             rows[i] = at + i;
-        status = evaluate_batch(model, &feeder, dataset, rows, count, values, &sums);
+        if (atomic_load_explicit(stop, memory_order_relaxed))
+            status = status_error(STATUS_CANCELLED, "stopped");
+        else
+            status = evaluate_batch(model, &feeder, dataset, rows, count, values, &sums);
     }
     feeder_finish(&feeder);
     out->loss = dataset->rows > 0 ? sums.loss / dataset->rows : 0;

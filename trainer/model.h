@@ -54,8 +54,9 @@ struct evaluation {
     double accuracy; /* of a classifier */
 };
 
-/* Runs the model with these values over all rows. */
+/* Runs the model with these values over all rows. CANCELLED when *stop becomes true. */
 struct status model_evaluate(const struct model *model, const void *const *values,
-                             const struct dataset *dataset, struct evaluation *out);
+                             const struct dataset *dataset, const _Atomic bool *stop,
+                             struct evaluation *out);
 
 #endif

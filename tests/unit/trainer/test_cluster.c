@@ -116,10 +116,18 @@ static void warn(void *context, const char *text)
     fail_msg("%s", text);
 }
 
-static struct status run(struct job *job)
+static const void *const *first_values(void *context, struct arena *arena)
 {
     static const float zeros[WIDE];
-    const void *first[] = { zeros, zeros };
+    const void **values = ARENA_ARRAY(arena, const void *, 2);
+
+    (void)context;
+    values[0] = values[1] = zeros;
+    return values;
+}
+
+static struct status run(struct job *job)
+{
     struct placed_variable variables[] = {
         { .name = "line", .dtype = DT_FLOAT, .shape = shape_of(2), .trainable = true },
         { .name = "wide", .dtype = DT_FLOAT, .shape = shape_of(WIDE / 4, 4), .trainable = true },
@@ -136,7 +144,7 @@ static struct status run(struct job *job)
                             .workers = job->workers,
                             .sync = job->sync,
                             .stop_step = job->steps },
-                   .first_values = first,
+                   .first_values = first_values,
                    .start_timeout_ms = 20000,
                    .finish_timeout_ms = 20000,
                    .conclude = conclude,
