@@ -76,6 +76,9 @@ static void maker_init(struct maker *maker, struct plan *plan)
 
 static void maker_finish(struct maker *maker)
 {
+    for (int i = 0; i < maker->graphs_count; i++)
+        graph_finish(maker->graphs[i]);
+    free(maker->graphs);
     free(maker->owners);
     free(maker->stamps);
     run_destroy(maker->run);

@@ -162,6 +162,8 @@ struct maker {
     struct map *written; /* where to note variables that are written; NULL: not asked */
     bool analyse;        /* only look: compute nothing, ask for no kernel */
     int64_t nodes_count;
+    struct graph **graphs; /* of all regions */
+    int graphs_count, graphs_capacity;
     uint32_t slots_capacity;
     int *owners; /* [slots] the block that makes the slot; -1: nobody, a constant or feed */
     int *stamps; /* [slots] liveness.c's mark */

@@ -116,11 +116,23 @@ static struct status check_size(struct maker *maker, const struct region *region
     return status_ok();
 }
 
+/* What a graph has on the heap goes when the plan is made; its nodes are the plan's. */
+static void keep_graph(struct maker *maker, struct graph *graph)
+{
+    if (maker->graphs_count == maker->graphs_capacity) {
+        maker->graphs_capacity = maker->graphs_capacity * 2 + 16;
+        maker->graphs =
+            xrealloc(maker->graphs, (size_t)maker->graphs_capacity * sizeof *maker->graphs);
+    }
+    maker->graphs[maker->graphs_count++] = graph;
+}
+
 struct status region_create(struct maker *maker, struct region *parent, const struct graph *graph,
                             const struct flatten_request *request, struct region **out)
 {
     struct flatten_result flat;
     TRY(graph_flatten(graph, request, maker->arena, &flat));
+    keep_graph(maker, flat.graph);
 
     struct region *region = ARENA_NEW(maker->arena, struct region);
     region->graph = flat.graph;
@@ -191,6 +203,7 @@ static struct status body_create(struct maker *maker, struct region *parent,
     TRY(check_recursion(parent, name->name));
     struct function_body body;
     TRY(function_instantiate(parent->graph, name, maker->arena, &body));
+    keep_graph(maker, body.graph);
     if (body.args_count != args_count || body.results_count != results_count)
         return status_error(
             STATUS_INVALID_ARGUMENT,

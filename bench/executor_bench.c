@@ -1,0 +1,136 @@
+/*
+ * What the executor itself costs, one thread, prints `name value unit` lines:
+ *
+ *     executor_bench                               ns a step, over 1000 steps of one element each
+ *     executor_bench DIR SIGNATURE ROWS REPEAT     µs a run of a SavedModel's signature, median
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "graph/build.h"
+#include "runtime/resources.h"
+#include "savedmodel/load.h"
+
+#define STEPS  1000
+#define ROUNDS 200
+
+static _Noreturn void die(struct status status)
+{
+    fprintf(stderr, "executor_bench: %s\n", status.message);
+    exit(1);
+}
+
+static void must(struct status status)
+{
+    if (!status_is_ok(status))
+        die(status);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median time of a run, in ns. */
+static double time_plan(const struct plan *plan, const struct tensor *feeds, int fetches_count,
+                        int repeat)
+{
+    struct run *run = run_create(0);
+    struct tensor *fetches = zalloc((size_t)fetches_count * sizeof *fetches);
+    double *times = zalloc((size_t)repeat * sizeof *times);
+    for (int i = -3; i < repeat; i++) { /* the first runs fill the pool */
+        int64_t start = clock_now_ns(clock_monotonic());
+        must(plan_run(plan, run, feeds, fetches));
+        for (int j = 0; j < fetches_count; j++)
+            tensor_release(&fetches[j]);
+        run_reset(run);
+        if (i >= 0)
+            times[i] = (double)(clock_now_ns(clock_monotonic()) - start);
+    }
+    qsort(times, (size_t)repeat, sizeof *times, by_value);
+    double median = times[repeat / 2];
+    free(times);
+    free(fetches);
+    run_destroy(run);
+    return median;
+}
+
+static double time_chain(const char *op, bool in_place)
+{
+    struct arena *arena = arena_create(0);
+    struct graph *graph = graph_create(arena);
+    struct resources *resources = resources_create();
+    struct builder b = builder_init(graph);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1)), at = x;
+    for (int i = 0; i < STEPS; i++)
+        at = in_place ? build_unary(&b, op, NULL, at) : build_binary(&b, op, NULL, x, at);
+    must(builder_status(&b));
+    struct flatten_request request = {
+        .feeds = &x, .feeds_count = 1, .fetches = &at, .fetches_count = 1
+    };
+    struct plan *plan;
+    must(plan_create(graph, &request, resources, NULL, NULL, &plan));
+    float value = 0;
+    struct shape shape = shape_of(1);
+    struct tensor feed = tensor_borrow(DT_FLOAT, &shape, &value);
+    double ns = time_plan(plan, &feed, 1, ROUNDS) / plan_steps_count(plan);
+    plan_destroy(plan);
+    resources_destroy(resources);
+    graph_finish(graph);
+    arena_destroy(arena);
+    return ns;
+}
+
+static struct tensor make_feed(const struct signature_tensor *input, int64_t rows)
+{
+    struct shape shape = input->shape;
+    for (int i = 0; i < shape.rank; i++) {
+        if (shape.dims[i] < 0)
+            shape.dims[i] = i == 0 ? rows : 1;
+    }
+    struct tensor feed;
+    must(tensor_create(input->dtype, &shape, &feed));
+    memset(feed.data, 0, tensor_bytes(&feed));
+    for (int64_t i = 0; input->dtype == DT_FLOAT && i < feed.size; i++)
+        tensor_floats_mut(&feed)[i] = (float)(i % 17) / 17;
+    return feed;
+}
+
+static void time_model(const char *directory, const char *name, int64_t rows, int repeat)
+{
+    struct savedmodel *model;
+    const struct plan *plan;
+    must(savedmodel_load(directory, NULL, &model));
+    const struct signature *signature = savedmodel_signature(model, bytes_of(name));
+    if (signature == NULL)
+        die(status_error(STATUS_NOT_FOUND, "no signature '%s'", name));
+    must(savedmodel_plan(model, signature, &plan));
+    struct tensor *feeds = zalloc((size_t)signature->inputs_count * sizeof *feeds);
+    for (int i = 0; i < signature->inputs_count; i++)
+        feeds[i] = make_feed(&signature->inputs[i], rows);
+    double ns = time_plan(plan, feeds, signature->outputs_count, repeat);
+    printf("executor_run %.2f us\n", ns / 1e3);
+    printf("executor_steps %d steps\n", plan_steps_count(plan));
+    for (int i = 0; i < signature->inputs_count; i++)
+        tensor_release(&feeds[i]);
+    free(feeds);
+    savedmodel_destroy(model);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5) {
+        time_model(argv[1], argv[2], atoll(argv[3]), atoi(argv[4]));
+        return 0;
+    }
+    if (argc != 1) {
+        fprintf(stderr, "usage: executor_bench [DIR SIGNATURE ROWS REPEAT]\n");
+        return 2;
+    }
+    printf("executor_step_in_place %.1f ns\n", time_chain("Neg", true));
+    printf("executor_step_new_buffer %.1f ns\n", time_chain("Maximum", false));
+    return 0;
+}

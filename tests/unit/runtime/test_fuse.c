@@ -1,0 +1,249 @@
+#include "plan_fixture.h"
+
+#include <math.h>
+
+/*
+ * Each row builds a graph from x, which becomes `steps` steps with fusing on, one of them `op`;
+ * with fusing off it must give the same.
+ */
+struct row {
+    const char *label;
+    struct endpoint (*build)(struct endpoint x);
+    int rank; /* of x: 2 or 4 */
+    const char *op;
+    int steps;
+};
+
+static struct endpoint ramp(struct shape shape, float from, float step)
+{
+    int64_t size = shape_size(&shape);
+    float *values = ARENA_ARRAY(arena, float, size);
+    for (int64_t i = 0; i < size; i++)
+        values[i] = from + step * (float)(i % 11);
+    return const_floats(NULL, shape, values);
+}
+
+static struct endpoint matmul(struct endpoint x)
+{
+    return build_binary(&b, "MatMul", NULL, x, ramp(shape_of(4, 3), -0.5f, 0.1f));
+}
+
+static struct endpoint matmul_transposed(struct endpoint x)
+{
+    return build(&b, "MatMul", NULL, 2, (struct endpoint[]){ x, ramp(shape_of(3, 4), -0.5f, 0.1f) },
+                 (struct attr[]){ attr_bool("transpose_b", true), ATTR_END });
+}
+
+static struct endpoint convolution(const char *op, struct endpoint x, struct shape filter)
+{
+    int64_t strides[] = { 1, 1, 1, 1 };
+    return build(&b, op, NULL, 2, (struct endpoint[]){ x, ramp(filter, -0.4f, 0.1f) },
+                 (struct attr[]){ attr_ints(&b, "strides", 4, strides),
+                                  attr_text("padding", "SAME"), ATTR_END });
+}
+
+static struct endpoint conv(struct endpoint x)
+{
+    return convolution("Conv2D", x, shape_of(2, 2, 2, 3));
+}
+
+static struct endpoint depthwise(struct endpoint x)
+{
+    return convolution("DepthwiseConv2dNative", x, shape_of(2, 2, 2, 2));
+}
+
+static struct endpoint bias(struct endpoint x, int64_t channels)
+{
+    return build_binary(&b, "BiasAdd", NULL, x, ramp(shape_of(channels), 0.3f, -0.2f));
+}
+
+static struct endpoint matmul_bias(struct endpoint x)
+{
+    return bias(matmul(x), 3);
+}
+
+static struct endpoint matmul_bias_relu(struct endpoint x)
+{
+    return build_unary(&b, "Relu", NULL, bias(matmul(x), 3));
+}
+
+static struct endpoint matmul_add_tanh(struct endpoint x)
+{
+    struct endpoint sum =
+        build_binary(&b, "AddV2", NULL, ramp(shape_of(1, 3), 0.3f, -0.2f), matmul(x));
+    return build_unary(&b, "Tanh", NULL, sum);
+}
+
+static struct endpoint matmul_sigmoid(struct endpoint x)
+{
+    return build_unary(&b, "Sigmoid", NULL, matmul(x));
+}
+
+static struct endpoint matmul_scalar_mul(struct endpoint x)
+{
+    return build_binary(&b, "Mul", NULL, matmul_transposed(x),
+                        const_floats(NULL, shape_scalar(), VALUES(3)));
+}
+
+static struct endpoint matmul_div_sub(struct endpoint x)
+{
+    struct endpoint scaled =
+        build_binary(&b, "RealDiv", NULL, matmul_bias(x), ramp(shape_of(3), 1, 0.5f));
+    return build_binary(&b, "Sub", NULL, scaled, ramp(shape_of(3), 1, 0.5f));
+}
+
+static struct endpoint two_biases(struct endpoint x)
+{
+    return bias(matmul_bias(x), 3);
+}
+
+/* Keras 3: x · inv + (β - mean · inv) */
+static struct endpoint plain_batch_norm(struct endpoint x, int64_t channels)
+{
+    struct endpoint scaled =
+        build_binary(&b, "Mul", NULL, x, ramp(shape_of(channels), 0.5f, 0.25f));
+    return build_binary(&b, "AddV2", NULL, scaled, ramp(shape_of(channels), -1, 0.5f));
+}
+
+static struct endpoint matmul_transposed_norm(struct endpoint x)
+{
+    return plain_batch_norm(matmul_transposed(x), 3);
+}
+
+static struct endpoint conv_bias_norm_relu6(struct endpoint x)
+{
+    return build_unary(&b, "Relu6", NULL, plain_batch_norm(bias(conv(x), 3), 3));
+}
+
+static struct endpoint depthwise_norm_elu(struct endpoint x)
+{
+    return build_unary(&b, "Elu", NULL, plain_batch_norm(depthwise(x), 4));
+}
+
+static struct endpoint conv_leaky(struct endpoint x)
+{
+    struct endpoint y = bias(conv(x), 3);
+    return build(&b, "LeakyRelu", NULL, 1, &y,
+                 (struct attr[]){ attr_float("alpha", 0.3f), ATTR_END });
+}
+
+static struct endpoint transposed_convolution(struct endpoint x)
+{
+    int64_t strides[] = { 1, 2, 2, 1 };
+    struct endpoint sizes = build_const_ints(&b, NULL, 4, (int32_t[]){ 2, 6, 6, 3 });
+    struct endpoint filter = ramp(shape_of(2, 2, 3, 2), -0.4f, 0.1f);
+    struct endpoint y =
+        build(&b, "Conv2DBackpropInput", NULL, 3, (struct endpoint[]){ sizes, filter, x },
+              (struct attr[]){ attr_ints(&b, "strides", 4, strides), attr_text("padding", "SAME"),
+                               ATTR_END });
+    return build_unary(&b, "Relu", NULL, plain_batch_norm(bias(y, 3), 3));
+}
+
+static struct endpoint flatten(struct endpoint x)
+{
+    struct endpoint shape = build_unary(&b, "Shape", NULL, x);
+    struct endpoint zero = build_const_ints(&b, NULL, 1, (int32_t[]){ 0 });
+    struct endpoint one = build_const_ints(&b, NULL, 1, (int32_t[]){ 1 });
+    struct endpoint rows =
+        build(&b, "StridedSlice", NULL, 4, (struct endpoint[]){ shape, zero, one, one },
+              (struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
+    struct endpoint dims = build(&b, "Pack", NULL, 2,
+                                 (struct endpoint[]){ rows, build_const_int(&b, NULL, 18) }, NULL);
+    return build_binary(&b, "Reshape", NULL, x, dims);
+}
+
+/* ---- what must stay as it is ---- */
+
+static struct endpoint a_product_used_twice(struct endpoint x)
+{
+    struct endpoint y = matmul(x);
+    return build_binary(&b, "Mul", NULL, bias(y, 3), y);
+}
+
+static struct endpoint a_bias_that_makes_it_larger(struct endpoint x)
+{
+    struct endpoint narrow = build_binary(&b, "MatMul", NULL, x, ramp(shape_of(4, 1), -0.5f, 0.1f));
+    return build_binary(&b, "AddV2", NULL, narrow, ramp(shape_of(3), 0.3f, -0.2f));
+}
+
+static struct endpoint a_constant_per_row(struct endpoint x)
+{
+    return build_binary(&b, "AddV2", NULL, matmul(x), ramp(shape_of(2, 1), 0.3f, -0.2f));
+}
+
+static struct endpoint two_activations(struct endpoint x)
+{
+    return build_unary(&b, "Tanh", NULL, build_unary(&b, "Relu", NULL, matmul_bias(x)));
+}
+
+static struct endpoint a_vector_minus_a_product(struct endpoint x)
+{
+    return build_binary(&b, "Sub", NULL, ramp(shape_of(3), 0.3f, -0.2f), matmul(x));
+}
+
+static const struct row rows[] = {
+    { "MatMul, BiasAdd", matmul_bias, 2, "_FusedMatMul", 1 },
+    { "MatMul, BiasAdd, Relu", matmul_bias_relu, 2, "_FusedMatMul", 1 },
+    { "MatMul, AddV2 [1,n], Tanh", matmul_add_tanh, 2, "_FusedMatMul", 1 },
+    { "MatMul, Sigmoid", matmul_sigmoid, 2, "_FusedMatMul", 1 },
+    { "MatMul, Mul by a scalar", matmul_scalar_mul, 2, "MatMul", 1 },
+    { "MatMul, BiasAdd, RealDiv, Sub", matmul_div_sub, 2, "_FusedMatMul", 1 },
+    { "MatMul, BiasAdd, BiasAdd", two_biases, 2, "_FusedMatMul", 1 },
+    { "MatMul (b transposed), Mul, AddV2", matmul_transposed_norm, 2, "_FusedMatMul", 1 },
+    { "Conv2D, BiasAdd, Mul, AddV2, Relu6", conv_bias_norm_relu6, 4, "_FusedConv2D", 1 },
+    { "DepthwiseConv2dNative, Mul, AddV2, Elu", depthwise_norm_elu, 4,
+      "_FusedDepthwiseConv2dNative", 1 },
+    { "Conv2D, BiasAdd, LeakyRelu", conv_leaky, 4, "_FusedConv2D", 1 },
+    { "Conv2DBackpropInput, BiasAdd, Mul, AddV2, Relu", transposed_convolution, 4,
+      "_FusedConv2DBackpropInput", 1 },
+    { "Shape, StridedSlice, Pack, Reshape", flatten, 4, "_ReshapeRows", 1 },
+    { "a product that two use stays", a_product_used_twice, 2, "BiasAdd", 3 },
+    { "a bias that makes the product larger stays", a_bias_that_makes_it_larger, 2, "AddV2", 2 },
+    { "a constant per row stays", a_constant_per_row, 2, "AddV2", 2 },
+    { "a second activation stays", two_activations, 2, "Tanh", 2 },
+    { "a vector minus a product stays", a_vector_minus_a_product, 2, "Sub", 2 },
+};
+
+static void gives_the_same_with_fusing_off(void **state)
+{
+    const struct row *row = *state;
+    setup(NULL);
+    struct shape pattern = row->rank == 2 ? shape_of(-1, 4) : shape_of(-1, 3, 3, 2);
+    struct shape shape = pattern;
+    shape.dims[0] = 2;
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, pattern);
+    struct endpoint y = row->build(x);
+    struct plan_options off = { .no_fuse = true };
+    struct plan *fused = plan_of(1, &x, 1, &y, NULL), *plain = plan_of(1, &x, 1, &y, &off);
+    assert_true(plan_has(fused, row->op));
+    assert_int_equal(plan_steps_count(fused), row->steps);
+    assert_true(plan_steps_count(plain) >= row->steps);
+
+    float values[36];
+    for (int i = 0; i < 36; i++)
+        values[i] = (float)((i * 7) % 13) - 5.5f;
+    struct tensor feed = floats(shape, values), out[2];
+    assert_ok(plan_run(fused, run, &feed, &out[0]));
+    assert_ok(plan_run(plain, run, &feed, &out[1]));
+    assert_string_equal(shape_text(&out[0].shape), shape_text(&out[1].shape));
+    for (int64_t i = 0; i < out[1].size; i++) { /* scales are multiplied in another order */
+        float wanted = tensor_floats(&out[1])[i];
+        assert_float_equal(tensor_floats(&out[0])[i], wanted, 1e-5f * fmaxf(1, fabsf(wanted)));
+    }
+    tensor_release(&out[0]);
+    tensor_release(&out[1]);
+    assert_int_equal(tensor_pool_used(run_pool(run)), 0);
+    plan_destroy(fused);
+    plan_destroy(plain);
+    teardown(NULL);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows)];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
+                                        .test_func = gives_the_same_with_fusing_off,
+                                        .initial_state = (void *)&rows[i] };
+    return cmocka_run_group_tests_name("fuse", tests, NULL, NULL);
+}
