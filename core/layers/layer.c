@@ -127,7 +127,9 @@ struct endpoint layer_variable(struct layer_context *context, const struct layer
     };
     const struct arg_value *regularizer =
         layer_arg(layer, arena_printf(context->arena, "%s_regularizer", name));
-    if (context->mode != LAYERS_SERVE && layer->trainable && !regularizer->is_null)
+    /* Keras 2 goes on adding the constant of a frozen layer to the loss. */
+    bool penalised = context->mode != LAYERS_SERVE && (layer->trainable || context->keras2);
+    if (penalised && !regularizer->is_null)
         penalise(context, &regularizer->regularizer, value);
     return value;
 }

@@ -1,0 +1,100 @@
+"""Writes a file per model: the text Keras prints of it, and what Keras computes with it.
+
+    python tests/golden/layers/models.py tests/golden/layers                                  Keras 3.15
+    TF_USE_LEGACY_KERAS=1 python tests/golden/layers/models.py tests/golden/layers            Keras 2, by the package tf_keras 2.21
+
+Lines: `json TEXT`; `input SHAPE VALUES`; `labels SHAPE VALUES`; `variable NAME SHAPE VALUES`, `grad NAME SHAPE VALUES` for each
+variable in the order of the layers; `output SHAPE VALUES`, `loss VALUE` when not training.
+"""
+import os
+import sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tensorflow as tf
+
+legacy = bool(os.environ.get("TF_USE_LEGACY_KERAS"))
+if legacy:
+    import tf_keras as keras
+else:
+    import keras
+L = keras.layers
+random = np.random.RandomState(3)
+directory = sys.argv[1]
+
+
+def numbers(array):
+    array = np.asarray(array)
+    return "[" + ",".join(map(str, array.shape)) + "] " + " ".join("%.9g" % v for v in array.ravel())
+
+
+def name_of(model, variable):
+    if legacy:
+        return variable.name.split(":")[0]
+    return "/".join(variable.path.split("/")[-2:])
+
+
+def case(name, model, loss="mse", gradients=True, batch=3):
+    if legacy:
+        model._name = name
+    model.compile(optimizer=keras.optimizers.SGD(0.125, momentum=0.5, nesterov=True), loss=loss)
+    for variable in model.weights:
+        variable.assign(random.uniform(-0.7, 0.7, variable.shape).astype(np.float32))
+    x = random.uniform(-1, 1, (batch,) + tuple(model.input_shape[1:])).astype(np.float32)
+    y = model(x, training=False)
+    crossed = "crossentropy" in str(loss) or "Crossentropy" in type(loss).__name__
+    labels = random.randint(0, y.shape[-1], batch) if crossed else random.uniform(-1, 1, y.shape).astype(np.float32)
+    function = keras.losses.get(loss)
+    with tf.GradientTape() as tape:
+        y = model(x, training=False)
+        value = function(labels, y)
+        value = tf.reduce_mean(value) if value.shape.rank else value
+        for term in model.losses:
+            value = value + term
+    lines = ["json " + model.to_json(), "input " + numbers(x), "labels " + numbers(labels), "output " + numbers(y)]
+    lines.append("loss %.9g" % float(value))
+    got = tape.gradient(value, model.trainable_weights)
+    by_name = {name_of(model, v): g for v, g in zip(model.trainable_weights, got)}
+    for variable in model.weights:
+        lines.append("variable %s %s" % (name_of(model, variable), numbers(variable)))
+        if gradients and name_of(model, variable) in by_name:
+            lines.append("grad %s %s" % (name_of(model, variable), numbers(by_name[name_of(model, variable)])))
+    with open("%s/keras%d_%s.txt" % (directory, 2 if legacy else 3, name), "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def sequential(*layers):
+    model = keras.Sequential(list(layers))
+    return model
+
+
+cross = "sparse_categorical_crossentropy"
+activations = ["linear", "relu", "sigmoid", "tanh", "softplus", "softsign", "elu", "selu", "gelu", "exponential", "hard_sigmoid", "swish"]
+if not legacy:
+    activations += ["relu6", "silu", "mish", "leaky_relu", "log_softmax", "hard_silu", "log_sigmoid"]
+for activation in activations:
+    case("activation_" + activation, sequential(L.Input((3,)), L.Dense(4, activation=activation), L.Dense(2)))
+
+case("images", sequential(
+    L.Input((9, 8, 2)), L.Conv2D(3, (3, 2), padding="same", strides=2, activation="relu"), L.ZeroPadding2D(((1, 0), (2, 1))),
+    L.MaxPooling2D(2, strides=1, padding="same"), L.Conv2D(2, 2, dilation_rate=2, use_bias=False), L.AveragePooling2D((2, 1), padding="same"),
+    L.Flatten(), L.Dense(3, activation="softmax")), cross)
+case("global_max", sequential(L.Input((4, 4, 3)), L.GlobalMaxPooling2D(), L.Dense(2, activation="softmax")), cross)
+case("global_average", sequential(L.Input((4, 4, 3)), L.GlobalAveragePooling2D(keepdims=True), L.Flatten(), L.Dense(2)))
+case("arranged", sequential(
+    L.Input((12,)), L.Rescaling(0.5, offset=-0.25), L.Reshape((3, 4) if legacy else (-1, 4)), L.Dense(5), L.LeakyReLU(), L.Flatten(),
+    L.Dense(6, use_bias=False), L.ReLU(max_value=1.0, negative_slope=0.125, threshold=0.25), L.Dense(3), L.ReLU(6), L.Dense(2),
+    L.Activation("tanh")))
+case("softmax_layer", sequential(L.Input((5,)), L.Dense(4, name="logits"), L.Softmax()), cross)
+case("penalties", sequential(
+    L.Input((4,)), L.Dense(3, kernel_regularizer=keras.regularizers.L2(0.1), bias_regularizer=keras.regularizers.L1(0.05), activation="relu"),
+    L.Dense(2, kernel_regularizer=keras.regularizers.L1L2(0.02, 0.03))))
+frozen = L.Dense(3, activation="relu", kernel_regularizer="l2")
+frozen.trainable = False
+case("frozen", sequential(L.Input((4,)), frozen, L.Dense(2)))
+case("dropped", sequential(L.Input((6,)), L.Dense(5, activation="relu"), L.Dropout(0.4), L.Dense(3, activation="softmax")), cross,
+     gradients=False)
+if not legacy:  # Keras 2 does not print the loss
+    case("logits", sequential(L.Input((4,)), L.Dense(3)), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+inputs = keras.Input((4,), name="features")
+hidden = L.Dense(3, activation="relu", name="hidden")(inputs)
+case("functional", keras.Model(inputs, L.Dense(2, activation="softmax", name="answer")(hidden)), cross)
