@@ -248,10 +248,18 @@ fail:
     return status;
 }
 
+static void release_defaults(const struct signature *signature)
+{
+    for (int i = 0; i < signature->inputs_count; i++)
+        tensor_release(&signature->inputs[i].default_value);
+}
+
 void savedmodel_destroy(struct savedmodel *model)
 {
     if (model == NULL)
         return;
+    for (int i = 0; i < model->meta.signatures_count; i++)
+        release_defaults(&model->meta.signatures[i]);
     for (int i = 0; i < model->meta.signatures_count && model->slots != NULL; i++)
         plan_destroy(model->slots[i].plan);
     map_finish(&model->written);
