@@ -114,6 +114,11 @@ struct status kernel_scratch(struct kernel_context *context, enum dtype dtype,
     return tensor_create_pooled(context->run->pool, dtype, shape, out);
 }
 
+struct tensor_pool *kernel_pool(struct kernel_context *context)
+{
+    return context->run->pool;
+}
+
 struct arena *kernel_arena(struct kernel_context *context)
 {
     return context->run->arena;

@@ -18,12 +18,16 @@
     X(cast)              \
     X(compare)           \
     X(concat)            \
-    X(conv_fast)         \
     X(control)           \
     X(conv2d)            \
+    X(conv_fast)         \
     X(fill)              \
+    X(fused)             \
     X(gather)            \
+    X(list)              \
+    X(lookup)            \
     X(matmul)            \
+    X(parse_example)     \
     X(pass)              \
     X(pool)              \
     X(random)            \
@@ -34,7 +38,6 @@
     X(slice)             \
     X(softmax)           \
     X(unary)             \
-    X(fused)             \
     X(variable)
 
 #define DECLARE(name) extern const struct kernel_table kernels_##name;

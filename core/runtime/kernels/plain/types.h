@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clones.h"
+
 #define FLOAT_TYPES(X) X(f32, float, float) X(f64, double, double)
 
 #define SIGNED_TYPES(X)       \
@@ -44,14 +46,7 @@
 #define IVDEP _Pragma("GCC ivdep")
 #endif
 
-/* One version for AVX-512, one for AVX2 with FMA, one for any x86-64, chosen when the program
- * starts. The sanitizers are not up yet when that happens, and Clang 14 cannot do it in C. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define SIMD
-#endif
+#define SIMD     CLONES
 #define SIMD_f32 SIMD
 #define SIMD_f64
 #define SIMD_i8
