@@ -24,6 +24,17 @@ static uint32_t *find(const struct map *map, struct bytes key)
     }
 }
 
+static void *room(const struct map *map, size_t size)
+{
+    return map->arena != NULL ? arena_alloc(map->arena, size) : zalloc(size);
+}
+
+static void give_back(const struct map *map, void *data)
+{
+    if (map->arena == NULL)
+        free(data);
+}
+
 static void grow(struct map *map)
 {
     struct map_entry *old = map->entries;
@@ -32,9 +43,9 @@ static void grow(struct map *map)
     if (capacity < 8)
         capacity = 8;
     assert(capacity < UINT32_MAX / 2);
-    free(map->slots);
-    map->entries = zalloc(capacity * sizeof *map->entries);
-    map->slots = zalloc(capacity * 2 * sizeof *map->slots);
+    give_back(map, map->slots);
+    map->entries = room(map, capacity * sizeof *map->entries);
+    map->slots = room(map, capacity * 2 * sizeof *map->slots);
     map->capacity = capacity;
     map->count = 0;
     for (size_t i = 0; i < count; i++) {
@@ -43,7 +54,7 @@ static void grow(struct map *map)
         map->entries[map->count++] = old[i];
         *find(map, old[i].key) = (uint32_t)map->count;
     }
-    free(old);
+    give_back(map, old);
 }
 
 void *map_get(const struct map *map, struct bytes key)
@@ -92,7 +103,7 @@ void *map_remove(struct map *map, struct bytes key)
 
 void map_finish(struct map *map)
 {
-    free(map->entries);
-    free(map->slots);
-    *map = (struct map){ 0 };
+    give_back(map, map->entries);
+    give_back(map, map->slots);
+    *map = (struct map){ .arena = map->arena };
 }

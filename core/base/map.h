@@ -13,11 +13,15 @@ struct map_entry {
     void *value;
 };
 
-/* Zero-initialise. entries[0 .. count) in order of insertion; a removed entry has key.data NULL. */
+struct arena;
+
+/* Zero-initialise; with an arena the table lives there. entries[0 .. count) in order of insertion;
+ * a removed entry has key.data NULL. */
 struct map {
     struct map_entry *entries;
     uint32_t *slots; /* index + 1 into entries; 0 = empty */
     size_t count, capacity, live;
+    struct arena *arena; /* NULL: the heap */
 };
 
 void *map_get(const struct map *map, struct bytes key); /* NULL: not there */

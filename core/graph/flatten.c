@@ -408,7 +408,6 @@ static struct status inline_call(struct frame *frame, const struct node *call,
     if (status_is_ok(status))
         status = inline_body(frame, call, &body);
     flatten->depth--;
-    graph_finish(body.graph);
     if (flatten->depth > 0)
         return status; /* the outermost call is name enough */
     return status_in(status, "node '%s' (%s)", call->name, call->op_name);
@@ -580,10 +579,7 @@ struct status graph_flatten(const struct graph *graph, const struct flatten_requ
     struct status status = flatten_all(&flatten, &frame, &result);
     arena_destroy(flatten.scratch);
     free(flatten.effects);
-    if (!status_is_ok(status)) {
-        graph_finish(flatten.out);
-        return status;
-    }
-    *out = result;
-    return status_ok();
+    if (status_is_ok(status))
+        *out = result;
+    return status;
 }

@@ -375,15 +375,13 @@ struct status function_instantiate(const struct graph *graph, const struct funct
     instance.graph->library = graph->library;
     instance.graph->producer = graph->producer;
     instance.graph->min_consumer = graph->min_consumer;
+    instance.args.arena = arena;
     instance.call.name = instance.call.op_name = name->name;
     instance.call.attrs = (struct attr *)name->attrs; /* only read */
     instance.call.attrs_count = name->attrs_count;
     struct status status = fill(&instance);
-    map_finish(&instance.args);
-    if (!status_is_ok(status)) {
-        graph_finish(instance.graph);
+    if (!status_is_ok(status))
         return status_in(status, "function '%s'", name->name);
-    }
     instance.body.graph = instance.graph;
     *out = instance.body;
     return status_ok();

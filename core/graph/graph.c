@@ -3,12 +3,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "graph/library.h"
+/* Room for one more element: the array is moved within the arena when it is full. */
+static void *grow(struct arena *arena, void *array, size_t element, int count, int *capacity)
+{
+    if (count < *capacity)
+        return array;
+    *capacity = *capacity > 0 ? 2 * *capacity : 4;
+    void *larger = arena_array(arena, element, (size_t)*capacity);
+    if (count > 0)
+        memcpy(larger, array, element * (size_t)count);
+    return larger;
+}
 
 struct graph *graph_create(struct arena *arena)
 {
     struct graph *graph = ARENA_NEW(arena, struct graph);
     graph->arena = arena;
+    graph->names.arena = graph->name_counters.arena = arena;
     return graph;
 }
 
@@ -19,14 +30,8 @@ void graph_finish(struct graph *graph)
     for (int i = 0; i < graph->owned_count; i++)
         tensor_release(&graph->owned[i]);
     free(graph->owned);
-    free(graph->nodes);
-    map_finish(&graph->names);
-    map_finish(&graph->name_counters);
-    if (graph->owns_library)
-        map_finish(&graph->library->by_name);
     graph->owned = NULL;
-    graph->nodes = NULL;
-    graph->owned_count = graph->count = 0;
+    graph->owned_count = 0;
 }
 
 void graph_own(struct graph *graph, struct tensor tensor)
@@ -43,10 +48,8 @@ struct status graph_add(struct graph *graph, const char *op_name, const char *na
 {
     if (map_has(&graph->names, bytes_of(name)))
         return status_error(STATUS_INVALID_ARGUMENT, "there are two nodes named '%s'", name);
-    if (graph->count == graph->capacity) {
-        graph->capacity = graph->capacity > 0 ? 2 * graph->capacity : 64;
-        graph->nodes = xrealloc(graph->nodes, (size_t)graph->capacity * sizeof(struct node *));
-    }
+    graph->nodes =
+        grow(graph->arena, graph->nodes, sizeof(struct node *), graph->count, &graph->capacity);
     struct node *node = ARENA_NEW(graph->arena, struct node);
     node->name = name;
     node->op_name = op_name;
@@ -57,18 +60,6 @@ struct status graph_add(struct graph *graph, const char *op_name, const char *na
     map_put_text(&graph->names, name, node);
     *out = node;
     return status_ok();
-}
-
-/* Room for one more element: the array is moved within the arena when it is full. */
-static void *grow(struct arena *arena, void *array, size_t element, int count, int *capacity)
-{
-    if (count < *capacity)
-        return array;
-    *capacity = *capacity > 0 ? 2 * *capacity : 4;
-    void *larger = arena_array(arena, element, (size_t)*capacity);
-    if (count > 0)
-        memcpy(larger, array, element * (size_t)count);
-    return larger;
 }
 
 void node_add_input(struct graph *graph, struct node *node, struct endpoint input)

@@ -7,7 +7,8 @@
  * outside its serving path): their nodes have `op == NULL` and keep name, inputs and attributes, so
  * that the graph can be shown and written back. They are an error only for who wants to run them.
  *
- * Owner: everything lives in the graph's arena. Names are unique in a graph.
+ * Owner: everything lives in the graph's arena, but for the buffers of constants that were read
+ * from a file (graph_finish). Names are unique in a graph.
  */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
@@ -56,7 +57,6 @@ struct graph {
     int count, capacity;
     struct map names;                 /* name -> struct node */
     struct function_library *library; /* NULL: no functions */
-    bool owns_library;                /* it ends with this graph */
     int producer, min_consumer;
     struct map name_counters; /* name -> the last suffix that made it unique (build.c) */
     struct tensor *owned;     /* constants whose buffers end with the graph */
@@ -64,8 +64,8 @@ struct graph {
     int outputs_total; /* of all nodes: limited, since a few bytes of a file may ask for many */
 };
 
-/* An empty graph in an arena that the caller keeps for as long as the graph. graph_finish frees
- * what is not in the arena. */
+/* An empty graph in an arena that the caller keeps for as long as the graph. graph_finish gives up
+ * the constants that the graph owns; only one from graph_from_proto has any. */
 struct graph *graph_create(struct arena *arena);
 void graph_finish(struct graph *graph); /* accepts NULL */
 
@@ -125,9 +125,9 @@ struct status node_attr_list(const struct node *node, const char *name,
  * their effect (what a called function must run).
  *
  * Owner   *out lives in `arena`; it shares attribute values, constants and the function library
- * with `graph`, which must live as long; graph_finish for out->graph Errors  INVALID_ARGUMENT a
- * cycle outside loops, recursion deeper than 64 calls, a reference that does not resolve;
- * RESOURCE_EXHAUSTED functions that unfold without end
+ *         with `graph`, which must live as long
+ * Errors  INVALID_ARGUMENT a cycle outside loops, recursion deeper than 64 calls, a reference that
+ *         does not resolve; RESOURCE_EXHAUSTED functions that unfold without end
  */
 struct flatten_request {
     const struct endpoint *feeds;

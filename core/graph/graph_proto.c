@@ -74,11 +74,8 @@ static struct status read_graph(const struct proto_reader *reader,
         graph->producer = proto->versions->producer;
         graph->min_consumer = proto->versions->min_consumer;
     }
-    if (proto->library != NULL) {
-        struct status status = library_from_proto(reader, proto->library, &graph->library);
-        graph->owns_library = graph->library != NULL;
-        TRY(status);
-    }
+    if (proto->library != NULL)
+        TRY(library_from_proto(reader, proto->library, &graph->library));
     if (proto->n_node > NODES_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%zu nodes", proto->n_node);
     for (size_t i = 0; i < proto->n_node; i++)

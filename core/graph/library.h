@@ -55,7 +55,7 @@ struct library_gradient {
 struct function_library {
     struct function *functions; /* in file order */
     int count;
-    struct map by_name; /* name -> struct function; ends with the graph that owns the library */
+    struct map by_name; /* name -> struct function */
     struct library_gradient *gradients, *registered;
     int gradients_count, registered_count;
 };

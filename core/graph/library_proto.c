@@ -207,7 +207,7 @@ struct status library_from_proto(const struct proto_reader *reader,
 {
     struct function_library *library = ARENA_NEW(reader->arena, struct function_library);
 
-    *out = library; /* the map must be finished on failure too */
+    library->by_name.arena = reader->arena;
     library->functions = ARENA_ARRAY(reader->arena, struct function, proto->n_function + 1);
     for (size_t i = 0; i < proto->n_function; i++) {
         const Tensorflow__FunctionDef *def = proto->function[i];
@@ -226,6 +226,7 @@ struct status library_from_proto(const struct proto_reader *reader,
         map_put_text(&library->by_name, function->signature.name, function);
     }
     read_gradients(reader, proto, library);
+    *out = library;
     return status_ok();
 }
 
