@@ -6,11 +6,13 @@
 struct status proto_unpack(const ProtobufCMessageDescriptor *descriptor, struct bytes bytes,
                            struct arena *arena, void *out)
 {
+    if (bytes.size == 0)
+        bytes.data = ""; /* it may be NULL */
     TRY(proto_check_depth(descriptor, bytes));
     struct arena_allocator allocator;
     arena_allocator_init(&allocator, arena);
-    ProtobufCMessage *message = protobuf_c_message_unpack(
-        descriptor, &allocator.base, bytes.size, (const uint8_t *)(bytes.data ? bytes.data : ""));
+    ProtobufCMessage *message = protobuf_c_message_unpack(descriptor, &allocator.base, bytes.size,
+                                                          (const uint8_t *)bytes.data);
     if (message == NULL && !status_is_ok(allocator.failure))
         return status_in(allocator.failure, "%s", descriptor->name);
     if (message == NULL)
@@ -23,7 +25,7 @@ struct status proto_unpack(const ProtobufCMessageDescriptor *descriptor, struct 
 void proto_pack(const void *message, struct buffer *buffer)
 {
     size_t size = protobuf_c_message_get_packed_size(message);
-    buffer_reserve(buffer, size);
+    buffer_reserve(buffer, size + 1);
     protobuf_c_message_pack(message, (uint8_t *)buffer->data + buffer->size);
     buffer->size += size;
 }

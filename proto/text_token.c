@@ -12,6 +12,8 @@ static bool is_letter(char c)
 
 void tokenizer_init(struct tokenizer *tokenizer, struct bytes text)
 {
+    if (text.size == 0)
+        text.data = ""; /* it may be NULL */
     *tokenizer = (struct tokenizer){
         .at = text.data,
         .end = text.data + text.size,

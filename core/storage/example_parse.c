@@ -318,8 +318,9 @@ static struct status variable_output(const struct parse *parse, const struct exa
     const char *from = progress->values.data;
     for (int64_t i = 0; i < parse->batch; i++) {
         size_t size = (size_t)progress->counts[i] * element;
-        if (size > 0)
-            memcpy((char *)out->data + (size_t)i * row_size, from, size);
+        if (size == 0)
+            continue;
+        memcpy((char *)out->data + (size_t)i * row_size, from, size);
         from += size;
     }
     return status_ok();
