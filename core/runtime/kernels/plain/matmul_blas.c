@@ -1,9 +1,23 @@
 #include <cblas.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "runtime/kernels/plain/gemm.h"
 #include "runtime/kernels/plain/matmul.h"
+
+/* The library's own threads would come on top of ours: one thread budget. */
+static void use_one_thread(void)
+{
+    openblas_set_num_threads(1);
+}
+
+static void set_up_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, use_one_thread);
+}
 
 /* BLAS counts in int. Larger matrices than that, and empty ones, go another way. */
 static bool fits(const struct matmul_size *size)
@@ -21,6 +35,7 @@ static bool fits(const struct matmul_size *size)
             plain(size, a, b, out);                                               \
             return;                                                               \
         }                                                                         \
+        set_up_once();                                                            \
         gemm(CblasRowMajor, size->transpose_a ? CblasTrans : CblasNoTrans,        \
              size->transpose_b ? CblasTrans : CblasNoTrans, m, n, k, 1, a,        \
              size->transpose_a ? m : k, b, size->transpose_b ? k : n, 0, out, n); \
@@ -55,6 +70,7 @@ void gemm_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
         gemm_plain(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, add, out, ldout);
         return;
     }
+    set_up_once();
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b,
                 (int)ldb, add ? 1 : 0, out, (int)ldout);
