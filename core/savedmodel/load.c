@@ -243,6 +243,8 @@ struct status savedmodel_load(const char *directory, const struct savedmodel_opt
     return status_ok();
 
 fail:
+    status =
+        status_error(status.code, "%s", status.message); /* it may stand in the model's arena */
     arena_destroy(scratch);
     savedmodel_destroy(model);
     return status;
