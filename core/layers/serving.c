@@ -49,6 +49,9 @@ static struct endpoint parse_examples(struct layer_context *context,
     return x;
 }
 
+/* Each has a name in the graph. */
+#define CLASSES_MAX 1000000
+
 /* ---- classes: the scores in falling order, and their names by way of a table ---- */
 
 struct classes {
@@ -189,6 +192,9 @@ static void sign_regression(struct layer_context *context, const struct layers_m
 static struct status check_classes(const struct layers_model *model,
                                    const struct layers_serving_options *options)
 {
+    if (model->loss == LAYERS_CROSS_ENTROPY && model->output_shape.dims[1] > CLASSES_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "model '%s' has %lld classes; at most %d",
+                            model->name, (long long)model->output_shape.dims[1], CLASSES_MAX);
     if (options == NULL || options->classes == NULL || model->loss != LAYERS_CROSS_ENTROPY ||
         options->classes_count == model->output_shape.dims[1])
         return status_ok();
