@@ -13,6 +13,7 @@
 #define KERNEL_TABLES(X) \
     X(activation)        \
     X(arrange)           \
+    X(batch_norm)        \
     X(bias)              \
     X(binary)            \
     X(cast)              \
@@ -31,12 +32,16 @@
     X(pass)              \
     X(pool)              \
     X(random)            \
+    X(random_ops)        \
     X(reduce)            \
+    X(resize)            \
     X(restore)           \
+    X(scan)              \
     X(select)            \
     X(shape_ops)         \
     X(slice)             \
     X(softmax)           \
+    X(top_k)             \
     X(unary)             \
     X(variable)
 

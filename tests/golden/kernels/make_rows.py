@@ -510,7 +510,71 @@ def pool():
     rows.write()
 
 
-FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool]
+def norm():
+    rows = Rows("norm")
+    for shape, fmt in [((2, 2, 3, 4), "NHWC"), ((1, 1, 1, 2), "NHWC"), ((3, 2, 2, 1), "NHWC")]:
+        c = shape[3]
+        vectors = [floats(c), floats(c), floats(c), floats(c, low=0.1)]
+        for op in ["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"]:
+            rows.add(op, [floats(*shape), *vectors], skip=(3, 4, 5), is_training=False, epsilon=0.001, data_format=fmt)
+        empty = np.zeros(0, np.float32)
+        rows.add("FusedBatchNormV3", [floats(*shape), vectors[0], vectors[1], empty, empty], skip=(5,), is_training=True, epsilon=0.001)
+        rows.add("FusedBatchNormV3", [floats(*shape), *vectors], skip=(5,), is_training=True, epsilon=0.01, exponential_avg_factor=0.5)
+        for training in [False, True]:
+            rows.add("FusedBatchNormGradV3", [floats(*shape), floats(*shape), vectors[0], vectors[2], vectors[3], empty],
+                     epsilon=0.001, is_training=training)
+    rows.add("FusedBatchNormV3", [floats(2, 2, 2, 3, dtype=np.float16), floats(3), floats(3), floats(3), floats(3, low=0.1)],
+             2e-3, skip=(3, 4, 5), is_training=False)
+    rows.add("FusedBatchNormV3", [floats(0, 2, 2, 3), floats(3), floats(3), floats(3), floats(3, low=0.1)], skip=(3, 4, 5), is_training=False)
+    rows.add("FusedBatchNormV3", [floats(2, 2, 3), floats(3), floats(3), floats(3), floats(3)], is_training=False)
+    rows.add("FusedBatchNormV3", [floats(1, 2, 2, 3), floats(2), floats(3), floats(3), floats(3)], is_training=False, text=False)
+    for op in ["ResizeBilinear", "ResizeNearestNeighbor"]:
+        for attrs in [dict(), dict(align_corners=True), dict(half_pixel_centers=True)]:
+            for size in [(2, 3), (6, 8), (5, 7), (1, 1), (3, 4), (7, 2)]:
+                rows.add(op, [floats(1, 3, 4, 2), i32(*size)], **attrs)
+            rows.add(op, [integers(1, 2, 2, 1, high=200, dtype=np.uint8), i32(3, 3)], **attrs)
+        rows.add(op, [floats(2, 2, 2, 1, dtype=np.float16), i32(3, 3)])
+        rows.add(op, [floats(2, 2, 2, 1), i32(0, 3)])
+        rows.add(op, [floats(2, 2, 2, 1), i32(3)])
+        rows.add(op, [floats(2, 2, 1), i32(3, 3)])
+        rows.add(op, [floats(0, 2, 2, 1), i32(3, 3)])
+        rows.add(op, [floats(1, 0, 2, 1), i32(3, 3)], text=False)
+    rows.write()
+
+
+def order():
+    rows = Rows("order")
+    for dtype in FLOATS + INTEGERS:
+        rows.add("TopKV2", [integers(2, 7, high=5, dtype=dtype), np.int32(3)])
+    rows.add("TopKV2", [floats(40), np.int32(40)])
+    rows.add("TopKV2", [floats(3, 2, 9), np.int32(1)])
+    rows.add("TopKV2", [floats(3, 5), np.int32(0)])
+    rows.add("TopKV2", [floats(0, 5), np.int32(2)])
+    rows.add("TopKV2", [floats(2, 3), np.int32(4)])
+    rows.add("TopKV2", [floats(2, 3), np.int32(-1)])
+    rows.add("TopKV2", [np.float32(1), np.int32(1)])
+    rows.add("InTopKV2", [np.array([[0.1, 0.3, 0.3], [0.5, 0.2, 0.1]], np.float32), i32(2, 1), np.int32(1)])
+    rows.add("InTopKV2", [np.array([[0.1, np.nan, 0.3], [0.5, 0.2, 0.1]], np.float32), i32(2, 7), np.int32(2)])
+    for op in ["Cumsum", "Cumprod"]:
+        for attrs in [dict(), dict(exclusive=True), dict(reverse=True), dict(exclusive=True, reverse=True)]:
+            for axis in [0, 1, -1]:
+                rows.add(op, [floats(2, 3, 2), np.int32(axis)], **attrs)
+        rows.add(op, [integers(4, dtype=np.int64), np.int32(0)])
+        rows.add(op, [floats(2), np.int32(1)])
+        rows.add(op, [floats(0, 2), np.int32(0)])
+    rows.add("L2Loss", [floats(5)])
+    rows.add("ClipByValue", [floats(2, 3), np.float32(-0.5), np.float32(0.5)])
+    rows.add("ClipByValue", [floats(3), floats(3, high=0), floats(3, low=0)])
+    rows.add("ClipByValue", [floats(3), floats(2), np.float32(1)])
+    rows.add("UnsortedSegmentSum", [floats(4, 2), i32(0, 2, 0, -1), np.int32(3)])
+    rows.add("UnsortedSegmentSum", [floats(2, 2), np.array([[0, 1], [1, 1]], np.int32), np.int32(2)])
+    rows.add("UnsortedSegmentSum", [floats(2), i32(0, 5), np.int32(3)])
+    rows.add("Bucketize", [f32(-1, 0, 5, 10, 11)], boundaries=[0.0, 10.0])
+    rows.add("Bucketize", [np.array([3, 4], np.int64)], boundaries=[4.0])
+    rows.write()
+
+
+FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:]

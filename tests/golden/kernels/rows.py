@@ -3,7 +3,7 @@
 A line is   op TAB attributes TAB inputs TAB outputs
 attributes  name=kind:value, separated by spaces; kinds i f b s t (type) sh (shape) li lf ls lt (lists)
 tensors     separated by " ; ": dtype[dims] values; strings in quotes with %XX escapes
-outputs     tensors, or !code text where TensorFlow refuses
+outputs     tensors, "-" for one that TensorFlow leaves uninitialised, or !code text where TensorFlow refuses
 A tolerance other than the usual one stands in the attributes as ~=value, relative to the greatest magnitude.
 """
 import os
@@ -79,7 +79,7 @@ class Rows:
     def __init__(self, name):
         self.name, self.lines = name, []
 
-    def add(self, op, inputs, tolerance=None, text=True, **attrs):
+    def add(self, op, inputs, tolerance=None, text=True, skip=(), **attrs):
         definition = op_def_registry.get(op)
         kinds = {attr.name: attr.type for attr in definition.attr}
         inputs = [[tf.convert_to_tensor(v) for v in value] if isinstance(value, list)
@@ -93,7 +93,7 @@ class Rows:
         try:
             result = getattr(tf.raw_ops, op)(**arguments)
             flat = tf.nest.flatten(result)
-            outputs = " ; ".join(tensor_text(v) for v in flat)
+            outputs = " ; ".join("-" if i in skip else tensor_text(v) for i, v in enumerate(flat))
         except tf.errors.OpError as error:
             if "not in the list of allowed values" in error.message or "Could not find device" in error.message:
                 return  # TensorFlow has no kernel for this type

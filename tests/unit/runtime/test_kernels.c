@@ -14,8 +14,8 @@
 #include "runtime/resources.h"
 #include "unit/runtime/kernel_rows.h"
 
-static const char *const families[] = { "binary", "compare", "unary",  "cast", "reduce",
-                                        "matmul", "array",   "slices", "conv", "pool" };
+static const char *const families[] = { "binary", "compare", "unary", "cast", "reduce", "matmul",
+                                        "array",  "slices",  "conv",  "pool", "norm",   "order" };
 
 enum how {
     FED,      /* inputs are placeholders of unknown shape */

@@ -1,0 +1,33 @@
+/*
+ * resize: images [n, h, w, c] to another height and width.
+ */
+#ifndef KERNELS_PLAIN_RESIZE_H
+#define KERNELS_PLAIN_RESIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct resize_size {
+    int64_t n, h, w, c, out_h, out_w;
+    bool align_corners, half_pixel_centers;
+};
+
+/* For each place of the output, the two places of the input it lies between, and how far from the
+ * lower one. */
+struct resize_between {
+    int64_t low, high;
+    float weight;
+};
+void resize_places(int64_t in, int64_t out, bool align_corners, bool half_pixel_centers,
+                   struct resize_between *places);
+/* For each place of the output, the nearest of the input. */
+void resize_nearest_places(int64_t in, int64_t out, bool align_corners, bool half_pixel_centers,
+                           int64_t *places);
+
+void resize_bilinear_f32(const struct resize_size *size, const struct resize_between *rows,
+                         const struct resize_between *columns, const float *x, float *out);
+void resize_nearest(const struct resize_size *size, size_t element_bytes, const int64_t *rows,
+                    const int64_t *columns, const void *x, void *out);
+
+#endif

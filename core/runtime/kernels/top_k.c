@@ -1,0 +1,173 @@
+/*
+ * top_k: TopKV2 and InTopKV2. Equal values: the lower index first. A heap of the k best so far, so
+ * that a row of n costs n log k at most.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/types.h"
+
+/* Is element a of x before element b in the result? */
+#define BEFORE(s, T, W)                                                    \
+    static bool before_##s(const void *x, int32_t a, int32_t b)            \
+    {                                                                      \
+        const T *values = x;                                               \
+        return values[a] > values[b] || (values[a] == values[b] && a < b); \
+    }
+REAL_TYPES(BEFORE)
+
+static bool before_half(const void *x, int32_t a, int32_t b)
+{
+    float va = half_to_float(((const uint16_t *)x)[a]),
+          vb = half_to_float(((const uint16_t *)x)[b]);
+    return va > vb || (va == vb && a < b);
+}
+
+static bool before_bfloat16(const void *x, int32_t a, int32_t b)
+{
+    float va = bfloat16_to_float(((const uint16_t *)x)[a]);
+    float vb = bfloat16_to_float(((const uint16_t *)x)[b]);
+    return va > vb || (va == vb && a < b);
+}
+
+typedef bool before(const void *x, int32_t a, int32_t b);
+static before *const before_of[DTYPE_COUNT] = {
+    ROWS_REAL(before), [DT_HALF] = before_half, [DT_BFLOAT16] = before_bfloat16
+};
+
+/* heap[0] is the last of those kept; every parent comes after its children. */
+static void sift_down(before *less, const void *x, int32_t *heap, int64_t count, int64_t at)
+{
+    for (;;) {
+        int64_t child = 2 * at + 1;
+        if (child >= count)
+            return;
+        if (child + 1 < count && less(x, heap[child], heap[child + 1]))
+            child++;
+        if (!less(x, heap[at], heap[child]))
+            return;
+        int32_t moved = heap[at];
+        heap[at] = heap[child];
+        heap[child] = moved;
+        at = child;
+    }
+}
+
+static void best_of_row(before *less, const void *x, int64_t n, int64_t k, int32_t *heap)
+{
+    for (int64_t i = 0; i < k; i++)
+        heap[i] = (int32_t)i;
+    for (int64_t i = k / 2; i-- > 0;)
+        sift_down(less, x, heap, k, i);
+    for (int64_t i = k; i < n && k > 0; i++)
+        if (less(x, (int32_t)i, heap[0])) {
+            heap[0] = (int32_t)i;
+            sift_down(less, x, heap, k, 0);
+        }
+    for (int64_t left = k; left-- > 1;) { /* the last goes to the end */
+        int32_t last = heap[0];
+        heap[0] = heap[left];
+        heap[left] = last;
+        sift_down(less, x, heap, left, 0);
+    }
+}
+
+static struct status top_k_check(const struct tensor *x, const struct tensor *k_tensor, int64_t *k)
+{
+    if (k_tensor->shape.rank != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "k must be scalar, got shape %s",
+                            shape_text(&k_tensor->shape));
+    *k = tensor_wide_index(k_tensor, 0);
+    if (*k < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "Need k >= 0, got %lld", (long long)*k);
+    if (x->shape.rank < 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "input must be >= 1-D, got shape %s",
+                            shape_text(&x->shape));
+    int64_t n = x->shape.dims[x->shape.rank - 1];
+    if (n < *k)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "input must have at least k columns. Had %lld, needed %lld",
+                            (long long)n, (long long)*k);
+    if (n > INT32_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "input has %lld columns, over %d",
+                            (long long)n, INT32_MAX);
+    return status_ok();
+}
+
+static struct status top_k_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *values, *indices, heap;
+    int64_t count = 0;
+    TRY(top_k_check(x, kernel_input(k, 1), &count));
+    struct shape shape = x->shape, one_row = shape_of(count);
+    int64_t n = shape.dims[shape.rank - 1], rows = shape_outer(&shape, shape.rank - 1);
+    shape.dims[shape.rank - 1] = count;
+    TRY(kernel_output(k, 0, &shape, &values));
+    TRY(kernel_output(k, 1, &shape, &indices));
+    if (values->size == 0)
+        return status_ok();
+    TRY(kernel_scratch(k, DT_INT32, &one_row, &heap));
+    size_t size = dtype_size(x->dtype);
+    for (int64_t r = 0; r < rows; r++) {
+        const void *row = at_bytes_const(x->data, r * n, size);
+        int32_t *best = heap.data;
+        best_of_row(before_of[x->dtype], row, n, count, best);
+        for (int64_t i = 0; i < count; i++) {
+            memcpy(at_bytes(values->data, r * count + i, size), at_bytes_const(row, best[i], size),
+                   size);
+            if (indices->dtype == DT_INT64)
+                tensor_int64s_mut(indices)[r * count + i] = best[i];
+            else if (indices->dtype == DT_INT16)
+                ((int16_t *)indices->data)[r * count + i] = (int16_t)best[i];
+            else
+                tensor_int32s_mut(indices)[r * count + i] = best[i];
+        }
+    }
+    tensor_release(&heap);
+    return status_ok();
+}
+
+/* ---- InTopKV2: is the target among the k greatest? Ties count for it; what is not finite does
+ * not ---- */
+
+static bool in_top_k(const float *row, int64_t n, int64_t target, int64_t k)
+{
+    int64_t greater = 0;
+    if (target < 0 || target >= n || !__builtin_isfinite(row[target]))
+        return false;
+    for (int64_t i = 0; i < n; i++) {
+        if (!__builtin_isfinite(row[i]))
+            return false;
+        greater += row[i] > row[target];
+    }
+    return greater < k;
+}
+
+static struct status in_top_k_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *targets = kernel_input(k, 1);
+    const struct tensor *count = kernel_input(k, 2);
+    struct tensor *out;
+    if (x->shape.rank != 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "predictions must be 2-dimensional");
+    if (targets->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "targets must be 1-dimensional");
+    if (x->shape.dims[0] != targets->size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "First dimension of predictions %lld must match length of targets %lld",
+                            (long long)x->shape.dims[0], (long long)targets->size);
+    if (count->size != 1)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "k must be a scalar");
+    TRY(kernel_output(k, 0, &targets->shape, &out));
+    int64_t n = x->shape.dims[1];
+    for (int64_t i = 0; i < targets->size; i++)
+        tensor_bools_mut(out)[i] =
+            in_top_k(tensor_floats(x) + i * n, n, tensor_index(targets, i), tensor_index(count, 0));
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "TopKV2", DTYPES_REAL, "T", .compute = top_k_compute },
+    { "InTopKV2", DTYPES_ALL, .compute = in_top_k_compute },
+};
+const struct kernel_table kernels_top_k = { rows, COUNT(rows) };
