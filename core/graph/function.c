@@ -1,8 +1,7 @@
 #include "graph/function.h"
 
-#include <stdlib.h>
-
 #include "graph/arguments.h"
+#include "graph/instance.h"
 #include "graph/library.h"
 
 const struct function *function_find(const struct function_library *library, const char *name)
@@ -24,20 +23,6 @@ int function_library_count(const struct function_library *library)
 {
     return library != NULL ? library->count : 0;
 }
-
-/* A run of arguments: the tensors args[first .. first + count) of one argument of the signature. */
-struct arg_range {
-    int first, count;
-};
-
-/* A body that is being made. */
-struct instance {
-    const struct function *function;
-    struct graph *graph; /* the body */
-    struct node call;    /* stands for the call: only its name and attributes count */
-    struct map args;     /* name -> struct arg_range */
-    struct function_body body;
-};
 
 /* ---- attributes ---- */
 
@@ -157,111 +142,7 @@ static struct status add_args(struct instance *instance)
     return status_ok();
 }
 
-/* ---- references ---- */
-
-/* "node:out:3" cut at its colons. */
-struct reference {
-    struct bytes name, out;
-    int index;
-    bool has_index;
-};
-
-static bool parse_reference(const char *text, struct reference *out)
-{
-    const char *colon = strchr(text, ':');
-    *out = (struct reference){ .name = { text,
-                                         colon != NULL ? (size_t)(colon - text) : strlen(text) } };
-    if (colon == NULL)
-        return true;
-    const char *second = strchr(colon + 1, ':');
-    const char *number = second != NULL ? second : colon;
-    char *end;
-    long index = strtol(number + 1, &end, 10);
-    bool is_number = number[1] >= '0' && number[1] <= '9' && *end == '\0' && index <= INT32_MAX;
-    if (second != NULL || !is_number) {
-        size_t size = second != NULL ? (size_t)(second - colon) - 1 : strlen(colon + 1);
-        out->out = (struct bytes){ colon + 1, size };
-    }
-    out->has_index = is_number;
-    out->index = is_number ? (int)index : 0;
-    return is_number || second == NULL;
-}
-
-/* The output `out:index` of a body's node, as a number and how many tensors the argument has. */
-static struct status find_output(const struct instance *instance, const struct node *node,
-                                 const struct reference *reference, int *first, int *count)
-{
-    const struct op *op = node_signature(instance->graph, node);
-
-    if (op == NULL) { /* not ours: it is enough to tell its outputs apart */
-        *first = 0;
-        *count = INT32_MAX;
-        return status_ok();
-    }
-    *first = 0;
-    for (int i = 0; i < op->outputs_count; i++) {
-        TRY(argument_count(node, op, &op->outputs[i], count));
-        if (bytes_equal(reference->out, bytes_of(op->outputs[i].name)))
-            return status_ok();
-        *first += *count;
-    }
-    return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s) has no output '%.*s'", node->name,
-                        node->op_name, (int)reference->out.size, reference->out.data);
-}
-
-/* Where the tensors of a reference stand: endpoints (first + k) of `node`, or arguments. */
-struct resolved {
-    struct node *node; /* NULL: arguments */
-    int first, count;
-};
-
-static struct status resolve(const struct instance *instance, const char *text,
-                             struct resolved *out)
-{
-    struct reference reference;
-    if (!parse_reference(text, &reference))
-        return status_error(STATUS_INVALID_ARGUMENT, "'%s' is not a reference", text);
-
-    const struct arg_range *arg = map_get(&instance->args, reference.name);
-    *out = (struct resolved){ 0 };
-    if (arg != NULL) {
-        out->first = arg->first;
-        out->count = arg->count;
-    } else {
-        out->node = map_get(&instance->graph->names, reference.name);
-        if (out->node == NULL || reference.out.size == 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "input %s is not found", text);
-        TRY(find_output(instance, out->node, &reference, &out->first, &out->count));
-    }
-    if (!reference.has_index)
-        return status_ok();
-    if (reference.index >= out->count)
-        return status_error(STATUS_INVALID_ARGUMENT, "'%s': there are %d tensors", text,
-                            out->count);
-    out->first += reference.index;
-    out->count = 1;
-    return status_ok();
-}
-
-static struct endpoint resolved_at(const struct instance *instance, const struct resolved *resolved,
-                                   int index)
-{
-    if (resolved->node == NULL)
-        return instance->body.args[resolved->first + index];
-    return (struct endpoint){ resolved->node, resolved->first + index };
-}
-
-static struct status resolve_control(const struct instance *instance, const char *name,
-                                     struct node **out)
-{
-    const struct arg_range *arg = map_get_text(&instance->args, name);
-    *out = graph_find(instance->graph, name);
-    if (arg != NULL && arg->count > 0)
-        *out = instance->body.args[arg->first].node;
-    if (*out == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "input ^%s is not found", name);
-    return status_ok();
-}
+/* ---- the body ---- */
 
 static struct status add_inputs(const struct instance *instance, const struct body_node *from,
                                 struct node *node)
@@ -271,21 +152,19 @@ static struct status add_inputs(const struct instance *instance, const struct bo
     for (int i = 0; i < from->inputs_count; i++) {
         if (from->inputs[i][0] == '^') {
             struct node *control;
-            TRY(resolve_control(instance, from->inputs[i] + 1, &control));
+            TRY(reference_control(instance, from->inputs[i] + 1, &control));
             node_add_control(graph, node, control);
             continue;
         }
         struct resolved resolved;
-        TRY(resolve(instance, from->inputs[i], &resolved));
+        TRY(reference_resolve(instance, from->inputs[i], &resolved));
         if (resolved.count == INT32_MAX)
             resolved.count = 1; /* a whole argument of an op that we do not know */
         for (int k = 0; k < resolved.count; k++)
-            node_add_input(graph, node, resolved_at(instance, &resolved, k));
+            node_add_input(graph, node, reference_endpoint(instance, &resolved, k));
     }
     return node_check_inputs(graph, node);
 }
-
-/* ---- the body ---- */
 
 static struct status add_node(const struct instance *instance, const struct body_node *from)
 {
@@ -322,13 +201,14 @@ static struct status add_results(struct instance *instance)
             return status_error(STATUS_INVALID_ARGUMENT, "output '%s' is not returned",
                                 result->name);
         TRY(argument_count(&instance->call, signature, &signature->outputs[i], &count));
-        TRY(status_in(resolve(instance, result->value, &resolved), "output '%s'", result->name));
+        TRY(status_in(reference_resolve(instance, result->value, &resolved), "output '%s'",
+                      result->name));
         if (resolved.count < count)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "output '%s' is %d tensors, but '%s' returns %d", result->name,
                                 count, result->value, resolved.count);
         for (int k = 0; k < count; k++)
-            body->results[body->results_count++] = resolved_at(instance, &resolved, k);
+            body->results[body->results_count++] = reference_endpoint(instance, &resolved, k);
     }
     return status_ok();
 }
@@ -341,8 +221,8 @@ static struct status add_controls(struct instance *instance)
     body->controls =
         ARENA_ARRAY(instance->graph->arena, struct node *, function->controls_count + 1);
     for (int i = 0; i < function->controls_count; i++)
-        TRY(resolve_control(instance, function->controls[i].value,
-                            &body->controls[body->controls_count++]));
+        TRY(reference_control(instance, function->controls[i].value,
+                              &body->controls[body->controls_count++]));
     return status_ok();
 }
 

@@ -210,9 +210,13 @@ struct status infer_pad(struct infer_context *context)
     bool known = paddings != NULL && input->rank == rank && paddings->size == 2 * rank &&
                  (paddings->dtype == DT_INT32 || paddings->dtype == DT_INT64);
     for (int i = 0; known && i < rank; i++)
-        if (input->dims[i] >= 0)
-            shape.dims[i] =
-                input->dims[i] + tensor_index(paddings, 2 * i) + tensor_index(paddings, 2 * i + 1);
+        if (input->dims[i] >= 0 &&
+            (__builtin_add_overflow(input->dims[i], tensor_index(paddings, 2 * i),
+                                    &shape.dims[i]) ||
+             __builtin_add_overflow(shape.dims[i], tensor_index(paddings, 2 * i + 1),
+                                    &shape.dims[i]) ||
+             shape.dims[i] < 0))
+            shape.dims[i] = -1;
     infer_output(context, 0, &shape);
     return status_ok();
 }

@@ -63,7 +63,9 @@ static struct status concat(struct infer_context *context, int first, int count,
         TRY(infer_rank(&part, shape.rank, "a part"));
         if (axis < 0)
             continue;
-        total = total < 0 || part.dims[axis] < 0 ? -1 : total + part.dims[axis];
+        if (total < 0 || part.dims[axis] < 0 ||
+            __builtin_add_overflow(total, part.dims[axis], &total))
+            total = -1;
         part.dims[axis] = -1;
         TRY(infer_merge(&shape, &part, &shape));
     }

@@ -1,0 +1,40 @@
+/*
+ * instance: a function's body while it is made, and the references in it (savedmodel-format.md
+ * §12.2). For function.c and reference.c.
+ */
+#ifndef GRAPH_INSTANCE_H
+#define GRAPH_INSTANCE_H
+
+#include "graph/function.h"
+
+/* A run of arguments: the tensors args[first .. first + count) of one argument of the signature. */
+struct arg_range {
+    int first, count;
+};
+
+/* A body that is being made. */
+struct instance {
+    const struct function *function;
+    struct graph *graph; /* the body */
+    struct node call;    /* stands for the call: only its name and attributes count */
+    struct map args;     /* name -> struct arg_range */
+    struct function_body body;
+};
+
+/* Where the tensors of a reference stand: endpoints (first + k) of `node`, or arguments. */
+struct resolved {
+    struct node *node; /* NULL: arguments */
+    int first, count;
+};
+
+/* "arg", "arg:1", "node:out", "node:out:1". INVALID_ARGUMENT: it names nothing. */
+struct status reference_resolve(const struct instance *instance, const char *text,
+                                struct resolved *out);
+struct endpoint reference_endpoint(const struct instance *instance, const struct resolved *resolved,
+                                   int index);
+
+/* The name behind "^". */
+struct status reference_control(const struct instance *instance, const char *name,
+                                struct node **out);
+
+#endif
