@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "google/protobuf/any.pb-c.h"
+#include "proto/meta_graph.pb-c.h" /* google.protobuf.Any too */
 #include "proto/message.h"
 #include "proto/text.h"
 #include "proto/types.h"

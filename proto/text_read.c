@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-#include "google/protobuf/any.pb-c.h"
+#include "proto/meta_graph.pb-c.h" /* google.protobuf.Any too */
 #include "proto/depth.h"
 #include "proto/message.h"
 #include "proto/text.h"

@@ -1,9 +1,9 @@
 #include "proto/types.h"
 
-#include "google/protobuf/wrappers.pb-c.h"
 #include "proto/example.pb-c.h"
 #include "proto/saved_model.pb-c.h"
 #include "proto/serving.pb-c.h"
+#include "proto/serving_config.pb-c.h" /* the wrappers too */
 #include "proto/session_bundle.pb-c.h"
 #include "proto/variable.pb-c.h"
 
