@@ -78,6 +78,7 @@ static void give_outputs(struct maker *maker, struct region *region, const struc
 static struct status prepare(struct maker *maker, struct region *region, const struct node *node,
                              const struct kernel *kernel, struct step *step)
 {
+    TRY(check_index_types(node));
     step->node = node;
     step->compute = kernel->compute;
     step->costly = kernel->costly;

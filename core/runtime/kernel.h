@@ -90,8 +90,9 @@ struct tensor kernel_take_input(struct kernel_context *context, int index);
 /* A scratch tensor of the run's pool; the caller releases it. */
 struct status kernel_scratch(struct kernel_context *context, enum dtype dtype,
                              const struct shape *shape, struct tensor *out);
-struct tensor_pool *kernel_pool(struct kernel_context *context); /* the run's: for what makes its
-                                                                    own tensors (kernel_output_set) */
+struct tensor_pool *
+kernel_pool(struct kernel_context *context);                /* the run's: for what makes its
+                                                               own tensors (kernel_output_set) */
 struct arena *kernel_arena(struct kernel_context *context); /* the run's: characters of new strings
                                                                (arena_reserve: a stranger's size) */
 struct resources *kernel_resources(struct kernel_context *context);

@@ -192,6 +192,12 @@ struct status region_branches(struct maker *maker, struct region *region, struct
 bool node_is_control(const struct node *node);
 bool node_is_identity(const struct node *node);
 
+/* check.c: what kernels take for granted. */
+struct status check_index_types(const struct node *node);
+struct status check_body(const struct node *node, const struct region *body, int first_input,
+                         bool is_condition);
+struct status check_feeds(struct region *region);
+
 /* fold.c: finds out what is constant; walks into bodies. */
 struct status region_fold(struct maker *maker, struct region *region);
 void region_prune(struct region *region); /* drops nodes that nothing needs */

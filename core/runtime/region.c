@@ -153,6 +153,8 @@ struct status region_create(struct maker *maker, struct region *parent, const st
         region->ids_count = i + 1;
         describe(maker, region, flat.graph->nodes[i]);
     }
+    if (parent == NULL)
+        TRY(check_feeds(region));
     *out = region;
     return status_ok();
 }
@@ -267,6 +269,8 @@ static struct status make_loop(struct maker *maker, struct region *region, struc
     struct branches *loop = branches_create(maker, 2, true);
     TRY(body_create(maker, region, node, cond, count, 1, &loop->regions[0]));
     TRY(body_create(maker, region, node, body, count, count, &loop->regions[1]));
+    TRY(check_body(node, loop->regions[0], 0, true));
+    TRY(check_body(node, loop->regions[1], 0, false));
     loop->invariant = ARENA_ARRAY(maker->arena, bool, count + 1);
     for (int i = 0; i < count; i++) {
         loop->invariant[i] = hands_on(loop->regions[1], i);
@@ -319,6 +323,7 @@ static struct status make_branch(struct maker *maker, struct region *region, str
     for (int i = 0; i < count; i++) {
         TRY(body_create(maker, region, node, names[i], node->inputs_count - 1, node->outputs_count,
                         &branches->regions[i]));
+        TRY(check_body(node, branches->regions[i], 1, false));
         for (int j = 1; j < node->inputs_count; j++)
             bind(region, node, j, branches->regions[i], j - 1);
     }

@@ -13,7 +13,13 @@ static struct status noop_compute(struct kernel_context *context)
 static struct status const_prepare(struct prepare_context *context)
 {
     const struct tensor *value;
-    TRY(node_attr_tensor(prepare_node(context), "value", &value));
+    const struct node *node = prepare_node(context);
+    enum dtype dtype;
+    TRY(node_attr_tensor(node, "value", &value));
+    TRY(node_attr_type(node, "dtype", &dtype));
+    if (value->dtype != dtype)
+        return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (Const): the value is %s, not %s",
+                            node->name, dtype_name(value->dtype), dtype_name(dtype));
     const struct tensor **state = prepare_state(context, sizeof *state, NULL);
     *state = value;
     return status_ok();

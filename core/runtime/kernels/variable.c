@@ -346,7 +346,12 @@ static struct status gather_compute(struct kernel_context *context)
     TRY(find_variable(context, &variable));
     TRY(variable_read(variable, &table));
     struct status status;
-    if (table.shape.rank == 0)
+    enum dtype wanted = kernel_node(context)->outputs[0].dtype;
+    if (table.dtype != wanted)
+        status = kernel_error(context, STATUS_INVALID_ARGUMENT,
+                              "Trying to read variable with wrong dtype. Expected %s got %s",
+                              dtype_name(wanted), dtype_name(table.dtype));
+    else if (table.shape.rank == 0)
         status =
             kernel_error(context, STATUS_INVALID_ARGUMENT, "params must be at least 1 dimensional");
     else

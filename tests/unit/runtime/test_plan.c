@@ -76,6 +76,37 @@ static void a_feed_of_another_type_is_refused(void **state)
     plan_destroy(plan);
 }
 
+static void a_fed_output_of_an_unknown_op_has_the_type_its_user_wants(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    x.node->op_name = "Foo";
+    x.node->op = NULL;
+    x.node->outputs_count = 0;
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct shape shape = shape_of(1);
+    struct tensor feed = tensor_borrow(DT_STRING, &shape, (struct bytes[]){ { "a", 1 } }), out;
+    assert_fails(plan_run(plan, run, &feed, &out), STATUS_INVALID_ARGUMENT,
+                 "Expects arg[0] to be float but string is provided");
+    assert_runs(plan, floats(shape, VALUES(3)), 1, VALUES(-3));
+    plan_destroy(plan);
+}
+
+static void an_index_that_is_no_integer_is_refused(void **state)
+{
+    (void)state;
+    struct endpoint x = X, i = build_placeholder(&b, "i", DT_FLOAT, shape_of(-1));
+    struct endpoint y = build_binary(&b, "Reshape", "y", x, i);
+    struct flatten_request request = {
+        .feeds = (struct endpoint[]){ x, i }, .feeds_count = 2, .fetches = &y, .fetches_count = 1
+    };
+    assert_ok(builder_status(&b));
+    struct plan *plan;
+    assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan), STATUS_UNIMPLEMENTED,
+                 "op 'Reshape' of node 'y' is not implemented for Tshape float");
+}
+
 static void a_missing_kernel_is_named(void **state)
 {
     (void)state;
@@ -467,6 +498,8 @@ int main(void)
         TEST(a_constant_can_be_fed),
         TEST(a_placeholder_that_nobody_feeds_says_so),
         TEST(a_feed_of_another_type_is_refused),
+        TEST(a_fed_output_of_an_unknown_op_has_the_type_its_user_wants),
+        TEST(an_index_that_is_no_integer_is_refused),
         TEST(a_missing_kernel_is_named),
         TEST(missing_kernels_are_listed),
         TEST(the_last_use_is_written_over),

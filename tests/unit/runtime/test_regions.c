@@ -278,6 +278,26 @@ static void constants_reach_into_loops(void **state)
     plan_destroy(plan);
 }
 
+static void a_body_of_other_types_is_refused(void **state)
+{
+    (void)state;
+    add_branches();
+    struct endpoint c = build_placeholder(&b, "c", DT_INT32, shape_scalar());
+    enum dtype types[] = { DT_INT32 };
+    struct endpoint y = build(&b, "If", "branch", 2, (struct endpoint[]){ c, c },
+                              (struct attr[]){ attr_types(&b, "Tout", 1, types),
+                                               attr_func("then_branch", "hand_on"),
+                                               attr_func("else_branch", "negate"), ATTR_END });
+    assert_ok(builder_status(&b));
+    struct flatten_request request = {
+        .feeds = &c, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan),
+                 STATUS_INVALID_ARGUMENT,
+                 "node 'branch' (If): argument 0 of function 'hand_on' is float, should be int32");
+}
+
 static void a_function_that_calls_itself_is_refused(void **state)
 {
     (void)state;
@@ -323,6 +343,7 @@ int main(void)
         TEST_WITH_FUNCTIONS(the_deadline_ends_a_loop),
         TEST_WITH_FUNCTIONS(a_loop_can_swap_its_values),
         TEST_WITH_FUNCTIONS(constants_reach_into_loops),
+        TEST_WITH_FUNCTIONS(a_body_of_other_types_is_refused),
         TEST_WITH_FUNCTIONS(a_function_that_calls_itself_is_refused),
     };
     return cmocka_run_group_tests_name("regions", tests, NULL, NULL);

@@ -1,0 +1,127 @@
+/*
+ * What kernels take for granted and a file may contradict. That inputs are as many and of the types
+ * that the op's row says is checked where graphs are read (graph/arguments.h); here is what that
+ * leaves open: the bodies of branches and loops, feeds of outputs that nobody knows, and types that
+ * TensorFlow allows for one attribute only among a few.
+ */
+#include <string.h>
+
+#include "graph/arguments.h"
+#include "runtime/plan_internal.h"
+
+static bool is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Attributes that say of which integers an index, an axis or a shape is. */
+static bool is_index_attr(const struct node *node, const char *name)
+{
+    static const char *const names[] = { "Tidx",         "Tindices",     "Tpaddings", "Index",
+                                         "index_type",   "Tshape",       "Tlen",      "Tperm",
+                                         "Tdim",         "Tblock_shape", "Tcrops",    "Taxis",
+                                         "Tmultiples",   "Tlabels",      "Tindex",    "Tk",
+                                         "shape_type",   "out_idx",      "out_type",  "output_type",
+                                         "Tnumsegments", "Tseed" };
+    if (strcmp(node->op_name, "Range") == 0)
+        return false;           /* its Tidx is that of the numbers */
+    if (strcmp(name, "T") == 0) /* of the shape that random numbers fill */
+        return strncmp(node->op_name, "Random", 6) == 0 ||
+               strncmp(node->op_name, "StatelessRandom", 15) == 0 ||
+               strcmp(node->op_name, "TruncatedNormal") == 0;
+    return is_one_of(name, names, COUNT(names));
+}
+
+struct status check_index_types(const struct node *node)
+{
+    for (int i = 0; node->op != NULL && i < node->op->attrs_count; i++) {
+        const struct op_attr *attr = &node->op->attrs[i];
+        enum dtype dtype;
+        if (strcmp(attr->type, "type") != 0 || !is_index_attr(node, attr->name))
+            continue;
+        TRY(node_attr_type(node, attr->name, &dtype));
+        if (dtype != DT_INT32 && dtype != DT_INT64)
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "op '%s' of node '%s' is not implemented for %s %s", node->op_name,
+                                node->name, attr->name, dtype_name(dtype));
+    }
+    return status_ok();
+}
+
+static enum dtype dtype_of(struct endpoint endpoint)
+{
+    return endpoint.index < endpoint.node->outputs_count
+               ? endpoint.node->outputs[endpoint.index].dtype
+               : DT_INVALID;
+}
+
+static struct status check_same(const struct node *node, const char *function, const char *what,
+                                int index, enum dtype given, enum dtype wanted)
+{
+    if (given == wanted)
+        return status_ok();
+    return status_error(
+        STATUS_INVALID_ARGUMENT, "node '%s' (%s): %s %d of function '%s' is %s, should be %s",
+        node->name, node->op_name, what, index, function, dtype_name(given), dtype_name(wanted));
+}
+
+struct status check_body(const struct node *node, const struct region *body, int first_input,
+                         bool is_condition)
+{
+    for (int i = 0; i < body->args_count; i++)
+        TRY(check_same(node, body->function, "argument", i, dtype_of(body->args[i]),
+                       dtype_of(node->inputs[first_input + i])));
+    for (int i = 0; i < body->results_count && !is_condition; i++)
+        TRY(check_same(node, body->function, "result", i, dtype_of(body->results[i]),
+                       node->outputs[i].dtype));
+    return status_ok();
+}
+
+/* The argument of a node's op that its input `at` belongs to. */
+static bool find_type(const struct node *node, int at, enum dtype *out)
+{
+    bool is_ref;
+    int count;
+    for (int i = 0; node->op != NULL && i < node->op->inputs_count; i++) {
+        const struct op_arg *arg = &node->op->inputs[i];
+        if (!status_is_ok(argument_count(node, node->op, arg, &count)))
+            return false;
+        if (at < count)
+            return status_is_ok(argument_type(node, node->op, arg, at, out, &is_ref));
+        at -= count;
+    }
+    return false;
+}
+
+/* Gives a feed that nobody knows the type of the one that its users ask for: all must agree. */
+static struct status type_feed(const struct region *region, struct endpoint feed, int index)
+{
+    struct output *output = &feed.node->outputs[feed.index];
+    for (int i = 0; i < region->graph->count; i++) {
+        const struct node *user = region->graph->nodes[i];
+        for (int j = 0; j < user->inputs_count; j++) {
+            enum dtype dtype;
+            if (user->inputs[j].node != feed.node || user->inputs[j].index != feed.index ||
+                !find_type(user, j, &dtype))
+                continue;
+            if (output->dtype == DT_INVALID)
+                output->dtype = dtype;
+            TRY(check_same(user, "of the graph", "feed", index, output->dtype, dtype));
+        }
+    }
+    return status_ok();
+}
+
+struct status check_feeds(struct region *region)
+{
+    for (int i = 0; i < region->args_count; i++) {
+        struct endpoint feed = region->args[i];
+        if (feed.node->outputs[feed.index].dtype == DT_INVALID)
+            TRY(type_feed(region, feed, i));
+    }
+    return status_ok();
+}
