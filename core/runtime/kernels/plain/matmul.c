@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "runtime/kernels/plain/gemm.h"
 #include "runtime/kernels/plain/types.h"
 
 #define MATMUL(name, T, W)                                                               \
@@ -51,6 +52,8 @@ void matmul_best_f32(const struct matmul_size *size, const float *a, const float
 {
     if (size->m == 1 && !size->transpose_b)
         vector_matmul_f32(size->k, size->n, a, b, out);
-    else if (!matmul_onednn_f32(size, a, b, out))
-        matmul_blas_f32(size, a, b, out);
+    else
+        gemm_f32(size->transpose_a, size->transpose_b, size->m, size->n, size->k, a,
+                 size->transpose_a ? size->m : size->k, b, size->transpose_b ? size->k : size->n,
+                 false, out, size->n);
 }

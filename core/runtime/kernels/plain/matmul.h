@@ -25,9 +25,6 @@ void vector_matmul_f32(int64_t k, int64_t n, const float *x, const float *b, flo
 /* The same by OpenBLAS: matmul_blas.c, the only file that knows it. */
 void matmul_blas_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
 void matmul_blas_f64(const struct matmul_size *size, const double *a, const double *b, double *out);
-/* The same by oneDNN: matmul_onednn.c. False: not done, it is not built in or the matrices are not
- * for it. */
-bool matmul_onednn_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
 /* What serves best here: the row kernel for one row, oneDNN for wide results, OpenBLAS else. */
 void matmul_best_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
 

@@ -71,6 +71,8 @@ void gemm_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
         return;
     }
     set_up_once();
+    if (gemm_onednn_f32(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, add, out, ldout))
+        return;
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b,
                 (int)ldb, add ? 1 : 0, out, (int)ldout);

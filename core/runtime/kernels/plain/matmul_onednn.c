@@ -1,6 +1,4 @@
-#include <limits.h>
-
-#include "runtime/kernels/plain/matmul.h"
+#include "runtime/kernels/plain/gemm.h"
 
 #ifdef SLIPWAY_ONEDNN
 
@@ -14,28 +12,30 @@
  */
 #define COLUMNS_MIN 32
 
-bool matmul_onednn_f32(const struct matmul_size *size, const float *a, const float *b, float *out)
+bool gemm_onednn_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                     const float *a, int64_t lda, const float *b, int64_t ldb, bool add, float *out,
+                     int64_t ldout)
 {
     static _Thread_local bool
         narrow; /* the library's threads: the setting holds per calling thread */
-    if (size->n < COLUMNS_MIN || size->m < 2 || size->k == 0 || size->m > INT_MAX ||
-        size->n > INT_MAX || size->k > INT_MAX)
+    if (n < COLUMNS_MIN || m < 2 || k == 0)
         return false;
     if (!narrow) {
         omp_set_num_threads(1);
         narrow = true;
     }
-    dnnl_dim_t lda = size->transpose_a ? size->m : size->k,
-               ldb = size->transpose_b ? size->k : size->n;
-    return dnnl_sgemm(size->transpose_a ? 'T' : 'N', size->transpose_b ? 'T' : 'N', size->m,
-                      size->n, size->k, 1, a, lda, b, ldb, 0, out, size->n) == dnnl_success;
+    return dnnl_sgemm(transpose_a ? 'T' : 'N', transpose_b ? 'T' : 'N', m, n, k, 1, a, lda, b, ldb,
+                      add ? 1 : 0, out, ldout) == dnnl_success;
 }
 
 #else
 
-bool matmul_onednn_f32(const struct matmul_size *size, const float *a, const float *b, float *out)
+bool gemm_onednn_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
+                     const float *a, int64_t lda, const float *b, int64_t ldb, bool add, float *out,
+                     int64_t ldout)
 {
-    (void)size, (void)a, (void)b, (void)out;
+    (void)transpose_a, (void)transpose_b, (void)m, (void)n, (void)k, (void)a, (void)lda, (void)b;
+    (void)ldb, (void)add, (void)out, (void)ldout;
     return false;
 }
 
