@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,4 +244,29 @@ char *file_beside(struct arena *arena, const char *path)
         size--;
     return arena_printf(arena, "%.*s.temp%ld_%u", (int)size, path, (long)getpid(),
                         atomic_fetch_add(&next, 1));
+}
+
+/* Is `name` what file_beside made of `base` in a process that has ended? */
+static bool is_leftover(const char *name, const char *base)
+{
+    size_t size = strlen(base);
+    char *end;
+    if (strncmp(name, base, size) != 0 || strncmp(name + size, ".temp", 5) != 0)
+        return false;
+    long process = strtol(name + size + 5, &end, 10);
+    return process > 0 && *end == '_' && kill((pid_t)process, 0) < 0 && errno == ESRCH;
+}
+
+struct status file_remove_leftovers(const char *path)
+{
+    struct arena *arena = arena_create(0);
+    const char *directory = directory_of(arena, path);
+    const char *slash = strrchr(path, '/');
+    struct file_list list;
+    struct status status = file_list(directory, arena, &list);
+    for (size_t i = 0; status_is_ok(status) && i < list.count; i++)
+        if (is_leftover(list.names[i], slash != NULL ? slash + 1 : path))
+            status = file_remove_tree(file_join(arena, directory, list.names[i]));
+    arena_destroy(arena);
+    return status;
 }

@@ -134,6 +134,7 @@ struct status savedmodel_write(const char *directory, const struct saved_model *
 
     TRY_OR(done, check_empty(target, arena));
     TRY_OR(done, file_make_directories(parent));
+    TRY_OR(done, file_remove_leftovers(target)); /* of an export that was killed */
     TRY_OR(fail, write_all(beside, model, source, arena));
     TRY_OR(fail, check_empty(target, arena)); /* somebody may have been faster */
     if (file_exists(target))

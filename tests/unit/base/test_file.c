@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -159,6 +160,27 @@ static void a_reader_reads_anywhere_but_past_the_end(void **state)
     file_reader_close(&reader);
 }
 
+static void what_ended_processes_left_beside_is_removed_and_nothing_else(void **state)
+{
+    (void)state;
+    pid_t ended = fork();
+    if (ended == 0)
+        _exit(0);
+    assert_int_equal(waitpid(ended, NULL, 0), ended);
+    char *left = arena_printf(arena, "%s.temp%ld_3", in("1"), (long)ended);
+    char *of_another = arena_printf(arena, "%s.temp%ld_3", in("11"), (long)ended);
+    char *ours = file_beside(arena, in("1"));
+    assert_ok(file_make_directories(arena_printf(arena, "%s/variables", left)));
+    assert_ok(file_make_directories(of_another));
+    assert_ok(file_make_directories(ours));
+    assert_ok(file_make_directories(in("1.tempted")));
+    assert_ok(file_remove_leftovers(in("1")));
+    assert_false(file_exists(left));
+    assert_true(file_exists(of_another));
+    assert_true(file_exists(ours));
+    assert_true(file_exists(in("1.tempted")));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -171,6 +193,7 @@ int main(void)
         TEST(an_abandoned_file_is_gone),
         TEST(a_full_device_is_an_error_and_leaves_nothing),
         TEST(a_reader_reads_anywhere_but_past_the_end),
+        TEST(what_ended_processes_left_beside_is_removed_and_nothing_else),
     };
     return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }
