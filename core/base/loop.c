@@ -219,9 +219,12 @@ void loop_set_timer(struct loop *loop, struct loop_timer *timer, int64_t deadlin
     sift_up(loop, loop->timers_count - 1);
 }
 
+/* One that is set again to a time past waits for the next round: nobody may keep the loop here. */
 static void run_timers(struct loop *loop)
 {
-    while (loop->timers_count > 0 && loop->timers[0]->deadline_ns <= loop->now_ns) {
+    for (int turns = loop->timers_count; turns > 0 && loop->timers_count > 0; turns--) {
+        if (loop->timers[0]->deadline_ns > loop->now_ns)
+            break;
         struct loop_timer *timer = loop->timers[0];
         loop_clear_timer(loop, timer);
         timer->expired(timer->context);

@@ -1,0 +1,146 @@
+#include "server/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+int64_t batch_rows(const struct callable *callable, const struct tensor *inputs)
+{
+    int count = callable->signature->inputs_count;
+    if (!callable->batches || count == 0 || inputs[0].shape.rank == 0)
+        return 0;
+    int64_t rows = inputs[0].shape.dims[0];
+    for (int i = 1; i < count; i++)
+        if (inputs[i].shape.rank == 0 || inputs[i].shape.dims[0] != rows)
+            return 0;
+    return rows;
+}
+
+bool batch_fits(const struct inference_call *a, const struct inference_call *b)
+{
+    if (a->callable != b->callable || a->rows == 0 || b->rows == 0)
+        return false;
+    for (int i = 0; i < a->callable->signature->inputs_count; i++) {
+        const struct shape *x = &a->inputs[i].shape, *y = &b->inputs[i].shape;
+        if (x->rank != y->rank ||
+            memcmp(x->dims + 1, y->dims + 1, (size_t)(x->rank - 1) * sizeof x->dims[0]) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Input `index` of all calls, one after the other. */
+static struct status concatenate(const struct inference_call *calls, int index, int64_t rows,
+                                 struct run *run, struct tensor *out)
+{
+    struct shape shape = calls->inputs[index].shape;
+    shape.dims[0] = rows;
+    TRY(tensor_create_pooled(run_pool(run), calls->inputs[index].dtype, &shape, out));
+    char *at = out->data;
+    for (const struct inference_call *call = calls; call != NULL; call = call->next) {
+        size_t size = tensor_bytes(&call->inputs[index]);
+        if (size > 0)
+            memcpy(at, call->inputs[index].data, size);
+        at += size;
+    }
+    return status_ok();
+}
+
+static void release_all(struct tensor *tensors, int count)
+{
+    for (int i = 0; i < count; i++)
+        tensor_release(&tensors[i]);
+}
+
+/* Rows [start, start + rows) of every output, for one call. */
+static struct status answer_rows(struct inference_call *call, const struct tensor *outputs,
+                                 int64_t start, int64_t total)
+{
+    int count = call->callable->signature->outputs_count;
+    struct tensor *parts = ARENA_ARRAY(call->arena, struct tensor, count);
+    struct status status = status_ok();
+    for (int i = 0; i < count && status_is_ok(status); i++) {
+        if (outputs[i].shape.rank == 0 || outputs[i].shape.dims[0] != total)
+            status = status_error(STATUS_INTERNAL, "output '%s' of a batch of %lld is %s",
+                                  call->callable->signature->outputs[i].key, (long long)total,
+                                  shape_text(&outputs[i].shape));
+        else
+            parts[i] = tensor_rows(&outputs[i], start, call->rows);
+    }
+    if (status_is_ok(status))
+        status = call->answer(call, parts);
+    release_all(parts, count);
+    return status;
+}
+
+static int64_t latest_deadline(const struct inference_call *calls)
+{
+    int64_t latest = calls->deadline_ns;
+    for (const struct inference_call *call = calls; call != NULL; call = call->next) {
+        if (call->deadline_ns == 0)
+            return 0;
+        if (call->deadline_ns > latest)
+            latest = call->deadline_ns;
+    }
+    return latest;
+}
+
+static struct status run_plan(struct inference_call *calls, int64_t rows, struct run *run,
+                              const struct tensor *feeds, struct tensor *outputs)
+{
+    struct callable *callable = calls->callable;
+    run_set_deadline(run, (uint64_t)latest_deadline(calls));
+    int64_t begin = clock_now_ns(clock_monotonic());
+    TRY(plan_run(callable->plan, run, feeds, outputs));
+    callable_measured(callable, rows > 0 ? rows : 1, clock_now_ns(clock_monotonic()) - begin);
+    return status_ok();
+}
+
+static struct status run_one(struct inference_call *call, struct run *run)
+{
+    int count = call->callable->signature->outputs_count;
+    struct tensor *outputs = ARENA_ARRAY(call->arena, struct tensor, count);
+    TRY(run_plan(call, call->rows, run, call->inputs, outputs));
+    struct status status = call->answer(call, outputs);
+    release_all(outputs, count);
+    return status;
+}
+
+/* All as one run. A failure is of the whole batch: whose fault it is shows when each runs alone. */
+static struct status run_together(struct inference_call *calls, int64_t rows, struct run *run)
+{
+    const struct signature *signature = calls->callable->signature;
+    struct tensor *feeds = ARENA_ARRAY(calls->arena, struct tensor, signature->inputs_count);
+    struct tensor *outputs = ARENA_ARRAY(calls->arena, struct tensor, signature->outputs_count);
+    struct status status = status_ok();
+    for (int i = 0; i < signature->inputs_count && status_is_ok(status); i++)
+        status = concatenate(calls, i, rows, run, &feeds[i]);
+    if (status_is_ok(status))
+        status = run_plan(calls, rows, run, feeds, outputs);
+    if (status_is_ok(status)) {
+        int64_t start = 0;
+        for (struct inference_call *call = calls; call != NULL; call = call->next) {
+            call->status = status_keep(call->arena, answer_rows(call, outputs, start, rows));
+            start += call->rows;
+        }
+        release_all(outputs, signature->outputs_count);
+    }
+    release_all(feeds, signature->inputs_count);
+    return status;
+}
+
+void batch_run(struct inference_call *calls, size_t memory_limit_bytes)
+{
+    struct callable *callable = calls->callable;
+    struct run *run = callable_take_run(callable, memory_limit_bytes);
+    int64_t rows = 0;
+    for (const struct inference_call *call = calls; call != NULL; call = call->next)
+        rows += call->rows;
+    bool ran = calls->next != NULL && status_is_ok(run_together(calls, rows, run));
+    for (struct inference_call *call = calls; !ran && call != NULL; call = call->next) {
+        run_reset(run);
+        call->status = status_keep(call->arena, run_one(call, run));
+    }
+    callable_give_run(callable, run);
+}

@@ -1,0 +1,19 @@
+/*
+ * batch: calls for one callable as one run: their rows one after the other in, each one's rows out.
+ */
+#ifndef SERVER_BATCH_H
+#define SERVER_BATCH_H
+
+#include "server/inference.h"
+
+/* Rows of a call where all its inputs have the same dimension 0 and the callable batches; else 0.
+ */
+int64_t batch_rows(const struct callable *callable, const struct tensor *inputs);
+
+/* May these two ride in one run? Same callable, shapes equal behind dimension 0. */
+bool batch_fits(const struct inference_call *a, const struct inference_call *b);
+
+/* Runs the list of calls and calls `answer` of each; what comes of each is in its `status`. */
+void batch_run(struct inference_call *calls, size_t memory_limit_bytes);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * budget: how much memory all requests together may hold. Who asks for what a stranger sized asks
+ * here first.
+ */
+#ifndef SERVER_BUDGET_H
+#define SERVER_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct budget {
+    int64_t limit_bytes;
+    _Atomic int64_t used_bytes;
+};
+
+/* RESOURCE_EXHAUSTED over the limit; nothing is taken then. Threads: safe. */
+static inline struct status budget_take(struct budget *budget, int64_t bytes)
+{
+    int64_t used = atomic_fetch_add_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
+    if (used + bytes <= budget->limit_bytes)
+        return status_ok();
+    atomic_fetch_sub_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
+    return status_error(STATUS_RESOURCE_EXHAUSTED,
+                        "the server's memory for requests is used up: %lld bytes wanted, %lld of "
+                        "%lld in use",
+                        (long long)bytes, (long long)used, (long long)budget->limit_bytes);
+}
+
+static inline void budget_give(struct budget *budget, int64_t bytes)
+{
+    atomic_fetch_sub_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
+}
+
+#endif

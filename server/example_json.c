@@ -1,0 +1,204 @@
+#include "server/example_json.h"
+
+#include "server/base64.h"
+#include "server/json_text.h"
+#include "storage/example.h"
+
+/* The kinds of a feature, by its first element. */
+enum kind { KIND_NONE, KIND_BYTES, KIND_FLOAT, KIND_INT64, KIND_TOO_BIG };
+
+static const char *const kind_names[] = { "", "bytes", "float", "int64", "int64" };
+
+static enum kind kind_of(const char *at)
+{
+    const char *text;
+    struct json_number number;
+    int64_t value;
+    switch (*at) {
+    case '"':
+        return KIND_BYTES;
+    case 't':
+    case 'f':
+        return KIND_INT64;
+    case '{':
+        return json_is_base64(at, &text) ? KIND_BYTES : KIND_NONE;
+    case 'n':
+    case '[':
+        return KIND_NONE;
+    default:
+        if (json_number_read(at, &number) == NULL || !number.integer)
+            return KIND_FLOAT;
+        if (json_number_int64(&number, &value))
+            return KIND_INT64;
+        return json_number_uint64(&number, &(uint64_t){ 0 }) ? KIND_TOO_BIG : KIND_FLOAT;
+    }
+}
+
+static struct status read_text(const char *at, struct arena *arena, struct bytes *out)
+{
+    const char *text = at;
+    bool base64 = json_is_base64(at, &text);
+    TRY(json_string(base64 ? text : at, arena, out));
+    return base64 ? base64_decode(*out, arena, out) : status_ok();
+}
+
+static struct status read_element(const char *at, enum kind kind, struct arena *arena, void *values,
+                                  size_t i)
+{
+    struct json_number number;
+    if (kind == KIND_BYTES)
+        return read_text(at, arena, &((struct bytes *)values)[i]);
+    if (*at == 't' || *at == 'f') {
+        ((int64_t *)values)[i] = *at == 't';
+        return status_ok();
+    }
+    if (json_number_read(at, &number) == NULL)
+        return status_error(STATUS_INTERNAL, "example_json: unchecked text");
+    if (kind == KIND_FLOAT)
+        ((float *)values)[i] = json_number_float(&number);
+    else
+        (void)json_number_int64(&number,
+                                &((int64_t *)values)[i]); /* kind_of has found it readable */
+    return status_ok();
+}
+
+static struct status check_element(struct bytes name, const char *at, enum kind expected)
+{
+    enum kind kind = kind_of(at);
+    if (kind == KIND_NONE)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Feature: %.*s has element with unexpected JSON type: %s",
+                            (int)name.size, name.data, json_type_name(at));
+    if (kind == KIND_TOO_BIG)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Feature: %.*s has uint64_t element. Only int64_t is supported.",
+                            (int)name.size, name.data);
+    if (kind != expected)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Unexpected element type in feature: %.*s expecting type: %s",
+                            (int)name.size, name.data, kind_names[expected]);
+    return status_ok();
+}
+
+/* One value, or a list of them. An empty list is a feature without values: it is left out, which
+ * parsers treat alike. */
+static struct status add_feature(struct example_builder *builder, struct bytes name, const char *at,
+                                 struct arena *arena)
+{
+    bool list = *at == '[';
+    const char *first = list ? json_first(at) : at;
+    size_t count = list ? json_list_size(at) : 1, i = 0;
+    if (first == NULL)
+        return status_ok();
+    enum kind kind = kind_of(first);
+    static const size_t sizes[] = { 1, sizeof(struct bytes), sizeof(float), sizeof(int64_t), 8 };
+    void *values;
+    TRY(arena_reserve(arena, count * sizes[kind], &values));
+    for (const char *element = first; element != NULL;
+         element = list ? json_next(element) : NULL, i++) {
+        TRY(check_element(name, element, kind));
+        TRY(read_element(element, kind, arena, values, i));
+    }
+    if (kind == KIND_BYTES)
+        example_builder_add_strings(builder, name, values, count);
+    else if (kind == KIND_FLOAT)
+        example_builder_add_floats(builder, name, values, count);
+    else
+        example_builder_add_int64s(builder, name, values, count);
+    return status_ok();
+}
+
+/* The serialized Example of the JSON object behind `prefix`, both in the arena. */
+static struct status read_example(struct example_builder *builder, const char *at,
+                                  struct bytes prefix, struct arena *arena, struct bytes *out)
+{
+    if (*at != '{')
+        return status_error(STATUS_INVALID_ARGUMENT, "Example must be JSON object but got JSON %s",
+                            json_type_name(at));
+    for (const char *member = json_first(at); member != NULL; member = json_next_member(member)) {
+        struct bytes name;
+        TRY(json_string(member, arena, &name));
+        TRY(add_feature(builder, name, json_member_value(member), arena));
+    }
+    struct bytes example = example_builder_end(builder);
+    char *data;
+    TRY(arena_reserve(arena, prefix.size + example.size + 1, (void **)&data));
+    memcpy(data, prefix.data, prefix.size);
+    memcpy(data + prefix.size, example.data, example.size);
+    *out = (struct bytes){ data, prefix.size + example.size };
+    return status_ok();
+}
+
+static struct status find_member(const char *object, const char *key, struct arena *arena,
+                                 const char **out)
+{
+    *out = NULL;
+    for (const char *at = json_first(object); at != NULL && *out == NULL;
+         at = json_next_member(at)) {
+        struct bytes name;
+        TRY(json_string(at, arena, &name));
+        if (bytes_equal(name, bytes_of(key)))
+            *out = json_member_value(at);
+    }
+    return status_ok();
+}
+
+static struct status read_examples(struct example_builder *builder, const char *object,
+                                   struct arena *arena, struct example_request *out)
+{
+    const char *list, *context;
+    struct bytes prefix = { "", 0 };
+    TRY(find_member(object, "context", arena, &context));
+    TRY(find_member(object, "examples", arena, &list));
+    if (list == NULL)
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "JSON Value: %s When method is classify, key 'examples' is expected and "
+            "was not found",
+            json_dump(object, arena));
+    if (*list != '[')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "JSON Value: %s Expecting 'examples' value to be an list/array",
+                            json_dump(list, arena));
+    if (json_first(list) == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "JSON Value: %s 'examples' value is an empty array",
+                            json_dump(list, arena));
+    if (context != NULL)
+        TRY(read_example(builder, context, (struct bytes){ "", 0 }, arena, &prefix));
+    size_t count = json_list_size(list), i = 0;
+    struct bytes *examples;
+    TRY(arena_reserve(arena, count * sizeof *examples, (void **)&examples));
+    for (const char *at = json_first(list); at != NULL; at = json_next(at))
+        TRY(read_example(builder, at, prefix, arena, &examples[i++]));
+    out->examples = tensor_borrow(DT_STRING, &(struct shape){ 1, { (int64_t)count } }, examples);
+    return status_ok();
+}
+
+struct status example_request_read(struct bytes body, struct arena *arena,
+                                   struct example_request *out)
+{
+    struct json_error error;
+    const char *text = body.data, *name;
+    const char *object = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
+    if (json_check(object, &error) == NULL)
+        return json_error_status(text, &error);
+    object = json_space(object);
+    if (*object != '{')
+        return status_error(STATUS_INVALID_ARGUMENT, "JSON Value: %s Is not object",
+                            json_dump(object, arena));
+    TRY(find_member(object, "signature_name", arena, &name));
+    out->signature_name = (struct bytes){ "", 0 };
+    if (name != NULL && *name != '"')
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "JSON Value: %s not formatted correctly. 'signature_name' key must be a "
+            "string value.",
+            json_dump(object, arena));
+    if (name != NULL)
+        TRY(json_string(name, arena, &out->signature_name));
+    struct example_builder builder = { 0 };
+    struct status status = read_examples(&builder, object, arena, out);
+    example_builder_finish(&builder);
+    return status;
+}

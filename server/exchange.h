@@ -1,0 +1,60 @@
+/*
+ * exchange: one REST request and its answer, between the HTTP edge (rest.c) and the handlers of the
+ * route table.
+ */
+#ifndef SERVER_EXCHANGE_H
+#define SERVER_EXCHANGE_H
+
+#include "server/budget.h"
+#include "server/inference.h"
+#include "server/predict_json.h"
+#include "server/route.h"
+
+/* What all requests of a server share. */
+struct server_context {
+    struct loop *loop;
+    struct manager *manager;
+    struct inference *inference;
+    struct budget budget;
+    int64_t timeout_ns;     /* of a run; 0: none */
+    int64_t body_bytes_max; /* 0: no limit */
+    bool cors;
+    bool check_method_names;
+};
+
+struct exchange {
+    struct server_context *server;
+    struct arena *arena;
+    const char *method, *url; /* url with its query, as it came */
+    struct target target;
+    struct bytes body; /* whole; JSON_PADDING zero bytes behind it */
+
+    struct servable *servable; /* held until the exchange ends */
+    struct predict_request predict;
+    struct inference_call call;
+    bool submitted; /* a call runs; its end answers */
+
+    int http;
+    struct buffer reply;
+};
+
+/* Handlers of the route table, each in rest_<what>.c. */
+route_handler answer_predict, answer_classify, answer_regress, answer_model_status, answer_metadata;
+
+/* The servable that the URL names, kept in the exchange. */
+struct status exchange_find_servable(struct exchange *exchange);
+
+/* Runs `callable` on `inputs`; `answer` prints exchange->reply from the outputs. */
+struct status
+exchange_call(struct exchange *exchange, struct callable *callable, const struct tensor *inputs,
+              struct status (*answer)(struct inference_call *, const struct tensor *outputs));
+
+static inline struct exchange *exchange_of(struct inference_call *call)
+{
+    return (struct exchange *)((char *)call - offsetof(struct exchange, call));
+}
+
+/* {"error": "text"} with the code's HTTP status. */
+void exchange_fail(struct exchange *exchange, struct status status);
+
+#endif

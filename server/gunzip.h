@@ -1,0 +1,14 @@
+/*
+ * gunzip: request bodies with Content-Encoding gzip, of a size the server chooses.
+ */
+#ifndef SERVER_GUNZIP_H
+#define SERVER_GUNZIP_H
+
+#include "server/budget.h"
+
+/* Expands `size` bytes, up to limit_bytes, into *out (malloc, `padding` zero bytes behind it).
+ * *taken: of the budget. */
+struct status gunzip(const char *data, size_t size, size_t limit_bytes, size_t padding,
+                     struct budget *budget, char **out, size_t *out_size, int64_t *taken);
+
+#endif

@@ -1,0 +1,213 @@
+#include "server/inference.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "server/batch.h"
+
+#define LOOP_COST_MAX_NS  200000  /* dearer runs go to the pool */
+#define ROUND_COST_MAX_NS 1000000 /* of all runs of a round */
+
+/* Calls in the order they came. */
+struct call_list {
+    struct inference_call *first, **end;
+};
+
+struct inference {
+    struct inference_options options;
+    struct call_list round; /* of the loop's thread */
+    int waiting;
+    int64_t round_rows, round_cost_ns;
+
+    pthread_mutex_t lock; /* the pool's: everything below */
+    pthread_cond_t work;
+    struct call_list queue;
+    bool stopping;
+    pthread_t *threads;
+    int threads_count;
+};
+
+static void list_init(struct call_list *list)
+{
+    list->first = NULL;
+    list->end = &list->first;
+}
+
+static void list_append(struct call_list *list, struct inference_call *call)
+{
+    call->next = NULL;
+    *list->end = call;
+    list->end = &call->next;
+}
+
+/* Takes the first call, and with it those behind it that fit in its batch. */
+static struct inference_call *list_take_batch(struct call_list *list, bool batch)
+{
+    struct inference_call *first = list->first;
+    struct call_list taken, left;
+    list_init(&taken);
+    list_init(&left);
+    int64_t rows = 0;
+    for (struct inference_call *call = first, *next; call != NULL; call = next) {
+        next = call->next;
+        bool rides = call == first ||
+                     (batch && rows + call->rows <= BATCH_ROWS_MAX && batch_fits(first, call));
+        rows += rides ? call->rows : 0;
+        list_append(rides ? &taken : &left, call);
+    }
+    *list = left;
+    if (left.first == NULL)
+        list->end = &list->first;
+    return taken.first;
+}
+
+/* --- the pool
+ * ----------------------------------------------------------------------------------------------------
+ */
+
+static void finish_in_loop(struct loop_task *task)
+{
+    struct inference_call *call =
+        (struct inference_call *)((char *)task - offsetof(struct inference_call, task));
+    call->done(call, call->status);
+}
+
+static void *work(void *context)
+{
+    struct inference *inference = context;
+    pthread_mutex_lock(&inference->lock);
+    for (;;) {
+        while (inference->queue.first == NULL && !inference->stopping)
+            pthread_cond_wait(&inference->work, &inference->lock);
+        if (inference->queue.first == NULL)
+            break;
+        struct inference_call *calls =
+            list_take_batch(&inference->queue, inference->options.batch_ready);
+        pthread_mutex_unlock(&inference->lock);
+        batch_run(calls, inference->options.run_memory_limit_bytes);
+        for (struct inference_call *next; calls != NULL; calls = next) {
+            next = calls->next; /* the call is its owner's again once it is posted */
+            calls->task.work = finish_in_loop;
+            loop_post(inference->options.loop, &calls->task);
+        }
+        pthread_mutex_lock(&inference->lock);
+    }
+    pthread_mutex_unlock(&inference->lock);
+    return NULL;
+}
+
+void inference_submit_to_pool(struct inference *inference, struct inference_call *call)
+{
+    pthread_mutex_lock(&inference->lock);
+    list_append(&inference->queue, call);
+    pthread_cond_signal(&inference->work);
+    pthread_mutex_unlock(&inference->lock);
+}
+
+static struct status start_threads(struct inference *inference, int count)
+{
+    inference->threads = zalloc((size_t)count * sizeof *inference->threads);
+    for (int i = 0; i < count; i++) {
+        int error = pthread_create(&inference->threads[i], NULL, work, inference);
+        if (error != 0)
+            return status_errno(error, "start a thread of the pool");
+        inference->threads_count++;
+    }
+    return status_ok();
+}
+
+struct status inference_create(const struct inference_options *options, struct inference **out)
+{
+    struct inference *inference = zalloc(sizeof *inference);
+    inference->options = *options;
+    list_init(&inference->round);
+    list_init(&inference->queue);
+    pthread_mutex_init(&inference->lock, NULL);
+    pthread_cond_init(&inference->work, NULL);
+    int count = options->threads > 0 ? options->threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    struct status status = start_threads(inference, count > 0 ? count : 1);
+    if (status_is_ok(status))
+        *out = inference;
+    else
+        inference_destroy(inference);
+    return status;
+}
+
+void inference_destroy(struct inference *inference)
+{
+    if (inference == NULL)
+        return;
+    pthread_mutex_lock(&inference->lock);
+    inference->stopping = true;
+    pthread_cond_broadcast(&inference->work);
+    pthread_mutex_unlock(&inference->lock);
+    for (int i = 0; i < inference->threads_count; i++)
+        pthread_join(inference->threads[i], NULL);
+    pthread_cond_destroy(&inference->work);
+    pthread_mutex_destroy(&inference->lock);
+    free(inference->threads);
+    free(inference);
+}
+
+/* --- the round
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+bool inference_goes_to_pool(struct inference *inference, struct inference_call *call)
+{
+    (void)inference;
+    call->rows = batch_rows(call->callable, call->inputs);
+    uint32_t cost = callable_cost_ns(call->callable, call->rows > 0 ? call->rows : 1);
+    return cost == 0 || cost > LOOP_COST_MAX_NS;
+}
+
+void inference_submit(struct inference *inference, struct inference_call *call)
+{
+    list_append(&inference->round, call);
+    inference->waiting++;
+    inference->round_rows += call->rows > 0 ? call->rows : 1;
+    /* The most it can cost: in a batch it costs less. */
+    inference->round_cost_ns += callable_cost_ns(call->callable, call->rows > 0 ? call->rows : 1);
+}
+
+void inference_forget(struct inference *inference, struct inference_call *call)
+{
+    struct call_list left;
+    list_init(&left);
+    for (struct inference_call *at = inference->round.first, *next; at != NULL; at = next) {
+        next = at->next;
+        if (at == call)
+            inference->waiting--;
+        else
+            list_append(&left, at);
+    }
+    inference->round = left;
+    if (left.first == NULL)
+        inference->round.end = &inference->round.first;
+}
+
+int inference_waiting(const struct inference *inference)
+{
+    return inference->waiting;
+}
+
+bool inference_is_full(const struct inference *inference)
+{
+    return inference->round_rows >= BATCH_ROWS_MAX ||
+           (inference->round_cost_ns >= ROUND_COST_MAX_NS && !inference->options.batch_ready);
+}
+
+void inference_run(struct inference *inference)
+{
+    while (inference->round.first != NULL) {
+        struct inference_call *calls =
+            list_take_batch(&inference->round, inference->options.batch_ready);
+        batch_run(calls, inference->options.run_memory_limit_bytes);
+        for (struct inference_call *next; calls != NULL; calls = next) {
+            next = calls->next;
+            calls->done(calls, calls->status);
+        }
+    }
+    inference->waiting = 0;
+    inference->round_rows = inference->round_cost_ns = 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * inference: the seam between the protocols and the models. REST and gRPC turn a request into a
+ * call, hand it in, and turn the outputs into an answer.
+ *
+ * A call whose cost is measured and small runs in the loop's thread at the end of the round that
+ * brought it, together with the others of the round that fit beside it in one batch. One that is
+ * dear, or not measured yet, goes to the pool of threads.
+ */
+#ifndef SERVER_INFERENCE_H
+#define SERVER_INFERENCE_H
+
+#include "base/loop.h"
+#include "server/servable.h"
+
+struct inference;
+
+struct inference_call {
+    /* Filled in by the caller; all of it lives until `done`. */
+    struct callable *callable;
+    const struct tensor *inputs; /* in the order of the signature's */
+    int64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
+    /* Called where the run ended, in any thread: outputs, in the signature's order, are valid
+     * inside only. */
+    struct status (*answer)(struct inference_call *call, const struct tensor *outputs);
+    /* Called in the loop's thread, once. */
+    void (*done)(struct inference_call *call, struct status status);
+
+    /* inference's own */
+    int64_t rows; /* dimension 0 of all inputs; 0: it rides alone */
+    struct status status;
+    struct arena *arena; /* keeps the status' text from one thread to the other */
+    struct inference_call *next;
+    struct loop_task task;
+};
+
+struct inference_options {
+    struct loop *loop;
+    bool batch_ready;              /* calls of a round may ride together */
+    int threads;                   /* of the pool; 0: as many as the machine has cores */
+    size_t run_memory_limit_bytes; /* of one run */
+};
+
+struct status inference_create(const struct inference_options *options, struct inference **out);
+/* The pool has finished what it had: no `done` comes any more. Accepts NULL. */
+void inference_destroy(struct inference *inference);
+
+/* Does this call go to the pool? Asked before submitting: an HTTP connection is suspended first. */
+bool inference_goes_to_pool(struct inference *inference, struct inference_call *call);
+void inference_submit(struct inference *inference, struct inference_call *call);
+void inference_submit_to_pool(struct inference *inference, struct inference_call *call);
+
+/* Forgets a call of this round, whose client has gone; `done` is not called. */
+void inference_forget(struct inference *inference, struct inference_call *call);
+
+/* Calls of this round. */
+int inference_waiting(const struct inference *inference);
+/* Has the round collected as much as may run at once: 64 rows, or about a millisecond? */
+bool inference_is_full(const struct inference *inference);
+/* Runs the round's calls. */
+void inference_run(struct inference *inference);
+
+#endif

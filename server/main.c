@@ -1,0 +1,226 @@
+/*
+ * modelserver: serves a SavedModel over REST.
+ * Exit status: 0 ended by a signal, or --help and --version; 1 the server broke; 2 the command line
+ * is wrong; 255 the model could not be loaded, as TensorFlow Serving has it.
+ */
+#include <errno.h>
+#include <microhttpd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/example_line.h"
+#include "server/options.h"
+#include "server/rest.h"
+
+#define EXIT_USAGE 2
+#define EXIT_MODEL 255
+
+struct server {
+    struct options options;
+    struct server_context context;
+    struct rest *rest;
+    struct listener *listener;
+    struct loop_watch *signals;
+    int signal_fd;
+    int exit_code;
+};
+
+static void print_version(void)
+{
+    printf("modelserver %s\nlibmicrohttpd %s\n", SLIPWAY_VERSION, MHD_get_version());
+}
+
+static void stop(void *context)
+{
+    loop_stop(((struct server *)context)->context.loop);
+}
+
+/* The first signal lets requests in flight finish; a second one does not wait. */
+static void on_signal(void *context, uint32_t events)
+{
+    struct server *server = context;
+    struct signalfd_siginfo info;
+    (void)events;
+    if (read(server->signal_fd, &info, sizeof info) != sizeof info)
+        return;
+    bool second = server->listener == NULL;
+    log_info("signal %u: %s", info.ssi_signo, second ? "stopping" : "finishing requests in flight");
+    listener_close(server->listener);
+    server->listener = NULL;
+    if (second)
+        loop_stop(server->context.loop);
+    else
+        rest_drain(server->rest, stop, server);
+}
+
+static struct status watch_signals(struct server *server)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any thread starts: all inherit it */
+    signal(SIGPIPE, SIG_IGN);
+    server->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (server->signal_fd < 0)
+        return status_errno(errno, "signalfd");
+    return loop_watch(server->context.loop, server->signal_fd, EPOLLIN, on_signal, server,
+                      &server->signals);
+}
+
+static void print_example(struct server *server)
+{
+    struct servable *servable;
+    struct buffer line = { 0 };
+    struct version_choice latest = { .kind = VERSION_LATEST };
+    if (!status_is_ok(manager_find(server->context.manager, bytes_of(server->options.model_name),
+                                   &latest, &servable)))
+        return; /* unloaded meanwhile */
+    example_line_print(servable, server->options.rest_api_port, &line);
+    servable_release(servable);
+    fprintf(stderr, "Try:  %.*s\n", (int)line.size, line.data);
+    buffer_finish(&line);
+}
+
+static void give_up(struct server *server, int code, const char *format, const char *text)
+{
+    fprintf(code == EXIT_MODEL ? stdout : stderr, format, text);
+    server->exit_code = code;
+    loop_stop(server->context.loop);
+}
+
+/* The model is there: now the port opens, not before. Probes rely on it. */
+static void on_started(void *context, struct status status)
+{
+    struct server *server = context;
+    int port = server->options.rest_api_port;
+    if (!status_is_ok(status)) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", status_code_name(status.code));
+        printf("Failed to start server. Error: %s: ", text);
+        give_up(server, EXIT_MODEL, "%s\n", status.message);
+        return;
+    }
+    if (port == 0) {
+        log_warning("--rest_api_port=0: no port is open");
+        return;
+    }
+    status =
+        listener_open(server->context.loop, port, rest_accept, server->rest, &server->listener);
+    if (!status_is_ok(status)) {
+        give_up(server, 1, "modelserver: %s\n", status.message);
+        return;
+    }
+    log_info("Exporting HTTP/REST API at:localhost:%d ...", port);
+    print_example(server);
+}
+
+static const char **split_tags(const char *text, int *count)
+{
+    char *copy = xstrdup(text), *rest = copy, *tag;
+    const char **tags = zalloc((strlen(text) + 1) * sizeof *tags);
+    *count = 0;
+    while ((tag = strsep(&rest, ",")) != NULL)
+        if (*tag != '\0')
+            tags[(*count)++] = tag;
+    return tags; /* for as long as the program runs */
+}
+
+static int64_t half_of_memory(void)
+{
+    return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
+}
+
+static struct status start(struct server *server)
+{
+    const struct options *options = &server->options;
+    struct server_context *context = &server->context;
+    int64_t budget = options->memory_budget_bytes;
+    context->budget.limit_bytes = budget > 0 ? budget : half_of_memory();
+    context->timeout_ns = (int64_t)options->rest_api_timeout_in_ms * NS_PER_MS;
+    context->body_bytes_max = options->max_request_bytes;
+    context->cors = options->rest_api_enable_cors_support;
+    context->check_method_names = options->enable_signature_method_name_check;
+    TRY(loop_create(&context->loop));
+    TRY(watch_signals(server));
+    struct inference_options inference = { .loop = context->loop,
+                                           .batch_ready = options->batch_ready,
+                                           .threads = options->rest_api_num_threads,
+                                           .run_memory_limit_bytes =
+                                               (size_t)context->budget.limit_bytes };
+    TRY(inference_create(&inference, &context->inference));
+    TRY(rest_create(context, &server->rest));
+    struct manager_options manager = { .model_name = options->model_name,
+                                       .base_path = options->model_base_path,
+                                       .poll_wait_seconds = options->file_system_poll_wait_seconds,
+                                       .load_retries_max = options->max_num_load_retries,
+                                       .load_retry_interval_us =
+                                           options->load_retry_interval_micros,
+                                       .loop = context->loop,
+                                       .started = on_started,
+                                       .context = server };
+    manager.savedmodel.tags = split_tags(options->saved_model_tags, &manager.savedmodel.tags_count);
+    return manager_start(&manager, &context->manager);
+}
+
+/* Requests first, then the threads that served them, then the models. */
+static void finish(struct server *server)
+{
+    listener_close(server->listener);
+    inference_destroy(server->context.inference);
+    rest_destroy(server->rest);
+    manager_stop(server->context.manager);
+    loop_unwatch(server->context.loop, server->signals);
+    loop_destroy(server->context.loop);
+}
+
+static int serve(struct server *server)
+{
+    struct status status = start(server);
+    if (status_is_ok(status))
+        status = loop_run(server->context.loop);
+    if (!status_is_ok(status)) {
+        fprintf(stderr, "modelserver: %s\n", status.message);
+        server->exit_code = 1;
+    }
+    fflush(stdout);
+    finish(server);
+    return server->exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    static struct server server = { .signal_fd = -1 };
+    enum log_level level;
+    struct status status = options_parse(argc, argv, &server.options);
+    if (!status_is_ok(status)) {
+        fprintf(stderr, "modelserver: %s\n", status.message);
+        if (status.code == STATUS_NOT_FOUND)
+            options_print_help();
+        return EXIT_USAGE;
+    }
+    if (server.options.help) {
+        options_print_help();
+        return 0;
+    }
+    if (server.options.version) {
+        print_version();
+        return 0;
+    }
+    if (log_level_parse(server.options.log_level, &level))
+        log_set_level(level);
+    if (server.options.model_base_path[0] == '\0') {
+        printf(
+            "Failed to start server. Error: INVALID_ARGUMENT: Both server_options.model_base_path "
+            "and server_options.model_config_file are empty!\n");
+        return EXIT_MODEL;
+    }
+    options_log_foreign();
+    return serve(&server);
+}

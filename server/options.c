@@ -1,0 +1,147 @@
+#include "server/options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/flags.h"
+#include "base/log.h"
+
+static struct options options;
+
+/* Values of flags that are known by name only: what counts is whether they are at their default. */
+static struct {
+    bool b[16];
+    int32_t i[16];
+    int64_t l[8];
+    const char *t[16];
+    double d;
+} other;
+
+#define PORT_MAX     .max = 65535
+#define ANY_POSITIVE .max = INFINITY
+#define LATER        "not implemented yet"
+#define FOREIGN      "accepted for compatibility; there is nothing here that it could change"
+
+static const struct flag rows[] = {
+    { "model_name", FLAG_TEXT, &options.model_name, "default",
+      .help = "name of the model in URLs" },
+    { "model_base_path", FLAG_TEXT, &options.model_base_path, "",
+      .help = "directory whose numbered sub-directories are the versions of the model" },
+    { "rest_api_port", FLAG_INT32, &options.rest_api_port, "8501",
+      .help = "port of the REST API; 0 turns it off", PORT_MAX },
+    { "rest_api_num_threads", FLAG_INT32, &options.rest_api_num_threads, "0",
+      .help = "threads for dear requests; cheap ones run where they arrive; 0: one per core",
+      .max = 4096 },
+    { "rest_api_timeout_in_ms", FLAG_INT32, &options.rest_api_timeout_in_ms, "30000",
+      .help = "how long a request may run; 0 or less: no limit" },
+    { "rest_api_enable_cors_support", FLAG_BOOL, &options.rest_api_enable_cors_support, "false",
+      .help = "send CORS headers, so that web pages of other origins may ask" },
+    { "saved_model_tags", FLAG_TEXT, &options.saved_model_tags, "serve",
+      .help = "tags of the meta graph to serve, separated by commas" },
+    { "file_system_poll_wait_seconds", FLAG_INT32, &options.file_system_poll_wait_seconds, "1",
+      .help = "how often to look for new versions; 0: once, at the start; less: never" },
+    { "max_num_load_retries", FLAG_INT32, &options.max_num_load_retries, "5",
+      .help = "further attempts to load a version that failed", ANY_POSITIVE },
+    { "load_retry_interval_micros", FLAG_INT64, &options.load_retry_interval_micros, "60000000",
+      .help = "pause between attempts to load a version; less than 0: none" },
+    { "enable_signature_method_name_check", FLAG_BOOL, &options.enable_signature_method_name_check,
+      "false", .help = "ask that a signature's method name fits the request" },
+    { "batch_ready", FLAG_BOOL, &options.batch_ready, "true",
+      .help = "run requests that are there at the same time as one batch, where a model's rows are "
+              "independent and a batch is cheaper; nothing ever waits for company" },
+    { "max_request_bytes", FLAG_INT64, &options.max_request_bytes, "0",
+      .help = "a larger request body is answered 429; 0: no limit", ANY_POSITIVE },
+    { "memory_budget_bytes", FLAG_INT64, &options.memory_budget_bytes, "0",
+      .help = "memory that all requests together may hold, more is answered 429; 0: half of the "
+              "machine's",
+      ANY_POSITIVE },
+    { "log_level", FLAG_TEXT, &options.log_level, "info", .help = "the least that is logged",
+      .choices = LOG_LEVEL_NAMES },
+    { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit" },
+    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
+
+    { "port", FLAG_INT32, &other.i[0], "8500", .help = LATER " (gRPC)" },
+    { "grpc_socket_path", FLAG_TEXT, &other.t[0], "", .help = LATER },
+    { "enable_batching", FLAG_BOOL, &other.b[0], "false", .help = LATER ", but see --batch_ready" },
+    { "allow_version_labels_for_unavailable_models", FLAG_BOOL, &other.b[1], "false",
+      .help = LATER },
+    { "batching_parameters_file", FLAG_TEXT, &other.t[1], "", .help = LATER },
+    { "enable_per_model_batching_parameters", FLAG_BOOL, &other.b[2], "false", .help = LATER },
+    { "model_config_file", FLAG_TEXT, &other.t[2], "", .help = LATER },
+    { "model_config_file_poll_wait_seconds", FLAG_INT32, &other.i[1], "0", .help = LATER },
+    { "num_load_threads", FLAG_INT32, &other.i[2], "0", .help = LATER },
+    { "num_unload_threads", FLAG_INT32, &other.i[3], "0", .help = LATER },
+    { "flush_filesystem_caches", FLAG_BOOL, &other.b[3], "true", .help = LATER },
+    { "tensorflow_session_parallelism", FLAG_INT64, &other.l[0], "0", .help = LATER },
+    { "tensorflow_session_config_file", FLAG_TEXT, &other.t[3], "", .help = LATER },
+    { "tensorflow_intra_op_parallelism", FLAG_INT64, &other.l[1], "0", .help = LATER },
+    { "tensorflow_inter_op_parallelism", FLAG_INT64, &other.l[2], "0", .help = LATER },
+    { "ssl_config_file", FLAG_TEXT, &other.t[4], "", .help = LATER },
+    { "platform_config_file", FLAG_TEXT, &other.t[5], "", .help = LATER },
+    { "grpc_channel_arguments", FLAG_TEXT, &other.t[6], "", .help = LATER },
+    { "grpc_max_threads", FLAG_INT32, &other.i[4], "0", .help = LATER },
+    { "enable_model_warmup", FLAG_BOOL, &other.b[4], "true", .help = LATER },
+    { "num_request_iterations_for_warmup", FLAG_INT32, &other.i[5], "0", .help = LATER },
+    { "monitoring_config_file", FLAG_TEXT, &other.t[7], "", .help = LATER },
+    { "remove_unused_fields_from_bundle_metagraph", FLAG_BOOL, &other.b[5], "true", .help = LATER },
+    { "enable_profiler", FLAG_BOOL, &other.b[6], "true", .help = LATER },
+    { "thread_pool_factory_config_file", FLAG_TEXT, &other.t[8], "", .help = LATER },
+    { "mixed_precision", FLAG_TEXT, &other.t[9], "", .help = LATER },
+    { "enable_grpc_healthcheck_service", FLAG_BOOL, &other.b[7], "false", .help = LATER },
+    { "enable_serialization_as_tensor_content", FLAG_BOOL, &other.b[8], "false", .help = LATER },
+
+    { "use_alts_credentials", FLAG_BOOL, &other.b[9], "false", .help = FOREIGN },
+    { "per_process_gpu_memory_fraction", FLAG_DOUBLE, &other.d, "0", .help = FOREIGN },
+    { "prefer_tflite_model", FLAG_BOOL, &other.b[10], "false", .help = FOREIGN },
+    { "num_tflite_pools", FLAG_INT32, &other.i[6], "0", .help = FOREIGN },
+    { "num_tflite_interpreters_per_pool", FLAG_INT32, &other.i[7], "1", .help = FOREIGN },
+    { "xla_cpu_compilation_enabled", FLAG_BOOL, &other.b[11], "false", .help = FOREIGN },
+    { "xla_gpu_compilation_enabled", FLAG_BOOL, &other.b[12], "false", .help = FOREIGN },
+    { "skip_initialize_tpu", FLAG_BOOL, &other.b[13], "false", .help = FOREIGN },
+};
+
+static const struct flag_set flags = {
+    "usage: modelserver --model_base_path=DIR [flags]\n"
+    "Serves the highest version of the SavedModel under DIR (DIR/1/saved_model.pb …) over REST, as "
+    "TensorFlow Serving does.",
+    rows, COUNT(rows)
+};
+
+/* gRPC may be turned off before it is there to be turned on. */
+static bool is_harmless(const struct flag *flag)
+{
+    return flag_is_default(flag) || (flag->target == &other.i[0] && other.i[0] == 0);
+}
+
+static struct status check_later(void)
+{
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (strncmp(rows[i].help, LATER, strlen(LATER)) == 0 && !is_harmless(&rows[i]))
+            return status_error(STATUS_UNIMPLEMENTED, "--%s is not implemented yet", rows[i].name);
+    return status_ok();
+}
+
+struct status options_parse(int argc, char **argv, struct options *out)
+{
+    int positional;
+    TRY(flags_parse(&flags, argc, argv, &positional));
+    if (positional > 0)
+        return status_error(STATUS_NOT_FOUND, "unknown argument: %s", argv[1]);
+    TRY(check_later());
+    *out = options;
+    return status_ok();
+}
+
+void options_log_foreign(void)
+{
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (strcmp(rows[i].help, FOREIGN) == 0 && !flag_is_default(&rows[i]))
+            log_warning("--%s changes nothing: no GPU, TPU, XLA, TFLite or ALTS here",
+                        rows[i].name);
+}
+
+void options_print_help(void)
+{
+    flags_print_help(&flags, stdout);
+}

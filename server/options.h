@@ -1,0 +1,38 @@
+/*
+ * options: the command line of modelserver: TensorFlow Serving's flags (serving-api.md §16) and a
+ * few of our own.
+ */
+#ifndef SERVER_OPTIONS_H
+#define SERVER_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct options {
+    int32_t rest_api_port, rest_api_num_threads, rest_api_timeout_in_ms;
+    bool rest_api_enable_cors_support;
+    const char *model_name, *model_base_path, *saved_model_tags;
+    int32_t max_num_load_retries, file_system_poll_wait_seconds;
+    int64_t load_retry_interval_micros;
+    bool enable_signature_method_name_check;
+    bool version, help;
+    bool batch_ready;
+    int64_t max_request_bytes, memory_budget_bytes;
+    const char *log_level;
+};
+
+/**
+ * Errors  NOT_FOUND an unknown argument (the usage is printed); INVALID_ARGUMENT an impossible
+ * value; UNIMPLEMENTED a flag of TensorFlow Serving's that is not at its default and that we do not
+ * have yet. Each ends the program with 2.
+ */
+struct status options_parse(int argc, char **argv, struct options *out);
+
+/* Says in the log which flags have no meaning here: GPU, TPU, XLA, TFLite, ALTS. */
+void options_log_foreign(void);
+
+void options_print_help(void);
+
+#endif

@@ -1,0 +1,141 @@
+#include "server/servable.h"
+
+#include <stdlib.h>
+
+static void callable_init(struct callable *callable, struct servable *servable,
+                          const struct signature *signature)
+{
+    callable->servable = servable;
+    callable->signature = signature;
+    pthread_mutex_init(&callable->lock, NULL);
+    callable->status = savedmodel_plan(servable->model, signature, &callable->plan);
+    if (!status_is_ok(callable->status)) {
+        callable->plan = NULL;
+        callable->status = status_keep(servable->arena, callable->status);
+        return;
+    }
+    callable->batches = plan_rows_independent(callable->plan) && plan_batch_pays(callable->plan);
+}
+
+struct status servable_load(const char *name, int64_t version, const char *directory,
+                            const struct savedmodel_options *options, struct servable **out)
+{
+    struct savedmodel *model;
+    TRY(savedmodel_load(directory, options, &model));
+    savedmodel_plan_all(model);
+    struct servable *servable = zalloc(sizeof *servable);
+    servable->arena = arena_create(0);
+    servable->name = arena_strdup(servable->arena, name);
+    servable->version = version;
+    servable->model = model;
+    servable->callables_count = savedmodel_signatures_count(model);
+    servable->callables = ARENA_ARRAY(servable->arena, struct callable, servable->callables_count);
+    for (int i = 0; i < servable->callables_count; i++)
+        callable_init(&servable->callables[i], servable, savedmodel_signature_at(model, i));
+    atomic_init(&servable->references, 1);
+    *out = servable;
+    return status_ok();
+}
+
+struct servable *servable_acquire(struct servable *servable)
+{
+    atomic_fetch_add_explicit(&servable->references, 1, memory_order_relaxed);
+    return servable;
+}
+
+void servable_release(struct servable *servable)
+{
+    if (servable != NULL)
+        atomic_fetch_sub_explicit(&servable->references, 1, memory_order_release);
+}
+
+void servable_destroy(struct servable *servable)
+{
+    if (servable == NULL)
+        return;
+    for (int i = 0; i < servable->callables_count; i++) {
+        struct callable *callable = &servable->callables[i];
+        while (callable->idle != NULL) {
+            struct idle_run *next = callable->idle->next;
+            run_destroy(callable->idle->run);
+            free(callable->idle);
+            callable->idle = next;
+        }
+        pthread_mutex_destroy(&callable->lock);
+    }
+    savedmodel_destroy(servable->model);
+    arena_destroy(servable->arena);
+    free(servable);
+}
+
+struct callable *servable_callable(struct servable *servable, struct bytes signature_name)
+{
+    if (signature_name.size == 0)
+        signature_name = bytes_of(SIGNATURE_DEFAULT);
+    for (int i = 0; i < servable->callables_count; i++)
+        if (bytes_equal(signature_name, bytes_of(servable->callables[i].signature->name)))
+            return &servable->callables[i];
+    return NULL;
+}
+
+struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes)
+{
+    pthread_mutex_lock(&callable->lock);
+    struct idle_run *idle = callable->idle;
+    if (idle != NULL)
+        callable->idle = idle->next;
+    pthread_mutex_unlock(&callable->lock);
+    if (idle == NULL)
+        return run_create(memory_limit_bytes);
+    struct run *run = idle->run;
+    free(idle);
+    return run;
+}
+
+void callable_give_run(struct callable *callable, struct run *run)
+{
+    struct idle_run *idle = zalloc(sizeof *idle);
+    run_reset(run);
+    idle->run = run;
+    pthread_mutex_lock(&callable->lock);
+    idle->next = callable->idle;
+    callable->idle = idle;
+    pthread_mutex_unlock(&callable->lock);
+}
+
+/* Index of the smallest of 1, 2, 4 … 64 that is at least `rows`. */
+static int size_index(int64_t rows)
+{
+    int index = 0;
+    while (index < BATCH_SIZES_COUNT - 1 && (int64_t)1 << index < rows)
+        index++;
+    return index;
+}
+
+/* Where this size is not measured, a smaller one tells the most it can cost. */
+uint32_t callable_cost_ns(const struct callable *callable, int64_t rows)
+{
+    for (int i = size_index(rows); i >= 0; i--) {
+        uint64_t cost = atomic_load_explicit(&callable->cost_ns[i], memory_order_relaxed);
+        int64_t measured = (int64_t)1 << i;
+        if (cost == 0)
+            continue;
+        if (rows > measured)
+            cost = cost * (uint64_t)rows / (uint64_t)measured;
+        return cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
+    }
+    return 0;
+}
+
+void callable_measured(struct callable *callable, int64_t rows, int64_t took_ns)
+{
+    _Atomic uint32_t *cost = &callable->cost_ns[size_index(rows)];
+    int64_t old = atomic_load_explicit(cost, memory_order_relaxed);
+    if (took_ns < 1)
+        took_ns = 1;
+    /* A first run pays for caches and pages, so that what is cheaper counts at once and what is
+     * dearer slowly. */
+    int64_t smoothed = old == 0 || took_ns < old / 2 ? took_ns : old + (took_ns - old) / 8;
+    atomic_store_explicit(cost, smoothed > UINT32_MAX ? UINT32_MAX : (uint32_t)smoothed,
+                          memory_order_relaxed);
+}

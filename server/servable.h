@@ -1,0 +1,66 @@
+/*
+ * servable: one loaded version of a model, shared by the requests that use it. It is counted: the
+ * manager holds one reference while it serves, each request one for its duration; unloading waits
+ * until only the manager's is left.
+ */
+#ifndef SERVER_SERVABLE_H
+#define SERVER_SERVABLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "savedmodel/load.h"
+
+#define BATCH_ROWS_MAX    64
+#define BATCH_SIZES_COUNT 7 /* 1, 2, 4 … 64 rows */
+
+/* A run that is free for the next request. */
+struct idle_run {
+    struct run *run;
+    struct idle_run *next;
+};
+
+/* What serving one signature needs beyond the signature. */
+struct callable {
+    struct servable *servable;
+    const struct signature *signature;
+    const struct plan *plan; /* NULL: `status` says why */
+    struct status status;    /* its text lives as long as the servable */
+    bool batches;            /* rows of different requests may run together, and it pays */
+    _Atomic uint32_t
+        cost_ns[BATCH_SIZES_COUNT]; /* of a run of 2^i rows, smoothed; 0: not measured */
+    pthread_mutex_t lock;
+    struct idle_run *idle;
+};
+
+struct servable {
+    const char *name;
+    int64_t version;
+    struct savedmodel *model;
+    struct callable *callables; /* one per signature, in the model's order */
+    int callables_count;
+    struct arena *arena;
+    _Atomic int references;
+};
+
+/* Loads, makes the plans. Owner: one reference for the caller. Errors: savedmodel_load's. */
+struct status servable_load(const char *name, int64_t version, const char *directory,
+                            const struct savedmodel_options *options, struct servable **out);
+struct servable *servable_acquire(struct servable *servable);
+/* Never the last one of a request's: the manager's is released by servable_destroy, where freeing
+ * may take its time. */
+void servable_release(struct servable *servable);
+void servable_destroy(struct servable *servable);
+
+/* An empty name means `serving_default`; NULL: no such signature. */
+struct callable *servable_callable(struct servable *servable, struct bytes signature_name);
+
+/* A run, used before or new, and back. Threads: safe. */
+struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes);
+void callable_give_run(struct callable *callable, struct run *run);
+
+/* The cost of a run of so many rows; 0: nothing is known. */
+uint32_t callable_cost_ns(const struct callable *callable, int64_t rows);
+void callable_measured(struct callable *callable, int64_t rows, int64_t took_ns);
+
+#endif
