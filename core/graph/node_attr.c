@@ -19,7 +19,7 @@ static struct status find(const struct node *node, const char *name, enum attr_k
                             node->name, node->op_name, name);
     if ((*out)->kind != kind)
         return status_error(
-            STATUS_INVALID_ARGUMENT, "node '%s' (%s): attribute '%s' is a %s, should be a %s",
+            STATUS_INVALID_ARGUMENT, "node '%s' (%s): attribute '%s' is of kind %s, should be %s",
             node->name, node->op_name, name, attr_kind_name((*out)->kind), attr_kind_name(kind));
     return status_ok();
 }
