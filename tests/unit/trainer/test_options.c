@@ -1,0 +1,134 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trainer/options.h"
+
+static char directory[] = "/tmp/slipway-options-XXXXXX";
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) == NULL || chdir(directory) != 0;
+}
+
+static int remove_directory(void **state)
+{
+    (void)state;
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf %s", directory);
+    return chdir("/") != 0 || system(command) != 0;
+}
+
+/* Splits a line at its spaces and reads it. */
+static struct status read_line(const char *line, struct arena *arena, struct options *out)
+{
+    char *copy = arena_strdup(arena, line), *argv[16] = { "pstrain" };
+    int argc = 1;
+
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    return options_read(argc, argv, arena, out);
+}
+
+static const struct refusal {
+    const char *line;
+    const char *words; /* of the message */
+} refusals[] = {
+    { "--sink", "--sink" },
+    { "--batch_size=0", "--batch_size=0" },
+    { "--learning_rate=-1", "--learning_rate=-1" },
+    { "--optimizer=magic", "magic" },
+    { "--model=resnet", "convnet, linear, mlp, softmax" },
+    { "--model=./none.json", "none.json" },
+    { "--placement=anywhere", "anywhere" },
+    { "--log_level=loud", "loud" },
+    { "--export_dir=a/1 b", "give one of them" },
+    { "a b", "one directory" },
+};
+
+static void refuses_with_the_words(void **state)
+{
+    const struct refusal *refusal = *state;
+    struct arena *arena = arena_create(0);
+    struct options options;
+
+    struct status status = read_line(refusal->line, arena, &options);
+    assert_false(status_is_ok(status));
+    assert_non_null(strstr(status.message, refusal->words));
+    arena_destroy(arena);
+}
+
+static const struct choice {
+    const char *line;
+    const char *directory, *optimizer;
+    double rate;
+    uint64_t steps; /* for 55000 rows */
+} choices[] = {
+    { "", "./model/1", "sgd", .3, 1000 },
+    { "out", "out/1", "sgd", .3, 1000 },
+    { "--model_version=7 out", "out/7", "sgd", .3, 1000 },
+    { "--export_dir=x/12/", "x/12", "sgd", .3, 1000 },
+    { "--work_dir w", "w/1", "sgd", .3, 1000 },
+    { "--model=mlp", "./model/1", "adam", .001, 2750 },
+    { "--model=mlp --optimizer=sgd", "./model/1", "sgd", .01, 2750 },
+    { "--model=mlp --learning_rate=0.02", "./model/1", "adam", .02, 2750 },
+    { "--model=convnet --epochs=3", "./model/1", "adam", .001, 1650 },
+    { "--training_iteration=5 --epochs=3", "./model/1", "sgd", .3, 5 },
+    { "--epochs=1 --sync --workers=3", "./model/1", "sgd", .3,
+      184 }, /* 300 rows a step, the tail too */
+    { "--epochs=1 --batch_size=64", "./model/1", "sgd", .3, 860 },
+};
+
+static void chooses_by_flag_then_model_then_default(void **state)
+{
+    const struct choice *choice = *state;
+    struct arena *arena = arena_create(0);
+    struct options options;
+
+    struct status status = read_line(choice->line, arena, &options);
+    assert_string_equal(status.message, "");
+    assert_string_equal(options.export_directory, choice->directory);
+    assert_string_equal(options.job.optimizer, choice->optimizer);
+    assert_true(fabs(options.job.learning_rate - choice->rate) < 1e-6);
+    assert_int_equal(options_steps(&options, 55000), choice->steps);
+    arena_destroy(arena);
+}
+
+static void the_founding_report_is_two_flags(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct options options;
+
+    struct status status = read_line("--loss_reduction=sum --learning_rate=0.01", arena, &options);
+    assert_string_equal(status.message, "");
+    assert_int_equal(options.reduction, LAYERS_SUM);
+    arena_destroy(arena);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 1];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT(refusals); i++)
+        tests[count++] = (struct CMUnitTest){ .name = refusals[i].line,
+                                              .test_func = refuses_with_the_words,
+                                              .initial_state = (void *)(uintptr_t)&refusals[i] };
+    for (size_t i = 0; i < COUNT(choices); i++)
+        tests[count++] = (struct CMUnitTest){ .name = choices[i].line,
+                                              .test_func = chooses_by_flag_then_model_then_default,
+                                              .initial_state = (void *)(uintptr_t)&choices[i] };
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_founding_report_is_two_flags);
+    return cmocka_run_group_tests_name("options", tests, make_directory, remove_directory);
+}
