@@ -171,6 +171,24 @@ static struct status source_next(struct value_source *source, struct bytes *chun
     return status_ok();
 }
 
+/* Tells every ps that a snapshot, or with ids of 0 a hold, is no longer wanted. */
+static void drop(struct client_snapshot *snapshot)
+{
+    struct client *client = snapshot->client;
+
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        Slipway__Training__DropRequest header = SLIPWAY__TRAINING__DROP_REQUEST__INIT;
+        struct message reply = { 0 };
+        header.snapshot = snapshot->ids[ps];
+        struct message request = protocol_pack(&header);
+        /* If it cannot be told, the ps drops it with its next snapshot or its end. */
+        status_ignore(channel_call(
+            client->options.channels[ps], PS_DROP, &request,
+            clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms), &reply));
+        message_release(&reply);
+    }
+}
+
 struct status client_snapshot_begin(struct client *client, int64_t timeout_ms,
                                     struct client_snapshot *out)
 {
@@ -188,22 +206,8 @@ struct status client_snapshot_begin(struct client *client, int64_t timeout_ms,
 
 void client_snapshot_end(struct client_snapshot *snapshot)
 {
-    struct client *client = snapshot->client;
-
     message_release(&snapshot->chunk);
-    for (int ps = 0; ps < ps_count(client); ps++) {
-        Slipway__Training__DropRequest header = SLIPWAY__TRAINING__DROP_REQUEST__INIT;
-        struct message reply = { 0 };
-        if (snapshot->ids[ps] == 0)
-            continue;
-        header.snapshot = snapshot->ids[ps];
-        struct message request = protocol_pack(&header);
-        /* If it cannot be told, the ps drops it with its next snapshot or its end. */
-        status_ignore(channel_call(
-            client->options.channels[ps], PS_DROP, &request,
-            clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms), &reply));
-        message_release(&reply);
-    }
+    drop(snapshot);
     free(snapshot->ids);
     snapshot->ids = NULL;
 }

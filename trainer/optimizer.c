@@ -19,7 +19,12 @@
     const float rate = step->rate, *w = step->w, *g = step->g; \
     float *out = step->out;                                    \
     const size_t count = step->count
-#define EACH _Pragma("GCC ivdep") for (size_t i = 0; i < count; i++)
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define EACH INDEPENDENT for (size_t i = 0; i < count; i++)
 
 static inline float shrink(float value, float by) /* towards 0 */
 {

@@ -294,9 +294,12 @@ void ps_drop(void *instance, struct call *call, struct message *message)
     message_release(message);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
-        if (ps->snapshot.id == request->snapshot)
+        if (request->snapshot == 0 && ps->hold == NULL && ps->cut == NULL)
+            ps->held = false;
+        else if (ps->snapshot.id == request->snapshot)
             ps_snapshot_drop(ps);
         pthread_mutex_unlock(&ps->lock);
+        ps_pump(ps);
         struct message reply = protocol_pack(&header);
         call_reply(call, &reply);
     } else {

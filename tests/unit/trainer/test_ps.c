@@ -328,6 +328,31 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     small_stop(&cluster);
 }
 
+/* A snapshot that fails lets go of the ps tasks that it had held. */
+static void a_failed_snapshot_does_not_stop_training(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief;
+    struct client_snapshot snapshot;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 1, false));
+    struct channel *second = cluster.channels[1];
+    cluster.channels[1] = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
+    loopback_break(cluster.channels[1]);
+    assert_int_equal(client_snapshot_begin(&chief, 1000, &snapshot).code, STATUS_UNAVAILABLE);
+    channel_close(cluster.channels[1]);
+    cluster.channels[1] = second;
+    chief.options.call_timeout_ms = 1000;
+    OK(client_push(&chief, all_ones, true));
+    assert_values(&chief, .5f, 1.5f);
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
 static void a_damaged_request_is_refused(void **state)
 {
     (void)state;
@@ -374,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_synchronous_step_sums_in_the_order_of_workers),
         cmocka_unit_test(a_snapshot_under_concurrent_pushes_is_consistent),
         cmocka_unit_test(half_a_push_of_a_dead_worker_does_not_stop_a_snapshot),
+        cmocka_unit_test(a_failed_snapshot_does_not_stop_training),
         cmocka_unit_test(a_damaged_request_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
