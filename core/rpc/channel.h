@@ -69,7 +69,7 @@ void client_call_cancel(
 void client_call_release(struct client_call *call); /* accepts NULL */
 
 struct clock *channel_clock(const struct channel *channel);
-void channel_close(struct channel *channel); /* no call may be in flight; accepts NULL */
+void channel_close(struct channel *channel); /* after the last client_call_release; accepts NULL */
 
 /* ---- What a kind of channel is made of. Embed these first. ---- */
 

@@ -341,15 +341,16 @@ static void a_failed_snapshot_does_not_stop_training(void **state)
     OK(client_join(&chief, false, 1000));
     OK(small_create(&chief, 1, false));
     struct channel *second = cluster.channels[1];
-    cluster.channels[1] = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
-    loopback_break(cluster.channels[1]);
+    struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
+    loopback_break(cut_off);
+    cluster.channels[1] = cut_off;
     assert_int_equal(client_snapshot_begin(&chief, 1000, &snapshot).code, STATUS_UNAVAILABLE);
-    channel_close(cluster.channels[1]);
     cluster.channels[1] = second;
     chief.options.call_timeout_ms = 1000;
     OK(client_push(&chief, all_ones, true));
     assert_values(&chief, .5f, 1.5f);
     client_finish(&chief);
+    channel_close(cut_off);
     small_stop(&cluster);
 }
 
