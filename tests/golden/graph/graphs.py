@@ -156,6 +156,18 @@ GRAPHS = {
     "cycle": f"""
         node {node("a", "Neg", "b", FLOAT)}
         node {node("b", "Neg", "a", FLOAT)}""",
+    # an op that Slipway does not know, in the graph and in a function
+    "unknown": f"""
+        node {node("x", "Placeholder", "", DTYPE)}
+        node {node("call", "PartitionedCall", "x", call("f", "DT_FLOAT", "DT_FLOAT"))}
+        node {node("y", "Frobnicate", "call", FLOAT)}
+        library {{
+          function {{
+            signature {{ name: "f" {arg("input_arg", "a")} {arg("output_arg", "r")} }}
+            node_def {node("strange", "Frobnicate", "a", FLOAT)}
+            {ret("r", "strange:bars:0")}
+          }}
+        }}""",
     # damaged ones
     "two_names": f"""
         node {node("a", "NoOp")}

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "graph/build.h"
 #include "graph/graph_proto.h"
 #include "proto/graph.pb-c.h"
 #include "proto/message.h"
@@ -263,6 +264,35 @@ static void damaged_graphs_are_refused_by_name(void **state)
     }
 }
 
+/* Walking must not recurse: so deep a graph would end the process. */
+static void a_chain_of_a_hundred_thousand_nodes_is_flattened(void **state)
+{
+    (void)state;
+    enum { DEPTH = 100000 };
+    graph = graph_create(arena);
+    struct builder b = builder_init(graph);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1)), y = x;
+    for (int i = 0; i < DEPTH; i++)
+        y = build_unary(&b, "Neg", NULL, y);
+    assert_ok(builder_status(&b));
+    assert_ok(flatten("x", y.node->name));
+    assert_int_equal(flat.graph->count, DEPTH + 1);
+    assert_ok(graph_infer(flat.graph));
+}
+
+static void an_unknown_op_is_kept_with_its_attributes(void **state)
+{
+    (void)state;
+    assert_ok(load("unknown"));
+    assert_ok(flatten("x", "y:1"));
+    assert_nodes("x = Placeholder()\n"
+                 "call/strange = Frobnicate(x)\n"
+                 "y = Frobnicate(call/strange)\n");
+    assert_null(flat.graph->nodes[2]->op);
+    assert_int_equal(flat.fetches[0].index, 1);
+    assert_non_null(node_attr(flat.graph->nodes[1], "T"));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -279,6 +309,8 @@ int main(void)
         TEST(recursion_is_refused),
         TEST(functions_that_unfold_without_end_are_refused),
         TEST(a_cycle_is_refused),
+        TEST(a_chain_of_a_hundred_thousand_nodes_is_flattened),
+        TEST(an_unknown_op_is_kept_with_its_attributes),
         TEST(a_reference_without_its_output_is_refused),
         TEST(damaged_graphs_are_refused_by_name),
     };

@@ -190,17 +190,21 @@ static void check_model(const char *path, const char *model)
     for (size_t i = 0; i < saved->n_meta_graphs; i++) {
         const Tensorflow__MetaGraphDef *meta = saved->meta_graphs[i];
         struct graph *graph;
+        size_t used = arena_used(arena);
         double before = now_ms();
         assert_ok(graph_from_proto(meta->graph_def, arena, true, &graph), model);
         double read = now_ms();
+        size_t graph_bytes = arena_used(arena) - used;
         int nodes = 0;
         for (size_t k = 0; k < meta->n_signature_def; k++)
             if (is_callable(meta->signature_def[k]->value))
                 nodes += flatten_signature(graph, meta->signature_def[k]->value, arena, model);
         double flat = now_ms();
         if (getenv("GRAPH_TIMES") != NULL)
-            printf("%-60s %8zu bytes, %6d nodes: unpack %.2f ms, read %.2f ms, flatten %.2f ms\n",
-                   model, file.size, nodes, parsed - start, read - before, flat - read);
+            printf("%-60s %8zu bytes, %6d nodes: unpack %.2f ms, read %.2f ms (%zu kB), flatten "
+                   "%.2f ms\n",
+                   model, file.size, nodes, parsed - start, read - before, graph_bytes >> 10,
+                   flat - read);
         round_trip(graph, meta->graph_def, arena, model);
         graph_finish(graph);
     }
