@@ -12,6 +12,7 @@
  */
 #include "tensor/tensor_pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -21,12 +22,14 @@
 #define STEP_LOG2   6
 
 struct tensor_pool {
-    /*
-     * Bytes handed out, in multiples of TENSOR_ALIGNMENT, plus 1 while the pool is open. Whoever
-     * brings it to 0, the closer or the last buffer that comes home, frees the pool.
-     */
-    _Atomic size_t used;
     size_t limit;
+    _Atomic size_t taken; /* bytes handed out since the start; only the run writes it */
+    /*
+     * Bytes come home since the start, in multiples of TENSOR_ALIGNMENT, and 1 while the pool is
+     * open. Closing subtracts the 1 and all that was taken: whoever then brings it to 0, the closer
+     * or the last buffer to come home, frees the pool.
+     */
+    _Atomic size_t home;
     struct tensor_buffer *free[CLASS_COUNT];
     _Atomic(struct tensor_buffer *) back[CLASS_COUNT];
 };
@@ -47,6 +50,19 @@ static struct size_class class_of(size_t size)
                                 steps << shift };
 }
 
+/* What the control group of the process may use, where it says so; else SIZE_MAX. */
+static size_t group_memory(void)
+{
+    size_t memory = SIZE_MAX;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+    if (file == NULL)
+        return memory;
+    if (fscanf(file, "%zu", &memory) != 1) /* "max" */
+        memory = SIZE_MAX;
+    fclose(file);
+    return memory;
+}
+
 /* More than the machine has is refused here: the system would promise it and end the process when
  * it is touched. */
 static size_t machine_memory(void)
@@ -55,6 +71,8 @@ static size_t machine_memory(void)
     size_t memory = atomic_load_explicit(&known, memory_order_relaxed);
     if (memory == 0) {
         memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+        size_t group = group_memory();
+        memory = group < memory ? group : memory;
         atomic_store_explicit(&known, memory, memory_order_relaxed);
     }
     return memory;
@@ -85,13 +103,14 @@ struct tensor_pool *tensor_pool_create(size_t limit_bytes)
 {
     struct tensor_pool *pool = zalloc(sizeof *pool);
     pool->limit = limit_bytes;
-    atomic_init(&pool->used, 1);
+    atomic_init(&pool->home, 1);
     return pool;
 }
 
 size_t tensor_pool_used(const struct tensor_pool *pool)
 {
-    return atomic_load_explicit(&pool->used, memory_order_relaxed) & ~(size_t)1;
+    return atomic_load_explicit(&pool->taken, memory_order_relaxed) -
+           (atomic_load_explicit(&pool->home, memory_order_relaxed) & ~(size_t)1);
 }
 
 /* Puts what came home in front: it is the warmest. */
@@ -130,7 +149,8 @@ struct status tensor_pool_take(struct tensor_pool *pool, size_t size_bytes,
         TRY(tensor_buffer_create(class.capacity, &buffer));
         buffer->pool = pool;
     }
-    atomic_fetch_add_explicit(&pool->used, buffer->capacity, memory_order_relaxed);
+    size_t taken = atomic_load_explicit(&pool->taken, memory_order_relaxed);
+    atomic_store_explicit(&pool->taken, taken + buffer->capacity, memory_order_relaxed);
     *out = buffer;
     return status_ok();
 }
@@ -151,9 +171,8 @@ void tensor_pool_give(struct tensor_buffer *buffer)
 {
     struct tensor_pool *pool = buffer->pool;
     size_t capacity =
-        buffer
-            ->capacity; /* counted in `used`, so the pool cannot go before the subtraction below */
-    if ((atomic_load_explicit(&pool->used, memory_order_relaxed) & 1) == 0) {
+        buffer->capacity; /* not home yet, so the pool cannot go before the addition below */
+    if ((atomic_load_explicit(&pool->home, memory_order_relaxed) & 1) == 0) {
         free(buffer);
     } else {
         _Atomic(struct tensor_buffer *) *back = &pool->back[class_of(capacity).index];
@@ -162,7 +181,7 @@ void tensor_pool_give(struct tensor_buffer *buffer)
                                                       memory_order_release, memory_order_relaxed))
             ;
     }
-    if (atomic_fetch_sub_explicit(&pool->used, capacity, memory_order_acq_rel) == capacity) {
+    if (atomic_fetch_add_explicit(&pool->home, capacity, memory_order_acq_rel) + capacity == 0) {
         free_buffers(pool);
         free(pool);
     }
@@ -178,7 +197,8 @@ void tensor_pool_destroy(struct tensor_pool *pool)
     if (pool == NULL)
         return;
     free_buffers(pool);
-    if (atomic_fetch_sub_explicit(&pool->used, 1, memory_order_acq_rel) == 1) {
+    size_t out = atomic_load_explicit(&pool->taken, memory_order_relaxed) + 1;
+    if (atomic_fetch_sub_explicit(&pool->home, out, memory_order_acq_rel) == out) {
         free_buffers(pool); /* a buffer may have come home between the two lines above */
         free(pool);
     }

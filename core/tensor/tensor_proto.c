@@ -103,8 +103,11 @@ static void repeat_last(struct tensor *out, size_t given)
     char *data = out->data;
     if (given == 0)
         memset(data, 0, count * size);
-    for (size_t i = given; given > 0 && i < count; i++)
-        memcpy(data + i * size, data + (given - 1) * size, size);
+    for (size_t filled = given, step = 1; given > 0 && filled < count; filled += step) {
+        step = filled - given + 1; /* the last value and its copies: twice as many each time */
+        step = step < count - filled ? step : count - filled;
+        memcpy(data + filled * size, data + (given - 1) * size, step * size);
+    }
 }
 
 static struct status strings_from_values(const struct Tensorflow__TensorProto *proto,

@@ -74,6 +74,22 @@ static void the_last_value_is_repeated(void **state)
     assert_memory_equal(tensor_int64s(&tensor), ((int64_t[]){ 5, -7, -7, -7 }), 32);
 }
 
+static void a_long_tail_is_filled(void **state)
+{
+    (void)state;
+    for (int64_t size = 3; size < 300; size += 7) {
+        Tensorflow__TensorProto *proto = empty(DT_FLOAT, size);
+        float values[] = { 1, 2, 3 };
+        proto->n_float_val = 3;
+        proto->float_val = values;
+        assert_int_equal(decode(proto), STATUS_OK);
+        assert_true(tensor_floats(&tensor)[0] == 1 && tensor_floats(&tensor)[1] == 2);
+        for (int64_t i = 2; i < size; i++)
+            assert_true(tensor_floats(&tensor)[i] == 3);
+        tensor_release(&tensor);
+    }
+}
+
 static void surplus_values_are_ignored(void **state)
 {
     (void)state;
@@ -229,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(content_wins_over_values),
         TEST(the_last_value_is_repeated),
+        TEST(a_long_tail_is_filled),
         TEST(surplus_values_are_ignored),
         TEST(no_values_are_zeros_and_empty_strings),
         TEST(integers_wrap_into_narrow_types),
