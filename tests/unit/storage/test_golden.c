@@ -8,13 +8,17 @@
 #include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/crc32c.h"
+#include "proto/checkpoint.pb-c.h"
 #include "proto/message.h"
 #include "proto/tensor.pb-c.h"
 #include "storage/bundle.h"
 #include "storage/bundle_writer.h"
+#include "storage/table_writer.h"
 #include "support/directory.h"
+#include "tensor/tensor_proto.h"
 
 #define GOLDEN(name) "tests/golden/bundle/" name
 
@@ -245,43 +249,105 @@ static void an_index_of_many_blocks_has_tensorflows_bytes(void **state)
     buffer_finish(&expected);
 }
 
-/* No machine here writes big-endian bundles: one is made from three scalars by hand, with the
- * header's endianness set. */
+static void put_message(struct table_writer *table, const char *key, const void *message)
+{
+    struct buffer buffer = { 0 };
+    proto_pack(message, &buffer);
+    assert_ok(table_writer_add(table, bytes_of(key), (struct bytes){ buffer.data, buffer.size }));
+    buffer_finish(&buffer);
+}
+
+static void put_entry(struct table_writer *table, const char *key, enum dtype dtype, int64_t offset,
+                      struct bytes data, uint32_t crc)
+{
+    Tensorflow__BundleEntryProto entry = TENSORFLOW__BUNDLE_ENTRY_PROTO__INIT;
+    struct shape shape = shape_of(2);
+    entry.dtype = (Tensorflow__DataType)dtype;
+    entry.shape = shape_to_proto(&shape, arena);
+    entry.offset = offset;
+    entry.size = (int64_t)data.size;
+    entry.crc32c = crc32c_mask(crc);
+    put_message(table, key, &entry);
+}
+
+/* No machine here writes big-endian bundles, so this one is made by hand. */
 static void big_endian_bundles_are_read(void **state)
 {
     (void)state;
-    struct bundle_writer *writer;
-    struct bundle *bundle;
-    struct tensor tensor;
-    struct shape shape = shape_of(2), scalar = shape_scalar();
-    static const char swapped[] = "\x3f\0\0\0\x40\x40\0\0";
-    struct bytes word = bytes_of("ab");
-    struct tensor strings = tensor_borrow(DT_STRING, &scalar, &word);
-    assert_ok(bundle_writer_open(in("b"), &writer));
-    assert_ok(bundle_writer_begin(writer, "f", DT_FLOAT, &shape));
-    assert_ok(bundle_writer_append(writer, swapped, 8));
-    assert_ok(bundle_writer_end(writer));
-    assert_ok(bundle_writer_add(writer, "s", &strings));
-    assert_ok(bundle_writer_commit(writer));
-    struct buffer index = { 0 };
-    assert_ok(file_read(in("b.index"), 0, &index));
-    /* The header is 08 01 1a 02 08 01; 08 01 10 01 instead loses the version, which may be absent,
-     * and pads with a field. */
-    char *header = memmem(index.data, index.size, "\x08\x01\x1a\x02\x08\x01", 6);
-    assert_non_null(header);
-    memcpy(header, "\x08\x01\x10\x01\x1a\x00", 6);
-    size_t block_size =
-        (unsigned char)index.data[index.size - 48]; /* metaindex at block + trailer */
-    block_size -= 5;
-    put_u32le(index.data + block_size + 1, crc32c_mask(crc32c(0, index.data, block_size + 1)));
-    assert_ok(file_write(in("b.index"), (struct bytes){ index.data, index.size }));
-    buffer_finish(&index);
+    struct buffer data = { 0 };
+    buffer_append(&data, "\x3f\0\0\0\x40\x40\0\0", 8); /* floats 0.5 and 3 */
+    uint32_t floats_crc = crc32c(0, data.data, 8);
 
-    assert_ok(bundle_open(in("b"), &bundle));
+    /* Strings "ab" and "": sizes as varints; their checksum is over big-endian integers and is
+     * stored big-endian. */
+    uint32_t crc = crc32c(0, "\0\0\0\2\0\0\0\0", 8), masked = crc32c_mask(crc);
+    char stored[4] = { (char)(masked >> 24), (char)(masked >> 16), (char)(masked >> 8),
+                       (char)masked };
+    buffer_append(&data, "\2\0", 2);
+    buffer_append(&data, stored, 4);
+    buffer_append(&data, "ab", 2);
+    crc = crc32c(crc32c(crc, stored, 4), "ab", 2);
+
+    struct file_writer file;
+    struct table_writer table;
+    Tensorflow__BundleHeaderProto header = TENSORFLOW__BUNDLE_HEADER_PROTO__INIT;
+    header.num_shards = 1;
+    header.endianness = TENSORFLOW__BUNDLE_HEADER_PROTO__ENDIANNESS__BIG;
+    assert_ok(file_writer_open(in("b.index"), &file));
+    table_writer_init(&table, &file);
+    put_message(&table, "", &header);
+    put_entry(&table, "f", DT_FLOAT, 0, (struct bytes){ data.data, 8 }, floats_crc);
+    put_entry(&table, "s", DT_STRING, 8, (struct bytes){ data.data + 8, 8 }, crc);
+    assert_ok(table_writer_end(&table));
+    table_writer_finish(&table);
+    assert_ok(file_writer_finish(&file));
+    assert_ok(file_write(in("b.data-00000-of-00001"), (struct bytes){ data.data, data.size }));
+    buffer_finish(&data);
+
+    struct bundle *bundle = opened(in("b"));
+    struct tensor tensor;
     assert_ok(bundle_read(bundle, "f", &tensor));
     assert_floats(&tensor, "[2]", (float[]){ 0.5f, 3 });
-    assert_failure(bundle_read(bundle, "s", &tensor), STATUS_DATA_LOSS, "length checksum");
+    assert_ok(bundle_read(bundle, "s", &tensor));
+    assert_true(bytes_equal(tensor_strings(&tensor)[0], bytes_of("ab")));
+    tensor_release(&tensor);
     bundle_close(bundle);
+}
+
+/* The header of a bundle with this version, and nothing else. */
+static struct status open_version(int min_consumer, int bad_consumer)
+{
+    struct file_writer file;
+    struct table_writer table;
+    struct bundle *bundle;
+    Tensorflow__BundleHeaderProto header = TENSORFLOW__BUNDLE_HEADER_PROTO__INIT;
+    Tensorflow__VersionDef version = TENSORFLOW__VERSION_DEF__INIT;
+    version.producer = 3;
+    version.min_consumer = min_consumer;
+    version.n_bad_consumers = bad_consumer ? 1 : 0;
+    version.bad_consumers = &bad_consumer;
+    header.num_shards = 1;
+    header.version = &version;
+    unlink(in("h.index"));
+    assert_ok(file_writer_open(in("h.index"), &file));
+    table_writer_init(&table, &file);
+    put_message(&table, "", &header);
+    assert_ok(table_writer_end(&table));
+    table_writer_finish(&table);
+    assert_ok(file_writer_finish(&file));
+    struct status status = bundle_open(in("h"), &bundle);
+    if (status_is_ok(status))
+        bundle_close(bundle);
+    return status;
+}
+
+static void versions_that_exclude_us_are_refused(void **state)
+{
+    (void)state;
+    assert_ok(open_version(1, 0));
+    assert_failure(open_version(2, 0), STATUS_INVALID_ARGUMENT, "needs a reader of version 2");
+    assert_failure(open_version(0, 1), STATUS_INVALID_ARGUMENT, "disallows readers of version 1");
+    assert_ok(open_version(0, 2));
 }
 
 int main(void)
@@ -298,6 +364,7 @@ int main(void)
         TEST_IN_DIRECTORY(every_prefix_of_a_v1_file_is_data_loss),
         TEST_IN_DIRECTORY(an_index_of_many_blocks_has_tensorflows_bytes),
         TEST_IN_DIRECTORY(big_endian_bundles_are_read),
+        TEST_IN_DIRECTORY(versions_that_exclude_us_are_refused),
     };
     return cmocka_run_group_tests_name("golden checkpoints", tests, NULL, NULL);
 }
