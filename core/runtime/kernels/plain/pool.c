@@ -53,19 +53,44 @@ static struct range range_of(const struct window *window, int64_t out)
 POOL(SIMD, f32, float)
 POOL(, f64, double)
 
-/* Adds dy, of one channel, to the first of the greatest elements of a window. */
-static void give_to_greatest(const struct conv_size *s, const float *x, struct range h,
-                             struct range w, float dy, float *dx)
+/* Channels that are looked at together. */
+#define BLOCK 64
+
+/* The greatest of a window so far, per channel, and where it is. */
+struct best {
+    float value[BLOCK];
+    int32_t place[BLOCK];
+};
+
+/* NaN is never greater, and nothing is greater than one that came first. */
+SIMD static void keep_best(const float *restrict x, int32_t place, int64_t c, struct best *best)
 {
-    int64_t best = -1;
+    for (int64_t i = 0; i < c; i++) {
+        bool greater = x[i] > best->value[i];
+        best->value[i] = greater ? x[i] : best->value[i];
+        best->place[i] = greater ? place : best->place[i];
+    }
+}
+
+/* Adds dy, of at most BLOCK channels, to the first of the greatest elements of a window. */
+static void give_to_greatest(const struct conv_size *s, const float *x, struct range h,
+                             struct range w, int64_t c, const float *dy, float *dx)
+{
+    struct best best;
+    if (h.first >= h.end || w.first >= w.end)
+        return;
+    int64_t first = h.first * s->columns.in + w.first;
+    for (int64_t i = 0; i < c; i++) {
+        best.value[i] = x[first * s->c + i];
+        best.place[i] = (int32_t)first;
+    }
     for (int64_t i = h.first; i < h.end; i++)
         for (int64_t j = w.first; j < w.end; j++) {
-            int64_t at = (i * s->columns.in + j) * s->c;
-            if (best < 0 || x[at] > x[best])
-                best = at;
+            int64_t at = i * s->columns.in + j;
+            keep_best(x + at * s->c, (int32_t)at, c, &best);
         }
-    if (best >= 0)
-        dx[best] += dy;
+    for (int64_t i = 0; i < c; i++)
+        dx[best.place[i] * s->c + i] += dy[i];
 }
 
 void max_pool_grad_f32(const struct conv_size *s, const float *x, const float *dy, float *dx)
@@ -75,9 +100,9 @@ void max_pool_grad_f32(const struct conv_size *s, const float *x, const float *d
     for (int64_t n = 0; n < s->n; n++, x += image, dx += image)
         for (int64_t oh = 0; oh < s->rows.out; oh++)
             for (int64_t ow = 0; ow < s->columns.out; ow++, dy += s->c)
-                for (int64_t c = 0; c < s->c; c++)
+                for (int64_t c = 0; c < s->c; c += BLOCK)
                     give_to_greatest(s, x + c, range_of(&s->rows, oh), range_of(&s->columns, ow),
-                                     dy[c], dx + c);
+                                     s->c - c < BLOCK ? s->c - c : BLOCK, dy + c, dx + c);
 }
 
 void avg_pool_grad_f32(const struct conv_size *s, const float *dy, float *dx)
