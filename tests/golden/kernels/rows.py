@@ -1,7 +1,7 @@
 """Rows of kernel tests: one line per call of an op, with what TensorFlow gives for it.
 
 A line is   op TAB attributes TAB inputs TAB outputs
-attributes  name=kind:value, separated by spaces; kinds i f b s t (type) sh (shape) li lf ls lt (lists)
+attributes  name=kind:value, separated by spaces; kinds i f b s t (type) sh (shape), lists li lf ls lt lh (shapes: 2.3;4)
 tensors     separated by " ; ": dtype[dims] values; strings in quotes with %XX escapes
 outputs     tensors, "-" for one that TensorFlow leaves uninitialised, or !code text where TensorFlow refuses
 A tolerance other than the usual one stands in the attributes as ~=value, relative to the greatest magnitude.
@@ -61,7 +61,10 @@ def attr_text(name, kind, value):
     if kind == "list(type)":
         return "%s=lt:%s" % (name, ",".join(dtype_name(tf.as_dtype(v)) for v in value))
     if kind.startswith("list("):
-        return "%s=l%s:%s" % (name, kind[5], ",".join(str(v) for v in value))
+        separator = ";" if kind == "list(shape)" else ","
+        element = (lambda v: ".".join(str(d) for d in v)) if kind == "list(shape)" else str
+        letter = "h" if kind == "list(shape)" else kind[5]
+        return "%s=l%s:%s" % (name, letter, separator.join(element(v) for v in value))
     if kind == "bool":
         return "%s=b:%d" % (name, value)
     return "%s=%s:%s" % (name, kind[0], value)

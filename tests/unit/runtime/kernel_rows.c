@@ -139,12 +139,35 @@ static struct attr_value read_element(struct arena *arena, char kind, char *text
     return value;
 }
 
+/* A list of shapes: "2.3;;4" is [2,3], [], [4]. */
+static struct attr_value read_shapes(struct arena *arena, char *text)
+{
+    struct attr_value list = { .kind = ATTR_LIST, .element_kind = ATTR_SHAPE };
+    struct attr_value *elements = ARENA_ARRAY(arena, struct attr_value, 32);
+    for (char *item; (item = strsep(&text, ";")) != NULL;) {
+        struct shape *shape = ARENA_NEW(arena, struct shape);
+        for (char *dim; item[0] != '\0' && (dim = strsep(&item, ".")) != NULL;) {
+            shape_append(shape, strtoll(dim, NULL, 10));
+            if (item == NULL)
+                break;
+        }
+        elements[list.count++] = (struct attr_value){ .kind = ATTR_SHAPE, .shape = shape };
+    }
+    list.elements = elements;
+    return list;
+}
+
 static struct attr_value read_list(struct arena *arena, char kind, char *text)
 {
-    struct attr_value list = { .kind = ATTR_LIST },
-                      *elements = ARENA_ARRAY(arena, struct attr_value, 32);
-    for (char *save, *item = strtok_r(text, ",", &save); item; item = strtok_r(NULL, ",", &save))
+    struct attr_value list = { .kind = ATTR_LIST };
+    struct attr_value *elements = ARENA_ARRAY(arena, struct attr_value, 32);
+    if (kind == 'h')
+        return read_shapes(arena, text);
+    for (char *item; text[0] != '\0' && (item = strsep(&text, ",")) != NULL;) {
         elements[list.count++] = read_element(arena, kind, item);
+        if (text == NULL)
+            break;
+    }
     list.element_kind = list.count > 0 ? elements[0].kind : ATTR_NONE;
     list.elements = elements;
     return list;

@@ -14,8 +14,9 @@
 #include "runtime/resources.h"
 #include "unit/runtime/kernel_rows.h"
 
-static const char *const families[] = { "binary", "compare", "unary", "cast", "reduce", "matmul",
-                                        "array",  "slices",  "conv",  "pool", "norm",   "order" };
+static const char *const families[] = { "binary", "compare", "unary",  "cast", "reduce",
+                                        "matmul", "array",   "slices", "conv", "pool",
+                                        "norm",   "order",   "example" };
 
 enum how {
     FED,      /* inputs are placeholders of unknown shape */
