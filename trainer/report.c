@@ -17,7 +17,8 @@ void report_init(struct report *report, struct clock *clock, bool quiet, uint64_
                                .quiet = quiet,
                                .terminal = isatty(STDOUT_FILENO) == 1,
                                .steps = steps,
-                               .rows_per_step = rows_per_step };
+                               .rows_per_step = rows_per_step,
+                               .next_line_step = 1 };
 }
 
 /* "476.2 k": three digits before the unit. */
