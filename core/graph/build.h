@@ -3,8 +3,8 @@
  *
  *     struct builder b = builder_init(graph);
  *     struct endpoint x = build_placeholder(&b, "images", DT_FLOAT, shape_of(-1, 784));
- *     struct endpoint y = build(&b, "MatMul", "dense/MatMul", 2, (struct endpoint[]){ x, w },
- * NULL); if (!status_is_ok(builder_status(&b))) …
+ *     struct endpoint y = build_binary(&b, "MatMul", "dense/MatMul", x, weights);
+ *     if (!status_is_ok(builder_status(&b))) …
  *
  * The first failure sticks in the builder and every later call does nothing and returns a null
  * endpoint, so that code that emits many nodes checks once. Type attributes (T, N, Tin, …) are
@@ -87,8 +87,9 @@ struct status graph_infer(struct graph *graph);
 /*
  * Gradients as nodes, as TensorFlow's: adds to the graph the nodes that compute d(sum of
  * y)/d(xs[i]). An x that y does not depend on gets a null endpoint. (graph/gradient.c; an op's own
- * function stands beside its inference in graph/ops/.) Errors  UNIMPLEMENTED names an op on the
- * path that has no gradient
+ * function stands in graph/gradients/.)
+ *
+ * Errors  UNIMPLEMENTED names an op on the path that has no gradient
  */
 struct status graph_gradients(struct builder *builder, struct endpoint y, int xs_count,
                               const struct endpoint *xs, struct endpoint *gradients);

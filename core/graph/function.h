@@ -35,9 +35,9 @@ int function_library_count(const struct function_library *library); /* 0 for NUL
 /**
  * The body of a function for the attributes of a call.
  *
- * Owner   *out in `arena`; constants' data is shared with the library
+ * Owner   *out in `arena`; attributes and constants are shared with the library
  * Errors  NOT_FOUND no function of that name; INVALID_ARGUMENT a reference or placeholder that does
- * not resolve
+ *         not resolve
  */
 struct status function_instantiate(const struct graph *graph, const struct function_name *name,
                                    struct arena *arena, struct function_body *out);

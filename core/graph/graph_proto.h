@@ -11,9 +11,11 @@ struct Tensorflow__GraphDef;
 struct Tensorflow__AttrValue;
 
 /**
- * Owner   *out in `arena`. With `borrow` constants of more than 64 KiB may point into the message's
- * bytes, which then must live as long Errors  INVALID_ARGUMENT a duplicate name, an input that
- * names no node or no output of it, an attribute that does not decode; all name the node
+ * Owner   *out in `arena`. With `borrow` constants of 64 KiB and more may point into the message's
+ *         bytes, which then must live as long
+ * Errors  INVALID_ARGUMENT a duplicate name, an input that names no node or no output of it, or is
+ *         of the wrong type, an attribute that does not decode; all name the node.
+ *         RESOURCE_EXHAUSTED constants or outputs far beyond what the file's size allows
  */
 struct status graph_from_proto(const struct Tensorflow__GraphDef *proto, struct arena *arena,
                                bool borrow, struct graph **out);

@@ -3,14 +3,18 @@
  * op, and the table here, the document of supported ops and the test that every op has rows are
  * made from it. How an op runs stands in runtime/kernels.
  *
- * A line of ops.def, in the notation of the reference:
- *     OP(MatMul, 0, "a:T, b:T", "product:T", "transpose_a:bool=false, transpose_b:bool=false,
- * T:type", infer_matmul, gradient_matmul) name, flags (OP_STATEFUL, …), inputs, outputs, attributes
- * (`inputs:N*T` is N tensors of type T, `data:list T` one tensor per entry of the list(type)
- * attribute T, `ref:T&` a reference), the function that infers output shapes (infer_unknown: not
- * known before running) and the one that emits the gradient (gradient_none: there is none,
- * gradient_stop: nothing flows back). Only the ops that Slipway runs stand in it; of any other op
- * the graph keeps name and attributes (see graph.h).
+ * A line of ops.def:
+ *
+ *     OP(Cast, 0, "x:SrcT", "y:DstT", "SrcT:type, DstT:type, Truncate:bool=false",
+ *        infer_unchanged, gradient_cast)
+ *
+ * Name, flags (OP_STATEFUL, …), inputs, outputs, attributes (`inputs:N*T` is N tensors of type T,
+ * `data:list T` one tensor per entry of the list(type) attribute T, `ref:T&` a reference), the
+ * function that infers output shapes (infer_unknown: not known before running) and the one that
+ * emits the gradient (gradient_none: there is none, gradient_stop: nothing flows back).
+ *
+ * Only the ops that Slipway runs stand in it; of any other op the graph keeps name and attributes
+ * (see graph.h).
  */
 #ifndef GRAPH_OP_H
 #define GRAPH_OP_H
