@@ -1,0 +1,37 @@
+"""SIGINT and SIGTERM end a training cleanly: a line that says so, 128 + the signal's number, nothing exported, nothing left."""
+import os
+import signal
+import subprocess
+
+from digits import write_digits
+from harness import TestCase, clean_environment, main, program
+
+
+class TrainStop(TestCase):
+    def stop(self, number, *flags):
+        base = self.path("m%d%d" % (number, len(flags)))
+        child = subprocess.Popen([program("pstrain"), "--export_dir=" + os.path.join(base, "1"), "--train_dir=" + self.data,
+                                  "--training_iteration=100000000", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, env=clean_environment())
+        self.addCleanup(child.kill)
+        for line in child.stdout:
+            if line.startswith("step "):
+                break
+        child.send_signal(number)
+        rest, errors = child.communicate(timeout=120)
+        self.assertEqual(child.returncode, 128 + number, errors)
+        self.assertIn("stopped by %s" % signal.Signals(number).name, errors)
+        self.assertIn("nothing was exported", errors)
+        self.assertNotIn("Exported", rest)
+        self.assertEqual(os.listdir(base) if os.path.exists(base) else [], [])
+
+    def test_a_signal_ends_it_and_leaves_nothing(self):
+        self.data = write_digits(self.path("data"), train=500, test=50)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for flags in ((), ("--sync",), ("--sync", "--workers=3")):
+                with self.subTest(signal=number, flags=flags):
+                    self.stop(number, *flags)
+
+
+if __name__ == "__main__":
+    main()
