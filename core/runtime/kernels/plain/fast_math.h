@@ -3,7 +3,7 @@
  * loop over them becomes vector code. Errors, over all floats, are below 1e-6 relative (about 2 ulp
  * for exp, 3 for the others); results that libm would make subnormal may be 0. NaN stays NaN.
  * The polynomials are least-maximum-error fits of our own.
- * Test: tests/unit/runtime/test_fast_math.c, against libm.
+ * Test: tests/unit/runtime/test_plain.c, against libm.
  */
 #ifndef KERNELS_PLAIN_FAST_MATH_H
 #define KERNELS_PLAIN_FAST_MATH_H

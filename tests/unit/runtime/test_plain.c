@@ -1,0 +1,341 @@
+/* The fast loops against plain ones, over random shapes; approximations against libm. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "runtime/kernels/plain/broadcast.h"
+#include "runtime/kernels/plain/conv.h"
+#include "runtime/kernels/plain/fast_math.h"
+#include "runtime/kernels/plain/matmul.h"
+#include "runtime/kernels/plain/strided.h"
+
+#define ROUNDS 300
+
+static struct random random_state;
+
+static int64_t pick(int64_t low, int64_t high)
+{
+    return low + (int64_t)random_below(&random_state, (uint64_t)(high - low + 1));
+}
+
+static float *random_floats(int64_t count)
+{
+    float *values = malloc(((size_t)count + 1) * sizeof *values);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = random_float(&random_state) * 2 - 1;
+    return values;
+}
+
+static void assert_close(const float *got, const float *want, int64_t count, double bound)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs((double)got[i] - (double)want[i]) <= bound))
+            fail_msg("[%lld] is %g, not %g", (long long)i, (double)got[i], (double)want[i]);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    random_init(&random_state, 7, 0);
+    return 0;
+}
+
+/* ---- approximations: every 997th float, which visits all exponents ---- */
+
+static void check_function(float (*fast)(float), double (*exact)(double), const char *name)
+{
+    assert_true(isnan(fast(NAN)));
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 997) {
+        float x = float_of_bits((uint32_t)bits);
+        double want = exact((double)x), got = (double)fast(x);
+        if (isnan(x) || want > 3.4e38 || want < -3.4e38)
+            continue;
+        if (fabs(got - want) > 1e-6 * fabs(want) + 1.3e-38)
+            fail_msg("%s(%.9g) is %.9g, not %.9g", name, (double)x, got, want);
+    }
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static void approximates_exp(void **state)
+{
+    (void)state;
+    check_function(fast_exp, exp, "exp");
+    assert_true(isinf(fast_exp(89.5f)) && fast_exp(INFINITY) > 0);
+    assert_true(fast_exp(-INFINITY) == 0);
+}
+
+static void approximates_tanh(void **state)
+{
+    (void)state;
+    check_function(fast_tanh, tanh, "tanh");
+}
+
+static void approximates_sigmoid(void **state)
+{
+    (void)state;
+    check_function(fast_sigmoid, sigmoid, "sigmoid");
+}
+
+/* ---- broadcasting ---- */
+
+static int64_t place_in(const struct shape *shape, const struct shape *out, const int64_t *at)
+{
+    int64_t place = 0;
+    for (int d = 0; d < shape->rank; d++) {
+        int64_t index = at[out->rank - shape->rank + d];
+        place = place * shape->dims[d] + (shape->dims[d] == 1 ? 0 : index);
+    }
+    return place;
+}
+
+static void broadcasting_round(void)
+{
+    struct shape shapes[3], out = { .rank = (int)pick(0, 5) };
+    for (int d = 0; d < out.rank; d++)
+        out.dims[d] = pick(1, 4);
+    for (int i = 0; i < 3; i++) {
+        shapes[i] = (struct shape){ .rank = i == 0 ? out.rank : (int)pick(0, out.rank) };
+        for (int d = 0; d < shapes[i].rank; d++) /* the first has all dimensions */
+            shapes[i].dims[d] = i == 0 || pick(0, 1) ? out.dims[out.rank - shapes[i].rank + d] : 1;
+    }
+    struct broadcast broadcast;
+    struct broadcast_walk walk = { 0 };
+    broadcast_init(&broadcast, &out, 3,
+                   (const struct shape *[]){ &shapes[0], &shapes[1], &shapes[2] });
+    int64_t at[SHAPE_RANK_MAX] = { 0 }, done = 0, row = broadcast_row(&broadcast);
+    do {
+        for (int64_t i = 0; i < row; i++, done++) {
+            for (int o = 0; o < 3; o++)
+                assert_int_equal(walk.offsets[o] + i * broadcast_step(&broadcast, o),
+                                 place_in(&shapes[o], &out, at));
+            for (int d = out.rank - 1; d >= 0 && ++at[d] == out.dims[d]; d--)
+                at[d] = 0;
+        }
+    } while (broadcast_next(&broadcast, &walk));
+    assert_int_equal(done, shape_size(&out));
+}
+
+static void broadcasts_as_an_index_computation_says(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++)
+        broadcasting_round();
+}
+
+static void merges_what_is_one_walk(void **state)
+{
+    (void)state;
+    struct shape same = shape_of(2, 3, 4), scalar = shape_scalar(), vector = shape_of(4);
+    struct broadcast broadcast;
+    broadcast_init(&broadcast, &same, 2, (const struct shape *[]){ &same, &scalar });
+    assert_int_equal(broadcast_row(&broadcast), 24);
+    broadcast_init(&broadcast, &same, 2, (const struct shape *[]){ &same, &vector });
+    assert_int_equal(broadcast_row(&broadcast), 4);
+    assert_int_equal(broadcast.rank, 2);
+}
+
+/* ---- strided copies ---- */
+
+static void strided_round(size_t element)
+{
+    struct strided strided = { .rank = (int)pick(0, 4) };
+    int64_t low = 0, high = 0, size = 1, at[STRIDED_RANK_MAX] = { 0 };
+    for (int d = 0; d < strided.rank; d++) {
+        strided.dims[d] = pick(1, 4);
+        strided.strides[d] = pick(-6, 6);
+        size *= strided.dims[d];
+        int64_t reach = strided.strides[d] * (strided.dims[d] - 1);
+        *(reach < 0 ? &low : &high) += reach;
+    }
+    size_t source_bytes = (size_t)(high - low + 1) * element, bytes = (size_t)size * element;
+    unsigned char *source = malloc(source_bytes), *got = malloc(bytes);
+    for (size_t i = 0; i < source_bytes; i++)
+        source[i] = (unsigned char)random_u64(&random_state);
+    unsigned char *origin = source - low * (int64_t)element;
+    strided_read(&strided, element, origin, got);
+    for (int64_t i = 0; i < size; i++) {
+        int64_t from = 0;
+        for (int d = 0; d < strided.rank; d++)
+            from += at[d] * strided.strides[d];
+        assert_memory_equal(got + (size_t)i * element, origin + from * (int64_t)element, element);
+        for (int d = strided.rank - 1; d >= 0 && ++at[d] == strided.dims[d]; d--)
+            at[d] = 0;
+    }
+    free(source);
+    free(got);
+}
+
+static void reads_with_any_strides(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++)
+        strided_round((size_t)1 << pick(0, 4));
+}
+
+/* ---- products ---- */
+
+static void multiplies_as_the_plain_loops_do(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct matmul_size size = { .m = pick(0, 1) ? 1 : pick(1, 20),
+                                    .k = pick(0, 40),
+                                    .n = pick(1, 40),
+                                    .transpose_a = pick(0, 1),
+                                    .transpose_b = pick(0, 1) };
+        float *a = random_floats(size.m * size.k), *b = random_floats(size.k * size.n);
+        float *want = random_floats(size.m * size.n), *got = random_floats(size.m * size.n);
+        matmul_f32(&size, a, b, want);
+        matmul_best_f32(&size, a, b, got);
+        assert_close(got, want, size.m * size.n, 2e-5);
+        free(a);
+        free(b);
+        free(want);
+        free(got);
+    }
+}
+
+/* ---- convolution ---- */
+
+static struct window random_window(int64_t kernel)
+{
+    struct window w = {
+        .in = pick(1, 9), .kernel = kernel, .stride = pick(1, 3), .dilation = pick(1, 2)
+    };
+    int64_t span = (kernel - 1) * w.dilation + 1;
+    w.before = pick(0, span);
+    int64_t padded = w.in + w.before + pick(0, span);
+    w.out = padded < span ? 0 : (padded - span) / w.stride + 1;
+    return w;
+}
+
+static struct conv_size random_conv(void)
+{
+    struct conv_size size = { .n = pick(1, 3), .groups = pick(1, 3) };
+    size.c = size.groups * pick(1, 3);
+    size.m = size.groups * pick(1, 3);
+    size.rows = random_window(pick(1, 3));
+    size.columns = random_window(pick(1, 3));
+    return size;
+}
+
+struct conv_data {
+    int64_t x_size, filter_size, y_size;
+    float *x, *filter, *y, *want, *scratch;
+};
+
+static struct conv_data conv_data(const struct conv_size *size)
+{
+    struct conv_data data = { .x_size = size->n * size->rows.in * size->columns.in * size->c,
+                              .filter_size = size->rows.kernel * size->columns.kernel *
+                                             (size->c / size->groups) * size->m,
+                              .y_size = size->n * size->rows.out * size->columns.out * size->m };
+    data.x = random_floats(data.x_size);
+    data.filter = random_floats(data.filter_size);
+    data.y = random_floats(data.y_size);
+    data.want = random_floats(data.y_size);
+    data.scratch = random_floats(conv2d_scratch_size(size));
+    return data;
+}
+
+static void conv_data_free(struct conv_data *data)
+{
+    free(data->x);
+    free(data->filter);
+    free(data->y);
+    free(data->want);
+    free(data->scratch);
+}
+
+static void convolves_as_the_plain_loops_do(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct conv_size size = random_conv();
+        struct conv_data data = conv_data(&size);
+        conv2d_direct_f32(&size, data.x, data.filter, data.want);
+        conv2d_f32(&size, data.x, data.filter, data.scratch, data.y);
+        assert_close(data.y, data.want, data.y_size, 2e-5);
+        conv_data_free(&data);
+    }
+}
+
+static double dot(const float *a, const float *b, int64_t count)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* A convolution is linear in x and in the filter, so <dy, y> = <dx, x> = <dfilter, filter>. */
+static void has_gradients_that_are_its_transposes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct conv_size size = random_conv();
+        struct conv_data data = conv_data(&size);
+        float *dx = random_floats(data.x_size), *dfilter = random_floats(data.filter_size);
+        conv2d_direct_f32(&size, data.x, data.filter, data.want);
+        conv2d_input_grad_f32(&size, data.y, data.filter, data.scratch, dx);
+        conv2d_filter_grad_f32(&size, data.x, data.y, data.scratch, dfilter);
+        double want = dot(data.y, data.want, data.y_size);
+        assert_true(fabs(dot(dx, data.x, data.x_size) - want) < 1e-3);
+        assert_true(fabs(dot(dfilter, data.filter, data.filter_size) - want) < 1e-3);
+        free(dx);
+        free(dfilter);
+        conv_data_free(&data);
+    }
+}
+
+/* With one channel in a group a convolution is a depthwise one. Its filter is [kh, kw, 1, m]; the
+ * depthwise one's, [kh, kw, c, m / c], is the same memory. */
+static void convolves_each_channel_by_itself(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct conv_size size = random_conv();
+        size.m = size.c * pick(1, 3);
+        size.groups = size.c;
+        struct conv_data data = conv_data(&size);
+        float *dx = random_floats(data.x_size), *dfilter = random_floats(data.filter_size);
+        conv2d_direct_f32(&size, data.x, data.filter, data.want);
+        double want = dot(data.y, data.want, data.y_size);
+        depthwise_input_grad_f32(&size, data.y, data.filter, dx);
+        depthwise_filter_grad_f32(&size, data.x, data.y, dfilter);
+        assert_true(fabs(dot(dx, data.x, data.x_size) - want) < 1e-3);
+        assert_true(fabs(dot(dfilter, data.filter, data.filter_size) - want) < 1e-3);
+        depthwise_f32(&size, data.x, data.filter, data.y);
+        assert_close(data.y, data.want, data.y_size, 2e-5);
+        free(dx);
+        free(dfilter);
+        conv_data_free(&data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(approximates_exp),
+        cmocka_unit_test(approximates_tanh),
+        cmocka_unit_test(approximates_sigmoid),
+        cmocka_unit_test(broadcasts_as_an_index_computation_says),
+        cmocka_unit_test(merges_what_is_one_walk),
+        cmocka_unit_test(reads_with_any_strides),
+        cmocka_unit_test(multiplies_as_the_plain_loops_do),
+        cmocka_unit_test(convolves_as_the_plain_loops_do),
+        cmocka_unit_test(has_gradients_that_are_its_transposes),
+        cmocka_unit_test(convolves_each_channel_by_itself),
+    };
+    return cmocka_run_group_tests_name("plain", tests, start, NULL);
+}
