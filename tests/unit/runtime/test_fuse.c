@@ -127,6 +127,16 @@ static struct endpoint conv_leaky(struct endpoint x)
                  (struct attr[]){ attr_float("alpha", 0.3f), ATTR_END });
 }
 
+static struct endpoint fused_batch_norm(struct endpoint x)
+{
+    struct endpoint y = conv(x);
+    return build(
+        &b, "FusedBatchNormV3", NULL, 5,
+        (struct endpoint[]){ y, ramp(shape_of(3), 1, 0.5f), ramp(shape_of(3), -1, 0.5f),
+                             ramp(shape_of(3), 0.1f, 0.1f), ramp(shape_of(3), 1, 1) },
+        (struct attr[]){ attr_bool("is_training", false), attr_float("epsilon", 0.01f), ATTR_END });
+}
+
 static struct endpoint transposed_convolution(struct endpoint x)
 {
     int64_t strides[] = { 1, 2, 2, 1 };
@@ -194,6 +204,7 @@ static const struct row rows[] = {
     { "DepthwiseConv2dNative, Mul, AddV2, Elu", depthwise_norm_elu, 4,
       "_FusedDepthwiseConv2dNative", 1 },
     { "Conv2D, BiasAdd, LeakyRelu", conv_leaky, 4, "_FusedConv2D", 1 },
+    { "Conv2D, FusedBatchNormV3", fused_batch_norm, 4, "_FusedConv2D", 1 },
     { "Conv2DBackpropInput, BiasAdd, Mul, AddV2, Relu", transposed_convolution, 4,
       "_FusedConv2DBackpropInput", 1 },
     { "Shape, StridedSlice, Pack, Reshape", flatten, 4, "_ReshapeRows", 1 },
