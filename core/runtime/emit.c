@@ -314,6 +314,17 @@ static struct status keep_outputs(const struct node *node, struct tensor *made,
     return status_ok();
 }
 
+/* A file may ask for a large result of a small constant, in vain; but a large constant is there
+ * already, and what is made of it is about as large. */
+static struct run *folding_run(const struct maker *maker, const struct region *region,
+                               const struct node *node)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < node->inputs_count; i++)
+        bytes += tensor_bytes(region_value(region, node->inputs[i])->constant);
+    return bytes <= MAKE_BYTES_MAX / 4 ? maker->run : run_create(4 * bytes);
+}
+
 struct status evaluate_node(struct maker *maker, struct region *region, struct node *node,
                             const struct kernel *kernel, struct tensor *outputs)
 {
@@ -330,7 +341,8 @@ struct status evaluate_node(struct maker *maker, struct region *region, struct n
     for (int i = 0; i < inputs; i++)
         step->inputs[i] = (uint32_t)i;
 
-    struct kernel_context context = { step, values, storage, maker->run, maker->plan };
+    struct run *run = folding_run(maker, region, node);
+    struct kernel_context context = { step, values, storage, run, maker->plan };
     struct status status = prepare(maker, region, node, kernel, step);
     if (status_is_ok(status))
         status = step->compute(&context);
@@ -338,7 +350,9 @@ struct status evaluate_node(struct maker *maker, struct region *region, struct n
         status = keep_outputs(node, storage + inputs, outputs);
     for (int i = inputs; i < slots; i++)
         tensor_release(&storage[i]);
-    run_reset(maker->run);
+    run_reset(run);
+    if (run != maker->run)
+        run_destroy(run);
     free(values);
     free(storage);
     return status;

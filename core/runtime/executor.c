@@ -166,8 +166,8 @@ static inline void give_up(struct kernel_context *context, const struct step *st
 
 struct status run_block(struct kernel_context *context, const struct block *block)
 {
-    const struct step *end = block->steps + block->steps_count;
-    for (const struct step *step = block->steps; step < end; step++) {
+    const struct step *step = block->steps;
+    for (int left = block->steps_count; left > 0; left--, step++) {
         if (step->costly)
             TRY(run_check_deadline(context->run));
         context->step = step;

@@ -8,9 +8,6 @@
 #include "runtime/plan_internal.h"
 #include "runtime/rows.h"
 
-/* What folding may use at once: enough for any weight, not for a file that asks for the machine. */
-#define MAKE_BYTES_MAX ((size_t)2 << 30)
-
 const struct tensor *plan_own(struct plan *plan, struct tensor tensor)
 {
     if (plan->owned_count == plan->owned_capacity) {

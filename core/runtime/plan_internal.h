@@ -24,6 +24,9 @@
 #define REGION_DEPTH_MAX 64
 #define REGION_NODES_MAX 4000000
 
+/* What computing one constant from small ones may use, see emit.c. */
+#define MAKE_BYTES_MAX ((size_t)64 << 20)
+
 struct step {
     struct status (*compute)(struct kernel_context *context);
     void *state;

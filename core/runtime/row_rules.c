@@ -666,25 +666,27 @@ static struct row_fact handle(const struct rows *rows, const struct node *node)
     X(Acosh)                                                                                       \
     X(Asin)                                                                                        \
     X(Asinh)                                                                                       \
-    X(Atan) X(Atanh) X(Ceil) X(Cos) X(Cosh) X(Digamma) X(Elu) X(Erf) X(Erfc) X(Exp) X(Expm1)       \
-        X(Floor) X(Inv) X(IsFinite) X(IsInf) X(IsNan) X(LeakyRelu) X(Lgamma) X(Log) X(Log1p)       \
-            X(LogicalNot) X(Neg) X(OnesLike) X(Reciprocal) X(Relu) X(Relu6) X(Rint) X(Round)       \
-                X(Rsqrt) X(Selu) X(Sigmoid) X(Sign) X(Sin) X(Sinh) X(Softplus) X(Softsign) X(Sqrt) \
-                    X(Square) X(Tan) X(Tanh) X(ZerosLike) X(AsString) X(StringLower)               \
-                        X(StringUpper) X(StringStrip) X(StringLength) X(StaticRegexReplace)        \
-                            X(StaticRegexFullMatch) X(StringToHashBucketFast) X(StringToNumber)    \
-                                X(Bucketize) X(CheckNumerics)
+    X(Atan)                                                                                        \
+    X(Atanh) X(Ceil) X(Cos) X(Cosh) X(Digamma) X(Elu) X(Erf) X(Erfc) X(Exp) X(Expm1) X(Floor)      \
+        X(Inv) X(IsFinite) X(IsInf) X(IsNan) X(LeakyRelu) X(Lgamma) X(Log) X(Log1p) X(LogicalNot)  \
+            X(Neg) X(OnesLike) X(Reciprocal) X(Relu) X(Relu6) X(Rint) X(Round) X(Rsqrt) X(Selu)    \
+                X(Sigmoid) X(Sign) X(Sin) X(Sinh) X(Softplus) X(Softsign) X(Sqrt) X(Square) X(Tan) \
+                    X(Tanh) X(ZerosLike) X(AsString) X(StringLower) X(StringUpper) X(StringStrip)  \
+                        X(StringLength) X(StaticRegexReplace) X(StaticRegexFullMatch)              \
+                            X(StringToHashBucketFast) X(StringToNumber) X(Bucketize)               \
+                                X(CheckNumerics)
 
-#define BROADCAST_OPS(X)                                                                         \
-    X(Add)                                                                                       \
-    X(AddV2)                                                                                     \
-    X(Sub)                                                                                       \
-    X(RealDiv)                                                                                   \
-    X(Div)                                                                                       \
-    X(DivNoNan) X(FloorDiv) X(FloorMod) X(Mod) X(Maximum) X(Minimum) X(Pow) X(SquaredDifference) \
-        X(Equal) X(NotEqual) X(Less) X(LessEqual) X(Greater) X(GreaterEqual) X(LogicalAnd)       \
-            X(LogicalOr) X(Atan2) X(SelectV2) X(TruncateDiv) X(TruncateMod) X(Xdivy) X(Xlogy)    \
-                X(MulNoNan) X(ClipByValue)
+#define BROADCAST_OPS(X)                                                                       \
+    X(Add)                                                                                     \
+    X(AddV2)                                                                                   \
+    X(Sub)                                                                                     \
+    X(RealDiv)                                                                                 \
+    X(Div)                                                                                     \
+    X(DivNoNan)                                                                                \
+    X(FloorDiv) X(FloorMod) X(Mod) X(Maximum) X(Minimum) X(Pow) X(SquaredDifference) X(Equal)  \
+        X(NotEqual) X(Less) X(LessEqual) X(Greater) X(GreaterEqual) X(LogicalAnd) X(LogicalOr) \
+            X(Atan2) X(SelectV2) X(TruncateDiv) X(TruncateMod) X(Xdivy) X(Xlogy) X(MulNoNan)   \
+                X(ClipByValue)
 
 #define UNARY_ROW(name)     { #name, unary_value },
 #define BROADCAST_ROW(name) { #name, broadcast },

@@ -103,8 +103,7 @@ static void plan_and_run(const struct graph *graph, bool fold)
     struct plan_options options = { .no_fold = !fold, .no_fuse = !fold };
     struct plan *plan;
     ask(graph, &question);
-    if (status_is_ok(
-            plan_create(graph, &question.request, resources, NULL, &options, &plan))) {
+    if (status_is_ok(plan_create(graph, &question.request, resources, NULL, &options, &plan))) {
         run_plan(plan, &question);
         plan_destroy(plan);
     }
