@@ -198,6 +198,13 @@ struct status attr_value_from_proto(const struct proto_reader *reader,
     }
 }
 
+/* What TensorFlow inferred when it wrote the file: a hint for its Python, and up to half of a large
+ * graph. We infer for the signature that is asked for. */
+static bool is_left_out(const char *name)
+{
+    return strcmp(name, "_output_shapes") == 0;
+}
+
 static struct attr *find_or_add(struct attr *attrs, int *count, const char *name)
 {
     for (int i = 0; i < *count; i++)
@@ -216,6 +223,8 @@ struct status attrs_from_proto(const struct proto_reader *reader, size_t count,
     struct attr *attrs = ARENA_ARRAY(reader->arena, struct attr, count + 1);
     int total = 0;
     for (size_t i = 0; i < count; i++) {
+        if (is_left_out(entries[i]->key))
+            continue;
         struct attr *attr = find_or_add(attrs, &total, entries[i]->key);
         if (attr->name == NULL) {
             const struct op_attr *known = op != NULL ? op_attr_find(op, entries[i]->key) : NULL;

@@ -20,7 +20,7 @@ struct proto_reader {
 typedef Tensorflow__NodeDef__AttrEntry attr_entry;
 
 /* `op` (may be NULL) lends its attribute names, which then need no copy. The last of two equal
- * names counts, as everywhere in protobuf. */
+ * names counts, as everywhere in protobuf. `_output_shapes`, a hint, is left out. */
 struct status attrs_from_proto(const struct proto_reader *reader, size_t count,
                                attr_entry *const *entries, const struct op *op, struct attr **attrs,
                                int *attrs_count);

@@ -20,8 +20,8 @@ struct Tensorflow__AttrValue;
 struct status graph_from_proto(const struct Tensorflow__GraphDef *proto, struct arena *arena,
                                bool borrow, struct graph **out);
 
-/* The reverse, nodes in graph order, attributes by name. The message lives in `arena` and borrows
- * from the graph. */
+/* The reverse, nodes in graph order, attributes by name (without `_output_shapes`). The message
+ * lives in `arena` and borrows from the graph. */
 struct Tensorflow__GraphDef *graph_to_proto(const struct graph *graph, struct arena *arena);
 
 #endif
