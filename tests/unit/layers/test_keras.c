@@ -112,6 +112,21 @@ static struct tensor labels_of(const struct printed *p)
     return tensor_borrow(DT_INT32, &p->labels.shape, classes);
 }
 
+static int right_answers(const struct printed *p)
+{
+    int64_t classes = p->output.shape.dims[1];
+    int right = 0;
+
+    for (int64_t i = 0; i < p->labels.size; i++) {
+        const float *row = tensor_floats(&p->output) + i * classes;
+        int64_t best = 0;
+        for (int64_t k = 1; k < classes; k++)
+            best = row[k] > row[best] ? k : best;
+        right += best == (int64_t)tensor_floats(&p->labels)[i];
+    }
+    return right;
+}
+
 /* Builds, runs once, and compares what the mode gives. */
 static void check_mode(const struct printed *p, enum layers_mode mode, int64_t batch)
 {
@@ -133,6 +148,9 @@ static void check_mode(const struct printed *p, enum layers_mode mode, int64_t b
         fetches[fetches_count++] = built.loss;
     }
     fetches[fetches_count++] = built.output;
+    bool counts = built.correct.node != NULL;
+    if (counts)
+        fetches[fetches_count++] = built.correct;
     for (int i = 0; i < p->count; i++) {
         assert_string_equal(built.variables[i].name, p->names[i]);
         given[feeds_count] = p->values[i];
@@ -158,6 +176,8 @@ static void check_mode(const struct printed *p, enum layers_mode mode, int64_t b
         compare("loss", &got[at++], &want);
     }
     compare("output", &got[at++], &p->output);
+    if (counts)
+        assert_int_equal(tensor_int32s(&got[at++])[0], right_answers(p));
     for (int i = 0; i < p->count; i++)
         if (mode == LAYERS_TRAIN && p->gradients[i].dtype == DT_FLOAT)
             compare(p->names[i], &got[at++], &p->gradients[i]);
