@@ -79,13 +79,13 @@ struct status status_errorv(enum status_code code, const char *format, va_list a
     return (struct status){ code, ring_print("", format, arguments, "") };
 }
 
-struct status status_error(enum status_code code, const char *format, ...)
+const char *status_text(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    struct status status = status_errorv(code, format, arguments);
+    const char *text = ring_print("", format, arguments, "");
     va_end(arguments);
-    return status;
+    return text;
 }
 
 static enum status_code code_of_errno(int error)

@@ -69,8 +69,11 @@ static inline bool status_is_ok(struct status status)
     return status.code == STATUS_OK;
 }
 
-/* A failure with a text of printf's form. */
-struct status status_error(enum status_code code, const char *format, ...) PRINTF_LIKE(2, 3);
+/* A failure with a text of printf's form: status_error(STATUS_NOT_FOUND, "no '%s'", name). A macro,
+ * so that the compiler sees that it is a failure and does not warn of outputs that only a success
+ * writes. */
+#define status_error(code, ...) ((struct status){ (code), status_text(__VA_ARGS__) })
+const char *status_text(const char *format, ...) PRINTF_LIKE(1, 2);
 struct status status_errorv(enum status_code code, const char *format, va_list arguments);
 
 /* The errno of a system call, mapped once, in one table; the text ends in strerror's words: "open

@@ -71,7 +71,7 @@ static struct status reserve_compute(struct kernel_context *k)
     const enum dtype *dtype = kernel_state(k);
     struct shape shape;
     struct tensor_list *list;
-    int64_t count;
+    int64_t count = 0;
     TRY(read_shape(k, 0, &shape));
     TRY(read_count(k, 1, &count));
     if (count < 0)
@@ -174,7 +174,7 @@ static struct status get_item_compute(struct kernel_context *k)
 {
     const struct tensor_list *list;
     struct shape given, shape;
-    int64_t index;
+    int64_t index = 0;
     TRY(tensor_list_input(k, 0, &list));
     TRY(check_dtype(k, list));
     TRY(read_count(k, 1, &index));
@@ -261,7 +261,7 @@ static struct status stack_elements(struct kernel_context *k, const struct tenso
 
 struct stack_state {
     enum dtype dtype; /* first: check_dtype reads it */
-    int64_t count;
+    int64_t count = 0;
 };
 
 static struct status stack_prepare(struct prepare_context *p)
@@ -351,7 +351,7 @@ static struct status set_item_compute(struct kernel_context *k)
     const struct set_state *state = kernel_state(k);
     const struct tensor_list *list;
     struct tensor_list *mine;
-    int64_t index;
+    int64_t index = 0;
     TRY(tensor_list_input(k, 0, &list));
     TRY(read_count(k, 1, &index));
     if (index < 0 || (index >= list->count && !state->resize))
@@ -417,7 +417,7 @@ static struct status pop_compute(struct kernel_context *k)
 static struct status resize_compute(struct kernel_context *k)
 {
     struct tensor_list *mine;
-    int64_t count;
+    int64_t count = 0;
     TRY(read_count(k, 1, &count));
     if (count < 0)
         return status_error(STATUS_INVALID_ARGUMENT,

@@ -100,7 +100,7 @@ static struct status check_pairs(struct kernel_context *k, const struct table *t
 
 static struct status initialize_compute(struct kernel_context *k)
 {
-    struct table *table;
+    struct table *table = NULL;
     const struct tensor *keys = kernel_input(k, 1), *values = kernel_input(k, 2);
     TRY(input_table(k, &table));
     if (keys->shape.rank != 1)
@@ -116,7 +116,7 @@ static struct status initialize_compute(struct kernel_context *k)
 
 static struct status import_compute(struct kernel_context *k)
 {
-    struct table *table;
+    struct table *table = NULL;
     TRY(input_table(k, &table));
     TRY(check_pairs(k, table));
     if (table_is_mutable(table))
@@ -126,7 +126,7 @@ static struct status import_compute(struct kernel_context *k)
 
 static struct status insert_compute(struct kernel_context *k)
 {
-    struct table *table;
+    struct table *table = NULL;
     TRY(input_table(k, &table));
     TRY(check_pairs(k, table));
     if (!table_is_mutable(table))
@@ -137,7 +137,7 @@ static struct status insert_compute(struct kernel_context *k)
 
 static struct status remove_compute(struct kernel_context *k)
 {
-    struct table *table;
+    struct table *table = NULL;
     TRY(input_table(k, &table));
     if (!table_is_mutable(table))
         return status_error(STATUS_UNIMPLEMENTED,
@@ -169,7 +169,7 @@ static struct status file_compute(struct kernel_context *k)
     const struct table_file *file = kernel_state(k);
     const struct tensor *name = kernel_input(k, 1);
     struct tensor keys, values;
-    struct table *table;
+    struct table *table = NULL;
     TRY(input_table(k, &table));
     if (name->size != 1 || name->dtype != DT_STRING)
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -193,7 +193,7 @@ static struct status file_compute(struct kernel_context *k)
 static struct status find_compute(struct kernel_context *k)
 {
     const struct tensor *keys = kernel_input(k, 1), *defaults = kernel_input(k, 2);
-    struct table *table;
+    struct table *table = NULL;
     struct tensor *out;
     TRY(input_table(k, &table));
     TRY(check_types(k, table, keys->dtype, defaults->dtype));
@@ -209,7 +209,7 @@ static struct status find_compute(struct kernel_context *k)
 static struct status size_compute(struct kernel_context *k)
 {
     struct shape scalar = shape_scalar();
-    struct table *table;
+    struct table *table = NULL;
     struct tensor *out;
     TRY(input_table(k, &table));
     TRY(kernel_output(k, 0, &scalar, &out));
@@ -220,7 +220,7 @@ static struct status size_compute(struct kernel_context *k)
 /* The table may shrink between asking its size and copying: then the rest is cut off. */
 static struct status export_compute(struct kernel_context *k)
 {
-    struct table *table;
+    struct table *table = NULL;
     struct tensor *keys, *values;
     int64_t count;
     TRY(input_table(k, &table));
