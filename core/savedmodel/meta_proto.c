@@ -6,6 +6,7 @@
 #include "proto/meta_graph.pb-c.h"
 #include "proto/saved_model.pb-c.h"
 #include "proto/saved_object_graph.pb-c.h"
+#include "proto/text.h"
 #include "proto/trackable.pb-c.h"
 #include "proto/message.h"
 #include "tensor/tensor_proto.h"
@@ -332,7 +333,8 @@ struct status meta_read(struct bytes file, bool is_text, const char *directory,
     *out = (struct meta){ .tensorflow_version = "" };
 
     if (is_text)
-        TRY_OR(done, status_error(STATUS_UNIMPLEMENTED, "saved_model.pbtxt is not read yet"));
+        TRY_OR(done, proto_text_read(&tensorflow__saved_model__descriptor, file,
+                                     PROTO_TEXT_SKIP_UNKNOWN, scratch, &message));
     else
         TRY_OR(done, proto_unpack(&tensorflow__saved_model__descriptor, file, scratch, &message));
     TRY_OR(done,

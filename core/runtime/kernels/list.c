@@ -261,7 +261,7 @@ static struct status stack_elements(struct kernel_context *k, const struct tenso
 
 struct stack_state {
     enum dtype dtype; /* first: check_dtype reads it */
-    int64_t count = 0;
+    int64_t count;
 };
 
 static struct status stack_prepare(struct prepare_context *p)

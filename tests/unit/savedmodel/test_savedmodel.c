@@ -7,6 +7,9 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "proto/message.h"
+#include "proto/saved_model.pb-c.h"
+#include "proto/text.h"
 #include "savedmodel/load.h"
 #include "savedmodel/save.h"
 
@@ -145,6 +148,31 @@ static void what_is_saved_loads_and_answers(void **state)
     }
 }
 
+/* The text form of the same message loads and answers too; `.pb` would win. */
+static void the_text_form_loads(void **state)
+{
+    (void)state;
+    struct memory_source source = { .piece = 12 };
+    struct arena *arena = arena_create(0);
+    struct buffer file = { 0 }, text = { 0 };
+    Tensorflow__SavedModel *message;
+    struct savedmodel *model;
+    assert_ok(write_model(path_of("text/1"), &source));
+    assert_ok(file_read(path_of("text/1/saved_model.pb"), 0, &file));
+    assert_ok(proto_unpack(&tensorflow__saved_model__descriptor,
+                           (struct bytes){ file.data, file.size }, arena, &message));
+    proto_text_print(message, &text);
+    assert_ok(
+        file_write(path_of("text/1/saved_model.pbtxt"), (struct bytes){ text.data, text.size }));
+    assert_int_equal(remove(path_of("text/1/saved_model.pb")), 0);
+    assert_ok(savedmodel_load(path_of("text/1"), NULL, &model));
+    assert_int_equal(savedmodel_variables_count(model), 2);
+    savedmodel_destroy(model);
+    buffer_finish(&file);
+    buffer_finish(&text);
+    arena_destroy(arena);
+}
+
 static void a_failing_source_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -238,8 +266,9 @@ static void is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[6 + COUNT(bads)] = {
+    struct CMUnitTest tests[7 + COUNT(bads)] = {
         cmocka_unit_test(what_is_saved_loads_and_answers),
+        cmocka_unit_test(the_text_form_loads),
         cmocka_unit_test(a_failing_source_leaves_nothing_behind),
         cmocka_unit_test(a_source_that_gives_too_little_is_told),
         cmocka_unit_test(a_directory_that_is_not_empty_is_refused),
@@ -247,7 +276,7 @@ int main(void)
         cmocka_unit_test(other_tags_are_named_in_the_error),
     };
     for (size_t i = 0; i < COUNT(bads); i++)
-        tests[6 + i] = (struct CMUnitTest){ .name = bads[i].label,
+        tests[7 + i] = (struct CMUnitTest){ .name = bads[i].label,
                                             .test_func = is_refused,
                                             .initial_state = (void *)&bads[i] };
     return cmocka_run_group_tests_name("savedmodel", tests, make_directory, remove_directory);
