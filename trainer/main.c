@@ -92,11 +92,11 @@ static struct status conclude(void *context, struct client *client)
     if (session->data->validation.rows > 0) {
         TRY(model_evaluate(session->model, client->values, &session->data->validation,
                            &session->progress.stop, &evaluation));
-        report_evaluation(&session->report, "Validation", model, &evaluation);
+        report_evaluation("Validation", model, &evaluation);
     }
     TRY(model_evaluate(session->model, client->values, &session->data->test,
                        &session->progress.stop, &evaluation));
-    report_evaluation(&session->report, "Test", model, &evaluation);
+    report_evaluation("Test", model, &evaluation);
     return export_now(session, client);
 }
 

@@ -1,6 +1,6 @@
 /*
- * ps_internal: what the files of the ps share: ps.c (who takes part, creation, the end), ps_push.c
- * (values and updates), ps_snapshot.c (cuts).
+ * ps_internal: what the files of the ps share: ps.c (the service, calls that wait), ps_join.c,
+ * ps_create.c, ps_finish.c, ps_push.c (values and updates), ps_snapshot.c (cuts).
  */
 #ifndef TRAINER_PS_INTERNAL_H
 #define TRAINER_PS_INTERNAL_H
@@ -67,13 +67,14 @@ struct ps {
     bool stopped;
 };
 
-/* A call with its request header read into `arena`; the handler ends it with arena_destroy. */
-struct status ps_read(const struct message *request, const ProtobufCMessageDescriptor *descriptor,
-                      struct arena *arena, void *out);
-
 /* With the lock: is this a task that takes part, in the current generation? */
 struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, struct worker **out);
 
+/* With the lock: is the caller of this job, and does it take this ps for what it is? */
+struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity);
+struct message ps_join_reply(struct ps *ps); /* with the lock */
+
+struct waiting *waiting_create(struct ps *ps, struct call *call);
 /* With the lock: puts a waiting call at the end of a list; takes it out again (NULL: it is not
  * there). */
 void waiting_append(struct waiting **list, struct waiting *waiting);
@@ -98,6 +99,7 @@ struct cut_reply {
 struct cut_reply ps_cut_progress(struct ps *ps);
 
 /* The methods of the other files. */
+method_function ps_join, ps_create_variables, ps_finish, ps_await;
 method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop;
 void ps_snapshot_drop(struct ps *ps); /* with the lock */
 

@@ -62,7 +62,7 @@ void ps_pull(void *instance, struct call *call, struct message *message)
     struct worker *worker;
 
     struct status status =
-        ps_read(message, &slipway__training__pull_request__descriptor, arena, &request);
+        protocol_unpack(message, &slipway__training__pull_request__descriptor, arena, &request);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
         status = ps_admit(ps, request->ticket, &worker);
@@ -255,7 +255,7 @@ void ps_push(void *instance, struct call *call, struct message *message)
 
     push->call = call;
     struct status status =
-        ps_read(message, &slipway__training__push_request__descriptor, arena, &request);
+        protocol_unpack(message, &slipway__training__push_request__descriptor, arena, &request);
     if (status_is_ok(status)) {
         push->pull = request->pull;
         pthread_mutex_lock(&ps->lock);

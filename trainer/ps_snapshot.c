@@ -138,7 +138,7 @@ void ps_hold(void *instance, struct call *call, struct message *message)
     struct call *earlier = NULL; /* of a chief that has given up, or been replaced */
 
     struct status status =
-        ps_read(message, &slipway__training__hold_request__descriptor, arena, &request);
+        protocol_unpack(message, &slipway__training__hold_request__descriptor, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
@@ -190,7 +190,7 @@ void ps_cut(void *instance, struct call *call, struct message *message)
     Slipway__Training__CutRequest *request;
 
     struct status status =
-        ps_read(message, &slipway__training__cut_request__descriptor, arena, &request);
+        protocol_unpack(message, &slipway__training__cut_request__descriptor, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
@@ -268,7 +268,7 @@ void ps_read_snapshot(void *instance, struct call *call, struct message *message
     struct message reply = { 0 };
 
     struct status status =
-        ps_read(message, &slipway__training__read_request__descriptor, arena, &request);
+        protocol_unpack(message, &slipway__training__read_request__descriptor, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
@@ -290,7 +290,7 @@ void ps_drop(void *instance, struct call *call, struct message *message)
     Slipway__Training__DropReply header = SLIPWAY__TRAINING__DROP_REPLY__INIT;
 
     struct status status =
-        ps_read(message, &slipway__training__drop_request__descriptor, arena, &request);
+        protocol_unpack(message, &slipway__training__drop_request__descriptor, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);

@@ -103,10 +103,9 @@ void report_training(struct report *report, const struct progress *progress)
     fflush(stdout);
 }
 
-void report_evaluation(struct report *report, const char *what, const struct layers_model *model,
+void report_evaluation(const char *what, const struct layers_model *model,
                        const struct evaluation *evaluation)
 {
-    (void)report;
     if (model->loss == LAYERS_CROSS_ENTROPY)
         printf("%s: loss %.4f, accuracy %.4f\n", what, evaluation->loss, evaluation->accuracy);
     else

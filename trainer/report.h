@@ -26,7 +26,7 @@ void report_progress(struct report *report, const struct progress *progress, boo
 
 /* "Trained 1000 steps in 0.21 s: 476.2 k samples/s". */
 void report_training(struct report *report, const struct progress *progress);
-void report_evaluation(struct report *report, const char *what, const struct layers_model *model,
+void report_evaluation(const char *what, const struct layers_model *model,
                        const struct evaluation *evaluation);
 
 /* The commands that serve and ask the model that was exported to `directory`. `program`: argv[0].

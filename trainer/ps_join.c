@@ -1,0 +1,128 @@
+/* Who takes part in a job, and who is refused. */
+#include "trainer/ps_internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define REQUEST_ARENA_MAX ((size_t)16 << 20) /* what a header may cost to read */
+
+struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, struct worker **out)
+{
+    if (ticket == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
+    if (ps->stopped)
+        return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+    if (ps->generation == 0)
+        return status_error(STATUS_FAILED_PRECONDITION, "ps %u has no variables yet",
+                            ps->options.index);
+    if (ticket->generation != ps->generation)
+        return status_error(STATUS_ABORTED,
+                            "from generation %" PRIu64 " of the job, which is at %" PRIu64,
+                            ticket->generation, ps->generation);
+    if (ticket->worker >= ps->workers_count || !ps->workers[ticket->worker].joined)
+        return status_error(STATUS_FAILED_PRECONDITION, "worker %u has not joined", ticket->worker);
+    struct worker *worker = &ps->workers[ticket->worker];
+    if (worker->incarnation != ticket->incarnation)
+        return status_error(STATUS_ABORTED, "worker %u has been replaced by a later process",
+                            ticket->worker);
+    *out = worker;
+    return status_ok();
+}
+
+/* Is the caller of this job, and does it take this ps for what it is? */
+struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity)
+{
+    const struct ps_options *mine = &ps->options;
+
+    if (identity == NULL || identity->cluster == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
+    if (strcmp(identity->cluster, mine->cluster) != 0)
+        return status_error(STATUS_PERMISSION_DENIED,
+                            "ps %u belongs to cluster '%s', %s %u to '%s'", mine->index,
+                            mine->cluster, identity->job, identity->index, identity->cluster);
+    if (identity->ps_index != mine->index)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "%s %u asks for ps %u at the address of ps %u", identity->job,
+                            identity->index, identity->ps_index, mine->index);
+    if (identity->ps_list_hash != mine->ps_list_hash)
+        return status_error(
+            STATUS_FAILED_PRECONDITION,
+            "%s %u has another list of ps tasks than ps %u: compare --ps_hosts, their order too",
+            identity->job, identity->index, mine->index);
+    if (identity->index >= PS_WORKERS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "worker %u: at most %d workers",
+                            identity->index, PS_WORKERS_MAX);
+    if (ps->generation != 0 && identity->placement_hash != ps->placement_hash)
+        return status_error(
+            STATUS_FAILED_PRECONDITION,
+            "%s %u has another model or placement than the chief: compare --model and the ps count",
+            identity->job, identity->index);
+    return status_ok();
+}
+
+/* The worker of that index, begun anew when another process than before has its place. */
+static void register_worker(struct ps *ps, const Slipway__Training__Identity *identity)
+{
+    if (ps->workers == NULL) /* does not move: pushes that wait point to their worker */
+        ps->workers = zalloc(PS_WORKERS_MAX * sizeof *ps->workers);
+    if (identity->index >= ps->workers_count)
+        ps->workers_count = identity->index + 1;
+    struct worker *worker = &ps->workers[identity->index];
+    if (worker->joined && worker->incarnation == identity->incarnation)
+        return;
+    *worker = (struct worker){ .joined = true,
+                               .index = identity->index,
+                               .incarnation = identity->incarnation };
+}
+
+struct message ps_join_reply(struct ps *ps)
+{
+    Slipway__Training__JoinReply reply = SLIPWAY__TRAINING__JOIN_REPLY__INIT;
+
+    reply.incarnation = ps->options.incarnation;
+    reply.generation = ps->generation;
+    reply.global_step = ps->global_step;
+    reply.finished = ps->over || (ps->stop_step > 0 && ps->global_step >= ps->stop_step);
+    return protocol_pack(&reply);
+}
+
+static struct status join(struct ps *ps, struct call *call,
+                          const Slipway__Training__JoinRequest *request, struct message *reply,
+                          bool *waits)
+{
+    TRY(ps_check_identity(ps, request->identity));
+    if (ps->stopped)
+        return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+    register_worker(ps, request->identity);
+    *waits = ps->generation == 0 && request->wait_until_created;
+    if (*waits)
+        waiting_append(&ps->joins, waiting_create(ps, call));
+    else
+        *reply = ps_join_reply(ps);
+    return status_ok();
+}
+
+void ps_join(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(REQUEST_ARENA_MAX);
+    Slipway__Training__JoinRequest *request;
+    struct message reply = { 0 };
+    bool waits = false;
+
+    struct status status =
+        protocol_unpack(message, &slipway__training__join_request__descriptor, arena, &request);
+    if (status_is_ok(status)) {
+        pthread_mutex_lock(&ps->lock);
+        status = join(ps, call, request, &reply, &waits);
+        pthread_mutex_unlock(&ps->lock);
+    }
+    message_release(message);
+    if (!status_is_ok(status))
+        call_fail(call, status);
+    else if (waits)
+        call_when_left(call, ps_forget, ps);
+    else
+        call_reply(call, &reply);
+    arena_destroy(arena);
+}
