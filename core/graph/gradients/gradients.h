@@ -10,7 +10,6 @@
 
 #include "graph/op.h"
 
-
 #define OP(name, flags, inputs, outputs, attrs, infer, gradient) \
     struct status gradient(struct gradient_context *context);
 #include "graph/ops.def"

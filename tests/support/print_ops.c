@@ -1,0 +1,127 @@
+/* Prints docs/ops.md: the op table beside the kernel tables. */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/gradients/gradients.h"
+#include "graph/graph.h"
+#include "runtime/kernel.h"
+
+/* What the plan does itself, without a kernel. */
+static const char *const by_plan[] = { "Placeholder",
+                                       "_Arg",
+                                       "PartitionedCall",
+                                       "StatefulPartitionedCall",
+                                       "If",
+                                       "StatelessIf",
+                                       "Case",
+                                       "StatelessCase",
+                                       "While",
+                                       "StatelessWhile" };
+
+static bool is_by_plan(const struct op *op)
+{
+    for (size_t i = 0; i < COUNT(by_plan); i++)
+        if (strcmp(by_plan[i], op->name) == 0)
+            return true;
+    return false;
+}
+
+/* The types of all of the op's kernels. */
+static dtype_set kernel_types(const struct op *op, bool *has_kernel)
+{
+    size_t tables_count;
+    const struct kernel_table *const *tables = kernel_tables(&tables_count);
+    dtype_set types = 0;
+
+    *has_kernel = false;
+    for (size_t i = 0; i < tables_count; i++)
+        for (size_t k = 0; k < tables[i]->count; k++)
+            if (strcmp(tables[i]->rows[k].op, op->name) == 0) {
+                types |= tables[i]->rows[k].dtypes;
+                *has_kernel = true;
+            }
+    return types;
+}
+
+static bool has_type_attr(const struct op *op)
+{
+    for (int i = 0; i < op->attrs_count; i++)
+        if (strcmp(op->attrs[i].type, "type") == 0 || strcmp(op->attrs[i].type, "list(type)") == 0)
+            return true;
+    return false;
+}
+
+/* The few names that a set has, or lacks. */
+static void print_names(dtype_set types)
+{
+    const char *separator = "";
+    for (int i = 1; i < DTYPE_COUNT; i++)
+        if ((types & DTYPES(i)) != 0) {
+            printf("%s%s", separator, dtype_name((enum dtype)i));
+            separator = " ";
+        }
+}
+
+static void print_types(const struct op *op, dtype_set types)
+{
+    dtype_set lacking = ~types & ((DTYPES(DTYPE_COUNT) - 1) & ~(dtype_set)1);
+
+    if (!has_type_attr(op)) {
+        printf("-");
+    } else if (lacking == 0) {
+        printf("any");
+    } else if (__builtin_popcountll(lacking) <= 3) {
+        printf("any but ");
+        print_names(lacking);
+    } else {
+        print_names(types);
+    }
+}
+
+static void print_row(const struct op *op, dtype_set types)
+{
+    printf("| %s | ", op->name);
+    if (is_by_plan(op))
+        printf("by the plan");
+    else
+        print_types(op, types);
+    bool differentiable = op->gradient != gradient_none && op->gradient != gradient_stop;
+    printf(" | %s | %s |\n",
+           (op->flags & OP_RANDOM) != 0     ? "random"
+           : (op->flags & OP_STATEFUL) != 0 ? "state"
+                                            : "",
+           differentiable                  ? "yes"
+           : op->gradient == gradient_stop ? "stops here"
+                                           : "");
+}
+
+int main(void)
+{
+    int missing = 0;
+    bool has_kernel;
+
+    printf("# Supported ops\n\n"
+           "Made from core/graph/ops.def and the kernel tables of core/runtime/kernels: "
+           "`build/dev/tests/print_ops > docs/ops.md`.\n\n"
+           "Types are those of the op's type attribute for which there is a kernel. \"state\": the "
+           "op reads or writes what outlives a run. An op that is not here,\n"
+           "or a type, is an error only for a signature that needs it: `savedmodel show` says "
+           "which do.\n\n"
+           "| op | types | effect | gradient |\n| --- | --- | --- | --- |\n");
+    for (int i = 0; i < op_count(); i++) {
+        dtype_set types = kernel_types(op_at(i), &has_kernel);
+        if (has_kernel || is_by_plan(op_at(i)))
+            print_row(op_at(i), types);
+        else
+            missing++;
+    }
+    if (missing > 0)
+        printf("\n## Known, but without a kernel yet\n\n"
+               "They can be shown, and written into graphs; running one is UNIMPLEMENTED.\n\n");
+    for (int i = 0; i < op_count(); i++) {
+        kernel_types(op_at(i), &has_kernel);
+        if (!has_kernel && !is_by_plan(op_at(i)))
+            printf("* %s\n", op_at(i)->name);
+    }
+    return 0;
+}
