@@ -19,7 +19,7 @@ BELOW = {
     "runtime": {"graph", "storage", "tensor", "proto", "base"},
     "layers": {"graph", "tensor", "proto", "base"},
     "savedmodel": {"runtime", "graph", "storage", "tensor", "proto", "base"},
-    "exporter": {"savedmodel", "runtime", "graph", "storage", "tensor", "proto", "base"},
+    "exporter": {"savedmodel", "layers", "runtime", "graph", "storage", "tensor", "proto", "base"},
     "trainer": {"exporter", "savedmodel", "layers", "runtime", "graph", "storage", "rpc", "tensor", "proto", "base"},
     "server": {"savedmodel", "runtime", "graph", "storage", "rpc", "tensor", "proto", "base"},
 }
