@@ -8,13 +8,9 @@
 int64_t batch_rows(const struct callable *callable, const struct tensor *inputs)
 {
     int count = callable->signature->inputs_count;
-    if (!callable->batches || count == 0 || inputs[0].shape.rank == 0)
-        return 0;
-    int64_t rows = inputs[0].shape.dims[0];
-    for (int i = 1; i < count; i++)
-        if (inputs[i].shape.rank == 0 || inputs[i].shape.dims[0] != rows)
-            return 0;
-    return rows;
+    if (!callable->batches || count == 0 || !plan_rows_fit(callable->plan, inputs))
+        return 0; /* the proof that rows are independent does not hold for such shapes */
+    return inputs[0].shape.dims[0];
 }
 
 bool batch_fits(const struct inference_call *a, const struct inference_call *b)

@@ -660,39 +660,98 @@ static struct row_fact handle(const struct rows *rows, const struct node *node)
     return node->inputs_count == 0 ? same : none;
 }
 
-#define UNARY_OPS(X)                                                                               \
-    X(Abs)                                                                                         \
-    X(Acos)                                                                                        \
-    X(Acosh)                                                                                       \
-    X(Asin)                                                                                        \
-    X(Asinh)                                                                                       \
-    X(Atan)                                                                                        \
-    X(Atanh) X(Ceil) X(Cos) X(Cosh) X(Digamma) X(Elu) X(Erf) X(Erfc) X(Exp) X(Expm1) X(Floor)      \
-        X(Inv) X(IsFinite) X(IsInf) X(IsNan) X(LeakyRelu) X(Lgamma) X(Log) X(Log1p) X(LogicalNot)  \
-            X(Neg) X(OnesLike) X(Reciprocal) X(Relu) X(Relu6) X(Rint) X(Round) X(Rsqrt) X(Selu)    \
-                X(Sigmoid) X(Sign) X(Sin) X(Sinh) X(Softplus) X(Softsign) X(Sqrt) X(Square) X(Tan) \
-                    X(Tanh) X(ZerosLike) X(AsString) X(StringLower) X(StringUpper) X(StringStrip)  \
-                        X(StringLength) X(StaticRegexReplace) X(StaticRegexFullMatch)              \
-                            X(StringToHashBucketFast) X(StringToNumber) X(Bucketize)               \
-                                X(CheckNumerics)
+/* Rows of the result are those of input 0; what else there is, is the same for all. */
+static const char *const unary_ops[] = { "Abs",
+                                         "Acos",
+                                         "Acosh",
+                                         "Asin",
+                                         "Asinh",
+                                         "Atan",
+                                         "Atanh",
+                                         "Ceil",
+                                         "Cos",
+                                         "Cosh",
+                                         "Digamma",
+                                         "Elu",
+                                         "Erf",
+                                         "Erfc",
+                                         "Exp",
+                                         "Expm1",
+                                         "Floor",
+                                         "Inv",
+                                         "IsFinite",
+                                         "IsInf",
+                                         "IsNan",
+                                         "LeakyRelu",
+                                         "Lgamma",
+                                         "Log",
+                                         "Log1p",
+                                         "LogicalNot",
+                                         "Neg",
+                                         "OnesLike",
+                                         "Reciprocal",
+                                         "Relu",
+                                         "Relu6",
+                                         "Rint",
+                                         "Round",
+                                         "Rsqrt",
+                                         "Selu",
+                                         "Sigmoid",
+                                         "Sign",
+                                         "Sin",
+                                         "Sinh",
+                                         "Softplus",
+                                         "Softsign",
+                                         "Sqrt",
+                                         "Square",
+                                         "Tan",
+                                         "Tanh",
+                                         "ZerosLike",
+                                         "AsString",
+                                         "StringLower",
+                                         "StringUpper",
+                                         "StringStrip",
+                                         "StringLength",
+                                         "StaticRegexReplace",
+                                         "StaticRegexFullMatch",
+                                         "StringToHashBucketFast",
+                                         "StringToNumber",
+                                         "Bucketize",
+                                         "CheckNumerics" };
 
-#define BROADCAST_OPS(X)                                                                       \
-    X(Add)                                                                                     \
-    X(AddV2)                                                                                   \
-    X(Sub)                                                                                     \
-    X(RealDiv)                                                                                 \
-    X(Div)                                                                                     \
-    X(DivNoNan)                                                                                \
-    X(FloorDiv) X(FloorMod) X(Mod) X(Maximum) X(Minimum) X(Pow) X(SquaredDifference) X(Equal)  \
-        X(NotEqual) X(Less) X(LessEqual) X(Greater) X(GreaterEqual) X(LogicalAnd) X(LogicalOr) \
-            X(Atan2) X(SelectV2) X(TruncateDiv) X(TruncateMod) X(Xdivy) X(Xlogy) X(MulNoNan)   \
-                X(ClipByValue)
-
-#define UNARY_ROW(name)     { #name, unary_value },
-#define BROADCAST_ROW(name) { #name, broadcast },
+/* numpy's broadcasting over all inputs. */
+static const char *const broadcast_ops[] = { "Add",
+                                             "AddV2",
+                                             "Sub",
+                                             "RealDiv",
+                                             "Div",
+                                             "DivNoNan",
+                                             "FloorDiv",
+                                             "FloorMod",
+                                             "Mod",
+                                             "Maximum",
+                                             "Minimum",
+                                             "Pow",
+                                             "SquaredDifference",
+                                             "Equal",
+                                             "NotEqual",
+                                             "Less",
+                                             "LessEqual",
+                                             "Greater",
+                                             "GreaterEqual",
+                                             "LogicalAnd",
+                                             "LogicalOr",
+                                             "Atan2",
+                                             "SelectV2",
+                                             "TruncateDiv",
+                                             "TruncateMod",
+                                             "Xdivy",
+                                             "Xlogy",
+                                             "MulNoNan",
+                                             "ClipByValue" };
 
 static const struct row_rule rules[] = {
-    UNARY_OPS(UNARY_ROW) BROADCAST_OPS(BROADCAST_ROW){ "Identity", unary },
+    { "Identity", unary },
     { "StopGradient", unary },
     { "PreventGradient", unary },
     { "Cast", unary },
@@ -767,8 +826,23 @@ static const struct row_rule rules[] = {
     { "MutableHashTableV2", handle },
 };
 
+static bool is_one_of(const char *op, const char *const *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(ops[i], op) == 0)
+            return true;
+    }
+    return false;
+}
+
 const struct row_rule *row_rule_find(const char *op)
 {
+    static const struct row_rule unary_rule = { "", unary_value },
+                                 broadcast_rule = { "", broadcast };
+    if (is_one_of(op, unary_ops, COUNT(unary_ops)))
+        return &unary_rule;
+    if (is_one_of(op, broadcast_ops, COUNT(broadcast_ops)))
+        return &broadcast_rule;
     for (size_t i = 0; i < COUNT(rules); i++) {
         if (strcmp(rules[i].op, op) == 0)
             return &rules[i];
