@@ -192,6 +192,12 @@ static void load(struct manager *manager, struct version *version)
     version->error_code = STATUS_OK;
     log_info("model %s version %lld: available, loaded in %.1f ms from %s", name,
              (long long)version->number, (double)(now_ns() - begin) / 1e6, version->directory);
+    for (int i = 0; i < servable->callables_count; i++)
+        log_debug("model %s version %lld: signature %s: %s", name, (long long)version->number,
+                  servable->callables[i].signature->name,
+                  servable->callables[i].plan == NULL ? servable->callables[i].status.message
+                  : servable->callables[i].batches    ? "batches"
+                                                      : "runs alone");
     start_is_over(manager, status_ok());
 }
 

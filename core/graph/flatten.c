@@ -28,7 +28,8 @@ static struct output feed_output(const struct graph *graph, struct endpoint feed
     return output;
 }
 
-static struct status add_feed(struct frame *frame, struct endpoint feed, struct endpoint *out)
+static struct status add_feed(struct frame *frame, struct endpoint feed,
+                              const struct shape *declared, struct endpoint *out)
 {
     struct graph *graph = frame->flatten->out;
     struct output *output = ARENA_NEW(graph->arena, struct output);
@@ -39,6 +40,8 @@ static struct status add_feed(struct frame *frame, struct endpoint feed, struct 
         name = arena_printf(frame->flatten->scratch, "%s_%d", name, feed.index);
     TRY(frame_add_node(frame, "Placeholder", name, &node));
     *output = feed_output(frame->graph, feed);
+    if (output->shape.rank == SHAPE_UNKNOWN_RANK && declared != NULL)
+        output->shape = *declared;
     struct attr attrs[] = { { "dtype", { .kind = ATTR_TYPE, .type = (int)output->dtype } },
                             { "shape", { .kind = ATTR_SHAPE, .shape = &output->shape } } };
     for (size_t i = 0; i < COUNT(attrs); i++) {
@@ -59,7 +62,9 @@ static struct status add_feeds(struct frame *frame)
     flatten->is_fed = ARENA_ARRAY(flatten->scratch, bool, flatten->graph->count + 1);
     flatten->feeds = ARENA_ARRAY(flatten->scratch, struct endpoint, request->feeds_count + 1);
     for (int i = 0; i < request->feeds_count; i++) {
-        TRY(add_feed(frame, request->feeds[i], &flatten->feeds[i]));
+        const struct shape *declared =
+            request->feed_shapes != NULL ? &request->feed_shapes[i] : NULL;
+        TRY(add_feed(frame, request->feeds[i], declared, &flatten->feeds[i]));
         flatten->is_fed[request->feeds[i].node->id] = true;
     }
     return status_ok();

@@ -108,15 +108,19 @@ static struct status request_of(const struct savedmodel *model, struct arena *ar
                                 struct flatten_request *out)
 {
     struct endpoint *feeds = ARENA_ARRAY(arena, struct endpoint, inputs_count + 1);
+    struct shape *shapes = ARENA_ARRAY(arena, struct shape, inputs_count + 1);
     struct endpoint *fetches = ARENA_ARRAY(arena, struct endpoint, outputs_count + 1);
-    for (int i = 0; i < inputs_count; i++)
+    for (int i = 0; i < inputs_count; i++) {
         TRY(status_in(graph_endpoint(model->meta.graph, inputs[i]->tensor_name, &feeds[i]),
                       "input '%s'", inputs[i]->key));
+        shapes[i] = inputs[i]->has_shape ? inputs[i]->shape : shape_unknown();
+    }
     for (int i = 0; i < outputs_count; i++)
         TRY(status_in(graph_endpoint(model->meta.graph, outputs[i]->tensor_name, &fetches[i]),
                       "output '%s'", outputs[i]->key));
     *out = (struct flatten_request){ .feeds = feeds,
                                      .feeds_count = inputs_count,
+                                     .feed_shapes = shapes,
                                      .fetches = fetches,
                                      .fetches_count = outputs_count };
     return status_ok();
