@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     struct MHD_Daemon *daemon =
         MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD, (uint16_t)atoi(argv[1]), NULL, NULL, answer,
                          NULL, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
-                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)65536, MHD_OPTION_END);
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_END);
     if (daemon == NULL) {
         fprintf(stderr, "mhd_echo: cannot listen on %s\n", argv[1]);
         return 1;

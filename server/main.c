@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -27,7 +27,7 @@ struct server {
     struct rest *rest;
     struct listener *listener;
     struct loop_watch *signals;
-    int signal_fd;
+    bool ending;
     int exit_code;
 };
 
@@ -41,16 +41,31 @@ static void stop(void *context)
     loop_stop(((struct server *)context)->context.loop);
 }
 
+/* Rung by the handler. Not a signalfd: libraries start threads before main, and a signal that one
+ * of them has not blocked ends the process. */
+static int signal_fd = -1;
+
+static void handle_signal(int number)
+{
+    uint64_t one = 1;
+    int error = errno;
+    (void)number;
+    ssize_t size = write(signal_fd, &one, sizeof one);
+    (void)size;
+    errno = error;
+}
+
 /* The first signal lets requests in flight finish; a second one does not wait. */
 static void on_signal(void *context, uint32_t events)
 {
     struct server *server = context;
-    struct signalfd_siginfo info;
+    uint64_t count;
     (void)events;
-    if (read(server->signal_fd, &info, sizeof info) != sizeof info)
+    if (read(signal_fd, &count, sizeof count) != sizeof count)
         return;
-    bool second = server->listener == NULL;
-    log_info("signal %u: %s", info.ssi_signo, second ? "stopping" : "finishing requests in flight");
+    bool second = server->ending || count > 1;
+    log_info("%s", second ? "stopping at once" : "stopping: finishing requests in flight");
+    server->ending = true;
     listener_close(server->listener);
     server->listener = NULL;
     if (second)
@@ -61,30 +76,32 @@ static void on_signal(void *context, uint32_t events)
 
 static struct status watch_signals(struct server *server)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &set, NULL); /* before any thread starts: all inherit it */
+    struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESTART };
+    signal_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (signal_fd < 0)
+        return status_errno(errno, "eventfd");
     signal(SIGPIPE, SIG_IGN);
-    server->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (server->signal_fd < 0)
-        return status_errno(errno, "signalfd");
-    return loop_watch(server->context.loop, server->signal_fd, EPOLLIN, on_signal, server,
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    return loop_watch(server->context.loop, signal_fd, EPOLLIN, on_signal, server,
                       &server->signals);
 }
 
-static void print_example(struct server *server)
+/* The line that scripts wait for, and one that a person can paste. */
+static void say_ready(struct server *server)
 {
     struct servable *servable;
     struct buffer line = { 0 };
+    int port = server->options.rest_api_port;
     struct version_choice latest = { .kind = VERSION_LATEST };
-    if (!status_is_ok(manager_find(server->context.manager, bytes_of(server->options.model_name),
-                                   &latest, &servable)))
-        return; /* unloaded meanwhile */
-    example_line_print(servable, server->options.rest_api_port, &line);
-    servable_release(servable);
-    fprintf(stderr, "Try:  %.*s\n", (int)line.size, line.data);
+    if (status_is_ok(manager_find(server->context.manager, bytes_of(server->options.model_name),
+                                  &latest, &servable))) {
+        example_line_print(servable, port, &line);
+        servable_release(servable);
+    }
+    log_info("Exporting HTTP/REST API at:localhost:%d ...", port);
+    if (line.size > 0)
+        fprintf(stderr, "%.*s\n", (int)line.size, line.data);
     buffer_finish(&line);
 }
 
@@ -100,6 +117,8 @@ static void on_started(void *context, struct status status)
 {
     struct server *server = context;
     int port = server->options.rest_api_port;
+    if (server->ending)
+        return;
     if (!status_is_ok(status)) {
         char text[64];
         snprintf(text, sizeof text, "%s", status_code_name(status.code));
@@ -117,8 +136,7 @@ static void on_started(void *context, struct status status)
         give_up(server, 1, "modelserver: %s\n", status.message);
         return;
     }
-    log_info("Exporting HTTP/REST API at:localhost:%d ...", port);
-    print_example(server);
+    say_ready(server);
 }
 
 static const char **split_tags(const char *text, int *count)
@@ -196,7 +214,7 @@ static int serve(struct server *server)
 
 int main(int argc, char **argv)
 {
-    static struct server server = { .signal_fd = -1 };
+    static struct server server;
     enum log_level level;
     struct status status = options_parse(argc, argv, &server.options);
     if (!status_is_ok(status)) {

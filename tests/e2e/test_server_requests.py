@@ -1,0 +1,249 @@
+"""Requests that are wrong, hostile, slow or large, on real sockets: the right code and text, and the server goes on answering."""
+import gzip
+import json
+import os
+import socket
+import tempfile
+import threading
+import time
+import unittest
+
+from harness import DEADLINE_S, Server, TestCase, main, run, train
+
+ASK = "/v1/models/default:predict"
+LIMIT = 4 << 20
+
+
+def row(value=0.5):
+    return {"signature_name": "predict_images", "instances": [[value] * 784]}
+
+
+class Requests(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory()
+        cls.base = os.path.join(cls.work.name, "model")
+        train(os.path.join(cls.base, "1"), "--training_iteration=5", "--work_dir=" + cls.work.name)
+        cls.server = Server(cls.base, "--max_request_bytes=%d" % LIMIT)
+        cls.good = cls.server.post(ASK, row())
+        assert cls.good.status == 200, cls.good
+
+    @classmethod
+    def tearDownClass(cls):
+        status = cls.server.stop()
+        cls.work.cleanup()
+        assert status == 0, cls.server.output()
+
+    def tearDown(self):
+        """Whatever came before: the next honest request is answered as the first was."""
+        self.same(self.server.post(ASK, row()))
+
+    def same(self, answer, wanted=None):
+        """In the last digits an answer may depend on the batch it rode in."""
+        self.assertEqual(answer.status, 200, answer)
+        want, got = (a.json["predictions"] for a in (wanted or self.good, answer))
+        self.assertEqual(len(want), len(got))
+        self.assertLess(max(abs(a - b) for a, b in zip(sum(want, []), sum(got, []))), 1e-5)
+
+    def expect(self, answer, status, text):
+        self.assertEqual(answer.status, status, answer)
+        self.assertEqual(answer.headers["Content-Type"], "application/json")
+        self.assertIn(text, answer.json["error"])
+
+    def test_wrong_bodies_have_their_texts(self):
+        images = '{"signature_name":"predict_images",'
+        for body, text in (
+                ("", "JSON Parse error: The document is empty"),
+                (images + '"instances":[[1.0', "JSON Parse error: Missing a comma or ']' after an array element. at offset: 52"),
+                (images + '"instances":' + "[" * 100000 + "]" * 100000 + "}", "Encountered list at unexpected level: 12 expected < 12"),
+                (images + '"instances":' + "[" * 100000, "JSON Parse error: Invalid value."),
+                (images + '"instances":[["a"]]}', 'JSON Value: "a" Type: String is not of expected type: float'),
+                (images + '"instances":[[1,2,3]]}', "[1,3]"),
+                (images + '"inputs":[[1]],"instances":[[1]]}', "expecting only one of 'inputs' or 'instances' keys to exist"),
+                (images + '"instances":[]}', "No values in 'instances' array"),
+                ('{"signature_name":"none","instances":[1]}', 'Serving signature name: "none" not found in signature def'),
+                ('{"signature_name":7,"instances":[1]}', "'signature_name' key must be a string value."),
+                ('{"instances":["not an example"]}', ""),
+                ('{"instances":["nul \\u0000 inside"]}', ""),
+        ):
+            with self.subTest(body=body[:80]):
+                self.expect(self.server.post(ASK, body.encode()), 400, text)
+
+    def test_deep_nesting_beside_the_tensor_is_skipped(self):
+        body = '{"deep":' + "[" * 100000 + "]" * 100000 + "," + json.dumps(row())[1:]
+        self.same(self.server.post(ASK, body.encode()))
+
+    def test_wrong_paths_and_methods(self):
+        for method, path, status, text in (
+                ("POST", "/v1/models/none:predict", 404, "Servable not found for request: Latest(none)"),
+                ("POST", "/v1/models/default/versions/9:predict", 404, "Servable not found for request: Specific(default, 9)"),
+                ("POST", "/v1/models/default/labels/stable:predict", 400, "Unrecognized servable version label: stable"),
+                ("POST", "/v1/models/default:PREDICT", 400, "Malformed request: POST /v1/models/default:PREDICT"),
+                ("POST", "/v1/models/default:predict?x=1", 400, "Malformed request: POST /v1/models/default:predict?x=1"),
+                ("POST", "/v1/models/default/versions/99999999999999999999:predict", 400,
+                 "Failed to convert version: 99999999999999999999 to numeric."),
+                ("PUT", "/v1/models/default:predict", 400, "Malformed request: PUT /v1/models/default:predict"),
+                ("GET", "/v1/models/default/", 400, "Malformed request: GET /v1/models/default/"),
+                ("GET", "/v1/models", 400, "Missing model name in request."),
+                ("GET", "/v1/models/none", 404, "Could not find any versions of model none"),
+                ("GET", "/v1/models/default/versions/9", 404, "Could not find version 9 of model default"),
+        ):
+            with self.subTest(path=path):
+                body = json.dumps(row()) if path.endswith("predict") else "{}"
+                self.expect(self.server.request(method, path, body.encode() if method != "GET" else None), status, text)
+        self.assertEqual(self.server.get("/index.html").status, 404)
+        self.same(self.server.post("/v1/models/%64efault/versions/1:predict", row()))
+
+    def test_gzip_bodies_are_expanded_and_damaged_ones_are_empty(self):
+        packed = gzip.compress(json.dumps(row()).encode())
+        headers = {"Content-Encoding": "gzip"}
+        self.same(self.server.post(ASK, packed, headers=headers))
+        self.expect(self.server.post(ASK, packed[:50], headers=headers), 400, "The document is empty")
+        bomb = gzip.compress(b" " * (64 << 20))
+        self.expect(self.server.post(ASK, bomb, headers=headers), 400, "The document is empty")
+
+    def test_a_body_over_the_limit_is_answered_429(self):
+        self.expect(self.server.post(ASK, b" " * (LIMIT + 1)), 429, "over --max_request_bytes=%d" % LIMIT)
+        chunks = b"%x\r\n%s\r\n" % (65536, b" " * 65536) * (LIMIT // 65536 + 1) + b"0\r\n\r\n"
+        head = b"POST " + ASK.encode() + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        self.assertTrue(self.server.raw(head + chunks).startswith(b"HTTP/1.1 429 "))
+
+    def test_slow_and_half_requests_do_not_hold_up_others(self):
+        body = json.dumps(row()).encode()
+        head = b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % (ASK.encode(), len(body))
+        silent = [socket.create_connection(("127.0.0.1", self.server.port)) for _ in range(20)]
+        half = [socket.create_connection(("127.0.0.1", self.server.port)) for _ in range(20)]
+        for n, s in enumerate(half):
+            s.sendall((head + body)[:1 + n * 40])
+        got = []
+
+        def slow():
+            with socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S) as s:
+                for at in range(0, len(head + body), 97):
+                    s.sendall((head + body)[at:at + 97])
+                    time.sleep(0.005)
+                back = b""
+                while chunk := s.recv(65536):
+                    back += chunk
+                got.append(back)
+        thread = threading.Thread(target=slow)
+        thread.start()
+        for _ in range(50):
+            self.same(self.server.post(ASK, row()))
+        thread.join(DEADLINE_S)
+        self.assertTrue(got and got[0].startswith(b"HTTP/1.1 200 "), got)
+        for s in silent + half:
+            s.close()
+
+    def test_many_clients_that_hang_up_are_forgotten(self):
+        body = json.dumps(row()).encode()
+        whole = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (ASK.encode(), len(body)) + body
+        for n in range(200):
+            with socket.create_connection(("127.0.0.1", self.server.port)) as s:
+                s.sendall(whole * (n % 3 + 1))
+
+    def test_pipelined_requests_are_answered_in_order(self):
+        parts = []
+        for value in (0.1, 0.9):
+            body = json.dumps(row(value)).encode()
+            parts.append(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (ASK.encode(), len(body)) + body)
+        last = b"GET /v1/models/default HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        back = self.server.raw(b"".join(parts) + last)
+        # One digit less than the last is the same in any batch.
+        marks = [self.server.post(ASK, row(v)).body.split(b"[[")[1][:6] for v in (0.1, 0.9)] + [b"model_version_status"]
+        places = [back.find(mark) for mark in marks]
+        self.assertEqual(places, sorted(places))
+        self.assertGreater(places[0], 0, back)
+
+    def test_cross_origin_preflight(self):
+        self.assertEqual(self.server.request("OPTIONS", ASK, headers={"Origin": "http://a.example"}).status, 200)
+        self.assertEqual(self.server.request("OPTIONS", ASK).status, 400)
+        with Server(self.base, "--rest_api_enable_cors_support") as server:
+            headers = server.get("/v1/models/default").headers
+            self.assertEqual(headers["Access-Control-Allow-Origin"], "*")
+            self.assertEqual(headers["Access-Control-Allow-Methods"], "POST, GET")
+
+    def test_answers_in_a_batch_are_those_alone(self):
+        alone = {value: self.server.post(ASK, row(value)).body for value in (0.0, 0.25, 0.5, 0.75, 1.0)}
+        wrong = []
+
+        def ask(value):
+            connection = self.server.connect()
+            for _ in range(60):
+                answer = self.server.post(ASK, row(value), connection=connection)
+                want, got = (json.loads(b)["predictions"][0] for b in (alone[value], answer.body))
+                if any(abs(a - b) > 1e-5 for a, b in zip(want, got)):
+                    wrong.append((value, answer))
+            connection.close()
+        threads = [threading.Thread(target=ask, args=(v,)) for v in alone for _ in range(3)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(DEADLINE_S)
+        self.assertEqual(wrong, [])
+
+
+class Large(TestCase):
+    def test_a_body_of_100_mb_is_served(self):
+        with tempfile.TemporaryDirectory() as work:
+            base = os.path.join(work, "model")
+            train(os.path.join(base, "1"), "--training_iteration=5", "--work_dir=" + work)
+            with Server(base) as server:
+                one = "[" + ",".join(["0.5"] * 784) + "]"
+                rows = (100 << 20) // len(one)
+                answer = server.post(ASK, ('{"signature_name":"predict_images","instances":[' + ",".join([one] * rows) + "]}").encode())
+                self.assertEqual(answer.status, 200, answer)
+                self.assertEqual(len(answer.json["predictions"]), rows)
+                self.assertEqual(server.post(ASK, row()).status, 200)
+
+
+class CommandLine(TestCase):
+    def test_wrong_flags_end_with_2_and_name_the_flag(self):
+        for flags, text in ((["--nothing=1"], "unknown argument: --nothing"),
+                            (["stray"], "unknown argument: stray"),
+                            (["--rest_api_port=x"], "--rest_api_port=x: wants a whole number"),
+                            (["--rest_api_port=70000"], "--rest_api_port=70000: wants a number from 0 to 65535"),
+                            (["--enable_batching"], "--enable_batching is not implemented yet"),
+                            (["--ssl_config_file", "x"], "--ssl_config_file is not implemented yet"),
+                            (["--port=8600"], "--port is not implemented yet")):
+            with self.subTest(flags=flags):
+                done = run("modelserver", "--model_base_path=/nowhere", *flags)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertIn(text, done.stderr)
+                self.assertEqual("usage:" in done.stdout, "unknown" in text)
+
+    def test_no_model_is_told_as_tensorflow_serving_tells_it(self):
+        done = run("modelserver")
+        self.assertEqual(done.returncode, 255)
+        self.assertIn("Failed to start server. Error: INVALID_ARGUMENT: ", done.stdout)
+
+    def test_version_and_help(self):
+        self.assertIn("modelserver", run("modelserver", "--version").stdout)
+        self.assertIn("--rest_api_port=8501", run("modelserver", "--help").stdout)
+
+    def test_a_model_that_cannot_be_loaded_ends_with_255(self):
+        with tempfile.TemporaryDirectory() as work:
+            os.makedirs(os.path.join(work, "model", "3"))
+            done = run("modelserver", "--model_base_path=" + os.path.join(work, "model"), "--max_num_load_retries=1",
+                       "--load_retry_interval_micros=1000", "--rest_api_port=0", "--model_name=m")
+            self.assertEqual(done.returncode, 255, done)
+            self.assertIn("1 servable(s) did not become available: {{name: m version: 3} due to error: NOT_FOUND: ", done.stdout)
+
+    def test_it_waits_for_a_model_and_flags_of_other_hardware_are_logged(self):
+        with tempfile.TemporaryDirectory() as work:
+            base = os.path.join(work, "model")
+            server = Server(base, "--xla_cpu_compilation_enabled", "--model_name=late", wait=False)
+            end = time.monotonic() + DEADLINE_S
+            while "waiting for it" not in server.output() and time.monotonic() < end:
+                time.sleep(0.05)
+            with self.assertRaises(OSError):
+                server.connect().connect()
+            train(os.path.join(base, "1"), "--training_iteration=5", "--work_dir=" + work)
+            server.wait_ready()
+            self.assertIn("--xla_cpu_compilation_enabled changes nothing", server.output())
+            self.assertEqual(server.get("/v1/models/late").json["model_version_status"][0]["state"], "AVAILABLE")
+            self.assertEqual(server.stop(), 0)
+
+
+if __name__ == "__main__":
+    main()

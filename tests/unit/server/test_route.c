@@ -1,0 +1,85 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server/exchange.h"
+#include "server/route.h"
+
+static const struct row {
+    const char *method, *url;
+    const char *action; /* of the route found; NULL: `error` */
+    const char *name;
+    int kind;
+    int64_t number;
+    const char *label;
+    const char *error;
+} rows[] = {
+    { "POST", "/v1/models/m:predict", ":predict", "m", VERSION_LATEST, 0, NULL, NULL },
+    { "POST", "/V1/Models/m/Versions/7:classify", ":classify", "m", VERSION_SPECIFIC, 7, NULL,
+      NULL },
+    { "POST", "/v1/models/m/labels/a%2Fb:regress", ":regress", "m", VERSION_LABELLED, 0, "a/b",
+      NULL },
+    { "POST", "/v1/models/a%20b+c%zz:predict", ":predict", "a b+c%zz", VERSION_LATEST, 0, NULL,
+      NULL },
+    { "GET", "/v1/models/m", "", "m", VERSION_LATEST, 0, NULL, NULL },
+    { "GET", "/v1/models/m?x", "", "m?x", VERSION_LATEST, 0, NULL, NULL },
+    { "GET", "/v1/models/m/versions/00042/METADATA", "/metadata", "m", VERSION_SPECIFIC, 42, NULL,
+      NULL },
+    { "GET", "/v1/models", NULL, NULL, 0, 0, NULL, "Missing model name in request." },
+    { "GET", "/v1/models/m/versions/99999999999999999999", NULL, NULL, 0, 0, NULL,
+      "Failed to convert version: 99999999999999999999 to numeric." },
+#define MALFORMED(method, url)                                                    \
+    {                                                                             \
+        method, url, NULL, NULL, 0, 0, NULL, "Malformed request: " method " " url \
+    }
+    MALFORMED("POST", "/v1/models/m:PREDICT"),
+    MALFORMED("POST", "/v1/models/m:predict?x=1"),
+    MALFORMED("POST", "/v1/models/m"),
+    MALFORMED("POST", "/v1/models:predict"),
+    MALFORMED("POST", "/v1/models/m/versions/1/labels/a:predict"),
+    MALFORMED("POST", "/v1/models/m/versions/x:predict"),
+    MALFORMED("GET", "/v1/models/"),
+    MALFORMED("GET", "/v1/models/m/"),
+    MALFORMED("GET", "/v1/models/m:predict"),
+    MALFORMED("GET", "/v1/models/m/metadata/"),
+    MALFORMED("GET", "/v1/other"),
+    MALFORMED("DELETE", "/v1/models/m"),
+    MALFORMED("HEAD", "/v1/models/m"),
+};
+
+static void leads_to_its_route(void **state)
+{
+    const struct row *row = *state;
+    struct arena *arena = arena_create(0);
+    struct target target;
+    const struct route *route;
+    struct status status = route_find(row->method, row->url, arena, &target, &route);
+    if (row->action == NULL) {
+        assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+        assert_string_equal(status.message, row->error);
+    } else {
+        assert_string_equal(status.message, "");
+        assert_string_equal(route->action, row->action);
+        assert_true(bytes_equal(target.name, bytes_of(row->name)));
+        assert_int_equal(target.version.kind, row->kind);
+        if (row->kind == VERSION_SPECIFIC)
+            assert_int_equal(target.version.number, row->number);
+        if (row->label != NULL)
+            assert_true(bytes_equal(target.version.label, bytes_of(row->label)));
+    }
+    arena_destroy(arena);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows)];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].url,
+                                        .test_func = leads_to_its_route,
+                                        .initial_state = (void *)&rows[i] };
+    return cmocka_run_group_tests_name("route", tests, NULL, NULL);
+}
