@@ -117,9 +117,10 @@ static struct status request_of(const struct graph *graph, const struct signatur
         TRY(graph_endpoint(graph, signature->inputs[i].tensor_name, &feeds[i]));
     for (int i = 0; i < signature->outputs_count; i++)
         TRY(graph_endpoint(graph, signature->outputs[i].tensor_name, &fetches[i]));
-    *out = (struct flatten_request){ feeds,   signature->inputs_count,
-                                     fetches, signature->outputs_count,
-                                     NULL,    0 };
+    *out = (struct flatten_request){ .feeds = feeds,
+                                     .feeds_count = signature->inputs_count,
+                                     .fetches = fetches,
+                                     .fetches_count = signature->outputs_count };
     return status_ok();
 }
 

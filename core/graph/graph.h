@@ -132,12 +132,12 @@ struct status node_attr_list(const struct node *node, const char *name,
 struct flatten_request {
     const struct endpoint *feeds;
     int feeds_count;
-    /* What feeds are declared to look like, where the graph does not say; NULL: nothing is. */
-    const struct shape *feed_shapes;
     const struct endpoint *fetches;
     int fetches_count;
     struct node *const *targets;
     int targets_count;
+    /* What feeds are declared to look like, where the graph does not say; NULL: nothing is. */
+    const struct shape *feed_shapes;
 };
 struct flatten_result {
     struct graph *graph;
