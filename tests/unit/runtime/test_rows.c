@@ -1,0 +1,317 @@
+#include "plan_fixture.h"
+
+#include <math.h>
+
+/*
+ * What a plan says of its rows, and that a yes is true: each row alone answers as in the batch.
+ * x is [?,4], y is [?,4], of three rows each.
+ */
+#define ROWS 3
+
+struct row {
+    const char *label;
+    struct endpoint (*build)(struct endpoint x, struct endpoint y);
+    bool independent;
+};
+
+static struct endpoint ramp(struct shape shape)
+{
+    int64_t size = shape_size(&shape);
+    float *values = ARENA_ARRAY(arena, float, size);
+    for (int64_t i = 0; i < size; i++)
+        values[i] = (float)((i * 5) % 7) - 2;
+    return const_floats(NULL, shape, values);
+}
+
+static struct endpoint ints(int count, const int32_t *values)
+{
+    return build_const_ints(&b, NULL, count, values);
+}
+#define INTS(...) \
+    ints((int)(sizeof((int32_t[]){ __VA_ARGS__ }) / 4), (const int32_t[]){ __VA_ARGS__ })
+
+static struct endpoint dense(struct endpoint x, struct endpoint y)
+{
+    struct endpoint sum = build_binary(&b, "AddV2", NULL, x, y);
+    return build_unary(&b, "Softmax", NULL,
+                       build_binary(&b, "MatMul", NULL, sum, ramp(shape_of(4, 3))));
+}
+
+static struct endpoint transposed_matmul(struct endpoint x, struct endpoint y)
+{
+    return build(&b, "MatMul", NULL, 2, (struct endpoint[]){ x, y },
+                 (struct attr[]){ attr_bool("transpose_a", true), ATTR_END });
+}
+
+static struct endpoint product_of_rows(struct endpoint x, struct endpoint y)
+{
+    return build(&b, "MatMul", NULL, 2, (struct endpoint[]){ x, y },
+                 (struct attr[]){ attr_bool("transpose_b", true), ATTR_END });
+}
+
+static struct endpoint sum_over(struct endpoint x, int32_t axis)
+{
+    return build_binary(&b, "Sum", NULL, x, INTS(axis));
+}
+
+static struct endpoint sum_of_a_row(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return sum_over(x, -1);
+}
+
+static struct endpoint sum_of_all_rows(struct endpoint x, struct endpoint y)
+{
+    return build_binary(&b, "Sub", NULL, y, sum_over(x, 0));
+}
+
+static struct endpoint sum_from_the_end(struct endpoint x, struct endpoint y)
+{
+    return build_binary(&b, "Sub", NULL, y, sum_over(x, -2));
+}
+
+static struct endpoint constant_per_row(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return build_binary(&b, "AddV2", NULL, x, ramp(shape_of(3, 1)));
+}
+
+static struct endpoint constant_of_higher_rank(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return build_binary(&b, "AddV2", NULL, x, ramp(shape_of(1, 3, 4)));
+}
+
+static struct endpoint constant_for_all_rows(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return build_binary(&b, "Mul", NULL, ramp(shape_of(1, 4)), x);
+}
+
+static struct endpoint rows_of_two_ranks(struct endpoint x, struct endpoint y)
+{
+    return build_binary(&b, "AddV2", NULL, x, sum_over(y, 1)); /* [n,4] + [n]: along dimension 1 */
+}
+
+static struct endpoint reshape_const(struct endpoint x, struct endpoint y, int32_t a, int32_t c)
+{
+    (void)y;
+    return build_binary(&b, "Reshape", NULL, x, INTS(a, c));
+}
+
+static struct endpoint reshape_to_the_same(struct endpoint x, struct endpoint y)
+{
+    return reshape_const(x, y, -1, 4);
+}
+
+static struct endpoint reshape_to_more_rows(struct endpoint x, struct endpoint y)
+{
+    return reshape_const(x, y, -1, 2);
+}
+
+static struct endpoint reshape_across_rows(struct endpoint x, struct endpoint y)
+{
+    return reshape_const(x, y, 4, -1);
+}
+
+static struct endpoint count_of(struct endpoint x, int32_t at)
+{
+    return build(
+        &b, "StridedSlice", NULL, 4,
+        (struct endpoint[]){ build_unary(&b, "Shape", NULL, x), INTS(at), INTS(at + 1), INTS(1) },
+        (struct attr[]){ attr_int("shrink_axis_mask", 1), ATTR_END });
+}
+
+static struct endpoint reshape_by_shape(struct endpoint x, struct endpoint y)
+{
+    struct endpoint parts[] = { count_of(y, 0), build_const_int(&b, NULL, 2),
+                                build_const_int(&b, NULL, 2) };
+    return build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 3, parts, NULL));
+}
+
+static struct endpoint reshape_by_another_dimension(struct endpoint x, struct endpoint y)
+{
+    struct endpoint parts[] = { count_of(y, 1), build_const_int(&b, NULL, -1) };
+    return build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 2, parts, NULL));
+}
+
+/* Keras' Dense on more than two dimensions: rows are laid in a line and come back. */
+static struct endpoint there_and_back(struct endpoint x, struct endpoint y)
+{
+    struct endpoint shape = build_unary(&b, "Shape", NULL, x);
+    struct endpoint all = build_binary(&b, "Prod", NULL, shape, INTS(0));
+    struct endpoint parts[] = { all, build_const_int(&b, NULL, 1) };
+    struct endpoint line =
+        build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 2, parts, NULL));
+    struct endpoint scaled = build_binary(&b, "MatMul", NULL, line, ramp(shape_of(1, 1)));
+    return build_binary(&b, "Reshape", NULL, scaled, build_unary(&b, "Shape", NULL, y));
+}
+
+static struct endpoint laid_in_a_line(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    struct endpoint all =
+        build_binary(&b, "Prod", NULL, build_unary(&b, "Shape", NULL, x), INTS(0));
+    return build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 1, &all, NULL));
+}
+
+static struct endpoint joined(struct endpoint x, struct endpoint y, int32_t axis)
+{
+    struct endpoint parts[] = { x, y, build_const_int(&b, NULL, axis) };
+    return build(&b, "ConcatV2", NULL, 3, parts, NULL);
+}
+
+static struct endpoint joined_columns(struct endpoint x, struct endpoint y)
+{
+    return joined(x, y, -1);
+}
+
+static struct endpoint joined_rows(struct endpoint x, struct endpoint y)
+{
+    return joined(x, y, 0);
+}
+
+static struct endpoint zeros_for_each_row(struct endpoint x, struct endpoint y)
+{
+    struct endpoint parts[] = { count_of(y, 0), build_const_int(&b, NULL, 4) };
+    struct endpoint zeros = build_binary(&b, "Fill", NULL, build(&b, "Pack", NULL, 2, parts, NULL),
+                                         const_floats(NULL, shape_scalar(), VALUES(0.5f)));
+    return build_binary(&b, "AddV2", NULL, x, zeros);
+}
+
+static struct endpoint the_number_of_rows(struct endpoint x, struct endpoint y)
+{
+    struct endpoint count = count_of(y, 0);
+    struct endpoint number = build(&b, "Cast", NULL, 1, &count,
+                                   (struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
+    return build_binary(&b, "Mul", NULL, x, number);
+}
+
+static struct endpoint transposed(struct endpoint x, struct endpoint y)
+{
+    return build_binary(&b, "MatMul", NULL, y, build_binary(&b, "Transpose", NULL, x, INTS(1, 0)));
+}
+
+static struct endpoint first_rows(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return build(&b, "StridedSlice", NULL, 4, (struct endpoint[]){ x, INTS(0), INTS(2), INTS(1) },
+                 NULL);
+}
+
+static struct endpoint first_columns(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return build(&b, "StridedSlice", NULL, 4,
+                 (struct endpoint[]){ x, INTS(0, 1), INTS(0, 3), INTS(1, 1) },
+                 (struct attr[]){ attr_int("begin_mask", 1), attr_int("end_mask", 1), ATTR_END });
+}
+
+static struct endpoint rows_turned_round(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return build_binary(&b, "ReverseV2", NULL, x, INTS(0));
+}
+
+static struct endpoint one_that_no_rule_knows(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return build_binary(&b, "Cumsum", NULL, x, build_const_int(&b, NULL, 1));
+}
+
+static const struct row rows[] = {
+    { "a dense layer", dense, true },
+    { "a product along the rows", transposed_matmul, false },
+    { "a product of rows with rows", product_of_rows, false },
+    { "a sum within a row", sum_of_a_row, true },
+    { "a sum of all rows", sum_of_all_rows, false },
+    { "a sum of all rows, counted from the end", sum_from_the_end, false },
+    { "a constant for all rows", constant_for_all_rows, true },
+    { "a constant per row", constant_per_row, false },
+    { "a constant of a higher rank", constant_of_higher_rank, false },
+    { "rows of two ranks", rows_of_two_ranks, false },
+    { "a reshape to the same rows", reshape_to_the_same, true },
+    { "a reshape to more rows", reshape_to_more_rows, false },
+    { "a reshape across rows", reshape_across_rows, false },
+    { "a reshape by the number of rows", reshape_by_shape, true },
+    { "a reshape by another dimension", reshape_by_another_dimension, false },
+    { "rows laid in a line and taken back", there_and_back, true },
+    { "rows laid in a line", laid_in_a_line, false },
+    { "columns joined", joined_columns, true },
+    { "rows joined", joined_rows, false },
+    { "zeros for each row", zeros_for_each_row, true },
+    { "the number of rows as a value", the_number_of_rows, false },
+    { "a transpose", transposed, false },
+    { "the first rows", first_rows, false },
+    { "the first columns", first_columns, true },
+    { "rows turned round", rows_turned_round, false },
+    { "an op without a rule", one_that_no_rule_knows, false },
+};
+
+static void check_rows(const struct plan *plan)
+{
+    float values[2][ROWS * 4];
+    for (int i = 0; i < ROWS * 4; i++) {
+        values[0][i] = (float)((i * 3) % 11) - 5;
+        values[1][i] = (float)((i * 5) % 7);
+    }
+    struct tensor feeds[] = { floats(shape_of(ROWS, 4), values[0]),
+                              floats(shape_of(ROWS, 4), values[1]) };
+    struct tensor batch, alone;
+    assert_true(plan_rows_fit(plan, feeds));
+    assert_ok(plan_run(plan, run, feeds, &batch));
+    assert_int_equal(batch.shape.dims[0], ROWS);
+    int64_t size = batch.size / ROWS;
+    for (int64_t r = 0; r < ROWS; r++) {
+        struct tensor row[] = { tensor_rows(&feeds[0], r, 1), tensor_rows(&feeds[1], r, 1) };
+        assert_ok(plan_run(plan, run, row, &alone));
+        assert_int_equal(alone.size, size);
+        for (int64_t i = 0; i < size; i++)
+            assert_float_equal(tensor_floats(&alone)[i], tensor_floats(&batch)[r * size + i],
+                               1e-5f);
+        tensor_release(&alone);
+    }
+    tensor_release(&batch);
+}
+
+static void says_what_is_true_of_its_rows(void **state)
+{
+    const struct row *row = *state;
+    setup(NULL);
+    struct endpoint feeds[] = { build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4)),
+                                build_placeholder(&b, "y", DT_FLOAT, shape_of(-1, 4)) };
+    struct endpoint fetch = row->build(feeds[0], feeds[1]);
+    struct plan *plan = plan_of(2, feeds, 1, &fetch, NULL);
+    assert_int_equal(plan_rows_independent(plan), row->independent);
+    if (row->independent)
+        check_rows(plan);
+    plan_destroy(plan);
+    teardown(NULL);
+}
+
+static void feeds_of_another_shape_do_not_fit(void **state)
+{
+    (void)state;
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4));
+    struct endpoint y = build_unary(&b, "Softmax", NULL, x);
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    float values[8] = { 0 };
+    struct tensor line = floats(shape_of(4), values), wide = floats(shape_of(1, 8), values);
+    struct tensor right = floats(shape_of(2, 4), values);
+    assert_true(plan_rows_independent(plan));
+    assert_false(plan_rows_fit(plan, &line));
+    assert_false(plan_rows_fit(plan, &wide));
+    assert_true(plan_rows_fit(plan, &right));
+    plan_destroy(plan);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + 1];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
+                                        .test_func = says_what_is_true_of_its_rows,
+                                        .initial_state = (void *)&rows[i] };
+    tests[COUNT(rows)] = (struct CMUnitTest)TEST(feeds_of_another_shape_do_not_fit);
+    return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
+}
