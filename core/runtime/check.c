@@ -27,8 +27,8 @@ static bool is_index_attr(const struct node *node, const char *name)
                                          "Tmultiples",   "Tlabels",      "Tindex",    "Tk",
                                          "shape_type",   "out_idx",      "out_type",  "output_type",
                                          "Tnumsegments", "Tseed" };
-    if (strcmp(node->op_name, "Range") == 0)
-        return false;           /* its Tidx is that of the numbers */
+    if (strcmp(node->op_name, "Range") == 0 || strcmp(node->op_name, "StringToNumber") == 0)
+        return false;           /* their Tidx, out_type is that of the numbers */
     if (strcmp(name, "T") == 0) /* of the shape that random numbers fill */
         return strncmp(node->op_name, "Random", 6) == 0 ||
                strncmp(node->op_name, "StatelessRandom", 15) == 0 ||

@@ -13,6 +13,8 @@ static struct status bias_prepare(struct prepare_context *p)
 {
     struct bias_state *state = prepare_state(p, sizeof *state, NULL);
     struct bytes format;
+    if (node_attr(prepare_node(p), "data_format") == NULL) /* BiasAddV1 */
+        return status_ok();
     TRY(node_attr_string(prepare_node(p), "data_format", &format));
     state->channels_first = format.size >= 2 && memcmp(format.data, "NC", 2) == 0;
     return status_ok();
@@ -127,6 +129,7 @@ static struct status bias_grad_compute(struct kernel_context *k)
 
 static const struct kernel rows[] = {
     { "BiasAdd", DTYPES_REAL, .prepare = bias_prepare, .compute = bias_compute },
+    { "BiasAddV1", DTYPES_REAL, .prepare = bias_prepare, .compute = bias_compute },
     { "BiasAddGrad", DTYPES(DT_FLOAT), .prepare = bias_prepare, .compute = bias_grad_compute },
 };
 const struct kernel_table kernels_bias = { rows, COUNT(rows) };

@@ -14,9 +14,11 @@
     X(activation)        \
     X(arrange)           \
     X(batch_norm)        \
+    X(batch_space)       \
     X(bias)              \
     X(binary)            \
     X(cast)              \
+    X(check)             \
     X(compare)           \
     X(concat)            \
     X(control)           \
@@ -37,10 +39,12 @@
     X(resize)            \
     X(restore)           \
     X(scan)              \
+    X(scatter)           \
     X(select)            \
     X(shape_ops)         \
     X(slice)             \
     X(softmax)           \
+    X(strings)           \
     X(top_k)             \
     X(unary)             \
     X(variable)

@@ -19,6 +19,20 @@ static struct status matmul_prepare(struct prepare_context *p)
     return node_attr_bool(node, batch ? "adj_y" : "transpose_b", &state->transpose_b);
 }
 
+/* BatchMatMulV3 may have three types; ours are one. */
+static struct status same_types_prepare(struct prepare_context *p)
+{
+    enum dtype a, b, out;
+    TRY(node_attr_type(prepare_node(p), "Ta", &a));
+    TRY(node_attr_type(prepare_node(p), "Tb", &b));
+    TRY(node_attr_type(prepare_node(p), "Tout", &out));
+    if (a != b || a != out)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "node '%s' (BatchMatMulV3): %s times %s giving %s",
+                            prepare_node(p)->name, dtype_name(a), dtype_name(b), dtype_name(out));
+    return matmul_prepare(p);
+}
+
 /* One product of any type; half and bfloat16 through float, in `wide`. */
 struct matmul_wide {
     struct tensor a, b, out;
@@ -180,6 +194,8 @@ static const struct kernel rows[] = {
       .costly = true },
     { "BatchMatMul", DTYPES_MATMUL, "T", .prepare = matmul_prepare, .compute = batch_matmul_compute,
       .costly = true },
+    { "BatchMatMulV3", DTYPES_MATMUL, "Tout", .prepare = same_types_prepare,
+      .compute = batch_matmul_compute, .costly = true },
     { "BatchMatMulV2", DTYPES_MATMUL, "T", .prepare = matmul_prepare,
       .compute = batch_matmul_compute, .costly = true },
 };

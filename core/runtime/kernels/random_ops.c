@@ -155,7 +155,7 @@ static const struct kernel rows[] = {
     RANDOM("RandomUniform", random_compute),
     RANDOM("RandomStandardNormal", random_compute),
     RANDOM("TruncatedNormal", random_compute),
-    RANDOM("StatelessRandomUniform", stateless_compute),
+    RANDOM("StatelessRandomUniform", stateless_compute), /* float is random.c's, as TensorFlow's */
     RANDOM("StatelessRandomNormal", stateless_compute),
     RANDOM("StatelessTruncatedNormal", stateless_compute),
     { "RandomUniformInt", DTYPES(DT_INT32) | DTYPES(DT_INT64), "Tout", .prepare = random_prepare,

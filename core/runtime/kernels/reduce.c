@@ -214,6 +214,7 @@ static struct status arg_compute(struct kernel_context *k)
         op, dtypes, "T", .prepare = reduce_prepare, .compute = reduce_compute \
     }
 static const struct kernel rows[] = {
+    REDUCE("EuclideanNorm", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE)),
     REDUCE("Sum", DTYPES_REAL),
     REDUCE("Mean", DTYPES_REAL),
     REDUCE("Prod", DTYPES_REAL),

@@ -604,7 +604,76 @@ def example():
     rows.write()
 
 
-FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order, example]
+def text():
+    rows = Rows("text")
+    rows.add("StringJoin", [[np.array([b"a", b"b"]), np.array(b"x"), np.array([b"", b"c\0"])]], separator="-")
+    rows.add("StringJoin", [[np.array([b"a", b"b"]), np.array([b"a"])]])
+    rows.add("ShardedFilename", [np.array(b"ckpt"), np.int32(3), np.int32(12)])
+    rows.add("ShardedFilespec", [np.array(b"ckpt"), np.int32(12)])
+    for op in ["StringLower", "StringUpper"]:
+        rows.add(op, [np.array([b"aBc 1!Z", "\u00c4\u00e4".encode(), b""])])
+    rows.add("StringLower", [np.array([b"ABC"])], encoding="utf-8")
+    rows.add("StringStrip", [np.array([b"  a b\t\n", b"", b"   ", b"x"])])
+    for unit in ["BYTE", "UTF8_CHAR"]:
+        rows.add("StringLength", [np.array([b"abc", "\u00c4\u20ac".encode(), b""])], unit=unit)
+    for out_type in [np.float32, np.float64, np.int32, np.int64]:
+        rows.add("StringToNumber", [np.array([b"12", b"-3", b" 7 "])], out_type=out_type)
+        rows.add("StringToNumber", [np.array([b"x1"])], out_type=out_type)
+    rows.add("StringToNumber", [np.array([b"1e-3", b"2.5"])], out_type=np.float32)
+    for value in [i32(1, -20), np.array([1, 2], np.int64), np.array([True, False]), f32(1.5, -0.25), np.float64(3)]:
+        rows.add("AsString", [value])
+    rows.add("AsString", [f32(1.5, 1234567)], precision=2)
+    rows.add("AsString", [f32(1.5, 1234567)], scientific=True)
+    rows.add("AsString", [f32(1.5, 1234567)], shortest=True)
+    rows.add("AsString", [i32(1, -20)], width=5, fill="0")
+    rows.write()
+
+
+def rest():
+    rows = Rows("rest")
+    rows.add("Assert", [np.array(True), [np.array(b"no")]])
+    rows.add("Assert", [np.array(False), [np.array(b"x is"), i32(1, 2, 3, 4), f32(0.5)]])
+    rows.add("CheckNumerics", [f32(1, 2)], message="bad")
+    rows.add("CheckNumerics", [f32(1, np.nan)], message="bad")
+    rows.add("CheckNumerics", [f32(np.inf, 1)], message="bad")
+    rows.add("ApproximateEqual", [f32(1, 2), f32(1.000001, 2.1)])
+    rows.add("Snapshot", [f32(1, 2)])
+    for x in [i32(4, 4, 1, 2, 1), np.array([b"b", b"a", b"b"]), f32(0.5, 0.5), np.zeros(0, np.int64)]:
+        for out_idx in [np.int32, np.int64]:
+            rows.add("Unique", [x], out_idx=out_idx)
+    rows.add("Unique", [np.zeros((1, 1), np.int32)])
+    rows.add("ScatterNd", [np.array([[1], [3], [1]], np.int32), f32(1, 2, 3), i32(5)])
+    rows.add("ScatterNd", [np.array([[0, 1], [1, 0]], np.int64), floats(2, 2), np.array([2, 2, 2], np.int64)])
+    rows.add("ScatterNd", [np.array([[5]], np.int32), f32(1), i32(5)], text=False)
+    rows.add("ScatterNd", [np.array([[1]], np.int32), f32(1, 2), i32(5)], text=False)
+    rows.add("DynamicStitch", [[i32(0, 2), i32(1)], [floats(2, 2), floats(1, 2)]])
+    rows.add("DynamicStitch", [[np.int32(1), i32(0, 1)], [floats(2), floats(2, 2)]])
+    rows.add("DynamicStitch", [[i32(0, 2), i32(1)], [floats(2, 2), floats(1, 3)]], text=False)
+    rows.add("Bincount", [i32(1, 1, 5, 0), np.int32(3), np.zeros(0, np.float32)])
+    rows.add("Bincount", [i32(1, 1, 2), np.int32(3), f32(0.5, 1, 2)])
+    rows.add("Bincount", [i32(1, -1), np.int32(3), np.zeros(0, np.int32)])
+    rows.add("SpaceToBatchND", [floats(1, 4, 6, 2), i32(2, 3), np.array([[0, 0], [0, 0]], np.int32)])
+    rows.add("SpaceToBatchND", [floats(2, 3, 4, 1), i32(2, 2), np.array([[1, 0], [1, 1]], np.int32)])
+    rows.add("SpaceToBatchND", [floats(2, 3), i32(2), np.array([[0, 1]], np.int32)])
+    rows.add("SpaceToBatchND", [floats(2, 3), i32(2), np.array([[0, 0]], np.int32)])
+    rows.add("BatchToSpaceND", [floats(4, 2, 2, 1), i32(2, 2), np.array([[0, 0], [0, 0]], np.int32)])
+    rows.add("BatchToSpaceND", [floats(8, 2, 3, 2), i32(2, 2), np.array([[1, 0], [0, 2]], np.int32)])
+    rows.add("BatchToSpaceND", [floats(3, 2, 2, 1), i32(2, 2), np.array([[0, 0], [0, 0]], np.int32)])
+    rows.add("ReverseSequence", [floats(2, 4, 2), i32(3, 1)], seq_dim=1, batch_dim=0)
+    rows.add("ReverseSequence", [floats(4, 3), np.array([2, 0, 4], np.int64)], seq_dim=0, batch_dim=1)
+    rows.add("ReverseSequence", [floats(2, 4), i32(5, 1)], seq_dim=1)
+    rows.add("ReverseSequence", [floats(2, 4), i32(1)], seq_dim=1)
+    for lower, upper in [(1, 0), (-1, 0), (0, -1), (0, 0), (2, 1)]:
+        rows.add("MatrixBandPart", [floats(2, 3, 4), np.int32(lower), np.int32(upper)])
+    rows.add("MatrixBandPart", [floats(2, 3), np.int64(3), np.int64(0)])
+    rows.add("EuclideanNorm", [floats(2, 3), i32(1)])
+    rows.add("EuclideanNorm", [floats(2, 3), i32(0)], keep_dims=True)
+    rows.add("BatchMatMulV3", [floats(2, 2, 3), floats(3, 2)], Tout=np.float32)
+    rows.add("BiasAddV1", [floats(2, 3), floats(3)])
+    rows.write()
+
+
+FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order, example, text, rest]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:]

@@ -22,7 +22,7 @@ CODES = {
 }
 # Where the Python name of an argument is not that of the op's definition.
 RENAMED = {"reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis"}
-RENAMED_IN = {"Select": {"t": "x", "e": "y"}, "Where": {"input": "condition"}}
+RENAMED_IN = {"DynamicStitch": {}, "Select": {"t": "x", "e": "y"}, "Where": {"input": "condition"}}
 NAMES = {"float32": "float", "float64": "double", "float16": "half", "string": "string"}
 
 
@@ -95,7 +95,7 @@ class Rows:
         arguments = {renamed.get(name, name): value for name, value in {**arguments, **attrs}.items()}
         try:
             result = getattr(tf.raw_ops, op)(**arguments)
-            flat = tf.nest.flatten(result)
+            flat = [] if result is None else tf.nest.flatten(result)
             outputs = " ; ".join("-" if i in skip else tensor_text(v) for i, v in enumerate(flat))
         except tf.errors.OpError as error:
             if "not in the list of allowed values" in error.message or "Could not find device" in error.message:

@@ -14,9 +14,9 @@
 #include "runtime/resources.h"
 #include "unit/runtime/kernel_rows.h"
 
-static const char *const families[] = { "binary", "compare", "unary",  "cast", "reduce",
-                                        "matmul", "array",   "slices", "conv", "pool",
-                                        "norm",   "order",   "example" };
+static const char *const families[] = { "binary", "compare", "unary",   "cast", "reduce",
+                                        "matmul", "array",   "slices",  "conv", "pool",
+                                        "norm",   "order",   "example", "text", "rest" };
 
 enum how {
     FED,      /* inputs are placeholders of unknown shape */
@@ -45,7 +45,9 @@ static struct status run_row(const struct kernel_row *row, enum how how, struct 
     struct flatten_request request = { .feeds = inputs,
                                        .feeds_count = how == FED ? row->inputs_count : 0,
                                        .fetches = fetches,
-                                       .fetches_count = outputs };
+                                       .fetches_count = outputs,
+                                       .targets = &node,
+                                       .targets_count = outputs == 0 };
     struct plan_options options = { 0 };
     TRY(plan_create(graph, &request, resources, NULL, &options, plan));
     struct status status = plan_run(*plan, run, row->inputs, got);

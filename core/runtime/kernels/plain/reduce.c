@@ -117,6 +117,27 @@ REAL_TYPES(MIN_ROWS)
 #define MEAN_OF_NONE_u64 0
 REAL_TYPES(MEAN_FINISH)
 
+/* Sums of squares; the root at the end. The plain loop: norms are rare. */
+#define EUCLIDEAN(s, T, root)                                               \
+    static void square_row_##s(const void *x, void *out, int64_t count)     \
+    {                                                                       \
+        for (int64_t i = 0; i < count; i++)                                 \
+            *(T *)out += ((const T *)x)[i] * ((const T *)x)[i];             \
+    }                                                                       \
+    static void square_columns_##s(const void *x, void *out, int64_t count) \
+    {                                                                       \
+        for (int64_t i = 0; i < count; i++)                                 \
+            ((T *)out)[i] += ((const T *)x)[i] * ((const T *)x)[i];         \
+    }                                                                       \
+    static void root_##s(void *out, int64_t count, int64_t folded)          \
+    {                                                                       \
+        (void)folded;                                                       \
+        for (int64_t i = 0; i < count; i++)                                 \
+            ((T *)out)[i] = root(((T *)out)[i]);                            \
+    }
+EUCLIDEAN(f32, float, sqrtf)
+EUCLIDEAN(f64, double, sqrt)
+
 START(all_start, bool, true)
 START(any_start, bool, false)
 #define FOLD_AND(T, W, a, x) (a) && (x)
@@ -159,6 +180,9 @@ static const struct fold_op fold_ops[] = {
         [DT_UINT16] = MEAN_ROWS(u16),
         [DT_UINT32] = MEAN_ROWS(u32),
         [DT_UINT64] = MEAN_ROWS(u64) } },
+    { "EuclideanNorm",
+      { [DT_FLOAT] = { sum_start_f32, square_row_f32, square_columns_f32, root_f32 },
+        [DT_DOUBLE] = { sum_start_f64, square_row_f64, square_columns_f64, root_f64 } } },
     { "All", { [DT_BOOL] = { all_start, all_row, all_columns, NULL } } },
     { "Any", { [DT_BOOL] = { any_start, any_row, any_columns, NULL } } },
 };

@@ -1,0 +1,228 @@
+/*
+ * batch_space: SpaceToBatchND, BatchToSpaceND, ReverseSequence, MatrixBandPart.
+ */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+
+/* Both ways between batch and space: which element of the side with the large image belongs to
+ * which of the side with the large batch. */
+struct spaces {
+    int blocks; /* spatial dimensions that are cut */
+    int64_t block[SHAPE_RANK_MAX], before[SHAPE_RANK_MAX];
+    struct shape image, batch; /* the image without padding */
+};
+
+static struct status read_blocks(struct kernel_context *k, bool to_batch, struct spaces *s)
+{
+    const struct tensor *x = kernel_input(k, 0), *block = kernel_input(k, 1);
+    const struct tensor *pads = kernel_input(k, 2);
+    int64_t product = 1;
+    *s = (struct spaces){ .blocks = (int)block->size };
+    if (block->shape.rank != 1 || block->size + 1 > x->shape.rank)
+        return status_error(STATUS_INVALID_ARGUMENT, "input rank should be >= %lld instead of %d",
+                            (long long)(block->size + 1), x->shape.rank);
+    if (pads->shape.rank != 2 || pads->shape.dims[0] != block->size || pads->shape.dims[1] != 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s should have shape [%d, 2] instead of %s",
+                            to_batch ? "paddings" : "crops", s->blocks, shape_text(&pads->shape));
+    s->image = s->batch = x->shape;
+    for (int d = 0; d < s->blocks; d++) {
+        int64_t b = tensor_index(block, d), before = tensor_index(pads, 2 * d);
+        int64_t after = tensor_index(pads, 2 * d + 1), dim = x->shape.dims[d + 1], padded;
+        if (b < 1 || b > INT32_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "All values in block_shape must be positive");
+        if (before < 0 || after < 0 || before > INT32_MAX || after > INT32_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT, "%s must be non-negative",
+                                to_batch ? "Paddings" : "Crops");
+        if (__builtin_mul_overflow(product, b, &product) ||
+            __builtin_mul_overflow(dim, to_batch ? 1 : b, &padded))
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "blocks are too large");
+        padded += to_batch ? before + after : -before - after;
+        if (to_batch && padded % b != 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "padded_shape[%d]=%lld is not divisible by block_shape[%d]=%lld", d,
+                                (long long)padded, d, (long long)b);
+        if (padded < 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "cropped_shape[%d]=%lld must be non-negative", d,
+                                (long long)padded);
+        s->block[d] = b;
+        s->before[d] = before;
+        if (to_batch)
+            s->batch.dims[d + 1] = padded / b;
+        else
+            s->image.dims[d + 1] = padded;
+    }
+    if (to_batch) {
+        if (__builtin_mul_overflow(s->batch.dims[0], product, &s->batch.dims[0]))
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "blocks are too large");
+        return shape_check(s->batch.rank, s->batch.dims, &s->batch);
+    }
+    if (s->image.dims[0] % product != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input batch dimension (%lld) is not divisible by product of block "
+                            "sizes (%lld)",
+                            (long long)s->image.dims[0], (long long)product);
+    s->image.dims[0] /= product;
+    return shape_check(s->image.rank, s->image.dims, &s->image);
+}
+
+/* Visits all runs of the inner dimensions of the batch side; `image_at` is -1 in the padding. */
+static void walk_spaces(const struct spaces *s, size_t bytes, bool to_batch, const char *x,
+                        char *out)
+{
+    int64_t inner = shape_inner(&s->batch, s->blocks), runs = shape_outer(&s->batch, s->blocks + 1);
+    size_t run = (size_t)inner * bytes;
+    for (int64_t r = 0; r < runs; r++) {
+        int64_t rest = r, at[SHAPE_RANK_MAX], image_at, cut;
+        for (int d = s->blocks; d >= 0; d--) {
+            at[d] = rest % s->batch.dims[d];
+            rest /= s->batch.dims[d];
+        }
+        image_at = at[0] % s->image.dims[0];
+        cut = at[0] / s->image.dims[0]; /* which of the blocks, the last dimension fastest */
+        int64_t offset[SHAPE_RANK_MAX];
+        for (int d = s->blocks - 1; d >= 0; d--) {
+            offset[d] = cut % s->block[d];
+            cut /= s->block[d];
+        }
+        for (int d = 0; d < s->blocks && image_at >= 0; d++) {
+            int64_t place = at[d + 1] * s->block[d] + offset[d] - s->before[d];
+            bool inside = place >= 0 && place < s->image.dims[d + 1];
+            image_at = inside ? image_at * s->image.dims[d + 1] + place : -1;
+        }
+        if (to_batch && image_at < 0)
+            memset(out + (size_t)r * run, 0, run);
+        else if (to_batch)
+            memcpy(out + (size_t)r * run, x + (size_t)image_at * run, run);
+        else if (image_at >= 0)
+            memcpy(out + (size_t)image_at * run, x + (size_t)r * run, run);
+    }
+}
+
+static struct status batch_space(struct kernel_context *k, bool to_batch)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct spaces s;
+    struct tensor *out;
+    TRY(read_blocks(k, to_batch, &s));
+    TRY(kernel_output(k, 0, to_batch ? &s.batch : &s.image, &out));
+    if (out->size == 0)
+        return status_ok();
+    if (x->size == 0)
+        memset(out->data, 0, tensor_bytes(out));
+    else
+        walk_spaces(&s, dtype_size(x->dtype), to_batch, x->data, out->data);
+    return status_ok();
+}
+
+static struct status to_batch_compute(struct kernel_context *k)
+{
+    return batch_space(k, true);
+}
+
+static struct status to_space_compute(struct kernel_context *k)
+{
+    return batch_space(k, false);
+}
+
+/* ---- ReverseSequence ---- */
+
+struct sequence_state {
+    int64_t sequence, batch;
+};
+
+static struct status sequence_prepare(struct prepare_context *p)
+{
+    struct sequence_state *state = prepare_state(p, sizeof *state, NULL);
+    TRY(node_attr_int(prepare_node(p), "seq_dim", &state->sequence));
+    return node_attr_int(prepare_node(p), "batch_dim", &state->batch);
+}
+
+static struct status sequence_compute(struct kernel_context *k)
+{
+    const struct sequence_state *state = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0), *lengths = kernel_input(k, 1);
+    struct tensor *out;
+    int rank = x->shape.rank;
+    int64_t s = state->sequence, b = state->batch;
+    if (s < 0 || b < 0 || s >= rank || b >= rank || s == b)
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "batch_dim (%lld) and seq_dim (%lld) must be different dimensions of an "
+            "input of rank %d",
+            (long long)b, (long long)s, rank);
+    if (lengths->shape.rank != 1 || lengths->size != x->shape.dims[b])
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Length of seq_lengths != input.dims(%lld), (%lld vs. %lld)",
+                            (long long)b, (long long)lengths->size, (long long)x->shape.dims[b]);
+    for (int64_t i = 0; i < lengths->size; i++) {
+        int64_t length = tensor_index(lengths, i);
+        if (length < 0 || length > x->shape.dims[s])
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                length < 0 ? "seq_lens(%lld) < 0"
+                                           : "seq_lens(%lld) > input.dims(%lld)",
+                                (long long)i, (long long)s);
+    }
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    int64_t inner = shape_inner(&x->shape, (int)(s > b ? s : b));
+    int64_t s_step = shape_inner(&x->shape, (int)s), b_step = shape_inner(&x->shape, (int)b);
+    size_t size = dtype_size(x->dtype);
+    for (int64_t i = 0; i < x->size; i += inner) {
+        int64_t at = i / s_step % x->shape.dims[s];
+        int64_t length = tensor_index(lengths, i / b_step % x->shape.dims[b]);
+        int64_t from = at < length ? i + (length - 1 - 2 * at) * s_step : i;
+        memcpy(at_bytes(out->data, i, size), at_bytes_const(x->data, from, size),
+               (size_t)inner * size);
+    }
+    return status_ok();
+}
+
+/* ---- MatrixBandPart: zeros off the band; a negative width keeps all ---- */
+
+static struct status band_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    if (x->shape.rank < 2)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "input must be at least 2-dim, received shape: %s",
+                            shape_text(&x->shape));
+    int64_t rows = x->shape.dims[x->shape.rank - 2], columns = x->shape.dims[x->shape.rank - 1];
+    int64_t width[2];
+    for (int i = 0; i < 2; i++) {
+        if (kernel_input(k, 1 + i)->size != 1)
+            return status_error(STATUS_INVALID_ARGUMENT, "%s must be scalar, got shape %s",
+                                i == 0 ? "num_lower" : "num_upper",
+                                shape_text(&kernel_input(k, 1 + i)->shape));
+        width[i] = tensor_index(kernel_input(k, 1 + i), 0);
+        if (width[i] > (i == 0 ? rows : columns))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                i == 0 ? "num_lower must be negative or less or equal to number of "
+                                         "rows (%lld) got: %lld"
+                                       : "num_upper must be negative or less or equal to number of "
+                                         "columns (%lld) got: %lld",
+                                (long long)(i == 0 ? rows : columns), (long long)width[i]);
+    }
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    size_t size = dtype_size(x->dtype);
+    for (int64_t i = 0; i < x->size; i++) {
+        int64_t column = i % columns, row = i / columns % rows;
+        bool kept = (width[0] < 0 || row - column <= width[0]) &&
+                    (width[1] < 0 || column - row <= width[1]);
+        if (kept)
+            memcpy(at_bytes(out->data, i, size), at_bytes_const(x->data, i, size), size);
+        else
+            memset(at_bytes(out->data, i, size), 0, size);
+    }
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "SpaceToBatchND", DTYPES_MOVED, "T", .compute = to_batch_compute },
+    { "BatchToSpaceND", DTYPES_MOVED, "T", .compute = to_space_compute },
+    { "ReverseSequence", DTYPES_MOVED, "T", .prepare = sequence_prepare,
+      .compute = sequence_compute },
+    { "MatrixBandPart", DTYPES_MOVED, "T", .compute = band_compute },
+};
+const struct kernel_table kernels_batch_space = { rows, COUNT(rows) };

@@ -1,0 +1,243 @@
+/*
+ * scatter: rows put where an index says, and values counted: Unique, ScatterNd, DynamicStitch,
+ * Bincount.
+ */
+#include "base/map.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/types.h"
+
+static void store_index(struct tensor *out, int64_t i, int64_t value)
+{
+    if (out->dtype == DT_INT32)
+        tensor_int32s_mut(out)[i] = (int32_t)value;
+    else
+        tensor_int64s_mut(out)[i] = value;
+}
+
+/* ---- Unique: in order of first appearance ---- */
+
+static struct bytes element_bytes(const struct tensor *x, int64_t i)
+{
+    if (x->dtype == DT_STRING)
+        return tensor_strings(x)[i].size ? tensor_strings(x)[i] : (struct bytes){ "", 0 };
+    size_t size = dtype_size(x->dtype);
+    return (struct bytes){ at_bytes_const(x->data, i, size), size };
+}
+
+static struct status unique_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct map seen = { 0 };
+    struct tensor *values, *places;
+    if (x->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "unique expects a 1D vector.");
+    TRY(kernel_output(k, 0, &x->shape, &values));
+    TRY(kernel_output(k, 1, &x->shape, &places));
+    int64_t count = 0;
+    for (int64_t i = 0; i < x->size; i++) {
+        struct bytes key = element_bytes(x, i);
+        uintptr_t at = (uintptr_t)map_get(&seen, key); /* place + 1 */
+        if (at == 0) {
+            copy_elements(x->dtype, at_bytes(values->data, count, dtype_size(x->dtype)),
+                          at_bytes_const(x->data, i, dtype_size(x->dtype)), 1);
+            at = (uintptr_t)++count;
+            map_put(&seen, key, (void *)at);
+        }
+        store_index(places, i, (int64_t)at - 1);
+    }
+    map_finish(&seen);
+    values->shape.dims[0] = values->size = count;
+    return status_ok();
+}
+
+/* ---- ScatterNd: updates added at indices ---- */
+
+#define ADD_RUN(s, T, W)                                                  \
+    static void add_run_##s(const void *x, void *sum, int64_t count)      \
+    {                                                                     \
+        for (int64_t i = 0; i < count; i++)                               \
+            ((T *)sum)[i] = (T)((W)((T *)sum)[i] + (W)((const T *)x)[i]); \
+    }
+REAL_TYPES(ADD_RUN)
+
+typedef void add_run(const void *x, void *sum, int64_t count);
+static add_run *const add_runs[DTYPE_COUNT] = { ROWS_REAL(add_run) };
+
+static struct status read_shape(struct kernel_context *k, const struct tensor *vector,
+                                struct shape *out)
+{
+    if (vector->shape.rank != 1 || vector->size > SHAPE_RANK_MAX)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "shape must be a vector of at most %d, not %s", SHAPE_RANK_MAX,
+                            shape_text(&vector->shape));
+    *out = (struct shape){ 0 };
+    for (int64_t i = 0; i < vector->size; i++)
+        shape_append(out, tensor_index(vector, i));
+    return shape_check(out->rank, out->dims, out);
+}
+
+static struct status scatter_nd_check(struct kernel_context *k, const struct shape *shape,
+                                      int64_t depth)
+{
+    const struct shape *indices = &kernel_input(k, 0)->shape, *updates = &kernel_input(k, 1)->shape;
+    struct shape wanted = shape_make(indices->rank - 1, indices->dims);
+    if (depth > shape->rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "The inner %lld dimensions of output.shape=%s must match",
+                            (long long)depth, shape_text(shape));
+    for (int d = (int)depth; d < shape->rank && wanted.rank < SHAPE_RANK_MAX; d++)
+        shape_append(&wanted, shape->dims[d]);
+    if (!shape_equal(&wanted, updates))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "updates must have shape %s for indices %s and output %s, not %s",
+                            shape_text(&wanted), shape_text(indices), shape_text(shape),
+                            shape_text(updates));
+    return status_ok();
+}
+
+static struct status scatter_nd_compute(struct kernel_context *k)
+{
+    const struct tensor *indices = kernel_input(k, 0), *updates = kernel_input(k, 1);
+    struct shape shape;
+    struct tensor *out;
+    TRY(read_shape(k, kernel_input(k, 2), &shape));
+    if (indices->shape.rank < 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Indices shape must have rank at least one. Found:%s",
+                            shape_text(&indices->shape));
+    int64_t depth = indices->shape.dims[indices->shape.rank - 1], inner = 1;
+    TRY(scatter_nd_check(k, &shape, depth));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size > 0)
+        memset(out->data, 0, tensor_bytes(out));
+    for (int d = (int)depth; d < shape.rank; d++)
+        inner *= shape.dims[d];
+    size_t size = dtype_size(out->dtype);
+    int64_t places = shape_outer(&indices->shape, indices->shape.rank - 1);
+    for (int64_t i = 0; i < places; i++) {
+        int64_t at = 0;
+        for (int d = 0; d < depth; d++) {
+            int64_t index = tensor_index(indices, i * depth + d);
+            if (index < 0 || index >= shape.dims[d])
+                return status_error(STATUS_INVALID_ARGUMENT,
+                                    "indices[%lld] does not index into shape %s", (long long)i,
+                                    shape_text(&shape));
+            at = at * shape.dims[d] + index;
+        }
+        if (inner > 0)
+            add_runs[out->dtype](at_bytes_const(updates->data, i * inner, size),
+                                 at_bytes(out->data, at * inner, size), inner);
+    }
+    return status_ok();
+}
+
+/* ---- DynamicStitch: data[n][i] goes to indices[n][i]; the last one wins ---- */
+
+static struct status stitch_shape(struct kernel_context *k, int count, struct shape *out)
+{
+    const struct shape *first = &kernel_input(k, 0)->shape, *data = &kernel_input(k, count)->shape;
+    int64_t greatest = -1;
+    for (int n = 0; n < count; n++) {
+        const struct tensor *indices = kernel_input(k, n), *values = kernel_input(k, count + n);
+        bool prefix = indices->shape.rank <= values->shape.rank;
+        for (int d = 0; d < indices->shape.rank && prefix; d++)
+            prefix = indices->shape.dims[d] == values->shape.dims[d];
+        if (!prefix)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "data[%d].shape = %s does not start with indices[%d].shape = %s", n,
+                                shape_text(&values->shape), n, shape_text(&indices->shape));
+        bool same = values->shape.rank - indices->shape.rank == data->rank - first->rank;
+        for (int d = 0; same && d < data->rank - first->rank; d++)
+            same = values->shape.dims[indices->shape.rank + d] == data->dims[first->rank + d];
+        if (!same)
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "Need data[0].shape[%d:] = data[%d].shape[%d:], got data[0].shape = "
+                "%s, data[%d].shape = %s",
+                first->rank, n, indices->shape.rank, shape_text(data), n,
+                shape_text(&values->shape));
+        for (int64_t i = 0; i < indices->size; i++)
+            greatest = tensor_index(indices, i) > greatest ? tensor_index(indices, i) : greatest;
+    }
+    *out = (struct shape){ 0 };
+    shape_append(out, greatest + 1);
+    for (int d = first->rank; d < data->rank && out->rank < SHAPE_RANK_MAX; d++)
+        shape_append(out, data->dims[d]);
+    return shape_check(out->rank, out->dims, out);
+}
+
+static struct status stitch_compute(struct kernel_context *k)
+{
+    int count = kernel_inputs_count(k) / 2;
+    struct shape shape;
+    struct tensor *out;
+    TRY(stitch_shape(k, count, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size > 0)
+        memset(out->data, 0, tensor_bytes(out)); /* places that no index names */
+    int64_t inner = shape_inner(&shape, 0);
+    size_t size = dtype_size(out->dtype);
+    for (int n = 0; n < count; n++) {
+        const struct tensor *indices = kernel_input(k, n), *values = kernel_input(k, count + n);
+        for (int64_t i = 0; i < indices->size; i++) {
+            int64_t at = tensor_index(indices, i);
+            if (at < 0)
+                return status_error(STATUS_INVALID_ARGUMENT, "indices[%lld] is out of range",
+                                    (long long)i);
+            if (inner > 0)
+                copy_elements(out->dtype, at_bytes(out->data, at * inner, size),
+                              at_bytes_const(values->data, i * inner, size), inner);
+        }
+    }
+    return status_ok();
+}
+
+/* ---- Bincount: weights added, or ones ---- */
+
+static struct status bincount_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *size = kernel_input(k, 1);
+    const struct tensor *weights = kernel_input(k, 2);
+    struct tensor *out;
+    if (size->size != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Shape must be rank 0 but is rank %d",
+                            size->shape.rank);
+    int64_t bins = tensor_index(size, 0);
+    if (bins < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "size (%lld) must be non-negative",
+                            (long long)bins);
+    if (weights->size != 0 && !shape_equal(&weights->shape, &x->shape))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input indices and weights must have the same size, or weights none");
+    struct shape shape = shape_of(bins);
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size > 0)
+        memset(out->data, 0, tensor_bytes(out));
+    const float one_f32 = 1;
+    const double one_f64 = 1;
+    const int64_t one = 1;
+    const void *unit = out->dtype == DT_FLOAT    ? (const void *)&one_f32
+                       : out->dtype == DT_DOUBLE ? (const void *)&one_f64
+                                                 : (const void *)&one;
+    size_t bytes = dtype_size(out->dtype);
+    for (int64_t i = 0; i < x->size; i++) {
+        int64_t bin = tensor_index(x, i);
+        if (bin < 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "Input arr must be non-negative!");
+        if (bin < bins)
+            add_runs[out->dtype](weights->size ? at_bytes_const(weights->data, i, bytes) : unit,
+                                 at_bytes(out->data, bin, bytes), 1);
+    }
+    return status_ok();
+}
+
+#define DTYPES_LOOPS (DTYPES_REAL & ~(DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16)))
+static const struct kernel rows[] = {
+    { "Unique", DTYPES_MOVED, "T", .compute = unique_compute },
+    { "ScatterNd", DTYPES_LOOPS, "T", .compute = scatter_nd_compute },
+    { "DynamicStitch", DTYPES_MOVED, "T", .compute = stitch_compute },
+    { "Bincount", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_INT64), "T",
+      .compute = bincount_compute },
+};
+const struct kernel_table kernels_scatter = { rows, COUNT(rows) };

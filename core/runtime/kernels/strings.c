@@ -1,0 +1,354 @@
+/*
+ * strings: joining, cutting and printing strings; files read whole. New characters live in the
+ * run's arena.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+
+static struct status keep(struct kernel_context *k, const void *data, size_t size,
+                          struct bytes *out)
+{
+    void *copy;
+    TRY(arena_reserve(kernel_arena(k), size + 1, &copy));
+    if (size > 0)
+        memcpy(copy, data, size);
+    *out = (struct bytes){ copy, size };
+    return status_ok();
+}
+
+/* ---- StringJoin: scalars go with every element ---- */
+
+static struct status join_prepare(struct prepare_context *p)
+{
+    struct bytes *separator = prepare_state(p, sizeof *separator, NULL);
+    return node_attr_string(prepare_node(p), "separator", separator);
+}
+
+static struct bytes element_of(const struct tensor *tensor, int64_t i)
+{
+    return tensor_strings(tensor)[tensor->shape.rank == 0 ? 0 : i];
+}
+
+static struct status join_element(struct kernel_context *k, int64_t i, struct bytes *out)
+{
+    const struct bytes *separator = kernel_state(k);
+    int count = kernel_inputs_count(k);
+    size_t size = separator->size * (size_t)(count > 0 ? count - 1 : 0);
+    for (int n = 0; n < count; n++)
+        size += element_of(kernel_input(k, n), i).size;
+    void *text;
+    TRY(arena_reserve(kernel_arena(k), size + 1, &text));
+    char *at = text;
+    for (int n = 0; n < count; n++) {
+        struct bytes part = element_of(kernel_input(k, n), i);
+        if (n > 0 && separator->size > 0)
+            memcpy(at, separator->data, separator->size);
+        at += n > 0 ? separator->size : 0;
+        if (part.size > 0)
+            memcpy(at, part.data, part.size);
+        at += part.size;
+    }
+    *out = (struct bytes){ text, size };
+    return status_ok();
+}
+
+static struct status join_compute(struct kernel_context *k)
+{
+    struct shape shape = shape_scalar();
+    struct tensor *out;
+    for (int n = 0; n < kernel_inputs_count(k); n++) {
+        const struct shape *each = &kernel_input(k, n)->shape;
+        if (each->rank == 0)
+            continue;
+        if (shape.rank != 0 && !shape_equal(&shape, each))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Input shapes do not match (or are not scalars): %s vs. %s",
+                                shape_text(&shape), shape_text(each));
+        shape = *each;
+    }
+    TRY(kernel_output(k, 0, &shape, &out));
+    for (int64_t i = 0; i < out->size; i++)
+        TRY(join_element(k, i, &tensor_strings_mut(out)[i]));
+    return status_ok();
+}
+
+/* ---- names of checkpoint shards ---- */
+
+static struct status sharded_compute(struct kernel_context *k)
+{
+    bool spec = kernel_inputs_count(k) == 2; /* ShardedFilespec has no shard */
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    char tail[64];
+    for (int i = 0; i < kernel_inputs_count(k); i++)
+        if (kernel_input(k, i)->size != 1)
+            return status_error(STATUS_INVALID_ARGUMENT, "input %d must be a scalar, got shape %s",
+                                i, shape_text(&kernel_input(k, i)->shape));
+    int shards = tensor_int32s(kernel_input(k, spec ? 1 : 2))[0];
+    int length = spec ? snprintf(tail, sizeof tail,
+                                 "-?"
+                                 "?"
+                                 "?"
+                                 "?"
+                                 "?-of-%05d",
+                                 shards)
+                      : snprintf(tail, sizeof tail, "-%05d-of-%05d",
+                                 tensor_int32s(kernel_input(k, 1))[0], shards);
+    struct bytes base = tensor_strings(kernel_input(k, 0))[0];
+    void *text;
+    TRY(kernel_output(k, 0, &scalar, &out));
+    TRY(arena_reserve(kernel_arena(k), base.size + (size_t)length + 1, &text));
+    if (base.size > 0)
+        memcpy(text, base.data, base.size);
+    memcpy((char *)text + base.size, tail, (size_t)length);
+    tensor_strings_mut(out)[0] = (struct bytes){ text, base.size + (size_t)length };
+    return status_ok();
+}
+
+static struct status read_file_compute(struct kernel_context *k)
+{
+    const struct tensor *name = kernel_input(k, 0);
+    struct shape scalar = shape_scalar();
+    struct buffer content = { 0 };
+    struct tensor *out;
+    if (name->shape.rank != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input filename tensor must be scalar, but had shape: %s",
+                            shape_text(&name->shape));
+    struct bytes path = tensor_strings(name)[0];
+    TRY(kernel_output(k, 0, &scalar, &out));
+    struct status status =
+        file_read(arena_memdup(kernel_arena(k), path.data, path.size), 0, &content);
+    if (status_is_ok(status))
+        status = keep(k, content.data, content.size, &tensor_strings_mut(out)[0]);
+    buffer_finish(&content);
+    return status;
+}
+
+/* ---- one string to one string ---- */
+
+static struct status case_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct bytes encoding;
+    bool *utf8 = prepare_state(p, sizeof *utf8, NULL);
+    TRY(node_attr_string(node, "encoding", &encoding));
+    *utf8 = encoding.size > 0;
+    if (*utf8 && !bytes_equal(encoding, bytes_of("utf-8")))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "only utf-8 or '' (no encoding) is supported, received encoding %.*s",
+                            (int)encoding.size, encoding.data);
+    return status_ok();
+}
+
+/* Without an encoding only the letters of ASCII change. */
+static struct status change_case(struct kernel_context *k, char first, char last, int shift)
+{
+    const bool *utf8 = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    for (int64_t i = 0; i < x->size; i++) {
+        struct bytes *text = &tensor_strings_mut(out)[i];
+        TRY(keep(k, tensor_strings(x)[i].data, tensor_strings(x)[i].size, text));
+        char *characters = (char *)text->data;
+        for (size_t c = 0; c < text->size; c++) {
+            if (characters[c] >= first && characters[c] <= last)
+                characters[c] = (char)(characters[c] + shift);
+            else if (*utf8 && (characters[c] & 0x80) != 0)
+                return kernel_error(k, STATUS_UNIMPLEMENTED,
+                                    "encoding utf-8 of characters that are not ASCII");
+        }
+    }
+    return status_ok();
+}
+
+static struct status lower_compute(struct kernel_context *k)
+{
+    return change_case(k, 'A', 'Z', 'a' - 'A');
+}
+
+static struct status upper_compute(struct kernel_context *k)
+{
+    return change_case(k, 'a', 'z', 'A' - 'a');
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static struct status strip_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    for (int64_t i = 0; i < x->size; i++) {
+        struct bytes text = tensor_strings(x)[i];
+        while (text.size > 0 && is_space(text.data[0]))
+            text = (struct bytes){ text.data + 1, text.size - 1 };
+        while (text.size > 0 && is_space(text.data[text.size - 1]))
+            text.size--;
+        tensor_strings_mut(out)[i] = text;
+    }
+    return status_ok();
+}
+
+/* ---- strings and numbers ---- */
+
+static struct status length_prepare(struct prepare_context *p)
+{
+    bool *characters = prepare_state(p, sizeof *characters, NULL);
+    struct bytes unit;
+    TRY(node_attr_string(prepare_node(p), "unit", &unit));
+    *characters = bytes_equal(unit, bytes_of("UTF8_CHAR"));
+    return status_ok();
+}
+
+static struct status length_compute(struct kernel_context *k)
+{
+    const bool *characters = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    for (int64_t i = 0; i < x->size; i++) {
+        struct bytes text = tensor_strings(x)[i];
+        int32_t length = (int32_t)text.size;
+        for (size_t c = 0; c < text.size && *characters; c++)
+            length -= (text.data[c] & 0xc0) == 0x80; /* what continues a character */
+        tensor_int32s_mut(out)[i] = length;
+    }
+    return status_ok();
+}
+
+static struct status number_error(struct bytes text)
+{
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "StringToNumberOp could not correctly convert string: %.*s", (int)text.size,
+                        text.data);
+}
+
+static struct status store_number(struct kernel_context *k, struct bytes text, struct tensor *out,
+                                  int64_t i)
+{
+    char *copy = arena_memdup(kernel_arena(k), text.data, text.size), *end;
+    if (out->dtype == DT_INT32 || out->dtype == DT_INT64) {
+        long long value = strtoll(copy, &end, 10);
+        if (out->dtype == DT_INT32 && (value < INT32_MIN || value > INT32_MAX))
+            return number_error(text);
+        if (out->dtype == DT_INT32)
+            tensor_int32s_mut(out)[i] = (int32_t)value;
+        else
+            tensor_int64s_mut(out)[i] = value;
+    } else {
+        double value = strtod(copy, &end);
+        if (out->dtype == DT_FLOAT)
+            tensor_floats_mut(out)[i] = strtof(copy, NULL);
+        else
+            tensor_doubles_mut(out)[i] = value;
+    }
+    while (is_space(*end))
+        end++;
+    return end == copy || end != copy + text.size ? number_error(text) : status_ok();
+}
+
+static struct status to_number_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    for (int64_t i = 0; i < x->size; i++)
+        TRY(store_number(k, tensor_strings(x)[i], out, i));
+    return status_ok();
+}
+
+struct print_state {
+    char format[32];
+};
+
+static struct status print_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct print_state *state = prepare_state(p, sizeof *state, NULL);
+    int64_t precision, width;
+    bool scientific, shortest;
+    struct bytes fill;
+    TRY(node_attr_int(node, "precision", &precision));
+    TRY(node_attr_int(node, "width", &width));
+    TRY(node_attr_bool(node, "scientific", &scientific));
+    TRY(node_attr_bool(node, "shortest", &shortest));
+    TRY(node_attr_string(node, "fill", &fill));
+    if (scientific && shortest)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Cannot select both scientific and shortest notation");
+    if (fill.size > 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Fill string must be one or fewer characters");
+    if (width > 200 || precision > 200)
+        return status_error(STATUS_UNIMPLEMENTED, "width or precision over 200");
+    char numbers[24] = "";
+    if (width > 0)
+        snprintf(numbers, sizeof numbers, "%d", (int)width);
+    if (precision >= 0)
+        snprintf(numbers + strlen(numbers), sizeof numbers - strlen(numbers), ".%d",
+                 (int)precision);
+    snprintf(state->format, sizeof state->format, "%%%.*s%s%s", (int)fill.size, fill.data, numbers,
+             scientific ? "e"
+             : shortest ? "g"
+                        : "f");
+    return status_ok();
+}
+
+/* Integers take the same flags with the letter of theirs. */
+static int print_element(const struct print_state *state, const struct tensor *x, int64_t i,
+                         char *text, size_t size)
+{
+    char format[40];
+    if (x->dtype == DT_BOOL)
+        return snprintf(text, size, "%s", tensor_bools(x)[i] ? "true" : "false");
+    if (x->dtype == DT_FLOAT || x->dtype == DT_DOUBLE) {
+        double value = x->dtype == DT_FLOAT ? (double)tensor_floats(x)[i] : tensor_doubles(x)[i];
+        return snprintf(text, size, state->format, value);
+    }
+    snprintf(format, sizeof format, "%.*slld", (int)strlen(state->format) - 1, state->format);
+    return snprintf(text, size, format, (long long)tensor_wide_index(x, i));
+}
+
+static struct status print_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out;
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    for (int64_t i = 0; i < x->size; i++) {
+        char text[640]; /* the longest: DBL_MAX by %f with 200 digits behind the point */
+        if (x->dtype == DT_STRING) {
+            tensor_strings_mut(out)[i] = tensor_strings(x)[i];
+            continue;
+        }
+        int length = print_element(kernel_state(k), x, i, text, sizeof text);
+        TRY(keep(k, text, (size_t)length, &tensor_strings_mut(out)[i]));
+    }
+    return status_ok();
+}
+
+#define DTYPES_NUMBERS (DTYPES(DT_INT32) | DTYPES(DT_INT64) | DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE))
+#define DTYPES_PRINTED                                                                            \
+    (DTYPES_NUMBERS | DTYPES(DT_INT8) | DTYPES(DT_INT16) | DTYPES(DT_UINT8) | DTYPES(DT_UINT16) | \
+     DTYPES(DT_UINT32) | DTYPES(DT_BOOL) | DTYPES(DT_STRING))
+static const struct kernel rows[] = {
+    { "StringJoin", DTYPES_ALL, .prepare = join_prepare, .compute = join_compute },
+    { "ShardedFilename", DTYPES_ALL, .compute = sharded_compute },
+    { "ShardedFilespec", DTYPES_ALL, .compute = sharded_compute },
+    { "ReadFile", DTYPES_ALL, .compute = read_file_compute },
+    { "StringLower", DTYPES_ALL, .prepare = case_prepare, .compute = lower_compute },
+    { "StringUpper", DTYPES_ALL, .prepare = case_prepare, .compute = upper_compute },
+    { "StringStrip", DTYPES_ALL, .compute = strip_compute },
+    { "StringLength", DTYPES_ALL, .prepare = length_prepare, .compute = length_compute },
+    { "StringToNumber", DTYPES_NUMBERS, "out_type", .compute = to_number_compute },
+    { "AsString", DTYPES_PRINTED, "T", .prepare = print_prepare, .compute = print_compute },
+};
+const struct kernel_table kernels_strings = { rows, COUNT(rows) };
