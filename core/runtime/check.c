@@ -52,6 +52,31 @@ struct status check_index_types(const struct node *node)
     return status_ok();
 }
 
+/* A file may hold fused ops of TensorFlow's own making, of which ours are a part. */
+struct status check_fused(const struct node *node)
+{
+    static const char *const activations[] = { "Relu", "Relu6", "LeakyRelu", "Elu",
+                                               "Selu", "Tanh",  "Sigmoid",   "Softplus" };
+    const struct attr_value *names = node_attr(node, "fused_ops");
+    if (strncmp(node->op_name, "_Fused", 6) != 0)
+        return status_ok();
+    int at = 0, count = names != NULL ? names->count : 0;
+    bool has_bias = at < count && bytes_equal(names->elements[at].s, bytes_of("BiasAdd"));
+    at += has_bias;
+    for (size_t i = 0; i < COUNT(activations) && at < count; i++) {
+        if (bytes_equal(names->elements[at].s, bytes_of(activations[i]))) {
+            at++;
+            break;
+        }
+    }
+    int product_inputs = strstr(node->op_name, "BackpropInput") != NULL ? 3 : 2;
+    if (at == count && node->inputs_count == product_inputs + has_bias)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "op '%s' of node '%s' is not implemented for its fused_ops", node->op_name,
+                        node->name);
+}
+
 static enum dtype dtype_of(struct endpoint endpoint)
 {
     return endpoint.index < endpoint.node->outputs_count

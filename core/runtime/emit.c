@@ -79,6 +79,7 @@ static struct status prepare(struct maker *maker, struct region *region, const s
                              const struct kernel *kernel, struct step *step)
 {
     TRY(check_index_types(node));
+    TRY(check_fused(node));
     step->node = node;
     step->compute = kernel->compute;
     step->costly = kernel->costly;

@@ -249,9 +249,34 @@ static void gives_the_same_with_fusing_off(void **state)
     teardown(NULL);
 }
 
+/* TensorFlow's own optimiser writes fused ops too, of kinds that we do not make. */
+static void a_fused_op_of_another_kind_is_refused(void **state)
+{
+    (void)state;
+    setup(NULL);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4));
+    struct endpoint inputs[] = { x, ramp(shape_of(4, 3), -0.5f, 0.1f) };
+    const char *const names[] = { "BiasAdd", "MatMul" };
+    for (int count = 1; count <= 2; count++) { /* without a bias; with an op that is none of ours */
+        struct endpoint y = build(&b, "_FusedMatMul", "y", 2, inputs,
+                                  (struct attr[]){ attr_texts(&b, "fused_ops", count, names),
+                                                   attr_int("num_args", 0), ATTR_END });
+        struct endpoint z = build_unary(&b, "Relu", NULL, y);
+        struct flatten_request request = {
+            .feeds = &x, .feeds_count = 1, .fetches = &z, .fetches_count = 1
+        };
+        struct plan *plan;
+        assert_ok(builder_status(&b));
+        assert_int_equal(plan_create(graph, &request, resources, NULL, NULL, &plan).code,
+                         STATUS_UNIMPLEMENTED);
+    }
+    teardown(NULL);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows)];
+    struct CMUnitTest tests[COUNT(rows) + 1];
+    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(a_fused_op_of_another_kind_is_refused);
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = gives_the_same_with_fusing_off,
