@@ -85,12 +85,21 @@ static char *put_exponent(char *out, int exponent)
     return out + 2;
 }
 
+/* Digits stand in buffers of this size, and answers have room for JSON_NUMBER_MAX: nine digits are
+ * copied as 16 bytes at once. */
+#define DIGITS_SIZE 32
+
+static inline void copy_digits(char *out, const char *digits, int size, int count)
+{
+    memcpy(out, digits, count <= 9 ? 16 : (size_t)size);
+}
+
 /*
  * `count` digits, d.ddd · 10^exponent, in the form of %g with that precision: trailing zeros are
  * dropped, an exponent is written below 1e-4 and from 10^count; then ".0" where it would look like
  * an integer.
  */
-static char *put_general(char *out, const char *digits, int count, int exponent)
+static inline char *put_general(char *out, const char *digits, int count, int exponent)
 {
     int kept = count;
     while (kept > 1 && digits[kept - 1] == '0')
@@ -99,7 +108,7 @@ static char *put_general(char *out, const char *digits, int count, int exponent)
         *out++ = digits[0];
         if (kept > 1) {
             *out++ = '.';
-            memcpy(out, digits + 1, (size_t)kept - 1);
+            copy_digits(out, digits + 1, kept - 1, count);
             out += kept - 1;
         }
         return put_exponent(out, exponent);
@@ -107,18 +116,18 @@ static char *put_general(char *out, const char *digits, int count, int exponent)
     if (exponent < 0) {
         memcpy(out, "0.000", 5);
         out += 1 - exponent;
-        memcpy(out, digits, (size_t)kept);
+        copy_digits(out, digits, kept, count);
         return out + kept;
     }
     int whole = exponent + 1;
-    memcpy(out, digits, (size_t)whole); /* zeros among them were dropped from the count only */
+    copy_digits(out, digits, whole, count); /* zeros among them were dropped from the count only */
     out += whole;
     *out++ = '.';
     if (kept <= whole) {
         *out++ = '0';
         return out;
     }
-    memcpy(out, digits + whole, (size_t)(kept - whole));
+    copy_digits(out, digits + whole, kept - whole, count);
     return out + (kept - whole);
 }
 
@@ -174,7 +183,7 @@ static inline int estimate_exponent(double value)
 /* `first` six digits followed by zeros, as %.6g would print them. */
 static char *put_six(char *out, uint32_t six, int exponent)
 {
-    char digits[8];
+    char digits[DIGITS_SIZE];
     put_digits(digits, six, 6);
     return put_general(out, digits, 6, exponent);
 }
@@ -231,7 +240,7 @@ char *json_put_float(char *out, float value)
         digits = 100000000;
         exponent++;
     }
-    char text[16];
+    char text[DIGITS_SIZE];
     put_nine(text, digits);
     return put_general(out, text, 9, exponent);
 }
@@ -272,7 +281,7 @@ static char *put_double_fast(char *out, double value)
     digits += rest > 0.5L;
     if (digits >= 100000000000000000u)
         return NULL;
-    char text[20];
+    char text[DIGITS_SIZE];
     put_digits(text, digits, 17);
     return put_general(out, text, 17, exponent);
 }

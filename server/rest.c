@@ -493,7 +493,8 @@ bool rest_round(void *context)
     if (rest->answered) {
         rest->answered = false;
         run_daemon(rest); /* asks for the answers, and sends them */
-        run_daemon(rest); /* begins on what has come in behind them */
+        if (rest->unfinished)
+            run_daemon(rest);
     } else if (rest->unfinished) {
         run_daemon(rest);
     }
