@@ -24,7 +24,6 @@
 #define ATAN2(T, W, x, y)      (T) atan2((double)(x), (double)(y))
 #define XDIVY(T, W, x, y)      (x) == 0 ? 0 : (x) / (y)
 #define XLOGY(T, W, x, y)      (T)((x) == 0 ? 0 : (double)(x)*log((double)(y)))
-#define XLOG1PY(T, W, x, y)    (T)((x) == 0 ? 0 : (double)(x)*log1p((double)(y)))
 #define TRUNC_MOD(T, W, x, y)  (T) fmod((double)(x), (double)(y))
 #define FLOOR_MOD(T, W, x, y)  (T) float_floor_mod((double)(x), (double)(y))
 
@@ -86,7 +85,6 @@ static uint64_t integer_power(uint64_t base, uint64_t exponent)
 #define ATAN2_ROW(s, T, W)            BINARY_ROW(, atan2_##s, T, W, T, ATAN2)
 #define XDIVY_ROW(s, T, W)            ROW_OF(s, T, W, xdivy, XDIVY)
 #define XLOGY_ROW(s, T, W)            BINARY_ROW(, xlogy_##s, T, W, T, XLOGY)
-#define XLOG1PY_ROW(s, T, W)          BINARY_ROW(, xlog1py_##s, T, W, T, XLOG1PY)
 #define BIT_AND_ROW(s, T, W)          ROW_OF(s, T, W, bit_and, BIT_AND)
 #define BIT_OR_ROW(s, T, W)           ROW_OF(s, T, W, bit_or, BIT_OR)
 #define BIT_XOR_ROW(s, T, W)          ROW_OF(s, T, W, bit_xor, BIT_XOR)
@@ -116,7 +114,6 @@ FLOAT_TYPES(MUL_NO_NAN_ROW)
 FLOAT_TYPES(ATAN2_ROW)
 FLOAT_TYPES(XDIVY_ROW)
 FLOAT_TYPES(XLOGY_ROW)
-FLOAT_TYPES(XLOG1PY_ROW)
 INTEGER_TYPES(BIT_AND_ROW)
 INTEGER_TYPES(BIT_OR_ROW)
 INTEGER_TYPES(BIT_XOR_ROW)
@@ -154,7 +151,6 @@ static const struct binary_op ops[] = {
     { "Atan2", CHECK_NOTHING, { ROWS_FLOAT(atan2) } },
     { "Xdivy", CHECK_NOTHING, { ROWS_FLOAT(xdivy) } },
     { "Xlogy", CHECK_NOTHING, { ROWS_FLOAT(xlogy) } },
-    { "Xlog1py", CHECK_NOTHING, { ROWS_FLOAT(xlog1py) } },
     { "BitwiseAnd", CHECK_NOTHING, { ROWS_INTEGER(bit_and) } },
     { "BitwiseOr", CHECK_NOTHING, { ROWS_INTEGER(bit_or) } },
     { "BitwiseXor", CHECK_NOTHING, { ROWS_INTEGER(bit_xor) } },
@@ -304,7 +300,6 @@ static const struct kernel rows[] = {
     BINARY("Atan2", DTYPES_FLOATING),
     BINARY("Xdivy", DTYPES_FLOATING),
     BINARY("Xlogy", DTYPES_FLOATING),
-    BINARY("Xlog1py", DTYPES_FLOATING),
     BINARY("BitwiseAnd", DTYPES_INTEGER),
     BINARY("BitwiseOr", DTYPES_INTEGER),
     BINARY("BitwiseXor", DTYPES_INTEGER),

@@ -82,13 +82,12 @@ static void matmul_any(enum dtype dtype, const struct matmul_size *size, const v
     }
 }
 
-/* TensorFlow finds fewer than 2 first. */
 static struct status matmul_rank_error(const struct shape *a, const struct shape *b)
 {
-    if (a->rank < 2 || b->rank < 2)
-        return status_error(STATUS_INVALID_ARGUMENT, "In[%d] ndims must be >= 2",
-                            a->rank < 2 ? 0 : 1);
-    return status_error(STATUS_INVALID_ARGUMENT, "In[0] and In[1] must be matrices: %s vs. %s",
+    if (a->rank == b->rank)
+        return status_error(STATUS_INVALID_ARGUMENT, "In[0] and In[1] ndims must be == 2: %d",
+                            a->rank);
+    return status_error(STATUS_INVALID_ARGUMENT, "In[0] and In[1] has different ndims: %s vs. %s",
                         shape_text(a), shape_text(b));
 }
 

@@ -66,8 +66,7 @@ static struct status join_compute(struct kernel_context *k)
         if (each->rank == 0)
             continue;
         if (shape.rank != 0 && !shape_equal(&shape, each))
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "Input shapes do not match (or are not scalars): %s vs. %s",
+            return status_error(STATUS_INVALID_ARGUMENT, "Input shapes do not match: %s vs. %s",
                                 shape_text(&shape), shape_text(each));
         shape = *each;
     }

@@ -16,7 +16,6 @@
 #define UNSIGNED_SIGN(T, W, x) (x) > 0
 #define SQUARE(T, W, x)        (T)((W)(x) * (W)(x))
 #define RECIPROCAL(T, W, x)    1 / (x)
-#define INVERT(T, W, x)        (T) ~(W)(x)
 #define LOGICAL_NOT(T, W, x)   !(x)
 
 #define SIGN_ROW(s, T, W)       UNARY_ROW(SIMD_##s, sign_##s, T, W, T, SIGN)
@@ -28,7 +27,6 @@
 #define SAME_ROW(s, T, W)       UNARY_ROW(SIMD_##s, same_##s, T, W, T, SAME)
 #define SQUARE_ROW(s, T, W)     UNARY_ROW(SIMD_##s, square_##s, T, W, T, SQUARE)
 #define RECIPROCAL_ROW(s, T, W) UNARY_ROW(SIMD_##s, reciprocal_##s, T, W, T, RECIPROCAL)
-#define INVERT_ROW(s, T, W)     UNARY_ROW(SIMD_##s, invert_##s, T, W, T, INVERT)
 
 FLOAT_TYPES(SIGN_FLOAT_ROW)
 SIGNED_TYPES(SIGN_ROW)
@@ -39,7 +37,6 @@ SIGNED_TYPES(ABS_ROW)
 INTEGER_TYPES(SAME_ROW)
 REAL_TYPES(SQUARE_ROW)
 FLOAT_TYPES(RECIPROCAL_ROW)
-INTEGER_TYPES(INVERT_ROW)
 UNARY_ROW(, logical_not, bool, bool, bool, LOGICAL_NOT)
 
 /* One expression for float, vectorised, one for double. */
@@ -65,22 +62,6 @@ LIBM(sigmoid, SIGMOID_F32, SIGMOID_F64)
 LIBM(sqrt, SQRT_F32, SQRT_F64)
 LIBM(rsqrt, RSQRT_F32, RSQRT_F64)
 LIBM(abs, ABS_F32, ABS_F64)
-
-/* digamma by recurrence up to 10 and the asymptotic series from there; reflection below 0. */
-static double digamma(double x)
-{
-    if (x <= 0) {
-        if (x == floor(x))
-            return NAN;
-        return digamma(1 - x) - M_PI / tan(M_PI * x);
-    }
-    double sum = 0;
-    for (; x < 10; x += 1)
-        sum -= 1 / x;
-    double u = 1 / (x * x);
-    double series = u * (1.0 / 12 - u * (1.0 / 120 - u * (1.0 / 252 - u * (1.0 / 240 - u / 132))));
-    return sum + log(x) - 0.5 / x - series;
-}
 
 static double softsign(double x)
 {
@@ -128,8 +109,6 @@ BY_LIBM(acosh, acosh)
 BY_LIBM(atanh, atanh)
 BY_LIBM(erf, erf)
 BY_LIBM(erfc, erfc)
-BY_DOUBLE(lgamma, lgamma)
-BY_DOUBLE(digamma, digamma)
 BY_DOUBLE(softsign, softsign)
 
 struct unary_op {
@@ -168,11 +147,8 @@ static const struct unary_op ops[] = {
     { "Atanh", { ROWS_FLOAT(atanh) } },
     { "Erf", { ROWS_FLOAT(erf) } },
     { "Erfc", { ROWS_FLOAT(erfc) } },
-    { "Lgamma", { ROWS_FLOAT(lgamma) } },
-    { "Digamma", { ROWS_FLOAT(digamma) } },
     { "Sigmoid", { ROWS_FLOAT(sigmoid) } },
     { "Softsign", { ROWS_FLOAT(softsign) } },
-    { "Invert", { ROWS_INTEGER(invert) } },
     { "LogicalNot", { [DT_BOOL] = logical_not } },
 };
 
@@ -225,7 +201,6 @@ static struct status test_compute(struct kernel_context *k)
     return status_ok();
 }
 
-#define DTYPES_INTEGER (DTYPES_REAL & ~DTYPES_FLOATING)
 #define UNARY(op, dtypes)                                              \
     {                                                                  \
         op, dtypes, .prepare = unary_prepare, .compute = unary_compute \
@@ -261,11 +236,8 @@ static const struct kernel rows[] = {
     UNARY("Atanh", DTYPES_FLOATING),
     UNARY("Erf", DTYPES_FLOATING),
     UNARY("Erfc", DTYPES_FLOATING),
-    UNARY("Lgamma", DTYPES_FLOATING),
-    UNARY("Digamma", DTYPES_FLOATING),
     UNARY("Sigmoid", DTYPES_FLOATING),
     UNARY("Softsign", DTYPES_FLOATING),
-    UNARY("Invert", DTYPES_INTEGER),
     UNARY("LogicalNot", DTYPES_ALL),
     { "IsNan", DTYPES_FLOATING, .compute = test_compute },
     { "IsInf", DTYPES_FLOATING, .compute = test_compute },

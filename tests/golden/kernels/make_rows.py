@@ -79,6 +79,8 @@ def binary():
     rows.add("AddN", [[f32(1, 2), f32(3, 4), f32(5, 6)]])
     rows.add("AddN", [[i32(1, 2)]])
     rows.add("BitwiseAnd", [i32(12, 10), i32(10, -1)])
+    rows.add("BitwiseOr", [i32(12, 10), i32(10, -1)])
+    rows.add("TruncateDiv", [i32(7, -7, 7), i32(2, 2, -2)])
     rows.add("BitwiseXor", [i32(12, 10), i32(10, -1)])
     rows.write()
 
@@ -220,7 +222,8 @@ def matmul():
     rows.add("MatMul", [floats(2, 0), floats(0, 3)])
     rows.add("MatMul", [floats(1, 3), floats(4, 2)])
     rows.add("MatMul", [floats(3), floats(3, 2)])
-    rows.add("MatMul", [floats(2, 3), floats(1, 3, 2)], text=False)
+    rows.add("MatMul", [floats(2, 3), floats(1, 3, 2)])
+    rows.add("MatMul", [floats(3), floats(3)])
     rows.add("MatMul", [f32(np.nan, 0)[None], f32(0, 1)[:, None]])
     for op in ["BatchMatMulV2", "BatchMatMul"]:
         rows.add(op, [floats(2, 2, 3), floats(2, 3, 2)])
@@ -599,7 +602,7 @@ def example():
                  sparse_types=[tf.string], **dense)
     keys = tf.zeros([0], tf.string)
     for default, shape in [(np.zeros(0, np.int64), [2]), (none, [3]), (f32(0), [-1]), (f32(0), [-1, 2]), (none, [-1])]:
-        rows.add("ParseExampleV2", [np.array([a, b]), keys, keys, np.array([b"x"]), keys, [default]], num_sparse=0,
+        rows.add("ParseExampleV2", [tf.constant([a, b]), keys, keys, np.array([b"x"]), keys, [default]], num_sparse=0,
                  dense_shapes=[shape], sparse_types=[], ragged_value_types=[], ragged_split_types=[])
     rows.write()
 
@@ -637,7 +640,12 @@ def rest():
     rows.add("CheckNumerics", [f32(1, np.nan)], message="bad")
     rows.add("CheckNumerics", [f32(np.inf, 1)], message="bad")
     rows.add("ApproximateEqual", [f32(1, 2), f32(1.000001, 2.1)])
-    rows.add("Snapshot", [f32(1, 2)])
+    for op in ["Snapshot", "Identity", "StopGradient", "PreventGradient"]:
+        rows.add(op, [f32(1, 2)])
+    rows.add("IdentityN", [[f32(1, 2), i32(3)]])
+    rows.add("EnsureShape", [f32(1, 2)], shape=[2])
+    rows.add("EnsureShape", [f32(1, 2)], shape=[3], text=False)
+    rows.add("ShapeN", [[floats(2, 3), floats(0)]])
     for x in [i32(4, 4, 1, 2, 1), np.array([b"b", b"a", b"b"]), f32(0.5, 0.5), np.zeros(0, np.int64)]:
         for out_idx in [np.int32, np.int64]:
             rows.add("Unique", [x], out_idx=out_idx)

@@ -88,9 +88,9 @@ class Rows:
         inputs = [[tf.convert_to_tensor(v) for v in value] if isinstance(value, list)
                   else tf.convert_to_tensor(value) for value in inputs]
         arguments = {arg.name: value for arg, value in zip(definition.input_arg, inputs)}
-        text = [attr_text(name, kinds[name], value) for name, value in attrs.items()]
+        words = [attr_text(name, kinds[name], value) for name, value in attrs.items()]
         if tolerance is not None:
-            text.append("~=%g" % tolerance)
+            words.append("~=%g" % tolerance)
         renamed = RENAMED_IN.get(op, RENAMED)
         arguments = {renamed.get(name, name): value for name, value in {**arguments, **attrs}.items()}
         try:
@@ -102,7 +102,7 @@ class Rows:
                 return  # TensorFlow has no kernel for this type
             outputs = "!%d %s" % (CODES[type(error).__name__], clean(error.message) if text else "")
         tensors = " ; ".join(tensor_text(v) for v in tf.nest.flatten(inputs))
-        self.lines.append("\t".join([op, " ".join(text), tensors, outputs]))
+        self.lines.append("\t".join([op, " ".join(words), tensors, outputs]))
 
     def write(self):
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), self.name + ".rows")

@@ -136,12 +136,62 @@ static void refuses_more_elements_than_memory(void **state)
                  "The num_elements to reserve must be a non negative number, but got -1");
 }
 
+static struct endpoint length(struct endpoint list)
+{
+    return build(&b, "TensorListLength", "length", 1, &list, NULL);
+}
+
+static void pushes_pops_and_resizes(void **state)
+{
+    (void)state;
+    struct endpoint index = scalar("index");
+    struct endpoint item = build_placeholder(&b, "item", DT_FLOAT, shape_of(2));
+    struct attr attrs[] = { attr_type("element_dtype", DT_FLOAT), ATTR_END };
+    struct endpoint empty = build(
+        &b, "EmptyTensorList", "empty", 2,
+        (struct endpoint[]){ ints(1, (int32_t[]){ 2 }), build_const_int(&b, "most", -1) }, attrs);
+    struct endpoint list = empty;
+    for (int i = 0; i < 5; i++)
+        list = build(
+            &b, "TensorListPushBack", "push", 2,
+            (struct endpoint[]){ list, i % 2 ? build_unary(&b, "Neg", "neg", item) : item }, NULL);
+    struct node *pop =
+        build_node(&b, "TensorListPopBack", "pop", 2,
+                   (struct endpoint[]){ list, ints(1, (int32_t[]){ 2 }) }, 0, NULL, attrs);
+    struct endpoint resized =
+        build(&b, "TensorListResize", "resize", 2, (struct endpoint[]){ list, index }, NULL);
+    struct endpoint picked =
+        build(&b, "TensorListGather", "gather", 3,
+              (struct endpoint[]){ list, ints(2, (int32_t[]){ 3, 0 }), ints(1, (int32_t[]){ 2 }) },
+              attrs);
+    struct endpoint fetches[] = {
+        length(list), length((struct endpoint){ pop, 0 }), length(resized), picked, { pop, 1 }
+    };
+    struct tensor out[5];
+    assert_ok(run_list(index, item, 7, (float[]){ 1, 2 }, 5, fetches, out));
+    assert_int_equal(tensor_int32s(&out[0])[0], 5);
+    assert_int_equal(tensor_int32s(&out[1])[0], 4);
+    assert_int_equal(tensor_int32s(&out[2])[0], 7);
+    const float gathered[] = { -1, -2, 1, 2 }, popped[] = { 1, 2 };
+    assert_memory_equal(out[3].data, gathered, sizeof gathered);
+    assert_memory_equal(out[4].data, popped, sizeof popped);
+    for (int i = 0; i < 5; i++)
+        tensor_release(&out[i]);
+    struct node *nothing =
+        build_node(&b, "TensorListPopBack", "pop", 2,
+                   (struct endpoint[]){ empty, ints(1, (int32_t[]){ 2 }) }, 0, NULL, attrs);
+    struct endpoint fetch = { nothing, 1 };
+    assert_fails(run_list(index, item, 0, (float[]){ 1, 2 }, 1, &fetch, out),
+                 STATUS_INVALID_ARGUMENT, "Trying to pop from an empty list.");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(stacks_what_was_set_and_zeros_elsewhere, setup, teardown),
         cmocka_unit_test_setup_teardown(copies_a_list_that_is_used_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_elements_of_a_tensor, setup, teardown),
+        cmocka_unit_test_setup_teardown(pushes_pops_and_resizes, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_an_index_outside, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_more_elements_than_memory, setup, teardown),
     };

@@ -1,0 +1,121 @@
+/* Random ops: the distribution, and what a seed promises. */
+#include "unit/runtime/plan_fixture.h"
+
+#include <math.h>
+#include <string.h>
+
+#define COUNT_OF_NUMBERS 20000
+
+static struct endpoint random_node(const char *op, enum dtype dtype, int64_t seed)
+{
+    struct attr attrs[] = { attr_type("dtype", dtype), attr_int("seed", seed), ATTR_END };
+    struct endpoint shape = build_const_ints(&b, "shape", 1, (int32_t[]){ COUNT_OF_NUMBERS });
+    return build(&b, op, "random", 1, &shape, attrs);
+}
+
+static struct tensor run_plan(const struct plan *plan)
+{
+    struct tensor out;
+    assert_ok(plan_run(plan, run, NULL, &out));
+    return out;
+}
+
+struct moments {
+    double mean, deviation, least, most;
+};
+
+static struct moments moments_of(const char *op)
+{
+    struct endpoint fetch = random_node(op, DT_FLOAT, 1);
+    struct plan *plan = plan_of(0, NULL, 1, &fetch, NULL);
+    struct tensor out = run_plan(plan);
+    struct moments m = { 0, 0, INFINITY, -INFINITY };
+    for (int i = 0; i < COUNT_OF_NUMBERS; i++) {
+        double value = (double)tensor_floats(&out)[i];
+        m.mean += value / COUNT_OF_NUMBERS;
+        m.deviation += value * value / COUNT_OF_NUMBERS;
+        m.least = fmin(m.least, value);
+        m.most = fmax(m.most, value);
+    }
+    m.deviation = sqrt(m.deviation - m.mean * m.mean);
+    tensor_release(&out);
+    plan_destroy(plan);
+    return m;
+}
+
+/* Bounds are about five standard errors wide for this many numbers. */
+static void draws_from_the_distribution_asked_for(void **state)
+{
+    (void)state;
+    struct moments uniform = moments_of("RandomUniform");
+    assert_true(fabs(uniform.mean - 0.5) < 0.011 && fabs(uniform.deviation - 0.2887) < 0.008);
+    assert_true(uniform.least >= 0 && uniform.most < 1);
+    struct moments normal = moments_of("RandomStandardNormal");
+    assert_true(fabs(normal.mean) < 0.036 && fabs(normal.deviation - 1) < 0.026);
+    struct moments truncated = moments_of("TruncatedNormal");
+    assert_true(fabs(truncated.mean) < 0.032 && fabs(truncated.deviation - 0.8796) < 0.022);
+    assert_true(truncated.least >= -2 && truncated.most <= 2);
+}
+
+static void gives_other_numbers_in_the_next_run_and_the_same_in_the_next_plan(void **state)
+{
+    (void)state;
+    struct endpoint fetch = random_node("RandomUniform", DT_FLOAT, 3);
+    struct plan *first = plan_of(0, NULL, 1, &fetch, NULL),
+                *second = plan_of(0, NULL, 1, &fetch, NULL);
+    struct tensor a = run_plan(first), other = run_plan(first), again = run_plan(second);
+    assert_memory_not_equal(a.data, other.data, tensor_bytes(&a));
+    assert_memory_equal(a.data, again.data, tensor_bytes(&a));
+    tensor_release(&a);
+    tensor_release(&other);
+    tensor_release(&again);
+    plan_destroy(first);
+    plan_destroy(second);
+}
+
+static void draws_integers_between_the_bounds(void **state)
+{
+    (void)state;
+    struct endpoint in[] = { build_const_ints(&b, "shape", 1, (int32_t[]){ 1000 }),
+                             build_const_int(&b, "low", -2), build_const_int(&b, "high", 3) };
+    struct endpoint fetch = build(&b, "RandomUniformInt", "random", 3, in,
+                                  (struct attr[]){ attr_int("seed", 5), ATTR_END });
+    struct plan *plan = plan_of(0, NULL, 1, &fetch, NULL);
+    struct tensor out = run_plan(plan);
+    int seen[5] = { 0 };
+    for (int i = 0; i < 1000; i++) {
+        assert_in_range(tensor_int32s(&out)[i] + 2, 0, 4);
+        seen[tensor_int32s(&out)[i] + 2]++;
+    }
+    for (int i = 0; i < 5; i++)
+        assert_in_range(seen[i], 130, 270);
+    tensor_release(&out);
+    plan_destroy(plan);
+}
+
+static void refuses_a_negative_dimension(void **state)
+{
+    (void)state;
+    struct endpoint shape = build_placeholder(&b, "shape", DT_INT32, shape_of(1));
+    struct endpoint fetch = build(&b, "RandomUniform", "random", 1, &shape,
+                                  (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+    struct plan *plan = plan_of(1, &shape, 1, &fetch, NULL);
+    struct shape one = shape_of(1);
+    int32_t dim = -1;
+    struct tensor feed = tensor_borrow(DT_INT32, &one, &dim), out;
+    assert_fails(plan_run(plan, run, &feed, &out), STATUS_INVALID_ARGUMENT,
+                 "Dimension -1 must be >= 0");
+    plan_destroy(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(draws_from_the_distribution_asked_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            gives_other_numbers_in_the_next_run_and_the_same_in_the_next_plan, setup, teardown),
+        cmocka_unit_test_setup_teardown(draws_integers_between_the_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_a_negative_dimension, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("random ops", tests, NULL, NULL);
+}
