@@ -1,12 +1,15 @@
 """Every flag that --help shows is read by something: no option is parsed and ignored."""
 import re
+import time
 import unittest
 
-from harness import main, run
+from harness import DEADLINE_S, Server, main, run
 from tree import files, text
 
 # A row of a flag table: { "port", FLAG_INT32, &options.port, … }
-ROW = re.compile(r'\{\s*"(\w+)",\s*FLAG_\w+,\s*&([\w.>\-]*?)(\w+)\s*[,}]')
+ROW = re.compile(r'\{\s*"(\w+)",\s*FLAG_\w+,\s*&(?!other\b)([\w.>\-]*?)(\w+)\s*[,}]')
+# A flag of modelserver that is known by its name only: { "port", FLAG_INT32, &other.i[0], "8500", .help = LATER …
+BY_NAME = re.compile(r'\{\s*"(\w+)",\s*FLAG_(\w+),\s*&other\.[\w\[\]]+,\s*"([^"]*)",\s*\.help = (\w+)')
 PROGRAMS = {"pstrain": ("trainer/", [[]]), "savedmodel": ("exporter/", [["show"], ["run"]]), "modelserver": ("server/", [[]])}
 
 
@@ -38,12 +41,40 @@ class Flags(unittest.TestCase):
     def test_every_flag_shown_is_read(self):
         for program, (directory, commands) in PROGRAMS.items():
             sources = {p: text(p) for p in files(".c", ".h") if p.startswith(directory)}
-            names = {name for s in sources.values() for name, _, _ in ROW.findall(s)}
+            names = {row[0] for s in sources.values() for row in ROW.findall(s) + BY_NAME.findall(s)}
             for command in commands:
                 have = shown(program, command)
                 self.assertGreater(len(have), 2, program)
                 self.assertEqual(have - names, set(), "%s shows flags whose rows this test does not find" % program)
             self.assertEqual(unread(sources), [])
+
+    @staticmethod
+    def known_by_name(kind):
+        """The flags of modelserver that are LATER or FOREIGN, each set to what is not its default."""
+        other = {"BOOL": lambda d: "false" if d == "true" else "true", "TEXT": lambda d: "x", "DOUBLE": lambda d: "0.5"}
+        rows = [row for path in files(".c") if path.startswith("server/") for row in BY_NAME.findall(text(path)) if row[3] == kind]
+        return {name: "--%s=%s" % (name, other.get(type_, lambda d: int(d) + 1)(default)) for name, type_, default, _ in rows}
+
+    def test_a_flag_of_what_is_not_there_yet_is_refused_by_its_name(self):
+        later = self.known_by_name("LATER")
+        self.assertGreater(len(later), 5)
+        for name, flag in later.items():
+            done = run("modelserver", "--model_base_path=x", flag, timeout=20)
+            self.assertEqual(done.returncode, 2, flag + done.stderr)
+            self.assertIn("--" + name, done.stderr)
+            self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+    def test_a_flag_of_hardware_that_is_not_used_is_logged(self):
+        foreign = self.known_by_name("FOREIGN")
+        self.assertGreater(len(foreign), 2)
+        server = Server("no/such/base/path", *foreign.values(), wait=False)  # it waits for the path to appear
+        self.addCleanup(server.process.wait)
+        self.addCleanup(server.process.kill)
+        end = time.monotonic() + DEADLINE_S
+        while time.monotonic() < end and not all("--%s " % name in server.output() for name in foreign):
+            time.sleep(0.02)
+        for name in foreign:
+            self.assertIn("--%s " % name, server.output())
 
     def test_an_ignored_flag_would_be_seen(self):
         table = 'static const struct flag rows[] = { { "port", FLAG_INT32, &options.port, "1" }, { "sync", FLAG_BOOL, &options.sync } };\n'

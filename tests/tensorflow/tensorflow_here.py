@@ -46,7 +46,7 @@ def as_json(value):
         return {"b64": base64.b64encode(value).decode()}
     if isinstance(value, (list, tuple)):
         return [as_json(x) for x in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         return as_json(value.tolist())
     return value
 
