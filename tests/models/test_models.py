@@ -1,6 +1,6 @@
 """Every model of the shared collection, with the real modelserver: those that TensorFlow loads are served and check.py compares their
-answers over REST, rows too; those it refuses must be refused. uncovered.txt names the ones not covered yet and what is missing:
-the test fails when one on the list passes, when it fails for another reason, or when one not on the list fails.
+answers over REST, rows too; those it refuses must be refused. uncovered.txt names the ones not covered yet and what is missing (several
+words: any of them): the test fails when one on the list passes, when it fails for another reason, or when one not on the list fails.
 
     python3 tests/models/test_models.py --write     makes uncovered.txt anew from what is seen (look at the difference)
     python3 tests/models/test_models.py --show NAME prints what is wrong with one model
@@ -27,7 +27,7 @@ def names():
 
 
 def uncovered():
-    """{model: the text its failure must contain}"""
+    """{model: the words of which its failure must contain one}"""
     with open(LIST, encoding="utf-8") as f:
         rows = [line.split(None, 1) for line in f if line.strip() and not line.startswith("#")]
     return {name: rest.strip() for name, rest in rows}
@@ -100,8 +100,8 @@ class Models(unittest.TestCase):
                 wrong.append("%s passes: take it off tests/models/uncovered.txt" % name)
             elif text is not None and name not in expected:
                 wrong.append("%s fails:\n%s" % (name, text.strip()[:1500]))
-            elif text is not None and expected[name] not in text:
-                wrong.append("%s should fail with '%s', but says:\n%s" % (name, expected[name], text.strip()[:1500]))
+            elif text is not None and not any(word in text for word in expected[name].split()):
+                wrong.append("%s should fail for want of '%s', but says:\n%s" % (name, expected[name], text.strip()[:1500]))
         print("%d models covered, %d not yet" % (sum(t is None for t in found.values()), sum(t is not None for t in found.values())))
         self.assertFalse(wrong, "\n" + "\n".join(wrong))
 
@@ -137,7 +137,7 @@ def reason(name, text):
 def write():
     found = {n: t for n, t in problems(names()).items() if t is not None}
     with open(LIST, "w", encoding="utf-8") as f:
-        f.write("# Models of the shared collection that are not covered yet: NAME, then what its failure says, usually the missing op.\n"
+        f.write("# Models of the shared collection that are not covered yet: NAME, then the missing ops, of which its failure names one.\n"
                 "# tests/models/test_models.py checks both ways; with --write it makes this file anew.\n")
         for name, text in found.items():
             f.write("%s  %s\n" % (name, reason(name, text)))
