@@ -131,7 +131,8 @@ struct resources *kernel_resources(struct kernel_context *context)
 
 int kernel_width(const struct kernel_context *context)
 {
-    return context->run->width;
+    int width = context->run->width > 0 ? context->run->width : context->plan->options.width;
+    return width > 0 ? width : 1;
 }
 
 uint64_t kernel_random_seed(struct kernel_context *context)

@@ -76,10 +76,10 @@ struct run *run_create(size_t memory_limit_bytes);
 void run_set_deadline(
     struct run *run,
     uint64_t deadline_ns); /* CLOCK_MONOTONIC; 0 = none; DEADLINE_EXCEEDED when past */
-void run_set_width(struct run *run, int width);
-struct arena *run_arena(struct run *run);      /* lives until run_reset: for feeds' strings too */
-struct tensor_pool *run_pool(struct run *run); /* feeds may be made in it */
-void run_reset(struct run *run);               /* after the fetches were released or copied */
+void run_set_width(struct run *run, int width); /* 0: what the plan's options say */
+struct arena *run_arena(struct run *run);       /* lives until run_reset: for feeds' strings too */
+struct tensor_pool *run_pool(struct run *run);  /* feeds may be made in it */
+void run_reset(struct run *run);                /* after the fetches were released or copied */
 void run_destroy(struct run *run);
 
 /**

@@ -27,7 +27,6 @@ struct run *run_create(size_t memory_limit_bytes)
     struct run *run = zalloc(sizeof *run);
     run->arena = arena_create(memory_limit_bytes);
     run->pool = tensor_pool_create(memory_limit_bytes);
-    run->width = 1;
     run->random = fresh_seed();
     return run;
 }
@@ -39,7 +38,7 @@ void run_set_deadline(struct run *run, uint64_t deadline_ns)
 
 void run_set_width(struct run *run, int width)
 {
-    run->width = width > 0 ? width : 1;
+    run->width = width;
 }
 
 struct arena *run_arena(struct run *run)
