@@ -311,6 +311,35 @@ static void add_weight(void *context, struct bytes container, struct bytes name,
         *(size_t *)context += tensor_bytes(&((struct variable *)object)->value);
 }
 
+/* Data without its index is half an export. TensorFlow loads it and fails each request; a server
+ * that took it would put it in the place of a version that answers. Variables of strings are paths
+ * of assets, which the init op sets. */
+static struct status check_half_bundle(const struct restore *restore, const struct map *needed,
+                                       struct arena *scratch)
+{
+    const char *slash = strrchr(restore->prefix, '/');
+    const char *directory =
+        arena_memdup(scratch, restore->prefix, (size_t)(slash - restore->prefix));
+    struct file_list files;
+    if (!file_is_directory(directory))
+        return status_ok();
+    TRY(file_list(directory, scratch, &files));
+    for (size_t i = 0; i < files.count; i++) {
+        if (strncmp(files.names[i], "variables.data-", strlen("variables.data-")) != 0)
+            continue;
+        for (size_t k = 0; k < needed->count; k++) {
+            enum dtype dtype;
+            if (status_is_ok(node_attr_type(needed->entries[k].value, "dtype", &dtype)) &&
+                dtype != DT_STRING)
+                return status_error(
+                    STATUS_DATA_LOSS,
+                    "'%s' holds %s but no variables.index: the export is not complete", directory,
+                    files.names[i]);
+        }
+    }
+    return status_ok();
+}
+
 struct status restore_variables(struct restore *restore)
 {
     const struct meta *meta = restore->meta;
@@ -318,10 +347,13 @@ struct status restore_variables(struct restore *restore)
     struct map needed = { 0 };
     struct arena *scratch = arena_create(0);
 
-    if (!file_exists(arena_printf(scratch, "%s.index", restore->prefix)) ||
-        meta->restore_op == NULL)
+    if (meta->restore_op == NULL)
         goto done;
     find_needed(restore, scratch, &needed);
+    if (!file_exists(arena_printf(scratch, "%s.index", restore->prefix))) {
+        status = check_half_bundle(restore, &needed, scratch);
+        goto done;
+    }
     TRY_OR(done, run_restore_op(restore, &needed, scratch));
     if (meta->objects.count > 0 && !all_initialised(restore, &needed))
         TRY_OR(done, restore_by_objects(restore, &needed, scratch));

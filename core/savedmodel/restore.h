@@ -34,7 +34,8 @@ struct restore {
     size_t weights_bytes;
 };
 
-/* Without variables/variables.index nothing is restored, and nothing is wrong (format.md §15). */
+/* Without variables/variables.index nothing is restored, and nothing is wrong (format.md §15),
+ * unless its data files are there and a variable of theirs is needed: DATA_LOSS. */
 struct status restore_variables(struct restore *restore);
 
 /* Runs targets once, with every variable taken as mutable. Feeds that nothing reaches are allowed.

@@ -173,6 +173,18 @@ static void the_text_form_loads(void **state)
     arena_destroy(arena);
 }
 
+static void data_without_its_index_is_refused(void **state)
+{
+    (void)state;
+    struct memory_source source = { .piece = 12 };
+    struct savedmodel *model;
+    assert_ok(write_model(path_of("half/1"), &source));
+    assert_int_equal(remove(path_of("half/1/variables/variables.index")), 0);
+    struct status status = savedmodel_load(path_of("half/1"), NULL, &model);
+    assert_int_equal(status.code, STATUS_DATA_LOSS);
+    assert_non_null(strstr(status.message, "no variables.index"));
+}
+
 static void a_failing_source_leaves_nothing_behind(void **state)
 {
     (void)state;
@@ -266,9 +278,10 @@ static void is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[7 + COUNT(bads)] = {
+    struct CMUnitTest tests[8 + COUNT(bads)] = {
         cmocka_unit_test(what_is_saved_loads_and_answers),
         cmocka_unit_test(the_text_form_loads),
+        cmocka_unit_test(data_without_its_index_is_refused),
         cmocka_unit_test(a_failing_source_leaves_nothing_behind),
         cmocka_unit_test(a_source_that_gives_too_little_is_told),
         cmocka_unit_test(a_directory_that_is_not_empty_is_refused),
@@ -276,7 +289,7 @@ int main(void)
         cmocka_unit_test(other_tags_are_named_in_the_error),
     };
     for (size_t i = 0; i < COUNT(bads); i++)
-        tests[7 + i] = (struct CMUnitTest){ .name = bads[i].label,
+        tests[8 + i] = (struct CMUnitTest){ .name = bads[i].label,
                                             .test_func = is_refused,
                                             .initial_state = (void *)&bads[i] };
     return cmocka_run_group_tests_name("savedmodel", tests, make_directory, remove_directory);
