@@ -24,6 +24,7 @@
 struct server {
     struct options options;
     struct server_context context;
+    struct arena *arena; /* for as long as the program runs */
     struct rest *rest;
     struct listener *listener;
     struct loop_watch *signals;
@@ -139,15 +140,15 @@ static void on_started(void *context, struct status status)
     say_ready(server);
 }
 
-static const char **split_tags(const char *text, int *count)
+static const char **split_tags(const char *text, struct arena *arena, int *count)
 {
-    char *copy = xstrdup(text), *rest = copy, *tag;
-    const char **tags = zalloc((strlen(text) + 1) * sizeof *tags);
+    char *rest = arena_strdup(arena, text), *tag;
+    const char **tags = ARENA_ARRAY(arena, const char *, strlen(text) + 1);
     *count = 0;
     while ((tag = strsep(&rest, ",")) != NULL)
         if (*tag != '\0')
             tags[(*count)++] = tag;
-    return tags; /* for as long as the program runs */
+    return tags;
 }
 
 static int64_t half_of_memory(void)
@@ -165,6 +166,7 @@ static struct status start(struct server *server)
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;
     context->check_method_names = options->enable_signature_method_name_check;
+    server->arena = arena_create(0);
     TRY(loop_create(&context->loop));
     TRY(watch_signals(server));
     struct inference_options inference = { .loop = context->loop,
@@ -183,7 +185,8 @@ static struct status start(struct server *server)
                                        .loop = context->loop,
                                        .started = on_started,
                                        .context = server };
-    manager.savedmodel.tags = split_tags(options->saved_model_tags, &manager.savedmodel.tags_count);
+    manager.savedmodel.tags =
+        split_tags(options->saved_model_tags, server->arena, &manager.savedmodel.tags_count);
     return manager_start(&manager, &context->manager);
 }
 
@@ -196,6 +199,7 @@ static void finish(struct server *server)
     manager_stop(server->context.manager);
     loop_unwatch(server->context.loop, server->signals);
     loop_destroy(server->context.loop);
+    arena_destroy(server->arena);
 }
 
 static int serve(struct server *server)

@@ -1,5 +1,6 @@
 #include "server/route.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -43,11 +44,11 @@ static struct bytes percent_decode(const char *text, size_t size, struct arena *
 /* "/versions/7": *at moves behind it. False: it is not one; a failure: the number does not fit. */
 static struct status read_version(const char **at, struct version_choice *out, bool *found)
 {
-    const char *digits = *at + strlen("/versions/");
-    size_t size = strspn(digits, "0123456789");
-    *found = starts_with(*at, "/versions/") && size > 0;
+    *found = starts_with(*at, "/versions/") && isdigit((unsigned char)(*at)[strlen("/versions/")]);
     if (!*found)
         return status_ok();
+    const char *digits = *at + strlen("/versions/");
+    size_t size = strspn(digits, "0123456789");
     errno = 0;
     *out = (struct version_choice){ .kind = VERSION_SPECIFIC, .number = strtoll(digits, NULL, 10) };
     *at = digits + size;
@@ -59,10 +60,12 @@ static struct status read_version(const char **at, struct version_choice *out, b
 
 static bool read_label(const char **at, struct arena *arena, struct version_choice *out)
 {
-    const char *label = *at + strlen("/labels/");
-    if (!starts_with(*at, "/labels/") || strcspn(label, "/:") == 0)
+    if (!starts_with(*at, "/labels/"))
         return false;
+    const char *label = *at + strlen("/labels/");
     size_t size = strcspn(label, "/:");
+    if (size == 0)
+        return false;
     *out = (struct version_choice){ .kind = VERSION_LABELLED,
                                     .label = percent_decode(label, size, arena) };
     *at = label + size;
@@ -78,11 +81,11 @@ static struct status malformed(const char *method, const char *url)
 static struct status read_target(const char *method, const char *url, struct arena *arena,
                                  struct target *target, const char **rest)
 {
-    const char *at = url + strlen("/v1/models");
     bool found = false;
     *target = (struct target){ { "", 0 }, { .kind = VERSION_LATEST }, { "", 0 } };
     if (!starts_with(url, "/v1/models"))
         return malformed(method, url);
+    const char *at = url + strlen("/v1/models");
     if (*at == '/') {
         size_t size = strcspn(at + 1, "/:");
         if (size == 0)
