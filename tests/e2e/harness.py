@@ -43,7 +43,7 @@ SKIP_STATUS = 77
 def program(name):
     path = os.path.join(BIN, name)
     if not os.access(path, os.X_OK):
-        raise RuntimeError("%s is not built: cmake --build --preset dev --target %s" % (path, name))
+        raise RuntimeError("%s is not built: cmake --build --preset dev" % path)
     return path
 
 
