@@ -82,7 +82,7 @@ static const struct choice {
     { "--model=mlp", "./model/1", "adam", .0005, 2750 },
     { "--model=mlp --optimizer=sgd", "./model/1", "sgd", .01, 2750 },
     { "--model=mlp --learning_rate=0.02", "./model/1", "adam", .02, 2750 },
-    { "--model=convnet", "./model/1", "adam", .001, 1650 },
+    { "--model=convnet", "./model/1", "adam", .0005, 1650 },
     { "--training_iteration=5 --epochs=3", "./model/1", "sgd", .3, 5 },
     { "--epochs=1 --sync --workers=3", "./model/1", "sgd", .3,
       184 }, /* 300 rows a step, the tail too */
