@@ -262,79 +262,109 @@ static inline const char *skip_space(const char *at)
 
 /*
  * A product with these is wrong by at most 2 units of a double, 5e-16 of itself, which rounding to
- * a float does not show: a decimal of up to 7 places is no middle between two floats, and stands at
- * least 1 / (10^7 · 2^25) = 3e-15 of itself away from one. A division would be exact, and takes
- * three times as long.
+ * a float does not show: a decimal of up to 7 places below 2^13 is no middle between two floats
+ * (that would have 12 places and more), and stands at least 1 / (10^7 · 2^25) = 3e-15 of itself
+ * away from one. A division would be exact, and takes three times as long.
  */
+#define TENTHS_BELOW 8192
 static const double tenths[] = { 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7 };
 
 /*
- * The number that bodies are full of: a digit, a point, up to five more, and what ends it, all in
- * one load. NULL: not of this kind. With the point taken out it is a whole number of 1 + count
- * digits, over 10^count.
+ * The number that bodies are full of, as far as it goes: a digit, a point, up to five more and a
+ * comma, all in one load. Reads such numbers until another kind comes, or out is full; stands at
+ * the first that it did not read, `last` at the end of the one before.
  */
-static inline const char *read_short(const char *at, float *out)
+static inline const char *read_short(const char *at, float *out, size_t max, size_t *count,
+                                     const char **last)
+{
+    size_t n = *count;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    while (n < max) {
+        uint64_t eight, point;
+        memcpy(&eight, at, sizeof eight);
+        point = (eight ^ 0x3030303030302E30u) & 0xFF00;
+        uint64_t digits = (eight ^ 0x3030303030302E30u) & ~(uint64_t)0xFF00;
+        int size = digits_in(digits); /* the point counts as a digit of no weight */
+        if (point != 0 || size < 3 || size > 7 || (eight >> (8 * size) & 0xFF) != ',')
+            break;
+        double places =
+            (double)(int64_t)eight_digits((digits & ~(uint64_t)0xFF) << (64 - 8 * size));
+        out[n++] = (float)(places * tenths[size - 2] + (double)(int)(digits & 0xFF));
+        *last = at + size;
+        at += size + 1;
+        if (*at == ' ')
+            at = step(at);
+    }
+#else
+    (void)out, (void)max, (void)last;
+#endif
+    *count = n;
+    return at;
+}
+
+/* Up to seven digits at `at` in one load; 0: none, or more. */
+static inline int read_eight(const char *at, uint64_t *out)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    bool negative = *at == '-';
-    if (negative)
-        at = step(at);
     uint64_t eight;
     memcpy(&eight, at, sizeof eight);
     eight ^= 0x3030303030303030u;
-    if ((eight & 0xFF) > 9 || (eight >> 8 & 0xFF) != ('.' ^ '0'))
-        return NULL;
-    int count = digits_in(eight >> 16); /* 6 and more: its end is not in sight */
-    if (count == 0 || count > 5)
-        return NULL;
-    unsigned end = (unsigned)(eight >> (16 + 8 * count) & 0xFF) ^ '0';
-    if ((end | 0x20) == 'e')
-        return NULL;
-    uint64_t digits = (eight & 0xFF) | (eight >> 8 & ~(uint64_t)0xFF);
-    double value = (double)(int64_t)eight_digits(digits << (56 - 8 * count)) * tenths[count];
-    *out = (float)(negative ? -value : value);
-    return at + 2 + count;
+    int count = digits_in(eight);
+    if (count == 0 || count == 8)
+        return 0;
+    *out = eight_digits(eight << (64 - 8 * count));
+    return count;
 #else
     (void)at, (void)out;
-    return NULL;
+    return 0;
 #endif
 }
 
-/* The same with up to 7 digits behind the point. */
+/* One number of up to 7 digits, and up to 7 behind a point; a sign too. NULL: not of this kind. */
 static inline const char *read_medium(const char *at, float *out)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t digits = 0, places = 0;
     bool negative = *at == '-';
     if (negative)
         at = step(at);
-    uint64_t digits = (unsigned char)(*at - '0'), eight;
-    if (digits > 9 || at[1] != '.')
+    int count = read_eight(at, &digits);
+    if (count == 0 || (count > 1 && *at == '0'))
         return NULL;
-    memcpy(&eight, at + 2, sizeof eight);
-    eight ^= 0x3030303030303030u;
-    int count = digits_in(eight);
-    if (count == 0 || count == 8)
+    at += count;
+    double value = (double)(int64_t)digits;
+    if (*at == '.') {
+        count = read_eight(at + 1, &places);
+        if (count == 0)
+            return NULL;
+        at += 1 + count;
+        value = (double)(int64_t)(digits * small_tens[count] + places);
+        value = digits < TENTHS_BELOW ? value * tenths[count] : value / tens[count];
+    } else if (digits == 0) {
+        negative = false; /* an integer zero has no sign */
+    }
+    if ((*at | 0x20) == 'e')
         return NULL;
-    digits = digits * small_tens[count] + eight_digits(eight << (64 - 8 * count));
-    at += 2 + count;
-    if (*at == 'e' || *at == 'E')
-        return NULL;
-    double value = (double)(int64_t)digits * tenths[count];
     *out = (float)(negative ? -value : value);
     return at;
-#else
-    (void)at, (void)out;
-    return NULL;
-#endif
 }
 
 const char *json_floats_read(const char *at, float *out, size_t max, size_t *count)
 {
     size_t n = 0;
+    bool are_short = true; /* until one is not: then it is not tried any more */
     for (;;) {
-        const char *end = read_short(at, &out[n]);
-        if (end == NULL)
-            end = read_medium(at, &out[n]);
+        const char *last = NULL;
+        if (are_short) {
+            at = read_short(at, out, max, &n, &last);
+            are_short = last != NULL;
+        }
+        if (n == max) { /* as max is at least 1, some were just read */
+            *count = n;
+            return last;
+        }
+        if (__builtin_expect(*at <= ' ', 0))
+            at = skip_space(at);
+        const char *end = read_medium(at, &out[n]);
         if (end == NULL) {
             struct json_number number;
             end = json_number_read(at, &number);
@@ -351,8 +381,6 @@ const char *json_floats_read(const char *at, float *out, size_t max, size_t *cou
         at++;
         if (*at == ' ')
             at = step(at);
-        if (__builtin_expect(*at <= ' ', 0))
-            at = skip_space(at);
     }
     *count = n;
     return at;

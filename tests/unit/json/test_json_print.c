@@ -187,12 +187,62 @@ static void numbers_read_as_strtod_does(void **state)
                                        "0.1e-400",
                                        "1e308",
                                        "123456789012345678901234567890",
+                                       "8388608.5",
+                                       "1048576.0625",
+                                       "9999999.9999999",
+                                       "16777217",
+                                       "0.0000000",
+                                       "-0.1e1",
+                                       "8191.9999999",
                                        "5e-324",
                                        "2.4703282292062327e-324",
                                        "-0.0",
                                        "0e10" };
     for (size_t i = 0; i < COUNT(odd); i++)
         check_reading(odd[i]);
+}
+
+/* Middles between two floats, and what stands next to them, in few places. */
+static void middles_between_floats_go_to_the_even_one(void **state)
+{
+    (void)state;
+    struct random random;
+    random_init(&random, 4, 0);
+    for (long i = 0; i < samples() / 3; i++) {
+        char text[128];
+        uint32_t bits = (uint32_t)random_below(&random, 0x4B800000u - 0x3F800000u) +
+                        0x3F800000u; /* 1 to 2^24 */
+        float low, high;
+        memcpy(&low, &bits, sizeof low);
+        bits++;
+        memcpy(&high, &bits, sizeof high);
+        snprintf(text, sizeof text, "%.*f", (int)(i % 9), ((double)low + high) / 2);
+        check_reading(text);
+    }
+}
+
+static void runs_of_numbers_of_all_kinds_are_read(void **state)
+{
+    (void)state;
+    static const char *const parts[] = { "0.1234", "-0.5",       "7",         "255",    "1.25e3",
+                                         "NaN",    "12345678.5", "0.1234567", "3.14159" };
+    struct random random;
+    random_init(&random, 5, 0);
+    for (int round = 0; round < 2000; round++) {
+        char text[512] = { 0 };
+        float want[12], got[12];
+        size_t count = 1 + random_below(&random, 12), read = 0;
+        for (size_t i = 0; i < count; i++) {
+            const char *part = parts[random_below(&random, 8)];
+            strcat(strcat(text, i == 0 ? "" : round % 2 ? ", " : ","), part);
+            want[i] = strtof(part, NULL);
+        }
+        const char *end = text + strlen(text);
+        strcat(text, "]");
+        assert_ptr_equal(json_floats_read(text, got, 12, &read), end);
+        assert_int_equal(read, count);
+        assert_memory_equal(got, want, count * sizeof *got);
+    }
 }
 
 static void strings_are_escaped(void **state)
@@ -229,6 +279,8 @@ int main(void)
         cmocka_unit_test(powers_of_ten_and_two_and_their_neighbours),
         cmocka_unit_test(integers_print),
         cmocka_unit_test(numbers_read_as_strtod_does),
+        cmocka_unit_test(middles_between_floats_go_to_the_even_one),
+        cmocka_unit_test(runs_of_numbers_of_all_kinds_are_read),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(base64_is_padded),
     };
