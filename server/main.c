@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "runtime/libraries.h"
 #include "server/example_line.h"
 #include "server/options.h"
 #include "server/rest.h"
@@ -34,7 +35,11 @@ struct server {
 
 static void print_version(void)
 {
-    printf("modelserver %s\nlibmicrohttpd %s\n", SLIPWAY_VERSION, MHD_get_version());
+    struct buffer libraries = { 0 };
+    libraries_print(&libraries);
+    printf("modelserver %s\nlibmicrohttpd %s\n%.*s", SLIPWAY_VERSION, MHD_get_version(),
+           (int)libraries.size, libraries.data);
+    buffer_finish(&libraries);
 }
 
 static void stop(void *context)
