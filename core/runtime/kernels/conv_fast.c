@@ -43,7 +43,10 @@ struct conv_fast {
     _Atomic int count;
 };
 
-/* One per thread: a stream keeps no state that two threads could share, and costs an allocation. */
+/*
+ * One per thread: a stream keeps no state that two threads could share, and costs an allocation.
+ * Asked for before anything is compiled: a primitive remembers how many threads it was made for.
+ */
 static dnnl_stream_t thread_stream(dnnl_engine_t engine)
 {
     static _Thread_local dnnl_stream_t stream;
@@ -325,15 +328,13 @@ static struct binding *binding_take(struct conv_fast *conv, struct primitive *pr
 bool conv_fast_run(struct conv_fast *conv, const struct conv_fast_size *size, const float *in,
                    float *out)
 {
-    struct primitive *primitive = find_or_make(conv, size);
+    dnnl_stream_t stream = thread_stream(conv->engine);
+    struct primitive *primitive = stream != NULL ? find_or_make(conv, size) : NULL;
     if (primitive == NULL || primitive->conv == NULL)
         return false;
-    dnnl_stream_t stream = thread_stream(conv->engine);
     struct binding *binding = binding_take(conv, primitive);
-    if (stream == NULL || binding == NULL) {
-        binding_destroy(binding);
+    if (binding == NULL)
         return false;
-    }
     dnnl_memory_set_data_handle(binding->in, (void *)in);
     dnnl_memory_set_data_handle(binding->out, out);
     dnnl_exec_arg_t args[5] = { { DNNL_ARG_SRC, binding->in },

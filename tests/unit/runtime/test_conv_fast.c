@@ -5,7 +5,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,8 +139,46 @@ static void agrees_with_the_plain_loops(void **state)
         assert_true(compared > 100);
 }
 
+static int threads_of_this_process(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    assert_non_null(tasks);
+    while (readdir(tasks) != NULL)
+        count++;
+    closedir(tasks);
+    return count;
+}
+
+static void *run_one(void *more)
+{
+    static const struct window window = {
+        .in = 28, .kernel = 5, .stride = 1, .dilation = 1, .before = 2, .out = 28
+    };
+    struct conv_size size = {
+        .n = 4, .c = 16, .m = 32, .groups = 1, .rows = window, .columns = window
+    };
+    int before = threads_of_this_process();
+    compare(&size, CONV_RELU, true);
+    *(int *)more = threads_of_this_process() - before;
+    return NULL;
+}
+
+/* On a thread of its own, as nothing has told the library there how many threads to use. */
+static void runs_on_the_calling_thread_alone(void **state)
+{
+    (void)state;
+    random_init(&source, 1, 0);
+    pthread_t thread;
+    int more = -1;
+    assert_int_equal(pthread_create(&thread, NULL, run_one, &more), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(more, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(agrees_with_the_plain_loops) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(runs_on_the_calling_thread_alone),
+                                        cmocka_unit_test(agrees_with_the_plain_loops) };
     return cmocka_run_group_tests_name("conv_fast", tests, NULL, NULL);
 }
