@@ -27,10 +27,13 @@ MODELS = {"softmax": "softmax", "mlp": "mlp", "convnet": "convnet"}
 PREDICT = "/v1/models/default:predict"
 
 
+# What holds a peer to one thread. Our own programs keep to it by themselves, and are not helped.
+ONE_THREAD = {k: "1" for k in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")}
+
+
 def environment(**more):
-    one = {k: "1" for k in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")}
-    return clean_environment(**dict(one, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1",
-                                    XLA_FLAGS="--xla_cpu_multi_thread_eigen=false", **more))
+    return clean_environment(**dict(TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1",
+                                  XLA_FLAGS="--xla_cpu_multi_thread_eigen=false", **more))
 
 
 def out(*command, core=None, check=True, cwd=None, **more):
@@ -262,7 +265,7 @@ def bench_program(name):
 
 
 def peer(*arguments):
-    return out(sys.executable, os.path.join(ROOT, "bench", "peers.py"), *arguments, core=SERVER_CORE)
+    return out(sys.executable, os.path.join(ROOT, "bench", "peers.py"), *arguments, core=SERVER_CORE, **ONE_THREAD)
 
 
 def rate_of_training(text):
