@@ -1,0 +1,82 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/source.h"
+
+static char base[] = "/tmp/slipway-source-XXXXXX";
+
+static const char *const names[] = { "1",       "00000042", "7",  "007", "1700000000",
+                                     "-3",      "x",        "1x", "+5",  "99999999999999999999",
+                                     ".hidden", "1.0" };
+
+static int set_up(void **state)
+{
+    char path[128];
+    (void)state;
+    assert_non_null(mkdtemp(base));
+    for (size_t i = 0; i < COUNT(names); i++) {
+        snprintf(path, sizeof path, "%s/%s", base, names[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    char path[128];
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        snprintf(path, sizeof path, "%s/%s", base, names[i]);
+        rmdir(path);
+    }
+    return rmdir(base);
+}
+
+static void whole_numbers_are_versions_in_order(void **state)
+{
+    static const int64_t numbers[] = { -3, 1, 7, 42, 1700000000 };
+    struct source_versions found;
+    (void)state;
+    assert_string_equal(source_scan(base, &found).message, "");
+    assert_int_equal(found.count, COUNT(numbers));
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        assert_int_equal(found.items[i].number, numbers[i]);
+    source_versions_finish(&found);
+}
+
+static void of_two_spellings_the_later_counts(void **state)
+{
+    struct source_versions found;
+    (void)state;
+    assert_string_equal(source_scan(base, &found).message, "");
+    assert_string_equal(strrchr(found.items[2].directory, '/'), "/7");
+    source_versions_finish(&found);
+}
+
+static void a_path_that_is_not_there_is_named(void **state)
+{
+    struct source_versions found;
+    (void)state;
+    struct status status = source_scan("/nowhere/models", &found);
+    assert_int_equal(status.code, STATUS_NOT_FOUND);
+    assert_non_null(strstr(status.message, "'/nowhere/models'"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers_are_versions_in_order),
+        cmocka_unit_test(of_two_spellings_the_later_counts),
+        cmocka_unit_test(a_path_that_is_not_there_is_named),
+    };
+    return cmocka_run_group_tests_name("source", tests, set_up, tear_down);
+}
