@@ -456,9 +456,9 @@ static const char *dump_token(const char *at, struct arena *arena, struct buffer
     case 't':
     case 'f':
     case 'n': {
-        const char *end = skip_token(at);
-        buffer_append(out, at, (size_t)(end - at));
-        return end;
+        size_t size = *at == 'f' ? 5 : 4;
+        buffer_append(out, at, size);
+        return at + size;
     }
     default:
         return dump_number(at, out);
@@ -468,7 +468,9 @@ static const char *dump_token(const char *at, struct arena *arena, struct buffer
 const char *json_dump(const char *at, struct arena *arena)
 {
     struct buffer out = { 0 };
-    const char *end = json_skip(at);
+    /* Behind a number or a word that is the whole document stands what nobody has checked. */
+    bool one_token = *at != '{' && *at != '[' && *at != '"';
+    const char *end = one_token ? at + 1 : json_skip(at);
     while (out.size < DUMP_MAX && (at = json_space(at)) < end)
         at = dump_token(at, arena, &out);
     size_t size = out.size < DUMP_MAX ? out.size : DUMP_MAX;

@@ -2,12 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/example_json.h"
 #include "server/json_text.h"
 #include "tests/unit/json/signatures.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Any bytes as a predict body: an answer, and its tensors lie inside what they claim. */
+/* Any bytes as a predict body and as a classify body: an answer, and its tensors lie inside what
+ * they claim. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct test_finder finder = { .base.find = find_test_signature };
@@ -25,6 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t at = 0; at < tensor_bytes(tensor); at++)
             sum += bytes[at];
     }
+    struct example_request examples;
+    status = example_request_read((struct bytes){ body, size }, arena, &examples);
+    for (int64_t i = 0; status_is_ok(status) && i < examples.examples.size; i++)
+        for (size_t at = 0; at < tensor_strings(&examples.examples)[i].size; at++)
+            sum += (unsigned char)tensor_strings(&examples.examples)[i].data[at];
     arena_destroy(arena);
     free(body);
     return sum == 1u << 31 ? 0 : 0;

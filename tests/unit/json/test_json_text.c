@@ -101,6 +101,9 @@ static const struct dump_row {
     { "[NaN, -Infinity, 18446744073709551615, 18446744073709551616]",
       "[NaN,-Infinity,18446744073709551615,18446744073709552000.0]" },
     { "\"\\u00e9\"", "\"\xC3\xA9\"" },
+    { "2\"behind it", "2" },
+    { "truex\"", "true" },
+    { "\"a\"\"b", "\"a\"" },
 };
 
 static void dumps_are_written_again(void **state)
