@@ -1,6 +1,7 @@
 #include "base/status.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,7 @@
 
 #define STATUS_RING 5
 
-/* One text each of the last failures of this thread. Grown as needed, freed with the thread by the
- * C library. */
+/* One text each of the last failures of this thread. Grown as needed, freed with the thread. */
 struct ring_slot {
     char *text;
     size_t capacity;
@@ -29,6 +29,25 @@ static const struct {
     STATUS_CODES(STATUS_ROW)
 #undef STATUS_ROW
 };
+
+static pthread_key_t ring_key;
+static pthread_once_t ring_once = PTHREAD_ONCE_INIT;
+
+/* At the end of a thread: gives back the texts that outgrew their first buffers. */
+static void free_grown(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < STATUS_RING; i++)
+        if (ring[i].text != ring_first[i]) {
+            free(ring[i].text);
+            ring[i].text = NULL;
+        }
+}
+
+static void make_ring_key(void)
+{
+    pthread_key_create(&ring_key, free_grown);
+}
 
 static const char *ring_print(const char *prefix, const char *format, va_list arguments,
                               const char *suffix)
@@ -67,6 +86,8 @@ static const char *ring_print(const char *prefix, const char *format, va_list ar
                 free(ring[slot].text);
             ring[slot].text = grown;
             ring[slot].capacity = need;
+            pthread_once(&ring_once, make_ring_key);
+            pthread_setspecific(ring_key, ring); /* not NULL: free_grown is called */
         }
     }
     snprintf(ring[slot].text, need, "%s", out);
