@@ -43,29 +43,40 @@ struct conv_fast {
     _Atomic int count;
 };
 
+/* One engine for the process (primitives and streams of one engine go together), and one stream a
+ * thread, which ends with it. */
+static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+static dnnl_engine_t cpu;
+static pthread_key_t stream_key;
+
+static void destroy_stream(void *stream)
+{
+    dnnl_stream_destroy(stream);
+}
+
+static void make_engine(void)
+{
+    if (pthread_key_create(&stream_key, destroy_stream) != 0 ||
+        dnnl_engine_create(&cpu, dnnl_cpu, 0) != dnnl_success)
+        cpu = NULL;
+}
+
 /*
- * One per thread: a stream keeps no state that two threads could share, and costs an allocation.
- * Asked for before anything is compiled: a primitive remembers how many threads it was made for.
+ * The calling thread's: a stream keeps no state that two threads could share, and costs an
+ * allocation. Asked for before anything is compiled: a primitive remembers how many threads it was
+ * made for.
  */
 static dnnl_stream_t thread_stream(dnnl_engine_t engine)
 {
-    static _Thread_local dnnl_stream_t stream;
-    if (stream == NULL) {
-        omp_set_num_threads(
-            1); /* holds per calling thread; our own pool is what makes wide work wide */
-        if (dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
-            stream = NULL;
-    }
+    dnnl_stream_t stream = pthread_getspecific(stream_key);
+    if (stream != NULL)
+        return stream;
+    /* holds per calling thread; our own pool is what makes wide work wide */
+    omp_set_num_threads(1);
+    if (dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
+        return NULL;
+    pthread_setspecific(stream_key, stream);
     return stream;
-}
-
-/* One engine for the process: primitives and streams of one engine go together. */
-static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
-static dnnl_engine_t cpu;
-static void make_engine(void)
-{
-    if (dnnl_engine_create(&cpu, dnnl_cpu, 0) != dnnl_success)
-        cpu = NULL;
 }
 
 /* ---- making ---- */
