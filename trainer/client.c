@@ -91,8 +91,10 @@ static struct status join_replies(struct client *client, struct arena *arena)
                                 "ps %d is at generation %" PRIu64 ", ps 0 at %" PRIu64, ps,
                                 reply->generation, client->generation);
         client->generation = reply->generation;
-        client->global_step = ps == 0 ? reply->global_step : client->global_step;
-        client->finished = client->finished || reply->finished;
+        if (ps > 0)
+            continue;
+        client->global_step = reply->global_step;
+        client->finished = reply->finished; /* by the word of the ps that the chief asks, too */
     }
     return status_ok();
 }

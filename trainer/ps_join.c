@@ -60,7 +60,14 @@ struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Id
     return status_ok();
 }
 
-/* The worker of that index, begun anew when another process than before has its place. */
+/* Is there nothing left to do for who joins now? */
+static bool is_finished(const struct ps *ps)
+{
+    return ps->over || (ps->stop_step > 0 && ps->global_step >= ps->stop_step);
+}
+
+/* The worker of that index, begun anew when another process than before has its place. Nobody waits
+ * for who comes when the last step is done: it is told so, and has nothing to report. */
 static void register_worker(struct ps *ps, const Slipway__Training__Identity *identity)
 {
     if (ps->workers == NULL) /* does not move: pushes that wait point to their worker */
@@ -71,6 +78,7 @@ static void register_worker(struct ps *ps, const Slipway__Training__Identity *id
     if (worker->joined && worker->incarnation == identity->incarnation)
         return;
     *worker = (struct worker){ .joined = true,
+                               .finished = is_finished(ps),
                                .index = identity->index,
                                .incarnation = identity->incarnation };
 }
@@ -82,7 +90,7 @@ struct message ps_join_reply(struct ps *ps)
     reply.incarnation = ps->options.incarnation;
     reply.generation = ps->generation;
     reply.global_step = ps->global_step;
-    reply.finished = ps->over || (ps->stop_step > 0 && ps->global_step >= ps->stop_step);
+    reply.finished = is_finished(ps);
     return protocol_pack(&reply);
 }
 

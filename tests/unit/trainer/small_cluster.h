@@ -63,17 +63,25 @@ static inline void small_client(struct small_cluster *cluster, uint32_t index, u
 }
 
 /* w = 1, b = 2 everywhere, SGD with rate 0.5. */
-static inline struct status small_create(struct client *chief, uint32_t workers, bool sync)
+static inline struct status small_create_until(struct client *chief, uint32_t workers, bool sync,
+                                               uint64_t stop_step)
 {
     float w[SMALL_W], b[SMALL_B] = { 2, 2 };
     const void *values[] = { w, b };
-    struct client_job job = {
-        .optimizer = "sgd", .learning_rate = .5f, .workers = workers, .sync = sync
-    };
+    struct client_job job = { .optimizer = "sgd",
+                              .learning_rate = .5f,
+                              .workers = workers,
+                              .sync = sync,
+                              .stop_step = stop_step };
 
     for (int i = 0; i < SMALL_W; i++)
         w[i] = 1;
     return client_create(chief, &job, values);
+}
+
+static inline struct status small_create(struct client *chief, uint32_t workers, bool sync)
+{
+    return small_create_until(chief, workers, sync, 0);
 }
 
 #endif

@@ -141,6 +141,43 @@ static void strangers_are_refused_with_their_names(void **state)
     small_stop(&cluster);
 }
 
+/* Two that come after the last step: to all ps tasks, and between the last push to ps 1 and to ps
+ * 0. */
+static void who_joins_after_the_last_step_is_told_so_and_not_waited_for(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, late, between;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &between);
+    small_client(&cluster, 2, 3, &late);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create_until(&chief, 3, false, 1));
+    struct channel *first = cluster.channels[0];
+    struct channel *cut_off = loopback_open(&ps_service, cluster.ps[0], clock_monotonic());
+    loopback_break(cut_off);
+    cluster.channels[0] = cut_off;
+    assert_int_equal(client_push(&chief, all_ones, false).code, STATUS_UNAVAILABLE);
+    cluster.channels[0] = first;
+    OK(client_join(&between, true, 1000));
+    assert_false(between.finished);
+    chief.sequence--;
+    OK(client_push(&chief, all_ones, true)); /* now at ps 0, too */
+    OK(client_join(&late, true, 1000));
+    assert_true(late.finished);
+    OK(client_report(&chief, status_ok(), false));
+    assert_int_equal(client_await(&chief, false, 50).code, STATUS_DEADLINE_EXCEEDED);
+    OK(client_report(&between, status_ok(), false));
+    OK(client_await(&chief, false, 1000));
+    client_finish(&chief);
+    client_finish(&late);
+    client_finish(&between);
+    channel_close(cut_off);
+    small_stop(&cluster);
+}
+
 struct pusher {
     struct small_cluster *cluster;
     uint32_t index;
@@ -396,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_push_sent_again_is_answered_but_not_applied_again),
         cmocka_unit_test(what_was_pulled_does_not_change_under_the_reader),
         cmocka_unit_test(strangers_are_refused_with_their_names),
+        cmocka_unit_test(who_joins_after_the_last_step_is_told_so_and_not_waited_for),
         cmocka_unit_test(no_update_of_many_workers_is_lost),
         cmocka_unit_test(a_synchronous_step_sums_in_the_order_of_workers),
         cmocka_unit_test(a_snapshot_under_concurrent_pushes_is_consistent),
