@@ -1,0 +1,319 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "trainer/job_map.h"
+
+#define HOSTS .ps_hosts = "a:2222,b:2222", .worker_hosts = "c:2222,d:2222,e:2222", .chief_hosts = ""
+
+static struct arena *arena;
+
+static int start(void **state)
+{
+    (void)state;
+    arena = arena_create(0);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    arena_destroy(arena);
+    return 0;
+}
+
+static void reads_the_flags(void **state)
+{
+    (void)state;
+    struct job_flags flags = { HOSTS, .job_name = "worker", .task_index = 2 };
+    struct job_map map;
+
+    assert_true(status_is_ok(job_map_read(&flags, NULL, true, arena, &map)));
+    assert_false(job_map_is_local(&map));
+    assert_int_equal(map.kind, JOB_WORKER);
+    assert_string_equal(job_self(&map)->address, "e:2222");
+    assert_string_equal(job_task_name(&map, map.kind, map.index, arena), "worker 2");
+    assert_string_equal(job_map_ps_list(&map, arena), "a:2222,b:2222");
+    assert_int_equal(job_map_trainers(&map), 3);
+    assert_int_equal(job_map_rank(&map), 2);
+    assert_false(job_map_is_chief(&map));
+    assert_null(job_find(&map, JOB_WORKER, 3));
+}
+
+static void worker_0_is_the_chief_of_a_job_without_one(void **state)
+{
+    (void)state;
+    struct job_flags flags = { HOSTS, .job_name = "worker", .task_index = 0 };
+    struct job_map map;
+
+    assert_true(status_is_ok(job_map_read(&flags, NULL, true, arena, &map)));
+    assert_true(job_map_is_chief(&map));
+    assert_int_equal(job_map_rank(&map), 0);
+}
+
+static void a_chief_of_its_own_comes_before_the_workers(void **state)
+{
+    (void)state;
+    struct job_flags flags = { .ps_hosts = "a:1, b:1 ",
+                               .worker_hosts = "[::1]:1",
+                               .chief_hosts = "c:1",
+                               .job_name = "master",
+                               .task_index = -1 };
+    struct job_map map;
+
+    assert_true(status_is_ok(job_map_read(&flags, NULL, true, arena, &map)));
+    assert_true(job_map_is_chief(&map));
+    assert_string_equal(job_task_name(&map, map.kind, map.index, arena), "master");
+    assert_string_equal(job_map_ps_list(&map, arena), "a:1,b:1");
+    flags.job_name = "worker";
+    flags.task_index = 0;
+    assert_true(status_is_ok(job_map_read(&flags, NULL, true, arena, &map)));
+    assert_false(job_map_is_chief(&map));
+    assert_int_equal(job_map_rank(&map), 1);
+    assert_int_equal(job_map_trainers(&map), 2);
+    assert_string_equal(job_self(&map)->address, "[::1]:1");
+}
+
+static void without_hosts_the_job_is_local(void **state)
+{
+    static const char *const texts[] = {
+        NULL,
+        "",
+        "{}",
+        " \n",
+        "{\"environment\":\"cloud\"}",
+        "{\"cluster\":{\"worker\":[\"a:1\"]},\"task\":{\"type\":\"worker\",\"index\":0}}",
+        "{\"cluster\":{\"chief\":[\"a:1\"],\"evaluator\":[\"b:1\"]},"
+        "\"task\":{\"type\":\"chief\",\"index\":0}}",
+        "{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"]}}",
+        "{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"]},\"task\":{}}",
+    };
+    struct job_flags flags = { "", "", "", "", -1 };
+    struct job_map map;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct status status = job_map_read(&flags, texts[i], true, arena, &map);
+        assert_string_equal(status.message, "");
+        assert_true(job_map_is_local(&map));
+    }
+}
+
+static void whoever_only_looks_needs_no_task(void **state)
+{
+    (void)state;
+    struct job_flags flags = { HOSTS, .job_name = "", .task_index = -1 };
+    struct job_map map;
+
+    assert_true(status_is_ok(job_map_read(&flags, NULL, false, arena, &map)));
+    assert_null(job_self(&map));
+    flags = (struct job_flags){ "", "", "", "", -1 };
+    assert_true(status_is_ok(job_map_read(
+        &flags, "{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"]}}", false, arena, &map)));
+    assert_false(job_map_is_local(&map));
+}
+
+/* What an operator writes for a job with chief, workers, ps and evaluator. */
+#define CLUSTER                                                                                  \
+    "{\"cluster\":{\"chief\":[\"j-chief-0.ns.svc:2222\"],\"ps\":[\"j-ps-0.ns.svc:2222\","        \
+    "\"j-ps-1.ns.svc:2222\"],\"worker\":[\"j-worker-0.ns.svc:2222\",\"j-worker-1.ns.svc:2222\"]" \
+    ",\"evaluator\":[\"j-evaluator-0.ns.svc:2222\"]},\"environment\":\"cloud\",\"task\":"
+
+static void reads_what_an_operator_writes(void **state)
+{
+    static const struct row {
+        const char *task, *name, *address;
+        uint32_t rank;
+    } rows[] = {
+        { "{\"type\":\"ps\",\"index\":1}", "ps 1", "j-ps-1.ns.svc:2222", 0 },
+        { "{\"type\":\"worker\",\"index\":\"1\"}", "worker 1", "j-worker-1.ns.svc:2222", 2 },
+        { "{\"type\":\"chief\",\"index\":0}", "chief", "j-chief-0.ns.svc:2222", 0 },
+        { "{\"type\":\"evaluator\",\"index\":0}", "evaluator", "j-evaluator-0.ns.svc:2222", 0 },
+    };
+    struct job_flags flags = { "", "", "", "", -1 };
+    struct job_map map;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *text = arena_printf(arena, "%s%s}", CLUSTER, rows[i].task);
+        struct status status = job_map_read(&flags, text, true, arena, &map);
+        assert_string_equal(status.message, "");
+        assert_string_equal(job_task_name(&map, map.kind, map.index, arena), rows[i].name);
+        assert_string_equal(job_self(&map)->address, rows[i].address);
+        assert_int_equal(job_map_rank(&map), rows[i].rank);
+        assert_int_equal(job_map_trainers(&map), 3);
+    }
+}
+
+static void an_evaluator_may_be_left_out_of_the_cluster(void **state)
+{
+    (void)state;
+    struct job_map map;
+
+    assert_true(status_is_ok(job_map_parse("{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"]},"
+                                           "\"task\":{\"type\":\"evaluator\",\"index\":0}}",
+                                           true, arena, &map)));
+    assert_int_equal(map.kind, JOB_EVALUATOR);
+    assert_null(job_self(&map));
+    assert_string_equal(job_task_name(&map, map.kind, 0, arena), "evaluator");
+}
+
+static void a_worker_of_a_sparse_cluster_knows_the_ps_tasks_and_itself(void **state)
+{
+    (void)state;
+    struct job_map map;
+
+    assert_true(status_is_ok(
+        job_map_parse("{\"sparseCluster\":{\"ps\":[\"a:1\",\"b:1\"],\"worker\":{\"3\":\"w:1\"}},"
+                      "\"task\":{\"type\":\"worker\",\"index\":\"3\"}}",
+                      true, arena, &map)));
+    assert_string_equal(job_self(&map)->address, "w:1");
+    assert_int_equal(map.lists[JOB_PS].count, 2);
+    assert_int_equal(job_map_rank(&map), 3);
+    assert_int_equal(job_map_trainers(&map), 0);
+}
+
+static void a_ps_of_a_sparse_cluster_knows_only_itself(void **state)
+{
+    (void)state;
+    struct job_map map;
+
+    assert_true(status_is_ok(job_map_parse("{\"sparseCluster\":{\"ps\":[\"b:1\"],\"worker\":{}},"
+                                           "\"task\":{\"type\":\"ps\",\"index\":\"1\"}}",
+                                           true, arena, &map)));
+    assert_string_equal(job_self(&map)->address, "b:1");
+    assert_int_equal(job_self(&map)->index, 1);
+}
+
+static const struct refusal {
+    struct job_flags flags;
+    const char *words;
+} refused_flags[] = {
+    { { HOSTS, "worker", 3 }, "worker 3, but the cluster has 3 worker tasks (0 to 2)" },
+    { { HOSTS, "ps", 2 }, "ps 2, but the cluster has 2 ps tasks (0 to 1)" },
+    { { HOSTS, "chief", 0 }, "the cluster has no chief tasks" },
+    { { HOSTS, "server", 0 }, "--job_name: job 'server' is none of" },
+    { { HOSTS, "", 0 }, "--job_name is missing" },
+    { { HOSTS, "worker", -1 }, "--task_index is missing: which worker" },
+    { { "", "", "", "ps", 0 }, "--job_name without --ps_hosts" },
+    { { "", "", "", "", 0 }, "--task_index without --ps_hosts" },
+    { { "", "a:1", "", "worker", 0 }, "--ps_hosts is missing" },
+    { { "a:1", "", "", "ps", 0 }, "no workers" },
+    { { "a:1,", "b:1", "", "ps", 0 }, "--ps_hosts: '' is no host:port" },
+    { { "a:1", "b", "", "ps", 0 }, "--worker_hosts: 'b' is no host:port" },
+    { { "a:1", "b:0", "", "ps", 0 }, "'b:0' is no host:port" },
+    { { "a:1", "b:65536", "", "ps", 0 }, "'b:65536' is no host:port" },
+    { { "a:1", "b:1x", "", "ps", 0 }, "'b:1x' is no host:port" },
+    { { "a:1", ":1", "", "ps", 0 }, "':1' is no host:port" },
+    { { "a:1", "::1:1", "", "ps", 0 }, "'::1:1' is no host:port" },
+    { { "a:1", "[::1:1", "", "ps", 0 }, "'[::1:1' is no host:port" },
+    { { "a:1", "b c:1", "", "ps", 0 }, "'b c:1' is no host:port" },
+    { { "a:1", "grpc://b:1", "", "ps", 0 }, "no host:port" },
+    { { "a:1,b:1", "b:1", "", "ps", 0 }, "ps 1 and worker 0 have the same address b:1" },
+    { { "a:1,a:1", "b:1", "", "ps", 0 }, "ps 0 and ps 1 have the same address a:1" },
+    { { "a:1", "b:1", "c:1,d:1", "chief", 0 }, "2 chief tasks: a job has one" },
+};
+
+static void refuses_flags(void **state)
+{
+    const struct refusal *row = *state;
+    struct job_map map;
+    struct status status = job_map_read(&row->flags, NULL, true, arena, &map);
+
+    if (strstr(status.message, row->words) == NULL)
+        fail_msg("'%s' does not say '%s'", status.message, row->words);
+}
+
+static const struct refused_text {
+    const char *text, *words;
+} refused_texts[] = {
+    { "{", "TF_CONFIG: line 1, column 1" },
+    { "[]", "TF_CONFIG: not a JSON object" },
+    { "{\"cluster\":3}", "'cluster' is no object" },
+    { "{\"cluster\":{\"ps\":\"a:1\"}}", "'ps' is no list of addresses" },
+    { "{\"cluster\":{\"ps\":[1]}}", "the address of ps 0 is no string" },
+    { "{\"cluster\":{\"gpu\":[\"a:1\"]}}", "job 'gpu' is none of" },
+    { "{\"cluster\":{\"chief\":[\"a:1\"],\"master\":[\"b:1\"]}}", "both chief and master" },
+    { "{\"cluster\":{},\"sparseCluster\":{}}", "both cluster and sparseCluster" },
+    { CLUSTER "{\"type\":\"worker\",\"index\":2}}",
+      "worker 2, but the cluster has 2 worker tasks" },
+    { CLUSTER "{\"type\":\"worker\",\"index\":-1}}", "'index' of 'task' is no index" },
+    { CLUSTER "{\"type\":\"worker\",\"index\":\"1x\"}}", "'index' of 'task' is no index" },
+    { CLUSTER "{\"type\":\"worker\",\"index\":\"99999999999999999999\"}}", "no index" },
+    { CLUSTER "{\"type\":\"worker\"}}", "'task' has no 'index'" },
+    { CLUSTER "{\"index\":1}}", "'task' has no 'type'" },
+    { CLUSTER "{\"type\":\"gpu\",\"index\":0}}", "'task': job 'gpu' is none of" },
+    { CLUSTER "7}", "'task' is no object" },
+    { "{\"cluster\":{\"worker\":[\"a:1\",\"b:1\"]},\"task\":{\"type\":\"worker\",\"index\":0}}",
+      "the cluster has no ps tasks" },
+    { "{\"cluster\":{\"ps\":[\"a:1\"],\"ps\":[\"b:1\"]}}", "duplicate object key" },
+    { "{\"sparseCluster\":{\"ps\":[\"a:1\"],\"worker\":{\"x\":\"b:1\"}},"
+      "\"task\":{\"type\":\"worker\",\"index\":0}}",
+      "'x' of worker is no index" },
+    { "{\"sparseCluster\":{\"ps\":[\"a:1\"],\"worker\":{\"2\":\"b:1\"}},"
+      "\"task\":{\"type\":\"worker\",\"index\":0}}",
+      "worker 0, which is not in the cluster" },
+    { "{\"sparseCluster\":{\"ps\":{\"1\":\"a:1\"},\"worker\":{\"2\":\"b:1\"}},"
+      "\"task\":{\"type\":\"worker\",\"index\":2}}",
+      "ps 0 is missing" },
+};
+
+static void refuses_a_text(void **state)
+{
+    const struct refused_text *row = *state;
+    struct job_flags flags = { "", "", "", "", -1 };
+    struct job_map map;
+    struct status status = job_map_read(&flags, row->text, true, arena, &map);
+
+    if (strstr(status.message, row->words) == NULL)
+        fail_msg("'%s' does not say '%s'", status.message, row->words);
+    assert_true(job_map_is_local(&map));
+}
+
+static void refuses_a_cluster_from_both(void **state)
+{
+    (void)state;
+    struct job_flags flags = { HOSTS, .job_name = "ps", .task_index = 0 };
+    struct job_map map;
+    struct status status =
+        job_map_read(&flags, CLUSTER "{\"type\":\"ps\",\"index\":0}}", true, arena, &map);
+
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message, "both TF_CONFIG and --ps_hosts"));
+    assert_true(status_is_ok(job_map_read(&flags, "{}", true, arena, &map)));
+}
+
+#define TESTS_MAX 64
+
+int main(void)
+{
+    struct CMUnitTest tests[TESTS_MAX] = {
+        cmocka_unit_test(reads_the_flags),
+        cmocka_unit_test(worker_0_is_the_chief_of_a_job_without_one),
+        cmocka_unit_test(a_chief_of_its_own_comes_before_the_workers),
+        cmocka_unit_test(without_hosts_the_job_is_local),
+        cmocka_unit_test(whoever_only_looks_needs_no_task),
+        cmocka_unit_test(reads_what_an_operator_writes),
+        cmocka_unit_test(an_evaluator_may_be_left_out_of_the_cluster),
+        cmocka_unit_test(a_worker_of_a_sparse_cluster_knows_the_ps_tasks_and_itself),
+        cmocka_unit_test(a_ps_of_a_sparse_cluster_knows_only_itself),
+        cmocka_unit_test(refuses_a_cluster_from_both),
+    };
+    size_t count = 10;
+
+    for (size_t i = 0; i < COUNT(refused_flags); i++)
+        tests[count++] =
+            (struct CMUnitTest){ .name = refused_flags[i].words,
+                                 .test_func = refuses_flags,
+                                 .initial_state = (void *)(uintptr_t)&refused_flags[i] };
+    for (size_t i = 0; i < COUNT(refused_texts); i++)
+        tests[count++] =
+            (struct CMUnitTest){ .name = refused_texts[i].words,
+                                 .test_func = refuses_a_text,
+                                 .initial_state = (void *)(uintptr_t)&refused_texts[i] };
+    return _cmocka_run_group_tests("job map", tests, count, start, stop);
+}
