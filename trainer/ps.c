@@ -106,12 +106,18 @@ struct waiting *waiting_create(struct ps *ps, struct call *call)
     return waiting;
 }
 
+/* All with payload: values, gradients and chunks travel by reference. */
 static const struct method methods[] = {
-    { PS_JOIN, ps_join },          { PS_CREATE, ps_create_variables },
-    { PS_PULL, ps_pull },          { PS_PUSH, ps_push },
-    { PS_HOLD, ps_hold },          { PS_CUT, ps_cut },
-    { PS_READ, ps_read_snapshot }, { PS_DROP, ps_drop },
-    { PS_FINISH, ps_finish },      { PS_AWAIT, ps_await },
+    { PS_JOIN, ps_join, METHOD_UNARY, true },
+    { PS_CREATE, ps_create_variables, METHOD_UNARY, true },
+    { PS_PULL, ps_pull, METHOD_UNARY, true },
+    { PS_PUSH, ps_push, METHOD_UNARY, true },
+    { PS_HOLD, ps_hold, METHOD_UNARY, true },
+    { PS_CUT, ps_cut, METHOD_UNARY, true },
+    { PS_READ, ps_read_snapshot, METHOD_UNARY, true },
+    { PS_DROP, ps_drop, METHOD_UNARY, true },
+    { PS_FINISH, ps_finish, METHOD_UNARY, true },
+    { PS_AWAIT, ps_await, METHOD_UNARY, true },
 };
 
 const struct service ps_service = { methods, COUNT(methods) };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "rpc/metadata.h"
 
 struct loopback {
     struct channel channel; /* first: the handle */
@@ -25,11 +26,20 @@ struct loopback_call {
     struct loopback *loopback;
     _Atomic int references;
     reply_function *done;
+    message_function *received; /* the client's, of a stream of replies */
     void *context;
-    bool finished, linked; /* finished: done was or is being called */
+    bool finished, linked;     /* finished: done was, is being or is about to be called */
+    bool delivering;           /* `received` runs: an end that comes meanwhile waits for it */
+    enum status_code end_code; /* which is this; end_text NULL: none came */
+    char *end_text;
+    struct message reply; /* sent, to a client that wants one */
     struct loopback_call *next, *previous;
     void (*left)(void *context, struct call *call);
     void *left_context;
+    const struct call_options *options; /* while the method runs */
+    received_function *receive;         /* the server's, of a stream of requests */
+    void *receive_context;
+    struct metadata_list trailers;
 };
 
 static struct loopback_call *of_call(struct call *call)
@@ -39,8 +49,12 @@ static struct loopback_call *of_call(struct call *call)
 
 static void drop(struct loopback_call *call)
 {
-    if (atomic_fetch_sub_explicit(&call->references, 1, memory_order_acq_rel) == 1)
-        free(call);
+    if (atomic_fetch_sub_explicit(&call->references, 1, memory_order_acq_rel) != 1)
+        return;
+    message_release(&call->reply);
+    metadata_finish(&call->trailers);
+    free(call->end_text);
+    free(call);
 }
 
 static void unlink_call(struct loopback_call *call)
@@ -60,23 +74,68 @@ static void unlink_call(struct loopback_call *call)
 static bool answer(struct loopback_call *call, struct status status, struct message *reply)
 {
     pthread_mutex_lock(&call->loopback->lock);
-    bool first = !call->finished;
+    bool first = !call->finished, later = first && call->delivering;
     call->finished = true;
     if (first)
         unlink_call(call);
+    if (later) {
+        call->end_code = status.code;
+        call->end_text = xstrdup(status.message);
+    }
     pthread_mutex_unlock(&call->loopback->lock);
-    if (first)
+    if (first && !later)
         call->done(call->context, status, reply);
     return first;
 }
 
-/* The server's one reply: its reference ends here. */
-static void finish(struct call *server, struct status status, struct message *reply)
+/* A reply to a client that takes several; false: it has left. */
+static bool deliver(struct loopback_call *call, struct message *reply)
+{
+    pthread_mutex_lock(&call->loopback->lock);
+    bool here = !call->finished;
+    call->delivering = here;
+    pthread_mutex_unlock(&call->loopback->lock);
+    if (!here)
+        return false;
+    call->received(call->context, reply);
+    pthread_mutex_lock(&call->loopback->lock);
+    call->delivering = false;
+    bool ended = call->end_text != NULL;
+    pthread_mutex_unlock(&call->loopback->lock);
+    if (ended) {
+        struct message nothing = { 0 };
+        struct status why = { call->end_code, call->end_text };
+        call->done(call->context, why, &nothing);
+    }
+    return !ended;
+}
+
+static bool send_reply(struct call *server, struct message *reply)
 {
     struct loopback_call *call = of_call(server);
 
-    answer(call, status, reply);
+    if (call->received != NULL)
+        deliver(call, reply);
+    else if (call->reply.release == NULL && call->reply.header.data == NULL)
+        call->reply = message_move(reply);
     message_release(reply);
+    return true;
+}
+
+/* The server's end: its reference ends here. */
+static void finish(struct call *server, struct status status, struct message *reply)
+{
+    struct loopback_call *call = of_call(server);
+    struct message nothing = { 0 };
+
+    if (call->received != NULL && reply != NULL)
+        deliver(call, reply);
+    else if (reply == NULL && status_is_ok(status))
+        nothing = message_move(&call->reply);
+    answer(call, status, call->received == NULL && reply != NULL ? reply : &nothing);
+    message_release(&nothing);
+    if (reply != NULL)
+        message_release(reply);
     drop(call);
 }
 
@@ -108,7 +167,50 @@ static void when_left(struct call *server, void (*left)(void *, struct call *), 
         left(context, server);
 }
 
-static const struct call_type server_side = { finish, when_left };
+/* The client has taken every reply when call_send returns. */
+static void when_ready(struct call *server, void (*ready)(void *, struct call *), void *context)
+{
+    ready(context, server);
+}
+
+static void receive(struct call *server, received_function *received, void *context)
+{
+    struct loopback_call *call = of_call(server);
+
+    call->receive = received;
+    call->receive_context = context;
+}
+
+static const char *request_metadata(const struct call *server, const char *name)
+{
+    const struct loopback_call *call = of_call((struct call *)(uintptr_t)server);
+
+    return call->options == NULL
+               ? NULL
+               : metadata_find(call->options->metadata, call->options->metadata_count, name);
+}
+
+static void add_metadata(struct call *server, const char *name, const char *value)
+{
+    metadata_add(&of_call(server)->trailers, name, value);
+}
+
+static const char *peer(const struct call *server)
+{
+    (void)server;
+    return "loopback";
+}
+
+static const struct call_type server_side = {
+    .finish = finish,
+    .when_left = when_left,
+    .send = send_reply,
+    .when_ready = when_ready,
+    .receive = receive,
+    .metadata = request_metadata,
+    .add_metadata = add_metadata,
+    .peer = peer,
+};
 
 /* The earliest deadline of what is in flight, and the call it belongs to. */
 static struct loopback_call *earliest(struct loopback *loopback)
@@ -166,14 +268,6 @@ static void keep_in_flight(struct loopback *loopback, struct loopback_call *call
         leave(call, status_error(STATUS_UNAVAILABLE, "the peer is gone"));
 }
 
-static const struct method *find_method(const struct service *service, const char *path)
-{
-    for (int i = 0; i < service->methods_count; i++)
-        if (service->methods[i].path == path || strcmp(service->methods[i].path, path) == 0)
-            return &service->methods[i];
-    return NULL;
-}
-
 /* Why a call cannot even begin. */
 static struct status refuse(struct loopback *loopback, const struct method *method,
                             const char *path, int64_t deadline_ns)
@@ -190,23 +284,52 @@ static struct status refuse(struct loopback *loopback, const struct method *meth
     return status_ok();
 }
 
-static struct client_call *start(struct channel *channel, const char *path, struct message *request,
-                                 int64_t deadline_ns, reply_function *done, void *context)
+static bool is_finished(struct loopback_call *call)
+{
+    pthread_mutex_lock(&call->loopback->lock);
+    bool finished = call->finished;
+    pthread_mutex_unlock(&call->loopback->lock);
+    return finished;
+}
+
+/* The client's one message and its end, to a method that takes several. */
+static void run_stream(struct loopback_call *call, const struct method *method,
+                       struct message *request)
+{
+    struct message nothing = { 0 };
+
+    method->handle(call->loopback->instance, &call->call, &nothing);
+    if (call->receive != NULL && !is_finished(call))
+        call->receive(call->receive_context, &call->call, request);
+    if (call->receive != NULL && !is_finished(call))
+        call->receive(call->receive_context, &call->call, NULL);
+    message_release(request);
+}
+
+static struct client_call *begin(struct channel *channel, const char *path, struct message *request,
+                                 const struct call_options *options, reply_function *done,
+                                 void *context)
 {
     struct loopback *loopback = (struct loopback *)channel;
     struct loopback_call *call = zalloc(sizeof *call);
-    const struct method *method = find_method(loopback->service, path);
+    const struct method *method = service_find(loopback->service, path);
     struct message taken = message_move(request);
 
     call->client.channel = channel;
-    call->call = (struct call){ &server_side, deadline_ns };
+    call->call = (struct call){ &server_side, options->deadline_ns };
     call->loopback = loopback;
     call->done = done;
+    call->received = options->received;
     call->context = context;
+    call->options = options;
     atomic_init(&call->references, 3); /* the client, the server, this function */
-    struct status status = refuse(loopback, method, path, deadline_ns);
+    struct status status = refuse(loopback, method, path, options->deadline_ns);
     if (status_is_ok(status)) {
-        method->handle(loopback->instance, &call->call, &taken);
+        if (method->kind == METHOD_STREAM)
+            run_stream(call, method, &taken);
+        else
+            method->handle(loopback->instance, &call->call, &taken);
+        call->options = NULL;
         keep_in_flight(loopback, call);
     } else {
         message_release(&taken);
@@ -226,6 +349,13 @@ static void release(struct client_call *client)
     drop((struct loopback_call *)client);
 }
 
+static const char *reply_metadata(const struct client_call *client, const char *name)
+{
+    const struct loopback_call *call = (const struct loopback_call *)client;
+
+    return metadata_find(call->trailers.items, call->trailers.count, name);
+}
+
 static void close_loopback(struct channel *channel)
 {
     struct loopback *loopback = (struct loopback *)channel;
@@ -242,13 +372,19 @@ static void close_loopback(struct channel *channel)
     free(loopback);
 }
 
-static const struct channel_type loopback_type = { start, cancel, release, close_loopback };
+static const struct channel_type loopback_type = {
+    .begin = begin,
+    .cancel = cancel,
+    .release = release,
+    .close = close_loopback,
+    .metadata = reply_metadata,
+};
 
 struct channel *loopback_open(const struct service *service, void *instance, struct clock *clock)
 {
     struct loopback *loopback = zalloc(sizeof *loopback);
 
-    loopback->channel = (struct channel){ &loopback_type, clock };
+    loopback->channel = (struct channel){ .type = &loopback_type, .clock = clock };
     loopback->service = service;
     loopback->instance = instance;
     pthread_mutex_init(&loopback->lock, NULL);

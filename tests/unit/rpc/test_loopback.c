@@ -53,9 +53,11 @@ static void refuse(void *instance, struct call *call, struct message *request)
     call_fail(call, status_error(STATUS_FAILED_PRECONDITION, "not now"));
 }
 
-static const struct method methods[] = { { "/t/Echo", echo },
-                                         { "/t/Keep", keep },
-                                         { "/t/Refuse", refuse } };
+static const struct method methods[] = {
+    { "/t/Echo", echo, METHOD_UNARY, true },
+    { "/t/Keep", keep, METHOD_UNARY, true },
+    { "/t/Refuse", refuse, METHOD_UNARY, true },
+};
 static const struct service service = { methods, COUNT(methods) };
 
 static void bytes_arrive_by_reference_and_are_given_back(void **state)
