@@ -54,6 +54,24 @@ struct waiting *waiting_take(struct waiting **list, const struct call *call)
     return NULL;
 }
 
+struct waiting *pushes_take(struct ps *ps, const struct worker *worker, uint64_t until)
+{
+    struct waiting *taken = NULL;
+
+    for (struct waiting **at = &ps->pushes; *at != NULL;) {
+        struct waiting *push = *at;
+        if (push->worker != worker || push->incarnation != worker->incarnation ||
+            push->sequence > until) {
+            at = &push->next;
+            continue;
+        }
+        *at = push->next;
+        push->next = NULL;
+        waiting_append(&taken, push);
+    }
+    return taken;
+}
+
 void waiting_fail_all(struct waiting *list, struct status why)
 {
     while (list != NULL) {

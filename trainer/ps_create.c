@@ -131,7 +131,7 @@ static void answer_joins(struct ps *ps, struct waiting *joins)
     while (joins != NULL) {
         struct waiting *next = joins->next;
         pthread_mutex_lock(&ps->lock);
-        struct message reply = ps_join_reply(ps);
+        struct message reply = ps_join_reply(ps, joins->worker);
         pthread_mutex_unlock(&ps->lock);
         call_reply(joins->call, &reply);
         free(joins);

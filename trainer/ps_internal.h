@@ -15,8 +15,8 @@ struct waiting {
     struct waiting *next;
     struct call *call;
     struct message request;
-    struct worker *worker; /* of a push */
-    uint64_t sequence;
+    struct worker *worker; /* of a push or a join */
+    uint64_t incarnation, sequence;
     bool pull, job;
     struct ps *ps;
 };
@@ -26,6 +26,7 @@ struct worker {
     uint32_t index;
     uint64_t incarnation;
     uint64_t applied;   /* sequence of its last push that was applied or is being applied */
+    uint64_t done;      /* of its last push that was applied: its repetitions may be answered */
     uint64_t permitted; /* while the ps is held: pushes up to this one are applied all the same */
 };
 
@@ -72,13 +73,16 @@ struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, s
 
 /* With the lock: is the caller of this job, and does it take this ps for what it is? */
 struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity);
-struct message ps_join_reply(struct ps *ps); /* with the lock */
+/* With the lock. */
+struct message ps_join_reply(struct ps *ps, const struct worker *worker);
 
 struct waiting *waiting_create(struct ps *ps, struct call *call);
 /* With the lock: puts a waiting call at the end of a list; takes it out again (NULL: it is not
  * there). */
 void waiting_append(struct waiting **list, struct waiting *waiting);
 struct waiting *waiting_take(struct waiting **list, const struct call *call);
+/* With the lock: the pushes of a worker's process that wait, of sequences up to `until`. */
+struct waiting *pushes_take(struct ps *ps, const struct worker *worker, uint64_t until);
 /* Without the lock: answers and frees every call of a list. */
 void waiting_fail_all(struct waiting *list, struct status why);
 

@@ -67,8 +67,9 @@ static bool is_finished(const struct ps *ps)
 }
 
 /* The worker of that index, begun anew when another process than before has its place. Nobody waits
- * for who comes when the last step is done: it is told so, and has nothing to report. */
-static void register_worker(struct ps *ps, const Slipway__Training__Identity *identity)
+ * for who comes when the last step is done: it is told so, and has nothing to report.
+ * Returns the pushes of the process before, which must not count as the new one's. */
+static struct waiting *register_worker(struct ps *ps, const Slipway__Training__Identity *identity)
 {
     if (ps->workers == NULL) /* does not move: pushes that wait point to their worker */
         ps->workers = zalloc(PS_WORKERS_MAX * sizeof *ps->workers);
@@ -76,37 +77,45 @@ static void register_worker(struct ps *ps, const Slipway__Training__Identity *id
         ps->workers_count = identity->index + 1;
     struct worker *worker = &ps->workers[identity->index];
     if (worker->joined && worker->incarnation == identity->incarnation)
-        return;
+        return NULL;
+    struct waiting *stale = pushes_take(ps, worker, UINT64_MAX);
     *worker = (struct worker){ .joined = true,
                                .finished = is_finished(ps),
                                .index = identity->index,
                                .incarnation = identity->incarnation };
+    return stale;
 }
 
-struct message ps_join_reply(struct ps *ps)
+/* Who is waited for is not told that the job is done, even when its steps are: it has to report. A
+ * worker whose first reply was lost would otherwise never do. */
+struct message ps_join_reply(struct ps *ps, const struct worker *worker)
 {
     Slipway__Training__JoinReply reply = SLIPWAY__TRAINING__JOIN_REPLY__INIT;
 
     reply.incarnation = ps->options.incarnation;
     reply.generation = ps->generation;
     reply.global_step = ps->global_step;
-    reply.finished = is_finished(ps);
+    reply.finished = worker->finished || ps->over;
     return protocol_pack(&reply);
 }
 
 static struct status join(struct ps *ps, struct call *call,
                           const Slipway__Training__JoinRequest *request, struct message *reply,
-                          bool *waits)
+                          bool *waits, struct waiting **stale)
 {
     TRY(ps_check_identity(ps, request->identity));
     if (ps->stopped)
         return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
-    register_worker(ps, request->identity);
+    *stale = register_worker(ps, request->identity);
+    struct worker *worker = &ps->workers[request->identity->index];
     *waits = ps->generation == 0 && request->wait_until_created;
-    if (*waits)
-        waiting_append(&ps->joins, waiting_create(ps, call));
-    else
-        *reply = ps_join_reply(ps);
+    if (!*waits) {
+        *reply = ps_join_reply(ps, worker);
+        return status_ok();
+    }
+    struct waiting *waiting = waiting_create(ps, call);
+    waiting->worker = worker;
+    waiting_append(&ps->joins, waiting);
     return status_ok();
 }
 
@@ -116,16 +125,19 @@ void ps_join(void *instance, struct call *call, struct message *message)
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__JoinRequest *request;
     struct message reply = { 0 };
+    struct waiting *stale = NULL;
     bool waits = false;
 
     struct status status =
         protocol_unpack(message, &slipway__training__join_request__descriptor, arena, &request);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
-        status = join(ps, call, request, &reply, &waits);
+        status = join(ps, call, request, &reply, &waits, &stale);
         pthread_mutex_unlock(&ps->lock);
     }
     message_release(message);
+    waiting_fail_all(stale,
+                     status_error(STATUS_ABORTED, "a later process has this worker's place"));
     if (!status_is_ok(status))
         call_fail(call, status);
     else if (waits)

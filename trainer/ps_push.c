@@ -150,8 +150,11 @@ static void apply_mean(struct ps *ps, const struct waiting *pushes, int count)
     free(payloads);
 }
 
+/* A push that is being applied already waits for that only: see pushes_applied. */
 static bool may_apply(const struct ps *ps, const struct waiting *push)
 {
+    if (push->sequence <= push->worker->applied)
+        return false;
     return !ps->held || push->sequence <= push->worker->permitted;
 }
 
@@ -189,6 +192,33 @@ static struct waiting *pushes_next(struct ps *ps)
     return batch;
 }
 
+/* With the lock, when a batch was applied: the same pushes that came again meanwhile. They had to
+ * wait, because the values were neither the old nor the new ones. */
+static struct waiting *pushes_applied(struct ps *ps, const struct waiting *batch)
+{
+    struct waiting *again = NULL;
+
+    for (const struct waiting *push = batch; push != NULL; push = push->next) {
+        struct worker *worker = push->worker;
+        if (worker->incarnation != push->incarnation) /* another process has its place by now */
+            continue;
+        worker->done = push->sequence > worker->done ? push->sequence : worker->done;
+        struct waiting *copies = pushes_take(ps, worker, worker->done);
+        if (copies != NULL)
+            waiting_append(&again, copies);
+    }
+    return again;
+}
+
+static void answer_pushes(struct ps *ps, struct waiting *pushes, uint64_t step, bool repeated)
+{
+    while (pushes != NULL) {
+        struct waiting *next = pushes->next;
+        answer_push(ps, pushes, step, repeated);
+        pushes = next;
+    }
+}
+
 void ps_pump(struct ps *ps)
 {
     for (;;) {
@@ -204,42 +234,35 @@ void ps_pump(struct ps *ps)
         pthread_mutex_lock(&ps->lock);
         ps->applying--;
         uint64_t step = ++ps->global_step;
+        struct waiting *again = pushes_applied(ps, batch);
         struct cut_reply cut = ps_cut_progress(ps);
         pthread_mutex_unlock(&ps->lock);
         if (cut.call != NULL)
             call_reply(cut.call, &cut.message);
-        while (batch != NULL) {
-            struct waiting *next = batch->next;
-            answer_push(ps, batch, step, false);
-            batch = next;
-        }
+        answer_pushes(ps, batch, step, false);
+        answer_pushes(ps, again, step, true);
     }
 }
 
-/* With the lock: is it to be applied? *earlier: an unanswered sending of the same push, whose
- * caller is gone. */
+/* With the lock: is it to be applied? A second sending of a push that still waits waits beside it,
+ * since nobody knows which of the two has a caller who still listens. */
 static struct status admit_push(struct ps *ps, const Slipway__Training__PushRequest *request,
-                                const struct message *message, struct waiting *push,
-                                struct waiting **earlier, bool *repeated)
+                                struct message *message, struct waiting *push, bool *repeated)
 {
     TRY(ps_admit(ps, request->ticket, &push->worker));
     if (ps->sync && request->ticket->worker >= ps->sync_workers)
         return status_error(STATUS_FAILED_PRECONDITION, "worker %u of %u in a synchronous job",
                             request->ticket->worker, ps->sync_workers);
-    *repeated = request->sequence <= push->worker->applied;
+    *repeated = request->sequence <= push->worker->done;
     if (*repeated)
         return status_ok();
     if (message_payload_size(message) != ps->gradient_bytes)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "push of %zu bytes, ps %u holds %zu to be trained",
                             message_payload_size(message), ps->options.index, ps->gradient_bytes);
-    for (struct waiting *at = ps->pushes; at != NULL; at = at->next)
-        if (at->worker == push->worker && at->sequence == request->sequence) {
-            *earlier = waiting_take(&ps->pushes, at->call);
-            break;
-        }
+    push->incarnation = push->worker->incarnation;
     push->sequence = request->sequence;
-    push->request = message_move((struct message *)(uintptr_t)message);
+    push->request = message_move(message);
     waiting_append(&ps->pushes, push);
     return status_ok();
 }
@@ -249,7 +272,7 @@ void ps_push(void *instance, struct call *call, struct message *message)
     struct ps *ps = instance;
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__PushRequest *request;
-    struct waiting *push = zalloc(sizeof *push), *earlier = NULL;
+    struct waiting *push = zalloc(sizeof *push);
     bool repeated = false;
     uint64_t step = 0;
 
@@ -259,13 +282,12 @@ void ps_push(void *instance, struct call *call, struct message *message)
     if (status_is_ok(status)) {
         push->pull = request->pull;
         pthread_mutex_lock(&ps->lock);
-        status = admit_push(ps, request, message, push, &earlier, &repeated);
+        status = admit_push(ps, request, message, push, &repeated);
         step = ps->global_step;
         pthread_mutex_unlock(&ps->lock);
     }
     arena_destroy(arena);
     message_release(message); /* unless it waits now, with the push */
-    waiting_fail_all(earlier, status_error(STATUS_ABORTED, "the push was sent again"));
     if (!status_is_ok(status)) {
         free(push);
         call_fail(call, status);

@@ -1,0 +1,184 @@
+/* What a network does to a request that is sent again: it comes twice, late, after its successor,
+ * or from a process that is no more. One ps, two workers, synchronous, so that pushes have to wait.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "small_cluster.h"
+#include "trainer/protocol.h"
+
+#define OK(expression)                                                   \
+    do {                                                                 \
+        struct status ok_ = (expression);                                \
+        if (!status_is_ok(ok_))                                          \
+            fail_msg("%s: %s", status_code_name(ok_.code), ok_.message); \
+    } while (0)
+
+struct pair {
+    struct small_cluster cluster;
+    struct client workers[2]; /* incarnations 10 and 11 */
+};
+
+static int start(void **state)
+{
+    struct pair *pair = calloc(1, sizeof *pair);
+
+    small_start(&pair->cluster, 1);
+    for (uint32_t i = 0; i < 2; i++)
+        small_client(&pair->cluster, i, 10 + i, &pair->workers[i]);
+    OK(client_join(&pair->workers[0], false, 1000));
+    OK(small_create(&pair->workers[0], 2, true));
+    OK(client_join(&pair->workers[1], true, 1000));
+    *state = pair;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct pair *pair = *state;
+
+    for (int i = 0; i < 2; i++)
+        client_finish(&pair->workers[i]);
+    small_stop(&pair->cluster);
+    free(pair);
+    return 0;
+}
+
+/* Sends a push of `value` everywhere, as that worker's process would. */
+static void send_push(struct pair *pair, uint32_t worker, uint64_t incarnation, uint64_t sequence,
+                      float value, struct calls *calls)
+{
+    static float gradient[8][SMALL_W + SMALL_B];
+    static int next;
+    float *values = gradient[next++ % 8];
+    struct bytes piece = { (const char *)values, sizeof gradient[0] };
+    Slipway__Training__PushRequest header = SLIPWAY__TRAINING__PUSH_REQUEST__INIT;
+    Slipway__Training__Ticket ticket = SLIPWAY__TRAINING__TICKET__INIT;
+
+    for (int i = 0; i < SMALL_W + SMALL_B; i++)
+        values[i] = value;
+    ticket.worker = worker;
+    ticket.incarnation = incarnation;
+    ticket.generation = 1;
+    header.ticket = &ticket;
+    header.sequence = sequence;
+    header.pull = true;
+    calls_init(calls, clock_monotonic(), 1);
+    calls_begin(calls);
+    struct message request = protocol_pack_pieces(&header, &piece, 1);
+    calls_add(calls, pair->cluster.channels[0], PS_PUSH, &request,
+              clock_deadline_ns(clock_monotonic(), 20000));
+}
+
+static float first_value(const struct calls *calls)
+{
+    struct payload payload = { .message = &calls->replies[0] };
+    float value;
+
+    payload_copy(&payload, &value, sizeof value);
+    return value;
+}
+
+static void a_push_that_comes_twice_is_applied_once_and_answered_twice(void **state)
+{
+    struct pair *pair = *state;
+    struct calls first, again, other;
+
+    send_push(pair, 0, 10, 1, 1, &first);
+    send_push(pair, 0, 10, 1, 1, &again);
+    send_push(pair, 1, 11, 1, 1, &other);
+    OK(calls_wait(&first));
+    OK(calls_wait(&again));
+    OK(calls_wait(&other));
+    assert_true(first_value(&first) == .5f && first_value(&again) == .5f);
+    assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
+    calls_finish(&first);
+    calls_finish(&again);
+    calls_finish(&other);
+}
+
+static void a_push_counts_as_long_as_one_of_its_callers_waits(void **state)
+{
+    struct pair *pair = *state;
+    struct calls first, again, other;
+
+    send_push(pair, 0, 10, 1, 1, &first);
+    send_push(pair, 0, 10, 1, 1, &again);
+    calls_cancel(&first);
+    assert_int_equal(calls_wait(&first).code, STATUS_CANCELLED);
+    send_push(pair, 1, 11, 1, 1, &other);
+    OK(calls_wait(&again));
+    OK(calls_wait(&other));
+    assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
+    calls_finish(&first);
+    calls_finish(&again);
+    calls_finish(&other);
+}
+
+static void a_push_of_a_replaced_process_does_not_count_for_the_new_one(void **state)
+{
+    struct pair *pair = *state;
+    struct client later;
+    struct calls stale, fresh, other;
+
+    send_push(pair, 0, 10, 7, 100, &stale);
+    small_client(&pair->cluster, 0, 12, &later);
+    OK(client_join(&later, true, 1000));
+    assert_int_equal(calls_wait(&stale).code, STATUS_ABORTED);
+    send_push(pair, 0, 12, 1, 1, &fresh);
+    send_push(pair, 1, 11, 1, 1, &other);
+    OK(calls_wait(&fresh));
+    OK(calls_wait(&other));
+    assert_true(first_value(&fresh) == .5f);
+    assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
+    calls_finish(&stale);
+    calls_finish(&fresh);
+    calls_finish(&other);
+    client_finish(&later);
+}
+
+/* Its first join is answered too late: the steps are done by then. It is waited for, so it must not
+ * take the answer for leave to go without a report. */
+static void who_joins_again_after_the_last_step_still_reports(void **state)
+{
+    struct pair *pair = *state;
+    struct client chief, worker;
+    struct small_cluster cluster;
+
+    (void)pair;
+    small_start(&cluster, 1);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &worker);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create_until(&chief, 2, false, 1));
+    OK(client_join(&worker, true, 1000));
+    static const float zeros[SMALL_W];
+    const float *gradients[] = { zeros, zeros };
+    OK(client_push(&chief, gradients, false));
+    OK(client_report(&chief, status_ok(), false));
+    OK(client_join(&worker, true, 1000));
+    assert_false(worker.finished);
+    OK(client_report(&worker, status_ok(), false));
+    OK(client_await(&chief, false, 20000));
+    client_finish(&chief);
+    client_finish(&worker);
+    small_stop(&cluster);
+}
+
+#define REPEATS_TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPEATS_TEST(a_push_that_comes_twice_is_applied_once_and_answered_twice),
+        REPEATS_TEST(a_push_counts_as_long_as_one_of_its_callers_waits),
+        REPEATS_TEST(a_push_of_a_replaced_process_does_not_count_for_the_new_one),
+        REPEATS_TEST(who_joins_again_after_the_last_step_still_reports),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
