@@ -28,6 +28,8 @@ struct transport_type {
     /* Bytes that were read from the descriptor already and that `read` would give: the descriptor
      * does not show them. */
     bool (*pending)(const struct transport *transport);
+    /* Why read or write gave -1 with errno EPROTO, in words. NULL: errno always says it. */
+    const char *(*trouble)(const struct transport *transport);
     /* Says farewell if it can, closes the descriptor, frees. */
     void (*close)(struct transport *transport);
 };
