@@ -17,6 +17,7 @@
 
 #include "rpc/calls.h"
 #include "savedmodel/save.h"
+#include "trainer/optimizer.h"
 #include "trainer/placement.h"
 
 struct client_options {
@@ -89,15 +90,21 @@ struct status client_await(struct client *client, bool job, int64_t timeout_ms);
 struct client_snapshot {
     struct value_source source; /* first */
     struct client *client;
-    uint64_t *ids;        /* by ps */
-    uint64_t global_step; /* the cut's */
-    int variable, piece;  /* what `next` reads */
+    uint64_t *ids;                        /* by ps */
+    uint64_t global_step;                 /* the cut's */
+    float scalars[OPTIMIZER_SCALARS_MAX]; /* the optimizer's; with slots only */
+    int variable, part, piece;            /* what `next` reads */
     size_t offset;
     struct message chunk;
 };
 
-struct status client_snapshot_begin(struct client *client, int64_t timeout_ms,
+/* slots: with the optimizer's slots and scalars, all of the same moment. */
+struct status client_snapshot_begin(struct client *client, bool slots, int64_t timeout_ms,
                                     struct client_snapshot *out);
+
+/* As source.begin, for any part of a variable: 0 its values, 1, 2, … the optimizer's slots. Then
+ * source.next. */
+void client_snapshot_select(struct client_snapshot *snapshot, int variable, int part);
 void client_snapshot_end(struct client_snapshot *snapshot);
 
 #endif

@@ -68,8 +68,18 @@ static struct status hold(struct client *client, int64_t deadline_ns, struct are
     return status_ok();
 }
 
-static struct status cut(struct client *client, int64_t deadline_ns, struct arena *arena,
-                         struct furthest *furthest, struct client_snapshot *out)
+static void take_cut(const Slipway__Training__CutReply *reply, int ps, struct client_snapshot *out)
+{
+    out->ids[ps] = reply->snapshot;
+    out->global_step =
+        reply->global_step > out->global_step ? reply->global_step : out->global_step;
+    for (size_t i = 0; i < reply->n_scalars && i < OPTIMIZER_SCALARS_MAX; i++)
+        out->scalars[i] = reply->scalars[i];
+}
+
+static struct status cut(struct client *client, bool slots, int64_t deadline_ns,
+                         struct arena *arena, struct furthest *furthest,
+                         struct client_snapshot *out)
 {
     Slipway__Training__CutRequest header = SLIPWAY__TRAINING__CUT_REQUEST__INIT;
 
@@ -79,6 +89,7 @@ static struct status cut(struct client *client, int64_t deadline_ns, struct aren
     header.generation = client->generation;
     header.until = furthest->pointers;
     header.n_until = furthest->count;
+    header.slots = slots;
     calls_begin(&client->calls);
     for (int ps = 0; ps < ps_count(client); ps++) {
         struct message request = protocol_pack(&header);
@@ -89,15 +100,13 @@ static struct status cut(struct client *client, int64_t deadline_ns, struct aren
         Slipway__Training__CutReply *reply;
         TRY(protocol_unpack(&client->calls.replies[ps], &slipway__training__cut_reply__descriptor,
                             arena, &reply));
-        out->ids[ps] = reply->snapshot;
-        out->global_step =
-            reply->global_step > out->global_step ? reply->global_step : out->global_step;
+        take_cut(reply, ps, out);
     }
     return status_ok();
 }
 
-static struct status hold_and_cut(struct client *client, int64_t timeout_ms, bool wait_for_pushes,
-                                  struct client_snapshot *out)
+static struct status hold_and_cut(struct client *client, bool slots, int64_t timeout_ms,
+                                  bool wait_for_pushes, struct client_snapshot *out)
 {
     int64_t deadline_ns = clock_deadline_ns(client->calls.clock, timeout_ms);
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
@@ -107,10 +116,19 @@ static struct status hold_and_cut(struct client *client, int64_t timeout_ms, boo
     if (!wait_for_pushes)
         furthest.count = 0;
     if (status_is_ok(status))
-        status = cut(client, deadline_ns, arena, &furthest, out);
+        status = cut(client, slots, deadline_ns, arena, &furthest, out);
     furthest_finish(&furthest);
     arena_destroy(arena);
     return status;
+}
+
+void client_snapshot_select(struct client_snapshot *snapshot, int variable, int part)
+{
+    message_release(&snapshot->chunk);
+    snapshot->variable = variable;
+    snapshot->part = part;
+    snapshot->piece = snapshot->client->options.placement->variables[variable].first_piece;
+    snapshot->offset = 0;
 }
 
 static struct status source_begin(struct value_source *source, const char *name)
@@ -118,12 +136,9 @@ static struct status source_begin(struct value_source *source, const char *name)
     struct client_snapshot *snapshot = (struct client_snapshot *)source;
     const struct placement *placement = snapshot->client->options.placement;
 
-    message_release(&snapshot->chunk);
     for (int v = 0; v < placement->variables_count; v++)
         if (strcmp(placement->variables[v].name, name) == 0) {
-            snapshot->variable = v;
-            snapshot->piece = placement->variables[v].first_piece;
-            snapshot->offset = 0;
+            client_snapshot_select(snapshot, v, 0);
             return status_ok();
         }
     return status_error(STATUS_NOT_FOUND, "the ps tasks hold no variable '%s'", name);
@@ -140,6 +155,7 @@ static struct status read_chunk(struct client_snapshot *snapshot, const struct p
     header.piece = (uint32_t)snapshot->piece;
     header.offset = snapshot->offset;
     header.size = CHUNK_BYTES;
+    header.part = (uint32_t)snapshot->part;
     struct message request = protocol_pack(&header);
     TRY(channel_call(client->options.channels[piece->ps], PS_READ, &request, until,
                      &snapshot->chunk));
@@ -189,16 +205,16 @@ static void drop(struct client_snapshot *snapshot)
     }
 }
 
-struct status client_snapshot_begin(struct client *client, int64_t timeout_ms,
+struct status client_snapshot_begin(struct client *client, bool slots, int64_t timeout_ms,
                                     struct client_snapshot *out)
 {
     *out = (struct client_snapshot){ .source = { source_begin, source_next }, .client = client };
     out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
-    struct status status = hold_and_cut(client, timeout_ms, true, out);
+    struct status status = hold_and_cut(client, slots, timeout_ms, true, out);
     /* A push that reached some ps and never comes to the others: its worker is gone, and so is that
      * push. */
     if (status.code == STATUS_DEADLINE_EXCEEDED)
-        status = hold_and_cut(client, timeout_ms, false, out);
+        status = hold_and_cut(client, slots, timeout_ms, false, out);
     if (!status_is_ok(status))
         client_snapshot_end(out);
     return status_in(status, "snapshot");

@@ -75,7 +75,7 @@ static struct status export_now(struct session *session, struct client *client)
                                       .directory = session->options.export_directory };
     struct client_snapshot snapshot;
 
-    TRY(client_snapshot_begin(client, SNAPSHOT_TIMEOUT_MS, &snapshot));
+    TRY(client_snapshot_begin(client, false, SNAPSHOT_TIMEOUT_MS, &snapshot));
     struct status status = export_model(&request, &snapshot.source);
     client_snapshot_end(&snapshot);
     return status;

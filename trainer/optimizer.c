@@ -213,15 +213,15 @@ CLONES static void apply_proximal_adagrad(const struct optimizer_step *step)
     {                                   \
         "l2_regularization_strength", 0 \
     }
-#define ADAM(decay)                                                                       \
-    5,                                                                                    \
-        { { "beta_1", .9f },                                                              \
-          { "beta_2", .999f },                                                            \
-          { "epsilon", 1e-8f },                                                           \
-          { "nesterov", 0 },                                                              \
-          { "weight_decay", decay } },                                                    \
-        2, { { "m", "Adam", STARTS_AT_0 }, { "v", "Adam_1", STARTS_AT_0 } }, 2, { 0, 1 }, \
-        apply_adam
+#define ADAM(decay)                                                                         \
+    5,                                                                                      \
+        { { "beta_1", .9f },                                                                \
+          { "beta_2", .999f },                                                              \
+          { "epsilon", 1e-8f },                                                             \
+          { "nesterov", 0 },                                                                \
+          { "weight_decay", decay } },                                                      \
+        2, { { "m", "Adam", STARTS_AT_0, NULL }, { "v", "Adam_1", STARTS_AT_0, NULL } }, 2, \
+        { { "beta1_power", 0 }, { "beta2_power", 1 } }, apply_adam
 
 /* clang-format off: a table, one optimizer after the other */
 static const struct optimizer optimizers[] = {
@@ -230,28 +230,29 @@ static const struct optimizer optimizers[] = {
       2,
       { { "rho", .95f }, { "epsilon", 1e-8f } },
       2,
-      { { "accum", "Adadelta", STARTS_AT_0 }, { "accum_update", "Adadelta_1", STARTS_AT_0 } },
+      { { "accum", "Adadelta", STARTS_AT_0, NULL },
+        { "accum_update", "Adadelta_1", STARTS_AT_0, NULL } },
       0,
-      { 0 },
+      { { 0 } },
       apply_adadelta },
     { "adagrad",
       .01f,
       1,
       { ACCUMULATOR },
       1,
-      { { "accumulator", "Adagrad", 0 } },
+      { { "accumulator", "Adagrad", 0, NULL } },
       0,
-      { 0 },
+      { { 0 } },
       apply_adagrad },
     { "adagrad_da",
       .01f,
       3,
       { { "initial_gradient_squared_accumulator_value", .1f }, L1, L2 },
       2,
-      { { "gradient_accumulator", "AdagradDA", STARTS_AT_0 },
-        { "gradient_squared_accumulator", "AdagradDA_1", 0 } },
+      { { "gradient_accumulator", "AdagradDA", STARTS_AT_0, NULL },
+        { "gradient_squared_accumulator", "AdagradDA_1", 0, NULL } },
       1,
-      { STARTS_AT_0 },
+      { { NULL, STARTS_AT_0 } },
       apply_adagrad_da },
     { "adam", .001f, ADAM(0) },
     { "adamw", .001f, ADAM(.004f) },
@@ -265,27 +266,27 @@ static const struct optimizer optimizers[] = {
         { "l2_shrinkage_regularization_strength", 0 },
         { "beta", 0 } },
       2,
-      { { "accum", "Ftrl", 1 }, { "linear", "Ftrl_1", STARTS_AT_0 } },
+      { { "accum", "Ftrl", 1, NULL }, { "linear", "Ftrl_1", STARTS_AT_0, NULL } },
       0,
-      { 0 },
+      { { 0 } },
       apply_ftrl },
     { "momentum",
       .01f,
       2,
       { { "momentum", .9f }, { "nesterov", 0 } },
       1,
-      { { "momentum", "Momentum", STARTS_AT_0 } },
+      { { "momentum", "Momentum", STARTS_AT_0, NULL } },
       0,
-      { 0 },
+      { { 0 } },
       apply_momentum },
     { "proximal_adagrad",
       .01f,
       3,
       { ACCUMULATOR, L1, L2 },
       1,
-      { { "accumulator", "ProximalAdagrad", 0 } },
+      { { "accumulator", "ProximalAdagrad", 0, NULL } },
       0,
-      { 0 },
+      { { 0 } },
       apply_proximal_adagrad },
     { "proximal_gradient_descent",
       .01f,
@@ -294,20 +295,20 @@ static const struct optimizer optimizers[] = {
       0,
       { { 0 } },
       0,
-      { 0 },
+      { { 0 } },
       apply_proximal_gradient_descent },
     { "rmsprop",
       .001f,
       4,
       { { "rho", .9f }, { "momentum", 0 }, { "epsilon", 1e-10f }, { "centered", 0 } },
       3,
-      { { "rms", "RMSProp", STARTS_AT_1 },
-        { "momentum", "RMSProp_1", STARTS_AT_0 },
-        { "mg", "RMSProp_2", STARTS_AT_0 } },
+      { { "rms", "RMSProp", STARTS_AT_1, NULL },
+        { "momentum", "RMSProp_1", STARTS_AT_0, "RMSProp_2" },
+        { "mg", NULL, STARTS_AT_0, "RMSProp_1" } },
       0,
-      { 0 },
+      { { 0 } },
       apply_rmsprop },
-    { "sgd", .01f, 0, { { 0 } }, 0, { { 0 } }, 0, { 0 }, apply_sgd },
+    { "sgd", .01f, 0, { { 0 } }, 0, { { 0 } }, 0, { { 0 } }, apply_sgd },
 };
 /* clang-format on */
 
@@ -331,6 +332,15 @@ int optimizer_setting_index(const struct optimizer *optimizer, const char *name)
         if (strcmp(optimizer->settings[i].name, name) == 0)
             return i;
     return -1;
+}
+
+const char *optimizer_slot_suffix(const struct optimizer *optimizer, const float *settings,
+                                  int slot)
+{
+    const struct optimizer_slot *row = &optimizer->slots[slot];
+    int last = optimizer->settings_count - 1;
+
+    return row->suffix_then != NULL && settings[last] != 0 ? row->suffix_then : row->suffix;
 }
 
 float optimizer_initial(const float *settings, int initial_setting)

@@ -37,6 +37,14 @@ struct optimizer_slot {
     const char *name;    /* "momentum" */
     const char *suffix;  /* behind the variable's name in a checkpoint: "Adam_1" */
     int initial_setting; /* the setting that it starts at; -1: 0, -2: 1 */
+    /* The suffix when the optimizer's last setting is on and TensorFlow then makes other slots;
+     * NULL: the same. A slot without a suffix is in no checkpoint. */
+    const char *suffix_then;
+};
+
+struct optimizer_scalar {
+    const char *name;    /* in a checkpoint, "beta1_power"; NULL: it is the global step */
+    int initial_setting; /* as of a slot */
 };
 
 struct optimizer {
@@ -47,7 +55,7 @@ struct optimizer {
     int slots_count;
     struct optimizer_slot slots[OPTIMIZER_SLOTS_MAX];
     int scalars_count;
-    int scalar_settings[OPTIMIZER_SCALARS_MAX]; /* as initial_setting */
+    struct optimizer_scalar scalars[OPTIMIZER_SCALARS_MAX];
     void (*apply)(const struct optimizer_step *step);
 };
 
@@ -57,6 +65,11 @@ const char *optimizer_names(void); /* "adadelta adagrad …": as choices of a fl
 
 /* Index of a setting; -1: it has none of that name. */
 int optimizer_setting_index(const struct optimizer *optimizer, const char *name);
+
+/* The suffix of a slot in a checkpoint of TensorFlow, "Adam_1"; NULL: with these settings it has no
+ * such slot there. */
+const char *optimizer_slot_suffix(const struct optimizer *optimizer, const float *settings,
+                                  int slot);
 
 /* What a slot or scalar begins at: the value behind an `initial_setting`. */
 float optimizer_initial(const float *settings, int initial_setting);

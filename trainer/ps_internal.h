@@ -32,7 +32,7 @@ struct worker {
 
 struct snapshot {
     uint64_t id;
-    struct values **values; /* one per slice; NULL: no snapshot here */
+    struct slice_state *states; /* one per slice; NULL: no snapshot here */
 };
 
 struct ps {
@@ -59,6 +59,7 @@ struct ps {
     int applying; /* pushes that are being applied, without the lock */
     bool held;
     struct call *hold, *cut; /* one each: the chief's */
+    bool cut_slots;          /* the cut asks for slots */
     struct snapshot snapshot;
     uint64_t snapshots_taken;
 

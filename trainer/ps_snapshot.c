@@ -2,8 +2,8 @@
  * Snapshots that no push lies on both sides of. A push goes to all ps tasks at once, so while
  * pushes go on some ps have it and others not yet. The chief holds all ps tasks, which tell what
  * they have applied; the furthest of these is where each ps is cut: it applies what it has not yet
- * (held, or still on its way), takes one reference of each slice's values, and goes on. Updates
- * after that write elsewhere (slice.h).
+ * (held, or still on its way), takes one reference of each slice's values (and slots), and goes on.
+ * Updates after that write elsewhere (slice.h).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 
 void ps_snapshot_drop(struct ps *ps)
 {
-    if (ps->snapshot.values == NULL)
+    if (ps->snapshot.states == NULL)
         return;
     for (int i = 0; i < ps->slices_count; i++)
-        values_release(ps->snapshot.values[i]);
-    free(ps->snapshot.values);
+        slice_let_go(&ps->snapshot.states[i]);
+    free(ps->snapshot.states);
     ps->snapshot = (struct snapshot){ 0 };
 }
 
@@ -51,9 +51,15 @@ static struct message take_snapshot(struct ps *ps)
 
     ps_snapshot_drop(ps);
     ps->snapshot.id = ++ps->snapshots_taken;
-    ps->snapshot.values = zalloc((size_t)(ps->slices_count + 1) * sizeof(struct values *));
-    for (int i = 0; i < ps->slices_count; i++)
-        ps->snapshot.values[i] = slice_acquire(&ps->slices[i]);
+    ps->snapshot.states = zalloc((size_t)(ps->slices_count + 1) * sizeof *ps->snapshot.states);
+    for (int i = 0; i < ps->slices_count; i++) {
+        struct slice_state *state = &ps->snapshot.states[i];
+        slice_hold(&ps->slices[i], ps->cut_slots, state);
+        if (ps->cut_slots && ps->slices[i].trainable) { /* all slices have had the same updates */
+            header.scalars = state->scalars;
+            header.n_scalars = (size_t)ps->optimizer->scalars_count;
+        }
+    }
     header.snapshot = ps->snapshot.id;
     header.global_step = ps->global_step;
     return protocol_pack(&header);
@@ -180,6 +186,7 @@ static struct status cut_begin(struct ps *ps, struct call *call,
             worker->permitted = until->sequence;
     }
     ps->cut = call;
+    ps->cut_slots = request->slots;
     return status_ok();
 }
 
@@ -236,18 +243,24 @@ static struct status read_chunk(struct ps *ps, const Slipway__Training__ReadRequ
 
     if (ps->stopped)
         return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
-    if (ps->snapshot.values == NULL || ps->snapshot.id != request->snapshot)
+    if (ps->snapshot.states == NULL || ps->snapshot.id != request->snapshot)
         return status_error(STATUS_NOT_FOUND, "ps %u has no snapshot %" PRIu64, ps->options.index,
                             request->snapshot);
     if (slice == NULL)
         return status_error(STATUS_NOT_FOUND, "ps %u does not hold piece %u", ps->options.index,
                             request->piece);
+    struct values *part = request->part < SLICE_PARTS_MAX
+                              ? ps->snapshot.states[slice - ps->slices].parts[request->part]
+                              : NULL;
+    if (part == NULL)
+        return status_error(STATUS_NOT_FOUND, "snapshot %" PRIu64 " has no part %u of piece %u",
+                            request->snapshot, request->part, request->piece);
     if (request->offset > slice->size_bytes)
         return status_error(STATUS_OUT_OF_RANGE, "piece %u has %zu bytes, asked from %" PRIu64,
                             request->piece, slice->size_bytes, request->offset);
     size_t rest = slice->size_bytes - request->offset;
     struct chunk *chunk = zalloc(sizeof *chunk);
-    chunk->values = ps->snapshot.values[slice - ps->slices];
+    chunk->values = part;
     atomic_fetch_add_explicit(&chunk->values->references, 1, memory_order_relaxed);
     chunk->piece.data = (const char *)chunk->values->data + request->offset;
     chunk->piece.size = request->size > 0 && request->size < rest ? request->size : rest;

@@ -19,14 +19,15 @@ static void *aligned(size_t size_bytes)
     return data;
 }
 
-static struct values *values_create(struct slice *slice, void *data)
+/* data: borrowed; NULL: the buffer's own, of size_bytes. */
+static struct values *values_create(_Atomic(struct values *) *home, size_t size_bytes, void *data)
 {
     struct values *values = zalloc(sizeof *values);
 
     atomic_init(&values->references, 1);
-    values->slice = slice;
+    values->home = home;
     values->borrowed = data != NULL;
-    values->data = data != NULL ? data : aligned(slice->size_bytes);
+    values->data = data != NULL ? data : aligned(size_bytes);
     return values;
 }
 
@@ -43,7 +44,24 @@ void values_release(struct values *values)
 {
     if (atomic_fetch_sub_explicit(&values->references, 1, memory_order_acq_rel) != 1)
         return;
-    values_destroy(atomic_exchange(&values->slice->spare, values));
+    values_destroy(atomic_exchange(values->home, values));
+}
+
+static void init_slots(struct slice *slice, const struct optimizer *optimizer,
+                       const float *settings)
+{
+    size_t count = slice->size_bytes / sizeof(float);
+
+    for (int s = 0; s < optimizer->slots_count; s++) {
+        float initial = optimizer_initial(settings, optimizer->slots[s].initial_setting);
+        struct values *slot = values_create(&slice->spare_slot, slice->size_bytes, NULL);
+        float *elements = slot->data;
+        for (size_t i = 0; i < count; i++)
+            elements[i] = initial;
+        slice->now.parts[1 + s] = slot;
+    }
+    for (int s = 0; s < optimizer->scalars_count; s++)
+        slice->now.scalars[s] = optimizer_initial(settings, optimizer->scalars[s].initial_setting);
 }
 
 void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data,
@@ -51,67 +69,103 @@ void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, 
 {
     *slice = (struct slice){ .id = id, .trainable = trainable, .size_bytes = size_bytes };
     pthread_mutex_init(&slice->lock, NULL);
-    slice->current = values_create(slice, data);
-    if (!trainable)
-        return;
-    size_t count = size_bytes / sizeof(float);
-    for (int s = 0; s < optimizer->slots_count; s++) {
-        float initial = optimizer_initial(settings, optimizer->slots[s].initial_setting);
-        slice->slots[s] = aligned(size_bytes);
-        for (size_t i = 0; i < count; i++)
-            slice->slots[s][i] = initial;
-    }
-    for (int s = 0; s < optimizer->scalars_count; s++)
-        slice->scalars[s] = optimizer_initial(settings, optimizer->scalar_settings[s]);
+    slice->now.parts[0] = values_create(&slice->spare, size_bytes, data);
+    if (trainable)
+        init_slots(slice, optimizer, settings);
 }
 
 void slice_finish(struct slice *slice)
 {
-    assert(atomic_load(&slice->current->references) == 1);
-    values_destroy(slice->current);
+    for (int part = 0; part < SLICE_PARTS_MAX; part++) {
+        struct values *values = slice->now.parts[part];
+        assert(values == NULL || atomic_load(&values->references) == 1);
+        values_destroy(values);
+    }
     values_destroy(atomic_load(&slice->spare));
-    for (int s = 0; s < OPTIMIZER_SLOTS_MAX; s++)
-        free(slice->slots[s]);
+    values_destroy(atomic_load(&slice->spare_slot));
     pthread_mutex_destroy(&slice->lock);
+}
+
+static struct values *one_more(struct values *values)
+{
+    atomic_fetch_add_explicit(&values->references, 1, memory_order_relaxed);
+    return values;
 }
 
 struct values *slice_acquire(struct slice *slice)
 {
     pthread_mutex_lock(&slice->lock);
-    struct values *values = slice->current;
-    atomic_fetch_add_explicit(&values->references, 1, memory_order_relaxed);
+    struct values *values = one_more(slice->now.parts[0]);
     pthread_mutex_unlock(&slice->lock);
     return values;
 }
 
-/* Where the next values go: the current ones when nobody else has them (only under the lock can one
- * get them). */
-static struct values *writable(struct slice *slice)
+void slice_hold(struct slice *slice, bool with_slots, struct slice_state *out)
 {
-    if (atomic_load_explicit(&slice->current->references, memory_order_acquire) == 1)
-        return slice->current;
-    struct values *spare = atomic_exchange(&slice->spare, NULL);
+    *out = (struct slice_state){ 0 };
+    pthread_mutex_lock(&slice->lock);
+    for (int part = 0; part < (with_slots ? SLICE_PARTS_MAX : 1); part++)
+        if (slice->now.parts[part] != NULL)
+            out->parts[part] = one_more(slice->now.parts[part]);
+    memcpy(out->scalars, slice->now.scalars, sizeof out->scalars);
+    pthread_mutex_unlock(&slice->lock);
+}
+
+void slice_let_go(struct slice_state *state)
+{
+    for (int part = 0; part < SLICE_PARTS_MAX; part++)
+        if (state->parts[part] != NULL)
+            values_release(state->parts[part]);
+    *state = (struct slice_state){ 0 };
+}
+
+static bool is_shared(const struct values *values) /* only under the lock can it become so */
+{
+    return atomic_load_explicit(&values->references, memory_order_acquire) != 1;
+}
+
+/* Another buffer for what is shared: one that came back, else a new one. */
+static struct values *another(const struct slice *slice, _Atomic(struct values *) *home)
+{
+    struct values *spare = atomic_exchange(home, NULL);
+
     if (spare == NULL)
-        return values_create(slice, NULL);
+        return values_create(home, slice->size_bytes, NULL);
     atomic_store(&spare->references, 1);
     return spare;
+}
+
+/* A slot is changed in place, so one that a snapshot has is copied first. */
+static float *writable_slot(struct slice *slice, int part)
+{
+    struct values *slot = slice->now.parts[part];
+
+    if (is_shared(slot)) {
+        struct values *copy = another(slice, &slice->spare_slot);
+        memcpy(copy->data, slot->data, slice->size_bytes);
+        slice->now.parts[part] = copy;
+        values_release(slot);
+    }
+    return slice->now.parts[part]->data;
 }
 
 void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,
                  const float *settings, const float *g)
 {
     pthread_mutex_lock(&slice->lock);
-    struct values *old = slice->current, *next = writable(slice);
+    struct values *old = slice->now.parts[0],
+                  *next = is_shared(old) ? another(slice, &slice->spare) : old;
     struct optimizer_step step = { .rate = rate,
                                    .settings = settings,
-                                   .scalars = slice->scalars,
+                                   .scalars = slice->now.scalars,
                                    .w = old->data,
                                    .out = next->data,
                                    .g = g,
                                    .count = slice->size_bytes / sizeof(float) };
-    memcpy(step.slots, slice->slots, sizeof step.slots);
+    for (int s = 0; s < optimizer->slots_count; s++)
+        step.slots[s] = writable_slot(slice, 1 + s);
     optimizer->apply(&step);
-    slice->current = next;
+    slice->now.parts[0] = next;
     pthread_mutex_unlock(&slice->lock);
     if (next != old)
         values_release(old);

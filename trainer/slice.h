@@ -8,6 +8,9 @@
  * worker every update is in place. Buffers come back to their slice and are used again. Slices of
  * one variable that are neighbours begin life next to each other in memory, so that a reader may
  * find a whole variable in one run.
+ *
+ * Slots are counted, too: a snapshot holds them as they were, and the next update then goes on in a
+ * copy. A state of a slice is its values, slots and scalars at one moment.
  */
 #ifndef TRAINER_SLICE_H
 #define TRAINER_SLICE_H
@@ -21,9 +24,17 @@ struct slice;
 
 struct values {
     _Atomic int references;
-    bool borrowed; /* data lies in the ps' first block */
-    struct slice *slice;
+    bool borrowed;                  /* data lies in the ps' first block */
+    _Atomic(struct values *) *home; /* where the buffer waits to be used again */
     void *data;
+};
+
+/* 0: the values; 1, 2, …: the optimizer's slots. */
+#define SLICE_PARTS_MAX (1 + OPTIMIZER_SLOTS_MAX)
+
+struct slice_state {
+    struct values *parts[SLICE_PARTS_MAX]; /* NULL: the optimizer has no such slot, or not wanted */
+    float scalars[OPTIMIZER_SCALARS_MAX];
 };
 
 struct slice {
@@ -31,11 +42,9 @@ struct slice {
     bool trainable;
     size_t size_bytes;
     pthread_mutex_t lock;
-    struct values *current;
-    _Atomic(struct values *)
-        spare; /* a buffer for the next update that finds the current one shared */
-    float *slots[OPTIMIZER_SLOTS_MAX];
-    float scalars[OPTIMIZER_SCALARS_MAX];
+    struct slice_state now;
+    /* A buffer for the next update that finds the current one shared: of values, of slots. */
+    _Atomic(struct values *) spare, spare_slot;
 };
 
 /* `data`: size_bytes of first values, owned by the caller for as long as the slice. optimizer: for
@@ -47,6 +56,11 @@ void slice_finish(struct slice *slice); /* nobody holds values of it any more */
 /* The values as they are now, for as long as the caller keeps them. */
 struct values *slice_acquire(struct slice *slice);
 void values_release(struct values *values);
+
+/* The same with all slots and scalars, when with_slots; the values and the slots are of one moment.
+ */
+void slice_hold(struct slice *slice, bool with_slots, struct slice_state *out);
+void slice_let_go(struct slice_state *state); /* accepts a zeroed one */
 
 /* One update by the gradient g of size_bytes / 4 elements. */
 void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,

@@ -39,7 +39,8 @@ static void variable_init(struct variable *variable, const char *name,
             variable->slots[s][i] =
                 optimizer_initial(variable->settings, optimizer->slots[s].initial_setting);
     for (int s = 0; s < optimizer->scalars_count; s++)
-        variable->scalars[s] = optimizer_initial(variable->settings, optimizer->scalar_settings[s]);
+        variable->scalars[s] =
+            optimizer_initial(variable->settings, optimizer->scalars[s].initial_setting);
 }
 
 static void variable_apply(struct variable *variable, float rate, const float *gradient)

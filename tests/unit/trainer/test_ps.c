@@ -274,13 +274,11 @@ static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
     assert_true(expected == 1);
 }
 
-static void read_variable(struct client_snapshot *snapshot, const char *name, float *out,
-                          size_t size)
+static void read_selected(struct client_snapshot *snapshot, float *out, size_t size)
 {
     struct bytes chunk;
     size_t got = 0;
 
-    OK(snapshot->source.begin(&snapshot->source, name));
     for (;;) {
         OK(snapshot->source.next(&snapshot->source, &chunk));
         if (chunk.size == 0)
@@ -290,6 +288,13 @@ static void read_variable(struct client_snapshot *snapshot, const char *name, fl
         got += chunk.size;
     }
     assert_int_equal(got, size);
+}
+
+static void read_variable(struct client_snapshot *snapshot, const char *name, float *out,
+                          size_t size)
+{
+    OK(snapshot->source.begin(&snapshot->source, name));
+    read_selected(snapshot, out, size);
 }
 
 /*
@@ -317,7 +322,7 @@ static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
     for (int round = 0; round < 50; round++) {
         struct client_snapshot snapshot;
         float w[SMALL_W], b[SMALL_B];
-        OK(client_snapshot_begin(&chief, 10000, &snapshot));
+        OK(client_snapshot_begin(&chief, false, 10000, &snapshot));
         usleep(200); /* training goes on meanwhile */
         read_variable(&snapshot, "b", b, sizeof b);
         read_variable(&snapshot, "w", w, sizeof w);
@@ -332,6 +337,46 @@ static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
     atomic_store(&stop, true);
     for (int i = 0; i < 2; i++)
         pthread_join(pushers[i].thread, NULL);
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
+/* Adam's: after one push of ones, m is 0.1 and v 0.001; the powers are those for the next one. */
+static void a_snapshot_has_the_slots_of_its_moment(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief;
+    struct client_snapshot snapshot;
+    const float *first[] = { ones, ones };
+    float m[SMALL_W], v[SMALL_W];
+    struct client_job job = { .optimizer = "adam", .learning_rate = .5f, .workers = 1 };
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    OK(client_create(&chief, &job, (const void *const *)first));
+    OK(client_push(&chief, all_ones, false));
+    OK(client_snapshot_begin(&chief, true, 20000, &snapshot));
+    for (int i = 0; i < 3; i++) /* goes on beside it, in place of what comes back, too */
+        OK(client_push(&chief, all_ones, true));
+    client_snapshot_select(&snapshot, 0, 1);
+    read_selected(&snapshot, m, sizeof m);
+    client_snapshot_select(&snapshot, 0, 2);
+    read_selected(&snapshot, v, sizeof v);
+    for (int i = 0; i < SMALL_W; i++) {
+        assert_true(m[i] == 1 - .9f);
+        assert_true(v[i] == 1 - .999f);
+    }
+    assert_true(snapshot.scalars[0] == .9f * .9f);
+    assert_true(snapshot.scalars[1] == .999f * .999f);
+    assert_int_equal(snapshot.global_step, 1);
+    client_snapshot_end(&snapshot);
+    OK(client_snapshot_begin(&chief, false, 20000, &snapshot));
+    struct bytes chunk;
+    client_snapshot_select(&snapshot, 0, 1);
+    assert_int_equal(snapshot.source.next(&snapshot.source, &chunk).code, STATUS_NOT_FOUND);
+    client_snapshot_end(&snapshot);
     client_finish(&chief);
     small_stop(&cluster);
 }
@@ -356,7 +401,7 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     cluster.channels[1] = cut_off;
     assert_int_equal(client_push(&dying, all_ones, false).code, STATUS_UNAVAILABLE);
     cluster.channels[1] = second;
-    OK(client_snapshot_begin(&chief, 50, &snapshot));
+    OK(client_snapshot_begin(&chief, false, 50, &snapshot));
     client_snapshot_end(&snapshot);
     OK(client_push(&chief, all_ones, true)); /* and training goes on */
     client_finish(&chief);
@@ -381,7 +426,8 @@ static void a_failed_snapshot_does_not_stop_training(void **state)
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     loopback_break(cut_off);
     cluster.channels[1] = cut_off;
-    assert_int_equal(client_snapshot_begin(&chief, 1000, &snapshot).code, STATUS_UNAVAILABLE);
+    assert_int_equal(client_snapshot_begin(&chief, false, 1000, &snapshot).code,
+                     STATUS_UNAVAILABLE);
     cluster.channels[1] = second;
     chief.options.call_timeout_ms = 1000;
     OK(client_push(&chief, all_ones, true));
@@ -437,6 +483,7 @@ int main(void)
         cmocka_unit_test(no_update_of_many_workers_is_lost),
         cmocka_unit_test(a_synchronous_step_sums_in_the_order_of_workers),
         cmocka_unit_test(a_snapshot_under_concurrent_pushes_is_consistent),
+        cmocka_unit_test(a_snapshot_has_the_slots_of_its_moment),
         cmocka_unit_test(half_a_push_of_a_dead_worker_does_not_stop_a_snapshot),
         cmocka_unit_test(a_failed_snapshot_does_not_stop_training),
         cmocka_unit_test(a_damaged_request_is_refused),
