@@ -28,6 +28,8 @@ EDGES = {
     "microhttpd.h": {"server"},
     "cblas.h": {"runtime"},
     "dnnl.h": {"runtime"},
+    "gnutls/gnutls.h": {"rpc"},
+    "gnutls/x509.h": {"rpc"},
     "nghttp2/nghttp2.h": {"rpc"},
     "snappy-c.h": {"storage"},
     "sys/epoll.h": {"base"},
