@@ -60,12 +60,13 @@ static Slipway__Training__Identity identity_of(const struct client *client, int 
     Slipway__Training__Identity identity = SLIPWAY__TRAINING__IDENTITY__INIT;
 
     identity.cluster = (char *)(uintptr_t)client->options.cluster;
-    identity.job = (char *)(uintptr_t)client->options.job;
+    identity.task = (char *)(uintptr_t)client->options.task;
     identity.index = client->options.index;
     identity.incarnation = client->options.incarnation;
-    identity.ps_list_hash = client->options.ps_list_hash;
+    identity.ps_list = (char *)(uintptr_t)client->options.ps_list;
     identity.placement_hash = client->options.placement->hash;
     identity.ps_index = (uint32_t)ps;
+    identity.protocol = PROTOCOL_VERSION;
     return identity;
 }
 

@@ -22,10 +22,10 @@
 
 struct client_options {
     const char *cluster; /* borrowed, as all pointers here */
-    const char *job;     /* "worker" or "chief" */
-    uint32_t index;
+    const char *task;    /* its name: "worker 3", "chief" */
+    const char *ps_list; /* the ps tasks' addresses; "" within one process */
+    uint32_t index;      /* its rank: 0 is the chief */
     uint64_t incarnation;
-    uint64_t ps_list_hash;
     const struct placement *placement;
     struct channel *const *channels; /* [placement->ps_count] */
     int64_t call_timeout_ms;         /* of one pull or push; negative: none */

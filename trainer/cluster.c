@@ -1,5 +1,6 @@
 #include "trainer/cluster.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "rpc/loopback.h"
@@ -14,6 +15,7 @@ struct task {
     uint32_t index;
     struct channel **channels; /* one to each ps */
     struct client client;
+    char name[24];
     pthread_t thread;
     bool started;
     enum status_code code; /* how it ended */
@@ -85,9 +87,9 @@ static void make_ps(struct cluster *cluster)
 {
     cluster->ps = zalloc((size_t)cluster->ps_count * sizeof(void *));
     for (int i = 0; i < cluster->ps_count; i++) {
-        struct ps_options options = { .cluster = CLUSTER_ID,
-                                      .index = (uint32_t)i,
-                                      .incarnation = 1 };
+        struct ps_options options = {
+            .cluster = CLUSTER_ID, .index = (uint32_t)i, .ps_list = "", .incarnation = 1
+        };
         cluster->ps[i] = ps_create(&options);
     }
 }
@@ -98,11 +100,13 @@ static void make_task(struct cluster *cluster, uint32_t index)
 
     task->cluster = cluster;
     task->index = index;
+    snprintf(task->name, sizeof task->name, index == 0 ? "chief" : "worker %u", index);
     task->channels = zalloc((size_t)cluster->ps_count * sizeof(void *));
     for (int i = 0; i < cluster->ps_count; i++)
         task->channels[i] = loopback_open(&ps_service, cluster->ps[i], clock_monotonic());
     struct client_options options = { .cluster = CLUSTER_ID,
-                                      .job = index == 0 ? "chief" : "worker",
+                                      .task = task->name,
+                                      .ps_list = "",
                                       .index = index,
                                       .incarnation = 1 + index,
                                       .placement = cluster->options->placement,

@@ -8,6 +8,9 @@
 #include "proto/training.pb-c.h"
 #include "rpc/message.h"
 
+/* Counts changes of training.proto that make one side misunderstand the other. */
+#define PROTOCOL_VERSION 1
+
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
 #define PS_CREATE       PS_PATH("Create")

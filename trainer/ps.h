@@ -22,7 +22,8 @@ struct ps_options {
     const char *cluster; /* its id: tasks of another are refused. Borrowed */
     uint32_t index;
     uint64_t incarnation;
-    uint64_t ps_list_hash;
+    const char *ps_list; /* the addresses of all ps tasks, in order; borrowed */
+    const char *address; /* its own, where the others are not known to it (ps_list NULL) */
 };
 
 struct ps;

@@ -29,37 +29,6 @@ struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, s
     return status_ok();
 }
 
-/* Is the caller of this job, and does it take this ps for what it is? */
-struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity)
-{
-    const struct ps_options *mine = &ps->options;
-
-    if (identity == NULL || identity->cluster == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
-    if (strcmp(identity->cluster, mine->cluster) != 0)
-        return status_error(STATUS_PERMISSION_DENIED,
-                            "ps %u belongs to cluster '%s', %s %u to '%s'", mine->index,
-                            mine->cluster, identity->job, identity->index, identity->cluster);
-    if (identity->ps_index != mine->index)
-        return status_error(STATUS_FAILED_PRECONDITION,
-                            "%s %u asks for ps %u at the address of ps %u", identity->job,
-                            identity->index, identity->ps_index, mine->index);
-    if (identity->ps_list_hash != mine->ps_list_hash)
-        return status_error(
-            STATUS_FAILED_PRECONDITION,
-            "%s %u has another list of ps tasks than ps %u: compare --ps_hosts, their order too",
-            identity->job, identity->index, mine->index);
-    if (identity->index >= PS_WORKERS_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "worker %u: at most %d workers",
-                            identity->index, PS_WORKERS_MAX);
-    if (ps->generation != 0 && identity->placement_hash != ps->placement_hash)
-        return status_error(
-            STATUS_FAILED_PRECONDITION,
-            "%s %u has another model or placement than the chief: compare --model and the ps count",
-            identity->job, identity->index);
-    return status_ok();
-}
-
 /* Is there nothing left to do for who joins now? */
 static bool is_finished(const struct ps *ps)
 {

@@ -32,7 +32,7 @@ static inline void small_start(struct small_cluster *cluster, int ps_count)
     placement_create(variables, 2, ps_count, 16, PLACE_BY_BYTES, &cluster->placement);
     for (int i = 0; i < ps_count; i++) {
         struct ps_options options = {
-            .cluster = "test", .index = (uint32_t)i, .incarnation = 100, .ps_list_hash = 7
+            .cluster = "test", .index = (uint32_t)i, .incarnation = 100, .ps_list = "a:1,b:1"
         };
         cluster->ps[i] = ps_create(&options);
         cluster->channels[i] = loopback_open(&ps_service, cluster->ps[i], clock_monotonic());
@@ -52,10 +52,10 @@ static inline void small_client(struct small_cluster *cluster, uint32_t index, u
                                 struct client *client)
 {
     struct client_options options = { .cluster = "test",
-                                      .job = index == 0 ? "chief" : "worker",
+                                      .task = index == 0 ? "chief" : "worker",
                                       .index = index,
                                       .incarnation = incarnation,
-                                      .ps_list_hash = 7,
+                                      .ps_list = "a:1,b:1",
                                       .placement = &cluster->placement,
                                       .channels = cluster->channels,
                                       .call_timeout_ms = 20000 };

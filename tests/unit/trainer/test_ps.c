@@ -128,9 +128,15 @@ static void strangers_are_refused_with_their_names(void **state)
     assert_non_null(strstr(status.message, "'test'"));
     assert_non_null(strstr(status.message, "'another'"));
     foreign.options.cluster = "test";
-    foreign.options.ps_list_hash = 8;
-    assert_int_equal(client_join(&foreign, true, 1000).code, STATUS_FAILED_PRECONDITION);
-    foreign.options.ps_list_hash = 7;
+    foreign.options.ps_list = "b:1,a:1";
+    status = client_join(&foreign, true, 1000);
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(status.message, "another order than ps 0: b:1,a:1 there, a:1,b:1 here"));
+    foreign.options.ps_list = "a:1,c:1";
+    status = client_join(&foreign, true, 1000);
+    assert_int_equal(status.code, STATUS_PERMISSION_DENIED);
+    assert_non_null(strstr(status.message, "the job with the ps tasks a:1,c:1"));
+    foreign.options.ps_list = "a:1,b:1";
     cluster.placement.hash++;
     status = client_join(&foreign, true, 1000);
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);

@@ -1,0 +1,115 @@
+/*
+ * Is the caller of this job, and does it take this ps for what it is? The codes tell it what to do:
+ *   FAILED_PRECONDITION  both are of one job and have been told different things: nobody can go on
+ *   PERMISSION_DENIED    one is of another job, which may go away: the address may become right
+ *   NOT_FOUND            another ps of this job is here: the same
+ */
+#include <stdlib.h>
+
+#include "trainer/ps_internal.h"
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The addresses of a list joined by commas, sorted. */
+static int split(char *list, const char **out, int max)
+{
+    int count = 0;
+
+    for (char *at = list, *comma; at != NULL && count < max;
+         at = comma != NULL ? comma + 1 : NULL) {
+        comma = strchr(at, ',');
+        if (comma != NULL)
+            *comma = '\0';
+        out[count++] = at;
+    }
+    qsort(out, (size_t)count, sizeof *out, by_text);
+    return count;
+}
+
+static bool in_another_order(const char *a, const char *b)
+{
+    size_t size = strlen(a);
+    struct arena *arena = arena_create(0);
+    bool same = size == strlen(b);
+
+    if (same) {
+        const char **left = ARENA_ARRAY(arena, const char *, size / 2 + 1);
+        const char **right = ARENA_ARRAY(arena, const char *, size / 2 + 1);
+        int count = split(arena_strdup(arena, a), left, (int)(size / 2 + 1));
+        same = count == split(arena_strdup(arena, b), right, (int)(size / 2 + 1));
+        for (int i = 0; i < count && same; i++)
+            same = strcmp(left[i], right[i]) == 0;
+    }
+    arena_destroy(arena);
+    return same;
+}
+
+/* The place of `index` in a list. */
+static bool names_at(const char *list, uint32_t index, const char *address)
+{
+    for (; index > 0 && list != NULL; index--) {
+        list = strchr(list, ',');
+        list = list != NULL ? list + 1 : NULL;
+    }
+    return list != NULL && strcspn(list, ",") == strlen(address) &&
+           strncmp(list, address, strlen(address)) == 0;
+}
+
+static struct status check_list(const struct ps_options *mine,
+                                const Slipway__Training__Identity *identity)
+{
+    const char *theirs = identity->ps_list;
+
+    if (mine->ps_list == NULL) /* of a sparse cluster: it knows no address but its own */
+        return names_at(theirs, mine->index, mine->address)
+                   ? status_ok()
+                   : status_error(STATUS_PERMISSION_DENIED,
+                                  "ps %u at %s is not where %s looks for it: %s", mine->index,
+                                  mine->address, identity->task, theirs);
+    if (strcmp(theirs, mine->ps_list) == 0)
+        return status_ok();
+    if (in_another_order(theirs, mine->ps_list))
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "%s has the ps tasks in another order than ps %u: %s there, %s here",
+                            identity->task, mine->index, theirs, mine->ps_list);
+    return status_error(STATUS_PERMISSION_DENIED,
+                        "%s is of the job with the ps tasks %s, ps %u of the one with %s",
+                        identity->task, theirs, mine->index, mine->ps_list);
+}
+
+static struct status check_job(const struct ps_options *mine,
+                               const Slipway__Training__Identity *identity)
+{
+    if (strcmp(identity->cluster, mine->cluster) != 0)
+        return status_error(STATUS_PERMISSION_DENIED, "ps %u belongs to cluster '%s', %s to '%s'",
+                            mine->index, mine->cluster, identity->task, identity->cluster);
+    if (identity->protocol != PROTOCOL_VERSION)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "%s speaks version %u of the protocol, ps %u version %d: they are of "
+                            "different releases",
+                            identity->task, identity->protocol, mine->index, PROTOCOL_VERSION);
+    TRY(check_list(mine, identity));
+    if (identity->ps_index != mine->index)
+        return status_error(STATUS_NOT_FOUND, "%s asks for ps %u, and this is ps %u",
+                            identity->task, identity->ps_index, mine->index);
+    return status_ok();
+}
+
+struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity)
+{
+    if (identity == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
+    TRY(check_job(&ps->options, identity));
+    if (identity->index >= PS_WORKERS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s: at most %d workers", identity->task,
+                            PS_WORKERS_MAX);
+    if (ps->generation != 0 && identity->placement_hash != ps->placement_hash)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "%s has another model or placement than the chief: compare --model, "
+                            "--placement and the ps count",
+                            identity->task);
+    return status_ok();
+}
