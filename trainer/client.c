@@ -1,10 +1,8 @@
-#include "trainer/client.h"
+#include "trainer/client_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "trainer/protocol.h"
 
 #define REPLY_ARENA_MAX ((size_t)16 << 20)
 
@@ -70,7 +68,7 @@ static Slipway__Training__Identity identity_of(const struct client *client, int 
     return identity;
 }
 
-static Slipway__Training__Ticket ticket_of(const struct client *client)
+Slipway__Training__Ticket client_ticket(const struct client *client)
 {
     Slipway__Training__Ticket ticket = SLIPWAY__TRAINING__TICKET__INIT;
 
@@ -262,7 +260,7 @@ static struct status take_values(struct client *client)
 struct status client_pull(struct client *client)
 {
     Slipway__Training__PullRequest header = SLIPWAY__TRAINING__PULL_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = ticket_of(client);
+    Slipway__Training__Ticket ticket = client_ticket(client);
     int64_t until = deadline(client, client->options.call_timeout_ms);
     Slipway__Training__PullReply *reply;
 
@@ -305,7 +303,7 @@ static int gather_gradients(struct client *client, int ps, const float *const *g
 struct status client_push(struct client *client, const float *const *gradients, bool pull)
 {
     Slipway__Training__PushRequest header = SLIPWAY__TRAINING__PUSH_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = ticket_of(client);
+    Slipway__Training__Ticket ticket = client_ticket(client);
     int64_t until = deadline(client, client->options.call_timeout_ms);
     Slipway__Training__PushReply *reply;
     struct bytes *pieces = client->pieces;
@@ -335,7 +333,7 @@ struct status client_push(struct client *client, const float *const *gradients, 
 
 struct status client_report(struct client *client, struct status outcome, bool job)
 {
-    Slipway__Training__Ticket ticket = ticket_of(client);
+    Slipway__Training__Ticket ticket = client_ticket(client);
     char text[1024];
 
     snprintf(text, sizeof text, "%s", outcome.message);

@@ -34,7 +34,7 @@ struct client_options {
 struct client {
     struct client_options options;
     struct calls calls; /* the last pull's or push's: its replies are what values point into */
-    uint64_t generation, sequence;
+    uint64_t generation, sequence, snapshots; /* pushes and snapshots are counted */
     uint64_t global_step;
     bool finished;            /* a ps said that the job is over */
     const void **values;      /* [variables_count] */
@@ -90,6 +90,7 @@ struct status client_await(struct client *client, bool job, int64_t timeout_ms);
 struct client_snapshot {
     struct value_source source; /* first */
     struct client *client;
+    uint64_t number;                      /* by which the ps tasks know it */
     uint64_t *ids;                        /* by ps */
     uint64_t global_step;                 /* the cut's */
     float scalars[OPTIMIZER_SCALARS_MAX]; /* the optimizer's; with slots only */

@@ -1,10 +1,9 @@
 /* The chief's side of ps_snapshot.c: cuts all ps tasks at one place and reads the values chunk by
  * chunk. */
+#include "trainer/client_internal.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
-
-#include "trainer/client.h"
-#include "trainer/protocol.h"
 
 #define REPLY_ARENA_MAX ((size_t)16 << 20)
 #define CHUNK_BYTES     ((uint64_t)1 << 20)
@@ -53,7 +52,9 @@ static struct status hold(struct client *client, int64_t deadline_ns, struct are
     calls_begin(&client->calls);
     for (int ps = 0; ps < ps_count(client); ps++) {
         Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
-        header.generation = client->generation;
+        Slipway__Training__Ticket ticket = client_ticket(client);
+        header.ticket = &ticket;
+        header.number = client->snapshots;
         struct message request = protocol_pack(&header);
         calls_add(&client->calls, client->options.channels[ps], PS_HOLD, &request, deadline_ns);
     }
@@ -82,11 +83,13 @@ static struct status cut(struct client *client, bool slots, int64_t deadline_ns,
                          struct client_snapshot *out)
 {
     Slipway__Training__CutRequest header = SLIPWAY__TRAINING__CUT_REQUEST__INIT;
+    Slipway__Training__Ticket ticket = client_ticket(client);
 
     furthest->pointers = zalloc((furthest->count + 1) * sizeof(void *));
     for (size_t i = 0; i < furthest->count; i++)
         furthest->pointers[i] = &furthest->rows[i];
-    header.generation = client->generation;
+    header.ticket = &ticket;
+    header.number = client->snapshots;
     header.until = furthest->pointers;
     header.n_until = furthest->count;
     header.slots = slots;
@@ -112,6 +115,10 @@ static struct status hold_and_cut(struct client *client, bool slots, int64_t tim
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct furthest furthest = { 0 };
 
+    /* By the clock, so that all clients of one process count on. */
+    int64_t now = clock_now_ns(client->calls.clock);
+    client->snapshots = (uint64_t)now > client->snapshots ? (uint64_t)now : client->snapshots + 1;
+    out->number = client->snapshots;
     struct status status = hold(client, deadline_ns, arena, &furthest);
     if (!wait_for_pushes)
         furthest.count = 0;
@@ -187,15 +194,17 @@ static struct status source_next(struct value_source *source, struct bytes *chun
     return status_ok();
 }
 
-/* Tells every ps that a snapshot, or with ids of 0 a hold, is no longer wanted. */
+/* Tells every ps that a snapshot, or the hold before it, is no longer wanted. */
 static void drop(struct client_snapshot *snapshot)
 {
     struct client *client = snapshot->client;
 
     for (int ps = 0; ps < ps_count(client); ps++) {
         Slipway__Training__DropRequest header = SLIPWAY__TRAINING__DROP_REQUEST__INIT;
+        Slipway__Training__Ticket ticket = client_ticket(client);
         struct message reply = { 0 };
-        header.snapshot = snapshot->ids[ps];
+        header.ticket = &ticket;
+        header.number = snapshot->number;
         struct message request = protocol_pack(&header);
         /* If it cannot be told, the ps drops it with its next snapshot or its end. */
         status_ignore(channel_call(

@@ -101,18 +101,14 @@ void ps_stop(struct ps *ps, struct status why)
 {
     pthread_mutex_lock(&ps->lock);
     struct waiting *joins = ps->joins, *pushes = ps->pushes, *awaits = ps->awaits;
-    struct call *hold = ps->hold, *cut = ps->cut;
+    struct waiting *cuts = ps_let_go(ps);
     ps->joins = ps->pushes = ps->awaits = NULL;
-    ps->hold = ps->cut = NULL;
     ps->stopped = true;
     pthread_mutex_unlock(&ps->lock);
     waiting_fail_all(joins, why);
     waiting_fail_all(pushes, why);
     waiting_fail_all(awaits, why);
-    if (hold != NULL)
-        call_fail(hold, why);
-    if (cut != NULL)
-        call_fail(cut, why);
+    waiting_fail_all(cuts, why);
 }
 
 struct waiting *waiting_create(struct ps *ps, struct call *call)

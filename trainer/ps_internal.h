@@ -1,6 +1,6 @@
 /*
  * ps_internal: what the files of the ps share: ps.c (the service, calls that wait), ps_join.c,
- * ps_create.c, ps_finish.c, ps_push.c (values and updates), ps_snapshot.c (cuts).
+ * ps_create.c, ps_finish.c, ps_push.c (values and updates), ps_cut.c, ps_snapshot.c.
  */
 #ifndef TRAINER_PS_INTERNAL_H
 #define TRAINER_PS_INTERNAL_H
@@ -17,7 +17,7 @@ struct waiting {
     struct message request;
     struct worker *worker; /* of a push or a join */
     uint64_t incarnation, sequence;
-    bool pull, job;
+    bool pull, job, hold;
     struct ps *ps;
 };
 
@@ -31,7 +31,7 @@ struct worker {
 };
 
 struct snapshot {
-    uint64_t id;
+    uint64_t id, number, global_step;
     struct slice_state *states; /* one per slice; NULL: no snapshot here */
 };
 
@@ -58,8 +58,10 @@ struct ps {
     struct waiting *joins, *pushes, *awaits;
     int applying; /* pushes that are being applied, without the lock */
     bool held;
-    struct call *hold, *cut; /* one each: the chief's */
-    bool cut_slots;          /* the cut asks for slots */
+    const struct worker *holder;  /* whose snapshot `number` was begun last */
+    uint64_t number;              /* as the holder counts */
+    struct waiting *holds, *cuts; /* of that number: more than one when it was sent again */
+    bool cut_slots;               /* the cut asks for slots */
     struct snapshot snapshot;
     uint64_t snapshots_taken;
 
@@ -95,13 +97,12 @@ void ps_forget(void *context, struct call *call);
  */
 void ps_pump(struct ps *ps);
 
-/* With the lock: ends the wait of a hold or a cut whose time has come; the reply is made without
- * it. */
-struct cut_reply {
-    struct call *call;
-    struct message message;
-};
-struct cut_reply ps_cut_progress(struct ps *ps);
+/* With the lock: takes the holds and cuts whose time has come. Without: answers them. */
+struct waiting *ps_cuts_due(struct ps *ps);
+void ps_answer_cuts(struct ps *ps, struct waiting *due);
+
+/* With the lock: ends a hold; those who still wait for it are the caller's to fail. */
+struct waiting *ps_let_go(struct ps *ps);
 
 /* The methods of the other files. */
 method_function ps_join, ps_create_variables, ps_finish, ps_await;

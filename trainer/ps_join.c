@@ -37,7 +37,8 @@ static bool is_finished(const struct ps *ps)
 
 /* The worker of that index, begun anew when another process than before has its place. Nobody waits
  * for who comes when the last step is done: it is told so, and has nothing to report.
- * Returns the pushes of the process before, which must not count as the new one's. */
+ * Returns what the process before waits for: its pushes must not count as the new one's, its hold
+ * must not last. */
 static struct waiting *register_worker(struct ps *ps, const Slipway__Training__Identity *identity)
 {
     if (ps->workers == NULL) /* does not move: pushes that wait point to their worker */
@@ -48,6 +49,10 @@ static struct waiting *register_worker(struct ps *ps, const Slipway__Training__I
     if (worker->joined && worker->incarnation == identity->incarnation)
         return NULL;
     struct waiting *stale = pushes_take(ps, worker, UINT64_MAX);
+    if (ps->holder == worker) {
+        waiting_append(&stale, ps_let_go(ps));
+        ps->holder = NULL;
+    }
     *worker = (struct worker){ .joined = true,
                                .finished = is_finished(ps),
                                .index = identity->index,
@@ -107,6 +112,7 @@ void ps_join(void *instance, struct call *call, struct message *message)
     message_release(message);
     waiting_fail_all(stale,
                      status_error(STATUS_ABORTED, "a later process has this worker's place"));
+    ps_pump(ps); /* who held the ps may be gone */
     if (!status_is_ok(status))
         call_fail(call, status);
     else if (waits)

@@ -235,10 +235,9 @@ void ps_pump(struct ps *ps)
         ps->applying--;
         uint64_t step = ++ps->global_step;
         struct waiting *again = pushes_applied(ps, batch);
-        struct cut_reply cut = ps_cut_progress(ps);
+        struct waiting *cuts = ps_cuts_due(ps);
         pthread_mutex_unlock(&ps->lock);
-        if (cut.call != NULL)
-            call_reply(cut.call, &cut.message);
+        ps_answer_cuts(ps, cuts);
         answer_pushes(ps, batch, step, false);
         answer_pushes(ps, again, step, true);
     }

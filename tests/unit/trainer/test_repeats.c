@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "base/arena.h"
 #include "small_cluster.h"
 #include "trainer/protocol.h"
 
@@ -49,6 +50,16 @@ static int stop(void **state)
     return 0;
 }
 
+static Slipway__Training__Ticket ticket_of(uint32_t worker, uint64_t incarnation)
+{
+    Slipway__Training__Ticket ticket = SLIPWAY__TRAINING__TICKET__INIT;
+
+    ticket.worker = worker;
+    ticket.incarnation = incarnation;
+    ticket.generation = 1;
+    return ticket;
+}
+
 /* Sends a push of `value` everywhere, as that worker's process would. */
 static void send_push(struct pair *pair, uint32_t worker, uint64_t incarnation, uint64_t sequence,
                       float value, struct calls *calls)
@@ -58,13 +69,10 @@ static void send_push(struct pair *pair, uint32_t worker, uint64_t incarnation, 
     float *values = gradient[next++ % 8];
     struct bytes piece = { (const char *)values, sizeof gradient[0] };
     Slipway__Training__PushRequest header = SLIPWAY__TRAINING__PUSH_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = SLIPWAY__TRAINING__TICKET__INIT;
+    Slipway__Training__Ticket ticket = ticket_of(worker, incarnation);
 
     for (int i = 0; i < SMALL_W + SMALL_B; i++)
         values[i] = value;
-    ticket.worker = worker;
-    ticket.incarnation = incarnation;
-    ticket.generation = 1;
     header.ticket = &ticket;
     header.sequence = sequence;
     header.pull = true;
@@ -170,6 +178,86 @@ static void who_joins_again_after_the_last_step_still_reports(void **state)
     small_stop(&cluster);
 }
 
+static struct status hold(struct pair *pair, uint64_t incarnation, uint64_t number)
+{
+    Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
+    Slipway__Training__Ticket ticket = ticket_of(0, incarnation);
+    struct message reply = { 0 };
+
+    header.ticket = &ticket;
+    header.number = number;
+    struct message request = protocol_pack(&header);
+    struct status status = channel_call(pair->cluster.channels[0], PS_HOLD, &request,
+                                        clock_deadline_ns(clock_monotonic(), 20000), &reply);
+    message_release(&reply);
+    return status;
+}
+
+/* Returns the snapshot's id, 0 where it was refused. */
+static uint64_t cut(struct pair *pair, uint64_t number)
+{
+    Slipway__Training__CutRequest header = SLIPWAY__TRAINING__CUT_REQUEST__INIT;
+    Slipway__Training__Ticket ticket = ticket_of(0, 10);
+    Slipway__Training__CutReply *cut_reply = NULL;
+    struct message reply = { 0 };
+    uint64_t id = 0;
+
+    header.ticket = &ticket;
+    header.number = number;
+    struct message request = protocol_pack(&header);
+    struct status status = channel_call(pair->cluster.channels[0], PS_CUT, &request,
+                                        clock_deadline_ns(clock_monotonic(), 20000), &reply);
+    struct arena *arena = arena_create(0);
+    if (status_is_ok(status)) {
+        OK(protocol_unpack(&reply, &slipway__training__cut_reply__descriptor, arena, &cut_reply));
+        id = cut_reply->snapshot;
+    }
+    arena_destroy(arena);
+    message_release(&reply);
+    return id;
+}
+
+static void assert_training_goes_on(struct pair *pair, uint64_t incarnation)
+{
+    struct calls first, other;
+
+    send_push(pair, 0, incarnation, 1, 1, &first);
+    send_push(pair, 1, 11, 1, 1, &other);
+    OK(calls_wait(&first));
+    OK(calls_wait(&other));
+    calls_finish(&first);
+    calls_finish(&other);
+}
+
+static void a_hold_or_a_cut_that_comes_again_changes_nothing(void **state)
+{
+    struct pair *pair = *state;
+
+    OK(hold(pair, 10, 5));
+    OK(hold(pair, 10, 5));
+    uint64_t id = cut(pair, 5);
+    assert_int_not_equal(id, 0);
+    assert_int_equal(cut(pair, 5), id);
+    OK(hold(pair, 10, 5)); /* late: it must not hold again */
+    assert_int_equal(hold(pair, 10, 4).code, STATUS_ABORTED);
+    assert_training_goes_on(pair, 10);
+    assert_int_equal(cut(pair, 4), 0);
+    assert_int_equal(cut(pair, 6), 0);
+}
+
+static void a_hold_ends_with_the_process_that_asked_for_it(void **state)
+{
+    struct pair *pair = *state;
+    struct client later;
+
+    OK(hold(pair, 10, 5));
+    small_client(&pair->cluster, 0, 12, &later);
+    OK(client_join(&later, true, 1000));
+    assert_training_goes_on(pair, 12);
+    assert_int_equal(hold(pair, 10, 6).code, STATUS_ABORTED);
+    client_finish(&later);
+}
+
 #define REPEATS_TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void)
@@ -178,6 +266,8 @@ int main(void)
         REPEATS_TEST(a_push_that_comes_twice_is_applied_once_and_answered_twice),
         REPEATS_TEST(a_push_counts_as_long_as_one_of_its_callers_waits),
         REPEATS_TEST(a_push_of_a_replaced_process_does_not_count_for_the_new_one),
+        REPEATS_TEST(a_hold_or_a_cut_that_comes_again_changes_nothing),
+        REPEATS_TEST(a_hold_ends_with_the_process_that_asked_for_it),
         REPEATS_TEST(who_joins_again_after_the_last_step_still_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
