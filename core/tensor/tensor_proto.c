@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "proto/message.h"
 #include "proto/tensor.pb-c.h"
+#include "tensor/tensor_values.h"
 
 struct status shape_from_proto(const struct Tensorflow__TensorShapeProto *proto, struct shape *out)
 {
@@ -96,8 +97,7 @@ static struct status numbers_from_content(const struct Tensorflow__TensorProto *
     return status_ok();
 }
 
-/* The last of `given` values again and again behind them; zeros where none is given. */
-static void repeat_last(struct tensor *out, size_t given)
+void tensor_repeat_last(struct tensor *out, size_t given)
 {
     size_t size = dtype_size(out->dtype), count = (size_t)out->size;
     char *data = out->data;
@@ -129,7 +129,7 @@ static struct status strings_from_values(const struct Tensorflow__TensorProto *p
         strings[i] = (struct bytes){ next, size };
         next += size;
     }
-    repeat_last(out, given);
+    tensor_repeat_last(out, given);
     return status_ok();
 }
 
@@ -215,7 +215,7 @@ static struct status numbers_from_values(const struct Tensorflow__TensorProto *p
     default:
         return status_error(STATUS_UNIMPLEMENTED, "constants of type %s", dtype_name(out->dtype));
     }
-    repeat_last(out, given);
+    tensor_repeat_last(out, given);
     return status_ok();
 }
 

@@ -1,0 +1,68 @@
+/*
+ * wire: protobuf's wire format field by field, for the messages that are many or large: read where
+ * they lie and written in one pass, where a generated struct would copy all of it twice.
+ *
+ *     struct wire wire = wire_of(bytes);
+ *     struct wire_field field;
+ *     while (wire_next(&wire, &field))
+ *         if (wire_is(&field, 2, WIRE_BYTES))
+ *             … field.bytes
+ *     if (wire.damaged) …
+ *
+ * Unknown fields and fields of another type than expected are skipped, as protobuf does.
+ */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+#include "base/bytes.h"
+
+enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
+
+struct wire {
+    const char *at, *end;
+    bool damaged; /* the end came where it should not, or something that is no field */
+};
+
+struct wire_field {
+    uint32_t number;
+    enum wire_type type;
+    uint64_t value;     /* of a varint or a fixed number */
+    struct bytes bytes; /* of WIRE_BYTES */
+};
+
+static inline struct wire wire_of(struct bytes bytes)
+{
+    return (struct wire){ bytes.data, bytes.data + bytes.size, false };
+}
+
+/* The next field; false: there is none, or it is damaged. */
+bool wire_next(struct wire *wire, struct wire_field *out);
+
+static inline bool wire_is(const struct wire_field *field, uint32_t number, enum wire_type type)
+{
+    return field->number == number && field->type == type;
+}
+
+/* Is all of it fields, of this message (not of those within)? */
+bool wire_is_whole(struct bytes bytes);
+
+static inline size_t wire_varint_size(uint64_t value)
+{
+    return 1 + (size_t)(63 - __builtin_clzll(value | 1)) / 7;
+}
+
+/* Fields at the end of a buffer. The first two leave out a value of 0, as proto3 does. */
+void wire_put_varint(struct buffer *out, uint32_t number, uint64_t value);
+void wire_put_float(struct buffer *out, uint32_t number, float value);
+void wire_put_bytes(struct buffer *out, uint32_t number, struct bytes bytes);
+
+/* Tag and length of a field whose `size` bytes follow. */
+void wire_put_head(struct buffer *out, uint32_t number, size_t size);
+size_t wire_head_size(uint32_t number, size_t size);
+
+/* A message within: opened, filled, closed. Closing moves what is longer than 127 bytes by a few
+ * bytes: what is large is written with its size. */
+size_t wire_open(struct buffer *out, uint32_t number);
+void wire_close(struct buffer *out, size_t opened);
+
+#endif
