@@ -15,6 +15,7 @@ void client_init(struct client *client, const struct client_options *options)
     client->values = zalloc((size_t)placement->variables_count * sizeof *client->values);
     client->assembled = zalloc((size_t)placement->variables_count * sizeof *client->assembled);
     client->payloads = zalloc((size_t)placement->ps_count * sizeof *client->payloads);
+    client->incarnations = zalloc((size_t)placement->ps_count * sizeof *client->incarnations);
     client->pieces = zalloc((size_t)placement->pieces_count * sizeof *client->pieces);
 }
 
@@ -27,6 +28,7 @@ void client_finish(struct client *client)
     free(client->values);
     free(client->payloads);
     free(client->pieces);
+    free(client->incarnations);
 }
 
 void client_interrupt(struct client *client)
@@ -53,7 +55,7 @@ static struct status reply_header(const struct client *client, int ps,
                      ps);
 }
 
-static Slipway__Training__Identity identity_of(const struct client *client, int ps)
+Slipway__Training__Identity client_identity(const struct client *client, int ps)
 {
     Slipway__Training__Identity identity = SLIPWAY__TRAINING__IDENTITY__INIT;
 
@@ -68,32 +70,53 @@ static Slipway__Training__Identity identity_of(const struct client *client, int 
     return identity;
 }
 
-Slipway__Training__Ticket client_ticket(const struct client *client)
+Slipway__Training__Ticket client_ticket(const struct client *client, int ps)
 {
     Slipway__Training__Ticket ticket = SLIPWAY__TRAINING__TICKET__INIT;
 
     ticket.worker = client->options.index;
     ticket.incarnation = client->options.incarnation;
     ticket.generation = client->generation;
+    ticket.ps_incarnation = client->incarnations[ps];
     return ticket;
 }
 
-/* ---- Joining and creating. ---- */
+/* ---- Joining. ---- */
 
-static struct status join_replies(struct client *client, struct arena *arena)
+static void take_join(struct client *client, int ps, const Slipway__Training__JoinReply *reply)
 {
+    client->incarnations[ps] = reply->incarnation;
+    if (reply->generation > client->generation_seen)
+        client->generation_seen = reply->generation;
+    if (ps == 0) {
+        client->global_step = reply->global_step;
+        client->finished = reply->finished; /* by the word of the ps that the chief asks, too */
+        client->open = true;
+    }
+    client->open &= reply->open;
+}
+
+/* All ps tasks are to be at one generation, or a rollback is on its way. */
+static struct status join_replies(struct client *client, struct arena *arena, bool created)
+{
+    uint64_t generation = 0;
+
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
         Slipway__Training__JoinReply *reply;
         TRY(reply_header(client, ps, &slipway__training__join_reply__descriptor, arena, &reply));
-        if (ps > 0 && reply->generation != client->generation)
+        take_join(client, ps, reply);
+        if (ps == 0)
+            generation = reply->generation;
+        client->open &= reply->generation == generation;
+        if (created && reply->generation != generation)
             return status_error(STATUS_UNAVAILABLE,
                                 "ps %d is at generation %" PRIu64 ", ps 0 at %" PRIu64, ps,
-                                reply->generation, client->generation);
-        client->generation = reply->generation;
-        if (ps > 0)
-            continue;
-        client->global_step = reply->global_step;
-        client->finished = reply->finished; /* by the word of the ps that the chief asks, too */
+                                reply->generation, generation);
+    }
+    client->joined = true;
+    if (client->open && generation != client->generation) {
+        client->generation = generation;
+        client->sequence = 0;
     }
     return status_ok();
 }
@@ -105,88 +128,17 @@ struct status client_join(struct client *client, bool wait_until_created, int64_
     calls_begin(&client->calls);
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
         Slipway__Training__JoinRequest header = SLIPWAY__TRAINING__JOIN_REQUEST__INIT;
-        Slipway__Training__Identity identity = identity_of(client, ps);
+        Slipway__Training__Identity identity = client_identity(client, ps);
         header.identity = &identity;
         header.wait_until_created = wait_until_created;
+        header.again = client->joined;
         struct message request = protocol_pack(&header);
         call_ps(client, ps, PS_JOIN, &request, until);
     }
     TRY(calls_wait(&client->calls));
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
-    struct status status = join_replies(client, arena);
+    struct status status = join_replies(client, arena, wait_until_created);
     arena_destroy(arena);
-    return status;
-}
-
-/* The pieces of one ps, with their first values. */
-static struct message create_request(struct client *client, int ps,
-                                     Slipway__Training__CreateRequest *header,
-                                     const void *const *values, struct arena *arena)
-{
-    const struct placement *placement = client->options.placement;
-    int count = 0, before = -2;
-
-    header->pieces = ARENA_ARRAY(arena, Slipway__Training__Piece *, placement->pieces_count);
-    struct bytes *payload = ARENA_ARRAY(arena, struct bytes, placement->pieces_count);
-    for (int i = 0; i < placement->pieces_count; i++) {
-        const struct piece *piece = &placement->pieces[i];
-        if (piece->ps != ps)
-            continue;
-        Slipway__Training__Piece *row = ARENA_NEW(arena, Slipway__Training__Piece);
-        *row = (Slipway__Training__Piece)SLIPWAY__TRAINING__PIECE__INIT;
-        row->id = (uint32_t)i;
-        row->size_bytes = piece->size;
-        row->trainable = placement->variables[piece->variable].trainable;
-        row->continues = before == i - 1 && placement->pieces[before].variable == piece->variable;
-        header->pieces[count] = row;
-        payload[count++] =
-            (struct bytes){ (const char *)values[piece->variable] + piece->offset, piece->size };
-        before = i;
-    }
-    header->n_pieces = (size_t)count;
-    return protocol_pack_pieces(header, payload, count);
-}
-
-static void fill_create(Slipway__Training__CreateRequest *header, const struct client_job *job,
-                        struct arena *arena)
-{
-    header->generation = 1;
-    header->optimizer = (char *)(uintptr_t)job->optimizer;
-    header->learning_rate = job->learning_rate;
-    header->workers = job->workers;
-    header->sync = job->sync;
-    header->global_step = job->global_step;
-    header->stop_step = job->stop_step;
-    header->n_settings = (size_t)job->settings_count;
-    header->settings = ARENA_ARRAY(arena, Slipway__Training__Setting *, job->settings_count);
-    for (int i = 0; i < job->settings_count; i++) {
-        header->settings[i] = ARENA_NEW(arena, Slipway__Training__Setting);
-        *header->settings[i] = (Slipway__Training__Setting)SLIPWAY__TRAINING__SETTING__INIT;
-        header->settings[i]->name = (char *)(uintptr_t)job->settings[i].name;
-        header->settings[i]->value = job->settings[i].value;
-    }
-}
-
-struct status client_create(struct client *client, const struct client_job *job,
-                            const void *const *values)
-{
-    struct arena *arena = arena_create(0);
-
-    calls_begin(&client->calls);
-    for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
-        Slipway__Training__CreateRequest header = SLIPWAY__TRAINING__CREATE_REQUEST__INIT;
-        Slipway__Training__Identity identity = identity_of(client, ps);
-        header.identity = &identity;
-        fill_create(&header, job, arena);
-        struct message request = create_request(client, ps, &header, values, arena);
-        call_ps(client, ps, PS_CREATE, &request, deadline(client, client->options.call_timeout_ms));
-    }
-    struct status status = calls_wait(&client->calls);
-    arena_destroy(arena);
-    if (status_is_ok(status)) {
-        client->generation = 1;
-        client->global_step = job->global_step;
-    }
     return status;
 }
 
@@ -260,13 +212,13 @@ static struct status take_values(struct client *client)
 struct status client_pull(struct client *client)
 {
     Slipway__Training__PullRequest header = SLIPWAY__TRAINING__PULL_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = client_ticket(client);
     int64_t until = deadline(client, client->options.call_timeout_ms);
     Slipway__Training__PullReply *reply;
 
-    header.ticket = &ticket;
     calls_begin(&client->calls);
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
+        Slipway__Training__Ticket ticket = client_ticket(client, ps);
+        header.ticket = &ticket;
         struct message request = protocol_pack(&header);
         call_ps(client, ps, PS_PULL, &request, until);
     }
@@ -303,17 +255,17 @@ static int gather_gradients(struct client *client, int ps, const float *const *g
 struct status client_push(struct client *client, const float *const *gradients, bool pull)
 {
     Slipway__Training__PushRequest header = SLIPWAY__TRAINING__PUSH_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = client_ticket(client);
     int64_t until = deadline(client, client->options.call_timeout_ms);
     Slipway__Training__PushReply *reply;
     struct bytes *pieces = client->pieces;
 
-    header.ticket = &ticket;
     header.sequence = ++client->sequence;
     header.local_step = client->global_step;
     header.pull = pull;
     calls_begin(&client->calls); /* gives the values back, so that the ps may update in place */
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
+        Slipway__Training__Ticket ticket = client_ticket(client, ps);
+        header.ticket = &ticket;
         int count = gather_gradients(client, ps, gradients, pieces);
         struct message request = protocol_pack_pieces(&header, pieces, count);
         call_ps(client, ps, PS_PUSH, &request, until);
@@ -333,13 +285,13 @@ struct status client_push(struct client *client, const float *const *gradients, 
 
 struct status client_report(struct client *client, struct status outcome, bool job)
 {
-    Slipway__Training__Ticket ticket = client_ticket(client);
     char text[1024];
 
     snprintf(text, sizeof text, "%s", outcome.message);
     calls_begin(&client->calls);
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
         Slipway__Training__FinishRequest header = SLIPWAY__TRAINING__FINISH_REQUEST__INIT;
+        Slipway__Training__Ticket ticket = client_ticket(client, ps);
         header.ticket = &ticket;
         header.code = (int32_t)outcome.code;
         header.text = text;

@@ -35,7 +35,11 @@ struct client {
     struct client_options options;
     struct calls calls; /* the last pull's or push's: its replies are what values point into */
     uint64_t generation, sequence, snapshots; /* pushes and snapshots are counted */
+    uint64_t generation_seen;                 /* the largest that any ps told */
+    uint64_t *incarnations; /* [ps_count]: of the ps tasks it has joined; 0: not yet */
     uint64_t global_step;
+    bool joined;              /* once, by all ps tasks */
+    bool open;                /* all ps tasks have their values, of one generation */
     bool finished;            /* a ps said that the job is over */
     const void **values;      /* [variables_count] */
     void **assembled;         /* [variables_count]; NULL until needed */
@@ -66,10 +70,21 @@ struct client_job {
     uint32_t workers;
     bool sync;
     uint64_t global_step, stop_step;
+    const float *scalars; /* the optimizer's, as a checkpoint had them; NULL: as they begin */
 };
 
-/* The chief's: creates the variables with these first values, [variables_count], each as large as
- * its variable. */
+/* What a generation of the job begins with. */
+struct client_state {
+    /* All bytes of a part of a variable (0: values; 1, 2, …: the optimizer's slots), valid until
+     * the next call. NULL data: a slot that begins as the optimizer says. */
+    struct status (*get)(struct client_state *state, int variable, int part, struct bytes *out);
+};
+
+/* The chief's: begins the generation after all that it has seen, on all ps tasks. */
+struct status client_begin(struct client *client, const struct client_job *job,
+                           struct client_state *state);
+
+/* The same with these first values, [variables_count], each as large as its variable. */
 struct status client_create(struct client *client, const struct client_job *job,
                             const void *const *values);
 

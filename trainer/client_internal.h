@@ -1,11 +1,17 @@
-/* client_internal: what client.c and client_snapshot.c share. */
+/*
+ * client_internal: what the files of the client share: client.c (joining, pulling, pushing),
+ * client_create.c (beginning a generation), client_snapshot.c.
+ */
 #ifndef TRAINER_CLIENT_INTERNAL_H
 #define TRAINER_CLIENT_INTERNAL_H
 
 #include "trainer/client.h"
 #include "trainer/protocol.h"
 
-/* Who asks, in each request of a job that has begun. */
-Slipway__Training__Ticket client_ticket(const struct client *client);
+/* Who asks that ps, in each request of a job that has begun. */
+Slipway__Training__Ticket client_ticket(const struct client *client, int ps);
+
+/* Borrows the options' texts. */
+Slipway__Training__Identity client_identity(const struct client *client, int ps);
 
 #endif

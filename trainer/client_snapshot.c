@@ -52,7 +52,7 @@ static struct status hold(struct client *client, int64_t deadline_ns, struct are
     calls_begin(&client->calls);
     for (int ps = 0; ps < ps_count(client); ps++) {
         Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
-        Slipway__Training__Ticket ticket = client_ticket(client);
+        Slipway__Training__Ticket ticket = client_ticket(client, ps);
         header.ticket = &ticket;
         header.number = client->snapshots;
         struct message request = protocol_pack(&header);
@@ -83,18 +83,18 @@ static struct status cut(struct client *client, bool slots, int64_t deadline_ns,
                          struct client_snapshot *out)
 {
     Slipway__Training__CutRequest header = SLIPWAY__TRAINING__CUT_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = client_ticket(client);
 
     furthest->pointers = zalloc((furthest->count + 1) * sizeof(void *));
     for (size_t i = 0; i < furthest->count; i++)
         furthest->pointers[i] = &furthest->rows[i];
-    header.ticket = &ticket;
     header.number = client->snapshots;
     header.until = furthest->pointers;
     header.n_until = furthest->count;
     header.slots = slots;
     calls_begin(&client->calls);
     for (int ps = 0; ps < ps_count(client); ps++) {
+        Slipway__Training__Ticket ticket = client_ticket(client, ps);
+        header.ticket = &ticket;
         struct message request = protocol_pack(&header);
         calls_add(&client->calls, client->options.channels[ps], PS_CUT, &request, deadline_ns);
     }
@@ -201,7 +201,7 @@ static void drop(struct client_snapshot *snapshot)
 
     for (int ps = 0; ps < ps_count(client); ps++) {
         Slipway__Training__DropRequest header = SLIPWAY__TRAINING__DROP_REQUEST__INIT;
-        Slipway__Training__Ticket ticket = client_ticket(client);
+        Slipway__Training__Ticket ticket = client_ticket(client, ps);
         struct message reply = { 0 };
         header.ticket = &ticket;
         header.number = snapshot->number;

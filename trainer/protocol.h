@@ -14,6 +14,8 @@
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
 #define PS_CREATE       PS_PATH("Create")
+#define PS_WRITE        PS_PATH("Write")
+#define PS_OPEN         PS_PATH("Open")
 #define PS_PULL         PS_PATH("Pull")
 #define PS_PUSH         PS_PATH("Push")
 #define PS_HOLD         PS_PATH("Hold")

@@ -8,6 +8,7 @@ struct ps *ps_create(const struct ps_options *options)
 
     ps->options = *options;
     pthread_mutex_init(&ps->lock, NULL);
+    pthread_cond_init(&ps->idle, NULL);
     return ps;
 }
 
@@ -23,6 +24,7 @@ void ps_destroy(struct ps *ps)
     free(ps->sum);
     free(ps->workers);
     free(ps->outcome_text);
+    pthread_cond_destroy(&ps->idle);
     pthread_mutex_destroy(&ps->lock);
     free(ps);
 }
@@ -33,6 +35,14 @@ uint64_t ps_global_step(struct ps *ps)
     uint64_t step = ps->global_step;
     pthread_mutex_unlock(&ps->lock);
     return step;
+}
+
+struct slice *ps_find_slice(struct ps *ps, uint32_t id)
+{
+    for (int i = 0; i < ps->slices_count; i++)
+        if ((uint32_t)ps->slices[i].id == id)
+            return &ps->slices[i];
+    return NULL;
 }
 
 void waiting_append(struct waiting **list, struct waiting *waiting)
@@ -124,6 +134,8 @@ struct waiting *waiting_create(struct ps *ps, struct call *call)
 static const struct method methods[] = {
     { PS_JOIN, ps_join, METHOD_UNARY, true },
     { PS_CREATE, ps_create_variables, METHOD_UNARY, true },
+    { PS_WRITE, ps_write, METHOD_UNARY, true },
+    { PS_OPEN, ps_open, METHOD_UNARY, true },
     { PS_PULL, ps_pull, METHOD_UNARY, true },
     { PS_PUSH, ps_push, METHOD_UNARY, true },
     { PS_HOLD, ps_hold, METHOD_UNARY, true },

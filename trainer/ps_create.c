@@ -1,4 +1,9 @@
-/* The first values and what they are trained with: from the chief, once. */
+/*
+ * The chief begins a generation of the job: Create says what a ps holds and how it is trained,
+ * Write fills it, Open lets the workers in. The first one makes the slices; a later one, after a ps
+ * or the chief was lost, finds them and gives them other contents. From Create on nothing of an
+ * earlier generation counts: what waits is told so, what is being applied is waited for.
+ */
 #include "trainer/ps_internal.h"
 
 #include <inttypes.h>
@@ -6,32 +11,59 @@
 
 #define REQUEST_ARENA_MAX ((size_t)16 << 20) /* what a header may cost to read */
 
-static struct status check_pieces(const Slipway__Training__CreateRequest *request,
-                                  size_t payload_bytes)
+static struct status check_piece(const Slipway__Training__Piece *piece,
+                                 const Slipway__Training__Piece *before, uint64_t *total)
 {
-    uint64_t total = 0;
-
-    for (size_t i = 0; i < request->n_pieces; i++) {
-        const Slipway__Training__Piece *piece = request->pieces[i];
-        if (i > 0 && piece->id <= request->pieces[i - 1]->id)
-            return status_error(STATUS_INVALID_ARGUMENT, "piece %u after piece %u: ids must ascend",
-                                piece->id, request->pieces[i - 1]->id);
-        if (piece->trainable && piece->size_bytes % sizeof(float) != 0)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "piece %u: %" PRIu64 " bytes are no whole floats", piece->id,
-                                piece->size_bytes);
-        if (__builtin_add_overflow(total, piece->size_bytes, &total))
-            return status_error(STATUS_INVALID_ARGUMENT, "the sizes of the pieces overflow");
-    }
-    if (total != payload_bytes)
+    if (before != NULL && piece->id <= before->id)
+        return status_error(STATUS_INVALID_ARGUMENT, "piece %u after piece %u: ids must ascend",
+                            piece->id, before->id);
+    if (piece->trainable && piece->size_bytes % sizeof(float) != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "first values have %zu bytes, the pieces %" PRIu64, payload_bytes,
-                            total);
+                            "piece %u: %" PRIu64 " bytes are no whole floats", piece->id,
+                            piece->size_bytes);
+    if (__builtin_add_overflow(*total, piece->size_bytes, total) || *total > SIZE_MAX / 4)
+        return status_error(STATUS_INVALID_ARGUMENT, "the sizes of the pieces overflow");
     return status_ok();
 }
 
-static struct status choose_optimizer(struct ps *ps,
-                                      const Slipway__Training__CreateRequest *request)
+/* Are these the pieces that there are already, if there are any? */
+static struct status check_same(const struct ps *ps,
+                                const Slipway__Training__CreateRequest *request)
+{
+    bool same = (size_t)ps->slices_count == request->n_pieces;
+
+    for (int i = 0; same && i < ps->slices_count; i++) {
+        const struct slice *slice = &ps->slices[i];
+        const Slipway__Training__Piece *piece = request->pieces[i];
+        same = (uint32_t)slice->id == piece->id && slice->size_bytes == piece->size_bytes &&
+               slice->trainable == (bool)piece->trainable;
+    }
+    if (!same)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "ps %u holds other pieces than the chief has now: compare --model and "
+                            "the ps count",
+                            ps->options.index);
+    return status_ok();
+}
+
+static struct status check_pieces(const struct ps *ps,
+                                  const Slipway__Training__CreateRequest *request)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < request->n_pieces; i++)
+        TRY(check_piece(request->pieces[i], i > 0 ? request->pieces[i - 1] : NULL, &total));
+    return ps->slices != NULL ? check_same(ps, request) : status_ok();
+}
+
+/* How slices are trained. */
+struct training {
+    const struct optimizer *optimizer;
+    float settings[OPTIMIZER_SETTINGS_MAX];
+};
+
+static struct status choose_optimizer(const Slipway__Training__CreateRequest *request,
+                                      struct training *out)
 {
     const struct optimizer *optimizer = optimizer_find(request->optimizer);
 
@@ -39,16 +71,18 @@ static struct status choose_optimizer(struct ps *ps,
         return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s",
                             request->optimizer, optimizer_names());
     for (int i = 0; i < optimizer->settings_count; i++)
-        ps->settings[i] = optimizer->settings[i].initial;
+        out->settings[i] = optimizer->settings[i].initial;
     for (size_t i = 0; i < request->n_settings; i++) {
         int index = optimizer_setting_index(optimizer, request->settings[i]->name);
         if (index < 0)
             return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
                                 optimizer->name, request->settings[i]->name);
-        ps->settings[index] = request->settings[i]->value;
+        out->settings[index] = request->settings[i]->value;
     }
-    ps->optimizer = optimizer;
-    ps->rate = request->learning_rate;
+    if (request->n_scalars != 0 && request->n_scalars != (size_t)optimizer->scalars_count)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has %d scalars, %zu came",
+                            optimizer->name, optimizer->scalars_count, request->n_scalars);
+    out->optimizer = optimizer;
     return status_ok();
 }
 
@@ -67,76 +101,122 @@ static size_t block_bytes(const Slipway__Training__CreateRequest *request)
     return offset;
 }
 
-/* One block for the first values: neighbours in a variable are neighbours in memory, each variable
+/* One block for the values: neighbours in a variable are neighbours in memory, each variable
  * aligned. */
-static struct status make_slices(struct ps *ps, const Slipway__Training__CreateRequest *request,
-                                 const struct message *message)
+static struct status make_slices(struct ps *ps, const Slipway__Training__CreateRequest *request)
 {
-    struct payload payload = { .message = message };
-    size_t total = block_bytes(request), offset = 0, largest = 0;
+    size_t total = block_bytes(request), offset = 0;
     void *block = NULL;
 
     if (posix_memalign(&block, 64, total > 0 ? total : 1) != 0)
         return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes of variables",
                             total);
     ps->block = block;
-    ps->slices = zalloc(request->n_pieces * sizeof *ps->slices);
+    ps->slices = zalloc((request->n_pieces + 1) * sizeof *ps->slices);
     for (size_t i = 0; i < request->n_pieces; i++) {
         const Slipway__Training__Piece *piece = request->pieces[i];
         if (!piece->continues)
             offset = align_up(offset);
-        payload_copy(&payload, (char *)block + offset, piece->size_bytes);
         slice_init(&ps->slices[i], (int)piece->id, piece->size_bytes, piece->trainable,
-                   (char *)block + offset, ps->optimizer, ps->settings);
+                   (char *)block + offset);
         offset += piece->size_bytes;
         if (piece->trainable) {
             ps->gradient_bytes += piece->size_bytes;
-            largest = piece->size_bytes > largest ? piece->size_bytes : largest;
+            ps->largest_bytes =
+                piece->size_bytes > ps->largest_bytes ? piece->size_bytes : ps->largest_bytes;
         }
     }
     ps->slices_count = (int)request->n_pieces;
-    ps->sum = request->sync ? zalloc(largest) : NULL;
     return status_ok();
 }
 
-static struct status create(struct ps *ps, const Slipway__Training__CreateRequest *request,
-                            const struct message *message)
+/* Only the process that has the chief's place may begin, and only what is later than all before. */
+static struct status check_chief(const struct ps *ps,
+                                 const Slipway__Training__CreateRequest *request)
 {
     TRY(ps_check_identity(ps, request->identity));
     if (ps->stopped)
         return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
-    if (ps->generation == request->generation && request->generation != 0)
-        return status_ok(); /* asked again: the first answer was lost */
-    if (ps->generation != 0 || request->generation == 0)
-        return status_error(STATUS_FAILED_PRECONDITION,
+    TRY(ps_check_member(ps, request->identity->index, request->identity->incarnation));
+    if (request->generation == 0 || request->generation < ps->generation ||
+        (request->generation == ps->generation && request->identity->incarnation != ps->creator))
+        return status_error(STATUS_ABORTED,
                             "ps %u is at generation %" PRIu64 ", asked for %" PRIu64,
                             ps->options.index, ps->generation, request->generation);
     if (request->workers == 0 || request->workers > PS_WORKERS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%u workers, must be 1 to %d",
                             request->workers, PS_WORKERS_MAX);
-    TRY(check_pieces(request, message_payload_size(message)));
-    TRY(choose_optimizer(ps, request));
-    TRY(make_slices(ps, request, message));
+    return status_ok();
+}
+
+/* What waited for the generation before; it is told so without the lock. */
+struct voided {
+    struct waiting *pushes, *awaits, *cuts;
+};
+
+/* From here on no push of before is taken. Those that are being applied are waited for: the lock is
+ * given up meanwhile. */
+static void end_generation(struct ps *ps, struct voided *voided)
+{
+    *voided = (struct voided){ ps->pushes, ps->awaits, ps_let_go(ps) };
+    ps->pushes = ps->awaits = NULL;
+    ps->holder = NULL;
+    ps->open = false;
+    ps_snapshot_drop(ps);
+    while (ps->applying > 0)
+        pthread_cond_wait(&ps->idle, &ps->lock);
+}
+
+static void fail_voided(const struct voided *voided, struct status why)
+{
+    waiting_fail_all(voided->pushes, why);
+    waiting_fail_all(voided->awaits, why);
+    waiting_fail_all(voided->cuts, why);
+}
+
+static void begin_generation(struct ps *ps, const Slipway__Training__CreateRequest *request,
+                             const struct training *training)
+{
+    ps->optimizer = training->optimizer;
+    memcpy(ps->settings, training->settings, sizeof ps->settings);
+    ps->rate = request->learning_rate;
+    for (int i = 0; i < ps->slices_count; i++)
+        slice_begin(&ps->slices[i], ps->optimizer, ps->settings,
+                    request->n_scalars > 0 ? request->scalars : NULL);
+    for (uint32_t i = 0; i < ps->workers_count; i++) {
+        struct worker *worker = &ps->workers[i];
+        worker->applied = worker->done = worker->permitted = 0;
+        worker->finished = false;
+    }
+    free(ps->sum);
+    ps->sum = request->sync ? zalloc(ps->largest_bytes) : NULL;
     ps->placement_hash = request->identity->placement_hash;
     ps->sync = request->sync;
     ps->sync_workers = request->workers;
     ps->global_step = request->global_step;
     ps->stop_step = request->stop_step;
-    ps->generation = request->generation;
-    return status_ok();
 }
 
-static void answer_joins(struct ps *ps, struct waiting *joins)
+static struct status create(struct ps *ps, const Slipway__Training__CreateRequest *request,
+                            struct voided *voided)
 {
-    while (joins != NULL) {
-        struct waiting *next = joins->next;
-        pthread_mutex_lock(&ps->lock);
-        struct message reply = ps_join_reply(ps, joins->worker);
-        pthread_mutex_unlock(&ps->lock);
-        call_reply(joins->call, &reply);
-        free(joins);
-        joins = next;
-    }
+    struct training training = { 0 };
+
+    TRY(check_chief(ps, request));
+    if (ps->generation == request->generation)
+        return status_ok(); /* asked again: the first answer was lost */
+    TRY(check_pieces(ps, request));
+    TRY(choose_optimizer(request, &training));
+    if (ps->slices == NULL)
+        TRY(make_slices(ps, request));
+    ps->generation = request->generation;
+    ps->creator = request->identity->incarnation;
+    end_generation(ps, voided);
+    if (ps->generation != request->generation || ps->creator != request->identity->incarnation)
+        return status_error(STATUS_ABORTED, "ps %u: another chief begins generation %" PRIu64,
+                            ps->options.index, ps->generation);
+    begin_generation(ps, request, &training);
+    return status_ok();
 }
 
 void ps_create_variables(void *instance, struct call *call, struct message *message)
@@ -145,17 +225,15 @@ void ps_create_variables(void *instance, struct call *call, struct message *mess
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__CreateRequest *request;
     Slipway__Training__CreateReply header = SLIPWAY__TRAINING__CREATE_REPLY__INIT;
-    struct waiting *joins = NULL;
+    struct voided voided = { 0 };
+    uint64_t step = 0;
 
     struct status status =
         protocol_unpack(message, &slipway__training__create_request__descriptor, arena, &request);
     if (status_is_ok(status)) {
+        step = request->global_step;
         pthread_mutex_lock(&ps->lock);
-        status = create(ps, request, message);
-        if (status_is_ok(status)) {
-            joins = ps->joins;
-            ps->joins = NULL;
-        }
+        status = create(ps, request, &voided);
         pthread_mutex_unlock(&ps->lock);
     }
     message_release(message);
@@ -163,9 +241,9 @@ void ps_create_variables(void *instance, struct call *call, struct message *mess
         header.incarnation = ps->options.incarnation;
         struct message reply = protocol_pack(&header);
         call_reply(call, &reply);
-        answer_joins(ps, joins);
     } else {
         call_fail(call, status);
     }
+    fail_voided(&voided, status_error(STATUS_ABORTED, "the job goes back to step %" PRIu64, step));
     arena_destroy(arena);
 }

@@ -41,12 +41,15 @@ struct ps {
                              have their own */
 
     uint64_t generation; /* 0: not created yet */
+    uint64_t creator;    /* incarnation of the chief that created it */
+    bool open;           /* its values are whole: workers may come in */
     uint64_t placement_hash, global_step, stop_step;
     const struct optimizer *optimizer;
     float rate, settings[OPTIMIZER_SETTINGS_MAX];
     struct slice *slices; /* in ascending order of ids */
     int slices_count;
     size_t gradient_bytes; /* of all trainable slices */
+    size_t largest_bytes;  /* of one of them */
     void *block;           /* first values of all slices */
     float *sum;            /* of a synchronous step: as large as the largest slice */
 
@@ -56,7 +59,8 @@ struct ps {
     uint32_t workers_count; /* the largest index that joined, + 1 */
 
     struct waiting *joins, *pushes, *awaits;
-    int applying; /* pushes that are being applied, without the lock */
+    int applying;        /* pushes that are being applied, without the lock */
+    pthread_cond_t idle; /* applying has become 0 */
     bool held;
     const struct worker *holder;  /* whose snapshot `number` was begun last */
     uint64_t number;              /* as the holder counts */
@@ -73,6 +77,9 @@ struct ps {
 
 /* With the lock: is this a task that takes part, in the current generation? */
 struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, struct worker **out);
+
+/* With the lock: is this the process that has the worker's place? */
+struct status ps_check_member(const struct ps *ps, uint32_t index, uint64_t incarnation);
 
 /* With the lock: is the caller of this job, and does it take this ps for what it is? */
 struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity);
@@ -104,8 +111,10 @@ void ps_answer_cuts(struct ps *ps, struct waiting *due);
 /* With the lock: ends a hold; those who still wait for it are the caller's to fail. */
 struct waiting *ps_let_go(struct ps *ps);
 
+struct slice *ps_find_slice(struct ps *ps, uint32_t id); /* NULL: it is on another ps */
+
 /* The methods of the other files. */
-method_function ps_join, ps_create_variables, ps_finish, ps_await;
+method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await;
 method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop;
 void ps_snapshot_drop(struct ps *ps); /* with the lock */
 

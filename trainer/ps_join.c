@@ -6,26 +6,34 @@
 
 #define REQUEST_ARENA_MAX ((size_t)16 << 20) /* what a header may cost to read */
 
+struct status ps_check_member(const struct ps *ps, uint32_t index, uint64_t incarnation)
+{
+    if (index >= ps->workers_count || !ps->workers[index].joined)
+        return status_error(STATUS_ABORTED, "worker %u has not joined ps %u", index,
+                            ps->options.index);
+    if (ps->workers[index].incarnation != incarnation)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "worker %u has been replaced by a later process", index);
+    return status_ok();
+}
+
+/* ABORTED: who joins again takes part again. */
 struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, struct worker **out)
 {
     if (ticket == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
     if (ps->stopped)
         return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
-    if (ps->generation == 0)
-        return status_error(STATUS_FAILED_PRECONDITION, "ps %u has no variables yet",
-                            ps->options.index);
+    if (ticket->ps_incarnation != 0 && ticket->ps_incarnation != ps->options.incarnation)
+        return status_error(STATUS_ABORTED, "ps %u was started anew", ps->options.index);
+    if (!ps->open)
+        return status_error(STATUS_ABORTED, "ps %u has no variables yet", ps->options.index);
     if (ticket->generation != ps->generation)
         return status_error(STATUS_ABORTED,
                             "from generation %" PRIu64 " of the job, which is at %" PRIu64,
                             ticket->generation, ps->generation);
-    if (ticket->worker >= ps->workers_count || !ps->workers[ticket->worker].joined)
-        return status_error(STATUS_FAILED_PRECONDITION, "worker %u has not joined", ticket->worker);
-    struct worker *worker = &ps->workers[ticket->worker];
-    if (worker->incarnation != ticket->incarnation)
-        return status_error(STATUS_ABORTED, "worker %u has been replaced by a later process",
-                            ticket->worker);
-    *out = worker;
+    TRY(ps_check_member(ps, ticket->worker, ticket->incarnation));
+    *out = &ps->workers[ticket->worker];
     return status_ok();
 }
 
@@ -33,6 +41,14 @@ struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, s
 static bool is_finished(const struct ps *ps)
 {
     return ps->over || (ps->stop_step > 0 && ps->global_step >= ps->stop_step);
+}
+
+/* Nobody else has it: a ps that was started anew knows nobody. */
+static bool has_place(const struct ps *ps, const Slipway__Training__Identity *identity)
+{
+    if (identity->index >= ps->workers_count || !ps->workers[identity->index].joined)
+        return true;
+    return ps->workers[identity->index].incarnation == identity->incarnation;
 }
 
 /* The worker of that index, begun anew when another process than before has its place. Nobody waits
@@ -68,6 +84,7 @@ struct message ps_join_reply(struct ps *ps, const struct worker *worker)
 
     reply.incarnation = ps->options.incarnation;
     reply.generation = ps->generation;
+    reply.open = ps->open;
     reply.global_step = ps->global_step;
     reply.finished = worker->finished || ps->over;
     return protocol_pack(&reply);
@@ -80,9 +97,12 @@ static struct status join(struct ps *ps, struct call *call,
     TRY(ps_check_identity(ps, request->identity));
     if (ps->stopped)
         return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+    if (request->again && !has_place(ps, request->identity))
+        return status_error(STATUS_FAILED_PRECONDITION, "%s has been replaced by a later process",
+                            request->identity->task);
     *stale = register_worker(ps, request->identity);
     struct worker *worker = &ps->workers[request->identity->index];
-    *waits = ps->generation == 0 && request->wait_until_created;
+    *waits = !ps->open && request->wait_until_created;
     if (!*waits) {
         *reply = ps_join_reply(ps, worker);
         return status_ok();

@@ -232,7 +232,8 @@ void ps_pump(struct ps *ps)
         else
             apply_mean(ps, batch, (int)ps->sync_workers);
         pthread_mutex_lock(&ps->lock);
-        ps->applying--;
+        if (--ps->applying == 0)
+            pthread_cond_broadcast(&ps->idle);
         uint64_t step = ++ps->global_step;
         struct waiting *again = pushes_applied(ps, batch);
         struct waiting *cuts = ps_cuts_due(ps);

@@ -32,19 +32,11 @@ static void release_chunk(void *owner)
     free(chunk);
 }
 
-static const struct slice *find_slice(const struct ps *ps, uint32_t id)
-{
-    for (int i = 0; i < ps->slices_count; i++)
-        if ((uint32_t)ps->slices[i].id == id)
-            return &ps->slices[i];
-    return NULL;
-}
-
 static struct status read_chunk(struct ps *ps, const Slipway__Training__ReadRequest *request,
                                 struct message *reply)
 {
     Slipway__Training__ReadReply header = SLIPWAY__TRAINING__READ_REPLY__INIT;
-    const struct slice *slice = find_slice(ps, request->piece);
+    const struct slice *slice = ps_find_slice(ps, request->piece);
 
     if (ps->stopped)
         return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);

@@ -1,6 +1,7 @@
 #include "trainer/slice.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,31 +48,11 @@ void values_release(struct values *values)
     values_destroy(atomic_exchange(values->home, values));
 }
 
-static void init_slots(struct slice *slice, const struct optimizer *optimizer,
-                       const float *settings)
-{
-    size_t count = slice->size_bytes / sizeof(float);
-
-    for (int s = 0; s < optimizer->slots_count; s++) {
-        float initial = optimizer_initial(settings, optimizer->slots[s].initial_setting);
-        struct values *slot = values_create(&slice->spare_slot, slice->size_bytes, NULL);
-        float *elements = slot->data;
-        for (size_t i = 0; i < count; i++)
-            elements[i] = initial;
-        slice->now.parts[1 + s] = slot;
-    }
-    for (int s = 0; s < optimizer->scalars_count; s++)
-        slice->now.scalars[s] = optimizer_initial(settings, optimizer->scalars[s].initial_setting);
-}
-
-void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data,
-                const struct optimizer *optimizer, const float *settings)
+void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data)
 {
     *slice = (struct slice){ .id = id, .trainable = trainable, .size_bytes = size_bytes };
     pthread_mutex_init(&slice->lock, NULL);
     slice->now.parts[0] = values_create(&slice->spare, size_bytes, data);
-    if (trainable)
-        init_slots(slice, optimizer, settings);
 }
 
 void slice_finish(struct slice *slice)
@@ -147,6 +128,99 @@ static float *writable_slot(struct slice *slice, int part)
         values_release(slot);
     }
     return slice->now.parts[part]->data;
+}
+
+/* The part as it may be overwritten as a whole: what somebody else has is left to them. */
+static struct values *renewed(struct slice *slice, int part, _Atomic(struct values *) *home)
+{
+    struct values *values = slice->now.parts[part];
+
+    if (values != NULL && !is_shared(values))
+        return values;
+    slice->now.parts[part] = another(slice, home);
+    if (values != NULL)
+        values_release(values);
+    return slice->now.parts[part];
+}
+
+static void begin_slot(struct slice *slice, int part, float initial)
+{
+    float *elements = renewed(slice, part, &slice->spare_slot)->data;
+
+    for (size_t i = 0; i < slice->size_bytes / sizeof(float); i++)
+        elements[i] = initial;
+}
+
+void slice_begin(struct slice *slice, const struct optimizer *optimizer, const float *settings,
+                 const float *scalars)
+{
+    int slots = slice->trainable ? optimizer->slots_count : 0;
+
+    pthread_mutex_lock(&slice->lock);
+    memset(slice->filled, 0, sizeof slice->filled);
+    renewed(slice, 0, &slice->spare);
+    for (int s = 0; s < OPTIMIZER_SLOTS_MAX; s++) {
+        struct values **slot = &slice->now.parts[1 + s];
+        if (s < slots) {
+            begin_slot(slice, 1 + s,
+                       optimizer_initial(settings, optimizer->slots[s].initial_setting));
+        } else if (*slot != NULL) {
+            values_release(*slot);
+            *slot = NULL;
+        }
+    }
+    for (int s = 0; s < optimizer->scalars_count; s++)
+        slice->now.scalars[s] =
+            scalars != NULL ? scalars[s]
+                            : optimizer_initial(settings, optimizer->scalars[s].initial_setting);
+    pthread_mutex_unlock(&slice->lock);
+}
+
+/* A late reader of the generation before may have got the buffer: it keeps what it saw. */
+static void fill_from(struct slice *slice, int part, size_t offset, const struct message *message)
+{
+    struct payload payload = { .message = message };
+    struct values *old = slice->now.parts[part];
+
+    if (is_shared(old)) {
+        struct values *copy = another(slice, part == 0 ? &slice->spare : &slice->spare_slot);
+        memcpy(copy->data, old->data, slice->filled[part]);
+        slice->now.parts[part] = copy;
+        values_release(old);
+    }
+    payload_copy(&payload, (char *)slice->now.parts[part]->data + offset,
+                 message_payload_size(message));
+}
+
+struct status slice_fill(struct slice *slice, uint32_t part, uint64_t offset,
+                         const struct message *message)
+{
+    size_t size = message_payload_size(message);
+
+    if (part >= SLICE_PARTS_MAX || slice->now.parts[part] == NULL)
+        return status_error(STATUS_NOT_FOUND, "piece %d has no part %u", slice->id, part);
+    size_t filled = slice->filled[part];
+    if (offset > filled || size > slice->size_bytes - offset)
+        return status_error(STATUS_OUT_OF_RANGE,
+                            "piece %d of %zu bytes, %zu filled: %zu from %" PRIu64 " on came",
+                            slice->id, slice->size_bytes, filled, size, offset);
+    if (offset + size <= filled)
+        return status_ok();
+    pthread_mutex_lock(&slice->lock);
+    fill_from(slice, (int)part, offset, message);
+    pthread_mutex_unlock(&slice->lock);
+    slice->filled[part] = offset + size;
+    return status_ok();
+}
+
+struct status slice_check_filled(const struct slice *slice)
+{
+    for (int part = 0; part < SLICE_PARTS_MAX; part++)
+        if (slice->filled[part] != slice->size_bytes && (part == 0 || slice->filled[part] != 0))
+            return status_error(STATUS_FAILED_PRECONDITION,
+                                "piece %d has %zu of %zu bytes of part %d", slice->id,
+                                slice->filled[part], slice->size_bytes, part);
+    return status_ok();
 }
 
 void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,

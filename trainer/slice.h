@@ -18,6 +18,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "rpc/message.h"
+#include "base/status.h"
 #include "trainer/optimizer.h"
 
 struct slice;
@@ -43,14 +45,13 @@ struct slice {
     size_t size_bytes;
     pthread_mutex_t lock;
     struct slice_state now;
+    size_t filled[SLICE_PARTS_MAX]; /* bytes written since slice_begin */
     /* A buffer for the next update that finds the current one shared: of values, of slots. */
     _Atomic(struct values *) spare, spare_slot;
 };
 
-/* `data`: size_bytes of first values, owned by the caller for as long as the slice. optimizer: for
- * a trainable one. */
-void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data,
-                const struct optimizer *optimizer, const float *settings);
+/* `data`: size_bytes for the first values, owned by the caller for as long as the slice. */
+void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data);
 void slice_finish(struct slice *slice); /* nobody holds values of it any more */
 
 /* The values as they are now, for as long as the caller keeps them. */
@@ -61,6 +62,23 @@ void values_release(struct values *values);
  */
 void slice_hold(struct slice *slice, bool with_slots, struct slice_state *out);
 void slice_let_go(struct slice_state *state); /* accepts a zeroed one */
+
+/* A life from the beginning: slots and scalars are the optimizer's initial ones (scalars: unless
+ * given), the values are to be filled. Nobody applies to the slice meanwhile. */
+void slice_begin(struct slice *slice, const struct optimizer *optimizer, const float *settings,
+                 const float *scalars);
+
+/**
+ * Takes a message's payload as the bytes of a part from `offset` on. Parts are filled from the
+ * beginning on; what comes twice is passed over.
+ *
+ * Errors  NOT_FOUND no such part; OUT_OF_RANGE a gap, or more than the part has
+ */
+struct status slice_fill(struct slice *slice, uint32_t part, uint64_t offset,
+                         const struct message *message);
+
+/* FAILED_PRECONDITION: the values, or a slot that was begun, are not whole. */
+struct status slice_check_filled(const struct slice *slice);
 
 /* One update by the gradient g of size_bytes / 4 elements. */
 void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,

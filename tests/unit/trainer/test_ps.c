@@ -106,7 +106,7 @@ static void strangers_are_refused_with_their_names(void **state)
     small_client(&cluster, 0, 1, &chief);
     OK(client_join(&chief, false, 1000));
     assert_int_equal(client_push(&chief, all_ones, false).code,
-                     STATUS_FAILED_PRECONDITION); /* no variables yet */
+                     STATUS_ABORTED); /* no variables yet */
     chief.sequence = 0;
     OK(small_create(&chief, 1, false));
     chief.generation = 2;
@@ -118,7 +118,10 @@ static void strangers_are_refused_with_their_names(void **state)
     small_client(&cluster, 0, 9, &late); /* the chief's place, another process */
     OK(client_join(&late, true, 1000));
     status = client_push(&chief, all_ones, false);
-    assert_int_equal(status.code, STATUS_ABORTED);
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(status.message, "replaced"));
+    status = client_join(&chief, true, 1000); /* it may not take the place back */
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "replaced"));
 
     small_client(&cluster, 1, 3, &foreign);
@@ -443,13 +446,180 @@ static void a_failed_snapshot_does_not_stop_training(void **state)
     small_stop(&cluster);
 }
 
+/* The process of a ps is gone, and another one has its address. */
+struct gone {
+    struct ps *ps;
+    struct channel *channel;
+};
+
+static struct gone restart_ps(struct small_cluster *cluster, int index)
+{
+    struct gone gone = { cluster->ps[index], cluster->channels[index] };
+    struct ps_options options = {
+        .cluster = "test", .index = (uint32_t)index, .incarnation = 200, .ps_list = "a:1,b:1"
+    };
+
+    loopback_break(gone.channel);
+    cluster->ps[index] = ps_create(&options);
+    cluster->channels[index] = loopback_open(&ps_service, cluster->ps[index], clock_monotonic());
+    return gone;
+}
+
+struct rejoin {
+    struct client *client;
+    enum status_code code;
+};
+
+static void *run_rejoin(void *context)
+{
+    struct rejoin *rejoin = context;
+
+    do /* until all ps tasks are at the same generation */
+        rejoin->code = client_join(rejoin->client, true, 20000).code;
+    while (rejoin->code == STATUS_UNAVAILABLE);
+    return NULL;
+}
+
+/* All go back together, the ps that lived on too; what was on its way counts no more. */
+static void a_new_generation_voids_all_of_the_one_before(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, worker;
+    struct client_snapshot snapshot;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &worker);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 2, false));
+    OK(client_join(&worker, true, 1000));
+    for (int i = 0; i < 3; i++)
+        OK(client_push(&worker, all_ones, true));
+    OK(client_snapshot_begin(&chief, true, 20000, &snapshot));
+    struct gone gone = restart_ps(&cluster, 1);
+    struct status status = client_push(&worker, all_ones, true);
+    assert_int_equal(status.code, STATUS_ABORTED);
+    assert_non_null(strstr(status.message, "ps 1 was started anew"));
+    struct rejoin rejoin = { .client = &worker };
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run_rejoin, &rejoin), 0);
+    OK(client_join(&chief, false, 1000));
+    assert_false(chief.open);
+    assert_int_equal(chief.generation_seen, 1);
+    OK(small_create(&chief, 2, false));
+    pthread_join(thread, NULL);
+    assert_int_equal(rejoin.code, STATUS_OK);
+    assert_int_equal(worker.generation, 2);
+    OK(client_pull(&worker));
+    assert_values(&worker, 1, 2);
+    assert_int_equal(worker.global_step, 0);
+    OK(client_push(&worker, all_ones, true));
+    assert_values(&worker, .5f, 1.5f);
+
+    worker.generation = 1; /* one that was late */
+    worker.sequence = 7;
+    status = client_push(&worker, all_ones, true);
+    assert_int_equal(status.code, STATUS_ABORTED);
+    OK(client_join(&chief, true, 1000));
+    OK(client_pull(&chief));
+    assert_values(&chief, .5f, 1.5f);
+    client_finish(&chief);
+    client_finish(&worker);
+    free(snapshot.ids);
+    channel_close(gone.channel);
+    ps_destroy(gone.ps);
+    small_stop(&cluster);
+}
+
+struct waiting_push {
+    struct client *client;
+    enum status_code code;
+    char text[200];
+};
+
+static void *run_push(void *context)
+{
+    struct waiting_push *push = context;
+    struct status status = client_push(push->client, all_ones, true);
+
+    push->code = status.code;
+    snprintf(push->text, sizeof push->text, "%s", status.message);
+    return NULL;
+}
+
+static void a_push_that_waits_is_told_that_the_job_goes_back(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, worker;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &worker);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 2, true));
+    OK(client_join(&worker, true, 1000));
+    struct waiting_push push = { .client = &worker };
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run_push, &push), 0);
+    usleep(20000); /* waits for the chief's, most likely */
+    OK(small_create(&chief, 2, true));
+    pthread_join(thread, NULL);
+    assert_int_equal(push.code, STATUS_ABORTED);
+    assert_true(strstr(push.text, "goes back to step 0") != NULL ||
+                strstr(push.text, "generation") != NULL ||
+                strstr(push.text, "no variables") != NULL);
+    client_finish(&chief);
+    client_finish(&worker);
+    small_stop(&cluster);
+}
+
+static struct status get_nothing(struct client_state *state, int variable, int part,
+                                 struct bytes *out)
+{
+    (void)state;
+    (void)variable;
+    (void)part;
+    *out = (struct bytes){ 0 };
+    return status_ok();
+}
+
+static void only_whole_values_are_opened_and_only_the_chief_writes(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, other;
+    struct client_job job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1 };
+    struct client_state nothing = { get_nothing };
+
+    small_start(&cluster, 1);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &other);
+    OK(client_join(&chief, false, 1000));
+    OK(client_join(&other, false, 1000));
+    struct status status = client_begin(&chief, &job, &nothing);
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(status.message, "has 0 of 16 bytes"));
+    OK(small_create(&chief, 1, false));
+    other.generation_seen = 1; /* as if it had asked before the chief did */
+    assert_int_equal(small_create(&other, 1, false).code, STATUS_ABORTED);
+    OK(client_pull(&chief));
+    assert_values(&chief, 1, 2);
+    client_finish(&chief);
+    client_finish(&other);
+    small_stop(&cluster);
+}
+
 static void a_damaged_request_is_refused(void **state)
 {
     (void)state;
     struct small_cluster cluster;
     struct client chief;
-    static const char *const paths[] = { PS_JOIN, PS_CREATE, PS_PULL, PS_PUSH,   PS_HOLD,
-                                         PS_CUT,  PS_READ,   PS_DROP, PS_FINISH, PS_AWAIT };
+    static const char *const paths[] = {
+        PS_JOIN, PS_CREATE, PS_WRITE, PS_OPEN, PS_PULL,   PS_PUSH,
+        PS_HOLD, PS_CUT,    PS_READ,  PS_DROP, PS_FINISH, PS_AWAIT
+    };
 
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
@@ -492,6 +662,9 @@ int main(void)
         cmocka_unit_test(a_snapshot_has_the_slots_of_its_moment),
         cmocka_unit_test(half_a_push_of_a_dead_worker_does_not_stop_a_snapshot),
         cmocka_unit_test(a_failed_snapshot_does_not_stop_training),
+        cmocka_unit_test(a_new_generation_voids_all_of_the_one_before),
+        cmocka_unit_test(a_push_that_waits_is_told_that_the_job_goes_back),
+        cmocka_unit_test(only_whole_values_are_opened_and_only_the_chief_writes),
         cmocka_unit_test(a_damaged_request_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,7 +254,7 @@ static void a_hold_ends_with_the_process_that_asked_for_it(void **state)
     small_client(&pair->cluster, 0, 12, &later);
     OK(client_join(&later, true, 1000));
     assert_training_goes_on(pair, 12);
-    assert_int_equal(hold(pair, 10, 6).code, STATUS_ABORTED);
+    assert_int_equal(hold(pair, 10, 6).code, STATUS_FAILED_PRECONDITION);
     client_finish(&later);
 }
 
