@@ -55,16 +55,16 @@ static struct status reply_header(const struct client *client, int ps,
                      ps);
 }
 
-Slipway__Training__Identity client_identity(const struct client *client, int ps)
+Slipway__Training__Identity client_identity(const struct client_options *options, int ps)
 {
     Slipway__Training__Identity identity = SLIPWAY__TRAINING__IDENTITY__INIT;
 
-    identity.cluster = (char *)(uintptr_t)client->options.cluster;
-    identity.task = (char *)(uintptr_t)client->options.task;
-    identity.index = client->options.index;
-    identity.incarnation = client->options.incarnation;
-    identity.ps_list = (char *)(uintptr_t)client->options.ps_list;
-    identity.placement_hash = client->options.placement->hash;
+    identity.cluster = (char *)(uintptr_t)options->cluster;
+    identity.task = (char *)(uintptr_t)options->task;
+    identity.index = options->index;
+    identity.incarnation = options->incarnation;
+    identity.ps_list = (char *)(uintptr_t)options->ps_list;
+    identity.placement_hash = options->placement->hash;
     identity.ps_index = (uint32_t)ps;
     identity.protocol = PROTOCOL_VERSION;
     return identity;
@@ -128,7 +128,7 @@ struct status client_join(struct client *client, bool wait_until_created, int64_
     calls_begin(&client->calls);
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
         Slipway__Training__JoinRequest header = SLIPWAY__TRAINING__JOIN_REQUEST__INIT;
-        Slipway__Training__Identity identity = client_identity(client, ps);
+        Slipway__Training__Identity identity = client_identity(&client->options, ps);
         header.identity = &identity;
         header.wait_until_created = wait_until_created;
         header.again = client->joined;
@@ -292,7 +292,9 @@ struct status client_report(struct client *client, struct status outcome, bool j
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
         Slipway__Training__FinishRequest header = SLIPWAY__TRAINING__FINISH_REQUEST__INIT;
         Slipway__Training__Ticket ticket = client_ticket(client, ps);
+        Slipway__Training__Identity identity = client_identity(&client->options, ps);
         header.ticket = &ticket;
+        header.identity = &identity;
         header.code = (int32_t)outcome.code;
         header.text = text;
         header.job = job;
@@ -305,8 +307,10 @@ struct status client_report(struct client *client, struct status outcome, bool j
 struct status client_await(struct client *client, bool job, int64_t timeout_ms)
 {
     Slipway__Training__AwaitRequest header = SLIPWAY__TRAINING__AWAIT_REQUEST__INIT;
+    Slipway__Training__Ticket ticket = client_ticket(client, 0);
     Slipway__Training__AwaitReply *reply;
 
+    header.ticket = &ticket;
     header.job = job;
     calls_begin(&client->calls);
     struct message request = protocol_pack(&header);
@@ -315,7 +319,8 @@ struct status client_await(struct client *client, bool job, int64_t timeout_ms)
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status =
         reply_header(client, 0, &slipway__training__await_reply__descriptor, arena, &reply);
-    if (status_is_ok(status) && job && reply->code != STATUS_OK)
+    client->told = status_is_ok(status) && job;
+    if (client->told && reply->code != STATUS_OK)
         status = status_error((enum status_code)reply->code, "the job ended: %s", reply->text);
     arena_destroy(arena);
     return status;

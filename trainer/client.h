@@ -41,6 +41,7 @@ struct client {
     bool joined;              /* once, by all ps tasks */
     bool open;                /* all ps tasks have their values, of one generation */
     bool finished;            /* a ps said that the job is over */
+    bool told;                /* client_await knows the job's outcome */
     const void **values;      /* [variables_count] */
     void **assembled;         /* [variables_count]; NULL until needed */
     struct payload *payloads; /* [ps_count]: where each reply is read */
@@ -98,7 +99,7 @@ struct status client_push(struct client *client, const float *const *gradients, 
 struct status client_report(struct client *client, struct status outcome, bool job);
 
 /* Waits for all workers that joined to end; or, job, for the outcome of the job, which is the
- * status. */
+ * status. A negative timeout: for ever. */
 struct status client_await(struct client *client, bool job, int64_t timeout_ms);
 
 /* A consistent snapshot as a source of values for the exporter. */

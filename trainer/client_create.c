@@ -63,7 +63,7 @@ static struct status create(struct client *client, const struct client_job *job,
     calls_begin(&client->calls);
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
         Slipway__Training__CreateRequest header = SLIPWAY__TRAINING__CREATE_REQUEST__INIT;
-        Slipway__Training__Identity identity = client_identity(client, ps);
+        Slipway__Training__Identity identity = client_identity(&client->options, ps);
         header.identity = &identity;
         header.generation = generation;
         describe_job(job, arena, &header);

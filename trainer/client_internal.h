@@ -11,7 +11,7 @@
 /* Who asks that ps, in each request of a job that has begun. */
 Slipway__Training__Ticket client_ticket(const struct client *client, int ps);
 
-/* Borrows the options' texts. */
-Slipway__Training__Identity client_identity(const struct client *client, int ps);
+/* Who it says it is, to each ps. What it points to is the options'. */
+Slipway__Training__Identity client_identity(const struct client_options *options, int ps);
 
 #endif

@@ -24,6 +24,8 @@
 #define PS_DROP         PS_PATH("Drop")
 #define PS_FINISH       PS_PATH("Finish")
 #define PS_AWAIT        PS_PATH("Await")
+#define PS_BEAT         PS_PATH("Beat")
+#define TASK_IDENTIFY   "/slipway.training.Task/Identify"
 
 /* A message of header only, which it owns. `header` is a protobuf-c message. */
 struct message protocol_pack(const void *header);

@@ -7,6 +7,8 @@ struct ps *ps_create(const struct ps_options *options)
     struct ps *ps = zalloc(sizeof *ps);
 
     ps->options = *options;
+    if (ps->options.clock == NULL)
+        ps->options.clock = clock_monotonic();
     pthread_mutex_init(&ps->lock, NULL);
     pthread_cond_init(&ps->idle, NULL);
     return ps;
@@ -23,6 +25,7 @@ void ps_destroy(struct ps *ps)
     free(ps->block);
     free(ps->sum);
     free(ps->workers);
+    free(ps->members);
     free(ps->outcome_text);
     pthread_cond_destroy(&ps->idle);
     pthread_mutex_destroy(&ps->lock);
@@ -144,6 +147,7 @@ static const struct method methods[] = {
     { PS_DROP, ps_drop, METHOD_UNARY, true },
     { PS_FINISH, ps_finish, METHOD_UNARY, true },
     { PS_AWAIT, ps_await, METHOD_UNARY, true },
+    { PS_BEAT, ps_beat, METHOD_UNARY, true },
 };
 
 const struct service ps_service = { methods, COUNT(methods) };

@@ -22,6 +22,7 @@ struct ps_options {
     const char *cluster; /* its id: tasks of another are refused. Borrowed */
     uint32_t index;
     uint64_t incarnation;
+    struct clock *clock; /* NULL: clock_monotonic() */
     const char *ps_list; /* the addresses of all ps tasks, in order; borrowed */
     const char *address; /* its own, where the others are not known to it (ps_list NULL) */
 };
@@ -37,5 +38,26 @@ void ps_stop(struct ps *ps, struct status why);
 void ps_destroy(struct ps *ps); /* after its channels; accepts NULL */
 
 uint64_t ps_global_step(struct ps *ps); /* updates applied so far */
+
+/* ---- For the process that serves a ps: who is there, and is the job over? (ps_beat.c) ---- */
+
+int64_t ps_heard_ns(struct ps *ps); /* when a task of the job was last heard of; 0: never */
+
+/* Ends the job when who it cannot go on without has not been heard of for so long: the chief, and
+ * in a synchronous job each worker. */
+void ps_watch(struct ps *ps, int64_t lost_ms);
+
+/* Ends the job here, unless it has ended: everybody who waits, and who asks from now on, is told.
+ */
+void ps_end(struct ps *ps, struct status outcome);
+
+/* Is the outcome known? *out has its text as long as the ps lives. */
+bool ps_outcome(struct ps *ps, struct status *out);
+
+/* How many of `trainers` tasks have not been told the outcome. */
+uint32_t ps_untold(struct ps *ps, uint32_t trainers);
+
+/* Whom it waits for, for people: "the chief has not come yet"; "" for nobody. */
+void ps_note(struct ps *ps, char *out, size_t size);
 
 #endif

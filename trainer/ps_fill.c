@@ -67,7 +67,7 @@ static struct status open_generation(struct ps *ps, const Slipway__Training__Ope
     return status_ok();
 }
 
-static void answer_joins(struct ps *ps, struct waiting *joins)
+void ps_answer_joins(struct ps *ps, struct waiting *joins)
 {
     while (joins != NULL) {
         struct waiting *next = joins->next;
@@ -107,5 +107,5 @@ void ps_open(void *instance, struct call *call, struct message *message)
     } else {
         call_fail(call, status);
     }
-    answer_joins(ps, joins);
+    ps_answer_joins(ps, joins);
 }

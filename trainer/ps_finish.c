@@ -40,6 +40,8 @@ static void answer_awaits(struct ps *ps, struct waiting *due)
         pthread_mutex_lock(&ps->lock);
         header.code = ps->outcome;
         header.text = ps->outcome_text != NULL ? ps->outcome_text : header.text;
+        if (due->job)
+            ps_mark_told(ps, due->rank);
         struct message reply = protocol_pack(&header);
         pthread_mutex_unlock(&ps->lock);
         call_reply(due->call, &reply);
@@ -48,17 +50,71 @@ static void answer_awaits(struct ps *ps, struct waiting *due)
     }
 }
 
-static struct status finish(struct ps *ps, const Slipway__Training__FinishRequest *request)
+struct status ps_over_status(struct status outcome)
+{
+    return status_error(STATUS_CANCELLED, "the job ended: %s", outcome.message);
+}
+
+struct ending ps_set_outcome(struct ps *ps, enum status_code code, const char *text)
+{
+    struct ending ending = { 0 };
+
+    if (ps->over)
+        return ending;
+    ps->over = true;
+    ps->outcome = (int)code;
+    ps->outcome_text = xstrdup(text);
+    if (code != STATUS_OK) {
+        ending.pushes = ps->pushes;
+        ps->pushes = NULL;
+    }
+    ending.joins = ps->joins;
+    ps->joins = NULL;
+    ending.awaits = awaits_due(ps);
+    return ending;
+}
+
+void ps_tell(struct ps *ps, struct ending *ending)
+{
+    struct status outcome;
+
+    if (ps_outcome(ps, &outcome) && !status_is_ok(outcome)) {
+        waiting_fail_all(ending->joins, ps_over_status(outcome));
+        waiting_fail_all(ending->pushes, ps_over_status(outcome));
+    } else {
+        ps_answer_joins(ps, ending->joins);
+    }
+    answer_awaits(ps, ending->awaits);
+}
+
+/* Who has no ticket yet, as the chief that cannot make the variables, says who it is. */
+static struct status admit_finish(struct ps *ps, const Slipway__Training__FinishRequest *request,
+                                  struct worker **worker)
+{
+    *worker = NULL;
+    if (!ps->open && request->identity != NULL)
+        return ps_check_identity(ps, request->identity);
+    return ps_admit(ps, request->ticket, worker);
+}
+
+static struct status finish(struct ps *ps, const Slipway__Training__FinishRequest *request,
+                            struct ending *ending)
 {
     struct worker *worker;
 
-    TRY(ps_admit(ps, request->ticket, &worker));
-    worker->finished = true;
-    if (request->job && !ps->over) {
-        ps->over = true;
-        ps->outcome = request->code;
-        ps->outcome_text = xstrdup(request->text);
+    if (ps->over) {
+        if (request->ticket != NULL)
+            ps_mark_told(ps, request->ticket->worker);
+        return status_ok(); /* who tells it now has been told it by another */
     }
+    TRY(admit_finish(ps, request, &worker));
+    if (worker != NULL)
+        worker->finished = true;
+    /* A synchronous step cannot go on without its worker. */
+    if (request->job || (request->code != STATUS_OK && ps->sync))
+        *ending = ps_set_outcome(ps, (enum status_code)request->code, request->text);
+    if (request->job && worker != NULL)
+        ps_mark_told(ps, worker->index);
     return status_ok();
 }
 
@@ -67,13 +123,14 @@ void ps_finish(void *instance, struct call *call, struct message *message)
     struct ps *ps = instance;
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__FinishRequest *request;
+    struct ending ending = { 0 };
     struct waiting *due = NULL;
 
     struct status status =
         protocol_unpack(message, &slipway__training__finish_request__descriptor, arena, &request);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
-        status = finish(ps, request);
+        status = finish(ps, request, &ending);
         due = awaits_due(ps);
         pthread_mutex_unlock(&ps->lock);
     }
@@ -85,8 +142,33 @@ void ps_finish(void *instance, struct call *call, struct message *message)
     } else {
         call_fail(call, status);
     }
+    ps_tell(ps, &ending);
     answer_awaits(ps, due);
     arena_destroy(arena);
+}
+
+static struct status await(struct ps *ps, struct call *call,
+                           const Slipway__Training__AwaitRequest *request)
+{
+    struct waiting *waiting = waiting_create(ps, call), *due = NULL;
+
+    waiting->job = request->job;
+    waiting->rank = request->ticket != NULL ? request->ticket->worker : 0;
+    pthread_mutex_lock(&ps->lock);
+    bool stopped = ps->stopped && !ps->over;
+    if (!stopped) {
+        waiting_append(&ps->awaits, waiting);
+        due = awaits_due(ps);
+    }
+    pthread_mutex_unlock(&ps->lock);
+    if (stopped) {
+        free(waiting);
+        return status_error(STATUS_CANCELLED, "ps %u is stopping", ps->options.index);
+    }
+    if (due == NULL)
+        call_when_left(call, ps_forget, ps);
+    answer_awaits(ps, due);
+    return status_ok();
 }
 
 void ps_await(void *instance, struct call *call, struct message *message)
@@ -98,18 +180,9 @@ void ps_await(void *instance, struct call *call, struct message *message)
     struct status status =
         protocol_unpack(message, &slipway__training__await_request__descriptor, arena, &request);
     message_release(message);
-    if (status_is_ok(status)) {
-        struct waiting *waiting = waiting_create(ps, call);
-        waiting->job = request->job;
-        pthread_mutex_lock(&ps->lock);
-        waiting_append(&ps->awaits, waiting);
-        struct waiting *due = awaits_due(ps);
-        pthread_mutex_unlock(&ps->lock);
-        if (due == NULL)
-            call_when_left(call, ps_forget, ps);
-        answer_awaits(ps, due);
-    } else {
+    if (status_is_ok(status))
+        status = await(ps, call, request);
+    if (!status_is_ok(status))
         call_fail(call, status);
-    }
     arena_destroy(arena);
 }

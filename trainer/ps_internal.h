@@ -17,6 +17,7 @@ struct waiting {
     struct message request;
     struct worker *worker; /* of a push or a join */
     uint64_t incarnation, sequence;
+    uint32_t rank; /* of an await's caller */
     bool pull, job, hold;
     struct ps *ps;
 };
@@ -28,6 +29,13 @@ struct worker {
     uint64_t applied;   /* sequence of its last push that was applied or is being applied */
     uint64_t done;      /* of its last push that was applied: its repetitions may be answered */
     uint64_t permitted; /* while the ps is held: pushes up to this one are applied all the same */
+};
+
+/* A task that trains, as it says itself that it is there. */
+struct member {
+    char name[32]; /* "worker 3"; "": never heard of */
+    int64_t heard_ns;
+    bool told; /* the outcome */
 };
 
 struct snapshot {
@@ -57,6 +65,8 @@ struct ps {
     uint32_t sync_workers;
     struct worker *workers; /* [PS_WORKERS_MAX], by index */
     uint32_t workers_count; /* the largest index that joined, + 1 */
+
+    struct member *members; /* [PS_WORKERS_MAX], by rank; NULL before the first beat */
 
     struct waiting *joins, *pushes, *awaits;
     int applying;        /* pushes that are being applied, without the lock */
@@ -113,8 +123,18 @@ struct waiting *ps_let_go(struct ps *ps);
 
 struct slice *ps_find_slice(struct ps *ps, uint32_t id); /* NULL: it is on another ps */
 
+/* With the lock: the outcome, unless there is one. Those whom it concerns: for ps_tell. */
+struct ending {
+    struct waiting *joins, *pushes, *awaits;
+};
+struct ending ps_set_outcome(struct ps *ps, enum status_code code, const char *text);
+void ps_tell(struct ps *ps, struct ending *ending);         /* without the lock */
+struct status ps_over_status(struct status outcome);        /* for whoever calls after a failure */
+void ps_answer_joins(struct ps *ps, struct waiting *joins); /* without the lock */
+void ps_mark_told(struct ps *ps, uint32_t rank);            /* with the lock */
+
 /* The methods of the other files. */
-method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await;
+method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await, ps_beat;
 method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop;
 void ps_snapshot_drop(struct ps *ps); /* with the lock */
 

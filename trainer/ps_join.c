@@ -24,6 +24,8 @@ struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, s
         return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
     if (ps->stopped)
         return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+    if (ps->over && ps->outcome != STATUS_OK)
+        return ps_over_status((struct status){ (enum status_code)ps->outcome, ps->outcome_text });
     if (ticket->ps_incarnation != 0 && ticket->ps_incarnation != ps->options.incarnation)
         return status_error(STATUS_ABORTED, "ps %u was started anew", ps->options.index);
     if (!ps->open)

@@ -36,7 +36,7 @@ struct progress {
 struct status worker_steps(struct client *client, struct gradient_source *source,
                            uint64_t stop_step, struct progress *progress);
 
-/* A worker from joining to its report. */
+/* A worker from joining to the job's end, whose outcome is its own unless it failed itself. */
 struct status worker_run(struct client *client, struct gradient_source *source, uint64_t stop_step,
                          int64_t start_timeout_ms, struct progress *progress);
 

@@ -50,6 +50,20 @@ void clock_cond_init(pthread_cond_t *changed)
     pthread_condattr_destroy(&attributes);
 }
 
+void clock_sleep(struct clock *clock, int64_t timeout_ms)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never;
+    int64_t until_ns = clock_deadline_ns(clock, timeout_ms);
+
+    clock_cond_init(&never);
+    pthread_mutex_lock(&lock);
+    while (clock_now_ns(clock) < until_ns)
+        clock_wait(clock, &never, &lock, until_ns);
+    pthread_mutex_unlock(&lock);
+    pthread_cond_destroy(&never);
+}
+
 /* One who waits on the fake clock: what is signalled when the time moves. */
 struct waiter {
     pthread_cond_t *changed;

@@ -47,6 +47,9 @@ static inline bool clock_wait(struct clock *clock, pthread_cond_t *changed, pthr
     return clock->wait(clock, changed, lock, deadline_ns);
 }
 
+/* Sleeps; on a fake clock until it has been moved that far. */
+void clock_sleep(struct clock *clock, int64_t timeout_ms);
+
 /* A clock that stands still at `now_ns` until clock_fake_advance moves it and wakes all who wait on
  * it. */
 struct clock *clock_fake_create(int64_t now_ns);

@@ -31,10 +31,9 @@ static void ask(struct small_cluster *cluster, const char *path, const uint8_t *
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const paths[] = {
-        PS_JOIN, PS_CREATE, PS_PULL,   PS_PUSH,  PS_HOLD,  PS_CUT,
-        PS_READ, PS_DROP,   PS_FINISH, PS_AWAIT, PS_WRITE, PS_OPEN
-    };
+    static const char *const paths[] = { PS_JOIN,  PS_CREATE, PS_PULL, PS_PUSH,   PS_HOLD,
+                                         PS_CUT,   PS_READ,   PS_DROP, PS_FINISH, PS_AWAIT,
+                                         PS_WRITE, PS_OPEN,   PS_BEAT };
     static const float ones[SMALL_W] = { 1 };
     static const float *const gradients[] = { ones, ones };
     struct small_cluster cluster;

@@ -21,7 +21,8 @@ struct small_cluster {
     struct channel *channels[SMALL_PS_MAX];
 };
 
-static inline void small_start(struct small_cluster *cluster, int ps_count)
+/* clock: the ps tasks'; NULL: the monotonic one. */
+static inline void small_start_at(struct small_cluster *cluster, int ps_count, struct clock *clock)
 {
     struct placed_variable variables[] = {
         { .name = "w", .dtype = DT_FLOAT, .shape = shape_of(6, 2), .trainable = true },
@@ -31,12 +32,19 @@ static inline void small_start(struct small_cluster *cluster, int ps_count)
     cluster->ps_count = ps_count;
     placement_create(variables, 2, ps_count, 16, PLACE_BY_BYTES, &cluster->placement);
     for (int i = 0; i < ps_count; i++) {
-        struct ps_options options = {
-            .cluster = "test", .index = (uint32_t)i, .incarnation = 100, .ps_list = "a:1,b:1"
-        };
+        struct ps_options options = { .cluster = "test",
+                                      .index = (uint32_t)i,
+                                      .incarnation = 100,
+                                      .clock = clock,
+                                      .ps_list = "a:1,b:1" };
         cluster->ps[i] = ps_create(&options);
         cluster->channels[i] = loopback_open(&ps_service, cluster->ps[i], clock_monotonic());
     }
+}
+
+static inline void small_start(struct small_cluster *cluster, int ps_count)
+{
+    small_start_at(cluster, ps_count, NULL);
 }
 
 static inline void small_stop(struct small_cluster *cluster)

@@ -1,0 +1,235 @@
+/* Who is there, whom a ps waits for, and the one outcome of a job. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "small_cluster.h"
+#include "trainer/client_internal.h"
+
+struct beat {
+    struct status status;
+    uint64_t generation;
+    bool over;
+    int code;
+    const char *text, *note;
+};
+
+static struct arena *arena;
+
+static struct beat beat(struct client *client)
+{
+    Slipway__Training__BeatRequest header = SLIPWAY__TRAINING__BEAT_REQUEST__INIT;
+    Slipway__Training__Identity identity = client_identity(&client->options, 0);
+    Slipway__Training__BeatReply *reply;
+    struct message answer;
+
+    header.identity = &identity;
+    struct message request = protocol_pack(&header);
+    struct beat beat = { .status = channel_call(client->options.channels[0], PS_BEAT, &request,
+                                                CLOCK_NEVER, &answer) };
+    if (status_is_ok(beat.status)) {
+        beat.status =
+            protocol_unpack(&answer, &slipway__training__beat_reply__descriptor, arena, &reply);
+        beat.generation = reply->generation;
+        beat.over = reply->over;
+        beat.code = reply->code;
+        beat.text = reply->text;
+        beat.note = reply->note;
+    }
+    message_release(&answer);
+    return beat;
+}
+
+struct fixture {
+    struct small_cluster cluster;
+    struct clock *clock;
+    struct client chief, worker;
+};
+
+static int start(void **state)
+{
+    struct fixture *fixture = zalloc(sizeof *fixture);
+
+    arena = arena_create(0);
+    fixture->clock = clock_fake_create(NS_PER_S);
+    small_start_at(&fixture->cluster, 1, fixture->clock);
+    small_client(&fixture->cluster, 0, 1, &fixture->chief);
+    small_client(&fixture->cluster, 1, 1, &fixture->worker);
+    fixture->worker.options.task = "worker 1";
+    *state = fixture;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct fixture *fixture = *state;
+
+    client_finish(&fixture->chief);
+    client_finish(&fixture->worker);
+    small_stop(&fixture->cluster);
+    clock_fake_destroy(fixture->clock);
+    free(fixture);
+    arena_destroy(arena);
+    return 0;
+}
+
+static void begin(struct fixture *fixture, bool sync)
+{
+    assert_true(status_is_ok(client_join(&fixture->chief, false, 1000)));
+    assert_true(status_is_ok(small_create(&fixture->chief, 2, sync)));
+    assert_true(status_is_ok(client_join(&fixture->worker, true, 1000)));
+    assert_true(status_is_ok(beat(&fixture->chief).status));
+    assert_true(status_is_ok(beat(&fixture->worker).status));
+}
+
+static void says_whom_the_start_waits_for(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), 0);
+    assert_string_equal(beat(&fixture->worker).note,
+                        "the chief (never heard of) to make the variables");
+    assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), NS_PER_S);
+    assert_string_equal(beat(&fixture->chief).note, "chief to make the variables");
+    clock_fake_advance(fixture->clock, 12 * NS_PER_S);
+    assert_string_equal(beat(&fixture->worker).note,
+                        "chief (last heard of 12 s ago) to make the variables");
+    begin(fixture, false);
+    assert_string_equal(beat(&fixture->worker).note, "");
+    assert_int_equal(beat(&fixture->worker).generation, 1);
+}
+
+static void says_whom_the_end_waits_for(void **state)
+{
+    struct fixture *fixture = *state;
+
+    begin(fixture, false);
+    assert_true(status_is_ok(client_report(&fixture->chief, status_ok(), false)));
+    assert_string_equal(beat(&fixture->chief).note, "worker 1 to finish");
+    assert_true(status_is_ok(client_report(&fixture->worker, status_ok(), false)));
+    assert_string_equal(beat(&fixture->worker).note, "the chief to save what was learnt");
+}
+
+static void a_failure_of_the_chief_is_everybodys(void **state)
+{
+    struct fixture *fixture = *state;
+
+    begin(fixture, false);
+    struct status failed = status_error(STATUS_PERMISSION_DENIED, "no place to write");
+    assert_true(status_is_ok(client_report(&fixture->chief, failed, true)));
+    struct status status = client_pull(&fixture->worker);
+    assert_int_equal(status.code, STATUS_CANCELLED);
+    assert_string_equal(status.message, "the job ended: no place to write");
+    assert_int_equal(ps_untold(fixture->cluster.ps[0], 3), 2);
+    struct beat told = beat(&fixture->worker);
+    assert_true(told.over);
+    assert_int_equal(told.code, STATUS_PERMISSION_DENIED);
+    assert_string_equal(told.text, "no place to write");
+    assert_int_equal(ps_untold(fixture->cluster.ps[0], 3), 1);
+    assert_int_equal(client_await(&fixture->worker, true, -1).code, STATUS_PERMISSION_DENIED);
+    /* Who tells it on is no second outcome. */
+    assert_true(status_is_ok(client_report(&fixture->worker, status_ok(), true)));
+    assert_int_equal(client_await(&fixture->worker, true, -1).code, STATUS_PERMISSION_DENIED);
+}
+
+static void a_chief_that_cannot_begin_tells_those_who_wait_for_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct status outcome;
+
+    assert_true(status_is_ok(
+        client_report(&fixture->chief, status_error(STATUS_NOT_FOUND, "no data"), true)));
+    assert_true(ps_outcome(fixture->cluster.ps[0], &outcome));
+    assert_int_equal(outcome.code, STATUS_NOT_FOUND);
+    assert_true(status_is_ok(client_join(&fixture->worker, false, 1000)));
+    assert_true(fixture->worker.finished);
+}
+
+static void a_chief_that_is_gone_ends_the_job(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ps *ps = fixture->cluster.ps[0];
+    struct status outcome;
+
+    begin(fixture, false);
+    clock_fake_advance(fixture->clock, 9 * NS_PER_S);
+    assert_true(status_is_ok(beat(&fixture->worker).status));
+    ps_watch(ps, 10000);
+    assert_false(ps_outcome(ps, &outcome));
+    clock_fake_advance(fixture->clock, 2 * NS_PER_S);
+    ps_watch(ps, 10000);
+    assert_true(ps_outcome(ps, &outcome));
+    assert_int_equal(outcome.code, STATUS_UNAVAILABLE);
+    assert_string_equal(outcome.message, "chief has not been heard of for 10 s");
+}
+
+static void a_worker_that_is_gone_ends_only_a_synchronous_job(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ps *ps = fixture->cluster.ps[0];
+    struct status outcome;
+
+    begin(fixture, true);
+    clock_fake_advance(fixture->clock, 11 * NS_PER_S);
+    assert_true(status_is_ok(beat(&fixture->chief).status));
+    ps_watch(ps, 10000);
+    assert_true(ps_outcome(ps, &outcome));
+    assert_string_equal(outcome.message, "worker 1 has not been heard of for 10 s");
+}
+
+static void a_worker_of_an_asynchronous_job_may_go(void **state)
+{
+    struct fixture *fixture = *state;
+    struct status outcome;
+
+    begin(fixture, false);
+    clock_fake_advance(fixture->clock, 11 * NS_PER_S);
+    assert_true(status_is_ok(beat(&fixture->chief).status));
+    ps_watch(fixture->cluster.ps[0], 10000);
+    assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
+    assert_true(status_is_ok(
+        client_report(&fixture->worker, status_error(STATUS_INTERNAL, "it died"), false)));
+    assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
+}
+
+static void a_failure_of_a_worker_ends_a_synchronous_job(void **state)
+{
+    struct fixture *fixture = *state;
+    struct status outcome;
+
+    begin(fixture, true);
+    assert_true(status_is_ok(
+        client_report(&fixture->worker, status_error(STATUS_INTERNAL, "it died"), false)));
+    assert_true(ps_outcome(fixture->cluster.ps[0], &outcome));
+    assert_string_equal(outcome.message, "it died");
+}
+
+static void a_stranger_is_not_heard(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->worker.options.cluster = "another";
+    assert_int_equal(beat(&fixture->worker).status.code, STATUS_PERMISSION_DENIED);
+    assert_int_equal(ps_heard_ns(fixture->cluster.ps[0]), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(says_whom_the_start_waits_for),
+        TEST(says_whom_the_end_waits_for),
+        TEST(a_failure_of_the_chief_is_everybodys),
+        TEST(a_chief_that_cannot_begin_tells_those_who_wait_for_it),
+        TEST(a_chief_that_is_gone_ends_the_job),
+        TEST(a_worker_that_is_gone_ends_only_a_synchronous_job),
+        TEST(a_worker_of_an_asynchronous_job_may_go),
+        TEST(a_failure_of_a_worker_ends_a_synchronous_job),
+        TEST(a_stranger_is_not_heard),
+    };
+    return cmocka_run_group_tests_name("beat", tests, NULL, NULL);
+}
