@@ -12,11 +12,18 @@ void client_init(struct client *client, const struct client_options *options)
 
     *client = (struct client){ .options = *options };
     calls_init(&client->calls, channel_clock(options->channels[0]), placement->ps_count);
+    client->calls.retry = client_retry(client);
     client->values = zalloc((size_t)placement->variables_count * sizeof *client->values);
     client->assembled = zalloc((size_t)placement->variables_count * sizeof *client->assembled);
     client->payloads = zalloc((size_t)placement->ps_count * sizeof *client->payloads);
     client->incarnations = zalloc((size_t)placement->ps_count * sizeof *client->incarnations);
     client->pieces = zalloc((size_t)placement->pieces_count * sizeof *client->pieces);
+}
+
+/* Whatever is asked of a ps may be asked again: it does it once. */
+struct calls_retry client_retry(const struct client *client)
+{
+    return (struct calls_retry){ true, client->options.attempt_timeout_ms };
 }
 
 void client_finish(struct client *client)

@@ -29,6 +29,8 @@ struct client_options {
     const struct placement *placement;
     struct channel *const *channels; /* [placement->ps_count] */
     int64_t call_timeout_ms;         /* of one pull or push; negative: none */
+    int64_t attempt_timeout_ms;      /* a call unanswered for so long is sent again; 0: never. For
+                                        channels that may lose one without a word */
 };
 
 struct client {

@@ -14,4 +14,7 @@ Slipway__Training__Ticket client_ticket(const struct client *client, int ps);
 /* Who it says it is, to each ps. What it points to is the options'. */
 Slipway__Training__Identity client_identity(const struct client_options *options, int ps);
 
+/* How calls to a ps are sent again when they fail on the way. */
+struct calls_retry client_retry(const struct client *client);
+
 #endif

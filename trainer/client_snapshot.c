@@ -7,6 +7,7 @@
 
 #define REPLY_ARENA_MAX ((size_t)16 << 20)
 #define CHUNK_BYTES     ((uint64_t)1 << 20)
+#define DROP_TIMEOUT_MS 5000
 
 static int ps_count(const struct client *client)
 {
@@ -164,8 +165,8 @@ static struct status read_chunk(struct client_snapshot *snapshot, const struct p
     header.size = CHUNK_BYTES;
     header.part = (uint32_t)snapshot->part;
     struct message request = protocol_pack(&header);
-    TRY(channel_call(client->options.channels[piece->ps], PS_READ, &request, until,
-                     &snapshot->chunk));
+    TRY(channel_call_again(client->options.channels[piece->ps], PS_READ, &request, until,
+                           client_retry(client), &snapshot->chunk));
     if (snapshot->chunk.pieces_count != 1 || snapshot->chunk.pieces[0].size == 0)
         return status_error(STATUS_INTERNAL, "ps %d sent nothing of piece %d", piece->ps,
                             snapshot->piece);
@@ -194,24 +195,28 @@ static struct status source_next(struct value_source *source, struct bytes *chun
     return status_ok();
 }
 
-/* Tells every ps that a snapshot, or the hold before it, is no longer wanted. */
+/* Tells every ps that a snapshot, or the hold before it, is no longer wanted. If one cannot be
+ * told, it drops it with its next snapshot or its end. Leaves client->values as they are. */
 static void drop(struct client_snapshot *snapshot)
 {
     struct client *client = snapshot->client;
+    int64_t until = clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms);
+    int64_t soon = clock_deadline_ns(client->calls.clock, DROP_TIMEOUT_MS);
+    struct calls calls;
 
+    calls_init(&calls, client->calls.clock, ps_count(client));
+    calls.retry = client_retry(client);
     for (int ps = 0; ps < ps_count(client); ps++) {
         Slipway__Training__DropRequest header = SLIPWAY__TRAINING__DROP_REQUEST__INIT;
         Slipway__Training__Ticket ticket = client_ticket(client, ps);
-        struct message reply = { 0 };
         header.ticket = &ticket;
         header.number = snapshot->number;
         struct message request = protocol_pack(&header);
-        /* If it cannot be told, the ps drops it with its next snapshot or its end. */
-        status_ignore(channel_call(
-            client->options.channels[ps], PS_DROP, &request,
-            clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms), &reply));
-        message_release(&reply);
+        calls_add(&calls, client->options.channels[ps], PS_DROP, &request,
+                  until < soon ? until : soon);
     }
+    status_ignore(calls_wait(&calls));
+    calls_finish(&calls);
 }
 
 struct status client_snapshot_begin(struct client *client, bool slots, int64_t timeout_ms,

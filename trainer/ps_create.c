@@ -136,7 +136,7 @@ static struct status check_chief(const struct ps *ps,
 {
     TRY(ps_check_identity(ps, request->identity));
     if (ps->stopped)
-        return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+        return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
     TRY(ps_check_member(ps, request->identity->index, request->identity->incarnation));
     if (request->generation == 0 || request->generation < ps->generation ||
         (request->generation == ps->generation && request->identity->incarnation != ps->creator))

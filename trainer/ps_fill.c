@@ -10,7 +10,7 @@
 static struct status check_filling(const struct ps *ps, uint64_t generation, uint64_t incarnation)
 {
     if (ps->stopped)
-        return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+        return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
     if (ps->generation == 0 || generation != ps->generation || incarnation != ps->creator)
         return status_error(STATUS_ABORTED,
                             "ps %u is at generation %" PRIu64 " of another, not at %" PRIu64,

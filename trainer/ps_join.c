@@ -23,7 +23,7 @@ struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, s
     if (ticket == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
     if (ps->stopped)
-        return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+        return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
     if (ps->over && ps->outcome != STATUS_OK)
         return ps_over_status((struct status){ (enum status_code)ps->outcome, ps->outcome_text });
     if (ticket->ps_incarnation != 0 && ticket->ps_incarnation != ps->options.incarnation)
@@ -98,7 +98,7 @@ static struct status join(struct ps *ps, struct call *call,
 {
     TRY(ps_check_identity(ps, request->identity));
     if (ps->stopped)
-        return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+        return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
     if (request->again && !has_place(ps, request->identity))
         return status_error(STATUS_FAILED_PRECONDITION, "%s has been replaced by a later process",
                             request->identity->task);

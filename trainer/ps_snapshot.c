@@ -39,7 +39,7 @@ static struct status read_chunk(struct ps *ps, const Slipway__Training__ReadRequ
     const struct slice *slice = ps_find_slice(ps, request->piece);
 
     if (ps->stopped)
-        return status_error(STATUS_UNAVAILABLE, "ps %u is stopping", ps->options.index);
+        return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
     if (ps->snapshot.states == NULL || ps->snapshot.id != request->snapshot)
         return status_error(STATUS_NOT_FOUND, "ps %u has no snapshot %" PRIu64, ps->options.index,
                             request->snapshot);

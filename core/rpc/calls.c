@@ -1,9 +1,19 @@
 #include "rpc/calls.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
+
+#define PAUSE_MIN_MS 10 /* after a failure; twice as much after each, */
+#define PAUSE_MAX_MS 1000
+
+/* A request that may be sent again: every attempt borrows its bytes. */
+struct kept_request {
+    struct message message;
+    _Atomic int references;
+};
 
 struct calls_entry {
     struct calls *calls;
@@ -11,6 +21,13 @@ struct calls_entry {
     enum status_code code;
     char *text; /* of a failure; on the heap */
     bool done;
+    /* of a call that may be made again */
+    struct channel *channel;
+    const char *path;
+    struct kept_request *request;
+    int64_t deadline_ns, attempt_ns; /* the call's; this attempt's */
+    int64_t next_ns;                 /* when the next attempt begins; 0: one is under way */
+    int attempts;
 };
 
 void calls_init(struct calls *calls, struct clock *clock, int capacity)
@@ -22,16 +39,75 @@ void calls_init(struct calls *calls, struct clock *clock, int capacity)
     clock_cond_init(&calls->changed);
 }
 
+static void kept_release(void *owner)
+{
+    struct kept_request *kept = owner;
+
+    if (atomic_fetch_sub_explicit(&kept->references, 1, memory_order_acq_rel) > 1)
+        return;
+    message_release(&kept->message);
+    free(kept);
+}
+
+static struct kept_request *keep(struct message *request)
+{
+    struct kept_request *kept = zalloc(sizeof *kept);
+
+    kept->message = message_move(request);
+    atomic_init(&kept->references, 1);
+    return kept;
+}
+
+/* The kept request once more, for an attempt. */
+static struct message borrow(struct kept_request *kept)
+{
+    struct message message = kept->message;
+
+    atomic_fetch_add_explicit(&kept->references, 1, memory_order_relaxed);
+    message.release = kept_release;
+    message.owner = kept;
+    return message;
+}
+
 void calls_begin(struct calls *calls)
 {
     assert(calls->waiting == 0);
     for (int i = 0; i < calls->count; i++) {
-        client_call_release(calls->entries[i].call);
-        free(calls->entries[i].text);
+        struct calls_entry *entry = &calls->entries[i];
+        client_call_release(entry->call);
+        free(entry->text);
+        if (entry->request != NULL)
+            kept_release(entry->request);
         message_release(&calls->replies[i]);
-        calls->entries[i] = (struct calls_entry){ 0 };
+        *entry = (struct calls_entry){ 0 };
     }
     calls->count = 0;
+    calls->cancelled = false;
+}
+
+static int64_t pause_ns(int attempts)
+{
+    int64_t pause_ms = attempts <= 7 ? PAUSE_MIN_MS << (attempts - 1) : PAUSE_MAX_MS;
+
+    return pause_ms * NS_PER_MS;
+}
+
+/* With the lock: is another attempt worth it? Then `next_ns` says when. An attempt that was given
+ * up is followed by the next at once, a peer that is gone gets some time to come back. */
+static bool plan_next(struct calls_entry *entry, enum status_code code)
+{
+    struct calls *calls = entry->calls;
+    int64_t now_ns = clock_now_ns(calls->clock);
+
+    if (entry->request == NULL || calls->cancelled || now_ns >= entry->deadline_ns)
+        return false;
+    if (code == STATUS_DEADLINE_EXCEEDED && entry->attempt_ns < entry->deadline_ns)
+        entry->next_ns = now_ns;
+    else if (code == STATUS_UNAVAILABLE)
+        entry->next_ns = now_ns + pause_ns(entry->attempts);
+    else
+        return false;
+    return entry->next_ns < entry->deadline_ns;
 }
 
 static void done(void *context, struct status status, struct message *reply)
@@ -40,13 +116,49 @@ static void done(void *context, struct status status, struct message *reply)
     struct calls *calls = entry->calls;
 
     pthread_mutex_lock(&calls->lock);
+    free(entry->text);
     entry->code = status.code;
     entry->text = status_is_ok(status) ? NULL : xstrdup(status.message);
-    calls->replies[entry - calls->entries] = message_move(reply);
-    entry->done = true;
-    if (--calls->waiting == 0)
+    bool again = !status_is_ok(status) && plan_next(entry, status.code);
+    if (!again) {
+        entry->next_ns = 0;
+        entry->done = true;
+        calls->replies[entry - calls->entries] = message_move(reply);
+        calls->waiting--;
+    }
+    if (again || calls->waiting == 0)
         pthread_cond_signal(&calls->changed);
     pthread_mutex_unlock(&calls->lock);
+}
+
+/* Without the lock. */
+static void start(struct calls_entry *entry, struct message *request, int64_t deadline_ns)
+{
+    struct client_call *call =
+        channel_start(entry->channel, entry->path, request, deadline_ns, done, entry);
+
+    pthread_mutex_lock(&entry->calls->lock);
+    entry->call = call;
+    bool cancelled = entry->calls->cancelled && !entry->done;
+    pthread_mutex_unlock(&entry->calls->lock);
+    if (cancelled) /* before there was anything to cancel */
+        client_call_cancel(call);
+}
+
+static void start_attempt(struct calls_entry *entry)
+{
+    const struct calls *calls = entry->calls;
+    struct message request = borrow(entry->request);
+    int64_t deadline_ns = entry->deadline_ns;
+
+    if (calls->retry.attempt_ms > 0) {
+        int doublings = entry->attempts < 6 ? entry->attempts : 6;
+        int64_t until = clock_deadline_ns(calls->clock, calls->retry.attempt_ms << doublings);
+        deadline_ns = until < deadline_ns ? until : deadline_ns;
+    }
+    entry->attempts++;
+    entry->attempt_ns = deadline_ns;
+    start(entry, &request, deadline_ns);
 }
 
 void calls_add(struct calls *calls, struct channel *channel, const char *path,
@@ -56,21 +168,76 @@ void calls_add(struct calls *calls, struct channel *channel, const char *path,
     struct calls_entry *entry = &calls->entries[calls->count];
 
     entry->calls = calls;
+    entry->channel = channel;
+    entry->path = path;
+    entry->deadline_ns = deadline_ns;
     pthread_mutex_lock(&calls->lock);
     calls->count++;
     calls->waiting++;
     pthread_mutex_unlock(&calls->lock);
-    struct client_call *call = channel_start(channel, path, request, deadline_ns, done, entry);
-    pthread_mutex_lock(&calls->lock);
-    entry->call = call;
+    if (calls->retry.again) {
+        entry->request = keep(request);
+        start_attempt(entry);
+    } else {
+        start(entry, request, deadline_ns);
+    }
+}
+
+/* With the lock: when the next attempt is due; *out: of which call. */
+static int64_t earliest(struct calls *calls, struct calls_entry **out)
+{
+    int64_t next_ns = CLOCK_NEVER;
+
+    *out = NULL;
+    for (int i = 0; i < calls->count; i++) {
+        struct calls_entry *entry = &calls->entries[i];
+        if (!entry->done && entry->next_ns != 0 && entry->next_ns < next_ns) {
+            next_ns = entry->next_ns;
+            *out = entry;
+        }
+    }
+    return next_ns;
+}
+
+/* With the lock, which is given up meanwhile. */
+static void try_again(struct calls *calls, struct calls_entry *entry)
+{
+    struct client_call *before = entry->call;
+
+    entry->next_ns = 0;
+    entry->call = NULL;
     pthread_mutex_unlock(&calls->lock);
+    client_call_release(before);
+    start_attempt(entry);
+    pthread_mutex_lock(&calls->lock);
+}
+
+/* With the lock: those between two attempts end with what the last one said. */
+static void end_pauses(struct calls *calls)
+{
+    struct calls_entry *entry;
+
+    while (earliest(calls, &entry), entry != NULL) {
+        entry->next_ns = 0;
+        entry->code = STATUS_CANCELLED;
+        entry->done = true;
+        calls->waiting--;
+    }
 }
 
 struct status calls_wait(struct calls *calls)
 {
     pthread_mutex_lock(&calls->lock);
-    while (calls->waiting > 0)
-        clock_wait(calls->clock, &calls->changed, &calls->lock, CLOCK_NEVER);
+    while (calls->waiting > 0) {
+        struct calls_entry *next;
+        int64_t next_ns = earliest(calls, &next);
+        if (calls->cancelled)
+            end_pauses(calls);
+        else if (next != NULL && clock_now_ns(calls->clock) >= next_ns)
+            try_again(calls, next);
+        else
+            clock_wait(calls->clock, &calls->changed, &calls->lock, next_ns);
+    }
     pthread_mutex_unlock(&calls->lock);
     for (int i = 0; i < calls->count; i++)
         if (calls->entries[i].code != STATUS_OK)
@@ -81,6 +248,7 @@ struct status calls_wait(struct calls *calls)
 void calls_cancel(struct calls *calls)
 {
     pthread_mutex_lock(&calls->lock);
+    calls->cancelled = true; /* and no attempt follows */
     for (int i = 0; i < calls->count; i++) {
         struct client_call *call = calls->entries[i].call;
         if (calls->entries[i].done || call == NULL)
@@ -91,6 +259,7 @@ void calls_cancel(struct calls *calls)
         client_call_cancel(call);
         pthread_mutex_lock(&calls->lock);
     }
+    pthread_cond_signal(&calls->changed);
     pthread_mutex_unlock(&calls->lock);
 }
 
@@ -103,15 +272,24 @@ void calls_finish(struct calls *calls)
     pthread_mutex_destroy(&calls->lock);
 }
 
-struct status channel_call(struct channel *channel, const char *path, struct message *request,
-                           int64_t deadline_ns, struct message *reply)
+struct status channel_call_again(struct channel *channel, const char *path, struct message *request,
+                                 int64_t deadline_ns, struct calls_retry retry,
+                                 struct message *reply)
 {
     struct calls calls;
 
     calls_init(&calls, channel_clock(channel), 1);
+    calls.retry = retry;
     calls_add(&calls, channel, path, request, deadline_ns);
     struct status status = calls_wait(&calls);
     *reply = message_move(&calls.replies[0]);
     calls_finish(&calls);
     return status;
+}
+
+struct status channel_call(struct channel *channel, const char *path, struct message *request,
+                           int64_t deadline_ns, struct message *reply)
+{
+    return channel_call_again(channel, path, request, deadline_ns, (struct calls_retry){ 0 },
+                              reply);
 }

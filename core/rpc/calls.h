@@ -4,16 +4,25 @@
  *
  *     calls_begin(&calls);
  *     calls_add(&calls, channel, path, &request, deadline_ns);      for each
- *     TRY(calls_wait(&calls));                                      the first failure, in the order
- * of adding … calls.replies[i] …                                          released by the next
- * calls_begin, or calls_finish
+ *     TRY(calls_wait(&calls));              the first failure, in the order of adding
+ *     … calls.replies[i] …                  released by the next calls_begin, or calls_finish
+ *
+ * Told so (calls.retry), the thread that waits sends a call again that ended with UNAVAILABLE, or
+ * whose attempt took too long, until the call's deadline. What is called must not mind that.
  */
 #ifndef RPC_CALLS_H
 #define RPC_CALLS_H
 
 #include "rpc/channel.h"
 
+struct calls_retry {
+    bool again;
+    int64_t attempt_ms; /* an attempt that takes longer is given up; each may take twice as long as
+                           the one before. 0: as long as the call */
+};
+
 struct calls {
+    struct calls_retry retry; /* set it before calls_add */
     struct clock *clock;
     int capacity, count;
     struct calls_entry *entries;
@@ -21,6 +30,7 @@ struct calls {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int waiting; /* replies still to come */
+    bool cancelled;
 };
 
 void calls_init(struct calls *calls, struct clock *clock, int capacity);
@@ -37,6 +47,9 @@ void calls_cancel(struct calls *calls);
 void calls_finish(struct calls *calls); /* after calls_wait */
 
 /* One call, waited for. *reply is the caller's. */
+struct status channel_call_again(struct channel *channel, const char *path, struct message *request,
+                                 int64_t deadline_ns, struct calls_retry retry,
+                                 struct message *reply);
 struct status channel_call(struct channel *channel, const char *path, struct message *request,
                            int64_t deadline_ns, struct message *reply);
 

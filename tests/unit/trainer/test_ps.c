@@ -168,7 +168,9 @@ static void who_joins_after_the_last_step_is_told_so_and_not_waited_for(void **s
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[0], clock_monotonic());
     loopback_break(cut_off);
     cluster.channels[0] = cut_off;
+    chief.options.call_timeout_ms = 100; /* it tries again until then */
     assert_int_equal(client_push(&chief, all_ones, false).code, STATUS_UNAVAILABLE);
+    chief.options.call_timeout_ms = 20000;
     cluster.channels[0] = first;
     OK(client_join(&between, true, 1000));
     assert_false(between.finished);
@@ -408,6 +410,7 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     loopback_break(cut_off);
     cluster.channels[1] = cut_off;
+    dying.options.call_timeout_ms = 50;
     assert_int_equal(client_push(&dying, all_ones, false).code, STATUS_UNAVAILABLE);
     cluster.channels[1] = second;
     OK(client_snapshot_begin(&chief, false, 50, &snapshot));
@@ -435,8 +438,8 @@ static void a_failed_snapshot_does_not_stop_training(void **state)
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     loopback_break(cut_off);
     cluster.channels[1] = cut_off;
-    assert_int_equal(client_snapshot_begin(&chief, false, 1000, &snapshot).code,
-                     STATUS_UNAVAILABLE);
+    chief.options.call_timeout_ms = 100;
+    assert_int_equal(client_snapshot_begin(&chief, false, 100, &snapshot).code, STATUS_UNAVAILABLE);
     cluster.channels[1] = second;
     chief.options.call_timeout_ms = 1000;
     OK(client_push(&chief, all_ones, true));
