@@ -12,7 +12,7 @@
 #include "server/gunzip.h"
 #include "server/json_text.h"
 
-#define CONNECTION_MEMORY ((size_t)32 * 1024) /* cleared for each request */
+#define CONNECTION_MEMORY ((size_t)16 * 1024) /* cleared for each request */
 #define IDLE_SECONDS      600
 #define GUNZIP_BYTES_MAX  ((size_t)100 * 1024 * 1024)
 #define KEPT_BYTES_MAX    ((size_t)256 * 1024) /* of buffers that the next request may use */
