@@ -340,7 +340,9 @@ def timed_export(base, version, *flags):
         except (AttributeError, OSError):
             break
         names = os.listdir(base)
-        if begun is None and names:
+        if not names:
+            begun = None  # pstrain only tried, before training, whether it may write here
+        elif begun is None:
             begun, before = time.monotonic(), last
         if begun and ended is None:
             peak = max(peak, last)
