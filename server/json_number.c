@@ -278,6 +278,7 @@ static inline const char *read_short(const char *at, float *out, size_t max, siz
                                      const char **last)
 {
     size_t n = *count;
+    int guess = 0; /* the size of the one before: where the next begins is not waited for (step) */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     while (n < max) {
         uint64_t eight, point;
@@ -290,8 +291,12 @@ static inline const char *read_short(const char *at, float *out, size_t max, siz
         double places =
             (double)(int64_t)eight_digits((digits & ~(uint64_t)0xFF) << (64 - 8 * size));
         out[n++] = (float)(places * tenths[size - 2] + (double)(int)(digits & 0xFF));
-        *last = at + size;
-        at += size + 1;
+        if (size != guess) {
+            guess = size;
+            __asm__("" : "+r"(guess));
+        }
+        *last = at + guess;
+        at += guess + 1;
         if (*at == ' ')
             at = step(at);
     }
