@@ -1,6 +1,7 @@
 #include "base/loop.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -26,27 +27,32 @@ struct loop {
     struct loop_task *_Atomic posted; /* newest first */
     bool (*round)(void *context);
     void *round_context;
+    struct loop_task *running; /* taken from there, oldest first */
+    struct loop_task *deferred, **deferred_end;
+    _Atomic uintptr_t owner; /* the thread whose loop this is; 0: nobody's now */
     struct loop_watch *wake_watch, *dead;
     int64_t now_ns;
     _Atomic bool stopped;
 };
 
-/* Tasks run in the order they were posted. */
-static void run_posted(struct loop *loop)
+/* Tasks run in the order they were posted. One that calls this again has those before it run. */
+void loop_run_posted(struct loop *loop)
 {
     struct loop_task *task = atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire);
-    struct loop_task *ordered = NULL;
+    struct loop_task *ordered = NULL, **end = &loop->running;
     while (task != NULL) {
         struct loop_task *next = task->next;
         task->next = ordered;
         ordered = task;
         task = next;
     }
-    while (ordered != NULL) {
-        struct loop_task *next =
-            ordered->next; /* the task is its owner's again once it is called */
-        ordered->work(ordered);
-        ordered = next;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = ordered;
+    while (loop->running != NULL) {
+        task = loop->running;
+        loop->running = task->next; /* the task is its owner's again once it is called */
+        task->work(task);
     }
 }
 
@@ -69,10 +75,64 @@ static void ring(struct loop *loop)
 
 void loop_post(struct loop *loop, struct loop_task *task)
 {
-    task->next = atomic_load_explicit(&loop->posted, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &task->next, task,
-                                                  memory_order_release, memory_order_relaxed))
-        ;
+    struct loop_task *head = atomic_load_explicit(&loop->posted, memory_order_relaxed);
+    do
+        task->next = head;
+    while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, task, memory_order_release,
+                                                  memory_order_relaxed));
+    if (head == NULL) /* else whoever posted that has rung, and it was not taken yet */
+        ring(loop);
+}
+
+void loop_defer(struct loop *loop, struct loop_task *task)
+{
+    task->next = NULL;
+    *loop->deferred_end = task;
+    loop->deferred_end = &task->next;
+}
+
+void loop_undefer(struct loop *loop, struct loop_task *task)
+{
+    struct loop_task **at = &loop->deferred;
+
+    while (*at != NULL && *at != task)
+        at = &(*at)->next;
+    if (*at == NULL)
+        return;
+    *at = task->next;
+    if (*at == NULL)
+        loop->deferred_end = at;
+}
+
+static void run_deferred(struct loop *loop)
+{
+    while (loop->deferred != NULL) {
+        struct loop_task *task = loop->deferred;
+        loop->deferred = task->next;
+        if (loop->deferred == NULL)
+            loop->deferred_end = &loop->deferred;
+        task->work(task);
+    }
+}
+
+void loop_own(struct loop *loop)
+{
+    atomic_store_explicit(&loop->owner, (uintptr_t)pthread_self(), memory_order_relaxed);
+}
+
+void loop_disown(struct loop *loop)
+{
+    atomic_store_explicit(&loop->owner, 0, memory_order_relaxed);
+}
+
+/* Relaxed is enough: only this thread stores its own name, and takes it away again. */
+bool loop_is_mine(const struct loop *loop)
+{
+    return atomic_load_explicit(&loop->owner, memory_order_relaxed) == (uintptr_t)pthread_self();
+}
+
+void loop_wake(struct loop *loop)
+{
     ring(loop);
 }
 
@@ -87,6 +147,7 @@ struct status loop_create(struct loop **out)
     struct status status;
     struct loop *loop = zalloc(sizeof *loop);
     loop->wake = -1;
+    loop->deferred_end = &loop->deferred;
     loop->now_ns = clock_now_ns(clock_monotonic());
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (loop->epoll < 0)
@@ -231,12 +292,14 @@ static void run_timers(struct loop *loop)
     }
 }
 
-/* Milliseconds until the first timer, rounded up; -1: there is none. */
-static int wait_ms(const struct loop *loop)
+/* Milliseconds until then or the first timer, rounded up; -1: never. */
+static int wait_ms(const struct loop *loop, int64_t until_ns)
 {
-    if (loop->timers_count == 0)
-        return -1;
-    int64_t left = loop->timers[0]->deadline_ns - clock_now_ns(clock_monotonic());
+    if (loop->timers_count > 0 && loop->timers[0]->deadline_ns < until_ns)
+        until_ns = loop->timers[0]->deadline_ns;
+    if (until_ns == CLOCK_NEVER || until_ns == 0)
+        return until_ns == 0 ? 0 : -1;
+    int64_t left = until_ns - clock_now_ns(clock_monotonic());
     if (left <= 0)
         return 0;
     left = (left + NS_PER_MS - 1) / NS_PER_MS;
@@ -257,6 +320,8 @@ int64_t loop_now_ns(const struct loop *loop)
 static struct status run_round(struct loop *loop, int timeout_ms)
 {
     struct epoll_event events[EVENTS_MAX];
+    if (loop->deferred != NULL) /* from between two rounds */
+        timeout_ms = 0;
     int count = epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
     if (count < 0 && errno != EINTR)
         return status_errno(errno, "epoll_wait");
@@ -266,18 +331,30 @@ static struct status run_round(struct loop *loop, int timeout_ms)
         if (watch->ready != NULL)
             watch->ready(watch->context, events[i].events);
     }
-    run_posted(loop);
+    loop_run_posted(loop);
     run_timers(loop);
     bury(loop);
     return status_ok();
 }
 
+struct status loop_turn(struct loop *loop, int64_t until_ns)
+{
+    TRY(run_round(loop, wait_ms(loop, until_ns)));
+    run_deferred(loop);
+    return status_ok();
+}
+
 struct status loop_run(struct loop *loop)
 {
+    struct status status = status_ok();
     bool again = loop->round != NULL;
-    while (!atomic_load_explicit(&loop->stopped, memory_order_relaxed)) {
-        TRY(run_round(loop, again ? 0 : wait_ms(loop)));
+
+    loop_own(loop);
+    while (status_is_ok(status) && !atomic_load_explicit(&loop->stopped, memory_order_relaxed)) {
+        status = run_round(loop, again ? 0 : wait_ms(loop, CLOCK_NEVER));
         again = loop->round != NULL && loop->round(loop->round_context);
+        run_deferred(loop);
     }
-    return status_ok();
+    loop_disown(loop);
+    return status;
 }

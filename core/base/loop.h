@@ -11,8 +11,8 @@
  * at its end the round function is asked (loop_set_round). A server collects requests during a
  * round and runs them together at its end.
  *
- * Threads: everything belongs to the loop's thread, but for loop_post and loop_stop, which any
- * thread may call.
+ * Threads: everything belongs to the loop's thread, but for loop_post, loop_stop and what says so,
+ * which any thread may call.
  */
 #ifndef BASE_LOOP_H
 #define BASE_LOOP_H
@@ -54,12 +54,27 @@ struct loop_task {
     void (*work)(struct loop_task *task);
 };
 void loop_post(struct loop *loop, struct loop_task *task);
+/* Runs what was posted until now; for who destroys what posted work is about. */
+void loop_run_posted(struct loop *loop);
+/* Work for the end of this round, after the round function; from the loop's thread. A connection
+ * writes what a round has brought at once. */
+void loop_defer(struct loop *loop, struct loop_task *task);
+void loop_undefer(struct loop *loop, struct loop_task *task); /* if it is deferred */
 
 /* Asked at the end of each round. True: poll again at once, without waiting. */
 void loop_set_round(struct loop *loop, bool (*round)(void *context), void *context);
 
 struct status loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
+
+/* One round, which waits for something to do until `until_ns` (0: not at all), for a loop that
+ * several threads turn by turns (rpc/shared_loop.h): each owns it meanwhile. loop_run does so by
+ * itself. loop_wake ends a wait, from any thread. */
+struct status loop_turn(struct loop *loop, int64_t until_ns);
+void loop_own(struct loop *loop);
+void loop_disown(struct loop *loop);
+bool loop_is_mine(const struct loop *loop); /* does this thread own it? Any thread may ask. */
+void loop_wake(struct loop *loop);
 
 /* Now, as of the beginning of this round's work. */
 int64_t loop_now_ns(const struct loop *loop);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "rpc/shared_loop.h"
 
 #define PAUSE_MIN_MS 10 /* after a failure; twice as much after each, */
 #define PAUSE_MAX_MS 1000
@@ -83,6 +84,7 @@ void calls_begin(struct calls *calls)
     }
     calls->count = 0;
     calls->cancelled = false;
+    calls->loop = NULL;
 }
 
 static int64_t pause_ns(int attempts)
@@ -110,6 +112,15 @@ static bool plan_next(struct calls_entry *entry, enum status_code code)
     return entry->next_ns < entry->deadline_ns;
 }
 
+/* With the lock: there is something for the thread that waits. */
+static void changed(struct calls *calls)
+{
+    calls->changes++;
+    pthread_cond_signal(&calls->changed);
+    if (calls->loop != NULL && !loop_is_mine(shared_loop_of(calls->loop)))
+        loop_wake(shared_loop_of(calls->loop));
+}
+
 static void done(void *context, struct status status, struct message *reply)
 {
     struct calls_entry *entry = context;
@@ -127,7 +138,7 @@ static void done(void *context, struct status status, struct message *reply)
         calls->waiting--;
     }
     if (again || calls->waiting == 0)
-        pthread_cond_signal(&calls->changed);
+        changed(calls);
     pthread_mutex_unlock(&calls->lock);
 }
 
@@ -172,6 +183,8 @@ void calls_add(struct calls *calls, struct channel *channel, const char *path,
     entry->path = path;
     entry->deadline_ns = deadline_ns;
     pthread_mutex_lock(&calls->lock);
+    if (channel->loop != NULL)
+        calls->loop = channel->loop;
     calls->count++;
     calls->waiting++;
     pthread_mutex_unlock(&calls->lock);
@@ -225,18 +238,48 @@ static void end_pauses(struct calls *calls)
     }
 }
 
+struct wait {
+    struct calls *calls;
+    int changes; /* seen */
+};
+
+static bool has_changed(void *context)
+{
+    const struct wait *wait = context;
+
+    pthread_mutex_lock(&wait->calls->lock);
+    bool has = wait->calls->changes != wait->changes;
+    pthread_mutex_unlock(&wait->calls->lock);
+    return has;
+}
+
+/* With the lock, which is given up meanwhile. Calls over sockets move while this thread turns their
+ * loop; what other loops' housekeepers bring wakes it. */
+static void wait_for_change(struct calls *calls, int64_t deadline_ns)
+{
+    struct wait wait = { calls, calls->changes };
+
+    if (calls->loop == NULL) {
+        clock_wait(calls->clock, &calls->changed, &calls->lock, deadline_ns);
+        return;
+    }
+    pthread_mutex_unlock(&calls->lock);
+    shared_loop_wait(calls->loop, has_changed, &wait, deadline_ns);
+    pthread_mutex_lock(&calls->lock);
+}
+
 struct status calls_wait(struct calls *calls)
 {
     pthread_mutex_lock(&calls->lock);
     while (calls->waiting > 0) {
         struct calls_entry *next;
         int64_t next_ns = earliest(calls, &next);
-        if (calls->cancelled)
+        if (calls->cancelled && next != NULL)
             end_pauses(calls);
         else if (next != NULL && clock_now_ns(calls->clock) >= next_ns)
             try_again(calls, next);
         else
-            clock_wait(calls->clock, &calls->changed, &calls->lock, next_ns);
+            wait_for_change(calls, next_ns);
     }
     pthread_mutex_unlock(&calls->lock);
     for (int i = 0; i < calls->count; i++)
@@ -259,7 +302,7 @@ void calls_cancel(struct calls *calls)
         client_call_cancel(call);
         pthread_mutex_lock(&calls->lock);
     }
-    pthread_cond_signal(&calls->changed);
+    changed(calls);
     pthread_mutex_unlock(&calls->lock);
 }
 

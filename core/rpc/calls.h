@@ -30,7 +30,9 @@ struct calls {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int waiting; /* replies still to come */
+    int changes; /* that the thread which waits may have to do with */
     bool cancelled;
+    struct shared_loop *loop; /* of the channels; NULL: they need none */
 };
 
 void calls_init(struct calls *calls, struct clock *clock, int capacity);

@@ -88,7 +88,7 @@ void call_receive(struct call *call, received_function *received, void *context)
 const char *call_metadata(const struct call *call, const char *name);
 /* Sent beside the end of the call, as trailers. Copied. Before the reply. */
 void call_add_metadata(struct call *call, const char *name, const char *value);
-const char *call_peer(const struct call *call); /* "10.0.0.7:51234", "unix:", "loopback" */
+const char *call_peer(const struct call *call); /* "10.0.0.7:51234"; while `handle` runs */
 
 /* ---- What a client does. ---- */
 

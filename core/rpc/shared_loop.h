@@ -20,12 +20,19 @@ void shared_loop_destroy(struct shared_loop *shared); /* after its channels; acc
 struct loop *shared_loop_of(struct shared_loop *shared);
 
 /* Turns the loop, or sleeps while another thread does, until over(context), which is asked after
- * each turn. Not from within the loop. */
-void shared_loop_wait(struct shared_loop *shared, bool (*over)(void *context), void *context);
+ * each turn, or the deadline. Not from within the loop. */
+void shared_loop_wait(struct shared_loop *shared, bool (*over)(void *context), void *context,
+                      int64_t deadline_ns);
 
 /* Takes the loop for a moment, if nobody turns it or this thread does; false: somebody else turns
  * it (use loop_post). */
 bool shared_loop_enter(struct shared_loop *shared);
+/* The same, and waits until whoever turns it gives it up. Not from within the loop. */
+void shared_loop_claim(struct shared_loop *shared);
 void shared_loop_leave(struct shared_loop *shared);
+
+/* Calls in flight, by so many more or less: the housekeeper sees to them when nobody waits. From
+ * within the loop. */
+void shared_loop_count(struct shared_loop *shared, int more);
 
 #endif

@@ -1,0 +1,314 @@
+#include "rpc/http2_internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+
+#define WINDOW_MAX  INT32_MAX
+#define FRAME_MAX   ((1 << 24) - 1)
+#define HEADERS_MAX 64
+
+/* ---- Life and end. ---- */
+
+void http2_defer(struct http2 *http2)
+{
+    if (http2->deferred)
+        return;
+    http2->deferred = true;
+    loop_defer(http2->options.loop, &http2->flush);
+}
+
+void http2_fail(struct http2 *http2, struct status why)
+{
+    if (http2->over)
+        return;
+    http2->over = true;
+    http2->why_code = why.code;
+    http2->why = xstrdup(why.message);
+    http2_defer(http2);
+}
+
+void http2_io_failed(struct http2 *http2, const char *what)
+{
+    const struct transport *transport = http2->transport;
+    int error = errno;
+
+    if (error == EPROTO && transport->type->trouble != NULL)
+        http2_fail(http2, status_error(STATUS_UNAVAILABLE, "connection lost: %s",
+                                       transport->type->trouble(transport)));
+    else
+        http2_fail(http2, status_in(status_errno(error, "%s", what), "connection lost"));
+}
+
+struct status http2_why(const struct http2 *http2)
+{
+    return (struct status){ http2->why_code, http2->why == NULL ? "" : http2->why };
+}
+
+void http2_drop_stream(struct http2_stream *stream, uint32_t error)
+{
+    struct http2 *http2 = stream->http2;
+
+    if (stream->next != NULL)
+        stream->next->previous = stream->previous;
+    if (stream->previous != NULL)
+        stream->previous->next = stream->next;
+    else
+        http2->streams = stream->next;
+    if (--http2->streams_count == 0)
+        http2->idle_since_ns = loop_now_ns(http2->options.loop);
+    if (http2->data_stream == stream)
+        http2->data_stream = NULL;
+    http2->unfinished -= incoming_unfinished(&stream->incoming);
+    incoming_finish(&stream->incoming);
+    http2_drop_queue(stream);
+    http2->options.side->closed(stream, error);
+}
+
+/* Both ends of it: nothing is read or written any more. */
+static void drop_streams(struct http2 *http2)
+{
+    while (http2->streams != NULL) {
+        struct http2_stream *stream = http2->streams;
+        if (http2->session != NULL)
+            nghttp2_session_set_stream_user_data(http2->session, stream->id, NULL);
+        http2_drop_stream(stream, HTTP2_LOST);
+    }
+}
+
+static void end_of_round(struct loop_task *task)
+{
+    struct http2 *http2 = (struct http2 *)((char *)task - offsetof(struct http2, flush));
+
+    http2->deferred = false;
+    if (!http2->over)
+        http2_flush(http2);
+    if (!http2->over || http2->leaving)
+        return;
+    http2->leaving = true;
+    loop_unwatch(http2->options.loop, http2->watch);
+    http2->watch = NULL;
+    loop_clear_timer(http2->options.loop, &http2->timer);
+    drop_streams(http2);
+    http2->options.side->lost(http2, http2_why(http2));
+}
+
+void http2_destroy(struct http2 *http2)
+{
+    if (http2 == NULL)
+        return;
+    struct loop *loop = http2->options.loop;
+    http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the connection was closed"));
+    http2->leaving = true;
+    drop_streams(http2);
+    loop_undefer(loop, &http2->flush);
+    loop_clear_timer(loop, &http2->timer);
+    loop_unwatch(loop, http2->watch);
+    nghttp2_session_del(http2->session);
+    output_finish(&http2->output);
+    if (http2->transport != NULL)
+        http2->transport->type->close(http2->transport);
+    if (http2->blocks != NULL)
+        blocks_close(http2->blocks);
+    free(http2->why);
+    free(http2);
+}
+
+/* ---- The beginning. ---- */
+
+static void advance_handshake(struct http2 *http2)
+{
+    enum transport_wants wants;
+    struct status status = http2->transport->type->handshake(http2->transport, &wants);
+
+    if (!status_is_ok(status)) {
+        http2_fail(http2, status);
+        return;
+    }
+    http2->shaken = wants == TRANSPORT_DONE;
+    uint32_t events = wants == TRANSPORT_WANTS_WRITE ? EPOLLOUT : EPOLLIN;
+    if (!http2->shaken && events != http2->watched) {
+        http2->watched = events;
+        status = loop_rewatch(http2->options.loop, http2->watch, events);
+        if (!status_is_ok(status))
+            http2_fail(http2, status);
+    }
+}
+
+static void on_ready(void *context, uint32_t events)
+{
+    struct http2 *http2 = context;
+
+    if (http2->over)
+        return;
+    if (!http2->shaken)
+        advance_handshake(http2);
+    if (http2->shaken && !http2->over &&
+        ((events & ~(uint32_t)EPOLLOUT) != 0 || http2->transport->type->pending(http2->transport)))
+        http2_read(http2);
+    http2_defer(http2);
+}
+
+static void on_eased(void *context)
+{
+    struct http2 *http2 = context;
+
+    http2_consume(http2);
+    http2_defer(http2);
+}
+
+static struct status session_error(int error, const char *what)
+{
+    return status_error(STATUS_INTERNAL, "%s: %s", what, nghttp2_strerror(error));
+}
+
+static struct status submit_settings(struct http2 *http2)
+{
+    const struct http2_limits *limits = http2->options.limits;
+    bool server = http2->options.side->server;
+    const nghttp2_settings_entry settings[] = {
+        { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_MAX },
+        { NGHTTP2_SETTINGS_MAX_FRAME_SIZE, FRAME_MAX },
+        { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)limits->metadata_max },
+        { server ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS : NGHTTP2_SETTINGS_ENABLE_PUSH,
+          server ? (uint32_t)limits->streams_max : 0 },
+    };
+    int error = nghttp2_submit_settings(http2->session, 0, settings, COUNT(settings));
+    size_t window = limits->held_max < WINDOW_MAX ? limits->held_max : WINDOW_MAX;
+
+    if (error == 0)
+        error = nghttp2_session_set_local_window_size(http2->session, 0, 0, (int32_t)window);
+    return error == 0 ? status_ok() : session_error(error, "nghttp2 settings");
+}
+
+static struct status create_session(struct http2 *http2)
+{
+    nghttp2_session_callbacks *callbacks = NULL;
+    nghttp2_option *option = NULL;
+    int error = nghttp2_session_callbacks_new(&callbacks);
+
+    if (error == 0)
+        error = nghttp2_option_new(&option);
+    if (error == 0) {
+        http2_set_read_callbacks(callbacks);
+        http2_set_write_callbacks(callbacks);
+        nghttp2_option_set_no_auto_window_update(option, 1);
+        nghttp2_option_set_no_closed_streams(option, 1);
+        nghttp2_option_set_max_send_header_block_length(option, FRAME_MAX);
+        nghttp2_option_set_peer_max_concurrent_streams(option, INT32_MAX);
+        error = http2->options.side->server
+                    ? nghttp2_session_server_new2(&http2->session, callbacks, http2, option)
+                    : nghttp2_session_client_new2(&http2->session, callbacks, http2, option);
+    }
+    nghttp2_option_del(option);
+    nghttp2_session_callbacks_del(callbacks);
+    return error == 0 ? submit_settings(http2) : session_error(error, "nghttp2 session");
+}
+
+struct status http2_create(const struct http2_options *options, struct transport *transport,
+                           struct http2 **out)
+{
+    struct status status;
+    struct http2 *http2 = zalloc(sizeof *http2);
+
+    http2->options = *options;
+    http2->transport = transport;
+    http2->flush.work = end_of_round;
+    http2->created_ns = loop_now_ns(options->loop);
+    http2->received_ns = http2->written_ns = http2->idle_since_ns = http2->created_ns;
+    http2->blocks = blocks_create(options->mailbox, on_eased, http2);
+    TRY_OR(fail, create_session(http2));
+    http2->watched = EPOLLIN;
+    TRY_OR(fail, loop_watch(options->loop, transport->fd, EPOLLIN, on_ready, http2, &http2->watch));
+    advance_handshake(http2);
+    http2_guard_start(http2);
+    http2_defer(http2);
+    *out = http2;
+    return status_ok();
+
+fail:
+    http2_destroy(http2);
+    return status;
+}
+
+void *http2_context(const struct http2 *http2)
+{
+    return http2->options.context;
+}
+
+int http2_streams(const struct http2 *http2)
+{
+    return http2->streams_count;
+}
+
+bool http2_is_shaken(const struct http2 *http2)
+{
+    return http2->shaken;
+}
+
+bool http2_is_ready(const struct http2 *http2)
+{
+    return http2->ready && !http2->over;
+}
+
+int64_t http2_round_trip_ns(const struct http2 *http2)
+{
+    return http2->round_trip_ns;
+}
+
+/* ---- Streams. ---- */
+
+void http2_add_stream(struct http2 *http2, struct http2_stream *stream)
+{
+    stream->http2 = http2;
+    stream->incoming.blocks = http2->blocks;
+    stream->incoming.message_max = http2->options.limits->message_max;
+    stream->moved_ns = loop_now_ns(http2->options.loop);
+    stream->previous = NULL;
+    stream->next = http2->streams;
+    if (stream->next != NULL)
+        stream->next->previous = stream;
+    http2->streams = stream;
+    http2->streams_count++;
+}
+
+struct http2_stream *http2_opened(struct http2 *http2, int32_t id)
+{
+    struct http2_stream *stream = http2->options.side->opened(http2);
+
+    if (stream == NULL)
+        return NULL;
+    stream->id = id;
+    http2_add_stream(http2, stream);
+    nghttp2_session_set_stream_user_data(http2->session, id, stream);
+    return stream;
+}
+
+void http2_go_away(struct http2 *http2, bool at_once)
+{
+    int32_t last = nghttp2_session_get_last_proc_stream_id(http2->session);
+
+    if (at_once)
+        nghttp2_submit_goaway(http2->session, 0, last, NGHTTP2_NO_ERROR, NULL, 0);
+    else
+        nghttp2_submit_shutdown_notice(http2->session);
+    http2_defer(http2);
+}
+
+void http2_ping(struct http2 *http2)
+{
+    if (http2->ping_waits || nghttp2_submit_ping(http2->session, 0, NULL) != 0)
+        return;
+    http2->ping_waits = true;
+    http2->pinged_ns = clock_now_ns(clock_monotonic());
+    http2_defer(http2);
+}
+
+void http2_feed(struct http2 *http2, struct bytes bytes)
+{
+    if (bytes.size > 0 && !http2->over)
+        http2_receive(http2, bytes.data, bytes.size);
+}

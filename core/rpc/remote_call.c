@@ -1,0 +1,521 @@
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "rpc/grpc.h"
+#include "rpc/remote_internal.h"
+
+#define ATTEMPTS_MAX  5
+#define ERROR_REFUSED 0x7 /* HTTP/2's REFUSED_STREAM: the server has not looked at it */
+#define ERROR_CANCEL  0x8
+#define HEADERS_FIXED 9
+
+#define TEXT(text)            \
+    {                         \
+        text, sizeof text - 1 \
+    }
+
+static struct remote_call *of_stream(struct http2_stream *stream)
+{
+    return (struct remote_call *)stream;
+}
+
+static struct remote_call *of_client(const struct client_call *client)
+{
+    return (struct remote_call *)((char *)(uintptr_t)client - offsetof(struct remote_call, client));
+}
+
+static void drop(struct remote_call *call)
+{
+    if (atomic_fetch_sub_explicit(&call->references, 1, memory_order_acq_rel) != 1)
+        return;
+    message_release(&call->reply);
+    metadata_finish(&call->metadata);
+    metadata_finish(&call->sent_metadata);
+    buffer_finish(&call->text);
+    free(call->path);
+    free(call);
+}
+
+static void acquire(struct remote_call *call)
+{
+    atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
+}
+
+/* ---- Lists. ---- */
+
+static void add_call(struct remote *remote, struct remote_call *call)
+{
+    call->next = remote->calls;
+    if (call->next != NULL)
+        call->next->previous = call;
+    remote->calls = call;
+    shared_loop_count(remote->channel.loop, 1);
+}
+
+static void remove_call(struct remote *remote, struct remote_call *call)
+{
+    if (call->next != NULL)
+        call->next->previous = call->previous;
+    if (call->previous != NULL)
+        call->previous->next = call->next;
+    else
+        remote->calls = call->next;
+    shared_loop_count(remote->channel.loop, -1);
+}
+
+static void stop_waiting(struct remote_call *call)
+{
+    struct remote *remote = call->remote;
+    struct remote_call **at = &remote->waiting;
+
+    if (!call->waits)
+        return;
+    call->waits = false;
+    while (*at != call)
+        at = &(*at)->next_waiting;
+    *at = call->next_waiting;
+    if (*at == NULL)
+        remote->waiting_end = at;
+}
+
+static void wait_for_connection(struct remote_call *call)
+{
+    struct remote *remote = call->remote;
+
+    call->waits = true;
+    call->next_waiting = NULL;
+    *remote->waiting_end = call;
+    remote->waiting_end = &call->next_waiting;
+    remote_want(remote);
+}
+
+/* ---- The end. ---- */
+
+/* The request's memory is its owner's again before `done` is called. */
+static void release_request(struct remote_call *call)
+{
+    struct outgoing *request = call->request;
+
+    call->request = NULL;
+    if (request != NULL && request->references > 1 && call->stream.http2 != NULL)
+        http2_let_go(call->stream.http2, request);
+    outgoing_release(request);
+}
+
+static void finish(struct remote_call *call, struct status status, struct message *reply)
+{
+    struct message nothing = { 0 };
+
+    if (call->finished)
+        return;
+    call->finished = true;
+    acquire(call);
+    stop_waiting(call);
+    loop_clear_timer(call->remote->loop, &call->timer);
+    remove_call(call->remote, call);
+    release_request(call);
+    if (call->stream.http2 != NULL && (!call->stream.ended || call->stream.unsent > 0))
+        http2_reset(&call->stream, ERROR_CANCEL);
+    call->done(call->context, status, reply == NULL ? &nothing : reply);
+    if (reply != NULL)
+        message_release(reply);
+    drop(call); /* this function's */
+    drop(call); /* the loop's */
+}
+
+static void on_deadline(void *context)
+{
+    struct remote_call *call = context;
+
+    if (call->waits)
+        finish(call,
+               remote_unavailable(call->remote, STATUS_DEADLINE_EXCEEDED,
+                                  "deadline exceeded, no connection to "),
+               NULL);
+    else
+        finish(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
+}
+
+/* What the trailers say, or the lack of them. */
+static struct status outcome(const struct remote_call *call)
+{
+    if (call->has_code)
+        return (struct status){ call->code, call->text.data == NULL ? "" : call->text.data };
+    if (call->http != 200)
+        return status_error(grpc_code_of_http(call->http), "HTTP status %d, and no grpc-status",
+                            call->http);
+    if (!call->content_type)
+        return status_error(STATUS_UNKNOWN, "the answer is not application/grpc");
+    return status_error(STATUS_INTERNAL, "the stream ended without grpc-status");
+}
+
+static void ended(struct http2_stream *stream)
+{
+    struct remote_call *call = of_stream(stream);
+    struct status status = outcome(call);
+
+    if (status_is_ok(status) && !call->replied && call->received == NULL)
+        status = status_error(STATUS_INTERNAL, "no message in the reply of %s", call->path);
+    struct message reply = message_move(&call->reply);
+    if (!status_is_ok(status))
+        message_release(&reply);
+    finish(call, status, &reply);
+}
+
+static void failed(struct http2_stream *stream, struct status status)
+{
+    finish(of_stream(stream), status, NULL);
+}
+
+static const char *reset_text(uint32_t error)
+{
+    static const char *const names[] = {
+        "NO_ERROR",
+        "PROTOCOL_ERROR",
+        "INTERNAL_ERROR",
+        "FLOW_CONTROL_ERROR",
+        "SETTINGS_TIMEOUT",
+        "STREAM_CLOSED",
+        "FRAME_SIZE_ERROR",
+        "REFUSED_STREAM",
+        "CANCEL",
+        "COMPRESSION_ERROR",
+        "CONNECT_ERROR",
+        "ENHANCE_YOUR_CALM",
+        "INADEQUATE_SECURITY",
+        "HTTP_1_1_REQUIRED",
+    };
+
+    return error < COUNT(names) ? names[error] : "an unknown error";
+}
+
+static void closed(struct http2_stream *stream, uint32_t error)
+{
+    struct remote_call *call = of_stream(stream);
+    struct http2 *http2 = stream->http2;
+
+    if (call->request != NULL && call->request->references > 1)
+        http2_let_go(http2, call->request);
+    stream->http2 = NULL;
+    if (call->finished) {
+        drop(call); /* the stream's */
+        return;
+    }
+    acquire(call);
+    drop(call);
+    if (error == ERROR_REFUSED && !call->answered && call->attempts < ATTEMPTS_MAX &&
+        !call->remote->closing) {
+        outgoing_rewind(call->request);
+        wait_for_connection(call);
+        remote_submit_waiting(call->remote);
+    } else if (error == HTTP2_LOST) {
+        struct status why = http2_why(http2);
+        finish(call, status_error(STATUS_UNAVAILABLE, "%s: %s", call->remote->text, why.message),
+               NULL);
+    } else {
+        finish(call,
+               status_error(grpc_code_of_reset(error), "the server reset the stream: %s",
+                            reset_text(error)),
+               NULL);
+    }
+    drop(call);
+}
+
+/* ---- The reply. ---- */
+
+static bool is(struct bytes name, const char *text)
+{
+    return bytes_equal(name, bytes_of(text));
+}
+
+static void header(struct http2_stream *stream, struct bytes name, struct bytes value)
+{
+    struct remote_call *call = of_stream(stream);
+
+    if (is(name, ":status")) {
+        call->http = (int)strtol(value.data, NULL, 10);
+    } else if (is(name, "content-type")) {
+        call->content_type = grpc_content_type(value);
+    } else if (is(name, "grpc-status")) {
+        call->has_code = true;
+        call->code = grpc_code_parse(value);
+    } else if (is(name, "grpc-message")) {
+        call->text.size = 0;
+        grpc_message_decode(value, &call->text);
+        buffer_append_char(&call->text, 0);
+    } else {
+        metadata_add(&call->metadata, name.data, value.data);
+    }
+}
+
+static void headers(struct http2_stream *stream)
+{
+    struct remote_call *call = of_stream(stream);
+
+    call->answered = call->http >= 200;
+    if (call->http != 200 || !call->content_type)
+        stream->deaf = call->answered && !stream->ended;
+}
+
+static void on_message(struct http2_stream *stream, struct message *message)
+{
+    struct remote_call *call = of_stream(stream);
+
+    if (call->received != NULL) {
+        acquire(call);
+        call->received(call->context, message);
+        message_release(message);
+        drop(call);
+    } else if (!call->replied) {
+        call->replied = true;
+        call->reply = message_move(message);
+    } else {
+        message_release(message);
+        finish(
+            call,
+            status_error(STATUS_INTERNAL, "more than one message in the reply of %s", call->path),
+            NULL);
+    }
+}
+
+static void sent(struct http2_stream *stream)
+{
+    (void)stream;
+}
+
+static struct http2_stream *opened(struct http2 *http2)
+{
+    (void)http2;
+    return NULL;
+}
+
+static void eased(struct http2 *http2)
+{
+    (void)http2;
+}
+
+static void ready(struct http2 *http2)
+{
+    remote_connection_ready(http2_context(http2));
+}
+
+static void pinged(struct http2 *http2)
+{
+    struct remote *remote = ((struct remote_connection *)http2_context(http2))->remote;
+
+    pthread_mutex_lock(&remote->lock);
+    if (remote->state.round_trip_ns == 0)
+        remote->state.round_trip_ns = http2_round_trip_ns(http2);
+    pthread_mutex_unlock(&remote->lock);
+}
+
+static void away(struct http2 *http2, const char *why)
+{
+    (void)why;
+    remote_connection_away(http2_context(http2));
+}
+
+static void lost(struct http2 *http2, struct status why)
+{
+    remote_connection_lost(http2_context(http2), why);
+}
+
+const struct http2_side remote_side = {
+    .server = false,
+    .opened = opened,
+    .header = header,
+    .headers = headers,
+    .message = on_message,
+    .failed = failed,
+    .ended = ended,
+    .sent = sent,
+    .closed = closed,
+    .eased = eased,
+    .ready = ready,
+    .pinged = pinged,
+    .away = away,
+    .lost = lost,
+};
+
+/* ---- The request. ---- */
+
+static int fill_headers(const struct remote_call *call, char timeout[GRPC_TIMEOUT_MAX],
+                        struct http2_header *out)
+{
+    const struct remote *remote = call->remote;
+    const char *scheme = remote->options.tls != NULL ? "https" : "http";
+    const struct http2_header fixed[] = {
+        HTTP2_HEADER(":method", HTTP2_TEXT("POST")),
+        HTTP2_HEADER(":scheme", bytes_of(scheme)),
+        HTTP2_HEADER(":path", bytes_of(call->path)),
+        HTTP2_HEADER(":authority", bytes_of(remote->authority)),
+        HTTP2_HEADER("te", HTTP2_TEXT("trailers")),
+        HTTP2_HEADER("content-type", HTTP2_TEXT("application/grpc")),
+        HTTP2_HEADER("user-agent", bytes_of(remote->user_agent)),
+    };
+    int count = COUNT(fixed);
+
+    memcpy(out, fixed, sizeof fixed);
+    if (call->deadline_ns != CLOCK_NEVER) {
+        int64_t left_ns = call->deadline_ns - clock_now_ns(clock_monotonic());
+        size_t size = grpc_timeout_print(left_ns, timeout);
+        out[count++] = (struct http2_header){ .name = HTTP2_TEXT("grpc-timeout"),
+                                              .value = { timeout, size },
+                                              .passing = true };
+    }
+    for (int i = 0; i < call->sent_metadata.count; i++) {
+        const struct metadata *item = &call->sent_metadata.items[i];
+        out[count++] =
+            (struct http2_header){ .name = bytes_of(item->name), .value = bytes_of(item->value) };
+    }
+    return count;
+}
+
+static void submit(struct remote_call *call)
+{
+    struct http2 *http2 = call->remote->connection->http2;
+    struct http2_header *headers =
+        xrealloc(NULL, (size_t)(HEADERS_FIXED + call->sent_metadata.count) * sizeof *headers);
+    char timeout[GRPC_TIMEOUT_MAX];
+    int count = fill_headers(call, timeout, headers);
+
+    call->attempts++;
+    call->stream = (struct http2_stream){ 0 };
+    struct status status = http2_submit(http2, &call->stream, headers, count);
+    free(headers);
+    if (!status_is_ok(status)) {
+        finish(call, status, NULL);
+        return;
+    }
+    acquire(call); /* the stream's */
+    http2_send(&call->stream, call->request);
+    http2_end(&call->stream, NULL, 0);
+}
+
+void remote_submit_waiting(struct remote *remote)
+{
+    while (remote->waiting != NULL && remote->phase == REMOTE_READY) {
+        struct remote_call *call = remote->waiting;
+        stop_waiting(call);
+        submit(call);
+    }
+}
+
+void remote_fail_waiting(struct remote *remote)
+{
+    if (remote->options.wait_for_ready)
+        return;
+    while (remote->waiting != NULL)
+        finish(remote->waiting, remote_unavailable(remote, STATUS_UNAVAILABLE, ""), NULL);
+}
+
+void remote_fail_all(struct remote *remote, struct status why)
+{
+    while (remote->calls != NULL)
+        finish(remote->calls, why, NULL);
+}
+
+static void start_here(struct remote_call *call)
+{
+    struct remote *remote = call->remote;
+
+    add_call(remote, call);
+    if (call->deadline_ns != CLOCK_NEVER) {
+        if (clock_now_ns(clock_monotonic()) >= call->deadline_ns) {
+            on_deadline(call);
+            return;
+        }
+        loop_set_timer(remote->loop, &call->timer, call->deadline_ns);
+    }
+    if (remote->phase == REMOTE_READY)
+        submit(call);
+    else if (remote->phase == REMOTE_PAUSING && !remote->options.wait_for_ready)
+        finish(call, remote_unavailable(remote, STATUS_UNAVAILABLE, ""), NULL);
+    else
+        wait_for_connection(call);
+}
+
+static void start_posted(struct loop_task *task)
+{
+    struct remote_call *call =
+        (struct remote_call *)((char *)task - offsetof(struct remote_call, start));
+
+    start_here(call);
+    drop(call);
+}
+
+static void cancel_here(struct remote_call *call)
+{
+    finish(call, status_error(STATUS_CANCELLED, "cancelled"), NULL);
+}
+
+static void cancel_posted(struct loop_task *task)
+{
+    struct remote_call *call =
+        (struct remote_call *)((char *)task - offsetof(struct remote_call, cancel));
+
+    cancel_here(call);
+    drop(call);
+}
+
+/* ---- From any thread. ---- */
+
+struct client_call *remote_begin(struct channel *channel, const char *path, struct message *request,
+                                 const struct call_options *options, reply_function *done,
+                                 void *context)
+{
+    struct remote *remote = (struct remote *)channel;
+    struct remote_call *call = zalloc(sizeof *call);
+
+    call->client.channel = channel;
+    call->remote = remote;
+    atomic_init(&call->references, 2); /* the handle, the loop */
+    call->path = xstrdup(path);
+    call->deadline_ns = options->deadline_ns;
+    call->done = done;
+    call->received = options->received;
+    call->context = context;
+    call->timer = (struct loop_timer){ .expired = on_deadline, .context = call };
+    call->start.work = start_posted;
+    call->cancel.work = cancel_posted;
+    for (int i = 0; i < options->metadata_count; i++)
+        metadata_add(&call->sent_metadata, options->metadata[i].name, options->metadata[i].value);
+    call->request = outgoing_create(request);
+    bool within = loop_is_mine(remote->loop);
+    if (shared_loop_enter(channel->loop)) {
+        start_here(call);
+        if (!within && remote->connection != NULL)
+            http2_flush(remote->connection->http2);
+        shared_loop_leave(channel->loop);
+    } else {
+        acquire(call);
+        mailbox_post(remote->mailbox, &call->start);
+    }
+    return &call->client;
+}
+
+void remote_cancel(struct client_call *client)
+{
+    struct remote_call *call = of_client(client);
+    struct shared_loop *loop = client->channel->loop;
+
+    if (shared_loop_enter(loop)) {
+        cancel_here(call);
+        shared_loop_leave(loop);
+    } else if (!atomic_exchange(&call->cancel_posted, true)) {
+        acquire(call);
+        mailbox_post(call->remote->mailbox, &call->cancel);
+    }
+}
+
+void remote_release(struct client_call *client)
+{
+    drop(of_client(client));
+}
+
+const char *remote_metadata(const struct client_call *client, const char *name)
+{
+    const struct remote_call *call = of_client(client);
+
+    return metadata_find(call->metadata.items, call->metadata.count, name);
+}

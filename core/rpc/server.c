@@ -1,0 +1,233 @@
+#include "rpc/server_internal.h"
+
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+#define SCRATCH_BYTES ((size_t)256 << 10)
+#define DRAIN_NOTICE_MS \
+    100 /* what was on its way when the clients were told to go may still come */
+
+static int or_default(int value, int by_default)
+{
+    return value == 0 ? by_default : value < 0 ? 0 : value;
+}
+
+static size_t or_size(size_t value, size_t by_default)
+{
+    return value == 0 ? by_default : value;
+}
+
+static struct http2_limits limits_of(const struct rpc_server_options *options)
+{
+    struct http2_limits limits = {
+        .message_max = or_size(options->message_max_bytes, (size_t)4 << 20),
+        .held_max = or_size(options->held_max_bytes, (size_t)256 << 20),
+        .unsent_max = or_size(options->unsent_max_bytes, (size_t)64 << 20),
+        .metadata_max = or_size(options->metadata_max_bytes, (size_t)16 << 10),
+        .streams_max = or_default(options->streams_max, 1000),
+        .handshake_ms = or_default(options->handshake_timeout_ms, 20000),
+        .idle_ms = or_default(options->idle_timeout_ms, 0),
+        .stall_ms = or_default(options->stall_timeout_ms, 60000),
+        .keepalive_ms = or_default(options->keepalive_ms, 60000),
+        .keepalive_timeout_ms = or_default(options->keepalive_timeout_ms, 20000),
+        .keepalive_idle = true,
+    };
+
+    if (limits.held_max < limits.message_max)
+        limits.held_max = limits.message_max;
+    return limits;
+}
+
+struct status rpc_server_create(struct loop *loop, const struct rpc_server_options *options,
+                                struct rpc_server **out)
+{
+    struct rpc_server *server = zalloc(sizeof *server);
+
+    server->loop = loop;
+    server->mailbox = mailbox_create(loop);
+    server->options = *options;
+    server->options.connections_max = or_default(options->connections_max, 10000);
+    server->limits = limits_of(options);
+    server->scratch = xrealloc(NULL, SCRATCH_BYTES);
+    *out = server;
+    return status_ok();
+}
+
+void rpc_server_add(struct rpc_server *server, const struct service *service, void *instance)
+{
+    for (int i = 0; i < service->methods_count; i++) {
+        const struct method *method = &service->methods[i];
+        struct served *served = zalloc(sizeof *served);
+        *served = (struct served){ method, instance };
+        free(map_get_text(&server->methods, method->path));
+        map_put_text(&server->methods, method->path, served);
+    }
+}
+
+/* ---- Connections. ---- */
+
+static void unlink_connection(struct server_connection *connection)
+{
+    struct rpc_server *server = connection->server;
+
+    if (connection->next != NULL)
+        connection->next->previous = connection->previous;
+    if (connection->previous != NULL)
+        connection->previous->next = connection->next;
+    else
+        server->connections = connection->next;
+    server->connections_count--;
+}
+
+static void check_drained(struct rpc_server *server)
+{
+    if (!server->draining || server->connections != NULL || server->drained == NULL)
+        return;
+    void (*drained)(void *) = server->drained;
+    server->drained = NULL;
+    loop_clear_timer(server->loop, &server->going);
+    loop_clear_timer(server->loop, &server->gone);
+    drained(server->drained_context);
+}
+
+static void drop_connection(struct server_connection *connection)
+{
+    unlink_connection(connection);
+    http2_destroy(connection->http2);
+    free(connection);
+}
+
+void server_connection_lost(struct server_connection *connection)
+{
+    struct rpc_server *server = connection->server;
+
+    drop_connection(connection);
+    check_drained(server);
+}
+
+static struct status make_transport(struct rpc_server *server, int fd, struct transport **out)
+{
+    struct transport_maker *tls = server->options.tls;
+
+    if (tls != NULL)
+        return tls->make(tls, fd, NULL, out);
+    *out = transport_plain(fd);
+    return status_ok();
+}
+
+static void prepare_socket(int fd)
+{
+    int one = 1;
+
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* fails for a Unix socket */
+}
+
+void server_take(struct rpc_server *server, int fd, struct bytes peeked, const char *peer)
+{
+    struct transport *transport;
+
+    if (server->draining || server->connections_count >= server->options.connections_max) {
+        close(fd);
+        return;
+    }
+    prepare_socket(fd);
+    if (!status_is_ok(make_transport(server, fd, &transport)))
+        return;
+    struct server_connection *connection = zalloc(sizeof *connection);
+    struct http2_options options = {
+        .side = &server_side,
+        .context = connection,
+        .loop = server->loop,
+        .mailbox = server->mailbox,
+        .limits = &server->limits,
+        .scratch = { server->scratch, SCRATCH_BYTES },
+    };
+    connection->server = server;
+    connection->parked_end = &connection->parked;
+    strncpy(connection->peer, peer, sizeof connection->peer - 1);
+    if (!status_is_ok(http2_create(&options, transport, &connection->http2))) {
+        free(connection); /* out of descriptors or memory: the peer sees it closed */
+        return;
+    }
+    connection->next = server->connections;
+    if (connection->next != NULL)
+        connection->next->previous = connection;
+    server->connections = connection;
+    server->connections_count++;
+    http2_feed(connection->http2, peeked);
+}
+
+void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked)
+{
+    struct socket_address address = { .size = sizeof(struct sockaddr_un) };
+    char peer[ADDRESS_TEXT_MAX] = "";
+
+    if (getpeername(fd, &address.any, &address.size) == 0)
+        socket_address_text(&address, peer);
+    server_take(server, fd, peeked, peer);
+}
+
+int rpc_server_connections(const struct rpc_server *server)
+{
+    return server->connections_count;
+}
+
+/* ---- The end. ---- */
+
+static void refuse_new(void *context)
+{
+    struct rpc_server *server = context;
+
+    for (struct server_connection *c = server->connections; c != NULL; c = c->next)
+        http2_go_away(c->http2, true);
+}
+
+static void close_all(void *context)
+{
+    struct rpc_server *server = context;
+
+    while (server->connections != NULL)
+        drop_connection(server->connections);
+    check_drained(server);
+}
+
+void rpc_server_drain(struct rpc_server *server, int64_t deadline_ns, void (*drained)(void *),
+                      void *context)
+{
+    server_close_listeners(server);
+    server->draining = true;
+    server->drained = drained;
+    server->drained_context = context;
+    for (struct server_connection *c = server->connections; c != NULL; c = c->next)
+        http2_go_away(c->http2, false);
+    server->going = (struct loop_timer){ .expired = refuse_new, .context = server };
+    server->gone = (struct loop_timer){ .expired = close_all, .context = server };
+    int64_t notice_ns = clock_now_ns(clock_monotonic()) + (int64_t)DRAIN_NOTICE_MS * NS_PER_MS;
+    loop_set_timer(server->loop, &server->going, notice_ns);
+    loop_set_timer(server->loop, &server->gone, deadline_ns);
+    check_drained(server);
+}
+
+void rpc_server_destroy(struct rpc_server *server)
+{
+    if (server == NULL)
+        return;
+    server->drained = NULL;
+    server_close_listeners(server);
+    loop_clear_timer(server->loop, &server->going);
+    loop_clear_timer(server->loop, &server->gone);
+    while (server->connections != NULL)
+        drop_connection(server->connections);
+    mailbox_close(server->mailbox);
+    mailbox_release(server->mailbox);
+    for (size_t i = 0; i < server->methods.count; i++)
+        free(server->methods.entries[i].value);
+    map_finish(&server->methods);
+    free(server->scratch);
+    free(server);
+}

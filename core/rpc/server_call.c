@@ -1,0 +1,363 @@
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "rpc/grpc.h"
+#include "rpc/server_internal.h"
+
+/* A streaming call's next message waits while so much of its replies was not taken. */
+#define UNSENT_HIGH ((size_t)1 << 20)
+
+static struct server_call *of_stream(struct http2_stream *stream)
+{
+    return (struct server_call *)stream;
+}
+
+void server_call_release(struct server_call *call)
+{
+    if (--call->references > 0)
+        return;
+    message_release(&call->request);
+    while (call->waiting != NULL) {
+        struct waiting_message *next = call->waiting->next;
+        message_release(&call->waiting->message);
+        free(call->waiting);
+        call->waiting = next;
+    }
+    metadata_finish(&call->metadata);
+    metadata_finish(&call->trailers);
+    buffer_finish(&call->text);
+    mailbox_release(call->mailbox);
+    pthread_mutex_destroy(&call->lock);
+    free(call->path);
+    free(call->end);
+    free(call);
+}
+
+void server_call_leave(struct server_call *call)
+{
+    pthread_mutex_lock(&call->lock);
+    call->left = true;
+    void (*left)(void *, struct call *) = call->when_left;
+    call->when_left = NULL;
+    pthread_mutex_unlock(&call->lock);
+    if (left != NULL)
+        left(call->left_context, &call->call);
+    server_call_sent(call);
+}
+
+/* ---- Running the method. ---- */
+
+static void on_deadline(void *context)
+{
+    struct server_call *call = context;
+
+    call->references++; /* its stream may end with this */
+    if (!call->answered)
+        server_call_end(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
+    server_call_leave(call);
+    server_call_release(call);
+}
+
+static void run(struct server_call *call)
+{
+    struct message request = message_move(&call->request);
+
+    call->running = true;
+    call->references++; /* the method's, until it ends the call */
+    call->served->method->handle(call->served->instance, &call->call, &request);
+}
+
+/* Has the peer not read what it asked for already? Then this waits for it. */
+static bool park(struct server_call *call)
+{
+    struct server_connection *connection = call->connection;
+
+    if (!http2_is_congested(connection->http2))
+        return false;
+    call->next_parked = NULL;
+    *connection->parked_end = call;
+    connection->parked_end = &call->next_parked;
+    return true;
+}
+
+static void unpark(struct server_call *call)
+{
+    struct server_connection *connection = call->connection;
+
+    for (struct server_call **at = &connection->parked; *at != NULL; at = &(*at)->next_parked) {
+        if (*at != call)
+            continue;
+        *at = call->next_parked;
+        if (*at == NULL)
+            connection->parked_end = at;
+        return;
+    }
+}
+
+static void eased(struct http2 *http2)
+{
+    struct server_connection *connection = http2_context(http2);
+
+    while (connection->parked != NULL && !http2_is_congested(http2)) {
+        struct server_call *call = connection->parked;
+        unpark(call);
+        run(call);
+    }
+}
+
+static bool is_stream(const struct server_call *call)
+{
+    return call->served != NULL && call->served->method->kind == METHOD_STREAM;
+}
+
+/* ---- The request's headers. ---- */
+
+static struct http2_stream *opened(struct http2 *http2)
+{
+    struct server_connection *connection = http2_context(http2);
+    struct server_call *call = zalloc(sizeof *call);
+
+    call->connection = connection;
+    call->mailbox = mailbox_acquire(connection->server->mailbox);
+    call->references = 1;
+    call->call = (struct call){ .type = &server_call_type, .deadline_ns = CLOCK_NEVER };
+    call->timeout_ns = -1;
+    call->deadline = (struct loop_timer){ .expired = on_deadline, .context = call };
+    pthread_mutex_init(&call->lock, NULL);
+    return &call->stream;
+}
+
+static bool is(struct bytes name, const char *text)
+{
+    return bytes_equal(name, bytes_of(text));
+}
+
+static void wrong(struct server_call *call, enum status_code code, const char *what)
+{
+    if (call->wrong != NULL)
+        return;
+    call->wrong_code = code;
+    call->wrong = what;
+}
+
+static void header(struct http2_stream *stream, struct bytes name, struct bytes value)
+{
+    struct server_call *call = of_stream(stream);
+
+    if (is(name, ":path")) {
+        call->served = map_get(&call->connection->server->methods, value);
+        if (call->served == NULL)
+            call->path = xstrdup(value.data);
+    } else if (is(name, ":method")) {
+        call->post = is(value, "POST");
+    } else if (is(name, "content-type")) {
+        call->content_type = grpc_content_type(value);
+    } else if (is(name, "grpc-timeout")) {
+        if (!grpc_timeout_parse(value, &call->timeout_ns))
+            wrong(call, STATUS_INVALID_ARGUMENT, "malformed grpc-timeout");
+    } else if (is(name, "grpc-encoding")) {
+        call->encoded = !is(value, "identity");
+    } else if (name.data[0] != ':' && !is(name, "te")) {
+        metadata_add(&call->metadata, name.data, value.data);
+    }
+}
+
+/* What is wrong with a request before its message comes; OK: nothing. */
+static struct status check_headers(struct server_call *call)
+{
+    if (call->served == NULL)
+        return status_error(STATUS_UNIMPLEMENTED, "unknown method %s", call->path);
+    if (call->wrong != NULL)
+        return status_error(call->wrong_code, "%s", call->wrong);
+    return status_ok();
+}
+
+static void headers(struct http2_stream *stream)
+{
+    struct server_call *call = of_stream(stream);
+    struct rpc_server *server = call->connection->server;
+
+    if (call->running)
+        return; /* trailers of a client: nothing in them is ours */
+    if (!call->post || !call->content_type) {
+        call->http = call->post ? 415 : 405;
+        wrong(call, STATUS_INTERNAL,
+              call->post ? "content-type is not application/grpc" : "the method is not POST");
+        stream->deaf = true;
+        server_call_end(call, status_error(call->wrong_code, "%s", call->wrong), NULL);
+        return;
+    }
+    struct status status = check_headers(call);
+    if (!status_is_ok(status)) {
+        stream->deaf = true;
+        server_call_end(call, status, NULL);
+        return;
+    }
+    stream->incoming.payload = call->served->method->payload;
+    stream->patient = is_stream(call);
+    if (call->timeout_ns >= 0) {
+        int64_t now_ns = clock_now_ns(clock_monotonic());
+        call->call.deadline_ns =
+            call->timeout_ns > CLOCK_NEVER - now_ns ? CLOCK_NEVER : now_ns + call->timeout_ns;
+        loop_set_timer(server->loop, &call->deadline, call->call.deadline_ns);
+    }
+    if (is_stream(call))
+        run(call);
+}
+
+/* ---- Its messages. ---- */
+
+static bool has_room(struct server_call *call)
+{
+    return call->stream.unsent <= UNSENT_HIGH && !http2_is_congested(call->connection->http2);
+}
+
+static void hand_over(struct server_call *call, struct message *message)
+{
+    if (call->answered || call->receive == NULL)
+        return;
+    call->receive(call->receive_context, &call->call, message);
+}
+
+void server_call_deliver(struct server_call *call)
+{
+    call->references++;
+    while (call->waiting != NULL && call->stream.http2 != NULL && has_room(call)) {
+        struct waiting_message *first = call->waiting;
+        call->waiting = first->next;
+        hand_over(call, &first->message);
+        message_release(&first->message);
+        free(first);
+    }
+    if (call->waiting == NULL && call->stream.http2 != NULL && call->stream.ended &&
+        !call->told_end) {
+        call->told_end = true;
+        hand_over(call, NULL);
+    }
+    server_call_release(call);
+}
+
+static void queue_message(struct server_call *call, struct message *message)
+{
+    struct waiting_message *waiting = zalloc(sizeof *waiting);
+
+    waiting->message = message_move(message);
+    if (call->waiting == NULL)
+        call->waiting = waiting;
+    else
+        call->waiting_last->next = waiting;
+    call->waiting_last = waiting;
+}
+
+static void on_message(struct http2_stream *stream, struct message *message)
+{
+    struct server_call *call = of_stream(stream);
+
+    if (is_stream(call)) {
+        queue_message(call, message);
+        server_call_deliver(call);
+        return;
+    }
+    if (!call->requested) {
+        call->requested = true;
+        call->request = message_move(message);
+        return;
+    }
+    message_release(message);
+    message_release(&call->request);
+    stream->deaf = true;
+    server_call_end(
+        call,
+        status_error(STATUS_INTERNAL, "more than one message for %s", call->served->method->path),
+        NULL);
+}
+
+static void failed(struct http2_stream *stream, struct status status)
+{
+    struct server_call *call = of_stream(stream);
+
+    call->references++;
+    if (!call->answered)
+        server_call_end(call, status, NULL);
+    if (call->running)
+        server_call_leave(call);
+    server_call_release(call);
+}
+
+static void ended(struct http2_stream *stream)
+{
+    struct server_call *call = of_stream(stream);
+
+    if (call->answered)
+        return;
+    if (is_stream(call))
+        server_call_deliver(call);
+    else if (!call->requested)
+        server_call_end(
+            call, status_error(STATUS_INTERNAL, "no message for %s", call->served->method->path),
+            NULL);
+    else if (!park(call))
+        run(call);
+}
+
+static void closed(struct http2_stream *stream, uint32_t error)
+{
+    struct server_call *call = of_stream(stream);
+    (void)error;
+
+    unpark(call);
+    loop_clear_timer(call->connection->server->loop, &call->deadline);
+    stream->http2 = NULL;
+    if (call->running)
+        server_call_leave(call);
+    call->connection = NULL;
+    server_call_release(call);
+}
+
+static void sent(struct http2_stream *stream)
+{
+    struct server_call *call = of_stream(stream);
+
+    server_call_sent(call);
+    if (call->waiting != NULL && stream->http2 != NULL)
+        server_call_deliver(call);
+}
+
+static void ready(struct http2 *http2)
+{
+    (void)http2;
+}
+
+static void pinged(struct http2 *http2)
+{
+    (void)http2;
+}
+
+static void away(struct http2 *http2, const char *why)
+{
+    (void)http2;
+    (void)why;
+}
+
+static void lost(struct http2 *http2, struct status why)
+{
+    (void)why;
+    server_connection_lost(http2_context(http2));
+}
+
+const struct http2_side server_side = {
+    .server = true,
+    .opened = opened,
+    .header = header,
+    .headers = headers,
+    .message = on_message,
+    .failed = failed,
+    .ended = ended,
+    .sent = sent,
+    .closed = closed,
+    .eased = eased,
+    .ready = ready,
+    .pinged = pinged,
+    .away = away,
+    .lost = lost,
+};

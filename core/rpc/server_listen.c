@@ -1,0 +1,110 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "rpc/server_internal.h"
+
+#define BACKLOG          512
+#define ACCEPTS_PER_TURN 32
+
+static void on_connection(void *context, uint32_t events)
+{
+    struct server_listener *listener = context;
+    (void)events;
+
+    for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
+        struct socket_address address = { .size = sizeof(struct sockaddr_un) };
+        char peer[ADDRESS_TEXT_MAX];
+        int fd = accept4(listener->fd, &address.any, &address.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0)
+            return; /* none any more; or no descriptors: it stays, and is asked for again */
+        socket_address_text(&address, peer);
+        server_take(listener->server, fd, (struct bytes){ 0 }, peer);
+    }
+}
+
+/* A file that a server left behind, where nobody listens any more. */
+static void remove_stale(const struct socket_address *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    if (connect(fd, &address->any, address->size) != 0 && errno == ECONNREFUSED)
+        unlink(address->local.sun_path);
+    close(fd);
+}
+
+static struct status open_socket(const struct socket_address *address, int *out)
+{
+    int one = 1, zero = 0;
+    int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return status_errno(errno, "socket");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (address->any.sa_family == AF_INET6) /* "[::]" takes IPv4 too */
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
+    if (address->any.sa_family == AF_UNIX)
+        remove_stale(address);
+    if (bind(fd, &address->any, address->size) != 0 || listen(fd, BACKLOG) != 0) {
+        int error = errno;
+        close(fd);
+        return status_errno(error, "bind");
+    }
+    *out = fd;
+    return status_ok();
+}
+
+static int port_of(int fd)
+{
+    struct socket_address address = { .size = sizeof(struct sockaddr_un) };
+
+    if (getsockname(fd, &address.any, &address.size) != 0)
+        return 0;
+    if (address.any.sa_family == AF_INET)
+        return ntohs(address.v4.sin_port);
+    return address.any.sa_family == AF_INET6 ? ntohs(address.v6.sin6_port) : 0;
+}
+
+static struct status listen_at(struct rpc_server *server, const char *text, int *port)
+{
+    struct address address;
+    struct socket_address where;
+    int count, fd = -1;
+
+    TRY(address_parse(text, &address));
+    TRY(address_resolve(&address, &where, 1, &count));
+    TRY(open_socket(&where, &fd));
+    struct server_listener *listener = zalloc(sizeof *listener);
+    listener->server = server;
+    listener->fd = fd;
+    listener->path = address.is_unix ? xstrdup(address.host) : NULL;
+    struct status status =
+        loop_watch(server->loop, fd, EPOLLIN, on_connection, listener, &listener->watch);
+    listener->next = server->listeners;
+    server->listeners = listener; /* also a failed one: it is closed with the server */
+    if (port != NULL)
+        *port = port_of(fd);
+    return status;
+}
+
+struct status rpc_server_listen(struct rpc_server *server, const char *address, int *port)
+{
+    return status_in(listen_at(server, address, port), "listen at %s", address);
+}
+
+void server_close_listeners(struct rpc_server *server)
+{
+    while (server->listeners != NULL) {
+        struct server_listener *listener = server->listeners;
+        server->listeners = listener->next;
+        loop_unwatch(server->loop, listener->watch);
+        close(listener->fd);
+        if (listener->path != NULL)
+            unlink(listener->path);
+        free(listener->path);
+        free(listener);
+    }
+}
