@@ -1,38 +1,221 @@
 #include "trainer/chief.h"
 
 #include "base/arena.h"
+#include "trainer/checkpoint.h"
+#include "trainer/saver.h"
 
-static struct status create_variables(struct client *client, const struct chief_options *options)
+#define CHECK_MS 1000 /* between two looks at the ps tasks while the chief waits for workers */
+
+struct chief {
+    const struct chief_options *options;
+    struct client *client;
+    struct gradient_source *source;
+    struct progress *progress;
+    struct saver *saver; /* NULL: no checkpoints, or not begun yet */
+};
+
+static unsigned long long step_of(const struct chief *chief)
 {
+    return chief->client->global_step;
+}
+
+/* ---- Where the job begins. ---- */
+
+static struct status begin_anew(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
     struct arena *arena = arena_create(0);
     struct status status =
-        client_create(client, &options->job, options->first_values(options->context, arena));
+        client_create(chief->client, &options->job, options->first_values(options->context, arena));
 
     arena_destroy(arena);
     return status;
 }
 
-static struct status chief_work(struct client *client, struct gradient_source *source,
-                                const struct chief_options *options, struct progress *progress)
+static struct status begin_from(struct chief *chief, const char *prefix)
 {
-    TRY(create_variables(client, options));
-    TRY(worker_steps(client, source, options->job.stop_step, progress));
+    struct client_job job = chief->options->job;
+    struct checkpoint_layout layout;
+    struct checkpoint *checkpoint;
+
+    TRY(checkpoint_layout_init(&layout, chief->client->options.placement, &job));
+    TRY(checkpoint_open(&layout, prefix, &checkpoint));
+    job.global_step = checkpoint->global_step;
+    job.scalars = checkpoint->scalars;
+    struct status status = client_begin(chief->client, &job, &checkpoint->state);
+    if (status_is_ok(status)) {
+        progress_say(chief->progress, "Restored %s, step %llu", prefix, step_of(chief));
+        if (!checkpoint->has_global_step)
+            progress_say(chief->progress, "%s has no global_step: counting from 0", prefix);
+        if (checkpoint->slots_missing > 0)
+            progress_say(chief->progress,
+                         "%s has no '%s' (%d such slots of %s are missing): they begin anew",
+                         prefix, checkpoint->slot_missing, checkpoint->slots_missing,
+                         layout.optimizer->name);
+    }
+    checkpoint_close(checkpoint);
+    return status;
+}
+
+/* Another checkpoint may be whole where this one is not. */
+static bool is_damage(struct status status)
+{
+    return status.code == STATUS_NOT_FOUND || status.code == STATUS_DATA_LOSS ||
+           status.code == STATUS_OUT_OF_RANGE;
+}
+
+static struct status begin_from_last(struct chief *chief)
+{
+    const struct checkpoint_dir *dir = chief->options->checkpoints.dir;
+    struct arena *arena = arena_create(0);
+    struct status status = status_ok();
+
+    for (int i = 0; i < checkpoint_dir_count(dir); i++) {
+        status = begin_from(chief, checkpoint_dir_at(dir, i, arena));
+        if (!is_damage(status))
+            break;
+        if (i < checkpoint_dir_count(dir) - 1)
+            progress_say(chief->progress, "%s; trying the one before", status.message);
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+static bool has_checkpoint(const struct chief *chief)
+{
+    const struct checkpoint_dir *dir = chief->options->checkpoints.dir;
+
+    return dir != NULL && checkpoint_dir_count(dir) > 0;
+}
+
+/* From the last checkpoint; else with the values that the ps tasks have from a chief before this
+ * one; else with first values. */
+static struct status begin(struct chief *chief)
+{
+    if (has_checkpoint(chief))
+        return begin_from_last(chief);
+    if (!chief->client->open)
+        return begin_anew(chief);
+    progress_say(chief->progress,
+                 "The ps tasks hold the variables of step %llu: going on with them",
+                 step_of(chief));
+    return status_ok();
+}
+
+static struct status start_saver(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    const struct chief_checkpoints *checkpoints = &options->checkpoints;
+    struct saver_options saver = { .dir = checkpoints->dir,
+                                   .every_ms = checkpoints->every_ms,
+                                   .every_steps = checkpoints->every_steps,
+                                   .channels = checkpoints->channels,
+                                   .warn = options->warn,
+                                   .context = options->context };
+
+    if (checkpoints->dir == NULL || chief->saver != NULL)
+        return status_ok();
+    TRY(checkpoint_layout_init(&saver.layout, chief->client->options.placement, &options->job));
+    return saver_start(&saver, chief->client, &chief->saver);
+}
+
+/* ---- To its end. ---- */
+
+/* A ps that is lost meanwhile would keep the workers, and with them the chief, waiting. */
+static struct status await_workers(struct chief *chief)
+{
+    struct client *client = chief->client;
+    int64_t until = clock_deadline_ns(client->calls.clock, chief->options->finish_timeout_ms);
+
+    for (;;) {
+        struct status status = client_await(client, false, CHECK_MS);
+        if (status.code != STATUS_DEADLINE_EXCEEDED)
+            return status;
+        TRY(client_check(client));
+        if (clock_now_ns(client->calls.clock) >= until)
+            return status_error(STATUS_DEADLINE_EXCEEDED, "workers have not finished in time");
+    }
+}
+
+static struct status work(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    struct client *client = chief->client;
+
+    TRY(start_saver(chief));
+    TRY(worker_steps(client, chief->source, options->job.stop_step, chief->progress, chief->saver));
     TRY(client_report(client, status_ok(), false));
-    struct status waited = client_await(client, false, options->finish_timeout_ms);
-    atomic_store(&progress->ended_ns, clock_now_ns(client->calls.clock));
+    struct status waited = await_workers(chief);
+    atomic_store(&chief->progress->ended_ns, clock_now_ns(client->calls.clock));
     if (waited.code == STATUS_DEADLINE_EXCEEDED)
         options->warn(options->context, "a worker has not finished in time; going on without it");
     else
         TRY(waited);
+    if (chief->saver != NULL)
+        TRY(saver_finish(chief->saver));
     TRY(client_pull(client));
     return options->conclude(options->context, client);
+}
+
+/* ---- When a ps was lost. ---- */
+
+static struct status go_back(struct chief *chief)
+{
+    struct client *client = chief->client;
+
+    TRY(client_join(client, false, chief->options->recovery_timeout_ms));
+    if (client->open)
+        return status_ok(); /* nothing is lost: it only had to join again */
+    if (!has_checkpoint(chief))
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "a ps has lost its variables, and there is no checkpoint to go back "
+                            "to: give --checkpoint_dir");
+    return begin_from_last(chief);
+}
+
+/* Until it goes on: the next ps may be lost while the first one gets its values back. */
+static struct status recover(struct chief *chief)
+{
+    struct client *client = chief->client;
+    int64_t until = clock_deadline_ns(client->calls.clock, chief->options->recovery_timeout_ms);
+
+    if (chief->saver != NULL)
+        saver_pause(chief->saver);
+    struct status status = go_back(chief);
+    while (worker_may_return(status, client, chief->progress) &&
+           clock_now_ns(client->calls.clock) < until)
+        status = go_back(chief);
+    if (chief->saver != NULL)
+        saver_resume(chief->saver, client);
+    TRY(status);
+    atomic_store(&chief->progress->global_step, client->global_step);
+    atomic_store(&chief->progress->ended_ns, 0);
+    progress_say(chief->progress, "Training goes on from step %llu", step_of(chief));
+    return status_ok();
+}
+
+static struct status begin_and_work(struct chief *chief)
+{
+    TRY(begin(chief));
+    atomic_store(&chief->progress->global_step, chief->client->global_step);
+    for (;;) {
+        struct status status = work(chief);
+        if (!worker_may_return(status, chief->client, chief->progress))
+            return status;
+        progress_say(chief->progress, "Training pauses at step %llu: %s", step_of(chief),
+                     status.message);
+        TRY(recover(chief));
+    }
 }
 
 struct status chief_run(struct client *client, struct gradient_source *source,
                         const struct chief_options *options, struct progress *progress)
 {
+    struct chief chief = { options, client, source, progress, NULL };
+
     TRY(status_in(client_join(client, false, options->start_timeout_ms), "the chief joins"));
-    struct status status = chief_work(client, source, options, progress);
+    struct status status = begin_and_work(&chief);
+    saver_destroy(chief.saver);
     /* If no ps can be told, each ends by its own time limits; what counts here is how the work
      * went. */
     status_ignore(client_report(client, status, true));

@@ -149,6 +149,16 @@ struct status client_join(struct client *client, bool wait_until_created, int64_
     return status;
 }
 
+struct status client_check(struct client *client)
+{
+    uint64_t generation = client->generation;
+
+    TRY(client_join(client, false, client->options.call_timeout_ms));
+    if (!client->open || client->generation != generation)
+        return status_error(STATUS_ABORTED, "a ps was started anew");
+    return status_ok();
+}
+
 /* ---- Values in, gradients out. ---- */
 
 /* Next piece of a variable: the run so far is [run, run + run_size); NULL when it is broken. */

@@ -60,6 +60,9 @@ void client_interrupt(struct client *client);
  * variables. */
 struct status client_join(struct client *client, bool wait_until_created, int64_t timeout_ms);
 
+/* ABORTED: a ps that was joined is not what it was, and the job has to go back. */
+struct status client_check(struct client *client);
+
 struct client_setting {
     const char *name;
     float value;

@@ -13,7 +13,8 @@
 struct task {
     struct cluster *cluster;
     uint32_t index;
-    struct channel **channels; /* one to each ps */
+    struct channel **channels;       /* one to each ps */
+    struct channel **saver_channels; /* the chief's, for checkpoints; else NULL */
     struct client client;
     char name[24];
     pthread_t thread;
@@ -38,14 +39,17 @@ struct cluster {
 static struct status task_work(struct task *task)
 {
     const struct cluster_options *options = task->cluster->options;
+    struct chief_options chief = options->chief;
+    struct worker_options worker = { .stop_step = chief.job.stop_step,
+                                     .start_timeout_ms = chief.start_timeout_ms,
+                                     .recovery_timeout_ms = chief.recovery_timeout_ms };
     struct gradient_source *source;
 
+    chief.checkpoints.channels = task->saver_channels;
     TRY(options->make_source(options->context, task->index, &source));
     struct status status =
-        task->index == 0
-            ? chief_run(&task->client, source, &options->chief, task->cluster->progress)
-            : worker_run(&task->client, source, options->chief.job.stop_step,
-                         options->chief.start_timeout_ms, task->cluster->progress);
+        task->index == 0 ? chief_run(&task->client, source, &chief, task->cluster->progress)
+                         : worker_run(&task->client, source, &worker, task->cluster->progress);
     source->destroy(source);
     return status;
 }
@@ -94,6 +98,22 @@ static void make_ps(struct cluster *cluster)
     }
 }
 
+static struct channel **open_channels(const struct cluster *cluster)
+{
+    struct channel **channels = zalloc((size_t)cluster->ps_count * sizeof(void *));
+
+    for (int i = 0; i < cluster->ps_count; i++)
+        channels[i] = loopback_open(&ps_service, cluster->ps[i], clock_monotonic());
+    return channels;
+}
+
+static void close_channels(const struct cluster *cluster, struct channel **channels)
+{
+    for (int i = 0; channels != NULL && i < cluster->ps_count; i++)
+        channel_close(channels[i]);
+    free(channels);
+}
+
 static void make_task(struct cluster *cluster, uint32_t index)
 {
     struct task *task = &cluster->tasks[index];
@@ -101,9 +121,9 @@ static void make_task(struct cluster *cluster, uint32_t index)
     task->cluster = cluster;
     task->index = index;
     snprintf(task->name, sizeof task->name, index == 0 ? "chief" : "worker %u", index);
-    task->channels = zalloc((size_t)cluster->ps_count * sizeof(void *));
-    for (int i = 0; i < cluster->ps_count; i++)
-        task->channels[i] = loopback_open(&ps_service, cluster->ps[i], clock_monotonic());
+    task->channels = open_channels(cluster);
+    if (index == 0 && cluster->options->chief.checkpoints.dir != NULL)
+        task->saver_channels = open_channels(cluster);
     struct client_options options = { .cluster = CLUSTER_ID,
                                       .task = task->name,
                                       .ps_list = "",
@@ -120,9 +140,8 @@ static void finish_task(struct cluster *cluster, struct task *task)
     if (task->started)
         pthread_join(task->thread, NULL);
     client_finish(&task->client);
-    for (int i = 0; i < cluster->ps_count; i++)
-        channel_close(task->channels[i]);
-    free(task->channels);
+    close_channels(cluster, task->channels);
+    close_channels(cluster, task->saver_channels);
 }
 
 /* Looks on until all tasks have ended. */

@@ -28,6 +28,7 @@ struct session {
     struct data *data;
     struct model *model;
     struct placement placement;
+    struct checkpoint_dir *checkpoints;
     struct progress progress;
     struct report report;
 };
@@ -67,6 +68,14 @@ static void warn(void *context, const char *text)
 {
     (void)context;
     log_warning("%s", text);
+}
+
+/* What happens to the job. */
+static void say(void *context, const char *line)
+{
+    struct session *session = context;
+
+    report_line(&session->report, line);
 }
 
 static struct status export_now(struct session *session, struct client *client)
@@ -124,6 +133,12 @@ static struct status prepare(struct session *session)
     TRY(load_data(session));
     TRY(model_create(options->model, &model, &session->model));
     options->job.stop_step = options_steps(options, session->data->train.rows);
+    session->progress.say = say;
+    session->progress.say_context = session;
+    if (*options->flags.checkpoint_dir != '\0')
+        TRY(status_in(checkpoint_dir_open(options->flags.checkpoint_dir, options->flags.max_to_keep,
+                                          &session->checkpoints),
+                      "--checkpoint_dir"));
     placement_create(session->model->variables, session->model->variables_count, options->flags.ps,
                      PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
     report_init(&session->report, clock_monotonic(), options->log_level > LOG_INFO,
@@ -154,6 +169,10 @@ static struct status train(struct session *session)
         .workers = options->job.workers,
         .chief = { .job = options->job,
                    .first_values = first_values,
+                   .checkpoints = { .dir = session->checkpoints,
+                                    .every_ms = options->save_checkpoint_ms,
+                                    .every_steps = (uint64_t)options->flags.save_checkpoint_steps },
+                   .recovery_timeout_ms = (int64_t)(options->flags.recovery_timeout * 1000),
                    .start_timeout_ms = START_TIMEOUT_MS,
                    .finish_timeout_ms = FINISH_TIMEOUT_MS,
                    .conclude = conclude,
@@ -170,6 +189,7 @@ static struct status train(struct session *session)
 
 static void session_finish(struct session *session)
 {
+    checkpoint_dir_close(session->checkpoints);
     placement_finish(&session->placement);
     model_destroy(session->model);
     data_destroy(session->data);

@@ -27,6 +27,10 @@ static const struct flag rows[] = {
       .min = 0, .max = 9e15 },
     { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
       .help = "steps; wins over --epochs; 0: what the model says", .min = 0, .max = 9e15 },
+    { "stop_at_step", FLAG_INT64, &values.stop_at_step, "0",
+      .help = "the global step to stop at, counted on over restarts; wins over "
+              "--training_iteration; 0: as that says",
+      .min = 0, .max = 9e15 },
     { "epochs", FLAG_INT32, &values.epochs, "0",
       .help = "how often every row counts; 0: what the model says", .min = 0, .max = 1e9 },
     { "batch_size", FLAG_INT32, &values.batch_size, "100", .help = "rows of a worker's step",
@@ -50,6 +54,21 @@ static const struct flag rows[] = {
     { "placement", FLAG_TEXT, &values.placement, "bytes",
       .help = "which ps holds what: balanced by bytes, or in turn",
       .choices = "bytes round_robin" },
+    { "checkpoint_dir", FLAG_TEXT, &values.checkpoint_dir, "",
+      .help = "a directory on the chief's disk: keeps checkpoints there, as TensorFlow does, and "
+              "goes on from the last one" },
+    { "save_checkpoint_secs", FLAG_DOUBLE, &values.save_checkpoint_secs, "600",
+      .help =
+          "seconds between checkpoints; 0: not by time, as when only --save_checkpoint_steps is "
+          "given",
+      .min = 0, .max = 1e9 },
+    { "save_checkpoint_steps", FLAG_INT64, &values.save_checkpoint_steps, "0",
+      .help = "steps between checkpoints; 0: not by steps. With both, whichever comes first",
+      .min = 0, .max = 9e15 },
+    { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5", .help = "checkpoints to keep; 0: all",
+      .min = 0, .max = 1e6 },
+    { "recovery_timeout", FLAG_DOUBLE, &values.recovery_timeout, "300",
+      .help = "seconds that a job waits for a lost ps to come back", .min = 0, .max = 1e9 },
     { "log_level", FLAG_TEXT, &values.log_level, "info",
       .help = "warning and above print no progress", .choices = LOG_LEVEL_NAMES },
     { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit" },
@@ -180,6 +199,9 @@ static void choose_the_rest(struct options *out)
         strcmp(out->flags.placement, "round_robin") == 0 ? PLACE_IN_TURN : PLACE_BY_BYTES;
     out->job.workers = (uint32_t)out->flags.workers;
     out->job.sync = out->flags.sync;
+    bool by_time = out->flags.save_checkpoint_steps == 0 ||
+                   !flag_is_default(flags_find(&train_flags, "save_checkpoint_secs"));
+    out->save_checkpoint_ms = by_time ? (int64_t)ceil(out->flags.save_checkpoint_secs * 1000) : 0;
 }
 
 struct status options_read(int argc, char **argv, struct arena *arena, struct options *out)
@@ -212,6 +234,8 @@ uint64_t options_steps(const struct options *options, uint32_t row_count)
     uint64_t steps = (uint64_t)options->flags.training_iteration,
              epochs = (uint64_t)options->flags.epochs;
 
+    if (options->flags.stop_at_step > 0)
+        return (uint64_t)options->flags.stop_at_step;
     if (steps == 0 && epochs == 0) {
         steps = (uint64_t)training->training_iteration;
         epochs = (uint64_t)training->epochs;

@@ -14,11 +14,11 @@
 
 /* The flags as given; 0 and "": not given. */
 struct flag_values {
-    int32_t batch_size, epochs, ps, workers;
-    int64_t training_iteration, model_version, seed;
-    double learning_rate;
+    int32_t batch_size, epochs, ps, workers, max_to_keep;
+    int64_t training_iteration, stop_at_step, model_version, seed, save_checkpoint_steps;
+    double learning_rate, save_checkpoint_secs, recovery_timeout;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
-        *placement;
+        *placement, *checkpoint_dir;
     bool sync, version, help;
 };
 
@@ -30,7 +30,8 @@ struct options {
     enum layers_reduction reduction;
     enum placement_strategy placement;
     uint32_t batch_size;
-    struct client_job job; /* but for stop_step, which needs the data's size */
+    int64_t save_checkpoint_ms; /* 0: not by time */
+    struct client_job job;      /* but for stop_step, which needs the data's size */
     struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
 };
 

@@ -91,6 +91,15 @@ void report_progress(struct report *report, const struct progress *progress, boo
         report->next_line_step = report->steps + 1;
 }
 
+void report_line(struct report *report, const char *line)
+{
+    if (report->quiet)
+        return;
+    printf("%s%s\n", report->line_open ? "\n" : "", line);
+    report->line_open = false;
+    fflush(stdout);
+}
+
 void report_training(struct report *report, const struct progress *progress)
 {
     char speed[32];

@@ -21,6 +21,9 @@ struct report {
 void report_init(struct report *report, struct clock *clock, bool quiet, uint64_t steps,
                  uint32_t rows_per_step);
 
+/* A line of its own. */
+void report_line(struct report *report, const char *line);
+
 /* Draws where the job is; `last`: it is over. */
 void report_progress(struct report *report, const struct progress *progress, bool last);
 

@@ -1,8 +1,26 @@
 #include "trainer/worker.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-#define RETRY_MS 200
+#include "trainer/saver.h"
+
+#define RETRY_MS  200
+#define REJOIN_MS 20
+
+void progress_say(const struct progress *progress, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+
+    if (progress->say == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    progress->say(progress->say_context, line);
+}
 
 static void note_step(struct progress *progress, const struct client *client, float loss)
 {
@@ -24,7 +42,7 @@ static void note_begin(struct progress *progress, const struct client *client)
 }
 
 struct status worker_steps(struct client *client, struct gradient_source *source,
-                           uint64_t stop_step, struct progress *progress)
+                           uint64_t stop_step, struct progress *progress, struct saver *saver)
 {
     const float *const *gradients;
     float loss;
@@ -42,6 +60,8 @@ struct status worker_steps(struct client *client, struct gradient_source *source
                                 (double)loss, (unsigned long long)client->global_step);
         TRY(client_push(client, gradients, true));
         note_step(progress, client, loss);
+        if (saver != NULL)
+            saver_step(saver, client->global_step);
     }
     return status_ok();
 }
@@ -60,17 +80,64 @@ static struct status await_outcome(struct client *client, const struct progress 
     return outcome;
 }
 
-struct status worker_run(struct client *client, struct gradient_source *source, uint64_t stop_step,
-                         int64_t start_timeout_ms, struct progress *progress)
+bool worker_may_return(struct status status, const struct client *client,
+                       const struct progress *progress)
 {
-    TRY(status_in(client_join(client, true, start_timeout_ms), "worker %u waits for the variables",
-                  client->options.index));
+    return status.code == STATUS_ABORTED && !client->told && !atomic_load(&progress->stop);
+}
+
+/* From the first step to the outcome of the job. */
+static struct status take_part(struct client *client, struct gradient_source *source,
+                               uint64_t stop_step, struct progress *progress)
+{
     if (client->finished)
         return await_outcome(client, progress); /* it came too late: the steps are done */
-    struct status status = worker_steps(client, source, stop_step, progress);
+    struct status status = worker_steps(client, source, stop_step, progress, NULL);
+    if (worker_may_return(status, client, progress))
+        return status;
     if (status.code == STATUS_CANCELLED && !atomic_load(&progress->stop))
         return await_outcome(client, progress); /* the job ended before its last step */
     /* Who cannot report any more is missed at the end by the chief, which says so. */
-    status_ignore(client_report(client, status, false));
-    return status_is_ok(status) ? await_outcome(client, progress) : status;
+    struct status reported = client_report(client, status, false);
+    if (!status_is_ok(status))
+        return status;
+    return worker_may_return(reported, client, progress) ? reported
+                                                         : await_outcome(client, progress);
+}
+
+/* Until all ps tasks have the values of one generation: they do not get them all at once. */
+static struct status join_again(struct client *client, int64_t timeout_ms,
+                                const struct progress *progress)
+{
+    struct clock *clock = client->calls.clock;
+    int64_t until = clock_deadline_ns(clock, timeout_ms);
+
+    for (;;) {
+        int64_t rest_ms = timeout_ms < 0 ? -1 : (until - clock_now_ns(clock)) / NS_PER_MS;
+        if (timeout_ms >= 0 && rest_ms <= 0)
+            return status_error(STATUS_UNAVAILABLE, "the ps tasks have not agreed in time");
+        struct status status = client_join(client, true, rest_ms);
+        if (status.code != STATUS_UNAVAILABLE || atomic_load(&progress->stop))
+            return status;
+        clock_sleep(clock, REJOIN_MS);
+    }
+}
+
+struct status worker_run(struct client *client, struct gradient_source *source,
+                         const struct worker_options *options, struct progress *progress)
+{
+    TRY(status_in(client_join(client, true, options->start_timeout_ms),
+                  "worker %u waits for the variables", client->options.index));
+    for (;;) {
+        struct status status = take_part(client, source, options->stop_step, progress);
+        if (!worker_may_return(status, client, progress))
+            return status;
+        progress_say(progress, "%s pauses at step %llu: %s; it waits for the chief to go on",
+                     client->options.task, (unsigned long long)client->global_step, status.message);
+        TRY(status_in(join_again(client, options->recovery_timeout_ms, progress),
+                      "%s waits for the job to go on", client->options.task));
+        if (!client->finished)
+            progress_say(progress, "%s goes on from step %llu", client->options.task,
+                         (unsigned long long)client->global_step);
+    }
 }

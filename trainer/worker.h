@@ -30,14 +30,33 @@ struct progress {
     _Atomic int64_t ended_ns;    /* the chief's last step's end */
     _Atomic uint64_t first_step; /* the global step at began_ns */
     _Atomic bool stop;           /* ends the job at each worker's next step */
+    /* Tells what happens to the job, a line each time; NULL: nobody listens. Set before it runs. */
+    void (*say)(void *context, const char *line);
+    void *say_context;
 };
 
-/* The steps of one task that has joined. CANCELLED: progress->stop. */
+void progress_say(const struct progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+struct saver;
+
+/* The steps of one task that has joined; the chief's saver (or NULL) hears of each. CANCELLED:
+ * progress->stop. */
 struct status worker_steps(struct client *client, struct gradient_source *source,
-                           uint64_t stop_step, struct progress *progress);
+                           uint64_t stop_step, struct progress *progress, struct saver *saver);
+
+/* Does this failure mean that the job goes back, and who joins again takes part again? */
+bool worker_may_return(struct status status, const struct client *client,
+                       const struct progress *progress);
+
+struct worker_options {
+    uint64_t stop_step;
+    int64_t start_timeout_ms;
+    int64_t recovery_timeout_ms; /* for the chief to begin again after a ps was lost */
+};
 
 /* A worker from joining to the job's end, whose outcome is its own unless it failed itself. */
-struct status worker_run(struct client *client, struct gradient_source *source, uint64_t stop_step,
-                         int64_t start_timeout_ms, struct progress *progress);
+struct status worker_run(struct client *client, struct gradient_source *source,
+                         const struct worker_options *options, struct progress *progress);
 
 #endif

@@ -1,0 +1,203 @@
+#include "trainer/saver.h"
+
+#include <stdlib.h>
+
+#define SNAPSHOT_TIMEOUT_MS 30000
+
+struct saver {
+    struct saver_options options;
+    struct client client;
+    pthread_mutex_t saving; /* held while a checkpoint is made, and while the saver is paused */
+    pthread_mutex_t lock;   /* guards all below */
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool runs, stopping, paused, due;
+    _Atomic uint64_t next_step; /* the step that makes one due */
+    int64_t next_ns;
+};
+
+/* The same task by other channels. */
+static void follow(struct saver *saver, const struct client *client)
+{
+    saver->client.generation = client->generation;
+    memcpy(saver->client.incarnations, client->incarnations,
+           (size_t)client->options.placement->ps_count * sizeof *client->incarnations);
+}
+
+struct addition {
+    const struct saver *saver;
+    struct client_snapshot *snapshot;
+};
+
+static struct status write_snapshot(void *context, const char *prefix)
+{
+    const struct addition *addition = context;
+
+    return checkpoint_write(&addition->saver->options.layout, addition->snapshot, prefix);
+}
+
+static struct status save(struct saver *saver)
+{
+    struct checkpoint_dir *dir = saver->options.dir;
+    struct client_snapshot snapshot;
+    struct addition addition = { saver, &snapshot };
+    struct status status = status_ok();
+
+    TRY(client_snapshot_begin(&saver->client, true, SNAPSHOT_TIMEOUT_MS, &snapshot));
+    if (!checkpoint_dir_has_step(dir, snapshot.global_step))
+        status = checkpoint_dir_add(dir, snapshot.global_step, write_snapshot, &addition);
+    if (status_is_ok(status))
+        atomic_store(&saver->next_step, saver->options.every_steps > 0
+                                            ? snapshot.global_step + saver->options.every_steps
+                                            : UINT64_MAX);
+    client_snapshot_end(&snapshot);
+    return status;
+}
+
+/* With the lock: waits until one is due; false: the saver ends. */
+static bool wait_until_due(struct saver *saver)
+{
+    struct clock *clock = saver->client.calls.clock;
+
+    while (!saver->stopping) {
+        bool late = clock_now_ns(clock) >= saver->next_ns;
+        if (!saver->paused && (saver->due || late))
+            return true;
+        clock_wait(clock, &saver->changed, &saver->lock,
+                   saver->paused ? CLOCK_NEVER : saver->next_ns);
+    }
+    return false;
+}
+
+static void set_next(struct saver *saver)
+{
+    saver->due = false;
+    saver->next_ns = saver->options.every_ms > 0
+                         ? clock_deadline_ns(saver->client.calls.clock, saver->options.every_ms)
+                         : CLOCK_NEVER;
+}
+
+/* With `saving`: the pause may have come before it was got. */
+static struct status save_unless_paused(struct saver *saver)
+{
+    pthread_mutex_lock(&saver->lock);
+    bool paused = saver->paused || saver->stopping;
+    pthread_mutex_unlock(&saver->lock);
+    return paused ? status_ok() : save(saver);
+}
+
+static void *saver_run(void *context)
+{
+    struct saver *saver = context;
+
+    pthread_mutex_lock(&saver->lock);
+    while (wait_until_due(saver)) {
+        set_next(saver); /* from its beginning, so that they come at even times */
+        pthread_mutex_unlock(&saver->lock);
+        pthread_mutex_lock(&saver->saving);
+        struct status status = save_unless_paused(saver);
+        pthread_mutex_unlock(&saver->saving);
+        pthread_mutex_lock(&saver->lock);
+        /* What a recovery or the job's end broke is the chief's to tell. */
+        if (!status_is_ok(status) && !saver->stopping && !saver->paused &&
+            status.code != STATUS_ABORTED)
+            saver->options.warn(saver->options.context, status.message);
+    }
+    pthread_mutex_unlock(&saver->lock);
+    return NULL;
+}
+
+struct status saver_start(const struct saver_options *options, const struct client *client,
+                          struct saver **out)
+{
+    struct saver *saver = zalloc(sizeof *saver);
+    struct client_options mine = client->options;
+
+    mine.channels = options->channels;
+    saver->options = *options;
+    client_init(&saver->client, &mine);
+    pthread_mutex_init(&saver->saving, NULL);
+    pthread_mutex_init(&saver->lock, NULL);
+    clock_cond_init(&saver->changed);
+    follow(saver, client);
+    set_next(saver);
+    struct status status = save(saver);
+    if (status_is_ok(status)) {
+        saver->runs = pthread_create(&saver->thread, NULL, saver_run, saver) == 0;
+        if (!saver->runs)
+            status = status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread");
+    }
+    if (!status_is_ok(status)) {
+        saver_destroy(saver);
+        return status;
+    }
+    *out = saver;
+    return status_ok();
+}
+
+void saver_step(struct saver *saver, uint64_t global_step)
+{
+    if (global_step < atomic_load_explicit(&saver->next_step, memory_order_relaxed))
+        return;
+    atomic_store(&saver->next_step, UINT64_MAX); /* until this one is written */
+    pthread_mutex_lock(&saver->lock);
+    saver->due = true;
+    pthread_cond_signal(&saver->changed);
+    pthread_mutex_unlock(&saver->lock);
+}
+
+void saver_pause(struct saver *saver)
+{
+    pthread_mutex_lock(&saver->lock);
+    saver->paused = true;
+    pthread_mutex_unlock(&saver->lock);
+    client_interrupt(&saver->client);
+    pthread_mutex_lock(&saver->saving); /* the one that is being made fails, or ends */
+}
+
+void saver_resume(struct saver *saver, const struct client *client)
+{
+    follow(saver, client);
+    atomic_store(&saver->next_step, saver->options.every_steps > 0
+                                        ? client->global_step + saver->options.every_steps
+                                        : UINT64_MAX);
+    pthread_mutex_unlock(&saver->saving);
+    pthread_mutex_lock(&saver->lock);
+    saver->paused = saver->due = false;
+    pthread_cond_signal(&saver->changed);
+    pthread_mutex_unlock(&saver->lock);
+}
+
+struct status saver_finish(struct saver *saver)
+{
+    pthread_mutex_lock(&saver->lock);
+    saver->paused = true;
+    pthread_mutex_unlock(&saver->lock);
+    pthread_mutex_lock(&saver->saving);
+    struct status status = save(saver);
+    pthread_mutex_unlock(&saver->saving);
+    return status;
+}
+
+static void stop(struct saver *saver)
+{
+    if (!saver->runs)
+        return;
+    pthread_mutex_lock(&saver->lock);
+    saver->stopping = true;
+    pthread_cond_signal(&saver->changed);
+    pthread_mutex_unlock(&saver->lock);
+    pthread_join(saver->thread, NULL);
+}
+
+void saver_destroy(struct saver *saver)
+{
+    if (saver == NULL)
+        return;
+    stop(saver);
+    client_finish(&saver->client);
+    pthread_cond_destroy(&saver->changed);
+    pthread_mutex_destroy(&saver->lock);
+    pthread_mutex_destroy(&saver->saving);
+    free(saver);
+}
