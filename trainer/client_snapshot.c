@@ -109,10 +109,9 @@ static struct status cut(struct client *client, bool slots, int64_t deadline_ns,
     return status_ok();
 }
 
-static struct status hold_and_cut(struct client *client, bool slots, int64_t timeout_ms,
+static struct status hold_and_cut(struct client *client, bool slots, int64_t deadline_ns,
                                   bool wait_for_pushes, struct client_snapshot *out)
 {
-    int64_t deadline_ns = clock_deadline_ns(client->calls.clock, timeout_ms);
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct furthest furthest = { 0 };
 
@@ -219,16 +218,31 @@ static void drop(struct client_snapshot *snapshot)
     calls_finish(&calls);
 }
 
+/* A ps gives a snapshot up when it loses sight of the one who waits for it: then another is begun.
+ */
+static struct status take(struct client *client, bool slots, int64_t timeout_ms,
+                          bool wait_for_pushes, struct client_snapshot *out)
+{
+    struct clock *clock = client->calls.clock;
+    int64_t deadline_ns = clock_deadline_ns(clock, timeout_ms);
+    struct status status;
+
+    do
+        status = hold_and_cut(client, slots, deadline_ns, wait_for_pushes, out);
+    while (status.code == STATUS_NOT_FOUND && clock_now_ns(clock) < deadline_ns);
+    return status;
+}
+
 struct status client_snapshot_begin(struct client *client, bool slots, int64_t timeout_ms,
                                     struct client_snapshot *out)
 {
     *out = (struct client_snapshot){ .source = { source_begin, source_next }, .client = client };
     out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
-    struct status status = hold_and_cut(client, slots, timeout_ms, true, out);
+    struct status status = take(client, slots, timeout_ms, true, out);
     /* A push that reached some ps and never comes to the others: its worker is gone, and so is that
      * push. */
     if (status.code == STATUS_DEADLINE_EXCEEDED)
-        status = hold_and_cut(client, slots, timeout_ms, false, out);
+        status = take(client, slots, timeout_ms, false, out);
     if (!status_is_ok(status))
         client_snapshot_end(out);
     return status_in(status, "snapshot");

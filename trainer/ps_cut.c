@@ -139,7 +139,7 @@ static void cut_left(void *context, struct call *call)
 
 static struct status given_up(const struct ps *ps)
 {
-    return status_error(STATUS_CANCELLED, "ps %u: snapshot %" PRIu64 " was given up",
+    return status_error(STATUS_NOT_FOUND, "ps %u: snapshot %" PRIu64 " was given up",
                         ps->options.index, ps->number);
 }
 
