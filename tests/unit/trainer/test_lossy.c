@@ -162,6 +162,7 @@ static struct chief_options chief_options(struct job *job)
                                    .first_values = first_values,
                                    .start_timeout_ms = WAIT_MS,
                                    .finish_timeout_ms = WAIT_MS,
+                                   .recovery_timeout_ms = WAIT_MS,
                                    .conclude = conclude,
                                    .context = job,
                                    .warn = warn };
@@ -173,9 +174,13 @@ static void *task_run(void *context)
     struct gradient_source *source = make_source(task->job, task->index);
     struct chief_options options = chief_options(task->job);
 
+    struct worker_options worker = { .stop_step = STEPS,
+                                     .start_timeout_ms = WAIT_MS,
+                                     .recovery_timeout_ms = WAIT_MS };
+
     struct status status = task->index == 0
                                ? chief_run(&task->client, source, &options, &task->progress)
-                               : worker_run(&task->client, source, STEPS, WAIT_MS, &task->progress);
+                               : worker_run(&task->client, source, &worker, &task->progress);
     task->code = status.code;
     snprintf(task->text, sizeof task->text, "%s", status.message);
     source->destroy(source);
