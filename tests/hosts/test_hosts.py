@@ -1,0 +1,99 @@
+"""The helper itself: hosts have disks and names of their own, faults are faults, and nothing is left behind."""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import unittest
+
+from hosts import DISK, Hosts, TestCase, main
+
+CONNECT = """
+import socket, sys
+s = socket.socket()
+s.settimeout(float(sys.argv[3]))
+try:
+    s.connect((sys.argv[1], int(sys.argv[2])))
+    s.sendall(b"hello")
+    print("answer", s.recv(100).decode())
+except socket.timeout:
+    print("timeout")
+except OSError as error:
+    print("error", error)
+"""
+ECHO = """
+import socket
+s = socket.create_server(("", 22000))
+print("listening", flush=True)
+while True:
+    c, _ = s.accept()
+    c.sendall(c.recv(100))
+    c.close()
+"""
+
+
+def ask(host, address, seconds=2):
+    return host.run(sys.executable, "-c", CONNECT, address, "22000", str(seconds)).strip()
+
+
+def processes_in(marker):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                if marker in file.read():
+                    found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+class Namespaces(TestCase):
+    def test_disks_are_separate_and_the_rest_is_read_only(self):
+        with Hosts(2) as (a, b):
+            a.run("sh", "-c", "mkdir -p model/1 && echo a >model/1/file && echo x >/tmp/scratch")
+            self.assertEqual(a.files(), ["model/", "model/1/", "model/1/file"])
+            self.assertEqual(b.files(), [])
+            self.assertFalse(os.path.exists(os.path.join(DISK, "model")))
+            self.assertFalse(os.path.exists("/tmp/scratch"))
+            with self.assertRaises(RuntimeError):
+                a.run("touch", "/usr/touched")
+            self.assertEqual(b.run("hostname").strip(), "hostb")
+
+    def test_hosts_reach_each_other_by_name_and_faults_come_and_go(self):
+        with Hosts(3) as (a, b, c):
+            a.start(sys.executable, "-c", ECHO).wait_for("listening")
+            self.assertEqual(ask(b, "hosta"), "answer hello")
+            self.assertIn("refused", ask(a, "hostb"))
+            a.drop(b)
+            self.assertEqual(ask(b, "hosta", 0.5), "timeout")
+            self.assertEqual(ask(c, "hosta"), "answer hello")
+            a.heal(b)
+            self.assertEqual(ask(b, "hosta", 20), "answer hello")
+            a.link_down()
+            self.assertRegex(ask(c, "hosta", 1), "timeout|No route")
+            a.link_up()
+            end = time.monotonic() + 60
+            while ask(c, "hosta", 5) != "answer hello":
+                self.assertLess(time.monotonic(), end)
+
+    def test_nothing_is_left_when_the_test_is_killed(self):
+        script = "import sys, time; sys.path.insert(0, %r); from hosts import Hosts; h = Hosts(2); " \
+                 "p = h.hosts[0].start('/bin/sleep', '86397'); print('up', flush=True); time.sleep(600)" % os.path.dirname(__file__)
+        links = set(os.listdir("/sys/class/net"))
+        child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        self.assertEqual(child.stdout.readline(), "up\n")
+        self.assertTrue(processes_in(b"86397"))
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        end = time.monotonic() + 20
+        while processes_in(b"\x0086397") and time.monotonic() < end:
+            time.sleep(0.05)
+        self.assertEqual(processes_in(b"\x0086397"), [])
+        self.assertEqual(set(os.listdir("/sys/class/net")), links)
+
+
+if __name__ == "__main__":
+    main()
