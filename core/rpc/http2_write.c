@@ -258,13 +258,17 @@ static void watch_for(struct http2 *http2, uint32_t events)
         http2_fail(http2, status);
 }
 
+bool http2_has_room(const struct http2 *http2)
+{
+    return http2->unsent + http2->output.bytes <= http2->options.limits->unsent_max;
+}
+
 /* The peer has read enough for more requests to be looked at. */
 static void check_congestion(struct http2 *http2)
 {
-    size_t waits = http2->unsent + http2->output.bytes;
     bool before = http2->congested;
 
-    http2->congested = waits > http2->options.limits->unsent_max;
+    http2->congested = !http2_has_room(http2);
     if (before && !http2->congested)
         http2->options.side->eased(http2);
 }

@@ -210,7 +210,7 @@ static bool send_reply(struct call *of, struct message *reply)
     pthread_mutex_unlock(&call->lock);
     if (mailbox_is_mine(call->mailbox)) {
         send_here(call, reply);
-        return room;
+        return room && (call->stream.http2 == NULL || http2_has_room(call->stream.http2));
     }
     struct sending *sending = zalloc(sizeof *sending);
     *sending = (struct sending){ { .work = send_posted }, call, message_move(reply) };
