@@ -108,3 +108,44 @@ python_environment() {
         "$directory/bin/pip" install --disable-pip-version-check -r "$list"
     touch "$directory/complete"
 }
+
+# cached NAME: the directory, outside the tree, of what scripts/NAME.txt lists, into $cached; false when it is yet to be made.
+cached() {
+    cached=$cache/$1-$(sha256sum <"$root/scripts/$1.txt" | cut -c1-12)
+    [ ! -e "$cached/complete" ] || return 1
+    rm -rf "$cached"
+    mkdir -p "$cached" || die "cannot write to $cached (XDG_CACHE_HOME names another place)"
+}
+
+# Each in a module of its own: they want different versions of the same.
+build_go_tools() {
+    local command package modules module
+    while read -r command package modules; do
+        module=$cached/src/$command
+        mkdir -p "$module"
+        # shellcheck disable=SC2086  # a list of modules
+        (cd "$module" && go mod init "slipway/$command" && go get $modules && go build -o "$cached/$command" "$package") || return
+    done < <(grep -v '^#' "$root/scripts/go.txt")
+    rm -rf "$cached/src"
+}
+
+# interop_tools: what the gRPC interop tests need beside Debian's packages; their directories into $go_tools and $node_modules,
+# which are empty where a tool cannot be had: the tests that want it are then skipped, and say so.
+interop_tools() {
+    go_tools= node_modules=
+    if cached go; then
+        say "Will build from Go's module proxy, into $cached: $(awk '!/^#/ { print $1 }' scripts/go.txt | tr '\n' ' ')"
+        mkdir -p "$logs"
+        (GOFLAGS=-mod=mod GOTOOLCHAIN=local build_go_tools) >"$logs/go.log" 2>&1 </dev/null && touch "$cached/complete" ||
+            say "NOTE: no h2spec, grpcurl, ghz ($(tail -n 1 "$logs/go.log")): their tests will be SKIPPED."
+    fi
+    [ ! -e "$cached/complete" ] || go_tools=$cached
+    if cached node; then
+        say "Will install from npm's registry, into $cached: $(grep -v '^#' scripts/node.txt | tr '\n' ' ')"
+        mkdir -p "$logs"
+        # shellcheck disable=SC2046  # a list of packages
+        npm install --prefix "$cached" --no-audit --no-fund --ignore-scripts $(grep -v '^#' scripts/node.txt) >"$logs/node.log" 2>&1 </dev/null &&
+            touch "$cached/complete" || say "NOTE: no @grpc/grpc-js ($(tail -n 1 "$logs/node.log")): its tests will be SKIPPED."
+    fi
+    [ ! -e "$cached/complete" ] || node_modules=$cached/node_modules
+}

@@ -10,7 +10,8 @@ from tree import files, text
 PLACES = re.compile("|".join([
     r"(?<![\w./$}-])/(?:" + "|".join(["wo" + "rk", "ro" + "ot", "ho" + "me", "Us" + "ers"]) + r")/\w",
     "py" + r"pi\.org", "python" + r"hosted\.org", "deb" + r"ian\.org", "npm" + r"js\.(?:org|com)", "crates" + r"\.io",
-    "repo1?" + r"\.maven", "golang" + r"\.org/x", "archive" + r"\.ubuntu",
+    # A module's name and version is no place.
+    "repo1?" + r"\.maven", "golang" + r"\.org/(?!x/[a-z]+@v)", "archive" + r"\.ubuntu",
 ]))
 BINARY = (".png", ".gz", ".pb", ".bin", ".index", ".npy", ".tfrecord", ".bundle")
 
@@ -30,6 +31,8 @@ class Hosts(unittest.TestCase):
     def test_one_would_be_seen(self):
         self.assertTrue(places("x", "see /ho" + "me/someone/data\n"))
         self.assertTrue(places("x", "https://py" + "pi.org/simple"))
+        self.assertTrue(places("x", "https://golang" + ".org/x/net"))
+        self.assertFalse(places("x", "golang" + ".org/x/net@v0.17.0"))
         self.assertFalse(places("x", "cmake --build build/home/x; ../work/dir"))
 
 
