@@ -302,7 +302,7 @@ def first_answer(base, body):
         data = f.read()
     port = free_port()
     begun = time.monotonic()
-    process = subprocess.Popen([program("modelserver"), "--model_base_path=" + base, "--rest_api_port=%d" % port],
+    process = subprocess.Popen([program("modelserver"), "--model_base_path=" + base, "--rest_api_port=%d" % port, "--port=0"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
     try:
         while True:

@@ -19,7 +19,7 @@ bool batch_fits(const struct inference_call *a, const struct inference_call *b)
         return false;
     for (int i = 0; i < a->callable->signature->inputs_count; i++) {
         const struct shape *x = &a->inputs[i].shape, *y = &b->inputs[i].shape;
-        if (x->rank != y->rank ||
+        if (a->inputs[i].dtype != b->inputs[i].dtype || x->rank != y->rank ||
             memcmp(x->dims + 1, y->dims + 1, (size_t)(x->rank - 1) * sizeof x->dims[0]) != 0)
             return false;
     }

@@ -10,7 +10,8 @@
  */
 int64_t batch_rows(const struct callable *callable, const struct tensor *inputs);
 
-/* May these two ride in one run? Same callable, shapes equal behind dimension 0. */
+/* May these two ride in one run? Same callable, same dtypes, shapes equal
+ * behind dimension 0. */
 bool batch_fits(const struct inference_call *a, const struct inference_call *b);
 
 /* Runs the list of calls and calls `answer` of each; what comes of each is in its `status`. */

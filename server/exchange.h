@@ -5,22 +5,9 @@
 #ifndef SERVER_EXCHANGE_H
 #define SERVER_EXCHANGE_H
 
-#include "server/budget.h"
-#include "server/inference.h"
+#include "server/context.h"
 #include "server/predict_json.h"
 #include "server/route.h"
-
-/* What all requests of a server share. */
-struct server_context {
-    struct loop *loop;
-    struct manager *manager;
-    struct inference *inference;
-    struct budget budget;
-    int64_t timeout_ns;     /* of a run; 0: none */
-    int64_t body_bytes_max; /* 0: no limit */
-    bool cors;
-    bool check_method_names;
-};
 
 struct exchange {
     struct server_context *server;

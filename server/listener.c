@@ -14,6 +14,7 @@
 #define BACKLOG          4096
 #define ACCEPTS_PER_TURN 64                /* then others get their turn */
 #define SILENCE_MAX_NS   (60 * NS_PER_S)   /* a connection that says nothing at all */
+#define TLS_HANDSHAKE    22                /* no method of HTTP/1 begins with it */
 #define PAUSE_NS         (100 * NS_PER_MS) /* when descriptors have run out */
 
 /* A connection that has not said anything yet. */
@@ -37,8 +38,8 @@ struct listener {
     struct silent *silent;
 };
 
-/* The first bytes of HTTP/2 with prior knowledge. True once they tell; false: more must come first.
- */
+/* The first bytes of HTTP/2 with prior knowledge, or of a TLS handshake. True once they tell;
+ * false: more must come first. */
 static bool tell_protocol(int fd, enum listener_protocol *out)
 {
     static const char preface[] = "PRI * HTTP/2";
@@ -51,6 +52,8 @@ static bool tell_protocol(int fd, enum listener_protocol *out)
         *out = LISTENER_HTTP2;
         return size >= 4; /* no method of HTTP/1 begins so, but one byte could be of POST */
     }
+    if (size > 0 && first[0] == TLS_HANDSHAKE)
+        *out = LISTENER_TLS;
     return true; /* also where it is closed: whoever reads it will see */
 }
 

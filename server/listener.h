@@ -11,7 +11,7 @@
 
 struct listener;
 
-enum listener_protocol { LISTENER_HTTP1, LISTENER_HTTP2 };
+enum listener_protocol { LISTENER_HTTP1, LISTENER_HTTP2, LISTENER_TLS };
 
 /* Takes over the descriptor, which is non-blocking and has bytes to read. */
 typedef void listener_accept(void *context, int fd, enum listener_protocol protocol,

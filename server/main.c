@@ -1,5 +1,5 @@
 /*
- * modelserver: serves a SavedModel over REST.
+ * modelserver: serves a SavedModel over REST and gRPC.
  * Exit status: 0 ended by a signal, or --help and --version; 1 the server broke; 2 the command line
  * is wrong; 255 the model could not be loaded, as TensorFlow Serving has it.
  */
@@ -17,7 +17,8 @@
 #include "runtime/libraries.h"
 #include "server/example_line.h"
 #include "server/options.h"
-#include "server/rest.h"
+#include "server/round.h"
+#include "server/ssl_config.h"
 
 #define EXIT_USAGE 2
 #define EXIT_MODEL 255
@@ -27,9 +28,14 @@ struct server {
     struct server_context context;
     struct arena *arena; /* for as long as the program runs */
     struct rest *rest;
+    struct grpc *grpc;
+    struct grpc_port *grpc_port; /* NULL: gRPC is off */
+    struct tls *tls;
+    struct round round;
     struct listener *listener;
     struct loop_watch *signals;
     bool ending;
+    int draining; /* protocols that have requests in flight */
     int exit_code;
 };
 
@@ -42,9 +48,20 @@ static void print_version(void)
     buffer_finish(&libraries);
 }
 
-static void stop(void *context)
+/* A protocol has answered what was in flight; the last one ends the program. */
+static void on_drained(void *context)
 {
-    loop_stop(((struct server *)context)->context.loop);
+    struct server *server = context;
+    if (--server->draining == 0)
+        loop_stop(server->context.loop);
+}
+
+static void drain(struct server *server)
+{
+    server->draining = 1 + (server->grpc_port != NULL);
+    if (server->grpc_port != NULL)
+        grpc_port_drain(server->grpc_port, on_drained, server);
+    rest_drain(server->rest, on_drained, server);
 }
 
 /* Rung by the handler. Not a signalfd: libraries start threads before main, and a signal that one
@@ -77,7 +94,7 @@ static void on_signal(void *context, uint32_t events)
     if (second)
         loop_stop(server->context.loop);
     else
-        rest_drain(server->rest, stop, server);
+        drain(server);
 }
 
 static struct status watch_signals(struct server *server)
@@ -118,11 +135,54 @@ static void give_up(struct server *server, int code, const char *format, const c
     loop_stop(server->context.loop);
 }
 
+/* Both protocols on one port: what does not speak HTTP/1 is gRPC's. */
+static void accept_either(void *context, int fd, enum listener_protocol protocol,
+                          const struct sockaddr *address, socklen_t address_size)
+{
+    struct server *server = context;
+    if (protocol == LISTENER_HTTP1)
+        rest_accept(server->rest, fd, protocol, address, address_size);
+    else
+        grpc_port_accept(server->grpc_port, fd);
+}
+
+static struct status open_grpc(struct server *server)
+{
+    const struct options *options = &server->options;
+    bool shared = options->port == options->rest_api_port;
+    if (options->port != 0) {
+        if (!shared)
+            TRY(grpc_port_listen(server->grpc_port, options->port));
+        log_info("Running gRPC ModelServer at 0.0.0.0:%d ...", options->port);
+    }
+    if (options->grpc_socket_path[0] != '\0') {
+        TRY(grpc_port_listen_unix(server->grpc_port, options->grpc_socket_path));
+        log_info("Running gRPC ModelServer at UNIX socket %s ...", options->grpc_socket_path);
+    }
+    return status_ok();
+}
+
+static struct status open_ports(struct server *server)
+{
+    const struct options *options = &server->options;
+    int port = options->rest_api_port;
+    bool shared = port != 0 && port == options->port;
+    if (port != 0)
+        TRY(listener_open(server->context.loop, port, shared ? accept_either : rest_accept,
+                          shared ? (void *)server : server->rest, &server->listener));
+    if (server->grpc_port != NULL)
+        TRY(open_grpc(server));
+    if (port != 0)
+        say_ready(server);
+    else if (server->grpc_port == NULL)
+        log_warning("--rest_api_port=0 --port=0: no port is open");
+    return status_ok();
+}
+
 /* The model is there: now the port opens, not before. Probes rely on it. */
 static void on_started(void *context, struct status status)
 {
     struct server *server = context;
-    int port = server->options.rest_api_port;
     if (server->ending)
         return;
     if (!status_is_ok(status)) {
@@ -132,17 +192,9 @@ static void on_started(void *context, struct status status)
         give_up(server, EXIT_MODEL, "%s\n", status.message);
         return;
     }
-    if (port == 0) {
-        log_warning("--rest_api_port=0: no port is open");
-        return;
-    }
-    status =
-        listener_open(server->context.loop, port, rest_accept, server->rest, &server->listener);
-    if (!status_is_ok(status)) {
+    status = open_ports(server);
+    if (!status_is_ok(status))
         give_up(server, 1, "modelserver: %s\n", status.message);
-        return;
-    }
-    say_ready(server);
 }
 
 static const char **split_tags(const char *text, struct arena *arena, int *count)
@@ -159,6 +211,30 @@ static const char **split_tags(const char *text, struct arena *arena, int *count
 static int64_t half_of_memory(void)
 {
     return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
+}
+
+static struct status create_grpc(struct server *server)
+{
+    const struct options *options = &server->options;
+    struct grpc_options grpc = { .tensor_content =
+                                     options->enable_serialization_as_tensor_content };
+    struct grpc_port_options port = { .channel_arguments = options->grpc_channel_arguments,
+                                      .health = options->enable_grpc_healthcheck_service };
+    server->grpc = grpc_create(&server->context, &grpc);
+    if (options->port == 0 && options->grpc_socket_path[0] == '\0')
+        return status_ok();
+    if (options->ssl_config_file[0] != '\0') {
+        TRY(ssl_config_load(options->ssl_config_file, &server->tls));
+        port.tls = tls_maker(server->tls);
+    }
+    return grpc_port_create(&server->context, server->grpc, &port, &server->grpc_port);
+}
+
+static void on_models_changed(void *context)
+{
+    struct server *server = context;
+    if (server->grpc_port != NULL)
+        grpc_port_models_changed(server->grpc_port);
 }
 
 static struct status start(struct server *server)
@@ -181,6 +257,11 @@ static struct status start(struct server *server)
                                                (size_t)context->budget.limit_bytes };
     TRY(inference_create(&inference, &context->inference));
     TRY(rest_create(context, &server->rest));
+    TRY(create_grpc(server));
+    server->round = (struct round){
+        .server = context, .rest = server->rest, .grpc = server->grpc, .port = server->grpc_port
+    };
+    loop_set_round(context->loop, round_run, &server->round);
     struct manager_options manager = { .model_name = options->model_name,
                                        .base_path = options->model_base_path,
                                        .poll_wait_seconds = options->file_system_poll_wait_seconds,
@@ -189,6 +270,7 @@ static struct status start(struct server *server)
                                            options->load_retry_interval_micros,
                                        .loop = context->loop,
                                        .started = on_started,
+                                       .changed = on_models_changed,
                                        .context = server };
     manager.savedmodel.tags =
         split_tags(options->saved_model_tags, server->arena, &manager.savedmodel.tags_count);
@@ -201,6 +283,10 @@ static void finish(struct server *server)
     listener_close(server->listener);
     inference_destroy(server->context.inference);
     rest_destroy(server->rest);
+    grpc_abandon(server->grpc);
+    grpc_port_destroy(server->grpc_port);
+    grpc_destroy(server->grpc);
+    tls_destroy(server->tls);
     manager_stop(server->context.manager);
     loop_unwatch(server->context.loop, server->signals);
     loop_destroy(server->context.loop);

@@ -39,8 +39,8 @@ struct manager {
     pthread_cond_t changed;
     struct version *versions;
     int64_t poll_at_ns;
-    bool stopping, started;
-    struct loop_task started_task;
+    bool stopping, started, change_posted;
+    struct loop_task started_task, changed_task;
     struct status started_status;
     struct arena *arena; /* of started_status */
 };
@@ -53,6 +53,27 @@ static int64_t now_ns(void)
 /* --- the base path
  * -----------------------------------------------------------------------------------------------
  */
+
+static void tell_changed(struct loop_task *task)
+{
+    struct manager *manager =
+        (struct manager *)((char *)task - offsetof(struct manager, changed_task));
+    pthread_mutex_lock(&manager->lock);
+    manager->change_posted = false;
+    pthread_mutex_unlock(&manager->lock);
+    manager->options.changed(manager->options.context);
+}
+
+/* Called with the lock held. */
+static void set_state(struct manager *manager, struct version *version, enum version_state state)
+{
+    version->state = state;
+    if (manager->options.changed == NULL || manager->change_posted)
+        return;
+    manager->change_posted = true;
+    manager->changed_task.work = tell_changed;
+    loop_post(manager->options.loop, &manager->changed_task);
+}
 
 static struct version *version_of(struct manager *manager, int64_t number)
 {
@@ -81,7 +102,7 @@ static void see_version(struct manager *manager, const struct source_version *fo
         version->directory = xstrdup(found->directory);
     }
     if (version->state == STATE_END && (came || (wanted && version->error == NULL))) {
-        version->state = STATE_START;
+        set_state(manager, version, STATE_START);
         version->attempts = 0;
         version->retry_at_ns = 0;
         free(version->error);
@@ -161,7 +182,7 @@ static void load_failed(struct manager *manager, struct version *version, struct
         version->retry_at_ns = now_ns() + (pause > 0 ? pause * 1000 : 0);
         return;
     }
-    version->state = STATE_END;
+    set_state(manager, version, STATE_END);
     start_is_over(manager, status_error(STATUS_UNKNOWN,
                                         "1 servable(s) did not become available: {{name: %s "
                                         "version: %lld} due to error: %s: %s}, }",
@@ -175,7 +196,7 @@ static void load(struct manager *manager, struct version *version)
     struct servable *servable = NULL;
     const char *name = manager->options.model_name;
     int64_t begin = now_ns();
-    version->state = STATE_LOADING;
+    set_state(manager, version, STATE_LOADING);
     version->attempts++;
     pthread_mutex_unlock(&manager->lock);
     struct status status = servable_load(name, version->number, version->directory,
@@ -186,7 +207,7 @@ static void load(struct manager *manager, struct version *version)
         return;
     }
     version->servable = servable;
-    version->state = STATE_AVAILABLE;
+    set_state(manager, version, STATE_AVAILABLE);
     free(version->error);
     version->error = NULL;
     version->error_code = STATUS_OK;
@@ -223,7 +244,7 @@ static struct version *to_load(struct manager *manager, int64_t now)
 {
     for (struct version *version = manager->versions; version != NULL; version = version->next) {
         if (version->state == STATE_LOADING && !version->wanted)
-            version->state = STATE_END; /* no further attempts */
+            set_state(manager, version, STATE_END); /* no further attempts */
         if (version->wanted && (version->state == STATE_START || version->state == STATE_LOADING) &&
             version->retry_at_ns <= now)
             return version;
@@ -235,7 +256,7 @@ static void begin_unload(struct manager *manager, struct version *version)
 {
     log_info("model %s version %lld: unloading", manager->options.model_name,
              (long long)version->number);
-    version->state = STATE_UNLOADING;
+    set_state(manager, version, STATE_UNLOADING);
 }
 
 /* The last request has gone: frees it, without the lock. */
@@ -246,7 +267,7 @@ static bool finish_unload(struct manager *manager, struct version *version)
         return false;
     struct servable *servable = version->servable;
     version->servable = NULL;
-    version->state = STATE_END;
+    set_state(manager, version, STATE_END);
     pthread_mutex_unlock(&manager->lock);
     servable_destroy(servable);
     pthread_mutex_lock(&manager->lock);

@@ -24,6 +24,7 @@ struct manager_options {
     struct loop *loop; /* where `started` is called, once */
     /* OK: a version serves. Otherwise: all that were wanted have failed for good. */
     void (*started)(void *context, struct status status);
+    void (*changed)(void *context); /* a version is in another state; there too; may be NULL */
     void *context;
 };
 

@@ -28,8 +28,22 @@ static const struct flag rows[] = {
       .help = "name of the model in URLs" },
     { "model_base_path", FLAG_TEXT, &options.model_base_path, "",
       .help = "directory whose numbered sub-directories are the versions of the model" },
+    { "port", FLAG_INT32, &options.port, "8500", .help = "port of gRPC; 0 turns it off", PORT_MAX },
     { "rest_api_port", FLAG_INT32, &options.rest_api_port, "8501",
-      .help = "port of the REST API; 0 turns it off", PORT_MAX },
+      .help = "port of the REST API, which may be that of gRPC too; 0 turns it off", PORT_MAX },
+    { "grpc_socket_path", FLAG_TEXT, &options.grpc_socket_path, "",
+      .help = "Unix socket for gRPC, beside the port or instead of it" },
+    { "grpc_channel_arguments", FLAG_TEXT, &options.grpc_channel_arguments, "",
+      .help = "settings of gRPC, name=value separated by commas: grpc.max_receive_message_length, "
+              "grpc.max_concurrent_streams, grpc.max_connection_idle_ms, grpc.keepalive_time_ms, "
+              "grpc.keepalive_timeout_ms, grpc.max_metadata_size" },
+    { "ssl_config_file", FLAG_TEXT, &options.ssl_config_file, "",
+      .help = "SSLConfig in text format, the certificates as PEM in it: gRPC is encrypted" },
+    { "enable_grpc_healthcheck_service", FLAG_BOOL, &options.enable_grpc_healthcheck_service,
+      "false", .help = "serve grpc.health.v1.Health, with a status per model" },
+    { "enable_serialization_as_tensor_content", FLAG_BOOL,
+      &options.enable_serialization_as_tensor_content, "false",
+      .help = "answer gRPC Predict with tensor_content instead of float_val and the like" },
     { "rest_api_num_threads", FLAG_INT32, &options.rest_api_num_threads, "0",
       .help = "threads for dear requests; cheap ones run where they arrive; 0: one per core",
       .max = 4096 },
@@ -61,8 +75,6 @@ static const struct flag rows[] = {
     { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
 
-    { "port", FLAG_INT32, &other.i[0], "8500", .help = LATER " (gRPC)" },
-    { "grpc_socket_path", FLAG_TEXT, &other.t[0], "", .help = LATER },
     { "enable_batching", FLAG_BOOL, &other.b[0], "false", .help = LATER ", but see --batch_ready" },
     { "allow_version_labels_for_unavailable_models", FLAG_BOOL, &other.b[1], "false",
       .help = LATER },
@@ -77,10 +89,8 @@ static const struct flag rows[] = {
     { "tensorflow_session_config_file", FLAG_TEXT, &other.t[3], "", .help = LATER },
     { "tensorflow_intra_op_parallelism", FLAG_INT64, &other.l[1], "0", .help = LATER },
     { "tensorflow_inter_op_parallelism", FLAG_INT64, &other.l[2], "0", .help = LATER },
-    { "ssl_config_file", FLAG_TEXT, &other.t[4], "", .help = LATER },
     { "platform_config_file", FLAG_TEXT, &other.t[5], "", .help = LATER },
-    { "grpc_channel_arguments", FLAG_TEXT, &other.t[6], "", .help = LATER },
-    { "grpc_max_threads", FLAG_INT32, &other.i[4], "0", .help = LATER },
+    { "grpc_max_threads", FLAG_INT32, &other.i[4], "0", .help = FOREIGN },
     { "enable_model_warmup", FLAG_BOOL, &other.b[4], "true", .help = LATER },
     { "num_request_iterations_for_warmup", FLAG_INT32, &other.i[5], "0", .help = LATER },
     { "monitoring_config_file", FLAG_TEXT, &other.t[7], "", .help = LATER },
@@ -88,8 +98,6 @@ static const struct flag rows[] = {
     { "enable_profiler", FLAG_BOOL, &other.b[6], "true", .help = LATER },
     { "thread_pool_factory_config_file", FLAG_TEXT, &other.t[8], "", .help = LATER },
     { "mixed_precision", FLAG_TEXT, &other.t[9], "", .help = LATER },
-    { "enable_grpc_healthcheck_service", FLAG_BOOL, &other.b[7], "false", .help = LATER },
-    { "enable_serialization_as_tensor_content", FLAG_BOOL, &other.b[8], "false", .help = LATER },
 
     { "use_alts_credentials", FLAG_BOOL, &other.b[9], "false", .help = FOREIGN },
     { "per_process_gpu_memory_fraction", FLAG_DOUBLE, &other.d, "0", .help = FOREIGN },
@@ -103,21 +111,15 @@ static const struct flag rows[] = {
 
 static const struct flag_set flags = {
     "usage: modelserver --model_base_path=DIR [flags]\n"
-    "Serves the highest version of the SavedModel under DIR (DIR/1/saved_model.pb …) over REST, as "
-    "TensorFlow Serving does.",
+    "Serves the highest version of the SavedModel under DIR (DIR/1/saved_model.pb …) over REST and "
+    "gRPC, as TensorFlow Serving does.",
     rows, COUNT(rows)
 };
-
-/* gRPC may be turned off before it is there to be turned on. */
-static bool is_harmless(const struct flag *flag)
-{
-    return flag_is_default(flag) || (flag->target == &other.i[0] && other.i[0] == 0);
-}
 
 static struct status check_later(void)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
-        if (strncmp(rows[i].help, LATER, strlen(LATER)) == 0 && !is_harmless(&rows[i]))
+        if (strncmp(rows[i].help, LATER, strlen(LATER)) == 0 && !flag_is_default(&rows[i]))
             return status_error(STATUS_UNIMPLEMENTED, "--%s is not implemented yet", rows[i].name);
     return status_ok();
 }
@@ -137,7 +139,8 @@ void options_log_foreign(void)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
         if (strcmp(rows[i].help, FOREIGN) == 0 && !flag_is_default(&rows[i]))
-            log_warning("--%s changes nothing: no GPU, TPU, XLA, TFLite or ALTS here",
+            log_warning("--%s changes nothing: no GPU, TPU, XLA, TFLite or ALTS here, and gRPC has "
+                        "no threads of its own",
                         rows[i].name);
 }
 

@@ -11,6 +11,9 @@
 #include "base/status.h"
 
 struct options {
+    int32_t port;
+    const char *grpc_socket_path, *grpc_channel_arguments, *ssl_config_file;
+    bool enable_grpc_healthcheck_service, enable_serialization_as_tensor_content;
     int32_t rest_api_port, rest_api_num_threads, rest_api_timeout_in_ms;
     bool rest_api_enable_cors_support;
     const char *model_name, *model_base_path, *saved_model_tags;
@@ -30,7 +33,8 @@ struct options {
  */
 struct status options_parse(int argc, char **argv, struct options *out);
 
-/* Says in the log which flags have no meaning here: GPU, TPU, XLA, TFLite, ALTS. */
+/* Says in the log which flags have no meaning here: GPU, TPU, XLA, TFLite, ALTS, threads of gRPC.
+ */
 void options_log_foreign(void);
 
 void options_print_help(void);

@@ -18,7 +18,6 @@
 #define KEPT_BYTES_MAX    ((size_t)256 * 1024) /* of buffers that the next request may use */
 #define ARENA_BYTES       ((size_t)64 * 1024 * 1024)
 #define ARENA_BODY_FACTOR 24 /* the dearest JSON: `"",` becomes 16 bytes, and grows by copies */
-#define ROUND_NS          NS_PER_MS /* no longer than this does a round collect */
 #define DRAIN_LINGER_NS \
     (300 * (int64_t)NS_PER_MS)          /* idle clients may have sent their next request already */
 #define DRAIN_READING_NS (2 * NS_PER_S) /* requests that come in slowly while draining */
@@ -53,8 +52,6 @@ struct rest {
     int connections, requests, reading; /* open; of these in work; of these not read whole */
     bool unfinished;                    /* MHD_run wants to be called again at once */
     bool answered;                      /* something waits for MHD_run */
-    int seen_waiting;                   /* calls at the end of the last poll */
-    int64_t round_began_ns;
 
     bool draining;
     struct loop_timer drain_timer;
@@ -466,30 +463,13 @@ static void on_timeout(void *context)
     run_daemon(context);
 }
 
-/* Could another poll bring a request that rides along? Not when every connection waits for an
- * answer. */
-static bool worth_another_poll(struct rest *rest, int waiting)
+int rest_connections(const struct rest *rest)
 {
-    int64_t now = clock_now_ns(clock_monotonic());
-    if (rest->seen_waiting == 0)
-        rest->round_began_ns = now;
-    return waiting > rest->seen_waiting && waiting < rest->connections &&
-           !inference_is_full(rest->server->inference) && now - rest->round_began_ns < ROUND_NS;
+    return rest->connections;
 }
 
-bool rest_round(void *context)
+bool rest_answer(struct rest *rest)
 {
-    struct rest *rest = context;
-    struct inference *inference = rest->server->inference;
-    int waiting = inference_waiting(inference);
-    if (waiting > 0) {
-        bool again = worth_another_poll(rest, waiting);
-        rest->seen_waiting = waiting;
-        if (again)
-            return true;
-        inference_run(inference);
-        rest->seen_waiting = 0;
-    }
     if (rest->answered) {
         rest->answered = false;
         run_daemon(rest); /* asks for the answers, and sends them */
@@ -498,15 +478,16 @@ bool rest_round(void *context)
     } else if (rest->unfinished) {
         run_daemon(rest);
     }
-    return rest->unfinished || inference_waiting(inference) > 0;
+    return rest->unfinished;
 }
 
 void rest_accept(void *context, int fd, enum listener_protocol protocol,
                  const struct sockaddr *address, socklen_t address_size)
 {
     struct rest *rest = context;
-    if (protocol == LISTENER_HTTP2) {
-        log_debug("http: a client that speaks HTTP/2 only is turned away");
+    if (protocol != LISTENER_HTTP1) {
+        log_debug("http: a client that speaks %s is turned away",
+                  protocol == LISTENER_TLS ? "TLS" : "HTTP/2 only");
         close(fd);
         return;
     }
@@ -548,7 +529,6 @@ struct status rest_create(struct server_context *server, struct rest **out)
         rest_destroy(rest);
         return status;
     }
-    loop_set_round(server->loop, rest_round, rest);
     *out = rest;
     return status_ok();
 }
@@ -557,7 +537,6 @@ void rest_destroy(struct rest *rest)
 {
     if (rest == NULL)
         return;
-    loop_set_round(rest->server->loop, NULL, NULL);
     loop_unwatch(rest->server->loop, rest->watch);
     loop_clear_timer(rest->server->loop, &rest->timer);
     loop_clear_timer(rest->server->loop, &rest->drain_timer);

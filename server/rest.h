@@ -20,8 +20,10 @@ void rest_destroy(struct rest *rest); /* closes all connections; accepts NULL */
 /* A connection of the listener's. */
 listener_accept rest_accept;
 
-/* The loop's round: runs what the round has collected, sends the answers. */
-bool rest_round(void *context);
+int rest_connections(const struct rest *rest);
+
+/* At the end of a round (round.h): sends the answers. True: there is more to do at once. */
+bool rest_answer(struct rest *rest);
 
 /* From now on each answer closes its connection; `drained` is called, once, when no request is
  * left. */

@@ -25,17 +25,6 @@ static struct status find(struct signature_finder *base, struct bytes name,
     return status_ok();
 }
 
-static struct status check_method(const struct exchange *exchange, const char *method)
-{
-    if (!exchange->server->check_method_names || strcmp(method, SIGNATURE_PREDICT) == 0 ||
-        strcmp(method, SIGNATURE_CLASSIFY) == 0 || strcmp(method, SIGNATURE_REGRESS) == 0)
-        return status_ok();
-    return status_error(STATUS_INTERNAL,
-                        "Expected prediction signature method_name to be one of {%s, %s, %s}. Was: "
-                        "%s",
-                        SIGNATURE_PREDICT, SIGNATURE_CLASSIFY, SIGNATURE_REGRESS, method);
-}
-
 static struct status print_outputs(struct inference_call *call, const struct tensor *outputs)
 {
     struct exchange *exchange = exchange_of(call);
@@ -47,6 +36,7 @@ struct status answer_predict(struct exchange *exchange)
 {
     struct finder finder = { { find }, exchange, NULL };
     TRY(predict_request_read(exchange->body, &finder.base, exchange->arena, &exchange->predict));
-    TRY(check_method(exchange, finder.callable->signature->method));
+    if (exchange->server->check_method_names)
+        TRY(callable_check_predict(finder.callable));
     return exchange_call(exchange, finder.callable, exchange->predict.inputs, print_outputs);
 }

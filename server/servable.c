@@ -1,6 +1,7 @@
 #include "server/servable.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void callable_init(struct callable *callable, struct servable *servable,
                           const struct signature *signature)
@@ -76,6 +77,19 @@ struct callable *servable_callable(struct servable *servable, struct bytes signa
         if (bytes_equal(signature_name, bytes_of(servable->callables[i].signature->name)))
             return &servable->callables[i];
     return NULL;
+}
+
+struct status callable_check_predict(const struct callable *callable)
+{
+    static const char *const methods[] = { SIGNATURE_PREDICT, SIGNATURE_CLASSIFY,
+                                           SIGNATURE_REGRESS };
+    for (size_t i = 0; i < COUNT(methods); i++)
+        if (strcmp(callable->signature->method, methods[i]) == 0)
+            return status_ok();
+    return status_error(STATUS_INTERNAL,
+                        "Expected prediction signature method_name to be one of {%s, %s, %s}. Was: "
+                        "%s",
+                        methods[0], methods[1], methods[2], callable->signature->method);
 }
 
 struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes)

@@ -55,6 +55,10 @@ void servable_destroy(struct servable *servable);
 /* An empty name means `serving_default`; NULL: no such signature. */
 struct callable *servable_callable(struct servable *servable, struct bytes signature_name);
 
+/* Is its method name one that predict may be asked for? INTERNAL, for a server that checks names.
+ */
+struct status callable_check_predict(const struct callable *callable);
+
 /* A run, used before or new, and back. Threads: safe. */
 struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes);
 void callable_give_run(struct callable *callable, struct run *run);

@@ -103,13 +103,15 @@ class Answer:
 
 class Server:
     """A modelserver of its own, on a free port, ready when the constructor returns. Use it with `with`: leaving the block sends
-    SIGTERM and fails unless the server exits 0."""
+    SIGTERM and fails unless the server exits 0. grpc: True for a free port, self.grpc_port, for gRPC too; "same" for the one of
+    REST; otherwise gRPC is off."""
 
-    def __init__(self, base_path, *flags, name=None, wait=True, env=None):
+    def __init__(self, base_path, *flags, name=None, wait=True, env=None, grpc=False):
         for attempt in range(5):  # another process may take the port between our look and the server's bind
             self.port = free_port()
+            self.grpc_port = self.port if grpc == "same" else free_port() if grpc else 0
             self.log = tempfile.TemporaryFile()
-            command = [program("modelserver"), "--rest_api_port=%d" % self.port]
+            command = [program("modelserver"), "--rest_api_port=%d" % self.port, "--port=%d" % self.grpc_port]
             command += ["--model_base_path=%s" % base_path] if base_path else []
             command += ["--model_name=%s" % name] if name else []
             self.process = subprocess.Popen(command + [str(f) for f in flags], stdout=self.log, stderr=self.log,

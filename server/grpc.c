@@ -1,0 +1,276 @@
+#include "server/grpc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "server/grpc_request.h"
+#include "server/manager.h"
+
+#define KEPT_BYTES_MAX ((size_t)256 * 1024) /* of buffers that the next request may use */
+#define MESSAGE_MAX    1024                 /* of an error's text, as TensorFlow Serving cuts it */
+#define TRUNCATED      "...TRUNCATED"
+#define EXPECTED_DECAY 16
+
+struct grpc {
+    struct server_context *server;
+    struct grpc_options options;
+    struct grpc_request *idle;
+    struct grpc_request *newest; /* in work */
+    int calls;                   /* begun and not answered */
+    int expected;                /* calls at a time, of late */
+};
+
+struct status grpc_damaged(const char *message)
+{
+    return status_error(STATUS_INTERNAL, "Failed to parse tensorflow.serving.%s", message);
+}
+
+struct status grpc_find_servable(struct grpc_request *request)
+{
+    return manager_find(request->server->manager, request->spec.name, &request->spec.version,
+                        &request->servable);
+}
+
+struct status grpc_take_memory(struct grpc_request *request, size_t size)
+{
+    if (size <= KEPT_BYTES_MAX)
+        return status_ok();
+    if (size > INT64_MAX / 2)
+        size = INT64_MAX / 2;
+    TRY(budget_take(&request->server->budget, (int64_t)size));
+    request->taken += (int64_t)size;
+    return status_ok();
+}
+
+bool grpc_writes_content(const struct grpc_request *request)
+{
+    return request->grpc->options.tensor_content;
+}
+
+/* --- the life of a request
+ * ---------------------------------------------------------------------------------------
+ */
+
+static struct grpc_request *request_begin(struct grpc *grpc, struct call *call,
+                                          struct message *message)
+{
+    struct grpc_request *request = grpc->idle;
+    if (request != NULL)
+        grpc->idle = request->next_free;
+    else
+        request = zalloc(sizeof *request);
+    struct arena *arena = request->arena;
+    struct buffer reply = request->reply;
+    *request = (struct grpc_request){
+        .grpc = grpc,
+        .server = grpc->server,
+        .arena = arena != NULL ? arena : arena_create(0),
+        .reply = reply,
+        .call = call,
+        .message = message_move(message),
+    };
+    request->body = request->message.header;
+    request->older = grpc->newest;
+    if (request->older != NULL)
+        request->older->newer = request;
+    grpc->newest = request;
+    if (++grpc->calls > grpc->expected)
+        grpc->expected = grpc->calls;
+    return request;
+}
+
+/* Its memory is kept for the next one, unless that is much. */
+static void request_free(struct grpc_request *request)
+{
+    arena_destroy(request->arena);
+    buffer_finish(&request->reply);
+    free(request);
+}
+
+static void request_keep(struct grpc_request *request)
+{
+    struct grpc *grpc = request->grpc;
+    if (arena_used(request->arena) > KEPT_BYTES_MAX) {
+        arena_destroy(request->arena);
+        request->arena = NULL;
+    } else {
+        arena_reset(request->arena);
+    }
+    if (request->reply.capacity > KEPT_BYTES_MAX) {
+        buffer_finish(&request->reply);
+        request->reply = (struct buffer){ 0 };
+    }
+    request->reply.size = 0;
+    request->next_free = grpc->idle;
+    grpc->idle = request;
+}
+
+/* The answer is made: what it was made from is given back before it is sent. */
+static void request_end(struct grpc_request *request)
+{
+    struct grpc *grpc = request->grpc;
+    servable_release(request->servable);
+    request->servable = NULL;
+    message_release(&request->message);
+    budget_give(&request->server->budget, request->taken);
+    request->taken = 0;
+    if (request->older != NULL)
+        request->older->newer = request->newer;
+    if (request->newer != NULL)
+        request->newer->older = request->older;
+    else
+        grpc->newest = request->older;
+    grpc->calls--;
+}
+
+static void on_sent(void *owner)
+{
+    request_keep(owner);
+}
+
+static void send_reply(struct grpc_request *request)
+{
+    struct call *call = request->call;
+    struct message reply = { .header = { request->reply.data, request->reply.size },
+                             .release = on_sent,
+                             .owner = request };
+    request_end(request);
+    call_reply(call, &reply);
+}
+
+static struct status cut(struct status status)
+{
+    if (strlen(status.message) <= MESSAGE_MAX)
+        return status;
+    return status_error(status.code, "%.*s%s", MESSAGE_MAX, status.message, TRUNCATED);
+}
+
+static void send_failure(struct grpc_request *request, struct status status)
+{
+    struct call *call = request->call;
+    request_end(request); /* a text that names what the request said has been copied */
+    call_fail(call, cut(status));
+    request_keep(request);
+}
+
+static void finish(struct grpc_request *request, struct status status)
+{
+    if (!status_is_ok(status))
+        send_failure(request, status);
+    else if (!request->running)
+        send_reply(request);
+}
+
+/* --- runs
+ * --------------------------------------------------------------------------------------------------------
+ */
+
+static void run_done(struct inference_call *call, struct status status)
+{
+    struct grpc_request *request = grpc_request_of(call);
+    request->running = false;
+    if (status_is_ok(status) && request->next != NULL)
+        status = request->next(request);
+    finish(request, status);
+}
+
+struct status
+grpc_run(struct grpc_request *request, struct callable *callable, const struct tensor *inputs,
+         struct status (*answer)(struct inference_call *, const struct tensor *outputs))
+{
+    struct inference *inference = request->server->inference;
+    int64_t deadline_ns = call_deadline_ns(request->call);
+    TRY(callable->status);
+    request->run = (struct inference_call){
+        .callable = callable,
+        .inputs = inputs,
+        .answer = answer,
+        .done = run_done,
+        .arena = request->arena,
+        .deadline_ns = deadline_ns == CLOCK_NEVER ? 0 : deadline_ns,
+    };
+    request->running = true;
+    if (inference_goes_to_pool(inference, &request->run))
+        inference_submit_to_pool(inference, &request->run);
+    else
+        inference_submit(inference, &request->run);
+    return status_ok();
+}
+
+/* --- the services
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void handle(struct grpc *grpc, struct call *call, struct message *message,
+                   grpc_method *method)
+{
+    struct grpc_request *request = request_begin(grpc, call, message);
+    finish(request, method(request));
+}
+
+#define HANDLER(name)                                                                 \
+    static void handle_##name(void *grpc, struct call *call, struct message *message) \
+    {                                                                                 \
+        handle(grpc, call, message, grpc_##name);                                     \
+    }
+HANDLER(predict)
+HANDLER(classify)
+HANDLER(regress)
+HANDLER(multi_inference)
+HANDLER(model_metadata)
+HANDLER(model_status)
+HANDLER(reload_config)
+
+#define PREDICTION "/tensorflow.serving.PredictionService/"
+#define MODEL      "/tensorflow.serving.ModelService/"
+
+static const struct method methods[] = {
+    { .path = PREDICTION "Predict", .handle = handle_predict },
+    { .path = PREDICTION "Classify", .handle = handle_classify },
+    { .path = PREDICTION "Regress", .handle = handle_regress },
+    { .path = PREDICTION "MultiInference", .handle = handle_multi_inference },
+    { .path = PREDICTION "GetModelMetadata", .handle = handle_model_metadata },
+    { .path = MODEL "GetModelStatus", .handle = handle_model_status },
+    { .path = MODEL "HandleReloadConfigRequest", .handle = handle_reload_config },
+};
+const struct service grpc_service = { methods, COUNT(methods) };
+
+struct grpc *grpc_create(struct server_context *server, const struct grpc_options *options)
+{
+    struct grpc *grpc = zalloc(sizeof *grpc);
+    grpc->server = server;
+    grpc->options = *options;
+    return grpc;
+}
+
+void grpc_abandon(struct grpc *grpc)
+{
+    while (grpc != NULL && grpc->newest != NULL)
+        send_failure(grpc->newest, status_error(STATUS_UNAVAILABLE, "the server is going down"));
+}
+
+void grpc_destroy(struct grpc *grpc)
+{
+    if (grpc == NULL)
+        return;
+    while (grpc->idle != NULL) {
+        struct grpc_request *next = grpc->idle->next_free;
+        request_free(grpc->idle);
+        grpc->idle = next;
+    }
+    free(grpc);
+}
+
+int grpc_calls(const struct grpc *grpc)
+{
+    return grpc->calls;
+}
+
+/* Forgets slowly what was once: asked once a round. */
+int grpc_calls_expected(struct grpc *grpc)
+{
+    int most = grpc->expected;
+    grpc->expected -= (grpc->expected - grpc->calls) / EXPECTED_DECAY;
+    return most;
+}

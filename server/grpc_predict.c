@@ -1,0 +1,320 @@
+/*
+ * PredictionService.Predict (serving-api.md §8.2): tensors in where they lie, run, tensors out.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "proto/wire.h"
+#include "server/grpc_request.h"
+#include "tensor/tensor_wire.h"
+
+#define NAMES_MAX 4096 /* characters of a list of names in an error text */
+
+/* Fields of PredictRequest, PredictResponse and of an entry of their maps. */
+enum { REQUEST_SPEC = 1, REQUEST_INPUTS = 2, REQUEST_FILTER = 3 };
+enum { RESPONSE_OUTPUTS = 1, RESPONSE_SPEC = 2 };
+enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+
+struct given {
+    struct bytes key, tensor;
+};
+
+struct predict {
+    struct callable *callable;
+    struct given *given; /* the request's inputs, as they came */
+    int given_count;
+    struct bytes *filter; /* aliases of outputs; none: all */
+    int filter_count;
+    struct bytes *tensors; /* of each input of the signature; data NULL: not in the request */
+    int unknown_count;     /* given ones that the signature does not have */
+    int *outputs;          /* what is to be answered, by its place in the signature */
+    int outputs_count;
+};
+
+/* --- the message
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static struct status read_entry(struct bytes entry, struct given *out)
+{
+    struct wire wire = wire_of(entry);
+    struct wire_field field;
+    *out = (struct given){ { "", 0 }, { "", 0 } };
+    while (wire_next(&wire, &field)) {
+        if (wire_is(&field, ENTRY_KEY, WIRE_BYTES))
+            out->key = field.bytes;
+        else if (wire_is(&field, ENTRY_VALUE, WIRE_BYTES))
+            out->tensor = field.bytes;
+    }
+    return wire.damaged ? grpc_damaged("PredictRequest") : status_ok();
+}
+
+/* Room for what is there: counted first. */
+static struct status make_room(struct grpc_request *request, struct predict *predict)
+{
+    struct wire wire = wire_of(request->body);
+    struct wire_field field;
+    size_t inputs = 0, filter = 0;
+    while (wire_next(&wire, &field)) {
+        inputs += wire_is(&field, REQUEST_INPUTS, WIRE_BYTES);
+        filter += wire_is(&field, REQUEST_FILTER, WIRE_BYTES);
+    }
+    if (wire.damaged)
+        return grpc_damaged("PredictRequest");
+    TRY(grpc_take_memory(request, inputs * sizeof(struct given) + filter * sizeof(struct bytes)));
+    predict->given = ARENA_ARRAY(request->arena, struct given, inputs);
+    predict->filter = ARENA_ARRAY(request->arena, struct bytes, filter);
+    return status_ok();
+}
+
+static struct status read_request(struct grpc_request *request, struct predict *predict)
+{
+    struct wire wire = wire_of(request->body);
+    struct wire_field field;
+    bool has_spec = false;
+    TRY(make_room(request, predict));
+    while (wire_next(&wire, &field)) {
+        if (field.type != WIRE_BYTES)
+            continue;
+        if (field.number == REQUEST_SPEC) {
+            TRY(model_spec_read(field.bytes, &request->spec));
+            has_spec = true;
+        } else if (field.number == REQUEST_INPUTS) {
+            TRY(read_entry(field.bytes, &predict->given[predict->given_count++]));
+        } else if (field.number == REQUEST_FILTER) {
+            predict->filter[predict->filter_count++] = field.bytes;
+        }
+    }
+    return has_spec ? status_ok() : status_error(STATUS_INVALID_ARGUMENT, "Missing ModelSpec");
+}
+
+static struct status find_callable(struct grpc_request *request, struct predict *predict)
+{
+    struct bytes name = request->spec.signature_name;
+    TRY(grpc_find_servable(request));
+    predict->callable = servable_callable(request->servable, name);
+    if (name.size == 0)
+        name = bytes_of(SIGNATURE_DEFAULT);
+    if (predict->callable == NULL)
+        return status_error(STATUS_FAILED_PRECONDITION, "Serving signature key \"%.*s\" not found.",
+                            (int)name.size, name.data);
+    return request->server->check_method_names ? callable_check_predict(predict->callable)
+                                               : status_ok();
+}
+
+/* --- inputs by name
+ * ----------------------------------------------------------------------------------------------
+ */
+
+static int compare(const void *a, const void *b)
+{
+    return bytes_compare(*(const struct bytes *)a, *(const struct bytes *)b);
+}
+
+/* "a,b,c": sorted, each once; how many there are. Cut off where it gets too long. */
+static const char *names_text(struct bytes *names, int count, struct arena *arena, int *distinct)
+{
+    struct buffer text = { 0 };
+    *distinct = 0;
+    if (count > 0)
+        qsort(names, (size_t)count, sizeof *names, compare);
+    for (int i = 0; i < count; i++) {
+        if (i > 0 && bytes_equal(names[i], names[i - 1]))
+            continue;
+        ++*distinct;
+        if (text.size < NAMES_MAX)
+            buffer_printf(&text, "%s%.*s", text.size > 0 ? "," : "", (int)names[i].size,
+                          names[i].data);
+    }
+    const char *kept = arena_memdup(arena, text.size > 0 ? text.data : "", text.size);
+    buffer_finish(&text);
+    return kept;
+}
+
+enum choice { SENT, EXPECTED, EXTRA, MISSING, DEFAULTS, USED };
+
+/* The names of the signature's inputs, or of the request's, that `choice` says. */
+static const char *list(const struct predict *predict, enum choice choice, struct arena *arena,
+                        int *distinct)
+{
+    const struct signature *signature = predict->callable->signature;
+    int count = 0, most = predict->given_count + signature->inputs_count;
+    struct bytes *names = ARENA_ARRAY(arena, struct bytes, most);
+    for (int i = 0; (choice == SENT || choice == EXTRA) && i < predict->given_count; i++)
+        if (choice == SENT || signature_input(signature, predict->given[i].key) < 0)
+            names[count++] = predict->given[i].key;
+    for (int i = 0; choice != SENT && choice != EXTRA && i < signature->inputs_count; i++) {
+        bool there = predict->tensors[i].data != NULL;
+        if (choice == EXPECTED || (choice == MISSING && !there) || (choice == USED && there) ||
+            (choice == DEFAULTS && signature->inputs[i].default_value.dtype != DT_INVALID))
+            names[count++] = bytes_of(signature->inputs[i].key);
+    }
+    return names_text(names, count, arena, distinct);
+}
+
+/* The inputs are not those of the signature: may defaults stand in, and if not, what is wrong? */
+static struct status check_names(struct grpc_request *request, struct predict *predict)
+{
+    const struct signature *signature = predict->callable->signature;
+    struct arena *arena = request->arena;
+    int sent, expected = signature->inputs_count, defaults, used, n;
+    const char *sent_text = list(predict, SENT, arena, &sent);
+    const char *defaults_text = list(predict, DEFAULTS, arena, &defaults);
+    if (sent > expected || (sent < expected && defaults == 0))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "input size does not match signature: %d!=%d len({%s}) != len({%s}). "
+                            "Sent extra: {%s}. Missing but required: {%s}.",
+                            sent, expected, sent_text, list(predict, EXPECTED, arena, &n),
+                            list(predict, EXTRA, arena, &n), list(predict, MISSING, arena, &n));
+    for (int i = 0; i < signature->inputs_count; i++)
+        if (predict->tensors[i].data == NULL &&
+            signature->inputs[i].default_value.dtype == DT_INVALID)
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "Signature input alias: %s(feed name: %s) not found in request and no default "
+                "value provided. Inputs expected to be in the request {%s}, or default input alias "
+                "set: %s",
+                signature->inputs[i].key, signature->inputs[i].tensor_name, sent_text,
+                defaults_text);
+    const char *used_text = list(predict, USED, arena, &used);
+    if (used != sent)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Inputs contains invalid name. Used request inputs: %s, request input: "
+                            "%s",
+                            used_text, sent_text);
+    return status_ok();
+}
+
+static struct status match_inputs(struct grpc_request *request, struct predict *predict)
+{
+    const struct signature *signature = predict->callable->signature;
+    int matched = 0;
+    predict->tensors = ARENA_ARRAY(request->arena, struct bytes, signature->inputs_count);
+    for (int i = 0; i < predict->given_count; i++) {
+        int input = signature_input(signature, predict->given[i].key);
+        if (input < 0) {
+            predict->unknown_count++;
+            continue;
+        }
+        matched += predict->tensors[input].data == NULL;
+        predict->tensors[input] = predict->given[i].tensor; /* of two of a name the last counts */
+    }
+    if (predict->unknown_count == 0 && matched == signature->inputs_count)
+        return status_ok();
+    return check_names(request, predict);
+}
+
+static struct status parsing_error(struct status status, const struct signature_tensor *input)
+{
+    if (status_is_ok(status) || status.code == STATUS_RESOURCE_EXHAUSTED)
+        return status;
+    return status_error(STATUS_INVALID_ARGUMENT, "tensor parsing error: %s", input->key);
+}
+
+static struct status read_tensors(struct grpc_request *request, const struct predict *predict,
+                                  struct tensor **out)
+{
+    const struct signature *signature = predict->callable->signature;
+    int count = signature->inputs_count;
+    struct tensor_wire *wires = ARENA_ARRAY(request->arena, struct tensor_wire, count);
+    struct tensor *tensors = ARENA_ARRAY(request->arena, struct tensor, count);
+    for (int i = 0; i < count; i++) {
+        if (predict->tensors[i].data == NULL)
+            continue;
+        TRY(parsing_error(tensor_wire_scan(predict->tensors[i], &wires[i]), &signature->inputs[i]));
+        TRY(grpc_take_memory(request, wires[i].size_bytes));
+    }
+    for (int i = 0; i < count; i++) {
+        if (predict->tensors[i].data == NULL)
+            tensors[i] = signature->inputs[i].default_value;
+        else
+            TRY(parsing_error(tensor_wire_read(&wires[i], request->arena, &tensors[i]),
+                              &signature->inputs[i]));
+    }
+    *out = tensors;
+    return status_ok();
+}
+
+/* --- outputs
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+static const char *outputs_text(const struct signature *signature, struct arena *arena)
+{
+    struct bytes *names = ARENA_ARRAY(arena, struct bytes, signature->outputs_count);
+    int distinct;
+    for (int i = 0; i < signature->outputs_count; i++)
+        names[i] = bytes_of(signature->outputs[i].key);
+    return names_text(names, signature->outputs_count, arena, &distinct);
+}
+
+static struct status choose_outputs(struct grpc_request *request, struct predict *predict)
+{
+    const struct signature *signature = predict->callable->signature;
+    bool *chosen = ARENA_ARRAY(request->arena, bool, signature->outputs_count);
+    predict->outputs = ARENA_ARRAY(request->arena, int, signature->outputs_count);
+    for (int i = 0; i < predict->filter_count; i++) {
+        struct bytes alias = predict->filter[i];
+        int output = signature_output(signature, alias);
+        if (output < 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "output tensor alias not found in signature: %.*s Outputs expected "
+                                "to be in the set {%s}.",
+                                (int)alias.size, alias.data,
+                                outputs_text(signature, request->arena));
+        if (chosen[output])
+            return status_error(STATUS_INVALID_ARGUMENT, "duplicate output tensor alias: %.*s",
+                                (int)alias.size, alias.data);
+        chosen[output] = true;
+        predict->outputs[predict->outputs_count++] = output;
+    }
+    for (int i = 0; predict->filter_count == 0 && i < signature->outputs_count; i++)
+        predict->outputs[predict->outputs_count++] = i;
+    return status_ok();
+}
+
+static void put_output(struct bytes key, const struct tensor *tensor, enum tensor_wire_form form,
+                       struct buffer *out)
+{
+    size_t size = tensor_wire_size(tensor, form);
+    size_t entry =
+        wire_head_size(ENTRY_KEY, key.size) + key.size + wire_head_size(ENTRY_VALUE, size) + size;
+    buffer_reserve(out, entry + 2 * VARINT_MAX);
+    wire_put_head(out, RESPONSE_OUTPUTS, entry);
+    wire_put_bytes(out, ENTRY_KEY, key);
+    wire_put_head(out, ENTRY_VALUE, size);
+    tensor_wire_put(tensor, form, out);
+}
+
+static struct status put_outputs(struct inference_call *call, const struct tensor *outputs)
+{
+    struct grpc_request *request = grpc_request_of(call);
+    const struct predict *predict = request->method;
+    const struct signature *signature = call->callable->signature;
+    enum tensor_wire_form form =
+        grpc_writes_content(request) ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
+    for (int i = 0; i < predict->outputs_count; i++) {
+        int output = predict->outputs[i];
+        if (!tensor_wire_can_put(outputs[output].dtype))
+            return status_error(STATUS_UNIMPLEMENTED, "output '%s' is of type %s, which has no %s",
+                                signature->outputs[output].key, dtype_name(outputs[output].dtype),
+                                "form in an answer");
+        put_output(bytes_of(signature->outputs[output].key), &outputs[output], form,
+                   &request->reply);
+    }
+    model_spec_put(&request->reply, RESPONSE_SPEC, request->servable, bytes_of(signature->name));
+    return status_ok();
+}
+
+struct status grpc_predict(struct grpc_request *request)
+{
+    struct predict *predict = ARENA_NEW(request->arena, struct predict);
+    struct tensor *inputs;
+    request->method = predict;
+    TRY(read_request(request, predict));
+    TRY(find_callable(request, predict));
+    TRY(match_inputs(request, predict));
+    TRY(read_tensors(request, predict, &inputs));
+    TRY(choose_outputs(request, predict));
+    return grpc_run(request, predict->callable, inputs, put_outputs);
+}

@@ -1,0 +1,44 @@
+#include "server/round.h"
+
+#include "base/clock.h"
+
+#define ROUND_NS NS_PER_MS /* no longer than this does a round collect */
+
+/* Calls that may be there at the same time: each connection may bring one, and those of gRPC as
+ * many as of late. */
+static int most_waiting(const struct round *round)
+{
+    int most = round->rest != NULL ? rest_connections(round->rest) : 0;
+    if (round->grpc == NULL)
+        return most;
+    int expected = grpc_calls_expected(round->grpc);
+    int connections = round->port != NULL ? grpc_port_connections(round->port) : 0;
+    return most + (expected > connections ? expected : connections);
+}
+
+/* Could another poll bring a request that rides along? Not when everybody waits for an answer. */
+static bool worth_another_poll(struct round *round, int waiting)
+{
+    int64_t now = clock_now_ns(clock_monotonic());
+    if (round->seen_waiting == 0)
+        round->began_ns = now;
+    return waiting > round->seen_waiting && waiting < most_waiting(round) &&
+           !inference_is_full(round->server->inference) && now - round->began_ns < ROUND_NS;
+}
+
+bool round_run(void *context)
+{
+    struct round *round = context;
+    struct inference *inference = round->server->inference;
+    int waiting = inference_waiting(inference);
+    if (waiting > 0) {
+        bool again = worth_another_poll(round, waiting);
+        round->seen_waiting = waiting;
+        if (again)
+            return true;
+        inference_run(inference);
+        round->seen_waiting = 0;
+    }
+    bool unfinished = round->rest != NULL && rest_answer(round->rest);
+    return unfinished || inference_waiting(inference) > 0;
+}
