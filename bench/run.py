@@ -124,11 +124,11 @@ class Bench:
             raise RuntimeError("%d of %d answers were not 200" % (wrong, requests))
         return requests / microseconds * 1e6, float(p50)
 
-    def cpu_of_load(self, server, connections):
+    def cpu_of_load(self, pid, port, connections):
         """(CPU µs the server spends on a request, requests a second)"""
-        before = cpu_seconds(server.pid)
-        rate, _ = self.load(server.port, connections)
-        return (cpu_seconds(server.pid) - before) / (rate * self.seconds) * 1e6, rate
+        before = cpu_seconds(pid)
+        rate, _ = self.load(port, connections)
+        return (cpu_seconds(pid) - before) / (rate * self.seconds) * 1e6, rate
 
     # ---- the rows ----
     def rest_softmax(self):
@@ -138,20 +138,23 @@ class Bench:
         try:
             with self.server("softmax") as server:
                 wait_port(port)
-                got = self.interleaved(ours=lambda: self.load(server.port, 16)[0], echo=lambda: self.load(port, 16)[0])
+                got = self.interleaved(ours=lambda: self.cpu_of_load(server.pid, server.port, 16),
+                                       echo=lambda: self.cpu_of_load(echo.pid, port, 16))
         finally:
             echo.kill()
             echo.wait()
-        share = got["ours"] / got["echo"]
-        self.table.add("REST softmax, c=16, one core", "%.1f k req/s" % (got["ours"] / 1e3), "echo %.1f k: %.0f %%" % (got["echo"] / 1e3, share * 100),
-                       ">= 75 %", share >= 0.75)
+        (ours, rate), (other, other_rate) = got["ours"], got["echo"]
+        # What one core can do. The rates say the same only while the load's own core is idle enough to saturate the server's.
+        share = other / ours
+        self.table.add("REST softmax, c=16, one core", "%.1f µs CPU, %.1f k req/s" % (ours, rate / 1e3),
+                       "echo %.1f µs, %.1f k: %.0f %%" % (other, other_rate / 1e3, share * 100), ">= 75 %", share >= 0.75)
 
     def rest_mlp(self):
         """REST predict of mlp 784-512-512-10, c=1, 8, 32, one server core, CPU µs a request, against --batch_ready=false"""
         with self.server("mlp") as batching, self.server("mlp", "--batch_ready=false") as plain:
             for connections in (1, 8, 32):
-                got = self.interleaved(ours=lambda c=connections: self.cpu_of_load(batching, c),
-                                       plain=lambda c=connections: self.cpu_of_load(plain, c))
+                got = self.interleaved(ours=lambda c=connections: self.cpu_of_load(batching.pid, batching.port, c),
+                                       plain=lambda c=connections: self.cpu_of_load(plain.pid, plain.port, c))
                 (ours, rate), (other, other_rate) = got["ours"], got["plain"]
                 ratio = other / ours
                 reach, reached = {1: ("no slower", ratio >= 0.97), 8: ("-", None), 32: ("<= 30 µs, >= 3.5x", ours <= 30 and ratio >= 3.5)}[connections]
