@@ -270,33 +270,70 @@ static inline const char *skip_space(const char *at)
 static const double tenths[] = { 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7 };
 
 /*
- * The number that bodies are full of, as far as it goes: a digit, a point, up to five more and a
- * comma, all in one load. Reads such numbers until another kind comes, or out is full; stands at
- * the first that it did not read, `last` at the end of the one before.
+ * The numbers that bodies are full of: a digit, a point, up to five more and a comma, `size` bytes
+ * before the comma, all in one load. Less `zeros`, digits become their values and point and comma
+ * 0; with `others` added, all that should not be there has its high bit set (as in digits_in).
+ */
+struct short_form {
+    uint64_t zeros, others, highs;
+    double scale;
+    int size;
+};
+
+#define FIRST_BYTES(n) (((uint64_t)1 << 8 * (n)) - 1)
+#define SHORT_FORM(n, scale)                                                             \
+    {                                                                                    \
+        (0x3030303030302E30u & FIRST_BYTES(n)) | (uint64_t)',' << 8 * (n),               \
+            (0x7676767676767F76u & FIRST_BYTES(n)) | (uint64_t)0x7F << 8 * (n),          \
+            (0x8080808080808080u & FIRST_BYTES(n)) | (uint64_t)0x80 << 8 * (n), scale, n \
+    }
+#define SHORT_MIN 3
+#define SHORT_MAX 7
+static const struct short_form short_forms[] = { SHORT_FORM(3, 1e-1), SHORT_FORM(4, 1e-2),
+                                                 SHORT_FORM(5, 1e-3), SHORT_FORM(6, 1e-4),
+                                                 SHORT_FORM(7, 1e-5) };
+
+static inline bool has_form(uint64_t eight, const struct short_form *form, uint64_t *digits)
+{
+    *digits = eight ^ form->zeros;
+    return (((*digits + form->others) | *digits) & form->highs) == 0;
+}
+
+static const struct short_form *find_form(uint64_t eight)
+{
+    uint64_t digits;
+    for (int i = 0; i <= SHORT_MAX - SHORT_MIN; i++)
+        if (has_form(eight, &short_forms[i], &digits))
+            return &short_forms[i];
+    return NULL;
+}
+
+/*
+ * Reads short numbers until another kind comes, or out is full; stands at the first that it did not
+ * read, `last` at the end of the one before. Each is taken to be as long as the one before, until
+ * that proves wrong: so the next load need not wait for the size (see step).
  */
 static inline const char *read_short(const char *at, float *out, size_t max, size_t *count,
                                      const char **last)
 {
     size_t n = *count;
-    int guess = 0; /* the size of the one before: where the next begins is not waited for (step) */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const struct short_form *form = &short_forms[0];
     while (n < max) {
-        uint64_t eight, point;
+        uint64_t eight, digits;
         memcpy(&eight, at, sizeof eight);
-        point = (eight ^ 0x3030303030302E30u) & 0xFF00;
-        uint64_t digits = (eight ^ 0x3030303030302E30u) & ~(uint64_t)0xFF00;
-        int size = digits_in(digits); /* the point counts as a digit of no weight */
-        if (point != 0 || size < 3 || size > 7 || (eight >> (8 * size) & 0xFF) != ',')
-            break;
-        double places =
-            (double)(int64_t)eight_digits((digits & ~(uint64_t)0xFF) << (64 - 8 * size));
-        out[n++] = (float)(places * tenths[size - 2] + (double)(int)(digits & 0xFF));
-        if (size != guess) {
-            guess = size;
-            __asm__("" : "+r"(guess));
+        if (!has_form(eight, form, &digits)) {
+            const struct short_form *other = find_form(eight);
+            if (other == NULL)
+                break;
+            form = other;
+            continue;
         }
-        *last = at + guess;
-        at += guess + 1;
+        digits += (digits & 0xFF) * 0xFF; /* the first digit to the place of the point */
+        digits = eight_digits((digits & ~(uint64_t)0xFF) << (64 - 8 * form->size));
+        out[n++] = (float)((double)(int64_t)digits * form->scale);
+        *last = at + form->size;
+        at += form->size + 1;
         if (*at == ' ')
             at = step(at);
     }

@@ -245,6 +245,37 @@ static void runs_of_numbers_of_all_kinds_are_read(void **state)
     }
 }
 
+/* Every number that json_floats_read reads in one load, each behind one of another size, before one
+ * that it must not read so. */
+static void every_short_decimal_reads_as_strtod_does(void **state)
+{
+    (void)state;
+    for (int places = 1, tens = 10; places <= 5; places++, tens *= 10) {
+        for (int value = 0; value < 10 * tens; value++) {
+            char text[64] = { 0 };
+            float got[4];
+            size_t read = 0;
+            int size = sprintf(text, "0.5,%d.%0*d, %d.%0*d,0.5]", value / tens, places,
+                               value % tens, value / tens, places, value % tens);
+            float want = (float)strtod(text + 4, NULL);
+            const char *end = json_floats_read(text, got, 4, &read);
+            if (end != text + size - 1 || read != 4 || got[1] != want || got[2] != want)
+                fail_msg("%s: %a %a, want %a", text, (double)got[1], (double)got[2], (double)want);
+        }
+    }
+    static const char *const wrong[] = { "0.5,0.x5,", "0.5,0.,", "0.5,.51,", "0.5,0:12,",
+                                         "0.5,0.1/," };
+    for (size_t i = 0; i < COUNT(wrong); i++) {
+        char text[64] = { 0 };
+        float got[4];
+        size_t read = 9;
+        strcpy(text, wrong[i]);
+        const char *end = json_floats_read(text, got, 4, &read);
+        assert_true(end == NULL || *end != ',');
+        assert_true(read < 3);
+    }
+}
+
 static void strings_are_escaped(void **state)
 {
     (void)state;
@@ -281,6 +312,7 @@ int main(void)
         cmocka_unit_test(numbers_read_as_strtod_does),
         cmocka_unit_test(middles_between_floats_go_to_the_even_one),
         cmocka_unit_test(runs_of_numbers_of_all_kinds_are_read),
+        cmocka_unit_test(every_short_decimal_reads_as_strtod_does),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(base64_is_padded),
     };
