@@ -15,7 +15,7 @@
 
 struct export_request {
     const struct layers_model *model;
-    const char *directory;      /* the final one, "model/1": must not exist or be empty */
+    const char *directory;      /* the final one, "model/1": must not exist or hold no file */
     const char *const *classes; /* names of the classes; NULL: "0", "1", … */
     int classes_count;
 };

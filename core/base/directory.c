@@ -111,3 +111,28 @@ struct status file_remove_tree(const char *path)
         status = status_errno(errno, "remove '%s'", path);
     return status;
 }
+
+bool file_is_bare(const char *path)
+{
+    struct stat info;
+    if (lstat(path, &info) < 0 || !S_ISDIR(info.st_mode))
+        return false;
+    struct arena *arena = arena_create(0);
+    struct file_list entries = { 0 };
+    bool bare = status_is_ok(file_list(path, arena, &entries));
+    for (size_t i = 0; i < entries.count && bare; i++)
+        bare = file_is_bare(file_join(arena, path, entries.names[i]));
+    arena_destroy(arena);
+    return bare;
+}
+
+void file_remove_bare(const char *path)
+{
+    struct arena *arena = arena_create(0);
+    struct file_list entries = { 0 };
+    status_ignore(file_list(path, arena, &entries));
+    for (size_t i = 0; i < entries.count; i++)
+        file_remove_bare(file_join(arena, path, entries.names[i]));
+    arena_destroy(arena);
+    rmdir(path);
+}

@@ -73,6 +73,10 @@ struct status file_list(const char *path, struct arena *arena, struct file_list 
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
+/* A directory in which there is nothing but such directories, as a failed run may leave it. */
+bool file_is_bare(const char *path);
+void file_remove_bare(const char *path); /* removes directories only, and only empty ones */
+
 /* "a/b" of "a" or "a/" and "b"; `name` alone where it is absolute or `directory` is empty. */
 char *file_join(struct arena *arena, const char *directory, const char *name);
 

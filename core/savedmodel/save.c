@@ -110,13 +110,10 @@ static struct status write_all(const char *directory, const struct saved_model *
     return file_sync_directory(directory);
 }
 
-static struct status check_empty(const char *directory, struct arena *arena)
+/* Empty directories in it, as a failed export of TensorFlow leaves them, do not count. */
+static struct status check_empty(const char *directory)
 {
-    struct file_list list;
-    if (!file_exists(directory))
-        return status_ok();
-    TRY(file_list(directory, arena, &list));
-    if (list.count > 0)
+    if (file_exists(directory) && !file_is_bare(directory))
         return status_error(STATUS_ALREADY_EXISTS,
                             "'%s' exists and is not empty: export to a new version or remove it",
                             directory);
@@ -132,13 +129,13 @@ struct status savedmodel_write(const char *directory, const struct saved_model *
     char *beside = file_beside(arena, target);
     const char *parent = parent_of(arena, target);
 
-    TRY_OR(done, check_empty(target, arena));
+    TRY_OR(done, check_empty(target));
     TRY_OR(done, file_make_directories(parent));
     TRY_OR(done, file_remove_leftovers(target)); /* of an export that was killed */
     TRY_OR(fail, write_all(beside, model, source, arena));
-    TRY_OR(fail, check_empty(target, arena)); /* somebody may have been faster */
-    if (file_exists(target))
-        rmdir(target); /* rename replaces an empty directory, but not on every file system */
+    TRY_OR(fail, check_empty(target)); /* somebody may have been faster */
+    if (file_exists(target)) /* rename replaces an empty directory, but not on every file system */
+        file_remove_bare(target);
     TRY_OR(fail, file_rename(beside, target));
     TRY_OR(done, file_sync_directory(parent));
     goto done;
@@ -161,7 +158,7 @@ struct status savedmodel_check_target(const char *directory)
     char *beside = file_beside(arena, target);
     const char *parent = parent_of(arena, target);
 
-    TRY_OR(done, check_empty(target, arena));
+    TRY_OR(done, check_empty(target));
     TRY_OR(done, file_make_directories(parent));
     TRY_OR(done, file_make_directories(beside));
     TRY_OR(done, file_remove_tree(beside));

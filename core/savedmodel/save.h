@@ -47,7 +47,7 @@ struct saved_model {
 };
 
 /**
- * Writes `directory`, which must not exist or be empty: everything into a sibling
+ * Writes `directory`, which must not exist or hold no file: everything into a sibling
  * `directory.tmp-<pid>-<n>`, fsynced, then renamed, then the parent fsynced. On failure nothing is
  * left behind.
  *

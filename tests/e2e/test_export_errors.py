@@ -69,6 +69,13 @@ class ExportErrors(TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("saved_model.pb", os.listdir(self.path("m", "1")))
 
+    def test_empty_directories_of_a_failed_export_are_taken(self):
+        os.makedirs(self.path("m", "1", "variables", "x"))
+        done = self.pstrain("--export_dir=%s" % self.path("m", "1"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(os.listdir(self.path("m", "1"))), ["saved_model.pb", "variables"])
+        self.assertNotIn("x", os.listdir(self.path("m", "1", "variables")))
+
     def test_parent_that_is_a_file(self):
         with open(self.path("m"), "w", encoding="utf-8") as f:
             f.write("x")

@@ -70,7 +70,8 @@ static char *copy_bytes(struct bytes bytes)
 {
     char *copy = zalloc(bytes.size + 1);
 
-    memcpy(copy, bytes.data, bytes.size);
+    if (bytes.size > 0)
+        memcpy(copy, bytes.data, bytes.size);
     return copy;
 }
 

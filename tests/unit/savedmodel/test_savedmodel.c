@@ -214,10 +214,12 @@ static void a_directory_that_is_not_empty_is_refused(void **state)
 {
     (void)state;
     struct memory_source source = { .piece = 12 };
-    assert_ok(file_make_directories(path_of("full/1/something")));
+    assert_ok(file_make_directories(path_of("full/1/empty")));
+    assert_ok(file_make_directories(path_of("full/1/inner")));
+    assert_ok(file_write(path_of("full/1/inner/something"), (struct bytes){ "x", 1 }));
     assert_int_equal(savedmodel_check_target(path_of("full/1")).code, STATUS_ALREADY_EXISTS);
     assert_int_equal(write_model(path_of("full/1"), &source).code, STATUS_ALREADY_EXISTS);
-    assert_true(file_exists(path_of("full/1/something")));
+    assert_true(file_exists(path_of("full/1/inner/something")));
 }
 
 static void an_empty_directory_is_taken(void **state)
