@@ -1,10 +1,14 @@
 #include "trainer/client_internal.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define REPLY_ARENA_MAX ((size_t)16 << 20)
+#define LAST_WORDS_MS                                                           \
+    10000 /* to a ps that may be gone; others tell it, or its own limits end it \
+           */
 
 void client_init(struct client *client, const struct client_options *options)
 {
@@ -40,7 +44,8 @@ void client_finish(struct client *client)
 
 void client_interrupt(struct client *client)
 {
-    calls_cancel(&client->calls);
+    if (!atomic_load(&client->leaving))
+        calls_cancel(&client->calls);
 }
 
 static int64_t deadline(const struct client *client, int64_t timeout_ms)
@@ -302,8 +307,11 @@ struct status client_push(struct client *client, const float *const *gradients, 
 
 struct status client_report(struct client *client, struct status outcome, bool job)
 {
+    bool last = job || !status_is_ok(outcome);
+    int64_t until = deadline(client, last ? LAST_WORDS_MS : client->options.call_timeout_ms);
     char text[1024];
 
+    atomic_store(&client->leaving, last);
     snprintf(text, sizeof text, "%s", outcome.message);
     calls_begin(&client->calls);
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
@@ -316,7 +324,7 @@ struct status client_report(struct client *client, struct status outcome, bool j
         header.text = text;
         header.job = job;
         struct message request = protocol_pack(&header);
-        call_ps(client, ps, PS_FINISH, &request, deadline(client, client->options.call_timeout_ms));
+        call_ps(client, ps, PS_FINISH, &request, until);
     }
     return calls_wait(&client->calls);
 }

@@ -44,6 +44,7 @@ struct client {
     bool open;                /* all ps tasks have their values, of one generation */
     bool finished;            /* a ps said that the job is over */
     bool told;                /* client_await knows the job's outcome */
+    _Atomic bool leaving;     /* says its last words, which are not to be interrupted */
     const void **values;      /* [variables_count] */
     void **assembled;         /* [variables_count]; NULL until needed */
     struct payload *payloads; /* [ps_count]: where each reply is read */

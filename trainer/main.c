@@ -2,17 +2,19 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "exporter/export.h"
 #include "trainer/cluster.h"
+#include "trainer/doctor.h"
 #include "trainer/model.h"
 #include "trainer/options.h"
 #include "trainer/report.h"
+#include "trainer/task.h"
 
 #define EXIT_USAGE          2
 #define SNAPSHOT_TIMEOUT_MS 30000
-#define START_TIMEOUT_MS    300000
-#define FINISH_TIMEOUT_MS   300000
+#define MS_PER_S            1000
 
 static volatile sig_atomic_t stop_signal;
 
@@ -31,15 +33,30 @@ struct session {
     struct checkpoint_dir *checkpoints;
     struct progress progress;
     struct report report;
+    bool trains; /* said in the log */
 };
+
+static bool is_local(const struct session *session)
+{
+    return job_map_is_local(&session->options.map);
+}
+
+static bool is_chief(const struct session *session)
+{
+    return is_local(session) || job_map_is_chief(&session->options.map);
+}
 
 static struct status make_source(void *context, uint32_t index, struct gradient_source **out)
 {
     struct session *session = context;
+    uint64_t seed = (uint64_t)session->options.flags.seed;
 
-    return model_source(session->model, &session->data->train,
-                        (uint64_t)session->options.flags.seed, index, session->options.job.workers,
-                        out);
+    /* Of how many it is one is not known in a sparse cluster: each goes through all rows, in an
+     * order of its own. */
+    if (session->options.map.sparse)
+        return model_source(session->model, &session->data->train, seed + index, 0, 1, out);
+    return model_source(session->model, &session->data->train, seed, index,
+                        session->options.job.workers, out);
 }
 
 static const void *const *first_values(void *context, struct arena *arena)
@@ -55,6 +72,21 @@ static bool watch(void *context, const struct progress *progress)
 
     if (atomic_load(&progress->ended_ns) == 0)
         report_progress(&session->report, progress, false);
+    return stop_signal == 0;
+}
+
+/* The same for a task of a cluster, of which only the chief speaks to people. */
+static bool watch_task(void *context, const struct progress *progress)
+{
+    struct session *session = context;
+
+    if (progress != NULL && !session->trains && atomic_load(&progress->began_ns) != 0) {
+        session->trains = true;
+        log_info("trains from step %llu on",
+                 (unsigned long long)atomic_load(&progress->first_step));
+    }
+    if (progress != NULL && is_chief(session))
+        return watch(context, progress);
     return stop_signal == 0;
 }
 
@@ -75,7 +107,10 @@ static void say(void *context, const char *line)
 {
     struct session *session = context;
 
-    report_line(&session->report, line);
+    if (is_chief(session))
+        report_line(&session->report, line);
+    else
+        log_info("%s", line);
 }
 
 static struct status export_now(struct session *session, struct client *client)
@@ -130,16 +165,18 @@ static struct status prepare(struct session *session)
     struct model_options model = { .reduction = options->reduction,
                                    .batch_size = options->batch_size };
 
+    int ps_count = is_local(session) ? options->flags.ps : options->map.lists[JOB_PS].count;
+
     TRY(load_data(session));
     TRY(model_create(options->model, &model, &session->model));
     options->job.stop_step = options_steps(options, session->data->train.rows);
     session->progress.say = say;
     session->progress.say_context = session;
-    if (*options->flags.checkpoint_dir != '\0')
+    if (*options->flags.checkpoint_dir != '\0' && is_chief(session))
         TRY(status_in(checkpoint_dir_open(options->flags.checkpoint_dir, options->flags.max_to_keep,
                                           &session->checkpoints),
                       "--checkpoint_dir"));
-    placement_create(session->model->variables, session->model->variables_count, options->flags.ps,
+    placement_create(session->model->variables, session->model->variables_count, ps_count,
                      PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
     report_init(&session->report, clock_monotonic(), options->log_level > LOG_INFO,
                 options->job.stop_step,
@@ -154,11 +191,47 @@ static void announce(const struct session *session)
     if (session->report.quiet)
         return;
     printf("Training %s on %s\n", options->flags.model, session->data->origin);
-    printf("%llu steps of %u rows, %s %g, %d ps and %u workers in this process, %s\n",
+    printf("%llu steps of %u rows, %s %g, %d ps and %u workers%s, %s\n",
            (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
-           (double)options->job.learning_rate, options->flags.ps, options->job.workers,
+           (double)options->job.learning_rate, session->placement.ps_count, options->job.workers,
+           is_local(session) ? " in this process" : "",
            options->job.sync ? "synchronous" : "asynchronous");
     fflush(stdout);
+}
+
+static struct chief_options chief_options(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    return (struct chief_options){
+        .job = session->options.job,
+        .first_values = first_values,
+        .checkpoints = { .dir = session->checkpoints,
+                         .every_ms = session->options.save_checkpoint_ms,
+                         .every_steps = (uint64_t)flags->save_checkpoint_steps },
+        .recovery_timeout_ms = (int64_t)(flags->recovery_timeout * MS_PER_S),
+        .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
+        .finish_timeout_ms = (int64_t)flags->finish_timeout * MS_PER_S,
+        .conclude = conclude,
+        .context = session,
+        .warn = warn
+    };
+}
+
+static struct task_options task_options(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    return (struct task_options){ .map = &session->options.map,
+                                  .cluster = flags->cluster_id,
+                                  .version = SLIPWAY_VERSION,
+                                  .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
+                                  .linger_timeout_ms = (int64_t)flags->linger_timeout * MS_PER_S,
+                                  .tls_cert = flags->tls_cert,
+                                  .tls_key = flags->tls_key,
+                                  .tls_ca = flags->tls_ca,
+                                  .watch = watch_task,
+                                  .context = session };
 }
 
 static struct status train(struct session *session)
@@ -167,17 +240,7 @@ static struct status train(struct session *session)
     struct cluster_options cluster = {
         .placement = &session->placement,
         .workers = options->job.workers,
-        .chief = { .job = options->job,
-                   .first_values = first_values,
-                   .checkpoints = { .dir = session->checkpoints,
-                                    .every_ms = options->save_checkpoint_ms,
-                                    .every_steps = (uint64_t)options->flags.save_checkpoint_steps },
-                   .recovery_timeout_ms = (int64_t)(options->flags.recovery_timeout * 1000),
-                   .start_timeout_ms = START_TIMEOUT_MS,
-                   .finish_timeout_ms = FINISH_TIMEOUT_MS,
-                   .conclude = conclude,
-                   .context = session,
-                   .warn = warn },
+        .chief = chief_options(session),
         .make_source = make_source,
         .context = session,
         .watch = watch,
@@ -204,12 +267,46 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    action = (struct sigaction){ .sa_handler = SIG_IGN };
+    sigaction(SIGPIPE, &action, NULL); /* a connection that breaks is a failed write */
 }
 
 static int fail(struct status status, int code)
 {
     fprintf(stderr, "pstrain: %s\n", status.message);
     return code;
+}
+
+/* A task of a cluster. */
+static int run_task(struct session *session, const char *program)
+{
+    struct task_options task = task_options(session);
+    struct task_training training = { .placement = &session->placement,
+                                      .chief = chief_options(session),
+                                      .make_source = make_source };
+
+    catch_signals();
+    if (is_chief(session))
+        announce(session);
+    struct status status = session->options.map.kind == JOB_PS
+                               ? task_serve(&task)
+                               : task_train(&task, &training, &session->progress);
+    if (session->report.line_open && !status_is_ok(status))
+        printf("\n");
+    if (!status_is_ok(status) && stop_signal != 0) {
+        log_error("stopped by %s", stop_signal == SIGINT ? "SIGINT" : "SIGTERM");
+        return 128 + stop_signal;
+    }
+    if (!status_is_ok(status)) {
+        log_error("%s", status.message);
+        return task_exit_code(status);
+    }
+    log_info("the job is finished");
+    if (is_chief(session) && session->options.map.kind != JOB_PS) {
+        printf("Exported to %s\n", session->options.export_directory);
+        report_commands(program, session->options.model, session->options.export_directory);
+    }
+    return EXIT_SUCCESS;
 }
 
 static int run(struct session *session, const char *program)
@@ -232,10 +329,23 @@ static int run(struct session *session, const char *program)
     return EXIT_SUCCESS;
 }
 
+static int work(struct session *session, const char *program)
+{
+    bool serves = !is_local(session) && session->options.map.kind == JOB_PS;
+    struct status status = serves ? status_ok() : prepare(session);
+
+    if (!status_is_ok(status))
+        return fail(status, EXIT_USAGE);
+    return is_local(session) ? run(session, program) : run_task(session, program);
+}
+
 int main(int argc, char **argv)
 {
     struct session session = { .arena = arena_create(0) };
-    struct status status = options_read(argc, argv, session.arena, &session.options);
+    bool doctor = argc > 1 && strcmp(argv[1], "doctor") == 0;
+    struct status status =
+        doctor ? options_read_doctor(argc - 1, argv + 1, session.arena, &session.options)
+               : options_read(argc, argv, session.arena, &session.options);
     int code = EXIT_SUCCESS;
 
     if (!status_is_ok(status)) {
@@ -244,10 +354,12 @@ int main(int argc, char **argv)
         flags_print_help(&train_flags, stdout);
     } else if (session.options.flags.version) {
         printf("pstrain %s\n", SLIPWAY_VERSION);
+    } else if (doctor) {
+        struct task_options task = task_options(&session);
+        code = doctor_run(&task, stdout);
     } else {
         log_set_level(session.options.log_level);
-        status = prepare(&session);
-        code = status_is_ok(status) ? run(&session, argv[0]) : fail(status, EXIT_USAGE);
+        code = work(&session, argv[0]);
     }
     session_finish(&session);
     return code;

@@ -51,6 +51,33 @@ static const struct flag rows[] = {
     { "ps", FLAG_INT32, &values.ps, "2", .help = "parameter servers", .min = 1, .max = 256 },
     { "workers", FLAG_INT32, &values.workers, "2", .help = "workers; the first is the chief",
       .min = 1, .max = 256 },
+    { "ps_hosts", FLAG_TEXT, &values.ps_hosts, "",
+      .help =
+          "a:2222,b:2222: the ps tasks of a cluster, the same for all its tasks; TF_CONFIG says "
+          "it too" },
+    { "worker_hosts", FLAG_TEXT, &values.worker_hosts, "",
+      .help = "the workers; without --chief_hosts the first is the chief" },
+    { "chief_hosts", FLAG_TEXT, &values.chief_hosts, "", .help = "the chief, one" },
+    { "job_name", FLAG_TEXT, &values.job_name, "",
+      .help = "what this task is: ps, worker, chief or master" },
+    { "task_index", FLAG_INT64, &values.task_index, "-1", .help = "its place in its list, from 0",
+      .min = -1, .max = JOB_TASKS_MAX },
+    { "cluster_id", FLAG_TEXT, &values.cluster_id, "default",
+      .help = "a name of the job: tasks of another are refused" },
+    { "start_timeout", FLAG_INT32, &values.start_timeout, "300",
+      .help = "seconds to wait for the other tasks at the start", .min = 1, .max = 1e6 },
+    { "linger_timeout", FLAG_INT32, &values.linger_timeout, "300",
+      .help = "seconds without a word of a task that cannot be done without, until a task gives up",
+      .min = 1, .max = 1e6 },
+    { "finish_timeout", FLAG_INT32, &values.finish_timeout, "300",
+      .help = "seconds that the chief waits for the workers after the last step", .min = 1,
+      .max = 1e6 },
+    { "tls_cert", FLAG_TEXT, &values.tls_cert, "",
+      .help = "PEM file of this task's certificate; with --tls_key and --tls_ca the tasks talk TLS "
+              "and believe only each other" },
+    { "tls_key", FLAG_TEXT, &values.tls_key, "", .help = "PEM file of the key to it" },
+    { "tls_ca", FLAG_TEXT, &values.tls_ca, "",
+      .help = "PEM file of the CA that signed all tasks' certificates" },
     { "placement", FLAG_TEXT, &values.placement, "bytes",
       .help = "which ps holds what: balanced by bytes, or in turn",
       .choices = "bytes round_robin" },
@@ -80,7 +107,12 @@ const struct flag_set train_flags = {
     "usage: pstrain [flags] [DIR]\n\n"
     "Trains a model on parameter servers and exports it as a TensorFlow SavedModel, to "
     "DIR/model_version\n"
-    "or to --export_dir. With no cluster configured, the whole cluster runs inside this process.",
+    "or to --export_dir. With no cluster configured, the whole cluster runs inside this "
+    "process.\n\n"
+    "       pstrain doctor [flags]\n\n"
+    "Dials every task of the cluster that --ps_hosts and its kin or TF_CONFIG describe, and says "
+    "who "
+    "is there.",
     rows, COUNT(rows)
 };
 
@@ -197,11 +229,64 @@ static void choose_the_rest(struct options *out)
                                                : LAYERS_MEAN;
     out->placement =
         strcmp(out->flags.placement, "round_robin") == 0 ? PLACE_IN_TURN : PLACE_BY_BYTES;
-    out->job.workers = (uint32_t)out->flags.workers;
+    out->job.workers = job_map_is_local(&out->map) ? (uint32_t)out->flags.workers
+                       : out->map.sparse           ? 1 /* it does not tell */
+                                                   : job_map_trainers(&out->map);
     out->job.sync = out->flags.sync;
     bool by_time = out->flags.save_checkpoint_steps == 0 ||
                    !flag_is_default(flags_find(&train_flags, "save_checkpoint_secs"));
     out->save_checkpoint_ms = by_time ? (int64_t)ceil(out->flags.save_checkpoint_secs * 1000) : 0;
+}
+
+static struct status check_tls(const struct flag_values *flags)
+{
+    bool cert = *flags->tls_cert != '\0', key = *flags->tls_key != '\0',
+         ca = *flags->tls_ca != '\0';
+
+    if (cert == key && key == ca)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "--%s is missing: --tls_cert, --tls_key and "
+                        "--tls_ca belong together",
+                        !cert  ? "tls_cert"
+                        : !key ? "tls_key"
+                               : "tls_ca");
+}
+
+/* The numbers of tasks are the cluster's, where there is one. */
+static struct status check_counts(const struct options *options)
+{
+    static const char *const counts[] = { "ps", "workers" };
+
+    for (size_t i = 0; i < COUNT(counts) && !job_map_is_local(&options->map); i++)
+        if (!flag_is_default(flags_find(&train_flags, counts[i])))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "--%s is of a job in one process, and a cluster is given",
+                                counts[i]);
+    return status_ok();
+}
+
+static struct status read_map(bool need_self, struct arena *arena, struct options *out)
+{
+    struct job_flags flags = { values.ps_hosts, values.worker_hosts, values.chief_hosts,
+                               values.job_name, values.task_index };
+
+    TRY(job_map_read(&flags, getenv("TF_CONFIG"), need_self, arena, &out->map));
+    TRY(check_tls(&values));
+    return check_counts(out);
+}
+
+/* What a cluster cannot do yet, or not at all. */
+static struct status check_role(const struct options *options)
+{
+    if (job_map_is_local(&options->map))
+        return status_ok();
+    if (options->map.kind == JOB_EVALUATOR)
+        return status_error(STATUS_UNIMPLEMENTED, "a task of the job evaluator is not implemented");
+    if (options->map.sparse && options->flags.sync)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--sync: a sparseCluster does not tell the number of workers");
+    return status_ok();
 }
 
 struct status options_read(int argc, char **argv, struct arena *arena, struct options *out)
@@ -218,12 +303,36 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
                             "'%s': one directory, please ('%s' is given already)", argv[2],
                             argv[1]);
     log_level_parse(values.log_level, &out->log_level);
+    TRY(read_map(true, arena, out));
+    TRY(check_role(out));
+    if (!job_map_is_local(&out->map) && out->map.kind == JOB_PS)
+        return status_ok(); /* the rest is the chief's to say */
     TRY(read_model(values.model, arena, &out->model));
     TRY(choose_optimizer(out));
     choose_the_rest(out);
+    if (!job_map_is_local(&out->map) && !job_map_is_chief(&out->map))
+        return status_ok();
     TRY(choose_directory(&values, positional_count == 1 ? argv[1] : NULL, arena,
                          &out->export_directory));
     return export_check_target(out->export_directory);
+}
+
+struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out)
+{
+    int positional_count;
+
+    *out = (struct options){ 0 };
+    TRY(flags_parse(&train_flags, argc, argv, &positional_count));
+    out->flags = values;
+    if (values.help || values.version)
+        return status_ok();
+    if (positional_count > 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "doctor: '%s' is no flag", argv[1]);
+    TRY(read_map(false, arena, out));
+    if (job_map_is_local(&out->map))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "doctor: no cluster is given, by --ps_hosts or TF_CONFIG");
+    return status_ok();
 }
 
 uint64_t options_steps(const struct options *options, uint32_t row_count)

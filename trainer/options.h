@@ -10,22 +10,28 @@
 #include "layers/layers.h"
 #include "trainer/client.h"
 #include "trainer/dataset.h"
+#include "trainer/job_map.h"
 #include "trainer/optimizer.h"
 
 /* The flags as given; 0 and "": not given. */
 struct flag_values {
     int32_t batch_size, epochs, ps, workers, max_to_keep;
+    int32_t start_timeout, linger_timeout, finish_timeout; /* s */
     int64_t training_iteration, stop_at_step, model_version, seed, save_checkpoint_steps;
     double learning_rate, save_checkpoint_secs, recovery_timeout;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
         *placement, *checkpoint_dir;
+    const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;
+    const char *tls_cert, *tls_key, *tls_ca;
+    int64_t task_index;
     bool sync, version, help;
 };
 
 struct options {
     struct flag_values flags;
     enum log_level log_level;
-    char *export_directory; /* the final one */
+    struct job_map map;     /* local: the whole job in this process */
+    char *export_directory; /* the final one; NULL for a task that does not export */
     struct layers_model *model;
     enum layers_reduction reduction;
     enum placement_strategy placement;
@@ -45,6 +51,9 @@ extern const struct flag_set train_flags;
  * Errors  each ends the program with exit code 2
  */
 struct status options_read(int argc, char **argv, struct arena *arena, struct options *out);
+
+/* The same for `pstrain doctor`, which looks only at the cluster, and is no task of it. */
+struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out);
 
 /* Steps of the job for so many rows: --training_iteration, else --epochs, else the model's own. */
 uint64_t options_steps(const struct options *options, uint32_t rows);

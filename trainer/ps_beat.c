@@ -112,7 +112,8 @@ static struct message beat_reply(struct ps *ps, uint32_t rank)
     Slipway__Training__BeatReply reply = SLIPWAY__TRAINING__BEAT_REPLY__INIT;
     struct buffer text = { 0 };
 
-    note(ps, &text);
+    if (ps->open || rank != 0) /* the chief knows that it is the chief that is waited for */
+        note(ps, &text);
     buffer_append_char(&text, '\0');
     reply.incarnation = ps->options.incarnation;
     reply.generation = ps->generation;

@@ -69,7 +69,7 @@ void report_progress(struct report *report, const struct progress *progress, boo
 
     if (report->quiet || atomic_load(&progress->began_ns) == 0)
         return;
-    if (!report->terminal && !last && step < report->next_line_step)
+    if (!report->terminal && !last && shown < report->next_line_step)
         return;
     if (last && !report->terminal && report->next_line_step > report->steps)
         return; /* the last line has been printed */

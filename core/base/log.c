@@ -8,11 +8,18 @@
 
 static enum log_level level_min = LOG_INFO;
 
+static char speaker[48];
+
 static const char *const names[] = { "debug", "info", "warning", "error", "none" };
 
 void log_set_level(enum log_level level)
 {
     level_min = level;
+}
+
+void log_set_name(const char *name)
+{
+    snprintf(speaker, sizeof speaker, *name != '\0' ? "%s: " : "%s", name);
 }
 
 bool log_level_parse(const char *name, enum log_level *out)
@@ -33,13 +40,13 @@ static int print_head(enum log_level level, char *out, size_t size)
     clock_gettime(CLOCK_REALTIME, &now);
     localtime_r(&now.tv_sec, &parts);
     size_t used = strftime(out, size, "%Y-%m-%d %H:%M:%S", &parts);
-    return (int)used +
-           snprintf(out + used, size - used, ".%03ld %c ", now.tv_nsec / 1000000, "DIWE"[level]);
+    return (int)used + snprintf(out + used, size - used, ".%03ld %c %s", now.tv_nsec / 1000000,
+                                "DIWE"[level], speaker);
 }
 
 void log_line(enum log_level level, const char *format, ...)
 {
-    char local[1024], head[64];
+    char local[1024], head[128];
     va_list arguments;
     if (level < level_min || level >= LOG_NONE)
         return;

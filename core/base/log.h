@@ -14,6 +14,8 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_NONE };
 /* Lines below this level are not printed. At the start: LOG_INFO. Threads: set it before they
  * start. */
 void log_set_level(enum log_level level);
+/* Who speaks, in front of each line: "worker 3: "; copied. Threads: as above. */
+void log_set_name(const char *name);
 bool log_level_parse(const char *name, enum log_level *out);
 
 /* "2026-01-02 03:04:05.678 I text". A control character in the text (a stranger's newline) is

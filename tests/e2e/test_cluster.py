@@ -1,0 +1,342 @@
+"""Jobs whose tasks are processes: who starts when, who waits for whom and says why, and how all of them end."""
+import itertools
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+
+from cluster import Job, free_ports
+from harness import TestCase, clean_environment, main, program, train
+
+LINEAR = ["--model=linear", "--training_iteration=300", "--seed=3"]
+
+
+def exported(directory):
+    with open(os.path.join(directory, "variables", "variables.data-00000-of-00001"), "rb") as f:
+        return f.read()
+
+
+class Cluster(TestCase):
+    def job(self, **more):
+        more.setdefault("flags", LINEAR)
+        return Job(self, **more)
+
+    def run_job(self, job, label, **more):
+        directory = self.path(label, "1")
+        job.start_all(directory, **more)
+        codes = job.wait()
+        self.assertEqual(set(codes.values()), {0}, "%s\n%s" % (codes, job.logs()[-8000:]))
+        self.assertTrue(exported(directory))
+        self.assertEqual(os.listdir(self.path(label)), ["1"])
+        return exported(directory)
+
+
+class Start(Cluster):
+    def test_the_order_of_starting_does_not_matter(self):
+        for i, order in enumerate(itertools.permutations([("ps", 0), ("worker", 0), ("worker", 1)])):
+            with self.subTest(order=order):
+                job = self.job(ps=1, workers=2)
+                self.run_job(job, "m%d" % i, order=order, pause=0.15)
+                for name in ("worker 0", "worker 1"):
+                    self.assertIn("%s: all 1 ps tasks answer" % name, job.log(name))
+                self.assertIn("ps 0: the job is finished at step", job.log("ps 0"))
+
+    def test_one_two_and_five_ps(self):
+        for ps in (1, 2, 5):
+            with self.subTest(ps=ps):
+                self.run_job(self.job(ps=ps, workers=3), "m%d" % ps)
+
+    def test_a_chief_of_its_own(self):
+        job = self.job(ps=2, workers=2, chief=True)
+        self.run_job(job, "m")
+        self.assertIn("chief: trains from step", job.log("chief"))
+        self.assertNotIn("Exported", job.log("worker 0"))
+
+    def test_synchronous_training_gives_the_bits_of_one_process(self):
+        train(self.path("one", "1"), *LINEAR, "--sync", "--ps=2", "--workers=3")
+        want = exported(self.path("one", "1"))
+        for ps in (1, 3):
+            got = self.run_job(self.job(ps=ps, workers=3, flags=LINEAR + ["--sync"]), "m%d" % ps)
+            self.assertEqual(got, want, "%d ps tasks" % ps)
+        other = self.run_job(self.job(ps=1, workers=3, flags=LINEAR + ["--sync", "--seed=4"]), "other")
+        self.assertNotEqual(other, want, "another seed gives other weights, or the comparison proves nothing")
+
+    def test_tf_config(self):
+        job = self.job(ps=2, workers=2, chief=True)
+        cluster = {k: v for k, v in job.hosts.items()}
+        cluster["evaluator"] = ["nowhere.invalid:1"]
+        directory = self.path("m", "1")
+        for kind, index in job.names():
+            config = {"cluster": cluster, "task": {"type": kind, "index": str(index)}, "environment": "cloud"}
+            more = ["--export_dir=" + directory] if kind == "chief" else []
+            job.start(kind, index, *more, cluster=[], env=clean_environment(TF_CONFIG=json.dumps(config)))
+        self.assertEqual(set(job.wait().values()), {0}, job.logs()[-8000:])
+        self.assertTrue(exported(directory))
+
+    def test_a_sparse_cluster(self):
+        job = self.job(ps=2, workers=2)
+        directory = self.path("m", "1")
+        for kind, index in job.names():
+            address = job.hosts[kind][index]
+            known = {"ps": [address], "worker": {}} if kind == "ps" else {"ps": job.hosts["ps"], "worker": {str(index): address}}
+            config = {"sparseCluster": known, "task": {"type": kind, "index": str(index)}}
+            more = ["--export_dir=" + directory] if (kind, index) == ("worker", 0) else []
+            job.start(kind, index, *more, cluster=[], env=clean_environment(TF_CONFIG=json.dumps(config)))
+        self.assertEqual(set(job.wait().values()), {0}, job.logs()[-8000:])
+        self.assertTrue(exported(directory))
+
+
+class Waits(Cluster):
+    """A worker's wait names whom it waits for, the address and the reason, and ends."""
+
+    def waits(self, words, code=138, ps="127.0.0.1:1", hosts=None, flags=()):
+        job = self.job(ps=1, workers=1)
+        job.hosts["ps"] = [ps]
+        task = job.start("worker", 0, "--export_dir=" + self.path("m", "1"), "--start_timeout=2", *flags, hosts=hosts)
+        task.wait_for("waiting for ps 0 at " + ps)
+        self.assertEqual(task.wait(), code, task.text())
+        for text in words:
+            self.assertIn(text, task.text())
+        self.assertFalse(os.path.exists(self.path("m", "1")))
+        return task.text()
+
+    def test_for_one_whom_nobody_knows(self):
+        self.waits(["nowhere.invalid", "gave up waiting for ps 0 at nowhere.invalid:2222 after 2 s"], ps="nowhere.invalid:2222")
+
+    def test_for_one_who_does_not_listen(self):
+        address = "localhost:%d" % free_ports(1)[0]
+        text = self.waits(["onnection refused", "127.0.0.1:", "gave up waiting for ps 0"], ps=address)
+        self.assertEqual(text.count("waiting for ps 0 at %s: " % address), 1, "the reason is said once, then every 10 s\n" + text)
+
+    def test_for_one_who_is_silent(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            s.listen()
+            job = self.job(ps=1, workers=1)
+            job.hosts["ps"] = ["127.0.0.1:%d" % s.getsockname()[1]]
+            task = job.start("worker", 0, "--export_dir=" + self.path("m", "1"), "--start_timeout=8")
+            self.assertEqual(task.wait(), 138)
+            self.assertIn("waiting for ps 0 at " + job.hosts["ps"][0], task.text())
+            self.assertNotIn("refused", task.text())
+
+    def test_for_one_who_speaks_something_else(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            s.listen()
+            kept = []
+
+            def answer():
+                try:
+                    while True:
+                        c, _ = s.accept()
+                        c.recv(65536)
+                        c.sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+                        kept.append(c)
+                except OSError:
+                    pass
+
+            thread = threading.Thread(target=answer, daemon=True)
+            thread.start()
+            self.waits(["gave up waiting for ps 0"], ps="127.0.0.1:%d" % s.getsockname()[1])
+            s.shutdown(socket.SHUT_RDWR)
+
+    def test_a_ps_of_another_job(self):
+        job = self.job(ps=1, workers=1)
+        job.start("ps", 0, "--cluster_id=theirs")
+        task = job.start("worker", 0, "--cluster_id=mine", "--start_timeout=2", "--export_dir=" + self.path("m", "1"))
+        self.assertEqual(task.wait(), 138, task.text())
+        self.assertIn("ps 0 belongs to cluster 'theirs', worker 0 to 'mine'", task.text())
+
+    def test_another_order_of_the_ps_tasks(self):
+        job = self.job(ps=2, workers=1)
+        job.start("ps", 0)
+        job.start("ps", 1)
+        swapped = dict(job.hosts, ps=job.hosts["ps"][::-1])
+        task = job.start("worker", 0, "--export_dir=" + self.path("m", "1"), hosts=swapped)
+        self.assertEqual(task.wait(), 1, task.text())
+        self.assertIn("in another order than ps", task.text())
+        self.assertIn(",".join(job.hosts["ps"]), task.text())
+        self.assertIn(",".join(swapped["ps"]), task.text())
+
+    def test_another_model_than_the_chief(self):
+        job = self.job(ps=1, workers=2, flags=["--training_iteration=1000000"])
+        job.start("ps", 0)
+        chief = job.start("worker", 0, "--model=linear", "--export_dir=" + self.path("m", "1"))
+        chief.wait_for("trains from step")
+        task = job.start("worker", 1, "--model=softmax")
+        self.assertEqual(task.wait(), 1, task.text())
+        self.assertIn("worker 1 has another model or placement than the chief", task.text())
+
+    def test_a_worker_says_that_it_waits_for_the_chief(self):
+        job = self.job(ps=1, workers=2)
+        job.start("ps", 0)
+        task = job.start("worker", 1, "--start_timeout=3")
+        task.wait_for("waiting for the chief (never heard of) to make the variables")
+        job.tasks["ps 0"].wait_for("waiting for the chief (never heard of) to make the variables")
+        self.assertGreaterEqual(task.wait(), 128, task.text())
+
+    def test_a_ps_that_nobody_comes_to_gives_up(self):
+        job = self.job(ps=1, workers=1)
+        task = job.start("ps", 0, "--start_timeout=1")
+        self.assertEqual(task.wait(), 138, task.text())
+        self.assertIn("nobody came within 1 s", task.text())
+
+    def test_a_port_that_is_taken(self):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            s.listen()
+            job = self.job(ps=1, workers=1)
+            job.hosts["ps"] = ["127.0.0.1:%d" % s.getsockname()[1]]
+            task = job.start("ps", 0)
+            self.assertNotEqual(task.wait(), 0)
+            self.assertIn("cannot listen at " + job.hosts["ps"][0], task.text())
+
+
+class Refused(Cluster):
+    def test_before_anything_is_done(self):
+        hosts = ["--ps_hosts=127.0.0.1:1,127.0.0.1:2", "--worker_hosts=127.0.0.1:3"]
+        for flags, words in (
+                (hosts + ["--job_name=worker", "--task_index=1"], "worker 1, but the cluster has 1 worker task (0 to 0)"),
+                (hosts + ["--job_name=ps", "--task_index=2"], "ps 2, but the cluster has 2 ps tasks (0 to 1)"),
+                (hosts + ["--job_name=worker"], "--task_index is missing"),
+                (hosts + ["--job_name=worker", "--task_index=0", "--ps=3"], "--ps is of a job in one process"),
+                (hosts + ["--job_name=ps", "--task_index=0", "--tls_cert=x.pem"], "--tls_key is missing"),
+                (hosts + ["--job_name=evaluator", "--task_index=0"], "evaluator"),
+                (["--job_name=ps"], "--job_name without --ps_hosts"),
+                (["doctor"], "no cluster is given"),
+                (["doctor", *hosts, "x"], "'x' is no flag")):
+            with self.subTest(flags=flags):
+                done = subprocess.run([program("pstrain"), *flags], capture_output=True, text=True, timeout=60, env=clean_environment())
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(words, done.stderr)
+
+    def test_a_target_that_cannot_be_written(self):
+        job = self.job(ps=1, workers=1)
+        with open(self.path("file"), "w"):
+            pass
+        task = job.start("worker", 0, "--export_dir=" + self.path("file", "1"))
+        self.assertEqual(task.wait(), 2, task.text())
+        self.assertIn(self.path("file"), task.text())
+
+
+class Outcome(Cluster):
+    ENDLESS = ["--model=linear", "--training_iteration=100000000"]
+
+    def begin(self, ps=1, workers=2, flags=()):
+        job = self.job(ps=ps, workers=workers, flags=self.ENDLESS + list(flags))
+        job.start_all(self.path("m", "1"))
+        for i in range(workers):
+            job.tasks["worker %d" % i].wait_for("trains from step")
+        return job
+
+    def test_a_late_worker_is_told_that_the_job_is_finished(self):
+        job = self.job(ps=2, workers=2)
+        for task in ("ps", 0), ("ps", 1):
+            job.start(*task)
+        self.assertEqual(job.start("worker", 0, "--export_dir=" + self.path("m", "1")).wait(), 0)
+        late = job.start("worker", 1)
+        self.assertEqual(late.wait(), 0, late.text())
+        self.assertIn("the job is finished", late.text())
+        self.assertEqual(set(job.wait().values()), {0}, job.logs())
+
+    def test_a_failed_export_is_everybodys(self):
+        job = self.job(ps=2, workers=2, flags=["--model=linear", "--training_iteration=20000"])
+        job.start_all(self.path("m", "1"))
+        job.tasks["worker 0"].wait_for("trains from step")
+        os.makedirs(self.path("m", "1", "in_the_way"))
+        codes = job.wait()
+        self.assertEqual(set(codes.values()), {1}, "%s %s" % (codes, job.logs()[-6000:]))
+        for name in ("ps 0", "ps 1", "worker 1"):
+            self.assertIn("not empty", job.log(name))
+        self.assertEqual(os.listdir(self.path("m")), ["1"])
+
+    def test_a_killed_chief_that_does_not_come_back(self):
+        job = self.begin(ps=2, flags=["--linger_timeout=2"])
+        job.kill("worker 0")
+        codes = job.wait()
+        for name in ("ps 0", "ps 1", "worker 1"):
+            self.assertEqual(codes[name], 138, "%s %s" % (codes, job.log(name)))
+            self.assertIn("worker 0 has not been heard of for 2 s", job.log(name))
+        self.assertFalse(os.path.exists(self.path("m", "1")))
+
+    def test_a_killed_ps_that_does_not_come_back(self):
+        job = self.begin(ps=2, flags=["--linger_timeout=2"])
+        job.kill("ps 1")
+        codes = job.wait()
+        for name in ("ps 0", "worker 0", "worker 1"):
+            self.assertGreaterEqual(codes[name], 128, "%s %s" % (codes, job.log(name)))
+        self.assertIn("waiting for ps 1 at " + job.hosts["ps"][1], job.log("worker 1"))
+        self.assertIn("gave up waiting for ps 1", job.log("worker 1"))
+
+    def test_a_killed_worker_costs_its_speed_only(self):
+        job = self.job(ps=1, workers=3, flags=["--model=linear", "--training_iteration=30000", "--linger_timeout=30", "--finish_timeout=8"])
+        job.start_all(self.path("m", "1"))
+        job.tasks["worker 2"].wait_for("trains from step")
+        job.kill("worker 2")
+        codes = job.wait()
+        self.assertEqual(codes, {"ps 0": 0, "worker 0": 0, "worker 1": 0, "worker 2": -9}, job.logs()[-6000:])
+        self.assertIn("a worker has not finished in time", job.log("worker 0"))
+        self.assertIn("waiting for worker 2", job.log("worker 0"))
+
+    def test_sigterm_of_the_chief_ends_the_job(self):
+        job = self.begin(ps=2)
+        job.kill("worker 0", signal.SIGTERM)
+        codes = job.wait()
+        self.assertEqual(codes.pop("worker 0"), 143, job.log("worker 0"))
+        self.assertEqual(set(codes.values()), {138}, "%s %s" % (codes, job.logs()[-6000:]))
+        self.assertIn("the job has failed: worker 0 was stopped at step", job.log("ps 0"))
+
+    def test_sigterm_of_a_ps(self):
+        job = self.begin(ps=2, flags=["--linger_timeout=2"])
+        job.kill("ps 0", signal.SIGTERM)
+        codes = job.wait()
+        self.assertEqual(codes.pop("ps 0"), 143)
+        self.assertTrue(all(code >= 128 for code in codes.values()), "%s %s" % (codes, job.logs()[-6000:]))
+
+
+class Doctor(Cluster):
+    def doctor(self, job, *flags, hosts=None):
+        return subprocess.run([program("pstrain"), "doctor", *job.map_flags(hosts), *flags], capture_output=True, text=True,
+                              timeout=120, env=clean_environment())
+
+    def test_all_are_fine(self):
+        job = self.job(ps=2, workers=2, flags=["--model=linear", "--training_iteration=100000000"])
+        job.start_all(self.path("m", "1"))
+        for i in range(2):
+            job.tasks["worker %d" % i].wait_for("trains from step")
+        done = self.doctor(job)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for name, i in (("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)):
+            self.assertRegex(done.stdout, r"%s %d at %s: fine, \d+\.\d\d ms\n" % (name, i, job.hosts[name][i]))
+        self.assertIn("4 of 4 tasks are fine", done.stdout)
+
+    def test_says_what_is_wrong_with_each(self):
+        job = self.job(ps=2, workers=4)
+        for i in range(2):
+            job.start("ps", i)
+            job.tasks["ps %d" % i].wait_for("serves at")
+        other = self.job(ps=1, workers=1)
+        other.start("ps", 0, "--cluster_id=theirs").wait_for("serves at")
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            seen = dict(job.hosts)
+            seen["worker"] = ["nowhere.invalid:1", job.hosts["worker"][1], "127.0.0.1:%d" % silent.getsockname()[1], other.hosts["ps"][0]]
+            done = self.doctor(job, hosts=seen)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            lines = done.stdout.splitlines()
+            self.assertRegex(lines[0], "^ps 0 at .*: fine, ")
+            self.assertRegex(lines[1], "^ps 1 at .*: fine, ")
+            self.assertRegex(lines[2], "^worker 0 at nowhere.invalid:1: unresolved: ")
+            self.assertRegex(lines[3], "^worker 1 at .*: refused: ")
+            self.assertRegex(lines[4], "^worker 2 at .*: silent: ")
+            self.assertRegex(lines[5], "^worker 3 at .*: another job: ps 0 of the cluster 'theirs', not of 'default'")
+            self.assertEqual(lines[6], "2 of 6 tasks are fine")
+        swapped = dict(job.hosts, ps=job.hosts["ps"][::-1])
+        self.assertRegex(self.doctor(job, hosts=swapped).stdout, "ps 0 at .*: another job: ps 1 of the one with the ps tasks")
+
+
+if __name__ == "__main__":
+    main()

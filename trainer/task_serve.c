@@ -1,0 +1,151 @@
+/* A ps as a process. */
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "trainer/note.h"
+#include "trainer/post.h"
+#include "trainer/ps.h"
+
+#define TICK_MS     100
+#define REPEAT_MS   10000
+#define FAREWELL_MS 10000 /* for those who have not been told that the job is over */
+
+struct serving {
+    const struct task_options *options;
+    struct post post;
+    struct ps *ps;
+    struct loop_timer timer;
+    struct note note;
+    int64_t began_ns, over_ns; /* 0: not over */
+    bool training;             /* said in the log */
+    bool stopped;
+    struct status status; /* why it stopped */
+};
+
+static void stop(struct serving *serving, struct status why)
+{
+    serving->stopped = true;
+    serving->status = status_keep(serving->post.arena, why);
+    ps_stop(serving->ps, serving->status);
+    loop_stop(serving->post.loop);
+}
+
+/* Gone when everybody knows, or has had its time to ask. */
+static bool may_leave(struct serving *serving, int64_t now_ns)
+{
+    uint32_t trainers = job_map_trainers(serving->options->map);
+
+    return now_ns - serving->over_ns >= (int64_t)FAREWELL_MS * NS_PER_MS ||
+           (ps_untold(serving->ps, trainers) == 0 &&
+            rpc_server_connections(serving->post.server) == 0);
+}
+
+static void check_outcome(struct serving *serving, struct status outcome, int64_t now_ns)
+{
+    if (serving->over_ns == 0) {
+        serving->over_ns = now_ns;
+        if (status_is_ok(outcome))
+            log_info("the job is finished at step %" PRIu64, ps_global_step(serving->ps));
+        else
+            log_error("the job has failed: %s", outcome.message);
+    }
+    if (may_leave(serving, now_ns))
+        stop(serving, outcome);
+}
+
+static void check_idle(struct serving *serving, int64_t now_ns)
+{
+    const struct task_options *options = serving->options;
+    int64_t heard_ns = ps_heard_ns(serving->ps);
+    int64_t since_ns = heard_ns != 0 ? heard_ns : serving->began_ns;
+    int64_t limit_ms = serving->training ? options->linger_timeout_ms : options->start_timeout_ms;
+
+    ps_watch(serving->ps, options->linger_timeout_ms);
+    if (now_ns - since_ns < limit_ms * NS_PER_MS)
+        return;
+    struct status why =
+        heard_ns != 0
+            ? status_error(STATUS_UNAVAILABLE, "nobody has been heard of for %" PRId64 " s",
+                           limit_ms / 1000)
+            : status_error(STATUS_UNAVAILABLE, "nobody came within %" PRId64 " s", limit_ms / 1000);
+    ps_end(serving->ps, why);
+    stop(serving, why);
+}
+
+static void check_note(struct serving *serving, int64_t now_ns)
+{
+    char text[256];
+    uint64_t step = ps_global_step(serving->ps);
+
+    ps_note(serving->ps, text, sizeof text);
+    if (note_due(&serving->note, text, step, now_ns, REPEAT_MS))
+        log_info("waiting for %s", text);
+    if (!serving->training && *text == '\0') {
+        serving->training = true;
+        log_info("the variables are there, training begins at step %" PRIu64, step);
+    }
+}
+
+static void tick(void *context)
+{
+    struct serving *serving = context;
+    int64_t now_ns = clock_now_ns(clock_monotonic());
+    struct status outcome;
+
+    if (!serving->options->watch(serving->options->context, NULL)) {
+        stop(serving, status_error(STATUS_CANCELLED, "stopped"));
+    } else if (ps_outcome(serving->ps, &outcome)) {
+        check_outcome(serving, outcome, now_ns);
+    } else {
+        check_note(serving, now_ns);
+        check_idle(serving, now_ns);
+    }
+    int64_t pause_ms = serving->over_ns != 0 ? TICK_MS / 10 : TICK_MS;
+    if (!serving->stopped)
+        loop_set_timer(serving->post.loop, &serving->timer, now_ns + pause_ms * NS_PER_MS);
+}
+
+static struct status serve(struct serving *serving)
+{
+    const struct job_map *map = serving->options->map;
+
+    TRY(post_listen(&serving->post));
+    rpc_server_add(serving->post.server, &ps_service, serving->ps);
+    log_info("serves at %s", job_self(map)->address);
+    post_warn_of_plaintext(&serving->post);
+    serving->began_ns = clock_now_ns(clock_monotonic());
+    serving->timer = (struct loop_timer){ .expired = tick, .context = serving };
+    loop_set_timer(serving->post.loop, &serving->timer, serving->began_ns);
+    TRY(loop_run(serving->post.loop));
+    return serving->status;
+}
+
+/* The same failure with a text that outlives the post. */
+static struct status keep_text(struct status status)
+{
+    return status_is_ok(status) ? status : status_error(status.code, "%s", status.message);
+}
+
+struct status task_serve(const struct task_options *options)
+{
+    const struct job_map *map = options->map;
+    struct serving serving = { .options = options, .status = status_ok() };
+    struct status status = post_open(&serving.post, options);
+
+    if (status_is_ok(status)) {
+        log_set_name(serving.post.name);
+        struct ps_options ps = { .cluster = options->cluster,
+                                 .index = map->index,
+                                 .incarnation = serving.post.identity.incarnation,
+                                 .ps_list = map->sparse ? NULL : serving.post.ps_list,
+                                 .address = job_self(map)->address };
+        serving.ps = ps_create(&ps);
+        status = serve(&serving);
+    }
+    status = keep_text(status);
+    rpc_server_destroy(serving.post.server); /* before what it serves */
+    serving.post.server = NULL;
+    ps_destroy(serving.ps);
+    post_close(&serving.post);
+    return status;
+}
