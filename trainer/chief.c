@@ -4,6 +4,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/saver.h"
 
+#define RETRY_MS 50
 #define CHECK_MS 1000 /* between two looks at the ps tasks while the chief waits for workers */
 
 struct chief {
@@ -183,8 +184,10 @@ static struct status recover(struct chief *chief)
         saver_pause(chief->saver);
     struct status status = go_back(chief);
     while (worker_may_return(status, client, chief->progress) &&
-           clock_now_ns(client->calls.clock) < until)
+           clock_now_ns(client->calls.clock) < until) {
+        clock_sleep(client->calls.clock, RETRY_MS);
         status = go_back(chief);
+    }
     if (chief->saver != NULL)
         saver_resume(chief->saver, client);
     TRY(status);

@@ -102,9 +102,11 @@ static struct status join(struct ps *ps, struct call *call,
     if (request->again && !has_place(ps, request->identity))
         return status_error(STATUS_FAILED_PRECONDITION, "%s has been replaced by a later process",
                             request->identity->task);
+    if (request->wait_until_created && !ps->open && ps->over && ps->outcome != STATUS_OK)
+        return ps_over_status((struct status){ (enum status_code)ps->outcome, ps->outcome_text });
     *stale = register_worker(ps, request->identity);
     struct worker *worker = &ps->workers[request->identity->index];
-    *waits = !ps->open && request->wait_until_created;
+    *waits = !ps->open && !ps->over && request->wait_until_created;
     if (!*waits) {
         *reply = ps_join_reply(ps, worker);
         return status_ok();

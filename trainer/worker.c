@@ -117,7 +117,8 @@ static struct status join_again(struct client *client, int64_t timeout_ms,
         if (timeout_ms >= 0 && rest_ms <= 0)
             return status_error(STATUS_UNAVAILABLE, "the ps tasks have not agreed in time");
         struct status status = client_join(client, true, rest_ms);
-        if (status.code != STATUS_UNAVAILABLE || atomic_load(&progress->stop))
+        bool again = status.code == STATUS_UNAVAILABLE || status.code == STATUS_ABORTED;
+        if (!again || atomic_load(&progress->stop))
             return status;
         clock_sleep(clock, REJOIN_MS);
     }
