@@ -136,10 +136,14 @@ static void finish(struct call *server, struct status status, struct message *re
     message_release(&nothing);
     if (reply != NULL)
         message_release(reply);
+    pthread_mutex_lock(&call->loopback->lock);
+    call->left = NULL; /* whether the client leaves is of no interest any more */
+    pthread_mutex_unlock(&call->loopback->lock);
     drop(call);
 }
 
-/* Ends a call from the client's side: the client is answered, the server is told. */
+/* Ends a call from the client's side: the client is answered, the server is told. The caller holds
+ * a reference of its own: both sides may give theirs up as soon as the client is answered. */
 static void leave(struct loopback_call *call, struct status status)
 {
     struct message nothing = { 0 };
@@ -341,7 +345,11 @@ static struct client_call *begin(struct channel *channel, const char *path, stru
 
 static void cancel(struct client_call *client)
 {
-    leave((struct loopback_call *)client, status_error(STATUS_CANCELLED, "cancelled"));
+    struct loopback_call *call = (struct loopback_call *)client;
+
+    atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
+    leave(call, status_error(STATUS_CANCELLED, "cancelled"));
+    drop(call);
 }
 
 static void release(struct client_call *client)

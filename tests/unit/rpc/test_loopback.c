@@ -203,6 +203,36 @@ static void a_cancelled_call_answers_cancelled(void **state)
     channel_close(channel);
 }
 
+/* What another client thread and another server thread may do while the first still cancels. */
+struct hasty {
+    struct server server;
+    struct client_call *call;
+};
+
+static void release_and_reply(void *context, struct status status, struct message *reply)
+{
+    struct hasty *hasty = context;
+    struct message late = { 0 };
+    (void)reply;
+    assert_int_equal(status.code, STATUS_CANCELLED);
+    client_call_release(hasty->call);
+    call_reply(atomic_load(&hasty->server.kept), &late);
+}
+
+static void both_sides_may_be_done_with_a_call_while_it_is_cancelled(void **state)
+{
+    (void)state;
+    struct hasty hasty = { 0 };
+    struct channel *channel = loopback_open(&service, &hasty.server, clock_monotonic());
+    struct message request = { 0 };
+
+    hasty.call =
+        channel_start(channel, "/t/Keep", &request, CLOCK_NEVER, release_and_reply, &hasty);
+    client_call_cancel(hasty.call);
+    assert_int_equal(hasty.server.left, 0); /* it has replied */
+    channel_close(channel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +242,7 @@ int main(void)
         cmocka_unit_test(a_call_ends_at_its_deadline_and_the_server_is_told),
         cmocka_unit_test(a_broken_channel_ends_what_is_in_flight),
         cmocka_unit_test(a_cancelled_call_answers_cancelled),
+        cmocka_unit_test(both_sides_may_be_done_with_a_call_while_it_is_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
