@@ -49,8 +49,7 @@ static void make_ring_key(void)
     pthread_key_create(&ring_key, free_grown);
 }
 
-static const char *ring_print(const char *prefix, const char *format, va_list arguments,
-                              const char *suffix)
+static const char *ring_print(const char *format, va_list arguments, const char *suffix)
 {
     unsigned slot = ring_next;
     ring_next = (ring_next + 1) % STATUS_RING;
@@ -65,17 +64,16 @@ static const char *ring_print(const char *prefix, const char *format, va_list ar
     va_end(again);
     if (body < 0)
         return "unprintable error";
-    size_t need = strlen(prefix) + (size_t)body + strlen(suffix) + 1;
+    size_t need = (size_t)body + strlen(suffix) + 1;
     /* The arguments may point into the slot itself (context around an old failure): print beside
      * it, then swap. */
     char *text = need <= 512 ? NULL : malloc(need);
     char local[512];
     char *out = text ? text : local;
     size_t room = text ? need : sizeof local;
-    int at = snprintf(out, room, "%s", prefix);
-    at += vsnprintf(out + at, room - (size_t)at, format, arguments);
-    if ((size_t)at < room)
-        snprintf(out + at, room - (size_t)at, "%s", suffix);
+    vsnprintf(out, room, format, arguments);
+    if ((size_t)body < room) /* else there was no memory, and the text ends early */
+        snprintf(out + body, room - (size_t)body, "%s", suffix);
 
     if (need > ring[slot].capacity) {
         char *grown = malloc(need);
@@ -97,14 +95,14 @@ static const char *ring_print(const char *prefix, const char *format, va_list ar
 
 struct status status_errorv(enum status_code code, const char *format, va_list arguments)
 {
-    return (struct status){ code, ring_print("", format, arguments, "") };
+    return (struct status){ code, ring_print(format, arguments, "") };
 }
 
 const char *status_text(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    const char *text = ring_print("", format, arguments, "");
+    const char *text = ring_print(format, arguments, "");
     va_end(arguments);
     return text;
 }
@@ -158,7 +156,7 @@ struct status status_errno(int error, const char *format, ...)
     snprintf(suffix, sizeof suffix, ": %s", strerror(error));
     va_list arguments;
     va_start(arguments, format);
-    struct status status = { code_of_errno(error), ring_print("", format, arguments, suffix) };
+    struct status status = { code_of_errno(error), ring_print(format, arguments, suffix) };
     va_end(arguments);
     return status;
 }
@@ -174,7 +172,7 @@ struct status status_in(struct status status, const char *format, ...)
     snprintf(suffix, size, ": %s", status.message);
     va_list arguments;
     va_start(arguments, format);
-    status.message = ring_print("", format, arguments, suffix);
+    status.message = ring_print(format, arguments, suffix);
     va_end(arguments);
     free(suffix);
     return status;
