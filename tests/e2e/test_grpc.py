@@ -1,0 +1,582 @@
+"""gRPC and REST say the same: one table of requests, sent both ways; and what only gRPC can say."""
+import base64
+import os
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import tiny_model
+from grpc_here import Client, messages, module, tensor, values
+from harness import DEADLINE_S, Server, TestCase, main
+
+HTTP = {"OK": 200, "INVALID_ARGUMENT": 400, "NOT_FOUND": 404, "FAILED_PRECONDITION": 400, "UNIMPLEMENTED": 501, "INTERNAL": 500}
+NUMBERS = tiny_model.DTYPES
+
+
+def single(number):
+    """As a float32 holds it."""
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+class Row:
+    """One request, both ways. verb: predict, classify or regress; inputs: {key: (dtype, shape, values)} or a list of Examples as
+    JSON has them. text: the error's words, None where it is answered."""
+
+    def __init__(self, label, verb, inputs, signature="", model="tiny", version=None, version_label=None, context=None, code="OK",
+                 text=None, grpc=None):
+        self.label, self.verb, self.inputs, self.signature, self.model = label, verb, inputs, signature, model
+        self.version, self.version_label, self.context, self.code, self.text = version, version_label, context, code, text
+        self.grpc = grpc or (code, text)  # where the contract has other words for gRPC
+
+    def path(self):
+        selector = "/versions/%d" % self.version if self.version is not None else \
+            "/labels/" + self.version_label if self.version_label else ""
+        return "/v1/models/%s%s:%s" % (self.model, selector, self.verb)
+
+    def body(self):
+        body = {"signature_name": self.signature} if self.signature else {}
+        if self.verb == "predict":
+            body["inputs"] = {key: nest(shape, data) for key, (_, shape, data) in self.inputs.items()}
+        else:
+            body["examples"] = self.inputs
+            if self.context:
+                body["context"] = self.context
+        return body
+
+    def spec(self):
+        spec = messages().ModelSpec(name=self.model, signature_name=self.signature)
+        if self.version is not None:
+            spec.version.value = self.version
+        elif self.version_label:
+            spec.version_label = self.version_label
+        return spec
+
+    def request(self):
+        m = messages()
+        if self.verb == "predict":
+            request = m.PredictRequest(model_spec=self.spec())
+            for key, (dtype, shape, data) in self.inputs.items():
+                data = [v.encode() if isinstance(v, str) else v for v in data]
+                request.inputs[key].CopyFrom(tensor(NUMBERS[dtype], shape, data))
+            return request
+        request = (m.ClassificationRequest if self.verb == "classify" else m.RegressionRequest)(model_spec=self.spec())
+        if self.context:
+            request.input.example_list_with_context.context.CopyFrom(example(self.context))
+        target = request.input.example_list_with_context if self.context else request.input.example_list
+        target.examples.extend(example(e) for e in self.inputs)
+        request.input.SetInParent()
+        return request
+
+
+def nest(shape, data):
+    if not shape:
+        return data[0]
+    step = len(data) // shape[0] if shape[0] else 0
+    return [nest(shape[1:], data[i * step:(i + 1) * step]) for i in range(shape[0])]
+
+
+def example(features):
+    message = module("example").Example()
+    for key, value in features.items():
+        for v in value if isinstance(value, list) else [value]:
+            kind = message.features.feature[key]
+            if isinstance(v, str):
+                kind.bytes_list.value.append(v.encode())
+            elif isinstance(v, float):
+                kind.float_list.value.append(v)
+            else:
+                kind.int64_list.value.append(v)
+    return message
+
+
+def of_rest(row, answer):
+    """The answer of REST as plain values, floats as float32."""
+    if row.verb != "predict":
+        return answer["results"]
+    outputs = answer["outputs"]
+    return outputs if isinstance(outputs, dict) else {"": outputs}
+
+
+def of_grpc(row, message):
+    if row.verb == "classify":
+        return [[[c.label, c.score] for c in r.classes] for r in message.result.classifications]
+    if row.verb == "regress":
+        return [r.value for r in message.result.regressions]
+    outputs = {}
+    for key, value in message.outputs.items():
+        shape, data = values(value)
+        outputs[key] = nest(shape, [v.decode() if isinstance(v, bytes) else v for v in data])
+    return outputs if len(outputs) > 1 else {"": list(outputs.values())[0]}
+
+
+X = {"x": ("float", [2, 1], [1.0, 3.0])}
+PAIR = {"a": ("float", [1], [1.5]), "b": ("int32", [1], [-2])}
+TYPES = {"in_float": ("float", [2], [1.5, float("-inf")]), "in_double": ("double", [2], [0.1, -1e300]),
+         "in_int32": ("int32", [2], [-2**31, 2**31 - 1]), "in_uint8": ("uint8", [2], [0, 255]), "in_int16": ("int16", [2], [-2**15, 5]),
+         "in_int8": ("int8", [2], [-128, 127]), "in_string": ("string", [2], ["", "aß\0b"]), "in_int64": ("int64", [2], [-2**63, 2**63 - 1]),
+         "in_bool": ("bool", [2], [True, False]), "in_uint32": ("uint32", [2], [0, 2**32 - 1]), "in_uint64": ("uint64", [2], [1, 2**64 - 1])}
+NOT_FOUND = "Servable not found for request: "
+ROWS = [
+    Row("predict", "predict", X),
+    Row("predict by version", "predict", X, version=1),
+    Row("predict by the signature's name", "predict", X, signature="serving_default"),
+    Row("a batch of none", "predict", {"x": ("float", [0], [])}),
+    Row("several inputs and outputs", "predict", PAIR, signature="pair"),
+    Row("classify", "classify", [{"x": 1.0}, {"x": [4.0]}], signature="classify_x"),
+    Row("regress", "regress", [{"x": 1.0}, {"x": 3.0}], signature="regress_x_to_y"),
+    Row("the context stands in", "regress", [{}, {"x": 3.0}], context={"x": 8.0}, signature="regress_x_to_y"),
+    Row("unknown model", "predict", X, model="none", code="NOT_FOUND", text=NOT_FOUND + "Latest(none)"),
+    Row("unknown version", "predict", X, version=9, code="NOT_FOUND", text=NOT_FOUND + "Specific(tiny, 9)"),
+    Row("unknown label", "predict", X, version_label="best", code="INVALID_ARGUMENT", text="Unrecognized servable version label: best"),
+    Row("unknown signature", "predict", X, signature="no", code="INVALID_ARGUMENT",
+        text='Serving signature name: "no" not found in signature def',
+        grpc=("FAILED_PRECONDITION", 'Serving signature key "no" not found.')),
+    Row("unknown signature of examples", "classify", [{"x": 1.0}], signature="no", code="INVALID_ARGUMENT",
+        text="No signature was found with the name: no"),
+    Row("classify what does not", "classify", [{"x": 1.0}], code="INVALID_ARGUMENT",
+        text="No classification inputs found in SignatureDef: inputs {x} outputs {y}"),
+    Row("regress what does not", "regress", [{"x": 1.0}], signature="classify_x", code="INVALID_ARGUMENT",
+        text="No regression outputs found in SignatureDef: outputs {scores}"),
+    Row("regress with two inputs", "regress", [{"x": 1.0}], signature="pair", code="INVALID_ARGUMENT", text="Expected one input Tensor."),
+    Row("examples for an unknown model", "regress", [{"x": 1.0}], model="none", code="NOT_FOUND", text=NOT_FOUND + "Latest(none)"),
+]
+# The graph's own words, whichever they are: equal both ways.
+GRAPH_ROWS = [
+    Row("a feature that is missing", "regress", [{"z": 1.0}], signature="regress_x_to_y", code="INVALID_ARGUMENT"),
+    Row("a feature of another kind", "regress", [{"x": 1}], signature="regress_x_to_y", code="INVALID_ARGUMENT"),
+    Row("a feature of another length", "regress", [{"x": [1.0, 2.0]}], signature="regress_x_to_y", code="INVALID_ARGUMENT"),
+]
+
+
+class Both(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory()
+        base = os.path.join(cls.work.name, "tiny")
+        tiny_model.write(os.path.join(base, "1"))
+        cls.server = Server(base, "--enable_grpc_healthcheck_service", name="tiny", grpc=True)
+        cls.client = Client("127.0.0.1:%d" % cls.server.grpc_port)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.channel.close()
+        status = cls.server.stop()
+        cls.work.cleanup()
+        assert status == 0, cls.server.output()
+
+    def ask(self, row):
+        return self.server.post(row.path(), row.body()), getattr(self.client, row.verb)(row.request())
+
+    def same_values(self, row, rest, grpc):
+        if isinstance(rest, dict):
+            self.assertEqual(set(rest), set(grpc))
+            for key in rest:
+                self.same_values(row, rest[key], grpc[key])
+        elif isinstance(rest, list):
+            self.assertEqual(len(rest), len(grpc))
+            for a, b in zip(rest, grpc):
+                self.same_values(row, a, b)
+        elif isinstance(rest, float):
+            self.assertIn(grpc, (rest, single(rest) if abs(rest) < 1e38 else rest))
+        else:
+            self.assertEqual(rest, grpc)
+
+    def test_one_table_of_requests(self):
+        for row in ROWS:
+            with self.subTest(row.label):
+                rest, grpc = self.ask(row)
+                self.assertEqual((rest.status, grpc.code), (HTTP[row.code], row.grpc[0]), (rest, grpc))
+                if row.code == "OK":
+                    self.same_values(row, of_rest(row, rest.json), of_grpc(row, grpc.message))
+                    spec = grpc.message.model_spec
+                    self.assertEqual((spec.name, spec.version.value, spec.signature_name, spec.version_label),
+                                     ("tiny", 1, row.signature or "serving_default", ""))
+                else:
+                    self.assertEqual(rest.json["error"], row.text)
+                    self.assertEqual(grpc.text, row.grpc[1])
+
+    def test_what_the_graph_says_is_told_both_ways(self):
+        for row in GRAPH_ROWS:
+            with self.subTest(row.label):
+                rest, grpc = self.ask(row)
+                self.assertEqual((rest.status, grpc.code), (HTTP[row.code], row.code), (rest, grpc))
+                self.assertEqual(rest.json["error"], grpc.text)
+
+    def test_the_answer_itself(self):
+        answer = self.client.predict(ROWS[0].request())
+        self.assertEqual(values(answer.message.outputs["y"]), ([2, 1], [2.5, 3.5]))
+        row = next(r for r in ROWS if r.context)
+        self.assertEqual(of_grpc(row, self.client.regress(row.request()).message), [6.0, 3.5])
+
+    def test_every_dtype_both_ways(self):
+        row = Row("types", "predict", {**TYPES, "in_half": ("half", [2], [0x3c00, 0])}, signature="types")
+        grpc = self.client.predict(row.request())
+        self.assertEqual(grpc.code, "OK", grpc)
+        for key, (dtype, shape, data) in row.inputs.items():
+            data = [v.encode() if isinstance(v, str) else v for v in data]
+            self.assertEqual(values(grpc.message.outputs[key.replace("in_", "out_")]), (shape, data), key)
+
+    def test_tensors_in_every_form(self):
+        content = tensor(1, [2, 1], [])
+        content.tensor_content = struct.pack("<2f", 1, 3)
+        repeated = tensor(1, [2, 1], [3.0])
+        zeros = tensor(1, [2, 1], [])
+        for form, wanted in ((content, [2.5, 3.5]), (repeated, [3.5, 3.5]), (zeros, [2.0, 2.0])):
+            request = messages().PredictRequest(model_spec=ROWS[0].spec())
+            request.inputs["x"].CopyFrom(form)
+            for name in ("", "longer", "other names move what follows"):  # and so does the alignment
+                request.client_id = name.encode()
+                answer = self.client.predict(request)
+                self.assertEqual(values(answer.message.outputs["y"]), ([2, 1], wanted))
+
+    def wrong(self, change, code, text, signature=""):
+        request = Row("", "predict", PAIR if signature else X, signature=signature).request()
+        change(request)
+        answer = self.client.predict(request)
+        self.assertEqual((answer.code, answer.text), (code, text))
+
+    def test_what_only_grpc_can_ask_wrongly(self):
+        bad = "INVALID_ARGUMENT"
+        self.wrong(lambda r: r.ClearField("model_spec"), bad, "Missing ModelSpec")
+        self.wrong(lambda r: r.model_spec.ClearField("name"), bad, "ModelSpec has no name specified.")
+        self.wrong(lambda r: r.inputs["z"].CopyFrom(r.inputs["x"]), bad,
+                   "input size does not match signature: 2!=1 len({x,z}) != len({x}). Sent extra: {z}. Missing but required: {}.")
+        self.wrong(lambda r: r.inputs.pop("b"), bad,
+                   "input size does not match signature: 1!=2 len({a}) != len({a,b}). Sent extra: {}. Missing but required: {b}.", "pair")
+        self.wrong(lambda r: (r.inputs["z"].CopyFrom(r.inputs["x"]), r.inputs.pop("x")), bad,
+                   "Signature input alias: x(feed name: x:0) not found in request and no default value provided. "
+                   "Inputs expected to be in the request {z}, or default input alias set: ")
+        self.wrong(lambda r: (r.inputs["z"].CopyFrom(r.inputs["a"]), r.inputs.pop("b")), bad,
+                   "Inputs contains invalid name. Used request inputs: a, request input: a,z", "two")
+        self.wrong(lambda r: setattr(r.inputs["x"], "tensor_content", b"123"), bad, "tensor parsing error: x")
+        self.wrong(lambda r: setattr(r.inputs["x"], "dtype", 0), bad, "tensor parsing error: x")
+        self.wrong(lambda r: r.inputs["x"].CopyFrom(tensor(3, [2, 1], [1, 2])), bad,
+                   "Expects arg[0] to be float but int32 is provided")
+        self.wrong(lambda r: r.output_filter.append("q"), bad,
+                   "output tensor alias not found in signature: q Outputs expected to be in the set {a,b}.", "pair")
+        self.wrong(lambda r: r.output_filter.extend(["a", "a"]), bad, "duplicate output tensor alias: a", "pair")
+
+    def test_defaults_stand_in(self):
+        request = Row("", "predict", PAIR, signature="two").request()
+        del request.inputs["b"]
+        answer = self.client.predict(request)
+        self.assertEqual(values(answer.message.outputs["b"]), ([1], [7]))
+
+    def test_an_output_filter_is_what_is_answered(self):
+        request = Row("", "predict", PAIR, signature="pair").request()
+        request.output_filter.append("b")
+        answer = self.client.predict(request)
+        self.assertEqual({k: values(v) for k, v in answer.message.outputs.items()}, {"b": ([1], [-2])})
+
+    def test_a_long_error_is_cut(self):
+        answer = self.client.predict(messages().PredictRequest(model_spec=messages().ModelSpec(name="n" * 3000)))
+        self.assertEqual(answer.code, "NOT_FOUND")
+        self.assertTrue(answer.text.endswith("...TRUNCATED"), answer.text)
+        self.assertEqual(len(answer.text), 1024 + len("...TRUNCATED"))
+
+    def test_a_few_bytes_that_claim_much_are_refused(self):
+        request = Row("", "predict", X).request()
+        request.inputs["x"].CopyFrom(tensor(1, [1 << 40, 1], [1.0]))
+        self.assertEqual(self.client.predict(request).code, "RESOURCE_EXHAUSTED")
+
+    def test_bytes_that_are_no_message(self):
+        for path, text in (("Predict", "PredictRequest"), ("Classify", "ClassificationRequest"), ("MultiInference", "MultiInferenceRequest")):
+            answer = self.client.call("/tensorflow.serving.PredictionService/" + path, b"\xff\xff\xff", messages().PredictResponse)
+            self.assertEqual((answer.code, answer.text), ("INTERNAL", "Failed to parse tensorflow.serving." + text))
+
+    def test_unknown_methods_and_what_is_not_there_yet(self):
+        self.assertEqual(self.client.call("/tensorflow.serving.PredictionService/No", b"", messages().PredictResponse).code, "UNIMPLEMENTED")
+        answer = self.client.call("/tensorflow.serving.ModelService/HandleReloadConfigRequest", b"", messages().ReloadConfigResponse)
+        self.assertEqual(answer.code, "UNIMPLEMENTED")
+        self.assertIn("HandleReloadConfigRequest", answer.text)
+
+    def tasks(self, *tasks):
+        m = messages()
+        request = m.MultiInferenceRequest()
+        for model, signature, method in tasks:
+            request.tasks.add(model_spec=m.ModelSpec(name=model, signature_name=signature), method_name="tensorflow/serving/" + method)
+        request.input.example_list.examples.extend([example({"x": 1.0}), example({"x": 3.0})])
+        return request
+
+    def test_multi_inference_in_the_order_of_its_tasks(self):
+        answer = self.client.multi_inference(self.tasks(("tiny", "regress_x_to_y2", "regress"), ("tiny", "classify_x", "classify"),
+                                                        ("tiny", "regress_x_to_y", "regress")))
+        self.assertEqual(answer.code, "OK", answer)
+        first, second, third = answer.message.results
+        self.assertEqual([r.value for r in first.regression_result.regressions], [3.5, 4.5])
+        self.assertEqual([[c.score for c in r.classes] for r in second.classification_result.classifications], [[2.5, 3.5], [3.5, 4.5]])
+        self.assertEqual([r.value for r in third.regression_result.regressions], [2.5, 3.5])
+        self.assertEqual((first.model_spec.name, first.model_spec.version.value, first.model_spec.signature_name), ("tiny", 1, "regress_x_to_y2"))
+
+    def test_multi_inference_that_is_wrong(self):
+        good = ("tiny", "regress_x_to_y", "regress")
+        for tasks, code, text in (
+                ([], "INVALID_ARGUMENT", "ModelSpec has no name specified."),
+                ([good, ("", "classify_x", "classify")], "INVALID_ARGUMENT", "Found ModelSpec with an empty model name."),
+                ([good, ("other", "classify_x", "classify")], "INVALID_ARGUMENT",
+                 "All ModelSpecs in a MultiInferenceRequest must access the same model name."),
+                ([good, good], "INVALID_ARGUMENT", "Duplicate evaluation of signature: regress_x_to_y"),
+                ([("tiny", "no", "regress")], "INVALID_ARGUMENT", "Requested signature not found in model graph: no"),
+                ([("tiny", "regress_x_to_y", "predict")], "UNIMPLEMENTED", "Unsupported signature method_name: tensorflow/serving/predict")):
+            answer = self.client.multi_inference(self.tasks(*tasks))
+            self.assertEqual((answer.code, answer.text), (code, text))
+        request = self.tasks(good)
+        request.ClearField("input")
+        answer = self.client.multi_inference(request)
+        self.assertEqual((answer.code, answer.text), ("INVALID_ARGUMENT", "Input is empty."))
+
+    def test_metadata_is_that_of_rest(self):
+        m = messages()
+        request = m.GetModelMetadataRequest(model_spec=m.ModelSpec(name="tiny"), metadata_field=["signature_def"])
+        answer = self.client.metadata(request)
+        self.assertEqual(answer.code, "OK", answer)
+        self.assertEqual((answer.message.model_spec.name, answer.message.model_spec.version.value), ("tiny", 1))
+        signatures = m.SignatureDefMap()
+        self.assertTrue(answer.message.metadata["signature_def"].Unpack(signatures))
+        self.assertEqual(signatures, m.SignatureDefMap(signature_def=tiny_model.build().meta_graphs[0].signature_def))
+        rest = self.server.get("/v1/models/tiny/metadata").json["metadata"]["signature_def"]["signature_def"]
+        self.assertEqual(set(rest), set(signatures.signature_def))
+        for fields, text in (([], "GetModelMetadataRequest must specify at least one metadata_field"),
+                             (["other"], "Metadata field other is not supported")):
+            answer = self.client.metadata(m.GetModelMetadataRequest(model_spec=m.ModelSpec(name="tiny"), metadata_field=fields))
+            self.assertEqual((answer.code, answer.text), ("INVALID_ARGUMENT", text))
+
+    def test_status_is_that_of_rest(self):
+        m = messages()
+        for name, version in (("tiny", None), ("tiny", 1), ("tiny", 9), ("none", None)):
+            spec = m.ModelSpec(name=name)
+            if version:
+                spec.version.value = version
+            grpc = self.client.status(m.GetModelStatusRequest(model_spec=spec))
+            rest = self.server.get("/v1/models/%s%s" % (name, "/versions/%d" % version if version else ""))
+            self.assertEqual(rest.status, HTTP[grpc.code])
+            if grpc.code != "OK":
+                self.assertEqual(rest.json["error"], grpc.text)
+                continue
+            row, = grpc.message.model_version_status
+            self.assertEqual((str(row.version), m.ModelVersionStatus.State.Name(row.state)),
+                             tuple(rest.json["model_version_status"][0][k] for k in ("version", "state")))
+
+    def test_health_has_a_status_per_model(self):
+        for service in ("", "ModelService", "PredictionService", "tensorflow.serving.PredictionService", "tiny"):
+            self.assertEqual(self.client.health(service).message.status, 1, service)
+        self.assertEqual(self.client.health("none").code, "NOT_FOUND")
+        self.assertEqual(next(self.client.watch("none")).status, 3)
+
+    def test_reflection_lets_a_tool_call_without_texts(self):
+        for version in ("v1", "v1alpha"):
+            services = {s.name for s in self.client.reflect(version, list_services="").list_services_response.service}
+            self.assertIn("tensorflow.serving.PredictionService", services)
+            self.assertIn("grpc.health.v1.Health", services)
+            for service in services:
+                self.assertTrue(self.client.reflect(version, file_containing_symbol=service).file_descriptor_response.file_descriptor_proto)
+        from google.protobuf import descriptor_database, descriptor_pb2, descriptor_pool, message_factory
+        found = self.client.reflect(file_containing_symbol="tensorflow.serving.PredictionService.Predict")
+        database = descriptor_database.DescriptorDatabase()
+        for file in found.file_descriptor_response.file_descriptor_proto:
+            database.Add(descriptor_pb2.FileDescriptorProto.FromString(file))
+        pool = descriptor_pool.DescriptorPool(database)
+        method = pool.FindServiceByName("tensorflow.serving.PredictionService").FindMethodByName("Predict")
+        request = message_factory.MessageFactory(pool).GetPrototype(method.input_type)()
+        request.ParseFromString(ROWS[0].request().SerializeToString())
+        self.assertEqual(self.client.predict(request.SerializeToString()).code, "OK")
+        for question in ({"file_containing_symbol": "tensorflow.serving.No"}, {"file_by_filename": "no.proto"},
+                         {"file_containing_symbol": "tensorflow.serving"}, {"file_containing_symbol": ""}):
+            self.assertEqual(self.client.reflect(**question).error_response.error_code, 5, question)
+        for symbol in ("tensorflow.serving.PredictStreamedOptions.RequestState", "tensorflow.TensorProto.float_val",
+                       "tensorflow.serving.PredictRequest.InputsEntry"):
+            self.assertTrue(self.client.reflect(file_containing_symbol=symbol).HasField("file_descriptor_response"), symbol)
+        self.assertTrue(self.client.reflect(file_by_filename="proto/tensor.proto").HasField("file_descriptor_response"))
+        self.assertTrue(self.client.reflect(all_extension_numbers_of_type="tensorflow.TensorProto").HasField("all_extension_numbers_response"))
+
+    def test_rest_and_grpc_at_once_are_each_answered_with_their_own(self):
+        wrong = []
+
+        def over_grpc(value):
+            request = Row("", "predict", {"x": ("float", [1, 1], [value])}).request()
+            for _ in range(20):
+                for future in [self.client.start("/tensorflow.serving.PredictionService/Predict", request, messages().PredictResponse)
+                               for _ in range(16)]:
+                    answer = self.client.end(future)
+                    if answer.code != "OK" or values(answer.message.outputs["y"]) != ([1, 1], [value / 2 + 2]):
+                        wrong.append((value, answer))
+
+        def over_rest(value):
+            connection = self.server.connect()
+            for _ in range(200):
+                answer = self.server.post("/v1/models/tiny:predict", {"inputs": [[value]]}, connection=connection)
+                if answer.status != 200 or answer.json["outputs"] != [[value / 2 + 2]]:
+                    wrong.append((value, answer))
+            connection.close()
+        threads = [threading.Thread(target=work, args=(value,)) for value in (2.0, 8.0, -64.0) for work in (over_grpc, over_rest)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(DEADLINE_S)
+        self.assertEqual(wrong, [])
+
+    def test_tensors_of_several_dtypes_do_not_share_a_batch(self):
+        good = Row("", "predict", X).request()
+        bad = Row("", "predict", X).request()
+        bad.inputs["x"].CopyFrom(tensor(2, [2, 1], [1.0, 2.0]))
+        path = "/tensorflow.serving.PredictionService/Predict"
+        futures = [(r, self.client.start(path, r, messages().PredictResponse)) for _ in range(50) for r in (good, bad)]
+        for request, future in futures:
+            self.assertEqual(self.client.end(future).code, "OK" if request is good else "INVALID_ARGUMENT")
+
+
+class Ports(TestCase):
+    def setUp(self):
+        super().setUp()
+        tiny_model.write(self.path("tiny", "1"))
+
+    def asks(self, client, code="OK"):
+        self.assertEqual(client.predict(ROWS[0].request()).code, code)
+
+    def test_one_port_serves_both(self):
+        with Server(self.path("tiny"), name="tiny", grpc="same") as server:
+            with Client("127.0.0.1:%d" % server.port) as client:
+                self.asks(client)
+                self.assertEqual(server.post("/v1/models/tiny:predict", {"inputs": [[1.0]]}).json, {"outputs": [[2.5]]})
+                self.asks(client)
+            self.assertIn("Running gRPC ModelServer at 0.0.0.0:%d ..." % server.port, server.output())
+
+    def test_a_unix_socket_serves_too(self):
+        path = self.path("socket")
+        with Server(self.path("tiny"), "--grpc_socket_path=" + path, name="tiny") as server:
+            with Client("unix:" + path) as client:
+                self.asks(client)
+            self.assertNotIn("0.0.0.0", server.output())
+        self.assertFalse(os.path.exists(path))
+
+    def test_answers_may_carry_tensor_content(self):
+        with Server(self.path("tiny"), "--enable_serialization_as_tensor_content", name="tiny", grpc=True) as server:
+            with Client("127.0.0.1:%d" % server.grpc_port) as client:
+                output = client.predict(ROWS[0].request()).message.outputs["y"]
+                self.assertEqual((output.tensor_content, list(output.float_val)), (struct.pack("<2f", 2.5, 3.5), []))
+
+    def test_health_is_off_unless_asked_for(self):
+        with Server(self.path("tiny"), name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            self.assertEqual(client.health("").code, "UNIMPLEMENTED")
+
+    def test_a_message_over_the_limit_is_refused_and_the_connection_lives(self):
+        for flag in ("--max_request_bytes=10000", "--grpc_channel_arguments=grpc.max_receive_message_length=10000,grpc.so_reuseport=1"):
+            with Server(self.path("tiny"), flag, name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+                large = Row("", "predict", {"x": ("float", [5000, 1], [1.0] * 5000)}).request()
+                self.assertEqual(client.predict(large).code, "RESOURCE_EXHAUSTED")
+                self.asks(client)
+
+    def test_a_wrong_channel_argument_is_named(self):
+        server = Server(self.path("tiny"), "--grpc_channel_arguments=grpc.keepalive_time_ms=soon", name="tiny", grpc=True, wait=False)
+        self.assertEqual(server.process.wait(DEADLINE_S), 1)
+        self.assertIn("grpc.keepalive_time_ms=soon: wants a whole number", server.output())
+
+    def test_watchers_follow_the_model_and_the_end(self):
+        server = Server(self.path("tiny"), "--enable_grpc_healthcheck_service", name="tiny", grpc=True)
+        with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            seen, asked = [], client.watch("tiny")
+            self.assertEqual(next(asked).status, 1)
+
+            def follow():
+                try:
+                    seen.extend(m.status for m in asked)
+                except Exception as e:
+                    seen.append(e.code().name)
+            thread = threading.Thread(target=follow)
+            thread.start()
+            os.rename(self.path("tiny", "1"), self.path("tiny", "gone"))
+            self.wait_for(lambda: seen == [2])
+            os.rename(self.path("tiny", "gone"), self.path("tiny", "1"))
+            self.wait_for(lambda: seen == [2, 1])
+            self.assertEqual(server.stop(), 0)
+            thread.join(DEADLINE_S)
+            self.assertEqual(seen, [2, 1, 2, "UNAVAILABLE"])
+
+    def wait_for(self, happened):
+        end = time.monotonic() + DEADLINE_S
+        while not happened():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def test_calls_in_flight_are_answered_at_the_end(self):
+        server = Server(self.path("tiny"), name="tiny", grpc=True)
+        with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            self.asks(client)
+            stopping, codes = threading.Event(), []
+
+            def load():
+                while not stopping.is_set():
+                    codes.append(client.predict(ROWS[0].request(), timeout=5).code)
+            threads = [threading.Thread(target=load) for _ in range(4)]
+            for t in threads:
+                t.start()
+            self.wait_for(lambda: len(codes) > 50)
+            status = server.stop()
+            stopping.set()
+            for t in threads:
+                t.join(DEADLINE_S)
+            self.assertEqual(status, 0, server.output())
+        # UNAVAILABLE: begun when nobody listened any more
+        self.assertEqual(set(codes) - {"OK", "UNAVAILABLE"}, set())
+
+
+class Encrypted(TestCase):
+    def openssl(self, *command):
+        subprocess.run(["openssl", *command], cwd=self.dir, check=True, capture_output=True)
+
+    def certificates(self):
+        """ca.pem, and server and client, each a .key and a .pem."""
+        ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+        self.openssl("req", "-x509", *ec, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test ca")
+        with open(self.path("names"), "w", encoding="ascii") as f:
+            f.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        for name in ("server", "client"):
+            self.openssl("req", *ec, "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name)
+            self.openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                         "-out", name + ".pem", "-extfile", "names")
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def config(self, verify):
+        def quoted(name):
+            return self.read(name).decode().replace("\n", "\\n")
+        with open(self.path("ssl.config"), "w", encoding="ascii") as f:
+            f.write('server_key: "%s"\nserver_cert: "%s"\ncustom_ca: "%s"\nclient_verify: %s\n' %
+                    (quoted("server.key"), quoted("server.pem"), quoted("ca.pem"), verify))
+        return "--ssl_config_file=" + self.path("ssl.config")
+
+    def test_serves_over_tls_and_asks_for_certificates(self):
+        import grpc
+        tiny_model.write(self.path("tiny", "1"))
+        self.certificates()
+        anonymous = grpc.ssl_channel_credentials(self.read("ca.pem"))
+        known = grpc.ssl_channel_credentials(self.read("ca.pem"), self.read("client.key"), self.read("client.pem"))
+        for verify, port, code in (("false", True, "OK"), ("true", True, "UNAVAILABLE"), ("true", "same", "UNAVAILABLE")):
+            with Server(self.path("tiny"), self.config(verify), name="tiny", grpc=port) as server:
+                target = "localhost:%d" % server.grpc_port
+                with Client(target, anonymous) as client:
+                    self.assertEqual(client.predict(ROWS[0].request()).code, code)
+                with Client(target, known) as client:
+                    self.assertEqual(client.predict(ROWS[0].request()).code, "OK")
+                with Client(target) as client:
+                    self.assertEqual(client.predict(ROWS[0].request(), timeout=20).code, "UNAVAILABLE")
+                self.assertEqual(server.get("/v1/models/tiny").status, 200)  # plain, as always
+
+    def test_a_wrong_file_ends_the_start(self):
+        tiny_model.write(self.path("tiny", "1"))
+        with open(self.path("wrong"), "w", encoding="ascii") as f:
+            f.write('server_key: "no key"\nno_such_field: 1\n')
+        for flag, text in (("--ssl_config_file=" + self.path("absent"), "absent"),
+                           ("--ssl_config_file=" + self.path("wrong"), "Invalid protobuf file: '%s'" % self.path("wrong"))):
+            server = Server(self.path("tiny"), flag, name="tiny", grpc=True, wait=False)
+            self.assertEqual(server.process.wait(DEADLINE_S), 1)
+            self.assertIn(text, server.output())
+
+
+if __name__ == "__main__":
+    main()
