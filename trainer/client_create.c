@@ -177,7 +177,7 @@ struct status client_begin(struct client *client, const struct client_job *job,
     client->generation = generation;
     client->sequence = 0;
     client->open = true;
-    client->global_step = job->global_step;
+    client->global_step = client->begin_step = job->global_step;
     return status_ok();
 }
 

@@ -24,6 +24,8 @@ struct input {
 void input_init(struct input *input, uint64_t seed, uint32_t rows, uint32_t worker,
                 uint32_t workers);
 void input_next(struct input *input, uint32_t *rows, uint32_t count);
+/* As if `count` rows had been taken since the beginning. */
+void input_seek(struct input *input, uint64_t count);
 void input_finish(struct input *input);
 
 #endif

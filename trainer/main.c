@@ -163,7 +163,8 @@ static struct status prepare(struct session *session)
 {
     struct options *options = &session->options;
     struct model_options model = { .reduction = options->reduction,
-                                   .batch_size = options->batch_size };
+                                   .batch_size = options->batch_size,
+                                   .sync = options->job.sync };
 
     int ps_count = is_local(session) ? options->flags.ps : options->map.lists[JOB_PS].count;
 

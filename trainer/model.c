@@ -288,6 +288,15 @@ static struct status source_step(struct gradient_source *base, const void *const
     return status_ok();
 }
 
+/* All workers of a synchronous job are at its step; the others share the steps. */
+static void source_seek(struct gradient_source *base, uint64_t begin, uint64_t step)
+{
+    struct model_source *source = (struct model_source *)base;
+
+    source->batches = source->model->options.sync ? step : begin / source->workers;
+    input_seek(&source->input, source->batches * source->model->options.batch_size);
+}
+
 static void source_destroy(struct gradient_source *base)
 {
     struct model_source *source = (struct model_source *)base;
@@ -306,7 +315,7 @@ struct status model_source(const struct model *model, const struct dataset *data
 {
     struct model_source *source = zalloc(sizeof *source);
 
-    source->source = (struct gradient_source){ source_step, source_destroy };
+    source->source = (struct gradient_source){ source_step, source_destroy, source_seek };
     source->model = model;
     source->dataset = dataset;
     source->seed = seed;

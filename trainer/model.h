@@ -13,6 +13,7 @@
 struct model_options {
     enum layers_reduction reduction;
     uint32_t batch_size;
+    bool sync; /* each step takes a batch of every worker */
 };
 
 struct model {

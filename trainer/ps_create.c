@@ -193,7 +193,7 @@ static void begin_generation(struct ps *ps, const Slipway__Training__CreateReque
     ps->placement_hash = request->identity->placement_hash;
     ps->sync = request->sync;
     ps->sync_workers = request->workers;
-    ps->global_step = request->global_step;
+    ps->begin_step = ps->global_step = request->global_step;
     ps->stop_step = request->stop_step;
 }
 

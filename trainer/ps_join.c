@@ -88,6 +88,7 @@ struct message ps_join_reply(struct ps *ps, const struct worker *worker)
     reply.generation = ps->generation;
     reply.open = ps->open;
     reply.global_step = ps->global_step;
+    reply.begin_step = ps->begin_step;
     reply.finished = worker->finished || ps->over;
     return protocol_pack(&reply);
 }

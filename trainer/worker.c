@@ -49,6 +49,8 @@ struct status worker_steps(struct client *client, struct gradient_source *source
 
     TRY(client_pull(client));
     note_begin(progress, client);
+    if (source->seek != NULL)
+        source->seek(source, client->begin_step, client->global_step);
     while (client->global_step < stop_step) {
         if (atomic_load_explicit(&progress->stop, memory_order_relaxed))
             return status_error(STATUS_CANCELLED, "stopped at step %llu",

@@ -20,6 +20,9 @@ struct gradient_source {
     struct status (*step)(struct gradient_source *source, const void *const *values,
                           const float *const **gradients, float *loss);
     void (*destroy)(struct gradient_source *source);
+    /* The job goes on at step `step`, after it began or went back to `begin`: the batches that were
+     * taken until then have been. NULL: the source knows no order. */
+    void (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step);
 };
 
 /* What other threads may see of a job while it runs. */

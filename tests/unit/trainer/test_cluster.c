@@ -75,7 +75,7 @@ static struct status make_source(void *context, uint32_t index, struct gradient_
     const struct job *job = context;
     struct line_source *source = zalloc(sizeof *source);
 
-    source->source = (struct gradient_source){ line_step, line_destroy };
+    source->source = (struct gradient_source){ .step = line_step, .destroy = line_destroy };
     source->index = index;
     source->dies_after = index == job->workers - 1 ? job->dies_after : 0;
     source->gradients[0] = source->line;

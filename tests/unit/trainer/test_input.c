@@ -45,6 +45,25 @@ static void every_row_counts_once_an_epoch(void **state)
             assert_int_equal(seen[epoch][i], 1);
 }
 
+/* Wherever it is told to be, it gives what it would have given there. */
+static void it_goes_on_where_it_is_told(void **state)
+{
+    const struct row *row = *state;
+
+    for (uint32_t w = 0; w < row->workers; w++) {
+        uint32_t all[400], some[8];
+        struct input input;
+        input_init(&input, 9, row->rows, w, row->workers);
+        input_next(&input, all, 400);
+        for (uint64_t at = 0; at < 392; at += 7) {
+            input_seek(&input, at);
+            input_next(&input, some, 8);
+            assert_memory_equal(some, all + at, sizeof some);
+        }
+        input_finish(&input);
+    }
+}
+
 static void take(uint64_t seed, uint32_t *out, uint32_t count)
 {
     struct input input;
@@ -69,12 +88,15 @@ static void epochs_have_different_orders_and_seeds_too(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    struct CMUnitTest tests[2 * COUNT(rows) + 1];
 
-    for (size_t i = 0; i < COUNT(rows); i++)
+    for (size_t i = 0; i < COUNT(rows); i++) {
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = every_row_counts_once_an_epoch,
                                         .initial_state = (void *)(uintptr_t)&rows[i] };
+        tests[COUNT(rows) + 1 + i] = tests[i];
+        tests[COUNT(rows) + 1 + i].test_func = it_goes_on_where_it_is_told;
+    }
     tests[COUNT(rows)] =
         (struct CMUnitTest)cmocka_unit_test(epochs_have_different_orders_and_seeds_too);
     return cmocka_run_group_tests_name("input", tests, NULL, NULL);

@@ -97,7 +97,7 @@ static struct gradient_source *make_source(struct job *job, uint32_t index)
 {
     struct source *source = zalloc(sizeof *source);
 
-    source->source = (struct gradient_source){ source_step, source_destroy };
+    source->source = (struct gradient_source){ .step = source_step, .destroy = source_destroy };
     source->job = job;
     source->index = index;
     source->gradients[0] = source->gradient;

@@ -187,7 +187,7 @@ static void *run_task(void *context)
 {
     struct task *task = context;
     struct fixture *f = task->fixture;
-    struct ones_source source = { .source = { ones_step, NULL },
+    struct ones_source source = { .source = { .step = ones_step },
                                   .waits = task->index == 0 ? NULL : &f->worker_waits };
     struct client_options options = { .cluster = "test",
                                       .task = task->index == 0 ? "chief" : "worker 0",

@@ -1,0 +1,153 @@
+"""--checkpoint_dir: a job that was killed goes on from its last checkpoint, at any moment, with another number of ps, to the same bits;
+at most so many checkpoints are kept, and nothing of a killed one stays."""
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from digits import write_digits
+from harness import DEADLINE_S, TestCase, clean_environment, main, program, run
+
+KILLS = 25
+MODEL = {"class_name": "Sequential", "config": {"name": "deep", "layers": [
+    {"class_name": "InputLayer", "config": {"batch_input_shape": [None, 784], "dtype": "float32", "name": "x"}},
+    {"class_name": "Dense", "config": {"name": "hidden", "units": 600, "activation": "relu"}},
+    {"class_name": "Dropout", "config": {"name": "dropout", "rate": 0.2}},
+    {"class_name": "Dense", "config": {"name": "scores", "units": 10, "activation": "softmax"}}]}}
+
+
+def names(directory):
+    return sorted(os.listdir(directory))
+
+
+def listed(directory):
+    with open(os.path.join(directory, "checkpoint"), encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    paths = [re.fullmatch(r'(\w+): "(.*)"', line).groups() for line in lines]
+    latest = [value for key, value in paths if key == "model_checkpoint_path"]
+    return latest[0], [value for key, value in paths if key == "all_model_checkpoint_paths"]
+
+
+def files_of(checkpoints):
+    return sorted(["checkpoint"] + [name + end for name in checkpoints for end in (".index", ".data-00000-of-00001")])
+
+
+class Checkpoints(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.data = write_digits(self.path("data"), train=300, test=50)
+        self.exports = 0
+        with open(self.path("deep.json"), "w", encoding="utf-8") as f:
+            json.dump(MODEL, f)
+
+    def command(self, directory, *flags):
+        self.exports += 1
+        return [program("pstrain"), "--model=%s" % self.path("deep.json"), "--train_dir=%s" % self.data, "--batch_size=20",
+                "--optimizer=adam", "--checkpoint_dir=%s" % self.path(directory), "--export_dir=%s" % self.path("model", str(self.exports)),
+                *flags]
+
+    def train(self, directory, *flags):
+        done = run(*self.command(directory, *flags))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def exported(self):
+        with open(self.path("model", str(self.exports), "variables", "variables.data-00000-of-00001"), "rb") as f:
+            return f.read()
+
+    def test_a_resumed_job_ends_with_the_bits_of_one_that_was_not_stopped(self):
+        self.train("whole", "--sync", "--stop_at_step=30")
+        whole = self.exported()
+        for steps, ps in ((7, 1), (20, 3), (30, 5)):
+            out = self.train("parts", "--sync", "--stop_at_step=%d" % steps, "--ps=%d" % ps)
+        self.assertIn("Restored %s/model.ckpt-20, step 20" % self.path("parts"), out)
+        self.assertIn("Trained 10 steps", out)
+        self.assertEqual(self.exported(), whole)
+        self.assertEqual(listed(self.path("parts")), ("model.ckpt-30", ["model.ckpt-%d" % s for s in (0, 7, 20, 30)]))
+
+    def test_the_first_the_last_and_every_so_many_steps_and_only_so_many_are_kept(self):
+        self.train("ckpt", "--sync", "--stop_at_step=40", "--save_checkpoint_steps=10", "--max_to_keep=3", "--workers=1")
+        latest, kept = listed(self.path("ckpt"))
+        self.assertEqual(latest, "model.ckpt-40")
+        self.assertEqual((len(kept), kept[-1]), (3, "model.ckpt-40"))
+        self.assertEqual(names(self.path("ckpt")), files_of(kept))
+        self.train("all", "--stop_at_step=5", "--max_to_keep=0")
+        self.assertEqual(listed(self.path("all"))[1][0], "model.ckpt-0")
+
+    def test_a_kill_at_any_moment_leaves_the_last_checkpoint_and_the_next_start_cleans_up(self):
+        draw = random.Random(os.environ.get("SLIPWAY_SEED") or time.time_ns())
+        directory = self.path("ckpt")
+        flags = ["--stop_at_step=1000000", "--save_checkpoint_secs=0.001", "--max_to_keep=2", "--log_level=info"]
+        before, unfinished = -1, 0
+        for kill in range(KILLS):
+            child = subprocess.Popen(self.command("ckpt", *flags), text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                     stderr=subprocess.PIPE, env=clean_environment())
+            end = time.monotonic() + DEADLINE_S
+            while not os.path.exists(os.path.join(directory, "checkpoint")) and time.monotonic() < end:
+                time.sleep(0.001)
+            # Some at once, so that kills hit starts that clean up, too.
+            time.sleep(draw.uniform(0, 0.3) + (0.2 if kill % 3 else 0))
+            child.send_signal(signal.SIGKILL)
+            out, err = child.communicate(timeout=DEADLINE_S)
+            self.assertEqual(child.returncode, -signal.SIGKILL, err)
+            latest, kept = listed(directory)
+            self.assertEqual(kept[-1], latest)
+            have = names(directory)
+            for end in (".index", ".data-00000-of-00001"):
+                self.assertIn(latest + end, have)
+            unfinished += any("unfinished" in name for name in have)
+            step = int(latest.rpartition("-")[2])
+            self.assertGreaterEqual(step, before)
+            before = step
+        out = self.train("ckpt", "--stop_at_step=%d" % (before + 5), "--max_to_keep=2")
+        self.assertIn("Restored", out)
+        print("killed %d times, %d with an unfinished checkpoint; the last one was step %d" % (KILLS, unfinished, before), flush=True)
+        self.assertGreater(unfinished, 0, "no kill came while a checkpoint was written: the test proves nothing")
+        latest, kept = listed(directory)
+        self.assertEqual(len(kept), 2)
+        self.assertEqual(names(directory), files_of(kept))
+
+    def test_a_damaged_checkpoint_is_passed_over_for_the_one_before(self):
+        for steps in (5, 9):
+            self.train("ckpt", "--sync", "--stop_at_step=%d" % steps)
+        data = self.path("ckpt", "model.ckpt-9.data-00000-of-00001")
+        with open(data, "r+b") as f:
+            f.seek(100000)
+            f.write(b"damaged")
+        out = self.train("ckpt", "--sync", "--stop_at_step=12")
+        self.assertRegex(out, r"model\.ckpt-9.*checksum.*; trying the one before|model\.ckpt-9.*; trying the one before")
+        self.assertIn("Restored %s/model.ckpt-5, step 5" % self.path("ckpt"), out)
+
+    def test_what_cannot_work_is_refused_before_training(self):
+        with open(self.path("file"), "w", encoding="utf-8") as f:
+            f.write("x")
+        done = run(*self.command("file", "--stop_at_step=5"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--checkpoint_dir", done.stderr)
+        self.train("ckpt", "--stop_at_step=5")
+        with open(self.path("ckpt", "checkpoint"), "w", encoding="utf-8") as f:
+            f.write("model_checkpoint_path: model")
+        done = run(*self.command("ckpt", "--stop_at_step=5"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("CheckpointState", done.stderr)
+
+    def test_two_jobs_do_not_write_into_one_directory(self):
+        child = subprocess.Popen(self.command("ckpt", "--stop_at_step=1000000"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, env=clean_environment())
+        try:
+            end = time.monotonic() + DEADLINE_S
+            while not os.path.exists(self.path("ckpt", "checkpoint")) and time.monotonic() < end:
+                time.sleep(0.01)
+            done = run(*self.command("ckpt", "--stop_at_step=5"))
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("another process writes checkpoints to", done.stderr)
+        finally:
+            child.kill()
+            child.wait(DEADLINE_S)
+
+
+if __name__ == "__main__":
+    main()
