@@ -1,9 +1,8 @@
 #include "server/example_line.h"
 
-#include "server/json_print.h"
+#include "tensor/shell_value.h"
 
-#define SHOWN_MAX  64   /* numbers that are written out */
-#define HIDDEN_MAX 4096 /* numbers that the shell writes, of one list */
+#define BODY_BYTES_MAX 10000000 /* beyond that it is no example any more */
 
 /* Zeros fit every number; an unknown dimension is taken as 1. */
 static bool is_number(enum dtype dtype)
@@ -24,31 +23,25 @@ static bool is_number(enum dtype dtype)
     }
 }
 
-static int64_t dim_of(const struct shape *shape, int i)
+static const char *zero_of(const struct signature_tensor *input)
 {
-    return shape->dims[i] < 1 ? 1 : shape->dims[i];
+    return dtype_is_floating(input->dtype) ? "0.0" : "0";
 }
 
-static int64_t elements(const struct shape *shape)
+/* How long a body of zeros is; UINT64_MAX: there is none. */
+static uint64_t body_size(const struct signature *signature)
 {
-    int64_t count = 1;
-    for (int i = 0; i < shape->rank && count <= HIDDEN_MAX; i++)
-        count *= dim_of(shape, i);
-    return count;
-}
-
-static bool is_shown(const struct signature *signature)
-{
+    uint64_t size = 1000; /* names and braces */
     if (signature->inputs_count == 0 || signature->name[0] == '_')
-        return false;
+        return UINT64_MAX;
     for (int i = 0; i < signature->inputs_count; i++) {
         const struct signature_tensor *input = &signature->inputs[i];
-        int64_t count = elements(&input->shape);
-        if (!is_number(input->dtype) || input->shape.rank < 0 || count > HIDDEN_MAX ||
-            (count > SHOWN_MAX && dim_of(&input->shape, input->shape.rank - 1) != count))
-            return false;
+        if (!is_number(input->dtype) || input->shape.rank < 0 ||
+            __builtin_add_overflow(size, shell_value_expanded(&input->shape, zero_of(input)),
+                                   &size))
+            return UINT64_MAX;
     }
-    return true;
+    return size;
 }
 
 static const struct signature *choose(const struct servable *servable)
@@ -56,34 +49,12 @@ static const struct signature *choose(const struct servable *servable)
     const struct signature *found = NULL;
     for (int i = 0; i < servable->callables_count; i++) {
         const struct callable *callable = &servable->callables[i];
-        if (callable->plan == NULL || !is_shown(callable->signature))
+        if (callable->plan == NULL || body_size(callable->signature) > BODY_BYTES_MAX)
             continue;
         if (found == NULL || strcmp(callable->signature->name, SIGNATURE_DEFAULT) == 0)
             found = callable->signature;
     }
     return found;
-}
-
-/* Nested lists of zeros from dimension `level` on; a long list is left to the shell, inside double
- * quotes. */
-static void print_zeros(const struct shape *shape, int level, bool real, struct buffer *out)
-{
-    const char *zero = real ? "0.0" : "0";
-    if (level == shape->rank) {
-        buffer_append_text(out, zero);
-        return;
-    }
-    int64_t size = dim_of(shape, level);
-    buffer_append_char(out, '[');
-    if (level == shape->rank - 1 && size > SHOWN_MAX) {
-        buffer_printf(out, "$(yes %s | head -%lld | paste -sd,)", zero, (long long)size);
-    } else {
-        for (int64_t i = 0; i < size; i++) {
-            buffer_append_text(out, i > 0 ? "," : "");
-            print_zeros(shape, level + 1, real, out);
-        }
-    }
-    buffer_append_char(out, ']');
 }
 
 static void print_inputs(const struct signature *signature, struct buffer *out)
@@ -92,7 +63,7 @@ static void print_inputs(const struct signature *signature, struct buffer *out)
     for (int i = 0; i < signature->inputs_count; i++) {
         const struct signature_tensor *input = &signature->inputs[i];
         buffer_printf(out, "%s\\\"%s\\\":", i > 0 ? "," : "", input->key);
-        print_zeros(&input->shape, 0, dtype_is_floating(input->dtype), out);
+        shell_value_print(&input->shape, zero_of(input), out);
     }
     buffer_append_char(out, '}');
 }
@@ -106,7 +77,7 @@ static void print_body(const struct signature *signature, struct buffer *out)
         buffer_printf(out, "\\\"signature_name\\\":\\\"%s\\\",", signature->name);
     if (signature->inputs_count == 1 && input->shape.rank > 0) {
         buffer_append_text(out, "\\\"instances\\\":");
-        print_zeros(&input->shape, 0, dtype_is_floating(input->dtype), out);
+        shell_value_print(&input->shape, zero_of(input), out);
     } else {
         print_inputs(signature, out);
     }
@@ -120,7 +91,12 @@ void example_line_print(const struct servable *servable, int port, struct buffer
         buffer_printf(out, "curl http://localhost:%d/v1/models/%s/metadata", port, servable->name);
         return;
     }
-    buffer_append_text(out, "curl -d \"");
-    print_body(signature, out);
-    buffer_printf(out, "\" http://localhost:%d/v1/models/%s:predict", port, servable->name);
+    struct buffer body = { 0 }, url = { 0 };
+    print_body(signature, &body);
+    buffer_printf(&url, "http://localhost:%d/v1/models/%s:predict", port, servable->name);
+    buffer_append_char(&url, '\0');
+    shell_command_print((struct bytes){ body.data, body.size }, body_size(signature), url.data,
+                        out);
+    buffer_finish(&body);
+    buffer_finish(&url);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tensor/shell_value.h"
+
 #define BAR_WIDTH 30
 #define LINES     10u
 
@@ -151,11 +153,26 @@ static void print_server(const char *program)
         printf("modelserver");
 }
 
+static void print_question(const struct layers_model *model)
+{
+    struct buffer body = { 0 }, command = { 0 };
+
+    buffer_printf(&body, "{\\\"signature_name\\\":\\\"%s\\\",\\\"instances\\\":",
+                  model->loss == LAYERS_CROSS_ENTROPY ? "predict_images" : "predict");
+    shell_value_print(&model->input_shape, "0.5", &body);
+    buffer_append_char(&body, '}');
+    shell_command_print((struct bytes){ body.data, body.size },
+                        shell_value_expanded(&model->input_shape, "0.5"),
+                        "http://localhost:8501/v1/models/default:predict", &command);
+    printf("Ask it:    %.*s\n", (int)command.size, command.data);
+    buffer_finish(&body);
+    buffer_finish(&command);
+}
+
 void report_commands(const char *program, const struct layers_model *model, const char *directory)
 {
     char base[PATH_MAX];
     bool version;
-    int64_t features = 1;
 
     split_directory(directory, base, sizeof base, &version);
     if (!version) {
@@ -163,22 +180,9 @@ void report_commands(const char *program, const struct layers_model *model, cons
                "to serve it.\n");
         return;
     }
-    for (int i = 1; i < model->input_shape.rank; i++)
-        features *= model->input_shape.dims[i];
     printf("Serve it:  ");
     print_server(program);
     printf(" --model_base_path=%s\n", base);
-    const char *signature = model->loss == LAYERS_CROSS_ENTROPY ? "predict_images" : "predict";
-    if (features <= 8) {
-        printf("Ask it:    curl -d '{\"signature_name\":\"%s\",\"instances\":[[", signature);
-        for (int64_t i = 0; i < features; i++)
-            printf(i > 0 ? ",0.5" : "0.5");
-        printf("]]}' http://localhost:8501/v1/models/default:predict\n");
-    } else {
-        printf("Ask it:    curl -d \"{\\\"signature_name\\\":\\\"%s\\\",\\\"instances\\\":[[$(yes "
-               "0.5 | head -n %lld | "
-               "paste -sd, -)]]}\" http://localhost:8501/v1/models/default:predict\n",
-               signature, (long long)features);
-    }
+    print_question(model);
     fflush(stdout);
 }

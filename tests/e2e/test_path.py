@@ -2,6 +2,7 @@
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -54,18 +55,33 @@ class Path(TestCase):
             signatures = server.get("/v1/models/default/metadata").json["metadata"]["signature_def"]["signature_def"]
             self.assertLessEqual({"serving_default", "predict_images"}, set(signatures))
 
+    def paste(self, text, server):
+        """Runs the one curl line in a program's output, sent to `server`, and checks that it answers numbers."""
+        lines = [line for line in text.splitlines() if "curl " in line]
+        self.assertEqual(len(lines), 1, text)
+        command = re.search(r"(echo .*)?curl .*", lines[0]).group(0).replace("localhost:8501", "localhost:%d" % server.port)
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=DEADLINE_S, env=dict(os.environ, no_proxy="*"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        answer = json.loads(done.stdout)
+        self.assertNotIn("error", answer, command)
+        self.assertTrue(answer.keys() & {"predictions", "outputs", "results"}, done.stdout)
+
     @unittest.skipUnless(shutil.which("curl"), "curl is not installed")
-    def test_the_curl_line_that_the_server_prints_works_as_pasted(self):
-        self.train(1)
-        with Server(self.base) as server:
-            lines = [line.strip() for line in server.output().splitlines() if "curl " in line]
-            self.assertEqual(len(lines), 1, server.output())
-            command = lines[0][lines[0].index("curl "):]
-            done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=DEADLINE_S,
-                                  env=dict(os.environ, no_proxy="*"))
-            answer = json.loads(done.stdout)
-            self.assertNotIn("error", answer, command)
-            self.assertTrue(answer.keys() & {"predictions", "outputs", "results"}, done.stdout)
+    def test_the_curl_lines_that_are_printed_work_as_pasted(self):
+        image = self.path("image.json")
+        with open(image, "w", encoding="utf-8") as f:
+            layer = lambda kind, **config: {"class_name": kind, "config": config}  # noqa: E731
+            json.dump({"class_name": "Sequential", "config": {"name": "image", "layers": [
+                layer("InputLayer", batch_input_shape=[None, 28, 28, 1], dtype="float32", name="x"),
+                layer("Flatten", name="flat"), layer("Dense", name="scores", units=10, activation="softmax")]}}, f)
+        for model in ("softmax", image, "linear"):
+            with self.subTest(model=os.path.basename(model)):
+                base = self.path("pasted-" + os.path.basename(model))
+                data = [] if model == "linear" else ["--train_dir=%s" % self.data]
+                said = train(os.path.join(base, "1"), "--model=" + model, "--training_iteration=3", "--work_dir=%s" % self.path("work"), *data)
+                with Server(base) as server:
+                    self.paste(server.output(), server)
+                    self.paste(said.stdout, server)
 
     def test_linear_exports_regress_and_predict(self):
         train(os.path.join(self.base, "1"), "--model=linear", "--work_dir=%s" % self.path("work"))

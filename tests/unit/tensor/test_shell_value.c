@@ -1,0 +1,83 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tensor/shell_value.h"
+
+static const struct row {
+    const char *label;
+    struct shape shape;
+    const char *want;
+} rows[] = {
+    { "a scalar", { 0 }, "0.5" },
+    { "few numbers are written out", { 2, { -1, 3 } }, "[[0.5,0.5,0.5]]" },
+    { "a long list", { 2, { -1, 784 } }, "[[$(yes 0.5 | head -n 784 | paste -sd, -)]]" },
+    { "an image",
+      { 4, { -1, 28, 28, 1 } },
+      "[[$(yes \"[$(yes \"[0.5]\" | head -n 28 | paste -sd, -)]\" | head -n 28 | paste -sd, -)]]" },
+    { "unknown dimensions are 1", { 3, { -1, -1, 2 } }, "[[[0.5,0.5]]]" },
+    { "an empty dimension is 1", { 1, { 0 } }, "[0.5]" },
+};
+
+/* As sh expands it: without spaces, the brackets and commas of the shape. */
+static void check_expansion(const struct shape *shape, const char *text)
+{
+    char command[1024];
+    static char got[1 << 20];
+    snprintf(command, sizeof command, "echo \"%s\"", text);
+    FILE *shell = popen(command, "r");
+    assert_non_null(shell);
+    size_t size = fread(got, 1, sizeof got - 1, shell), numbers = 0, want = 1;
+    assert_int_equal(pclose(shell), 0);
+    got[size] = '\0';
+    for (const char *at = got; (at = strstr(at, "0.5")) != NULL; at++)
+        numbers++;
+    for (int i = 0; i < shape->rank; i++)
+        want *= shape->dims[i] < 1 ? 1 : (size_t)shape->dims[i];
+    assert_int_equal(numbers, want);
+    assert_null(strchr(got, '$'));
+    assert_null(strchr(got, '"'));
+    assert_true(size <= shell_value_expanded(shape, "0.5") + 1); /* and a line end */
+}
+
+static void prints_and_expands(void **state)
+{
+    const struct row *row = *state;
+    struct buffer out = { 0 };
+    shell_value_print(&row->shape, "0.5", &out);
+    buffer_append_char(&out, '\0');
+    assert_string_equal(out.data, row->want);
+    check_expansion(&row->shape, out.data);
+    buffer_finish(&out);
+}
+
+static void what_no_argument_can_carry_goes_through_standard_input(void **state)
+{
+    (void)state;
+    struct buffer out = { 0 };
+    shell_command_print(bytes_of("{}"), 2, "URL", &out);
+    buffer_append_char(&out, ' ');
+    shell_command_print(bytes_of("{}"), 200000, "URL", &out);
+    assert_true(bytes_equal((struct bytes){ out.data, out.size },
+                            bytes_of("curl -d \"{}\" URL echo \"{}\" | curl -d @- URL")));
+    buffer_finish(&out);
+    const struct shape huge = { 3, { INT64_MAX, INT64_MAX, 2 } };
+    assert_true(shell_value_expanded(&huge, "0") == UINT64_MAX);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + 1];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
+                                        .test_func = prints_and_expands,
+                                        .initial_state = (void *)(uintptr_t)&rows[i] };
+    tests[COUNT(rows)] =
+        (struct CMUnitTest)cmocka_unit_test(what_no_argument_can_carry_goes_through_standard_input);
+    return cmocka_run_group_tests_name("shell value", tests, NULL, NULL);
+}
