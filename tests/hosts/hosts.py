@@ -27,7 +27,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from harness import DEADLINE_S, SANITIZER, TestCase, clean_environment, main, program  # noqa: F401 (for the tests)
+from harness import DEADLINE_S, SANITIZER, clean_environment, program  # noqa: E402 (behind the path)
 
 NETWORK = "10.77.0."
 DISK = "/mnt"

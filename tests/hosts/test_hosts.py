@@ -7,7 +7,8 @@ import sys
 import time
 import unittest
 
-from hosts import DISK, Hosts, TestCase, main
+from harness import TestCase, main
+from hosts import DISK, Hosts
 
 CONNECT = """
 import socket, sys
