@@ -245,7 +245,9 @@ class Outcome(Cluster):
         job = self.job(ps=2, workers=2, flags=["--model=linear", "--training_iteration=20000"])
         job.start_all(self.path("m", "1"))
         job.tasks["worker 0"].wait_for("trains from step")
-        os.makedirs(self.path("m", "1", "in_the_way"))
+        os.makedirs(self.path("m", "1"))
+        with open(self.path("m", "1", "in_the_way"), "w"):
+            pass
         codes = job.wait()
         self.assertEqual(set(codes.values()), {1}, "%s %s" % (codes, job.logs()[-6000:]))
         for name in ("ps 0", "ps 1", "worker 1"):
