@@ -8,7 +8,6 @@
 #include "base/clock.h"
 
 #define WINDOW_MAX  INT32_MAX
-#define FRAME_MAX   ((1 << 24) - 1)
 #define HEADERS_MAX 64
 
 /* ---- Life and end. ---- */
@@ -171,7 +170,7 @@ static struct status submit_settings(struct http2 *http2)
     bool server = http2->options.side->server;
     const nghttp2_settings_entry settings[] = {
         { NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, WINDOW_MAX },
-        { NGHTTP2_SETTINGS_MAX_FRAME_SIZE, FRAME_MAX },
+        { NGHTTP2_SETTINGS_MAX_FRAME_SIZE, (uint32_t)limits->frame_max },
         { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)limits->metadata_max },
         { server ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS : NGHTTP2_SETTINGS_ENABLE_PUSH,
           server ? (uint32_t)limits->streams_max : 0 },
@@ -196,8 +195,7 @@ static struct status create_session(struct http2 *http2)
         http2_set_read_callbacks(callbacks);
         http2_set_write_callbacks(callbacks);
         nghttp2_option_set_no_auto_window_update(option, 1);
-        nghttp2_option_set_no_closed_streams(option, 1);
-        nghttp2_option_set_max_send_header_block_length(option, FRAME_MAX);
+        nghttp2_option_set_max_send_header_block_length(option, HTTP2_FRAME_MAX);
         nghttp2_option_set_peer_max_concurrent_streams(option, INT32_MAX);
         error = http2->options.side->server
                     ? nghttp2_session_server_new2(&http2->session, callbacks, http2, option)

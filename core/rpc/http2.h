@@ -13,11 +13,13 @@
 #include "rpc/outgoing.h"
 #include "rpc/transport.h"
 
+#define HTTP2_FRAME_MAX ((1 << 24) - 1)
+
 struct http2;
 
 struct http2_limits {
     size_t message_max, held_max, unsent_max, metadata_max;
-    int streams_max;
+    int streams_max, frame_max;
     /* Milliseconds; 0: never. */
     int handshake_ms, idle_ms, stall_ms, keepalive_ms, keepalive_timeout_ms;
     bool keepalive_idle; /* also while there are no streams */
@@ -33,7 +35,8 @@ struct http2_stream {
     struct outgoing *queue, *queue_last; /* to be sent, the first perhaps in part */
     size_t unsent;                       /* bytes of them */
     size_t metadata_size;                /* of the headers received */
-    bool deaf;                           /* what still comes is thrown away */
+    bool deaf;                           /* what still comes is thrown away, */
+    bool awaited;                        /* but its end is told */
     bool ending, ended;                  /* nothing is to be queued any more; the peer said so */
     bool asleep;                         /* nghttp2 waits for http2_send or http2_end */
     bool patient;                        /* may be silent for as long as it likes */

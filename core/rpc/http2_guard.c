@@ -108,7 +108,9 @@ static int64_t period_ns(const struct http2_limits *limits)
 static void tick(void *context)
 {
     struct http2 *http2 = context;
-    int64_t now_ns = clock_now_ns(clock_monotonic());
+    /* The round's: what it has moved so far is marked with that, and it may have been a long one.
+     */
+    int64_t now_ns = loop_now_ns(http2->options.loop);
 
     if (!http2->over)
         check(http2, now_ns);

@@ -8,6 +8,10 @@
 /* What one connection may bring in a round before others have their turn. */
 #define ROUND_BYTES ((size_t)8 << 20)
 
+/* Beyond so many times the limit, each header counts as a frame that serves no call: a byte may
+ * name one of 4 KiB. */
+#define METADATA_ABUSE 8
+
 /* Lets the peer send more, unless methods hold too much of what it has sent: on_eased comes then.
  */
 void http2_consume(struct http2 *http2)
@@ -128,10 +132,13 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
         nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
     (void)flags;
 
-    if (stream == NULL || stream->deaf)
+    if (stream == NULL)
         return 0;
+    size_t max = http2->options.limits->metadata_max;
     stream->metadata_size += name_size + value_size + 32; /* as HTTP/2 counts */
-    if (stream->metadata_size <= http2->options.limits->metadata_max)
+    if (stream->metadata_size / METADATA_ABUSE > max && !http2_guard_frame(http2))
+        return NGHTTP2_ERR_CALLBACK_FAILURE;
+    if (!stream->deaf && stream->metadata_size <= max)
         http2->options.side->header(stream, (struct bytes){ (const char *)name, name_size },
                                     (struct bytes){ (const char *)value, value_size });
     return 0;
@@ -155,9 +162,9 @@ static void headers_received(struct http2_stream *stream)
 static void stream_ended(struct http2_stream *stream)
 {
     stream->ended = true;
-    if (stream->deaf)
+    if (stream->deaf && !stream->awaited)
         return;
-    if (stream->incoming.block != NULL || stream->incoming.prefix_size > 0)
+    if (!stream->deaf && (stream->incoming.block != NULL || stream->incoming.prefix_size > 0))
         fail_stream(stream, status_error(STATUS_INTERNAL, "the stream ended within a message"));
     else
         stream->http2->options.side->ended(stream);

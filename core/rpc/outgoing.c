@@ -39,6 +39,16 @@ struct outgoing *outgoing_create(struct message *message)
     return outgoing;
 }
 
+struct outgoing *outgoing_create_text(const char *text)
+{
+    struct message message = { .header = bytes_of(text) };
+    struct outgoing *outgoing = outgoing_create(&message);
+
+    outgoing->segment = 1; /* behind the prefix */
+    outgoing->size = outgoing->left = strlen(text);
+    return outgoing;
+}
+
 void outgoing_acquire(struct outgoing *outgoing)
 {
     outgoing->references++;

@@ -29,6 +29,7 @@ struct outgoing {
 size_t outgoing_message_size(const struct message *message);
 
 struct outgoing *outgoing_create(struct message *message); /* takes it; below 4 GiB */
+struct outgoing *outgoing_create_text(const char *text);   /* as it is; it outlives the stream */
 void outgoing_acquire(struct outgoing *outgoing);
 void outgoing_release(struct outgoing *outgoing); /* accepts NULL */
 

@@ -16,6 +16,7 @@ static void fill_limits(struct remote *remote)
     const struct remote_options *options = &remote->options;
 
     remote->limits = (struct http2_limits){
+        .frame_max = HTTP2_FRAME_MAX,
         .message_max = options->message_max_bytes == 0 ? INT32_MAX : options->message_max_bytes,
         .held_max = INT32_MAX, /* replies are what the caller asked for */
         .unsent_max = SIZE_MAX,

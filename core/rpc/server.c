@@ -29,6 +29,7 @@ static struct http2_limits limits_of(const struct rpc_server_options *options)
         .unsent_max = or_size(options->unsent_max_bytes, (size_t)64 << 20),
         .metadata_max = or_size(options->metadata_max_bytes, (size_t)16 << 10),
         .streams_max = or_default(options->streams_max, 1000),
+        .frame_max = or_default(options->frame_max_bytes, HTTP2_FRAME_MAX),
         .handshake_ms = or_default(options->handshake_timeout_ms, 20000),
         .idle_ms = or_default(options->idle_timeout_ms, 0),
         .stall_ms = or_default(options->stall_timeout_ms, 60000),

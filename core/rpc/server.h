@@ -31,6 +31,7 @@ struct rpc_server_options {
     int connections_max;         /* 10000; one more is closed as soon as it comes */
     int streams_max;             /* 1000 calls at a time on a connection */
     size_t metadata_max_bytes;   /* 16 KiB of a call's headers */
+    int frame_max_bytes;         /* 16 MiB - 1, also the most: what a client sends at a time */
     int handshake_timeout_ms;    /* 20000: from accept to the peer's SETTINGS */
     int idle_timeout_ms;         /* never: a connection without calls is sent away */
     int stall_timeout_ms;        /* 60000: half a request, or a reply that is not read, and no byte

@@ -180,11 +180,7 @@ static void headers(struct http2_stream *stream)
     if (call->running)
         return; /* trailers of a client: nothing in them is ours */
     if (!call->post || !call->content_type) {
-        call->http = call->post ? 415 : 405;
-        wrong(call, STATUS_INTERNAL,
-              call->post ? "content-type is not application/grpc" : "the method is not POST");
-        stream->deaf = true;
-        server_call_end(call, status_error(call->wrong_code, "%s", call->wrong), NULL);
+        stream->deaf = stream->awaited = true; /* refused when all of it is there */
         return;
     }
     struct status status = check_headers(call);
@@ -290,7 +286,9 @@ static void ended(struct http2_stream *stream)
 
     if (call->answered)
         return;
-    if (is_stream(call))
+    if (stream->awaited)
+        server_call_refuse(call);
+    else if (is_stream(call))
         server_call_deliver(call);
     else if (!call->requested)
         server_call_end(

@@ -71,7 +71,6 @@ struct server_call {
     char *path;         /* of a method that there is not */
     const char *wrong;  /* with the request's headers; NULL: nothing */
     enum status_code wrong_code;
-    int http; /* the answer's, when the request is not gRPC's at all */
     bool post, content_type, encoded, requested, running, told_end, begun, answered;
     struct server_call *next_parked;
 
@@ -107,6 +106,7 @@ void server_call_deliver(struct server_call *call); /* waiting messages, while t
 
 /* server_reply.c: the answer. */
 extern const struct call_type server_call_type;
+void server_call_refuse(struct server_call *call);
 void server_call_end(struct server_call *call, struct status status, struct message *reply);
 void server_call_sent(struct server_call *call);
 

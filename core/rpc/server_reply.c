@@ -49,20 +49,33 @@ static int make_end(struct server_call *call, struct status status, int first)
 /* An answer without a message is headers only. */
 static void answer_failure(struct server_call *call, struct status status)
 {
-    char http[4];
     int count = make_end(call, status, 2);
 
-    snprintf(http, sizeof http, "%d", call->http);
     call->end[0] = ok_headers[0];
     call->end[1] = ok_headers[1];
-    if (call->http != 0)
-        call->end[0].value = bytes_of(http);
     if (call->encoded && status.code == STATUS_UNIMPLEMENTED) {
         call->end = xrealloc(call->end, (size_t)(count + 1) * sizeof *call->end);
         call->end[count++] =
             (struct http2_header)HTTP2_HEADER("grpc-accept-encoding", HTTP2_TEXT("identity"));
     }
     http2_answer(&call->stream, call->end, count, true);
+}
+
+/* Not gRPC at all, perhaps a browser: the answer is HTTP's. */
+void server_call_refuse(struct server_call *call)
+{
+    const struct http2_header headers[] = {
+        HTTP2_HEADER(":status", bytes_of(call->post ? "415" : "405")),
+        HTTP2_HEADER("content-type", HTTP2_TEXT("text/plain")),
+    };
+    struct outgoing *text =
+        outgoing_create_text("This is gRPC: it wants POST with content-type application/grpc.\n");
+
+    call->answered = true;
+    http2_answer(&call->stream, headers, COUNT(headers), false);
+    http2_send(&call->stream, text);
+    outgoing_release(text);
+    http2_end(&call->stream, NULL, 0);
 }
 
 static void begin(struct server_call *call)

@@ -24,7 +24,8 @@
 static struct {
     struct flag_texts addresses;
     const char *cert, *key, *ca;
-    int32_t message_max_bytes, held_max_bytes, unsent_max_bytes, connections_max, streams_max;
+    int32_t message_max_bytes, held_max_bytes, unsent_max_bytes, connections_max, streams_max,
+        frame_max_bytes;
     int32_t handshake_timeout_ms, idle_timeout_ms, stall_timeout_ms, keepalive_ms,
         keepalive_timeout_ms, drain_ms;
 } options;
@@ -195,6 +196,7 @@ static const struct flag rows[] = {
     { "unsent_max_bytes", FLAG_INT32, &options.unsent_max_bytes, "0", .help = "server.h" },
     { "connections_max", FLAG_INT32, &options.connections_max, "0", .help = "server.h" },
     { "streams_max", FLAG_INT32, &options.streams_max, "0", .help = "server.h" },
+    { "frame_max_bytes", FLAG_INT32, &options.frame_max_bytes, "0", .help = "server.h" },
     { "handshake_timeout_ms", FLAG_INT32, &options.handshake_timeout_ms, "0", .help = "server.h" },
     { "idle_timeout_ms", FLAG_INT32, &options.idle_timeout_ms, "0", .help = "server.h" },
     { "stall_timeout_ms", FLAG_INT32, &options.stall_timeout_ms, "0", .help = "server.h" },
@@ -258,6 +260,7 @@ static struct status serve(void)
         .unsent_max_bytes = (size_t)options.unsent_max_bytes,
         .connections_max = options.connections_max,
         .streams_max = options.streams_max,
+        .frame_max_bytes = options.frame_max_bytes,
         .handshake_timeout_ms = options.handshake_timeout_ms,
         .idle_timeout_ms = options.idle_timeout_ms,
         .stall_timeout_ms = options.stall_timeout_ms,

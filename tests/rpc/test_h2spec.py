@@ -1,0 +1,70 @@
+"""No case of h2spec fails that nghttpd passes: nghttpd is the server of the library that both stand on."""
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from echo import Echo
+from harness import DEADLINE_S, free_port, main
+from tools import go_tool, installed
+
+
+def wait_port(port, process):
+    import socket
+    import time
+    end = time.monotonic() + DEADLINE_S
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as s:
+            if s.connect_ex(("127.0.0.1", port)) == 0:
+                return True
+        time.sleep(0.02)
+    return False
+
+
+def failed_cases(port):
+    """({the cases that failed}, {those that passed}) of h2spec against a port."""
+    with tempfile.TemporaryDirectory() as directory:
+        report = os.path.join(directory, "report.xml")
+        # A loaded machine may take its time; a case that passes does not wait.
+        done = subprocess.run([go_tool("h2spec"), "generic", "http2", "hpack", "-p", str(port), "-o", "5", "-j", report],
+                              capture_output=True, text=True, timeout=10 * DEADLINE_S)
+        if not os.path.exists(report):
+            raise AssertionError("h2spec: %s%s" % (done.stdout[-2000:], done.stderr[-2000:]))
+        failed, passed = set(), set()
+        for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+            name = "%s: %s" % (case.get("package"), case.get("classname"))
+            kinds = {child.tag for child in case}
+            if kinds & {"failure", "error"}:
+                failed.add(name)
+            elif "skipped" not in kinds:
+                passed.add(name)
+        return failed, passed
+
+
+class H2Spec(unittest.TestCase):
+    def nghttpd(self):
+        for _ in range(5):  # another process may take the port
+            port = free_port()
+            process = subprocess.Popen([installed("nghttpd", "nghttp2-server"), "--no-tls", str(port), "-d", "/nonexistent"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            if wait_port(port, process):
+                self.addCleanup(process.wait)
+                self.addCleanup(process.send_signal, signal.SIGKILL)
+                return port
+            process.wait()
+        raise AssertionError("nghttpd does not start")
+
+    def test_no_case_fails_that_nghttpd_passes(self):
+        # nghttpd's limits: some cases are written for them, and one for frames of 16 KiB at most.
+        with Echo("--streams_max=100", "--frame_max_bytes=16384") as server:
+            ours, passed = failed_cases(server.port)
+        _, theirs = failed_cases(self.nghttpd())
+        print("h2spec: %d cases passed, %d failed; nghttpd passes %d" % (len(passed), len(ours), len(theirs)))
+        self.assertGreater(len(passed), 140)
+        self.assertEqual(sorted(ours & theirs), [])
+
+
+if __name__ == "__main__":
+    main()
