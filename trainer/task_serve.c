@@ -82,7 +82,7 @@ static void check_note(struct serving *serving, int64_t now_ns)
         log_info("waiting for %s", text);
     if (!serving->training && *text == '\0') {
         serving->training = true;
-        log_info("the variables are there, training begins at step %" PRIu64, step);
+        log_info("the variables are there, the job is at step %" PRIu64, step);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -150,7 +151,7 @@ void server_take(struct rpc_server *server, int fd, struct bytes peeked, const c
     };
     connection->server = server;
     connection->parked_end = &connection->parked;
-    strncpy(connection->peer, peer, sizeof connection->peer - 1);
+    snprintf(connection->peer, sizeof connection->peer, "%s", peer);
     if (!status_is_ok(http2_create(&options, transport, &connection->http2))) {
         free(connection); /* out of descriptors or memory: the peer sees it closed */
         return;
