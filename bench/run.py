@@ -3,6 +3,7 @@
 Start it by bench/run, which builds the release preset and installs the peers. Everything runs from a cleaned environment; a
 server is held on one core and the load on another, and what is called one thread is held on one core."""
 import argparse
+import contextlib
 import glob
 import json
 import os
@@ -110,8 +111,25 @@ class Bench:
                 f.write('{"signature_name": "predict_images", "instances": [[%s]]}' % values)
         return path
 
-    def server(self, model, *flags):
-        server = Server(self.model(model), *flags, env=environment())
+    def predict_request(self):
+        """The same instance as a PredictRequest in protobuf, as the float values' bytes."""
+        path = self.path("predict.bin")
+        if not os.path.exists(path):
+            def field(number, data):
+                return bytes((number << 3 | 2,)) + varint(len(data)) + data
+
+            def varint(n):
+                return bytes((n % 128 | 128,)) + varint(n // 128) if n > 127 else bytes((n,))
+            values = struct.pack("<784f", *(float("0.%04d" % (1 + i * 7919 % 9999)) for i in range(784)))
+            shape = b"".join(field(2, b"\x08" + varint(n)) for n in (1, 784))
+            tensor = b"\x08\x01" + field(2, shape) + field(4, values)
+            spec = field(1, b"default") + field(3, b"predict_images")
+            with open(path, "wb") as f:
+                f.write(field(1, spec) + field(2, field(1, b"images") + field(2, tensor)))
+        return path
+
+    def server(self, model, *flags, **more):
+        server = Server(self.model(model), *flags, env=environment(), **more)
         subprocess.run(["taskset", "-a", "-cp", str(SERVER_CORE), str(server.pid)], check=True, stdout=subprocess.DEVNULL)
         return server
 
@@ -130,7 +148,60 @@ class Bench:
         rate, _ = self.load(port, connections)
         return (cpu_seconds(pid) - before) / (rate * self.seconds) * 1e6, rate
 
+    def grpc_load(self, pid, port, connections, streams):
+        """(CPU µs the server spends on a call, calls a second, bytes of a reply) of grpc_load with one thread."""
+        before = cpu_seconds(pid)
+        text = out(bench_program("grpc_load"), port, "/tensorflow.serving.PredictionService/Predict", self.predict_request(), connections,
+                   streams, self.seconds, core=LOAD_CORE)
+        calls, microseconds, wrong, size = (int(n) for n in re.search(r"RESULT (\d+) (\d+) [\d.]+ (\d+) (\d+)", text).groups())
+        if wrong or not calls:
+            raise RuntimeError("%d of %d answers were wrong" % (wrong, calls))
+        return (cpu_seconds(pid) - before) / calls * 1e6, calls / microseconds * 1e6, size
+
     # ---- the rows ----
+    def grpc_softmax(self):
+        """gRPC Predict of softmax 784-10, 1 connection x 64 streams, one server core, against a bare nghttp2 echo of the same bytes"""
+        with self.server("softmax", grpc=True) as server:
+            size = self.grpc_load(server.pid, server.grpc_port, 1, 64)[2]
+            port = free_port()
+            with listening("nghttp2_echo", port, size, core=SERVER_CORE) as echo:
+                got = self.interleaved(ours=lambda: self.grpc_load(server.pid, server.grpc_port, 1, 64),
+                                       echo=lambda: self.grpc_load(echo.pid, port, 1, 64))
+        (ours, rate, _), (other, other_rate, _) = got["ours"], got["echo"]
+        share = other / ours  # of what one core can do, as in the REST row
+        self.table.add("gRPC softmax, 1 x 64, one core", "%.1f µs CPU, %.1f k calls/s" % (ours, rate / 1e3),
+                       "nghttp2 echo %.1f µs, %.1f k: %.0f %%" % (other, other_rate / 1e3, share * 100), ">= 70 %", share >= 0.70)
+
+    def grpc_mlp(self):
+        """gRPC Predict of mlp 784-512-512-10, 1 x 32 and 8 x 8 streams, one server core, CPU µs a call"""
+        with self.server("mlp", grpc=True) as server:
+            for connections, streams in ((1, 32), (8, 8)):
+                ours, rate, _ = self.interleaved(ours=lambda c=connections, s=streams: self.grpc_load(server.pid, server.grpc_port, c, s))["ours"]
+                self.table.add("gRPC mlp, %d x %d, one core" % (connections, streams), "%.1f µs CPU, %.1f k calls/s" % (ours, rate / 1e3), "-",
+                               "<= 15 µs", ours <= 15)
+
+    def rpc(self):
+        """unary call over core/rpc at 64 B to 4 MiB, against a raw socket, gRPC C++ and ZeroMQ"""
+        ports = {name: free_port() for name in ("ours", "raw", "grpc", "zeromq")}
+        programs = {"ours": ("rpc_call", ""), "raw": ("rpc_call", "raw-"), "grpc": ("grpc_call", ""), "zeromq": ("zeromq_call", "")}
+
+        def call(name, size, calls):
+            program_name, kind = programs[name]
+            text = out(bench_program(program_name), kind + "call", ports[name], size, calls, core=LOAD_CORE)
+            return float(re.search(r"us ([\d.]+)", text).group(1))
+
+        with contextlib.ExitStack() as servers:
+            for name, (program_name, kind) in programs.items():
+                servers.enter_context(listening(program_name, kind + "serve", ports[name], port=ports[name], core=SERVER_CORE))
+            for label, size, calls in (("64 B", 64, 20000), ("4 KiB", 4096, 20000), ("64 KiB", 65536, 8000), ("1 MiB", 1 << 20, 800),
+                                       ("4 MiB", 4 << 20, 200)):
+                got = self.interleaved(**{name: lambda n=name, s=size, c=calls: call(n, s, c) for name in programs})
+                ratio, best = got["ours"] / got["raw"], min(got["grpc"], got["zeromq"])
+                self.table.add("unary call of %s" % label, "%.1f µs" % got["ours"], "raw socket %.1f µs: %.2fx" % (got["raw"], ratio), "<= 1.1x",
+                               ratio <= 1.1)
+                self.table.add("the same", "%.1f µs" % got["ours"], "gRPC C++ %.1f µs, ZeroMQ %.1f µs" % (got["grpc"], got["zeromq"]), "ahead",
+                               got["ours"] < best)
+
     def rest_softmax(self):
         """REST predict of softmax 784-10, c=16, one server core, against a bare libmicrohttpd echo of the same body"""
         port = free_port()
@@ -258,6 +329,7 @@ class Bench:
 
 
 ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
+        "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "rpc": Bench.rpc,
         "executor": Bench.executor, "train": Bench.train, "export": Bench.export}
 
 
@@ -265,6 +337,19 @@ ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_sof
 def bench_program(name):
     path = os.path.join(ROOT, "build", "release", "bench", name)
     return path if os.path.exists(path) else program(name)
+
+
+@contextlib.contextmanager
+def listening(name, *arguments, core, port=None):
+    """A program of bench/ that serves on a port (its first argument, unless it is named), on one core."""
+    process = subprocess.Popen(["taskset", "-c", str(core), bench_program(name), *map(str, arguments)], stdout=subprocess.DEVNULL,
+                               env=environment())
+    try:
+        wait_port(port or arguments[0])
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def peer(*arguments):
@@ -363,7 +448,7 @@ def main():
                                      epilog="rows:\n" + "\n".join("  %-13s %s" % (k, f.__doc__) for k, f in ROWS.items()))
     parser.add_argument("--only", action="append", choices=list(ROWS), metavar="ROW", help="only this row; may be repeated")
     parser.add_argument("--rounds", type=int, default=5, help="rounds whose median is printed (default 5)")
-    parser.add_argument("--seconds", type=float, default=3, help="seconds of one load in the REST rows (default 3)")
+    parser.add_argument("--seconds", type=float, default=3, help="seconds of one load in the REST and gRPC rows (default 3)")
     options = parser.parse_args()
     bench = Bench(options)
     failed = False
