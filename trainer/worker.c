@@ -135,12 +135,12 @@ struct status worker_run(struct client *client, struct gradient_source *source,
         struct status status = take_part(client, source, options->stop_step, progress);
         if (!worker_may_return(status, client, progress))
             return status;
-        progress_say(progress, "%s pauses at step %llu: %s; it waits for the chief to go on",
-                     client->options.task, (unsigned long long)client->global_step, status.message);
+        progress_say(progress, "pauses at step %llu: %s; waits for the chief to go on",
+                     (unsigned long long)client->global_step, status.message);
         TRY(status_in(join_again(client, options->recovery_timeout_ms, progress),
                       "%s waits for the job to go on", client->options.task));
         if (!client->finished)
-            progress_say(progress, "%s goes on from step %llu", client->options.task,
+            progress_say(progress, "goes on from step %llu",
                          (unsigned long long)client->global_step);
     }
 }
