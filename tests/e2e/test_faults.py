@@ -65,8 +65,8 @@ class Faults(TestCase):
                 self.once(chief, "Training pauses at step ")
                 self.once(chief, "Restored %s/model.ckpt-" % self.directory)
                 self.once(chief, "Training goes on from step ")
-                self.once(job.log("worker 1"), "worker 1 pauses at step ")
-                self.once(job.log("worker 1"), "worker 1 goes on from step ")
+                self.once(job.log("worker 1"), "worker 1: pauses at step ")
+                self.once(job.log("worker 1"), "worker 1: goes on from step ")
                 restored = int(re.search(r"Restored \S+, step (\d+)", chief).group(1))
                 self.assertGreater(restored, 0)
 
@@ -104,8 +104,8 @@ class Faults(TestCase):
         self.assert_done(job)
         self.once(chief.text(), "Restored %s/model.ckpt-" % self.directory)
         for name in ("worker 1", "worker 2"):
-            self.once(job.log(name), "%s pauses at step " % name)
-            self.once(job.log(name), "%s goes on from step " % name)
+            self.once(job.log(name), "%s: pauses at step " % name)
+            self.once(job.log(name), "%s: goes on from step " % name)
 
     def test_a_killed_worker_costs_its_speed_only_and_may_come_back(self):
         job = self.begin(workers=3, checkpoints=True)

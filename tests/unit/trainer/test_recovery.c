@@ -233,7 +233,7 @@ static void fixture_init(struct fixture *f, bool with_checkpoints)
         { .name = "b", .dtype = DT_FLOAT, .shape = shape_of(2), .trainable = true },
     };
 
-    *f = (struct fixture){ .progress = { .say = say, .say_context = f } };
+    *f = (struct fixture){ .progress = { .say = say, .say_context = f }, .said = "\n" };
     pthread_mutex_init(&f->lock, NULL);
     placement_create(variables, 2, PS, 16, PLACE_BY_BYTES, &f->placement);
     for (int c = 0; c < CALLERS; c++)
