@@ -150,18 +150,30 @@ done:
     return status;
 }
 
+/* Makes a directory and takes it away again, with all that had to be made above it: a job that
+ * fails before its export leaves nothing. */
+static struct status try_directory(const char *directory, struct arena *arena)
+{
+    int missing = 0;
+
+    for (const char *at = directory; !file_exists(at); at = parent_of(arena, at))
+        missing++;
+    struct status status = file_make_directories(directory);
+    for (const char *at = directory; missing-- > 0; at = parent_of(arena, at))
+        rmdir(at);
+    return status;
+}
+
 struct status savedmodel_check_target(const char *directory)
 {
     struct status status;
     struct arena *arena = arena_create(0);
     const char *target = without_slashes(arena, directory);
     char *beside = file_beside(arena, target);
-    const char *parent = parent_of(arena, target);
 
     TRY_OR(done, check_empty(target));
-    TRY_OR(done, file_make_directories(parent));
-    TRY_OR(done, file_make_directories(beside));
     TRY_OR(done, file_remove_tree(beside));
+    TRY_OR(done, try_directory(beside, arena));
 done:
     if (!status_is_ok(status))
         status = status_error(status.code, "%s", status.message);
