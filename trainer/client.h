@@ -33,6 +33,14 @@ struct client_options {
                                         channels that may lose one without a word */
 };
 
+/* A push that reached some ps tasks and never came to the others. */
+struct client_push_mark {
+    uint32_t worker;
+    uint64_t incarnation, sequence, generation;
+};
+
+#define CLIENT_GIVEN_UP_MAX 16
+
 struct client {
     struct client_options options;
     struct calls calls; /* the last pull's or push's: its replies are what values point into */
@@ -50,6 +58,8 @@ struct client {
     void **assembled;         /* [variables_count]; NULL until needed */
     struct payload *payloads; /* [ps_count]: where each reply is read */
     struct bytes *pieces;     /* [pieces_count]: of the push in flight */
+    struct client_push_mark given_up[CLIENT_GIVEN_UP_MAX]; /* snapshots wait for these no more */
+    unsigned given_up_count;
 };
 
 void client_init(struct client *client, const struct client_options *options);

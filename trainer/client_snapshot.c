@@ -7,6 +7,7 @@
 
 #define REPLY_ARENA_MAX ((size_t)16 << 20)
 #define CHUNK_BYTES     ((uint64_t)1 << 20)
+#define PUSH_WAIT_MS    5000 /* training stands still while pushes that are on their way arrive */
 #define DROP_TIMEOUT_MS 5000
 
 static int ps_count(const struct client *client)
@@ -14,9 +15,14 @@ static int ps_count(const struct client *client)
     return client->options.placement->ps_count;
 }
 
-/* How far the furthest ps is, for each worker. */
+/* How far the furthest ps is, for each worker; and the one that is least far. */
+struct furthest_row {
+    Slipway__Training__Applied applied; /* first */
+    uint64_t least;
+};
+
 struct furthest {
-    Slipway__Training__Applied *rows;
+    struct furthest_row *rows;
     Slipway__Training__Applied **pointers;
     size_t count, capacity;
 };
@@ -24,27 +30,58 @@ struct furthest {
 static void furthest_add(struct furthest *furthest, const Slipway__Training__Applied *applied)
 {
     for (size_t i = 0; i < furthest->count; i++) {
-        Slipway__Training__Applied *row = &furthest->rows[i];
-        if (row->worker == applied->worker && row->incarnation == applied->incarnation) {
-            row->sequence = row->sequence > applied->sequence ? row->sequence : applied->sequence;
-            return;
-        }
+        struct furthest_row *row = &furthest->rows[i];
+        if (row->applied.worker != applied->worker ||
+            row->applied.incarnation != applied->incarnation)
+            continue;
+        if (applied->sequence > row->applied.sequence)
+            row->applied.sequence = applied->sequence;
+        if (applied->sequence < row->least)
+            row->least = applied->sequence;
+        return;
     }
     if (furthest->count == furthest->capacity) {
         furthest->capacity = furthest->capacity * 2 + 16;
         furthest->rows = xrealloc(furthest->rows, furthest->capacity * sizeof *furthest->rows);
     }
-    Slipway__Training__Applied *row = &furthest->rows[furthest->count++];
-    *row = (Slipway__Training__Applied)SLIPWAY__TRAINING__APPLIED__INIT;
-    row->worker = applied->worker;
-    row->incarnation = applied->incarnation;
-    row->sequence = applied->sequence;
+    struct furthest_row *row = &furthest->rows[furthest->count++];
+    row->applied = (Slipway__Training__Applied)SLIPWAY__TRAINING__APPLIED__INIT;
+    row->applied.worker = applied->worker;
+    row->applied.incarnation = applied->incarnation;
+    row->applied.sequence = row->least = applied->sequence;
 }
 
 static void furthest_finish(struct furthest *furthest)
 {
     free(furthest->rows);
     free(furthest->pointers);
+}
+
+/* A worker that died between its push to one ps and to the next is waited for by one snapshot, not
+ * by all after it. */
+static bool is_given_up(const struct client *client, const Slipway__Training__Applied *applied)
+{
+    for (int i = 0; i < CLIENT_GIVEN_UP_MAX; i++) {
+        const struct client_push_mark *mark = &client->given_up[i];
+        if (mark->incarnation == applied->incarnation && mark->worker == applied->worker &&
+            mark->sequence == applied->sequence && mark->generation == client->generation)
+            return true;
+    }
+    return false;
+}
+
+static void give_up(struct client *client, const struct furthest *furthest)
+{
+    for (size_t i = 0; i < furthest->count; i++) {
+        const struct furthest_row *row = &furthest->rows[i];
+        if (row->least == row->applied.sequence || is_given_up(client, &row->applied))
+            continue;
+        client->given_up[client->given_up_count++ % CLIENT_GIVEN_UP_MAX] =
+            (struct client_push_mark){ .worker = row->applied.worker,
+                                       .incarnation = row->applied.incarnation,
+                                       .sequence = row->applied.sequence,
+                                       .generation = client->generation };
+    }
 }
 
 static struct status hold(struct client *client, int64_t deadline_ns, struct arena *arena,
@@ -87,10 +124,10 @@ static struct status cut(struct client *client, bool slots, int64_t deadline_ns,
 
     furthest->pointers = zalloc((furthest->count + 1) * sizeof(void *));
     for (size_t i = 0; i < furthest->count; i++)
-        furthest->pointers[i] = &furthest->rows[i];
+        if (!is_given_up(client, &furthest->rows[i].applied))
+            furthest->pointers[header.n_until++] = &furthest->rows[i].applied;
     header.number = client->snapshots;
     header.until = furthest->pointers;
-    header.n_until = furthest->count;
     header.slots = slots;
     calls_begin(&client->calls);
     for (int ps = 0; ps < ps_count(client); ps++) {
@@ -124,6 +161,8 @@ static struct status hold_and_cut(struct client *client, bool slots, int64_t dea
         furthest.count = 0;
     if (status_is_ok(status))
         status = cut(client, slots, deadline_ns, arena, &furthest, out);
+    if (status.code == STATUS_DEADLINE_EXCEEDED)
+        give_up(client, &furthest);
     furthest_finish(&furthest);
     arena_destroy(arena);
     return status;
@@ -238,7 +277,8 @@ struct status client_snapshot_begin(struct client *client, bool slots, int64_t t
 {
     *out = (struct client_snapshot){ .source = { source_begin, source_next }, .client = client };
     out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
-    struct status status = take(client, slots, timeout_ms, true, out);
+    int64_t wait_ms = timeout_ms >= 0 && timeout_ms < PUSH_WAIT_MS ? timeout_ms : PUSH_WAIT_MS;
+    struct status status = take(client, slots, wait_ms, true, out);
     /* A push that reached some ps and never comes to the others: its worker is gone, and so is that
      * push. */
     if (status.code == STATUS_DEADLINE_EXCEEDED)

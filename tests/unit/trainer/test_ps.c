@@ -416,6 +416,11 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     OK(client_snapshot_begin(&chief, false, 50, &snapshot));
     client_snapshot_end(&snapshot);
     OK(client_push(&chief, all_ones, true)); /* and training goes on */
+    struct clock *clock = clock_monotonic();
+    int64_t began_ns = clock_now_ns(clock);
+    OK(client_snapshot_begin(&chief, false, -1, &snapshot)); /* the next one does not wait for it */
+    assert_true(clock_now_ns(clock) - began_ns < 4 * NS_PER_S);
+    client_snapshot_end(&snapshot);
     client_finish(&chief);
     client_finish(&dying);
     channel_close(cut_off);
