@@ -3,6 +3,7 @@ add_library(project_options INTERFACE)
 target_compile_definitions(project_options INTERFACE _GNU_SOURCE SLIPWAY_VERSION="${PROJECT_VERSION}")
 target_compile_options(project_options INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla>
+  $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed> # "loop not vectorized": it is asked to where it may, not where it must
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -fvisibility=hidden>
   -ffunction-sections -fdata-sections -fno-math-errno)
 target_link_options(project_options INTERFACE -Wl,--gc-sections)

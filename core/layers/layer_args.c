@@ -285,6 +285,6 @@ const struct arg_value *layer_arg(const struct layer *layer, const char *name)
     for (int i = 0; i < layer->class->args_count; i++)
         if (strcmp(layer->class->args[i].name, name) == 0)
             return &layer->args[i];
-    assert(!"an argument that the class does not declare");
+    assert(false && "an argument that the class does not declare");
     return NULL;
 }

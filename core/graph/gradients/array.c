@@ -50,7 +50,7 @@ struct status gradient_pack(struct gradient_context *c)
                    (const struct attr[]){ attr_int("num", count), same_attr(c, "axis"), ATTR_END });
 
     for (int i = 0; i < count; i++)
-        flow(c, i, (struct endpoint){ parts, i });
+        send(c, i, (struct endpoint){ parts, i });
     return status_ok();
 }
 
@@ -120,7 +120,7 @@ struct status gradient_concat_v2(struct gradient_context *c)
             return not_constant(c, "the size of each part");
         size[axis] = (int32_t)dim;
         if (c->wanted[i])
-            flow(c, i, slice(c, dy(c), rank, begin, size));
+            send(c, i, slice(c, dy(c), rank, begin, size));
         begin[axis] += (int32_t)dim;
     }
     return status_ok();

@@ -83,16 +83,16 @@ struct status gradient_add(struct gradient_context *c)
 {
     for (int i = 0; i < 2; i++)
         if (c->wanted[i])
-            flow(c, i, reduce_to(c, dy(c), i));
+            send(c, i, reduce_to(c, dy(c), i));
     return status_ok();
 }
 
 struct status gradient_sub(struct gradient_context *c)
 {
     if (c->wanted[0])
-        flow(c, 0, reduce_to(c, dy(c), 0));
+        send(c, 0, reduce_to(c, dy(c), 0));
     if (c->wanted[1])
-        flow(c, 1, unary(c, "Neg", reduce_to(c, dy(c), 1)));
+        send(c, 1, unary(c, "Neg", reduce_to(c, dy(c), 1)));
     return status_ok();
 }
 
@@ -100,7 +100,7 @@ struct status gradient_mul(struct gradient_context *c)
 {
     for (int i = 0; i < 2; i++)
         if (c->wanted[i])
-            flow(c, i, reduce_to(c, binary(c, "Mul", dy(c), input(c, 1 - i)), i));
+            send(c, i, reduce_to(c, binary(c, "Mul", dy(c), input(c, 1 - i)), i));
     return status_ok();
 }
 
@@ -110,10 +110,10 @@ static struct status quotient(struct gradient_context *c, const char *op)
     struct endpoint x = input(c, 0), y = input(c, 1);
 
     if (c->wanted[0])
-        flow(c, 0, reduce_to(c, binary(c, op, dy(c), y), 0));
+        send(c, 0, reduce_to(c, binary(c, op, dy(c), y), 0));
     if (c->wanted[1]) {
         struct endpoint slope = binary(c, op, binary(c, op, unary(c, "Neg", x), y), y);
-        flow(c, 1, reduce_to(c, binary(c, "Mul", dy(c), slope), 1));
+        send(c, 1, reduce_to(c, binary(c, "Mul", dy(c), slope), 1));
     }
     return status_ok();
 }
@@ -136,14 +136,14 @@ struct status gradient_pow(struct gradient_context *c)
     if (c->wanted[0]) {
         struct endpoint less = binary(c, "Sub", y, number(c, y, 1));
         struct endpoint slope = binary(c, "Mul", y, binary(c, "Pow", x, less));
-        flow(c, 0, reduce_to(c, binary(c, "Mul", dy(c), slope), 0));
+        send(c, 0, reduce_to(c, binary(c, "Mul", dy(c), slope), 0));
     }
     if (c->wanted[1]) {
         const struct endpoint choice[] = { binary(c, "Greater", x, number(c, x, 0)),
                                            unary(c, "Log", x), unary(c, "ZerosLike", x) };
         struct endpoint log = build(c->builder, "SelectV2", NULL, 3, choice, NULL);
         struct endpoint slope = binary(c, "Mul", output(c), log);
-        flow(c, 1, reduce_to(c, binary(c, "Mul", dy(c), slope), 1));
+        send(c, 1, reduce_to(c, binary(c, "Mul", dy(c), slope), 1));
     }
     return status_ok();
 }
@@ -155,9 +155,9 @@ struct status gradient_squared_difference(struct gradient_context *c)
     struct endpoint slope = times(c, dy(c), twice);
 
     if (c->wanted[0])
-        flow(c, 0, reduce_to(c, slope, 0));
+        send(c, 0, reduce_to(c, slope, 0));
     if (c->wanted[1])
-        flow(c, 1, unary(c, "Neg", reduce_to(c, slope, 1)));
+        send(c, 1, unary(c, "Neg", reduce_to(c, slope, 1)));
     return status_ok();
 }
 
@@ -171,11 +171,11 @@ static struct status choose(struct gradient_context *c, const char *op, struct e
 
     if (c->wanted[first]) {
         const struct endpoint inputs[] = { condition, dy(c), zeros };
-        flow(c, first, reduce_to(c, build(c->builder, op, NULL, 3, inputs, NULL), first));
+        send(c, first, reduce_to(c, build(c->builder, op, NULL, 3, inputs, NULL), first));
     }
     if (c->wanted[second]) {
         const struct endpoint inputs[] = { condition, zeros, dy(c) };
-        flow(c, second, reduce_to(c, build(c->builder, op, NULL, 3, inputs, NULL), second));
+        send(c, second, reduce_to(c, build(c->builder, op, NULL, 3, inputs, NULL), second));
     }
     return status_ok();
 }
@@ -214,13 +214,13 @@ struct status gradient_clip_by_value(struct gradient_context *c)
 
     for (int i = 0; i < 3; i++)
         if (c->wanted[i])
-            flow(c, i, reduce_to(c, build(c->builder, "SelectV2", NULL, 3, parts[i], NULL), i));
+            send(c, i, reduce_to(c, build(c->builder, "SelectV2", NULL, 3, parts[i], NULL), i));
     return status_ok();
 }
 
 struct status gradient_add_n(struct gradient_context *c)
 {
     for (int i = 0; i < c->node->inputs_count; i++)
-        flow(c, i, dy(c));
+        send(c, i, dy(c));
     return status_ok();
 }

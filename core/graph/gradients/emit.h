@@ -29,9 +29,15 @@ static inline struct endpoint dy(const struct gradient_context *c)
 }
 
 /* Makes `gradient` that of input `index`. */
-static inline struct status flow(struct gradient_context *c, int index, struct endpoint gradient)
+static inline void send(struct gradient_context *c, int index, struct endpoint gradient)
 {
     c->inputs[index] = gradient;
+}
+
+/* The last of them, or the only one. */
+static inline struct status flow(struct gradient_context *c, int index, struct endpoint gradient)
+{
+    send(c, index, gradient);
     return status_ok();
 }
 

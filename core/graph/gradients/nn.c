@@ -7,9 +7,9 @@ struct status gradient_bias_add(struct gradient_context *c)
     struct endpoint gradient = dy(c);
     const struct attr attrs[] = { same_attr(c, "data_format"), ATTR_END };
 
-    flow(c, 0, gradient);
+    send(c, 0, gradient);
     if (c->wanted[1])
-        flow(c, 1, build(c->builder, "BiasAddGrad", NULL, 1, &gradient, attrs));
+        send(c, 1, build(c->builder, "BiasAddGrad", NULL, 1, &gradient, attrs));
     return status_ok();
 }
 
@@ -63,7 +63,7 @@ struct status gradient_softmax_cross_entropy_with_logits(struct gradient_context
     TRY(gradient_sparse_softmax_cross_entropy_with_logits(c));
     if (dy(c).node != NULL && c->wanted[1]) {
         struct endpoint minus = unary(c, "Neg", unary(c, "LogSoftmax", input(c, 0)));
-        flow(c, 1, times_rows(c, dy(c), minus));
+        send(c, 1, times_rows(c, dy(c), minus));
     }
     return status_ok();
 }
@@ -89,11 +89,11 @@ static struct status convolution(struct gradient_context *c, const char *to_inpu
 
     if (c->wanted[0]) {
         const struct endpoint inputs[] = { shape_tensor(c, x), filter, dy(c) };
-        flow(c, 0, convolve(c, to_input, 3, inputs));
+        send(c, 0, convolve(c, to_input, 3, inputs));
     }
     if (c->wanted[1]) {
         const struct endpoint inputs[] = { x, shape_tensor(c, filter), dy(c) };
-        flow(c, 1, convolve(c, to_filter, 3, inputs));
+        send(c, 1, convolve(c, to_filter, 3, inputs));
     }
     return status_ok();
 }
@@ -116,11 +116,11 @@ struct status gradient_conv2d_backprop_input(struct gradient_context *c)
 
     if (c->wanted[1]) {
         const struct endpoint inputs[] = { dy(c), shape_tensor(c, filter), input(c, 2) };
-        flow(c, 1, convolve(c, "Conv2DBackpropFilter", 3, inputs));
+        send(c, 1, convolve(c, "Conv2DBackpropFilter", 3, inputs));
     }
     if (c->wanted[2]) {
         const struct endpoint inputs[] = { dy(c), filter };
-        flow(c, 2, convolve(c, "Conv2D", 2, inputs));
+        send(c, 2, convolve(c, "Conv2D", 2, inputs));
     }
     return status_ok();
 }
@@ -175,6 +175,6 @@ struct status gradient_fused_batch_norm_v3(struct gradient_context *c)
                                   same_attr(c, "is_training"), ATTR_END };
     struct endpoint gradient = build(c->builder, "FusedBatchNormGradV3", NULL, 6, inputs, attrs);
     for (int i = 0; i < 3; i++)
-        flow(c, i, (struct endpoint){ gradient.node, i });
+        send(c, i, (struct endpoint){ gradient.node, i });
     return status_ok();
 }

@@ -81,7 +81,7 @@ struct status gradient_batch_matmul_v2(struct gradient_context *c)
                 binary(c, "BroadcastGradientArgs", shape, unary(c, "Shape", gradients[i]));
             gradients[i] = binary(c, "Reshape", binary(c, "Sum", gradients[i], axes), shape);
         }
-        flow(c, i, gradients[i]);
+        send(c, i, gradients[i]);
     }
     return status_ok();
 }

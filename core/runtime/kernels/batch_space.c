@@ -74,13 +74,13 @@ static void walk_spaces(const struct spaces *s, size_t bytes, bool to_batch, con
     int64_t inner = shape_inner(&s->batch, s->blocks), runs = shape_outer(&s->batch, s->blocks + 1);
     size_t run = (size_t)inner * bytes;
     for (int64_t r = 0; r < runs; r++) {
-        int64_t rest = r, at[SHAPE_RANK_MAX], image_at, cut;
-        for (int d = s->blocks; d >= 0; d--) {
+        int64_t rest = r, at[SHAPE_RANK_MAX];
+        for (int d = s->blocks; d > 0; d--) {
             at[d] = rest % s->batch.dims[d];
             rest /= s->batch.dims[d];
         }
-        image_at = at[0] % s->image.dims[0];
-        cut = at[0] / s->image.dims[0]; /* which of the blocks, the last dimension fastest */
+        int64_t image_at = rest % s->image.dims[0];
+        int64_t cut = rest / s->image.dims[0]; /* which of the blocks, the last dimension fastest */
         int64_t offset[SHAPE_RANK_MAX];
         for (int d = s->blocks - 1; d >= 0; d--) {
             offset[d] = cut % s->block[d];

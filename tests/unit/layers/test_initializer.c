@@ -111,7 +111,7 @@ static void orthogonal_columns_are_orthonormal(void **state)
             float dot = 0;
             for (int r = 0; r < 6; r++)
                 dot += m[r * 4 + i] * m[r * 4 + j];
-            assert_float_equal(dot, i == j ? 4 : 0, 1e-5);
+            assert_float_equal(dot, (i == j ? 4.0F : 0.0F), 1e-5);
         }
 }
 

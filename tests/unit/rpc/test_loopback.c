@@ -63,7 +63,7 @@ static const struct service service = { methods, COUNT(methods) };
 static void bytes_arrive_by_reference_and_are_given_back(void **state)
 {
     (void)state;
-    struct server server = { 0 };
+    struct server server = { .kept = NULL };
     struct channel *channel = loopback_open(&service, &server, clock_monotonic());
     static const char text[] = "payload";
     struct bytes piece = { text, 7 };
@@ -86,7 +86,7 @@ static void bytes_arrive_by_reference_and_are_given_back(void **state)
 static void failures_keep_code_and_words(void **state)
 {
     (void)state;
-    struct server server = { 0 };
+    struct server server = { .kept = NULL };
     struct channel *channel = loopback_open(&service, &server, clock_monotonic());
     struct message request = { 0 }, reply;
 
@@ -114,7 +114,7 @@ static void *reply_later(void *context)
 static void a_reply_may_come_later_from_another_thread(void **state)
 {
     (void)state;
-    struct server server = { 0 };
+    struct server server = { .kept = NULL };
     struct channel *channel = loopback_open(&service, &server, clock_monotonic());
     struct message request = { 0 }, reply;
     pthread_t thread;
@@ -138,7 +138,7 @@ static void *advance_past_deadline(void *context)
 static void a_call_ends_at_its_deadline_and_the_server_is_told(void **state)
 {
     (void)state;
-    struct server server = { 0 };
+    struct server server = { .kept = NULL };
     struct clock *clock = clock_fake_create(0);
     struct channel *channel = loopback_open(&service, &server, clock);
     struct message request = { 0 }, reply = { 0 };
@@ -165,7 +165,7 @@ static void a_call_ends_at_its_deadline_and_the_server_is_told(void **state)
 static void a_broken_channel_ends_what_is_in_flight(void **state)
 {
     (void)state;
-    struct server server = { 0 };
+    struct server server = { .kept = NULL };
     struct channel *channel = loopback_open(&service, &server, clock_monotonic());
     struct message request = { 0 }, reply = { 0 };
     struct calls calls;
@@ -185,7 +185,7 @@ static void a_broken_channel_ends_what_is_in_flight(void **state)
 static void a_cancelled_call_answers_cancelled(void **state)
 {
     (void)state;
-    struct server server = { 0 };
+    struct server server = { .kept = NULL };
     struct channel *channel = loopback_open(&service, &server, clock_monotonic());
     struct message request = { 0 }, reply = { 0 };
     struct calls calls;
@@ -222,7 +222,7 @@ static void release_and_reply(void *context, struct status status, struct messag
 static void both_sides_may_be_done_with_a_call_while_it_is_cancelled(void **state)
 {
     (void)state;
-    struct hasty hasty = { 0 };
+    struct hasty hasty = { .call = NULL };
     struct channel *channel = loopback_open(&service, &hasty.server, clock_monotonic());
     struct message request = { 0 };
 
