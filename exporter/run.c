@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "exporter/npy.h"
-#include "exporter/value_json.h"
+#include "tensor/npy.h"
+#include "tensor/value_json.h"
 
 static struct {
     const char *tag_set, *signature;

@@ -10,7 +10,8 @@ from tree import files, text
 ROW = re.compile(r'\{\s*"(\w+)",\s*FLAG_\w+,\s*&(?!other\b)([\w.>\-]*?)(\w+)\s*[,}]')
 # A flag of modelserver that is known by its name only: { "port", FLAG_INT32, &other.i[0], "8500", .help = LATER …
 BY_NAME = re.compile(r'\{\s*"(\w+)",\s*FLAG_(\w+),\s*&other\.[\w\[\]]+,\s*"([^"]*)",\s*\.help = (\w+)')
-PROGRAMS = {"pstrain": ("trainer/", [[]]), "savedmodel": ("exporter/", [["show"], ["run"]]), "modelserver": ("server/", [[]])}
+PROGRAMS = {"pstrain": ("trainer/", [[]]), "savedmodel": ("exporter/", [["show"], ["run"]]), "modelserver": ("server/", [[]]),
+            "modelclient": ("clients/", [["predict"], ["status"]])}
 
 
 def shown(program, command):

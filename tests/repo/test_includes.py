@@ -21,6 +21,7 @@ BELOW = {
     "savedmodel": {"runtime", "graph", "storage", "tensor", "proto", "base"},
     "exporter": {"savedmodel", "layers", "runtime", "graph", "storage", "tensor", "proto", "base"},
     "trainer": {"exporter", "savedmodel", "layers", "runtime", "graph", "storage", "rpc", "tensor", "proto", "base"},
+    "clients": {"tensor", "rpc", "proto", "base"},
     "server": {"savedmodel", "runtime", "graph", "storage", "rpc", "tensor", "proto", "base"},
 }
 # A library's header: the modules whose files may include it.

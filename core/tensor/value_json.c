@@ -1,4 +1,4 @@
-#include "exporter/value_json.h"
+#include "tensor/value_json.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,8 +1,8 @@
 /*
  * npy: numpy's array files, versions 1 to 3, little-endian, C order.
  */
-#ifndef EXPORTER_NPY_H
-#define EXPORTER_NPY_H
+#ifndef TENSOR_NPY_H
+#define TENSOR_NPY_H
 
 #include "tensor/tensor.h"
 

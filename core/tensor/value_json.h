@@ -2,8 +2,8 @@
  * value_json: tensors as JSON text on a command line, and as text for people. jansson stays in
  * value_json.c.
  */
-#ifndef EXPORTER_VALUE_JSON_H
-#define EXPORTER_VALUE_JSON_H
+#ifndef TENSOR_VALUE_JSON_H
+#define TENSOR_VALUE_JSON_H
 
 #include "tensor/tensor.h"
 

@@ -4,7 +4,7 @@
  * header := a Python dictionary in text: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4),
  * }
  */
-#include "exporter/npy.h"
+#include "tensor/npy.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,72 @@
+#include "clients/client.h"
+
+#include <string.h>
+
+#include "clients/client_type.h"
+
+#define TIMEOUT_MS 60000
+#define HTTP       "http://"
+
+const char *rest_address(const char *server)
+{
+    return strncmp(server, HTTP, strlen(HTTP)) == 0 ? server + strlen(HTTP) : NULL;
+}
+
+struct status client_open(const char *server, const struct client_options *options,
+                          struct client **out)
+{
+    if (rest_address(server) != NULL)
+        TRY(rest_client_open(rest_address(server), out));
+    else
+        TRY(grpc_client_open(server, options, out));
+    (*out)->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : TIMEOUT_MS;
+    return status_ok();
+}
+
+void client_close(struct client *client)
+{
+    if (client != NULL)
+        client->type->close(client);
+}
+
+struct status client_predict(struct client *client, const struct client_target *target,
+                             const struct client_tensor *inputs, int inputs_count,
+                             struct arena *arena, struct client_outputs *out)
+{
+    return client->type->predict(client, target, inputs, inputs_count, arena, out);
+}
+
+struct status client_classify(struct client *client, const struct client_target *target,
+                              const char *examples, const char *context, struct arena *arena,
+                              struct client_classes *out)
+{
+    return client->type->classify(client, target, examples, context, arena, out);
+}
+
+struct status client_regress(struct client *client, const struct client_target *target,
+                             const char *examples, const char *context, struct arena *arena,
+                             struct client_values *out)
+{
+    return client->type->regress(client, target, examples, context, arena, out);
+}
+
+struct status client_metadata(struct client *client, const struct client_target *target,
+                              struct arena *arena, struct client_metadata *out)
+{
+    return client->type->metadata(client, target, arena, out);
+}
+
+struct status client_status(struct client *client, const struct client_target *target,
+                            struct arena *arena, struct client_versions *out)
+{
+    return client->type->status(client, target, arena, out);
+}
+
+const struct client_signature *client_find_signature(const struct client_metadata *metadata,
+                                                     const char *name)
+{
+    for (int i = 0; i < metadata->count; i++)
+        if (strcmp(metadata->signatures[i].name, name) == 0)
+            return &metadata->signatures[i];
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/*
+ * client_type: what a protocol does for client.h: one table of functions each.
+ */
+#ifndef CLIENTS_CLIENT_TYPE_H
+#define CLIENTS_CLIENT_TYPE_H
+
+#include "clients/client.h"
+
+struct client_type {
+    struct status (*predict)(struct client *client, const struct client_target *target,
+                             const struct client_tensor *inputs, int inputs_count,
+                             struct arena *arena, struct client_outputs *out);
+    struct status (*classify)(struct client *client, const struct client_target *target,
+                              const char *examples, const char *context, struct arena *arena,
+                              struct client_classes *out);
+    struct status (*regress)(struct client *client, const struct client_target *target,
+                             const char *examples, const char *context, struct arena *arena,
+                             struct client_values *out);
+    struct status (*metadata)(struct client *client, const struct client_target *target,
+                              struct arena *arena, struct client_metadata *out);
+    struct status (*status)(struct client *client, const struct client_target *target,
+                            struct arena *arena, struct client_versions *out);
+    void (*close)(struct client *client);
+};
+
+struct client {
+    const struct client_type *type;
+    int64_t timeout_ms;
+};
+
+struct status grpc_client_open(const char *address, const struct client_options *options,
+                               struct client **out);
+/* "host:port" of "http://host:port"; NULL: it is not REST's. */
+const char *rest_address(const char *server);
+/* A predict request: the URL's path (with its NUL) and the body. */
+void rest_put_predict(const struct client_target *target, const struct client_tensor *inputs,
+                      int count, struct buffer *path, struct buffer *body);
+struct status rest_client_open(const char *address, struct client **out);
+
+#endif

@@ -1,0 +1,129 @@
+#include <stdlib.h>
+
+#include "clients/client_type.h"
+#include "clients/grpc_messages.h"
+#include "rpc/calls.h"
+#include "rpc/remote.h"
+
+struct grpc_client {
+    struct client client;
+    struct channel *channel;
+};
+
+static void free_bytes(void *owner)
+{
+    free(owner);
+}
+
+/* Takes *request; what `get` takes of the reply is copied. */
+static struct status call(struct client *client, const char *path, struct buffer *request,
+                          struct message *reply)
+{
+    struct channel *channel = ((struct grpc_client *)client)->channel;
+    struct message message = { .header = { request->data, request->size },
+                               .release = free_bytes,
+                               .owner = request->data };
+    int64_t deadline_ns =
+        clock_now_ns(channel_clock(channel)) + client->timeout_ms * (int64_t)NS_PER_MS;
+    *request = (struct buffer){ 0 };
+    return channel_call(channel, path, &message, deadline_ns, reply);
+}
+
+static struct status predict(struct client *client, const struct client_target *target,
+                             const struct client_tensor *inputs, int inputs_count,
+                             struct arena *arena, struct client_outputs *out)
+{
+    struct buffer request = { 0 };
+    struct message reply = { 0 };
+    put_predict(target, inputs, inputs_count, &request);
+    TRY(call(client, PATH_PREDICT, &request, &reply));
+    struct status status = get_predict(reply.header, arena, out);
+    message_release(&reply);
+    return status;
+}
+
+/* Classify and Regress. */
+static struct status examples(struct client *client, const char *path,
+                              const struct client_target *target, const char *text,
+                              const char *context, struct message *reply)
+{
+    struct buffer request = { 0 };
+    struct status status = put_examples(target, text, context, &request);
+    if (status_is_ok(status))
+        status = call(client, path, &request, reply);
+    buffer_finish(&request);
+    return status;
+}
+
+static struct status classify(struct client *client, const struct client_target *target,
+                              const char *text, const char *context, struct arena *arena,
+                              struct client_classes *out)
+{
+    struct message reply = { 0 };
+    TRY(examples(client, PATH_CLASSIFY, target, text, context, &reply));
+    struct status status = get_classes(reply.header, arena, out);
+    message_release(&reply);
+    return status;
+}
+
+static struct status regress(struct client *client, const struct client_target *target,
+                             const char *text, const char *context, struct arena *arena,
+                             struct client_values *out)
+{
+    struct message reply = { 0 };
+    TRY(examples(client, PATH_REGRESS, target, text, context, &reply));
+    struct status status = get_values(reply.header, arena, out);
+    message_release(&reply);
+    return status;
+}
+
+static struct status metadata(struct client *client, const struct client_target *target,
+                              struct arena *arena, struct client_metadata *out)
+{
+    struct buffer request = { 0 };
+    struct message reply = { 0 };
+    put_metadata(target, &request);
+    TRY(call(client, PATH_METADATA, &request, &reply));
+    struct status status = get_metadata(reply.header, arena, out);
+    message_release(&reply);
+    return status;
+}
+
+static struct status status_of(struct client *client, const struct client_target *target,
+                               struct arena *arena, struct client_versions *out)
+{
+    struct buffer request = { 0 };
+    struct message reply = { 0 };
+    put_status(target, &request);
+    TRY(call(client, PATH_STATUS, &request, &reply));
+    struct status status = get_status(reply.header, arena, out);
+    message_release(&reply);
+    return status;
+}
+
+static void close_client(struct client *client)
+{
+    channel_close(((struct grpc_client *)client)->channel);
+    free(client);
+}
+
+static const struct client_type type = {
+    .predict = predict,
+    .classify = classify,
+    .regress = regress,
+    .metadata = metadata,
+    .status = status_of,
+    .close = close_client,
+};
+
+struct status grpc_client_open(const char *address, const struct client_options *options,
+                               struct client **out)
+{
+    struct remote_options remote = { .tls = options->tls, .server_name = options->server_name };
+    struct channel *channel;
+    TRY(remote_open(address, &remote, &channel));
+    struct grpc_client *client = zalloc(sizeof *client);
+    *client = (struct grpc_client){ .client = { .type = &type }, .channel = channel };
+    *out = &client->client;
+    return status_ok();
+}
