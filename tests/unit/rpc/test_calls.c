@@ -316,7 +316,7 @@ static void many_calls_at_once_are_all_answered(struct place *place)
 {
     enum { COUNT_MAX = 300 };
     struct calls calls;
-    char data[COUNT_MAX][8];
+    char data[COUNT_MAX][16];
 
     calls_init(&calls, channel_clock(place->channel), COUNT_MAX);
     for (int round = 0; round < 5; round++) {
