@@ -127,8 +127,9 @@ struct status http2_why(const struct http2 *http2); /* it is over */
 int http2_streams(const struct http2 *http2);
 bool http2_is_shaken(const struct http2 *http2); /* the transport's handshake is done */
 bool http2_is_ready(const struct http2 *http2);
-bool http2_is_congested(const struct http2 *http2); /* its peer does not read what it asked for */
-bool http2_has_room(const struct http2 *http2); /* the opposite, but not only as of last round */
+bool http2_has_room(const struct http2 *http2); /* its peer reads what it asked for */
+/* The opposite; `eased` comes when it is not so any more. */
+bool http2_is_congested(struct http2 *http2);
 int64_t http2_round_trip_ns(const struct http2 *http2); /* of the last PING; 0: none yet */
 
 /* Writes what there is to write now, not at the end of the round. */

@@ -263,19 +263,19 @@ bool http2_has_room(const struct http2 *http2)
     return http2->unsent + http2->output.bytes <= http2->options.limits->unsent_max;
 }
 
-/* The peer has read enough for more requests to be looked at. */
-static void check_congestion(struct http2 *http2)
+bool http2_is_congested(struct http2 *http2)
 {
-    bool before = http2->congested;
-
     http2->congested = !http2_has_room(http2);
-    if (before && !http2->congested)
-        http2->options.side->eased(http2);
+    return http2->congested;
 }
 
-bool http2_is_congested(const struct http2 *http2)
+/* Tells who was told that there is no room. */
+static void check_congestion(struct http2 *http2)
 {
-    return http2->congested;
+    if (!http2->congested || !http2_has_room(http2))
+        return;
+    http2->congested = false;
+    http2->options.side->eased(http2);
 }
 
 static void write_all(struct http2 *http2)
