@@ -247,6 +247,11 @@ bool http2_is_shaken(const struct http2 *http2)
     return http2->shaken;
 }
 
+bool http2_has_heard(const struct http2 *http2)
+{
+    return http2->heard;
+}
+
 bool http2_is_ready(const struct http2 *http2)
 {
     return http2->ready && !http2->over;

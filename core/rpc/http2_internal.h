@@ -39,7 +39,7 @@ struct http2 {
 
     int64_t created_ns, received_ns, written_ns, pinged_ns, round_trip_ns, idle_since_ns;
     struct bucket control;
-    bool shaken, ready, deferred, ping_waits, congested, over, leaving;
+    bool shaken, heard, ready, deferred, ping_waits, congested, over, leaving;
     enum status_code why_code; /* it is over, and this is why */
     char *why;
 };

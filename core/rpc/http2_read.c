@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 
+#define UNFINISHED_MORE 4
+
 /* What one connection may bring in a round before others have their turn. */
 #define ROUND_BYTES ((size_t)8 << 20)
 
@@ -46,13 +48,13 @@ static void fail_stream(struct http2_stream *stream, struct status status)
     stream->http2->options.side->failed(stream, status);
 }
 
-/* Half messages of all streams together may take as much as whole ones. */
+/* Half messages may take as much as whole ones, and a few more: a fair sender has many under way.
+ */
 static bool too_much_unfinished(const struct http2 *http2)
 {
     const struct http2_limits *limits = http2->options.limits;
-    size_t max = limits->held_max > limits->message_max ? limits->held_max : limits->message_max;
 
-    return http2->unfinished > max;
+    return http2->unfinished > limits->held_max + UNFINISHED_MORE * limits->message_max;
 }
 
 /* Bytes of a stream's messages. */
@@ -268,6 +270,7 @@ void http2_receive(struct http2 *http2, const char *data, size_t size)
 {
     ssize_t used = nghttp2_session_mem_recv(http2->session, (const uint8_t *)data, size);
 
+    http2->heard = true;
     http2->received_ns = loop_now_ns(http2->options.loop);
     if (used >= 0 || http2->over)
         return;

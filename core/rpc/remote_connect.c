@@ -147,14 +147,15 @@ void remote_connection_away(struct remote_connection *connection)
     set_trouble(remote, REMOTE_FINE, "");
 }
 
-static void lost_at_greeting(struct remote *remote, struct status why, bool shaken)
+static void lost_at_greeting(struct remote *remote, struct status why, const struct http2 *http2)
 {
-    if (!shaken && remote->options.tls != NULL && why.code != STATUS_DEADLINE_EXCEEDED)
+    if (!http2_is_shaken(http2) && remote->options.tls != NULL &&
+        why.code != STATUS_DEADLINE_EXCEEDED)
         attempt_failed(remote, REMOTE_TLS, why.message);
+    else if (http2_has_heard(http2))
+        attempt_failed(remote, REMOTE_FOREIGN, "what answers does not speak HTTP/2");
     else if (why.code == STATUS_DEADLINE_EXCEEDED)
         attempt_failed(remote, REMOTE_SILENT, why.message);
-    else if (why.code == STATUS_INTERNAL)
-        attempt_failed(remote, REMOTE_FOREIGN, "what answers does not speak HTTP/2");
     else
         attempt_failed(remote, REMOTE_LOST, why.message);
 }
@@ -162,7 +163,6 @@ static void lost_at_greeting(struct remote *remote, struct status why, bool shak
 void remote_connection_lost(struct remote_connection *connection, struct status why)
 {
     struct remote *remote = connection->remote;
-    bool shaken = http2_is_shaken(connection->http2);
 
     if (connection != remote->connection) {
         struct remote_connection **at = &remote->old;
@@ -174,7 +174,7 @@ void remote_connection_lost(struct remote_connection *connection, struct status 
     }
     remote->connection = NULL;
     if (remote->phase == REMOTE_GREETING) {
-        lost_at_greeting(remote, why, shaken);
+        lost_at_greeting(remote, why, connection->http2);
     } else {
         remote->phase = REMOTE_IDLE;
         set_trouble(remote, REMOTE_LOST, why.message);
