@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "rpc/inflate.h"
+
 /* A block is made as large as the message says only up to here, and grows with what comes: a
  * stranger's word costs nothing. */
 #define FIRST_MAX ((size_t)32 << 20)
@@ -66,9 +68,9 @@ static struct status check_prefix(struct incoming *incoming)
                             "a message begins with %u, neither plain nor "
                             "compressed",
                             p[0]);
-    if (p[0] == 1)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "a compressed message, and only identity is understood");
+    if (p[0] == 1 && !incoming->encoded)
+        return status_error(STATUS_INTERNAL,
+                            "a message is compressed, and grpc-encoding does not say how");
     if (incoming->size > incoming->message_max)
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "Received message larger than max (%zu vs. %zu)", incoming->size,
@@ -82,7 +84,8 @@ static struct status begin(struct incoming *incoming, struct bytes first)
     size_t tag, at, shift = 0;
 
     incoming->payload_at = 0;
-    if (incoming->payload && find_payload(first, incoming->size, &tag, &at) == FOUND_PAYLOAD) {
+    if (incoming->payload && incoming->prefix[0] == 0 &&
+        find_payload(first, incoming->size, &tag, &at) == FOUND_PAYLOAD) {
         incoming->payload_at = at;
         shift = -at & (BLOCK_ALIGNMENT - 1);
     }
@@ -131,6 +134,22 @@ char *incoming_room(struct incoming *incoming, size_t *out)
     return incoming->data + incoming->have;
 }
 
+/* A compressed message is all there: what it says takes its place. */
+static struct status unpack(struct incoming *incoming)
+{
+    struct block *block;
+    size_t size;
+
+    TRY(inflate_message(incoming->blocks, (struct bytes){ incoming->data, incoming->size },
+                        incoming->message_max, &block, &size));
+    block_release(incoming->block);
+    incoming->block = block;
+    incoming->data = block->data;
+    incoming->size = incoming->have = size;
+    incoming->payload_at = 0;
+    return status_ok();
+}
+
 struct status incoming_feed(struct incoming *incoming, const char *data, size_t size, size_t *used,
                             bool *complete)
 {
@@ -161,7 +180,7 @@ struct status incoming_feed(struct incoming *incoming, const char *data, size_t 
     }
     *used = at;
     *complete = incoming->have == incoming->size;
-    return status_ok();
+    return *complete && incoming->prefix[0] == 1 ? unpack(incoming) : status_ok();
 }
 
 /* The payload, found only now, where it can be used in place. */

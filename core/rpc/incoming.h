@@ -9,11 +9,12 @@
 #include "rpc/message.h"
 #include "rpc/outgoing.h"
 
-/* Zero-initialise it and set the first three. */
+/* Zero-initialise it and set the first four. */
 struct incoming {
     struct blocks *blocks;
     size_t message_max;
     bool payload;                           /* split off field 15 */
+    bool encoded;                           /* they may be compressed: inflate.h */
     unsigned char prefix[GRPC_PREFIX_SIZE]; /* of the message under way */
     int prefix_size;
     struct block *block; /* NULL: the size is not known yet */
@@ -27,7 +28,8 @@ struct incoming {
  * Takes bytes, up to the end of a message: *used says how many; *complete: a message is there
  * (incoming_take), and the rest of the bytes comes next.
  *
- * Errors  RESOURCE_EXHAUSTED larger than message_max, or no memory; UNIMPLEMENTED compressed
+ * Errors  RESOURCE_EXHAUSTED larger than message_max, or no memory; INTERNAL compressed without a
+ *         word in the headers, or badly
  */
 struct status incoming_feed(struct incoming *incoming, const char *data, size_t size, size_t *used,
                             bool *complete);

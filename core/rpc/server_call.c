@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "rpc/grpc.h"
+#include "rpc/inflate.h"
 #include "rpc/server_internal.h"
 
 /* A streaming call's next message waits while so much of its replies was not taken. */
@@ -157,6 +158,8 @@ static void header(struct http2_stream *stream, struct bytes name, struct bytes 
             wrong(call, STATUS_INVALID_ARGUMENT, "malformed grpc-timeout");
     } else if (is(name, "grpc-encoding")) {
         call->encoded = !is(value, "identity");
+        if (!inflate_knows(value))
+            wrong(call, STATUS_UNIMPLEMENTED, "grpc-encoding is none of " INFLATE_ENCODINGS);
     } else if (name.data[0] != ':' && !is(name, "te")) {
         metadata_add(&call->metadata, name.data, value.data);
     }
@@ -190,6 +193,7 @@ static void headers(struct http2_stream *stream)
         return;
     }
     stream->incoming.payload = call->served->method->payload;
+    stream->incoming.encoded = call->encoded;
     stream->patient = is_stream(call);
     if (call->timeout_ns >= 0) {
         int64_t now_ns = clock_now_ns(clock_monotonic());

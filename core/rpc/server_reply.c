@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "rpc/grpc.h"
+#include "rpc/inflate.h"
 #include "rpc/server_internal.h"
 
 /* More than this of call_send on its way: the client is slower than the method. */
@@ -55,8 +56,8 @@ static void answer_failure(struct server_call *call, struct status status)
     call->end[1] = ok_headers[1];
     if (call->encoded && status.code == STATUS_UNIMPLEMENTED) {
         call->end = xrealloc(call->end, (size_t)(count + 1) * sizeof *call->end);
-        call->end[count++] =
-            (struct http2_header)HTTP2_HEADER("grpc-accept-encoding", HTTP2_TEXT("identity"));
+        call->end[count++] = (struct http2_header)HTTP2_HEADER("grpc-accept-encoding",
+                                                               HTTP2_TEXT(INFLATE_ENCODINGS));
     }
     http2_answer(&call->stream, call->end, count, true);
 }

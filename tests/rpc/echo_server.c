@@ -138,10 +138,17 @@ static void chat_back(void *context, struct call *call, struct message *message)
         call_send(call, message);
 }
 
+static void chat_left(void *context, struct call *call)
+{
+    (void)context;
+    call_end(call);
+}
+
 static void chat(void *instance, struct call *call, struct message *request)
 {
     add_trailers(call);
     message_release(request);
+    call_when_left(call, chat_left, instance);
     call_receive(call, chat_back, instance);
 }
 

@@ -130,6 +130,19 @@ class Python(Server):
         self.assertEqual(wrong, [])
 
 
+    def test_compressed_requests_are_read(self):
+        for compression in (self.grpc.Compression.Gzip, self.grpc.Compression.Deflate):
+            for size in (1, 10000, 3 << 20):
+                got = self.unary(ECHO)(b"x" * size, timeout=DEADLINE_S, compression=compression)
+                self.assertTrue(got == b"x" * size)
+
+    def test_a_message_that_inflates_beyond_the_limit_is_refused(self):
+        with self.assertRaises(self.grpc.RpcError) as caught:
+            self.unary(ECHO)(b"x" * (65 << 20), timeout=DEADLINE_S, compression=self.grpc.Compression.Gzip)
+        self.assertEqual(caught.exception.code(), self.grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertEqual(self.unary(ECHO)(b"next", timeout=DEADLINE_S), b"next")
+
+
 class PythonTls(Python):
     tls = True
 
