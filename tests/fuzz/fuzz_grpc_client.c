@@ -1,0 +1,151 @@
+/*
+ * What a stranger answers to a gRPC client: the first byte says how it is cut into writes and
+ * whether a proper SETTINGS stands before it; the rest is sent. Every call ends, whatever comes.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "rpc/remote.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define TURNS_MAX 1000
+#define CALLS     3
+
+static char path[64];
+static int ended;
+
+static void remove_socket(void)
+{
+    unlink(path);
+}
+
+static void check(struct status status)
+{
+    if (!status_is_ok(status))
+        abort();
+}
+
+static void on_done(void *context, struct status status, struct message *reply)
+{
+    int *done = context;
+    (void)reply;
+    assert(status.message != NULL);
+    assert(++*done == 1);
+    ended++;
+}
+
+static void on_reply(void *context, struct message *reply)
+{
+    (void)context;
+    message_release(reply);
+}
+
+static int listen_here(void)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    snprintf(path, sizeof path, "/tmp/slipway-fuzz-%d", (int)getpid());
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    unlink(path);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 10) != 0)
+        abort();
+    atexit(remove_socket);
+    return fd;
+}
+
+static void drain(int fd)
+{
+    char bytes[65536];
+    while (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        ;
+}
+
+static void say(struct loop *loop, int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    for (int turn = 0; size > 0 && turn < TURNS_MAX; turn++) {
+        ssize_t sent = send(fd, at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent > 0) {
+            at += sent;
+            size -= (size_t)sent;
+        }
+        check(loop_turn(loop, false));
+        drain(fd);
+        if (sent < 0 && turn > 10)
+            return; /* the client has closed, or reads no further */
+    }
+}
+
+static int accept_one(struct loop *loop, int listener)
+{
+    int fd = -1;
+    for (int turn = 0; fd < 0; turn++) {
+        assert(turn < TURNS_MAX);
+        check(loop_turn(loop, false));
+        fd = accept(listener, NULL, NULL);
+    }
+    return fd;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char beginning[] = "\0\0\0\4\0\0\0\0";
+    static struct shared_loop *shared;
+    static int listener;
+    char address[80];
+    struct channel *channel;
+    struct client_call *calls[CALLS];
+    int done[CALLS] = { 0 };
+    if (shared == NULL) {
+        check(shared_loop_create(&shared));
+        listener = listen_here();
+    }
+    if (size == 0)
+        return 0;
+    struct loop *loop = shared_loop_of(shared);
+    snprintf(address, sizeof address, "unix:%s", path);
+    check(remote_open(
+        address,
+        &(struct remote_options){ .loop = shared, .message_max_bytes = 1 << 20, .payload = true },
+        &channel));
+    ended = 0;
+    shared_loop_claim(shared); /* nobody else turns it meanwhile */
+    for (int i = 0; i < CALLS; i++) {
+        struct message request = { .header = { "hello", 5 } };
+        struct call_options options = { .deadline_ns = CLOCK_NEVER,
+                                        .received = i == CALLS - 1 ? on_reply : NULL };
+        calls[i] = channel_begin(channel, "/t/Echo", &request, &options, on_done, &done[i]);
+    }
+    int fd = accept_one(loop, listener);
+    if (data[0] & 1)
+        say(loop, fd, beginning, sizeof beginning); /* its NUL is the last byte of the frame */
+    size_t cut = data[0] >> 1 ? data[0] >> 1 : size;
+    for (size_t at = 1; at < size; at += cut)
+        say(loop, fd, data + at, size - at < cut ? size - at : cut);
+    close(fd);
+    for (int turn = 0; ended < CALLS && turn < TURNS_MAX; turn++) {
+        check(loop_turn(loop, false));
+        fd = accept(listener, NULL, NULL); /* who was told to go comes again */
+        if (fd >= 0)
+            close(fd);
+    }
+    for (int i = 0; i < CALLS; i++) {
+        if (done[i] == 0) {
+            client_call_cancel(calls[i]);
+            check(loop_turn(loop, false));
+        }
+        assert(done[i] == 1);
+        client_call_release(calls[i]);
+    }
+    shared_loop_leave(shared);
+    channel_close(channel);
+    while ((fd = accept(listener, NULL, NULL)) >= 0)
+        close(fd);
+    return 0;
+}
