@@ -135,7 +135,8 @@ class Waits(Cluster):
                         c.sendall(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
                         kept.append(c)
                 except OSError:
-                    pass
+                    for c in kept:
+                        c.close()
 
             thread = threading.Thread(target=answer, daemon=True)
             thread.start()
@@ -245,7 +246,7 @@ class Outcome(Cluster):
         job = self.job(ps=2, workers=2, flags=["--model=linear", "--training_iteration=20000"])
         job.start_all(self.path("m", "1"))
         job.tasks["worker 0"].wait_for("trains from step")
-        os.makedirs(self.path("m", "1"))
+        os.makedirs(self.path("m", "1"), exist_ok=True)
         with open(self.path("m", "1", "in_the_way"), "w"):
             pass
         codes = job.wait()
