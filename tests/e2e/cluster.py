@@ -90,6 +90,8 @@ class Job:
         name = job if job == "chief" else "%s %d" % (job, index)
         who = self.map_flags(hosts) + ["--job_name=" + job, "--task_index=%d" % index] if cluster is None else cluster
         command = [program("pstrain"), *who, *self.flags, *[str(f) for f in flags]]
+        if name in self.tasks:
+            self.tasks[name].stop()
         self.tasks[name] = Task(name, command, self.test.dir, env or clean_environment())
         return self.tasks[name]
 
