@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import platform
+import random
 import re
 import shutil
 import statistics
@@ -20,6 +21,7 @@ import time
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
 sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 os.environ["SLIPWAY_BIN"] = BIN = os.path.join(ROOT, "build", "release", "bin")
+from cluster import Job, free_ports  # noqa: E402
 from harness import Server, clean_environment, free_port, program  # noqa: E402
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -328,9 +330,35 @@ class Bench:
             self.table.add("%s, stripped" % name, "%.2f MB" % size, "-", "< 5 MB", size < 5)
 
 
+    def cluster_start(self):
+        """1 ps + 20 workers as processes: from the last start until all train, and the sum of their memory"""
+        seconds, megabytes = self.interleaved(ours=lambda: started_cluster(self.path("start"), 20))["ours"]
+        self.table.add("1 ps + 20 workers: last start until all train", "%.2f s" % seconds, "TensorFlow 34 s (not run here)", "< 1 s", seconds < 1)
+        self.table.add("sum of their PSS", "%.0f MB" % megabytes, "TensorFlow 5300 MB (not run here)", "< 150 MB", megabytes < 150)
+
+    def cluster_train(self):
+        """MNIST by 1 ps + 2 workers as processes, batch 100, steps/s against TensorFlow's compat.v1 cluster in turn"""
+        for model, steps, times in (("softmax", 20000, 10), ("mlp", 1000, 2)):
+            seen = self.interleaved(ours=lambda m=model, n=steps: trained_cluster(self.path("train"), m, self.data(), n) / 100,
+                                    theirs=lambda m=model: tensorflow_cluster(self.path("train"), m, self.data(), self.seconds))
+            ratio = seen["ours"] / seen["theirs"]
+            self.table.add("1 ps + 2 workers, %s" % model, "%.0f steps/s" % seen["ours"],
+                           "TensorFlow %.0f steps/s: %.1fx" % (seen["theirs"], ratio), ">= %dx" % times, ratio >= times)
+
+    def ps_bytes(self):
+        """push + pull between two processes, the update included, against the same bytes over bare TCP"""
+        for size, rounds in ((4, 60), (64, 10)):
+            def measure(size=size, rounds=rounds):
+                return tuple(map(float, re.findall(r"[\d.]+", out(bench_program("ps_bytes"), size, rounds))))
+            push, pull, raw_push, raw_pull = self.interleaved(ours=measure)["ours"]
+            both, raw = 2 / (1 / push + 1 / pull), 2 / (1 / raw_push + 1 / raw_pull)
+            self.table.add("ps push + pull of %d MiB" % size, "%.2f GB/s (%.2f, %.2f)" % (both, push, pull),
+                           "TCP %.2f GB/s: %.0f %%" % (raw, 100 * both / raw), ">= 80 %", both >= .8 * raw)
+
 ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
         "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "rpc": Bench.rpc,
-        "executor": Bench.executor, "train": Bench.train, "export": Bench.export}
+        "executor": Bench.executor, "train": Bench.train, "export": Bench.export,
+        "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes}
 
 
 # ---- measuring ----
@@ -360,6 +388,69 @@ def rate_of_training(text):
     """The samples/s of the summary that pstrain prints at its end."""
     number, unit = re.findall(r"([\d.,]+) ?([kM]?) ?samples/s", text)[-1]
     return float(number.replace(",", "")) * {"": 1, "k": 1e3, "M": 1e6}[unit]
+
+
+class Here:
+    """Stands in for a test where the tests' Job wants one: a directory, and what is to be done at the end."""
+
+    def __init__(self, directory):
+        self.dir, self.cleanups = directory, []
+        os.makedirs(directory, exist_ok=True)
+
+    def addCleanup(self, function):
+        self.cleanups.append(function)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for function in self.cleanups:
+            function()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def started_cluster(directory, workers):
+    """(seconds from the last start until all workers train, MB of PSS of all processes)"""
+    with Here(directory) as here:
+        job = Job(here, ps=1, workers=workers, flags=["--model=linear", "--training_iteration=1000000000"])
+        order = job.names()
+        random.shuffle(order)
+        job.start_all(os.path.join(directory, "m", "1"), order=order)
+        began = time.monotonic()
+        waiting = [task for name, task in job.tasks.items() if name != "ps 0"]
+        while waiting:
+            time.sleep(0.005)
+            waiting = [task for task in waiting if "trains from step" not in task.text()]
+        return time.monotonic() - began, sum(pss_mb(task.process.pid) for task in job.tasks.values())
+
+
+def trained_cluster(directory, model, data, steps):
+    """The samples/s of a job of 1 ps and 2 workers."""
+    with Here(directory) as here:
+        job = Job(here, ps=1, workers=2, flags=["--model=" + model, "--optimizer=sgd", "--train_dir=" + data, "--training_iteration=%d" % steps])
+        job.start_all(os.path.join(directory, "m", "1"))
+        if any(job.wait().values()):
+            raise RuntimeError(job.logs()[-2000:])
+        return rate_of_training(job.log("worker 0"))
+
+
+def tensorflow_cluster(directory, model, data, seconds):
+    """The steps/s of the same job in TensorFlow."""
+    ports = ["127.0.0.1:%d" % p for p in free_ports(3)]
+    command = [sys.executable, os.path.join(ROOT, "bench", "tf_cluster.py"), model, data, ports[0], ",".join(ports[1:])]
+    others = [subprocess.Popen([*command, *task, str(seconds)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+              for task in (("ps", "0"), ("worker", "1"))]
+    try:
+        return float(re.search(r"([\d.]+) steps/s", out(*command, "worker", "0", seconds)).group(1))
+    finally:
+        for process in others:
+            process.kill()
+            process.wait()
+
+
+def pss_mb(pid):
+    with open("/proc/%d/smaps_rollup" % pid, encoding="utf-8") as f:
+        return int(re.search(r"Pss:\s+(\d+)", f.read()).group(1)) / 1e3
 
 
 def cpu_seconds(pid):

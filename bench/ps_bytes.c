@@ -1,0 +1,219 @@
+/*
+ * What a push and a pull cost between two processes, against the same bytes over bare TCP.
+ *
+ *     ps_bytes MIB ROUNDS     prints: push and pull GB/s, raw GB/s both ways, by the median round
+ *
+ * The child serves a ps with one variable of so many MiB, and beside it a socket that takes as many
+ * bytes and gives as many back. The parent pushes gradients and pulls values in turn, then does the
+ * same over the socket.
+ */
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "rpc/remote.h"
+#include "rpc/server.h"
+#include "trainer/client.h"
+#include "trainer/ps.h"
+
+#define ROUNDS_MAX  1000
+#define TIMEOUT_MS  60000
+#define MESSAGE_MAX ((size_t)INT32_MAX)
+
+static void check(struct status status)
+{
+    if (status_is_ok(status))
+        return;
+    fprintf(stderr, "ps_bytes: %s\n", status.message);
+    exit(1);
+}
+
+static void need(int good, const char *what)
+{
+    if (good)
+        return;
+    perror(what);
+    exit(1);
+}
+
+/* ---- The child: a ps, and a socket that gives back as much as it takes. ---- */
+
+static void move_all(int fd, char *data, size_t size, bool out)
+{
+    while (size > 0) {
+        ssize_t moved = out ? send(fd, data, size, MSG_NOSIGNAL) : recv(fd, data, size, 0);
+        if (moved <= 0)
+            _exit(0); /* the other side is gone: the measurement is over */
+        data += moved;
+        size -= (size_t)moved;
+    }
+}
+
+struct raw {
+    int listener;
+    size_t size;
+};
+
+static void *serve_raw(void *context)
+{
+    struct raw *raw = context;
+    char *data = zalloc(raw->size);
+    int fd = accept(raw->listener, NULL, NULL), on = 1;
+
+    need(fd >= 0, "accept");
+    need(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "TCP_NODELAY");
+    for (;;) {
+        char direction;
+        move_all(fd, &direction, 1, false);
+        move_all(fd, data, direction == '>' ? raw->size : 1, direction == '<');
+        if (direction == '>')
+            move_all(fd, &direction, 1, true);
+        else
+            move_all(fd, data, raw->size - 1, true);
+    }
+    return NULL;
+}
+
+static void serve(int tell, size_t size)
+{
+    struct raw raw = { socket(AF_INET, SOCK_STREAM, 0), size };
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t at_size = sizeof at;
+    struct ps_options options = { .cluster = "bench", .ps_list = "", .incarnation = 1 };
+    struct rpc_server_options limits = { .message_max_bytes = MESSAGE_MAX,
+                                         .held_max_bytes = MESSAGE_MAX };
+    struct rpc_server *server;
+    struct loop *loop;
+    pthread_t thread;
+    int ports[2];
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    need(bind(raw.listener, (struct sockaddr *)&at, sizeof at) == 0, "bind");
+    need(listen(raw.listener, 1) == 0, "listen");
+    need(getsockname(raw.listener, (struct sockaddr *)&at, &at_size) == 0, "getsockname");
+    ports[1] = ntohs(at.sin_port);
+    check(loop_create(&loop));
+    check(rpc_server_create(loop, &limits, &server));
+    rpc_server_add(server, &ps_service, ps_create(&options));
+    check(rpc_server_listen(server, "127.0.0.1:0", &ports[0]));
+    need(pthread_create(&thread, NULL, serve_raw, &raw) == 0, "pthread_create");
+    need(write(tell, ports, sizeof ports) == sizeof ports, "write");
+    check(loop_run(loop));
+}
+
+/* ---- The parent. ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+
+    return left < right ? -1 : left > right;
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return values[count / 2];
+}
+
+static double seconds(void)
+{
+    return (double)clock_now_ns(clock_monotonic()) / 1e9;
+}
+
+static void measure_raw(int fd, char *data, size_t size, double *push, double *pull)
+{
+    char direction = '>';
+    double began = seconds();
+
+    move_all(fd, &direction, 1, true);
+    move_all(fd, data, size, true);
+    move_all(fd, &direction, 1, false);
+    *push = seconds() - began;
+    began = seconds();
+    direction = '<';
+    move_all(fd, &direction, 1, true);
+    move_all(fd, data, 1, false);
+    move_all(fd, data, size - 1, false);
+    *pull = seconds() - began;
+}
+
+int main(int argc, char **argv)
+{
+    size_t size = (argc > 1 ? strtoul(argv[1], NULL, 10) : 4) << 20;
+    int rounds = argc > 2 ? atoi(argv[2]) : 20, tell[2], ports[2];
+    double push[ROUNDS_MAX], pull[ROUNDS_MAX], raw_push[ROUNDS_MAX], raw_pull[ROUNDS_MAX];
+
+    if (size == 0 || rounds < 1 || rounds > ROUNDS_MAX)
+        return 2;
+    need(pipe(tell) == 0, "pipe");
+    pid_t child = fork();
+    need(child >= 0, "fork");
+    if (child == 0)
+        serve(tell[1], size);
+    need(read(tell[0], ports, sizeof ports) == sizeof ports, "read");
+
+    struct placed_variable variable = { .name = "v",
+                                        .dtype = DT_FLOAT,
+                                        .shape = shape_of((int64_t)(size >> 12), 1024),
+                                        .trainable = true };
+    struct placement placement;
+    struct channel *channel;
+    struct client client;
+    char address[32];
+    placement_create(&variable, 1, 1, PLACEMENT_PIECE_BYTES, PLACE_BY_BYTES, &placement);
+    snprintf(address, sizeof address, "127.0.0.1:%d", ports[0]);
+    check(remote_open(address, &(struct remote_options){ .payload = true }, &channel));
+    client_init(&client, &(struct client_options){ .cluster = "bench",
+                                                   .task = "worker",
+                                                   .ps_list = "",
+                                                   .incarnation = 1,
+                                                   .placement = &placement,
+                                                   .channels = &channel,
+                                                   .call_timeout_ms = TIMEOUT_MS });
+    float *gradient = zalloc(size);
+    const void *values[] = { gradient };
+    const float *gradients[] = { gradient };
+    struct client_job job = { .optimizer = "sgd", .learning_rate = .1f, .workers = 1 };
+    check(client_join(&client, false, TIMEOUT_MS));
+    check(client_create(&client, &job, values));
+
+    struct sockaddr_in at = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)ports[1]),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    need(connect(fd, (struct sockaddr *)&at, sizeof at) == 0, "connect");
+    need(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0, "TCP_NODELAY");
+    char *raw = zalloc(size);
+    for (int i = 0; i < rounds; i++) {
+        double began = seconds();
+        check(client_push(&client, gradients, false));
+        double middle = seconds();
+        check(client_pull(&client));
+        pull[i] = seconds() - middle;
+        push[i] = middle - began;
+        measure_raw(fd, raw, size, &raw_push[i], &raw_pull[i]);
+    }
+    double bytes = (double)size / 1e9;
+    printf("push %.3f pull %.3f raw_push %.3f raw_pull %.3f GB/s\n", bytes / median(push, rounds),
+           bytes / median(pull, rounds), bytes / median(raw_push, rounds),
+           bytes / median(raw_pull, rounds));
+    client_finish(&client);
+    channel_close(channel);
+    placement_finish(&placement);
+    close(fd);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    free(gradient);
+    free(raw);
+    return 0;
+}
