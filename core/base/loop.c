@@ -10,7 +10,9 @@
 #include "base/arena.h"
 #include "base/clock.h"
 
-#define EVENTS_MAX 128
+#define EVENTS_MAX        128
+#define SPIN_PAUSE        16 /* waits without a spin after one in vain; twice as many after each */
+#define SPIN_FAILURES_MAX 8
 
 struct loop_watch {
     void (*ready)(void *context, uint32_t events);
@@ -31,7 +33,8 @@ struct loop {
     struct loop_task *deferred, **deferred_end;
     _Atomic uintptr_t owner; /* the thread whose loop this is; 0: nobody's now */
     struct loop_watch *wake_watch, *dead;
-    int64_t now_ns;
+    int64_t now_ns, spin_ns;
+    int spin_pause, spin_failures; /* waits that are not begun by spinning; spins in vain since */
     _Atomic bool stopped;
 };
 
@@ -317,12 +320,38 @@ int64_t loop_now_ns(const struct loop *loop)
     return loop->now_ns;
 }
 
+void loop_set_spin(struct loop *loop, int64_t spin_ns)
+{
+    loop->spin_ns = spin_ns;
+}
+
+/* Polls for a while before it sleeps, unless that was in vain lately: each failure doubles the
+ * number of waits until the next try. */
+static int wait_for_events(struct loop *loop, struct epoll_event *events, int timeout_ms)
+{
+    if (timeout_ms == 0 || loop->spin_ns == 0 || loop->spin_pause > 0) {
+        loop->spin_pause -= loop->spin_pause > 0;
+        return epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
+    }
+    int64_t end_ns = clock_now_ns(clock_monotonic()) + loop->spin_ns;
+    do {
+        int count = epoll_wait(loop->epoll, events, EVENTS_MAX, 0);
+        if (count != 0) {
+            loop->spin_failures = 0;
+            return count;
+        }
+    } while (clock_now_ns(clock_monotonic()) < end_ns);
+    loop->spin_pause = SPIN_PAUSE << loop->spin_failures;
+    loop->spin_failures += loop->spin_failures < SPIN_FAILURES_MAX;
+    return epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
+}
+
 static struct status run_round(struct loop *loop, int timeout_ms)
 {
     struct epoll_event events[EVENTS_MAX];
     if (loop->deferred != NULL) /* from between two rounds */
         timeout_ms = 0;
-    int count = epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
+    int count = wait_for_events(loop, events, timeout_ms);
     if (count < 0 && errno != EINTR)
         return status_errno(errno, "epoll_wait");
     loop->now_ns = clock_now_ns(clock_monotonic());

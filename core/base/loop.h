@@ -76,6 +76,11 @@ void loop_disown(struct loop *loop);
 bool loop_is_mine(const struct loop *loop); /* does this thread own it? Any thread may ask. */
 void loop_wake(struct loop *loop);
 
+/* Before it sleeps the loop polls for so long, 0 (the default): not at all. Waking a thread up
+ * costs more than most answers take to come; where they take longer, hardly anything is polled for.
+ */
+void loop_set_spin(struct loop *loop, int64_t spin_ns);
+
 /* Now, as of the beginning of this round's work. */
 int64_t loop_now_ns(const struct loop *loop);
 

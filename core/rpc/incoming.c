@@ -163,7 +163,8 @@ struct status incoming_feed(struct incoming *incoming, const char *data, size_t 
         if (incoming->prefix_size < GRPC_PREFIX_SIZE)
             return status_ok();
         TRY(check_prefix(incoming));
-        if (at == size && incoming->size > 0)
+        *complete = incoming->size == 0;
+        if (at == size || *complete)
             return status_ok(); /* the first bytes decide where it begins */
         TRY(begin(incoming, (struct bytes){ data + at, size - at }));
     }
@@ -203,6 +204,9 @@ struct message incoming_take(struct incoming *incoming)
     struct block *block = incoming->block;
     size_t tag, at;
 
+    incoming->prefix_size = 0;
+    if (incoming->size == 0)
+        return (struct message){ 0 };
     assert(block != NULL && incoming->have == incoming->size);
     struct bytes all = { incoming->data, incoming->size };
     struct message message = { .release = block_release, .owner = block };
@@ -215,7 +219,6 @@ struct message incoming_take(struct incoming *incoming)
     message.header = all;
     block_count(block, incoming->size);
     incoming->block = NULL;
-    incoming->prefix_size = 0;
     incoming->have = 0;
     return message;
 }

@@ -233,7 +233,7 @@ static void header(struct http2_stream *stream, struct bytes name, struct bytes 
     struct remote_call *call = of_stream(stream);
 
     if (is(name, ":status")) {
-        call->http = (int)strtol(value.data, NULL, 10);
+        call->http = is(value, "200") ? 200 : (int)strtol(value.data, NULL, 10);
     } else if (is(name, "content-type")) {
         call->content_type = grpc_content_type(value);
     } else if (is(name, "grpc-status")) {

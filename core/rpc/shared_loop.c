@@ -1,23 +1,25 @@
 #include "rpc/shared_loop.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 
 #define HOUSEKEEPING_MS 20
+#define SPIN_NS         60000 /* a reply to something small, from a peer that has to wake up */
 
 struct shared_loop {
     struct loop *loop;
-    pthread_mutex_t lock; /* guards all below */
+    _Atomic int in_flight; /* calls */
+    pthread_mutex_t lock;  /* guards all below */
     pthread_cond_t changed, keeper_wake;
     pthread_t keeper;
-    int depth;     /* how often the thread that has the loop has entered it; 0: nobody has it */
-    int sleepers;  /* wait for what another thread's turn brings */
-    int claims;    /* want the loop for themselves, next */
-    int in_flight; /* calls */
-    bool keeping;  /* it is the housekeeper that has it */
+    int depth;    /* how often the thread that has the loop has entered it; 0: nobody has it */
+    int sleepers; /* wait for what another thread's turn brings */
+    int claims;   /* want the loop for themselves, next */
+    bool keeping; /* it is the housekeeper that has it */
     bool closing;
 };
 
@@ -76,6 +78,7 @@ struct status shared_loop_create(struct shared_loop **out)
     TRY(loop_create(&loop));
     struct shared_loop *shared = zalloc(sizeof *shared);
     shared->loop = loop;
+    loop_set_spin(loop, SPIN_NS);
     pthread_mutex_init(&shared->lock, NULL);
     clock_cond_init(&shared->changed);
     clock_cond_init(&shared->keeper_wake);
@@ -178,7 +181,5 @@ void shared_loop_leave(struct shared_loop *shared)
 
 void shared_loop_count(struct shared_loop *shared, int more)
 {
-    pthread_mutex_lock(&shared->lock);
-    shared->in_flight += more;
-    pthread_mutex_unlock(&shared->lock);
+    atomic_fetch_add_explicit(&shared->in_flight, more, memory_order_relaxed);
 }
