@@ -35,9 +35,11 @@ void http2_io_failed(struct http2 *http2, const char *what)
     const struct transport *transport = http2->transport;
     int error = errno;
 
+    /* Under TLS 1.3 a server refuses our certificate after our side of the handshake is done, as
+     * the first that it says. */
     if (error == EPROTO && transport->type->trouble != NULL)
-        http2_fail(http2, status_error(STATUS_UNAVAILABLE, "connection lost: %s",
-                                       transport->type->trouble(transport)));
+        http2_fail(http2, status_error(http2->ready ? STATUS_UNAVAILABLE : STATUS_UNAUTHENTICATED,
+                                       "connection lost: %s", transport->type->trouble(transport)));
     else
         http2_fail(http2, status_in(status_errno(error, "%s", what), "connection lost"));
 }

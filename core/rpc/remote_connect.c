@@ -149,8 +149,9 @@ void remote_connection_away(struct remote_connection *connection)
 
 static void lost_at_greeting(struct remote *remote, struct status why, const struct http2 *http2)
 {
-    if (!http2_is_shaken(http2) && remote->options.tls != NULL &&
-        why.code != STATUS_DEADLINE_EXCEEDED)
+    bool shaking = !http2_is_shaken(http2) && why.code != STATUS_DEADLINE_EXCEEDED;
+
+    if (remote->options.tls != NULL && (shaking || why.code == STATUS_UNAUTHENTICATED))
         attempt_failed(remote, REMOTE_TLS, why.message);
     else if (http2_has_heard(http2))
         attempt_failed(remote, REMOTE_FOREIGN, "what answers does not speak HTTP/2");

@@ -1,0 +1,221 @@
+/* Calls over TLS, and what a client is told when one side does not believe the other. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "rpc/calls.h"
+#include "rpc/remote.h"
+#include "rpc/server.h"
+#include "rpc/tls.h"
+#include "support/certificates.h"
+
+#define DEADLINE_MS 60000
+
+static struct {
+    struct certificate ca, server, client, other_ca, stranger;
+} made;
+
+static int make_certificates(void **state)
+{
+    (void)state;
+    certificate_make(&(struct certificate_wish){ .name = "our CA" }, NULL, &made.ca);
+    certificate_make(&(struct certificate_wish){ .name = "their CA" }, NULL, &made.other_ca);
+    certificate_make(&(struct certificate_wish){ .name = "ps 0", .host = "127.0.0.1" }, &made.ca,
+                     &made.server);
+    certificate_make(&(struct certificate_wish){ .name = "worker 0" }, &made.ca, &made.client);
+    certificate_make(&(struct certificate_wish){ .name = "stranger" }, &made.other_ca,
+                     &made.stranger);
+    return 0;
+}
+
+static int free_certificates(void **state)
+{
+    (void)state;
+    struct certificate *all[] = { &made.ca, &made.server, &made.client, &made.other_ca,
+                                  &made.stranger };
+    for (size_t i = 0; i < COUNT(all); i++)
+        certificate_free(all[i]);
+    return 0;
+}
+
+static struct tls_options options_of(const struct certificate *own, const struct certificate *ca)
+{
+    struct tls_options options = { .ca = { .text = ca->cert_pem, .name = "ca" } };
+    if (own != NULL) {
+        options.cert = (struct tls_pem){ .text = own->cert_pem, .name = "cert" };
+        options.key = (struct tls_pem){ .text = own->key_pem, .name = "key" };
+    }
+    return options;
+}
+
+static void ok(struct status status)
+{
+    if (!status_is_ok(status))
+        fail_msg("%s", status.message);
+}
+
+/* ---- A server that believes clients of our CA, in a thread. ---- */
+
+static void echo(void *instance, struct call *call, struct message *request)
+{
+    (void)instance;
+    call_reply(call, request);
+}
+
+static const struct method methods[] = { { "/t/Echo", echo, METHOD_UNARY, true } };
+static const struct service service = { methods, COUNT(methods) };
+
+struct server {
+    struct loop *loop;
+    struct rpc_server *rpc;
+    struct tls *tls;
+    pthread_t thread;
+    int port;
+};
+
+static void *run_loop(void *context)
+{
+    struct server *server = context;
+    ok(loop_run(server->loop));
+    return NULL;
+}
+
+static void server_start(struct server *server, bool encrypted)
+{
+    struct tls_options tls = options_of(&made.server, &made.ca);
+    struct rpc_server_options options = { .message_max_bytes = 64 << 20,
+                                          .handshake_timeout_ms = 2000 };
+    *server = (struct server){ 0 };
+    tls.verify_client = true;
+    if (encrypted) {
+        ok(tls_server_create(&tls, &server->tls));
+        options.tls = tls_maker(server->tls);
+    }
+    ok(loop_create(&server->loop));
+    ok(rpc_server_create(server->loop, &options, &server->rpc));
+    rpc_server_add(server->rpc, &service, NULL);
+    ok(rpc_server_listen(server->rpc, "127.0.0.1:0", &server->port));
+    pthread_create(&server->thread, NULL, run_loop, server);
+}
+
+static void server_stop(struct server *server)
+{
+    loop_stop(server->loop);
+    pthread_join(server->thread, NULL);
+    rpc_server_destroy(server->rpc);
+    loop_destroy(server->loop);
+    tls_destroy(server->tls);
+}
+
+/* One call; `state` (may be NULL): why there was no connection. */
+static struct status call(const struct server *server, struct tls_options *tls, const char *name,
+                          struct message *request, struct message *reply,
+                          struct remote_state *state)
+{
+    char address[64];
+    struct tls *context = NULL;
+    struct channel *channel;
+    struct remote_options options = { .server_name = name, .connect_timeout_ms = 2000 };
+    snprintf(address, sizeof address, "127.0.0.1:%d", server->port);
+    if (tls != NULL) {
+        ok(tls_client_create(tls, &context));
+        options.tls = tls_maker(context);
+    }
+    ok(remote_open(address, &options, &channel));
+    struct status status = channel_call(channel, "/t/Echo", request,
+                                        clock_deadline_ns(clock_monotonic(), DEADLINE_MS), reply);
+    if (state != NULL)
+        remote_state(channel, state);
+    channel_close(channel);
+    tls_destroy(context);
+    return status;
+}
+
+/* ---- Tests. ---- */
+
+static void carries_messages_of_any_size(void **state)
+{
+    (void)state;
+    struct server server;
+    static const size_t sizes[] = { 0, 1, 16383, 16384, 16385, 300000, 20 << 20 };
+    struct tls_options tls = options_of(&made.client, &made.ca);
+    server_start(&server, true);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        char *bytes = xrealloc(NULL, sizes[i] + 1), *back = xrealloc(NULL, sizes[i] + 1);
+        for (size_t at = 0; at < sizes[i]; at++)
+            bytes[at] = (char)(at * 7 + at / 4096);
+        struct bytes piece = { bytes, sizes[i] };
+        struct message request = { .header = { "\x08\x01", 2 },
+                                   .pieces = &piece,
+                                   .pieces_count = 1 };
+        struct message reply;
+        ok(call(&server, &tls, NULL, &request, &reply, NULL));
+        /* Without options.payload the whole message is header: two bytes, tag and size, the bytes.
+         */
+        assert_true(reply.header.size >= sizes[i] + 2);
+        memcpy(back, reply.header.data + reply.header.size - sizes[i], sizes[i]);
+        assert_memory_equal(back, bytes, sizes[i]);
+        message_release(&reply);
+        free(bytes);
+        free(back);
+    }
+    server_stop(&server);
+}
+
+static const struct row {
+    const char *label;
+    bool server_encrypts;
+    const struct certificate *own, *ca; /* ca NULL: the client does not encrypt */
+    const char *name;
+    enum remote_trouble trouble;
+    const char *text;
+} rows[] = {
+    { "says that the server's CA is unknown", true, &made.client, &made.other_ca, NULL, REMOTE_TLS,
+      "TLS: the server's certificate 'CN=ps 0' is issued by 'CN=our CA', an unknown CA: not one of "
+      "'ca'" },
+    { "says for whom the server's certificate is", true, &made.client, &made.ca, "ps1.example",
+      REMOTE_TLS,
+      "TLS: the server's certificate 'CN=ps 0' is for '127.0.0.1' and not for 'ps1.example'" },
+    { "says that the server refuses a client without certificate", true, NULL, &made.ca, NULL,
+      REMOTE_TLS, "TLS: the peer refuses us: " },
+    { "says that the server refuses a client of another CA", true, &made.stranger, &made.ca, NULL,
+      REMOTE_TLS, "TLS: the peer refuses us: " },
+    { "says that the server does not encrypt", false, &made.client, &made.ca, NULL, REMOTE_TLS,
+      "TLS: the peer does not speak TLS" },
+    { "says that the server encrypts and the client does not", true, NULL, NULL, NULL,
+      REMOTE_FOREIGN, "" },
+};
+
+static void says_why(void **state)
+{
+    const struct row *row = *state;
+    struct server server;
+    struct message request = { .header = { "x", 1 } }, reply;
+    struct remote_state remote = { 0 };
+    struct tls_options tls = { 0 };
+    if (row->ca != NULL)
+        tls = options_of(row->own, row->ca);
+    server_start(&server, row->server_encrypts);
+    struct status status =
+        call(&server, row->ca != NULL ? &tls : NULL, row->name, &request, &reply, &remote);
+    server_stop(&server);
+    assert_int_equal(status.code, STATUS_UNAVAILABLE);
+    if (strstr(remote.text, row->text) == NULL || remote.trouble != row->trouble)
+        fail_msg("trouble %d, '%s'", remote.trouble, remote.text);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[1 + COUNT(rows)] = { cmocka_unit_test(carries_messages_of_any_size) };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[1 + i] = (struct CMUnitTest){ .name = rows[i].label,
+                                            .test_func = says_why,
+                                            .initial_state = (void *)&rows[i] };
+    return cmocka_run_group_tests_name("remote tls", tests, make_certificates, free_certificates);
+}
