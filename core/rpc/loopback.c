@@ -122,12 +122,16 @@ static bool send_reply(struct call *server, struct message *reply)
     return true;
 }
 
-/* The server's end: its reference ends here. */
+/* The server's end: its reference ends here. Once the client is answered the channel may be gone.
+ */
 static void finish(struct call *server, struct status status, struct message *reply)
 {
     struct loopback_call *call = of_call(server);
     struct message nothing = { 0 };
 
+    pthread_mutex_lock(&call->loopback->lock);
+    call->left = NULL; /* whether the client leaves is of no interest any more */
+    pthread_mutex_unlock(&call->loopback->lock);
     if (call->received != NULL && reply != NULL)
         deliver(call, reply);
     else if (reply == NULL && status_is_ok(status))
@@ -136,9 +140,6 @@ static void finish(struct call *server, struct status status, struct message *re
     message_release(&nothing);
     if (reply != NULL)
         message_release(reply);
-    pthread_mutex_lock(&call->loopback->lock);
-    call->left = NULL; /* whether the client leaves is of no interest any more */
-    pthread_mutex_unlock(&call->loopback->lock);
     drop(call);
 }
 
