@@ -16,6 +16,7 @@ Start processes from the main thread only: a process dies with the thread that s
 
 Needs root, iproute2 and nftables; without, every test is skipped, and says why.
 """
+import contextlib
 import ctypes
 import os
 import shutil
@@ -189,6 +190,22 @@ class Host:
     def heal(self, *others):
         for other in others:
             self.hosts.heal(self, other)
+
+
+@contextlib.contextmanager
+def inside(host):
+    """Sockets that this thread makes meanwhile are the host's."""
+    libc_setns = libc.setns
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    there = os.open("/proc/%d/ns/net" % host.keeper.pid, os.O_RDONLY)
+    try:
+        if libc_setns(there, 0) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
+        yield
+    finally:
+        libc_setns(home, 0)
+        os.close(home)
+        os.close(there)
 
 
 class Hosts:
