@@ -69,7 +69,9 @@ static void *task_run(void *context)
     task->code = status.code;
     task->text = xstrdup(status.message);
     pthread_mutex_lock(&cluster->lock);
-    if (!status_is_ok(status) && cluster->first_failed == NULL)
+    /* Who was only told that the job has ended may be told before its cause returns. */
+    if (!status_is_ok(status) &&
+        (cluster->first_failed == NULL || cluster->first_failed->code == STATUS_CANCELLED))
         cluster->first_failed = task;
     pthread_mutex_unlock(&cluster->lock);
     /* Nobody waits for what the chief will not do; a synchronous step cannot go on without its

@@ -227,8 +227,8 @@ static void a_synchronous_job_ends_with_the_cause_when_a_worker_dies(void **stat
                        .sync = true };
 
     struct status status = run(&job);
-    assert_int_equal(status.code, STATUS_INTERNAL);
     assert_string_equal(status.message, "it died");
+    assert_int_equal(status.code, STATUS_INTERNAL);
 }
 
 static void it_stops_when_told(void **state)
