@@ -6,7 +6,7 @@
 #include "base/arena.h"
 
 #define KEPT_MAX       8
-#define KEPT_BYTES_MAX ((size_t)160 << 20)
+#define KEPT_BYTES_MAX ((size_t)80 << 20)
 #define BLOCK_MIN      ((size_t)1024)
 
 struct blocks {

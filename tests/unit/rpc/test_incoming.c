@@ -1,0 +1,182 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "rpc/incoming.h"
+
+struct fixture {
+    struct loop *loop;
+    struct mailbox *mailbox;
+    struct incoming incoming;
+};
+
+static void note(void *context)
+{
+    (void)context;
+}
+
+static void open_incoming(struct fixture *fixture, bool payload)
+{
+    assert_true(status_is_ok(loop_create(&fixture->loop)));
+    fixture->mailbox = mailbox_create(fixture->loop);
+    fixture->incoming = (struct incoming){ .blocks = blocks_create(fixture->mailbox, note, NULL),
+                                           .message_max = 1 << 20,
+                                           .payload = payload };
+}
+
+static void close_incoming(struct fixture *fixture)
+{
+    incoming_finish(&fixture->incoming);
+    blocks_close(fixture->incoming.blocks);
+    mailbox_close(fixture->mailbox);
+    mailbox_release(fixture->mailbox);
+    loop_destroy(fixture->loop);
+}
+
+/* The bytes of a message as it goes over the wire. */
+static struct buffer wire_of(struct message *message)
+{
+    struct buffer wire = { 0 };
+    struct outgoing *outgoing = outgoing_create(message);
+
+    while (outgoing->left > 0) {
+        struct iovec run = outgoing_next(outgoing, 7);
+        buffer_append(&wire, run.iov_base, run.iov_len);
+    }
+    outgoing_release(outgoing);
+    return wire;
+}
+
+/* Feeds in parts of `part` bytes; the messages that come are checked to be the same. */
+static void feed(struct fixture *fixture, const struct buffer *wire, size_t part, bool payload)
+{
+    int messages = 0;
+
+    for (size_t at = 0; at < wire->size;) {
+        size_t rest = wire->size - at, used;
+        bool complete;
+        assert_true(status_is_ok(incoming_feed(&fixture->incoming, wire->data + at,
+                                               rest < part ? rest : part, &used, &complete)));
+        at += used;
+        if (!complete)
+            continue;
+        struct message message = incoming_take(&fixture->incoming);
+        messages++;
+        if (payload) {
+            assert_true(bytes_equal(message.header, bytes_of("\x08\x01\x12\x03"
+                                                             "abc")));
+            assert_int_equal(message.pieces_count, 1);
+            assert_true(bytes_equal(message.pieces[0], bytes_of("0123456789012345678901234567")));
+            assert_int_equal((uintptr_t)message.pieces[0].data % BLOCK_ALIGNMENT, 0);
+        } else {
+            assert_int_equal(message.header.size, 7 + 2 + 28);
+            assert_int_equal(message.pieces_count, 0);
+        }
+        assert_true(blocks_held(fixture->incoming.blocks) > 0);
+        message_release(&message);
+        assert_int_equal(blocks_held(fixture->incoming.blocks), 0);
+    }
+    assert_int_equal(messages, 1);
+    assert_int_equal(incoming_unfinished(&fixture->incoming), 0);
+}
+
+static void a_message_may_be_cut_anywhere(void **state)
+{
+    (void)state;
+    for (int payload = 0; payload < 2; payload++) {
+        struct fixture fixture;
+        open_incoming(&fixture, payload != 0);
+        for (size_t part = 1; part < 50; part++) {
+            struct bytes pieces[] = { bytes_of("01234567890123"), bytes_of("45678901234567") };
+            struct message message = { .header = bytes_of("\x08\x01\x12\x03"
+                                                          "abc"),
+                                       .pieces = pieces,
+                                       .pieces_count = 2 };
+            struct buffer wire = wire_of(&message);
+            feed(&fixture, &wire, part, payload != 0);
+            buffer_finish(&wire);
+        }
+        close_incoming(&fixture);
+    }
+}
+
+static const struct odd_row {
+    const char *label;
+    struct bytes wire;
+    enum status_code code;
+    size_t header; /* of the message when there is one: nothing is split off */
+} odd[] = {
+#define WIRE(text)            \
+    {                         \
+        text, sizeof text - 1 \
+    }
+    { "compressed, unsaid how", WIRE("\1\0\0\0\1x"), STATUS_INTERNAL, 0 },
+    { "neither", WIRE("\2\0\0\0\1x"), STATUS_INTERNAL, 0 },
+    { "too large", WIRE("\0\0\x10\0\1x"), STATUS_RESOURCE_EXHAUSTED, 0 },
+    { "4 GiB", WIRE("\0\xff\xff\xff\xffx"), STATUS_RESOURCE_EXHAUSTED, 0 },
+    { "field 15 is not the last", WIRE("\0\0\0\0\5\x7a\1x\x08\1"), STATUS_OK, 5 },
+    { "field 15 ends behind the message", WIRE("\0\0\0\0\3\x7a\2x"), STATUS_OK, 3 },
+    { "field 15 is a number", WIRE("\0\0\0\0\2\x78\1"), STATUS_OK, 2 },
+    { "a field ends behind the message", WIRE("\0\0\0\0\3\x0a\x7fx"), STATUS_OK, 3 },
+    { "a length of 2^64 - 1", WIRE("\0\0\0\0\x0b\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\1"),
+      STATUS_OK, 11 },
+    { "an endless varint", WIRE("\0\0\0\0\x0b\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"),
+      STATUS_OK, 11 },
+    { "a group", WIRE("\0\0\0\0\1\x0b"), STATUS_OK, 1 },
+    { "nothing", WIRE("\0\0\0\0\0"), STATUS_OK, 0 },
+};
+
+static void odd_bytes_are_an_error_or_a_header(void **state)
+{
+    const struct odd_row *row = *state;
+    struct fixture fixture;
+    size_t used;
+    bool complete;
+
+    open_incoming(&fixture, true);
+    struct status status =
+        incoming_feed(&fixture.incoming, row->wire.data, row->wire.size, &used, &complete);
+    assert_int_equal(status.code, row->code);
+    if (status_is_ok(status) && complete) {
+        struct message message = incoming_take(&fixture.incoming);
+        assert_int_equal(message.header.size, row->header);
+        assert_int_equal(message.pieces_count, 0);
+        message_release(&message);
+    }
+    close_incoming(&fixture);
+}
+
+static void a_claimed_size_costs_nothing_until_it_comes(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    size_t used, room = 0;
+    bool complete;
+
+    open_incoming(&fixture, true);
+    fixture.incoming.message_max = UINT32_MAX;
+    assert_true(
+        status_is_ok(incoming_feed(&fixture.incoming, "\0\xf0\0\0\0abc", 8, &used, &complete)));
+    assert_non_null(incoming_room(&fixture.incoming, &room));
+    assert_true(room < (size_t)64 << 20);
+    assert_int_equal(incoming_unfinished(&fixture.incoming), 3);
+    close_incoming(&fixture);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[2 + COUNT(odd)] = {
+        cmocka_unit_test(a_message_may_be_cut_anywhere),
+        cmocka_unit_test(a_claimed_size_costs_nothing_until_it_comes),
+    };
+    for (size_t i = 0; i < COUNT(odd); i++)
+        tests[2 + i] = (struct CMUnitTest){ .name = odd[i].label,
+                                            .test_func = odd_bytes_are_an_error_or_a_header,
+                                            .initial_state = (void *)(uintptr_t)&odd[i] };
+    return cmocka_run_group_tests_name("incoming", tests, NULL, NULL);
+}
