@@ -285,6 +285,20 @@ class Bench:
                            "TensorFlow %.1f k, jax %.1f k: %.2fx" % (got["tensorflow"] / 1e3, got["jax"] / 1e3, got["ours"] / best),
                            "no slower", got["ours"] >= 0.97 * best)
 
+    def checkpoint(self):
+        """training in process while a checkpoint is written every second, samples/s, against without"""
+        for model, steps in (("softmax", 60000), ("mlp", 3000)):
+            def ours(*flags, m=model, n=steps):
+                with tempfile.TemporaryDirectory(dir=self.work) as directory:
+                    flags = [flag.replace("DIR", directory) for flag in flags]
+                    return rate_of_training(out(program("pstrain"), "--model=" + m, "--optimizer=adam", "--batch_size=100", "--stop_at_step=%d" % n,
+                                                "--train_dir=" + self.data(), *flags, cwd=directory))
+
+            got = self.interleaved(ours=lambda: ours("--checkpoint_dir=DIR/ckpt", "--save_checkpoint_secs=1"), none=ours)
+            self.table.add("training %s, a checkpoint every second" % model, "%.1f k samples/s" % (got["ours"] / 1e3),
+                           "without %.1f k: %.1f %%" % (got["none"] / 1e3, 100 * got["ours"] / got["none"]), ">= 97 %",
+                           got["ours"] >= 0.97 * got["none"])
+
     def export(self):
         """export of a 400 MB model: time against cp + fsync of the same bytes; growth of memory during the export"""
         big = self.path("big.json")
@@ -357,7 +371,7 @@ class Bench:
 
 ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
         "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "rpc": Bench.rpc,
-        "executor": Bench.executor, "train": Bench.train, "export": Bench.export,
+        "executor": Bench.executor, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
         "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes}
 
 
