@@ -33,7 +33,8 @@ const struct flag_set run_flags = {
     "usage: savedmodel run [flags] DIR\n\n"
     "Runs a signature once and prints its outputs:\n"
     "  savedmodel run model/1 --signature predict_images --input images=digits.npy\n"
-    "  savedmodel run model/1 --input 'x=[[1.0, 2.0]]'",
+    "  savedmodel run model/1 --input 'x=[[1.0, 2.0]]'\n"
+    "  savedmodel run model/1 --input 'inputs=[{\"b64\": \"CgA=\"}]'",
     rows, COUNT(rows)
 };
 

@@ -1,6 +1,6 @@
 #include "server/example_json.h"
 
-#include "server/base64.h"
+#include "base/base64.h"
 #include "server/json_text.h"
 #include "storage/example.h"
 

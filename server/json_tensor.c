@@ -1,6 +1,6 @@
 #include "server/json_tensor.h"
 
-#include "server/base64.h"
+#include "base/base64.h"
 
 void json_tensor_init(struct json_tensor *tensor, struct arena *arena, enum dtype dtype,
                       size_t expected_count)

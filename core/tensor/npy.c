@@ -81,9 +81,10 @@ static struct status read_strings(struct bytes data, const char *descr, const st
                                   struct arena *arena, struct tensor *out)
 {
     bool unicode = descr[1] == 'U';
-    size_t width = (size_t)strtoull(descr + 2, NULL, 10) * (unicode ? 4 : 1);
+    size_t width, letters = (size_t)strtoull(descr + 2, NULL, 10);
     int64_t size = shape_size(shape);
-    if (width > 0 && (size_t)size > data.size / width)
+    if (__builtin_mul_overflow(letters, (size_t)(unicode ? 4 : 1), &width) ||
+        (width > 0 && (size_t)size > data.size / width))
         return status_error(STATUS_INVALID_ARGUMENT, ".npy: the file is cut short");
     TRY(tensor_create(DT_STRING, shape, out));
     for (int64_t i = 0; i < size; i++)
@@ -95,7 +96,7 @@ static struct status read_strings(struct bytes data, const char *descr, const st
 static struct status read_data(struct bytes data, const char *descr, const struct shape *shape,
                                struct arena *arena, struct tensor *out)
 {
-    if (strlen(descr) > 2 && (descr[1] == 'S' || descr[1] == 'U'))
+    if (strlen(descr) > 2 && descr[0] != '>' && (descr[1] == 'S' || descr[1] == 'U'))
         return read_strings(data, descr, shape, arena, out);
     for (size_t i = 0; i < COUNT(descrs); i++) {
         if (strcmp(descrs[i].text, descr) != 0)

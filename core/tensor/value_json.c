@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "base/base64.h"
 
 /* ---- reading ---- */
 
@@ -57,16 +58,24 @@ static bool set_floating(struct tensor *out, int64_t at, double value)
     return true;
 }
 
+/* "text", or {"b64": "bytes"} as in a request to modelserver. */
+static bool read_string(const json_t *leaf, struct arena *arena, struct bytes *out)
+{
+    const json_t *coded = json_object_size(leaf) == 1 ? json_object_get(leaf, "b64") : NULL;
+    const json_t *string = coded != NULL ? coded : leaf;
+    if (!json_is_string(string))
+        return false;
+    struct bytes text = { json_string_value(string), json_string_length(string) };
+    if (coded != NULL)
+        return status_is_ok(base64_decode(text, arena, out));
+    *out = (struct bytes){ arena_memdup(arena, text.data, text.size), text.size };
+    return true;
+}
+
 static bool set_leaf(struct tensor *out, int64_t at, const json_t *leaf, struct arena *arena)
 {
-    if (out->dtype == DT_STRING) {
-        if (!json_is_string(leaf))
-            return false;
-        size_t size = json_string_length(leaf);
-        tensor_strings_mut(out)[at] =
-            (struct bytes){ arena_memdup(arena, json_string_value(leaf), size), size };
-        return true;
-    }
+    if (out->dtype == DT_STRING)
+        return read_string(leaf, arena, &tensor_strings_mut(out)[at]);
     if (out->dtype == DT_BOOL) {
         ((bool *)out->data)[at] = json_is_true(leaf);
         return json_is_boolean(leaf);
@@ -81,8 +90,9 @@ static struct status fill(struct tensor *out, int axis, int64_t *at, const json_
 {
     if (axis == out->shape.rank) {
         if (!set_leaf(out, (*at)++, value, arena))
-            return status_error(STATUS_INVALID_ARGUMENT, "element %" PRId64 " is not a %s", *at - 1,
-                                dtype_name(out->dtype));
+            return status_error(STATUS_INVALID_ARGUMENT, "element %" PRId64 " is not a %s%s",
+                                *at - 1, dtype_name(out->dtype),
+                                json_is_object(value) ? " nor {\"b64\": BASE64}" : "");
         return status_ok();
     }
     if (!json_is_array(value) || (int64_t)json_array_size(value) != out->shape.dims[axis])

@@ -8,7 +8,8 @@
 #include "tensor/tensor.h"
 
 /**
- * Nested lists, a number or a string as a tensor of that dtype.
+ * Nested lists, a number or a string as a tensor of that dtype. Strings are "text" or
+ * {"b64": "bytes in base64"}.
  *
  * Owner   strings in `arena`
  * Errors  INVALID_ARGUMENT not JSON, ragged, or a value that the dtype does not hold; UNIMPLEMENTED

@@ -1,8 +1,8 @@
 /*
  * base64: standard alphabet; padding may be missing, white space anywhere is passed over.
  */
-#ifndef SERVER_BASE64_H
-#define SERVER_BASE64_H
+#ifndef BASE_BASE64_H
+#define BASE_BASE64_H
 
 #include "base/arena.h"
 #include "base/bytes.h"

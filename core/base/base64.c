@@ -1,4 +1,4 @@
-#include "server/base64.h"
+#include "base/base64.h"
 
 /* The value of a letter; -1: padding; -2: white space; -3: none of these. */
 static int letter(unsigned char c)

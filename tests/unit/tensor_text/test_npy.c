@@ -1,0 +1,121 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "tensor/npy.h"
+#include "tensor/value_json.h"
+
+/* A file as numpy writes it: magic, version, header size, header, data. */
+static struct bytes make(char *file, int version, const char *descr, const char *order,
+                         const char *shape, const void *data, size_t size)
+{
+    char header[256];
+    int length =
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n",
+                 descr, order, shape);
+    size_t start = version == 1 ? 10 : 12;
+    memcpy(file, "\x93NUMPY", 6);
+    file[6] = (char)version;
+    file[7] = 0;
+    memset(file + 8, 0, 4);
+    file[8] = (char)length;
+    memcpy(file + start, header, (size_t)length);
+    memcpy(file + start + length, data, size);
+    return (struct bytes){ file, start + (size_t)length + size };
+}
+
+static const struct row {
+    const char *label, *descr, *order, *shape;
+    const void *data;
+    size_t size;
+    const char *want; /* of success; else the error has `error` */
+    const char *error;
+    enum status_code code;
+} rows[] = {
+    { "floats", "<f4", "False", "2, 1", "\0\0\x80\x3f\0\0\0\x40", 8, "[[1],\n [2]]", NULL, 0 },
+    { "one dimension", "<i2", "False", "2,", "\1\0\xff\xff", 4, "[1, -1]", NULL, 0 },
+    { "a scalar", "|u1", "False", "", "\7", 1, "7", NULL, 0 },
+    { "bools", "|b1", "False", "2,", "\1\0", 2, "[true, false]", NULL, 0 },
+    { "none at all", "<f8", "False", "0, 3", "", 0, "[]", NULL, 0 },
+    { "byte strings", "|S3", "False", "2,", "ab\0abc", 6, "[\"ab\", \"abc\"]", NULL, 0 },
+    { "characters", "<U2", "False", "1,", "\xe4\0\0\0\x0d\xf6\x01\0", 8,
+      "[\"\xc3\xa4\xf0\x9f\x98\x8d\"]", NULL, 0 },
+    { "cut short", "<f4", "False", "3,", "\0\0\x80\x3f", 4, NULL, "cut short",
+      STATUS_INVALID_ARGUMENT },
+    { "strings cut short", "|S3", "False", "2,", "abc", 3, NULL, "cut short",
+      STATUS_INVALID_ARGUMENT },
+    { "characters beyond all memory", "<U4611686018427387905", "False", "1,", "abcd", 4, NULL,
+      "cut short", STATUS_INVALID_ARGUMENT },
+    { "columns first", "<f4", "True", "1, 1", "\0\0\x80\x3f", 4, NULL, "ortran",
+      STATUS_INVALID_ARGUMENT },
+    { "big-endian numbers", ">f4", "False", "1,", "\x3f\x80\0\0", 4, NULL, "dtype '>f4'",
+      STATUS_UNIMPLEMENTED },
+    { "big-endian characters", ">U1", "False", "1,", "\0\0\0a", 4, NULL, "dtype '>U1'",
+      STATUS_UNIMPLEMENTED },
+    { "Python objects", "|O", "False", "1,", "x", 1, NULL, "dtype '|O'", STATUS_UNIMPLEMENTED },
+    { "a shape that is no shape", "<f4", "False", "x,", "", 0, NULL, "not readable",
+      STATUS_INVALID_ARGUMENT },
+    { "a negative dimension", "<f4", "False", "-1,", "", 0, NULL, "", STATUS_INVALID_ARGUMENT },
+};
+
+static void reads(void **state)
+{
+    const struct row *row = *state;
+    for (int version = 1; version <= 3; version++) {
+        char file[512];
+        struct arena *arena = arena_create(0);
+        struct tensor tensor = { 0 };
+        struct buffer out = { 0 };
+        struct bytes bytes =
+            make(file, version, row->descr, row->order, row->shape, row->data, row->size);
+        struct status status = npy_read(bytes, arena, &tensor);
+        if (row->want != NULL) {
+            assert_int_equal(status.code, STATUS_OK);
+            value_to_text(&tensor, &out);
+            buffer_append_char(&out, '\0');
+            assert_string_equal(out.data, row->want);
+            tensor_release(&tensor);
+        } else {
+            assert_int_equal(status.code, row->code);
+            if (strstr(status.message, row->error) == NULL)
+                fail_msg("'%s' does not contain '%s'", status.message, row->error);
+        }
+        buffer_finish(&out);
+        arena_destroy(arena);
+    }
+}
+
+/* Each of the file's own size, so that a read past its end is seen. */
+static void every_prefix_is_refused(void **state)
+{
+    (void)state;
+    char file[512];
+    struct bytes whole = make(file, 1, "<f4", "False", "1,", "\0\0\x80\x3f", 4);
+    for (size_t size = 0; size < whole.size; size++) {
+        struct arena *arena = arena_create(0);
+        struct tensor tensor = { 0 };
+        char *part = xrealloc(NULL, size + (size == 0));
+        memcpy(part, file, size);
+        struct status status = npy_read((struct bytes){ part, size }, arena, &tensor);
+        assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+        free(part);
+        arena_destroy(arena);
+    }
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + 1];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
+                                        .test_func = reads,
+                                        .initial_state = (void *)(uintptr_t)&rows[i] };
+    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(every_prefix_is_refused);
+    return cmocka_run_group_tests_name("npy", tests, NULL, NULL);
+}

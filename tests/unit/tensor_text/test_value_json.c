@@ -1,0 +1,86 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "tensor/value_json.h"
+
+/* What is read and printed again; want NULL: refused, with `error` in the text. */
+static const struct row {
+    const char *label, *json;
+    enum dtype dtype;
+    const char *want, *error;
+} rows[] = {
+    { "floats", "[[1, 2.5], [-0.1, 1e30]]", DT_FLOAT,
+      "[[1, 2.5],\n [-0.100000001, 1.00000002e+30]]", NULL },
+    { "a scalar", "7", DT_INT64, "7", NULL },
+    { "an empty list", "[]", DT_INT32, "[]", NULL },
+    { "an int8 that fits", "[-128, 127]", DT_INT8, "[-128, 127]", NULL },
+    { "an int8 that does not", "[128]", DT_INT8, NULL, "element 0 is not a int8" },
+    { "a negative unsigned", "[0, -1]", DT_UINT32, NULL, "element 1 is not a uint32" },
+    { "a fraction for an integer", "[1.5]", DT_INT32, NULL, "element 0 is not a int32" },
+    { "halves", "[0.5, 65504]", DT_HALF, "[0.5, 65504]", NULL },
+    { "bfloat16", "[1, 0.5]", DT_BFLOAT16, "[1, 0.5]", NULL },
+    { "bools", "[true, false]", DT_BOOL, "[true, false]", NULL },
+    { "a number for a bool", "[1]", DT_BOOL, NULL, "element 0 is not a bool" },
+    { "strings", "[\"a\\\"b\\u0000c\", \"\"]", DT_STRING, "[\"a\\\"b\\u0000c\", \"\"]", NULL },
+    { "base64", "[{\"b64\": \"YQBi\"}, \"x\"]", DT_STRING, "[\"a\\u0000b\", \"x\"]", NULL },
+    { "a base64 scalar", "{\"b64\": \"aGk\"}", DT_STRING, "\"hi\"", NULL },
+    { "not base64", "[{\"b64\": \"a\"}]", DT_STRING, NULL, "{\"b64\": BASE64}" },
+    { "another object", "[{\"b64\": \"YQ==\", \"x\": 1}]", DT_STRING, NULL, "{\"b64\": BASE64}" },
+    { "base64 of a number", "[{\"b64\": 7}]", DT_STRING, NULL, "{\"b64\": BASE64}" },
+    { "a number for a string", "[7]", DT_STRING, NULL, "element 0 is not a string" },
+    { "a ragged list", "[[1], [2, 3]]", DT_FLOAT, NULL, "lists of different sizes at level 1" },
+    { "a list in place of a number", "[1, [2]]", DT_FLOAT, NULL, "element 1 is not a float" },
+    { "not JSON", "[1, ", DT_FLOAT, NULL, "not JSON" },
+    { "30 levels of lists", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
+      DT_FLOAT, NULL, "lists nested deeper than" },
+};
+
+static void reads_and_prints(void **state)
+{
+    const struct row *row = *state;
+    struct arena *arena = arena_create(0);
+    struct tensor tensor = { 0 };
+    struct buffer out = { 0 };
+    struct status status = value_from_json(row->json, row->dtype, arena, &tensor);
+    if (row->want != NULL) {
+        assert_int_equal(status.code, STATUS_OK);
+        value_to_text(&tensor, &out);
+        buffer_append_char(&out, '\0');
+        assert_string_equal(out.data, row->want);
+        tensor_release(&tensor);
+    } else {
+        assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+        if (strstr(status.message, row->error) == NULL)
+            fail_msg("'%s' does not contain '%s'", status.message, row->error);
+    }
+    buffer_finish(&out);
+    arena_destroy(arena);
+}
+
+static void what_json_cannot_say_is_printed(void **state)
+{
+    (void)state;
+    const float odd[] = { 0.0F / 0.0F, 1.0F / 0.0F, -1.0F / 0.0F };
+    const struct shape shape = shape_of(3);
+    struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, odd);
+    struct buffer out = { 0 };
+    value_to_text(&tensor, &out);
+    buffer_append_char(&out, '\0');
+    assert_string_equal(out.data, "[NaN, Infinity, -Infinity]");
+    buffer_finish(&out);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + 1];
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
+                                        .test_func = reads_and_prints,
+                                        .initial_state = (void *)(uintptr_t)&rows[i] };
+    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(what_json_cannot_say_is_printed);
+    return cmocka_run_group_tests_name("value json", tests, NULL, NULL);
+}
