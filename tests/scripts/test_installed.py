@@ -15,7 +15,7 @@ class Installed(TestCase):
         done = subprocess.run(["cmake", "--install", build, "--prefix", prefix], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         programs = sorted(os.listdir(os.path.join(prefix, "bin")))
-        self.assertEqual(programs, ["modelserver", "pstrain", "savedmodel"])
+        self.assertEqual(programs, ["modelclient", "modelserver", "pstrain", "savedmodel"])
         data = write_digits(self.path("data"), train=200, test=50)
         for name in programs:
             done = run(os.path.join(prefix, "bin", name), "--help", cwd="/")
