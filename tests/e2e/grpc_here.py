@@ -40,6 +40,26 @@ def generated():
     return directory
 
 
+STUB = """class PredictionServiceStub:
+    def __init__(self, channel):
+        from proto import serving_pb2
+        self.Predict = channel.unary_unary("%sPredict", request_serializer=serving_pb2.PredictRequest.SerializeToString,
+                                           response_deserializer=serving_pb2.PredictResponse.FromString)
+""" % PREDICTION
+
+
+@functools.lru_cache(None)
+def stand_in():
+    """A directory in which tensorflow_serving.apis has what clients import from that package, for a PYTHONPATH."""
+    apis = os.path.join(generated(), "tensorflow_serving", "apis")
+    os.makedirs(apis)
+    with open(os.path.join(apis, "predict_pb2.py"), "w", encoding="ascii") as f:
+        f.write("from proto.serving_pb2 import *\n")
+    with open(os.path.join(apis, "prediction_service_pb2_grpc.py"), "w", encoding="ascii") as f:
+        f.write(STUB)
+    return generated()
+
+
 @functools.lru_cache(None)
 def module(name):
     """The module of proto/NAME.proto."""

@@ -1,5 +1,5 @@
 """Every model of the shared collection, with the real modelserver: those that TensorFlow loads are served and check.py compares their
-answers over REST, rows too; those it refuses must be refused. uncovered.txt names the ones not covered yet and what is missing (several
+answers over REST, rows too, and over gRPC; those it refuses must be refused. uncovered.txt names the ones not covered yet and what is missing (several
 words: any of them): the test fails when one on the list passes, when it fails for another reason, or when one not on the list fails.
 
     python3 tests/models/test_models.py --write     makes uncovered.txt anew from what is seen (look at the difference)
@@ -16,6 +16,7 @@ import tempfile
 import time
 import unittest
 
+from grpc_here import stand_in
 from harness import DEADLINE_S, SANITIZER, SOURCE, Server, main, shared
 
 LIST = os.path.join(SOURCE, "tests", "models", "uncovered.txt")
@@ -62,6 +63,16 @@ def ask_each_signature(server, name):
         yield server.post("/v1/models/%s:predict" % name, {"signature_name": signature, "inputs": inputs})
 
 
+def over_grpc(server):
+    """check.py's arguments and environment for gRPC too, where its package is there."""
+    try:
+        path = stand_in()
+    except unittest.SkipTest:
+        return [], None
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([path, os.environ.get("PYTHONPATH", "")]))
+    return ["--grpc", "127.0.0.1:%d" % server.grpc_port], environment
+
+
 def problem(name):
     """None when the model is served and answers as TensorFlow does, or is refused as it should be; else what is wrong."""
     with open(shared("models", "cases", name + ".json"), encoding="utf-8") as f:
@@ -70,9 +81,11 @@ def problem(name):
     if not load["ok"] and not load.get("with_soft_placement"):
         return refused(name, load.get("ops_lacking", []))
     try:
-        with Server(shared("models", name), *QUICK_REFUSAL, name=name) as server:
+        with Server(shared("models", name), *QUICK_REFUSAL, name=name, grpc=True) as server:
+            more, environment = over_grpc(server)
             checked = subprocess.run([sys.executable, shared("models", "check.py"), "--rest", server.url, "--cases",
-                                      shared("models", "cases"), "--only", name, "--rows"], capture_output=True, text=True, timeout=600)
+                                      shared("models", "cases"), "--only", name, "--rows", *more], capture_output=True, text=True,
+                                     timeout=600, env=environment)
             nothing_to_send = re.search(r"^0 passed, 0 failed$", checked.stdout, re.M)
             if checked.returncode != 0 and not nothing_to_send:
                 return checked.stdout + checked.stderr
