@@ -187,10 +187,21 @@ static bool gives_objects(const struct node *node)
     return false;
 }
 
+/* What takes a reference may write to it, each time it runs: Assign and AssignAdd of constants. */
+static bool takes_reference(const struct node *node)
+{
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (input_is_ref(node, i))
+            return true;
+    }
+    return false;
+}
+
 static bool may_fold(const struct node *node, const struct kernel *kernel)
 {
-    return !gives_objects(node) && kernel != NULL && node->op != NULL && node->op->flags == 0 &&
-           node->controls_count == 0 && node->inputs_count > 0 && node->outputs_count > 0;
+    return !gives_objects(node) && !takes_reference(node) && kernel != NULL && node->op != NULL &&
+           node->op->flags == 0 && node->controls_count == 0 && node->inputs_count > 0 &&
+           node->outputs_count > 0;
 }
 
 /* Computes the node now. One that fails is left alone: it fails again when it runs, if it does. */

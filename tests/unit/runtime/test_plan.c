@@ -428,6 +428,25 @@ static void references_are_read_where_a_value_is_wanted(void **state)
     plan_destroy(plan);
 }
 
+static void writes_of_constants_are_done_in_every_run(void **state)
+{
+    (void)state;
+    struct endpoint v = reference("v");
+    struct endpoint one = const_floats("one", shape_of(1), VALUES(1));
+    struct endpoint reset = build_binary(&b, "Assign", NULL, v, one);
+    struct endpoint more = build_binary(&b, "AssignAdd", NULL, v, one);
+    struct plan *resets = plan_of(0, NULL, 1, &reset, NULL),
+                *adds = plan_of(0, NULL, 1, &more, NULL);
+    struct tensor none = { 0 };
+    for (int i = 0; i < 2; i++) {
+        assert_runs(resets, none, 1, VALUES(1));
+        assert_runs(adds, none, 1, VALUES(2));
+        assert_runs(adds, none, 1, VALUES(3));
+    }
+    plan_destroy(resets);
+    plan_destroy(adds);
+}
+
 static void rows_of_a_variable_are_gathered(void **state)
 {
     (void)state;
@@ -517,6 +536,7 @@ int main(void)
         TEST(control_edges_order_effects),
         TEST(reading_a_variable_without_a_value_fails_in_tensorflows_words),
         TEST(references_are_read_where_a_value_is_wanted),
+        TEST(writes_of_constants_are_done_in_every_run),
         TEST(rows_of_a_variable_are_gathered),
         TEST(constants_are_computed_once),
         TEST(large_results_are_not_folded),
