@@ -254,7 +254,7 @@ static void headers(struct http2_stream *stream)
 
     call->answered = call->http >= 200;
     if (call->http != 200 || !call->content_type)
-        stream->deaf = call->answered && !stream->ended;
+        stream->deaf = stream->awaited = call->answered; /* its body is no message */
 }
 
 static void on_message(struct http2_stream *stream, struct message *message)
