@@ -8,7 +8,7 @@ def go_tool(name):
     """A program of scripts/go.txt."""
     path = os.path.join(os.environ.get("SLIPWAY_GO_TOOLS") or "/nonexistent", name)
     if not os.access(path, os.X_OK):
-        raise unittest.SkipTest("no %s: scripts/test builds it where Go is (SLIPWAY_GO_TOOLS)" % name)
+        raise unittest.SkipTest("no %s: scripts/test builds it (SLIPWAY_GO_TOOLS)" % name)
     return path
 
 
@@ -16,7 +16,7 @@ def node_modules():
     """The directory of what scripts/node.txt names."""
     path = os.environ.get("SLIPWAY_NODE_MODULES") or "/nonexistent"
     if not os.path.isdir(os.path.join(path, "@grpc")) or not shutil.which("node"):
-        raise unittest.SkipTest("no @grpc/grpc-js: scripts/test installs it where node and npm are (SLIPWAY_NODE_MODULES)")
+        raise unittest.SkipTest("no @grpc/grpc-js: scripts/test installs it (SLIPWAY_NODE_MODULES)")
     return path
 
 
