@@ -54,6 +54,15 @@ static const struct refusal {
     { "--log_level=loud", "loud" },
     { "--export_dir=a/1 b", "give one of them" },
     { "a b", "one directory" },
+    { "--ps_hosts=a:1 --worker_hosts=b:1", "--job_name is missing" },
+    { "--ps_hosts=a:1 --worker_hosts=b:1 --job_name=worker --task_index=1", "(0 to 0)" },
+    { "--ps_hosts=a:1 --worker_hosts=b:1 --job_name=ps --task_index=0 --workers=3",
+      "--workers is of a job in one process" },
+    { "--ps_hosts=a:1 --worker_hosts=b:1 --job_name=evaluator --task_index=0", "evaluator" },
+    { "--ps_hosts=a:1 --worker_hosts=b:1 --job_name=ps --task_index=0 --tls_cert=c",
+      "--tls_key is missing" },
+    { "--tls_ca=c", "--tls_cert is missing" },
+    { "--start_timeout=0", "--start_timeout=0" },
 };
 
 static void refuses_with_the_words(void **state)

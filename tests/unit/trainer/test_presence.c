@@ -1,0 +1,217 @@
+/* What a task says about the ps tasks that it waits for: when, and when it gives up. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "small_cluster.h"
+#include "trainer/presence.h"
+
+struct fixture {
+    struct small_cluster cluster;
+    struct client client;
+    struct loop *loop;
+    struct presence presence;
+    struct presence_options options;
+    struct loop_timer timer;
+    char lines[4096];
+    int ready, ended;
+    enum status_code code;
+    char why[512];
+    void (*then)(struct fixture *fixture); /* when all ps tasks answer; NULL: stop */
+};
+
+static void print(void *context, const char *line)
+{
+    struct fixture *fixture = context;
+    size_t size = strlen(fixture->lines);
+
+    snprintf(fixture->lines + size, sizeof fixture->lines - size, "%s\n", line);
+}
+
+static void ready(void *context)
+{
+    struct fixture *fixture = context;
+
+    fixture->ready++;
+    if (fixture->then != NULL)
+        fixture->then(fixture);
+    else
+        loop_stop(fixture->loop);
+}
+
+static void ended(void *context, struct status why)
+{
+    struct fixture *fixture = context;
+
+    fixture->ended++;
+    fixture->code = why.code;
+    snprintf(fixture->why, sizeof fixture->why, "%s", why.message);
+    loop_stop(fixture->loop);
+}
+
+static const char *const names[] = { "ps 0 at a:1", "ps 1 at b:1" };
+
+static int start(void **state)
+{
+    struct fixture *fixture = zalloc(sizeof *fixture);
+
+    small_start(&fixture->cluster, 2);
+    small_client(&fixture->cluster, 1, 1, &fixture->client);
+    fixture->client.options.task = "worker 1";
+    assert_true(status_is_ok(loop_create(&fixture->loop)));
+    fixture->options = (struct presence_options){ .client = &fixture->client.options,
+                                                  .names = names,
+                                                  .loop = fixture->loop,
+                                                  .start_timeout_ms = 60000,
+                                                  .lost_timeout_ms = 60000,
+                                                  .repeat_ms = 60000,
+                                                  .print = print,
+                                                  .ready = ready,
+                                                  .ended = ended,
+                                                  .context = fixture };
+    *state = fixture;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct fixture *fixture = *state;
+
+    client_finish(&fixture->client);
+    small_stop(&fixture->cluster);
+    loop_destroy(fixture->loop);
+    free(fixture);
+    return 0;
+}
+
+static void run(struct fixture *fixture)
+{
+    presence_start(&fixture->presence, &fixture->options);
+    assert_true(status_is_ok(loop_run(fixture->loop)));
+    presence_finish(&fixture->presence);
+}
+
+static void assert_says(const struct fixture *fixture, const char *words)
+{
+    if (strstr(fixture->lines, words) == NULL)
+        fail_msg("'%s' does not say '%s'", fixture->lines, words);
+}
+
+static void is_ready_when_each_ps_has_answered(void **state)
+{
+    struct fixture *fixture = *state;
+
+    run(fixture);
+    assert_int_equal(fixture->ready, 1);
+    assert_int_equal(fixture->ended, 0);
+    assert_string_equal(fixture->lines, "");
+    assert_string_equal(presence_note(&fixture->presence),
+                        "the chief (never heard of) to make the variables");
+}
+
+static void gives_up_on_one_who_is_not_there(void **state)
+{
+    struct fixture *fixture = *state;
+
+    loopback_break(fixture->cluster.channels[1]);
+    fixture->options.start_timeout_ms = 300;
+    fixture->options.repeat_ms = 100;
+    run(fixture);
+    assert_int_equal(fixture->ready, 0);
+    assert_int_equal(fixture->ended, 1);
+    assert_int_equal(fixture->code, STATUS_UNAVAILABLE);
+    assert_non_null(strstr(fixture->why, "gave up waiting for ps 1 at b:1 after 0 s: "));
+    assert_says(fixture, "waiting for ps 1 at b:1: the peer is gone\n");
+    assert_says(fixture, "waiting for ps 1 at b:1, for 0 s now: the peer is gone\n");
+    assert_null(strstr(fixture->lines, "ps 0 at"));
+}
+
+static void says_at_once_whom_a_ps_waits_for(void **state)
+{
+    struct fixture *fixture = *state;
+
+    loopback_break(fixture->cluster.channels[1]); /* so that it does not get ready */
+    fixture->options.start_timeout_ms = 300;
+    run(fixture);
+    assert_says(fixture, "waiting for the chief (never heard of) to make the variables\n");
+}
+
+static void waits_for_another_job_to_go_away(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->client.options.cluster = "another";
+    fixture->options.start_timeout_ms = 300;
+    run(fixture);
+    assert_int_equal(fixture->code, STATUS_UNAVAILABLE);
+    assert_says(fixture,
+                "waiting for ps 0 at a:1: ps 0 belongs to cluster 'test', worker 1 to 'another'");
+}
+
+static void does_not_wait_for_a_map_to_change(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->client.options.ps_list = "b:1,a:1";
+    run(fixture);
+    assert_int_equal(fixture->ended, 1);
+    assert_int_equal(fixture->code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(fixture->why, "another order"));
+}
+
+static void lose(void *context)
+{
+    struct fixture *fixture = context;
+
+    loopback_break(fixture->cluster.channels[0]);
+}
+
+static void lose_soon(struct fixture *fixture)
+{
+    fixture->timer = (struct loop_timer){ .expired = lose, .context = fixture };
+    loop_set_timer(fixture->loop, &fixture->timer, clock_deadline_ns(clock_monotonic(), 50));
+}
+
+static void gives_up_on_one_who_is_lost_later(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fixture->then = lose_soon;
+    fixture->options.start_timeout_ms = 1;
+    fixture->options.lost_timeout_ms = 300;
+    run(fixture);
+    assert_int_equal(fixture->ready, 1);
+    assert_int_equal(fixture->ended, 1);
+    assert_non_null(strstr(fixture->why, "gave up waiting for ps 0 at a:1"));
+}
+
+/* Calls, and their replies in other threads, may outlast the loop. */
+static void may_end_at_any_time(void **state)
+{
+    struct fixture *fixture = *state;
+
+    presence_start(&fixture->presence, &fixture->options);
+    presence_finish(&fixture->presence);
+    assert_int_equal(fixture->ready, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(is_ready_when_each_ps_has_answered),
+        TEST(gives_up_on_one_who_is_not_there),
+        TEST(says_at_once_whom_a_ps_waits_for),
+        TEST(waits_for_another_job_to_go_away),
+        TEST(does_not_wait_for_a_map_to_change),
+        TEST(gives_up_on_one_who_is_lost_later),
+        TEST(may_end_at_any_time),
+    };
+    return cmocka_run_group_tests_name("presence", tests, NULL, NULL);
+}
