@@ -1,7 +1,7 @@
 /*
- * A ps that holds variables gets a request of any bytes: it answers or lets the caller wait, and
- * goes on working. Byte 0: the method; byte 1: how many of the bytes are header; the rest is
- * payload.
+ * A ps that holds variables gets requests of any bytes, one while those before it still wait: it
+ * answers each or lets the caller wait, and goes on working. An input is up to 8 requests, each a
+ * byte for the method, two for the sizes of header and payload, and these.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -10,46 +10,65 @@
 #include "../unit/trainer/small_cluster.h"
 #include "trainer/protocol.h"
 
+#define REQUESTS_MAX 8
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void ask(struct small_cluster *cluster, const char *path, const uint8_t *data, size_t size,
-                size_t header)
-{
-    struct bytes payload = { (const char *)data + header, size - header };
-    struct message request = { .header = { (const char *)data, header },
-                               .pieces = &payload,
-                               .pieces_count = payload.size > 0 };
-    struct calls calls;
+/* What is left of an input. */
+struct rest {
+    const char *data;
+    size_t size;
+};
 
-    calls_init(&calls, clock_monotonic(), 1);
-    calls_begin(&calls);
-    calls_add(&calls, cluster->channels[0], path, &request, CLOCK_NEVER);
-    calls_cancel(&calls); /* whoever waits has waited long enough */
-    status_ignore(calls_wait(&calls));
-    calls_finish(&calls);
+static struct bytes take(struct rest *rest, size_t size)
+{
+    struct bytes bytes = { rest->data, size < rest->size ? size : rest->size };
+
+    rest->data += bytes.size;
+    rest->size -= bytes.size;
+    return bytes;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void ask(struct small_cluster *cluster, struct rest *rest, struct bytes *payload,
+                struct calls *calls)
 {
     static const char *const paths[] = { PS_JOIN,  PS_CREATE, PS_PULL, PS_PUSH,   PS_HOLD,
                                          PS_CUT,   PS_READ,   PS_DROP, PS_FINISH, PS_AWAIT,
                                          PS_WRITE, PS_OPEN,   PS_BEAT };
+    const uint8_t *head = (const uint8_t *)take(rest, 3).data;
+    struct bytes header = take(rest, head[1]);
+
+    *payload = take(rest, head[2]);
+    struct message request = { .header = header,
+                               .pieces = payload,
+                               .pieces_count = payload->size > 0 };
+    calls_add(calls, cluster->channels[0], paths[head[0] % COUNT(paths)], &request, CLOCK_NEVER);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     static const float ones[SMALL_W] = { 1 };
     static const float *const gradients[] = { ones, ones };
+    struct rest rest = { (const char *)data, size };
+    struct bytes payloads[REQUESTS_MAX];
     struct small_cluster cluster;
     struct client chief;
+    struct calls calls;
 
-    if (size < 2)
-        return 0;
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
     if (!status_is_ok(client_join(&chief, false, 1000)) ||
         !status_is_ok(small_create(&chief, 1, false)))
         abort();
-    size_t header = data[1] < size - 2 ? data[1] : size - 2;
-    ask(&cluster, paths[data[0] % COUNT(paths)], data + 2, size - 2, header);
-    chief.options.call_timeout_ms =
-        0; /* it may have been held, or have got another generation's worker */
+    calls_init(&calls, clock_monotonic(), REQUESTS_MAX);
+    calls_begin(&calls);
+    for (int i = 0; i < REQUESTS_MAX && rest.size >= 3; i++)
+        ask(&cluster, &rest, &payloads[i], &calls);
+    calls_cancel(&calls); /* whoever waits has waited long enough */
+    status_ignore(calls_wait(&calls));
+    calls_finish(&calls);
+    /* It may be held, over, or at another generation by now. */
+    chief.options.call_timeout_ms = 0;
     status_ignore(client_push(&chief, gradients, true));
     client_finish(&chief);
     small_stop(&cluster);

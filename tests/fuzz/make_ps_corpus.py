@@ -1,0 +1,125 @@
+"""Writes tests/fuzz/corpus/ps: valid requests of every method of a ps, sequences of them, and mutations of those from a seed.
+
+    python3 tests/fuzz/make_ps_corpus.py
+
+An input is up to 8 requests; fuzz_ps.c says how they are written and what the ps holds. Header fields are those of
+proto/training.proto."""
+import os
+import random
+import struct
+
+OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "ps")
+METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "beat"]
+PLACEMENT = 11534747441040804920  # the hash of small_cluster.h's with one ps; without it the requests of strangers are refused early
+GRADIENTS = struct.pack("<14f", *[0.5] * 14)  # of small_cluster.h's w and b
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+class F64(int):
+    """A fixed64."""
+
+
+def message(**fields):
+    """f1=…, f2=…: ints are varints, floats fixed32, F64 fixed64, bytes and strings as they are; lists repeat."""
+    out = b""
+    for name, values in fields.items():
+        for value in values if isinstance(values, list) else [values]:
+            number = int(name[1:]) << 3
+            if isinstance(value, F64):
+                out += varint(number | 1) + struct.pack("<Q", value)
+            elif isinstance(value, float):
+                out += varint(number | 5) + struct.pack("<f", value)
+            elif isinstance(value, int):
+                out += varint(number) + varint(value)
+            else:
+                value = value.encode() if isinstance(value, str) else value
+                out += varint(number | 2) + varint(len(value)) + value
+    return out
+
+
+def request(method, payload=b"", **fields):
+    header = message(**fields)
+    return bytes([METHODS.index(method), len(header), len(payload)]) + header + payload
+
+
+def identity(index, incarnation):
+    return message(f1="test", f2="worker", f3=index, f4=F64(incarnation), f5="a:1,b:1", f6=F64(PLACEMENT), f8=1)
+
+
+def ticket(worker, incarnation):
+    return message(f1=worker, f2=F64(incarnation), f3=1)
+
+
+CHIEF = ticket(0, 1)
+APPLIED = [message(f1=0, f2=F64(1), f3=1)]
+PIECES = [message(f1=i, f2=size, f3=1, f4=int(i in (1, 2))) for i, size in enumerate((16, 16, 16, 8))]
+VALID = {
+    "join": request("join", f1=identity(1, 5), f2=1),
+    "create": request("create", f1=identity(0, 1), f2=2, f3="adam", f4=0.1, f5=[message(f1="beta_1", f2=0.5)], f6=PIECES, f7=2, f8=1, f10=9),
+    "pull": request("pull", f1=CHIEF),
+    "push": request("push", GRADIENTS, f1=CHIEF, f2=1, f3=0, f4=1),
+    "hold": request("hold", f1=CHIEF, f2=3),
+    "cut": request("cut", f1=CHIEF, f2=APPLIED, f3=1, f4=3),
+    "read": request("read", f1=1, f2=0, f3=0, f4=3),
+    "drop": request("drop", f1=CHIEF, f2=3),
+    "finish": request("finish", f1=CHIEF, f2=13, f3="x", f4=1),
+    "finish_identity": request("finish", f2=5, f4=1, f5=identity(0, 1)),
+    "await": request("await", f1=1),
+    "write": request("write", GRADIENTS[:16], f1=2, f2=F64(1), f3=0),
+    "open": request("open", f1=2, f2=F64(1)),
+    "beat": request("beat", f1=identity(1, 5)),
+}
+V = VALID
+SEQUENCES = {
+    "snapshot": V["hold"] + V["push"] + V["cut"] + V["cut"] + V["read"] + V["hold"] + V["drop"] + V["read"],
+    "held_push": V["hold"] + V["push"] + V["push"] + V["drop"] + V["pull"],
+    "cut_waits": V["hold"] + V["cut"] + V["join"] + V["push"] + V["finish"],
+    "new_generation": V["push"] + V["create"] + V["write"] + V["open"] + V["push"] + V["pull"],
+    "replaced": V["hold"] + V["push"] + request("join", f1=identity(0, 9), f2=1) + V["push"] + V["cut"],
+    "end_while_filled": V["create"] + V["finish_identity"] + V["await"] + V["join"],
+    "end": V["await"] + V["join"] + V["finish"] + V["await"] + V["push"] + V["join"],
+    "all": b"".join(V[m] for m in ("join", "beat", "pull", "push", "hold", "cut", "drop", "await")),
+}
+
+
+def mutations(name, data, count=4):
+    draw = random.Random(name)
+    for i in range(count):
+        mutant = bytearray(data)
+        for _ in range(draw.randrange(1, 4)):
+            at = draw.randrange(len(mutant))
+            kind = draw.randrange(4)
+            if kind == 0:
+                mutant[at] ^= 1 << draw.randrange(8)
+            elif kind == 1:
+                mutant[at] = draw.choice((0, 1, 127, 128, 255))
+            elif kind == 2 and len(mutant) > 3:
+                del mutant[at]
+            else:
+                mutant[at:at] = draw.randbytes(draw.randrange(1, 9))
+        yield "%s_%d" % (name, i), bytes(mutant)
+
+
+def main():
+    os.makedirs(OUT, exist_ok=True)
+    for old in os.listdir(OUT):
+        os.remove(os.path.join(OUT, old))
+    for name, data in [*VALID.items(), *SEQUENCES.items()]:
+        for label, content in [(name, data), *mutations(name, data)]:
+            with open(os.path.join(OUT, label), "wb") as file:
+                file.write(content)
+    draw = random.Random(1)
+    for i in range(8):
+        with open(os.path.join(OUT, "random_%d" % i), "wb") as file:
+            file.write(draw.randbytes(300))
+
+
+if __name__ == "__main__":
+    main()
