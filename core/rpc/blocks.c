@@ -7,7 +7,11 @@
 
 #define KEPT_MAX       8
 #define KEPT_BYTES_MAX ((size_t)80 << 20)
-#define BLOCK_MIN      ((size_t)1024)
+
+/* Small blocks are of a few sizes, and many are kept: of many calls at a time each has one. */
+#define SMALL_MIN       ((size_t)1024)
+#define SMALL_SIZES     6 /* 1 KiB, 2 KiB … 32 KiB */
+#define SMALL_BYTES_MAX ((size_t)1 << 20)
 
 struct blocks {
     pthread_mutex_t lock;
@@ -16,8 +20,9 @@ struct blocks {
     void (*eased)(void *context);
     void *context;
     struct block *kept; /* the last given back first: its memory is warm */
+    struct block *small[SMALL_SIZES];
     int kept_count, taken;
-    size_t kept_bytes, held, ease_at;
+    size_t kept_bytes, small_bytes, held, ease_at;
     bool watched, closed;
 };
 
@@ -27,15 +32,22 @@ static void block_free(struct block *block)
     free(block);
 }
 
+static void free_list(struct block **list)
+{
+    while (*list != NULL) {
+        struct block *next = (*list)->next;
+        block_free(*list);
+        *list = next;
+    }
+}
+
 static void free_kept(struct blocks *blocks)
 {
-    while (blocks->kept != NULL) {
-        struct block *next = blocks->kept->next;
-        block_free(blocks->kept);
-        blocks->kept = next;
-    }
+    free_list(&blocks->kept);
+    for (int i = 0; i < SMALL_SIZES; i++)
+        free_list(&blocks->small[i]);
     blocks->kept_count = 0;
-    blocks->kept_bytes = 0;
+    blocks->kept_bytes = blocks->small_bytes = 0;
 }
 
 static void blocks_free(struct blocks *blocks)
@@ -83,12 +95,37 @@ struct blocks *blocks_create(struct mailbox *mailbox, void (*eased)(void *), voi
     return blocks;
 }
 
+/* Which of the small sizes has room for so much; SMALL_SIZES: none. */
+static int small_size(size_t size)
+{
+    int index = 0;
+
+    while (index < SMALL_SIZES && size > SMALL_MIN << index)
+        index++;
+    return index;
+}
+
+static struct block *take_small(struct blocks *blocks, int index)
+{
+    struct block *block = blocks->small[index];
+
+    if (block != NULL) {
+        blocks->small[index] = block->next;
+        blocks->small_bytes -= block->capacity;
+    }
+    return block;
+}
+
 /* One that is kept, large enough and not much too large; NULL: none. With the lock. */
 static struct block *take_kept(struct blocks *blocks, size_t size)
 {
+    int small = small_size(size);
+
+    if (small < SMALL_SIZES)
+        return take_small(blocks, small);
     for (struct block **at = &blocks->kept; *at != NULL; at = &(*at)->next) {
         struct block *block = *at;
-        if (block->capacity < size || block->capacity / 4 > size + BLOCK_MIN)
+        if (block->capacity < size || block->capacity / 4 > size)
             continue;
         *at = block->next;
         blocks->kept_count--;
@@ -100,7 +137,8 @@ static struct block *take_kept(struct blocks *blocks, size_t size)
 
 static bool block_allocate(struct block *block, size_t size)
 {
-    size_t capacity = size < BLOCK_MIN ? BLOCK_MIN : size;
+    int small = small_size(size);
+    size_t capacity = small < SMALL_SIZES ? SMALL_MIN << small : size;
     char *memory = realloc(block->memory, capacity + BLOCK_ALIGNMENT);
     if (memory == NULL)
         return false;
@@ -143,6 +181,28 @@ void block_count(struct block *block, size_t size)
     pthread_mutex_unlock(&block->blocks->lock);
 }
 
+/* Keeps the block for the next message; false: there are enough. With the lock. */
+static bool keep(struct blocks *blocks, struct block *block)
+{
+    int small = small_size(block->capacity);
+    bool fits = small < SMALL_SIZES ? blocks->small_bytes + block->capacity <= SMALL_BYTES_MAX
+                                    : blocks->kept_count < KEPT_MAX &&
+                                          blocks->kept_bytes + block->capacity <= KEPT_BYTES_MAX;
+
+    if (blocks->closed || block->memory == NULL || !fits)
+        return false;
+    struct block **list = small < SMALL_SIZES ? &blocks->small[small] : &blocks->kept;
+    block->next = *list;
+    *list = block;
+    if (small < SMALL_SIZES) {
+        blocks->small_bytes += block->capacity;
+    } else {
+        blocks->kept_count++;
+        blocks->kept_bytes += block->capacity;
+    }
+    return true;
+}
+
 void block_release(void *owner)
 {
     struct block *block = owner;
@@ -156,14 +216,8 @@ void block_release(void *owner)
         blocks->watched = false;
         blocks->taken += mailbox_post(blocks->mailbox, &blocks->task);
     }
-    if (!blocks->closed && block->memory != NULL && blocks->kept_count < KEPT_MAX &&
-        blocks->kept_bytes + block->capacity <= KEPT_BYTES_MAX) {
-        block->next = blocks->kept;
-        blocks->kept = block;
-        blocks->kept_count++;
-        blocks->kept_bytes += block->capacity;
+    if (keep(blocks, block))
         block = NULL;
-    }
     bool last = blocks->closed && blocks->taken == 0;
     pthread_mutex_unlock(&blocks->lock);
     if (block != NULL)
