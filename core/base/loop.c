@@ -118,13 +118,18 @@ static void run_deferred(struct loop *loop)
     }
 }
 
+static _Thread_local const struct loop *current;
+
 void loop_own(struct loop *loop)
 {
+    current = loop;
     atomic_store_explicit(&loop->owner, (uintptr_t)pthread_self(), memory_order_relaxed);
 }
 
 void loop_disown(struct loop *loop)
 {
+    if (current == loop)
+        current = NULL;
     atomic_store_explicit(&loop->owner, 0, memory_order_relaxed);
 }
 
@@ -132,6 +137,11 @@ void loop_disown(struct loop *loop)
 bool loop_is_mine(const struct loop *loop)
 {
     return atomic_load_explicit(&loop->owner, memory_order_relaxed) == (uintptr_t)pthread_self();
+}
+
+bool loop_is_current(const struct loop *loop)
+{
+    return current == loop;
 }
 
 void loop_wake(struct loop *loop)

@@ -74,6 +74,8 @@ struct status loop_turn(struct loop *loop, int64_t until_ns);
 void loop_own(struct loop *loop);
 void loop_disown(struct loop *loop);
 bool loop_is_mine(const struct loop *loop); /* does this thread own it? Any thread may ask. */
+/* Is it the last that this thread has taken, and still has? Also of one that is gone already. */
+bool loop_is_current(const struct loop *loop);
 void loop_wake(struct loop *loop);
 
 /* Before it sleeps the loop polls for so long, 0 (the default): not at all. Waking a thread up

@@ -63,6 +63,8 @@ void http2_drop_stream(struct http2_stream *stream, uint32_t error)
         http2->idle_since_ns = loop_now_ns(http2->options.loop);
     if (http2->data_stream == stream)
         http2->data_stream = NULL;
+    if (http2->recent == stream)
+        http2->recent = NULL;
     http2->unfinished -= incoming_unfinished(&stream->incoming);
     incoming_finish(&stream->incoming);
     http2_drop_queue(stream);
@@ -114,6 +116,7 @@ void http2_destroy(struct http2 *http2)
         http2->transport->type->close(http2->transport);
     if (http2->blocks != NULL)
         blocks_close(http2->blocks);
+    free(http2->nvs);
     free(http2->why);
     free(http2);
 }
@@ -197,6 +200,7 @@ static struct status create_session(struct http2 *http2)
         http2_set_read_callbacks(callbacks);
         http2_set_write_callbacks(callbacks);
         nghttp2_option_set_no_auto_window_update(option, 1);
+        nghttp2_option_set_no_closed_streams(option, 1); /* they were kept for priorities */
         nghttp2_option_set_max_send_header_block_length(option, HTTP2_FRAME_MAX);
         nghttp2_option_set_peer_max_concurrent_streams(option, INT32_MAX);
         error = http2->options.side->server
@@ -278,6 +282,13 @@ void http2_add_stream(struct http2 *http2, struct http2_stream *stream)
         stream->next->previous = stream;
     http2->streams = stream;
     http2->streams_count++;
+}
+
+struct http2_stream *http2_find(struct http2 *http2, int32_t id)
+{
+    if (http2->recent == NULL || http2->recent->id != id)
+        http2->recent = nghttp2_session_get_stream_user_data(http2->session, id);
+    return http2->recent;
 }
 
 struct http2_stream *http2_opened(struct http2 *http2, int32_t id)

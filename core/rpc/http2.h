@@ -48,7 +48,8 @@ struct http2_stream {
 
 struct http2_header {
     struct bytes name, value;
-    bool passing; /* the value is another each time: not worth a place in the peer's table */
+    bool passing;  /* the value is another each time: not worth a place in the peer's table */
+    bool constant; /* name and value live as long as the program: nobody copies them */
 };
 
 #define HTTP2_TEXT(text)      \
@@ -58,6 +59,11 @@ struct http2_header {
 #define HTTP2_HEADER(name_, value_)                \
     {                                              \
         .name = HTTP2_TEXT(name_), .value = value_ \
+    }
+
+#define HTTP2_CONSTANT(name_, value_)                                            \
+    {                                                                            \
+        .name = HTTP2_TEXT(name_), .value = HTTP2_TEXT(value_), .constant = true \
     }
 
 #define HTTP2_LOST UINT32_MAX /* a stream's end by that of its connection */

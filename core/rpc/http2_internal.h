@@ -26,9 +26,12 @@ struct http2 {
     struct loop_task flush;  /* at the end of the round */
     struct loop_timer timer; /* http2_guard.c */
     struct output output;
+    nghttp2_nv *nvs; /* scratch for a block of headers */
+    int nvs_capacity;
     struct blocks *blocks;
     struct http2_stream *streams; /* the newest first */
     int streams_count;
+    struct http2_stream *recent; /* the last that was looked for: the next is mostly the same */
 
     struct http2_stream
         *data_stream;  /* of the DATA frame under way; NULL: nobody wants its bytes */
@@ -50,6 +53,7 @@ void http2_fail(struct http2 *http2,
 void http2_io_failed(struct http2 *http2, const char *what); /* by errno */
 void http2_defer(struct http2 *http2);
 void http2_drop_stream(struct http2_stream *stream, uint32_t error);
+struct http2_stream *http2_find(struct http2 *http2, int32_t id); /* NULL: not one of its side's */
 struct http2_stream *http2_opened(struct http2 *http2, int32_t id);
 void http2_add_stream(struct http2 *http2, struct http2_stream *stream);
 

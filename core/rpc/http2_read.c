@@ -26,7 +26,7 @@ void http2_consume(struct http2 *http2)
 
 static void count_consumed(struct http2 *http2, int32_t id, size_t size)
 {
-    struct http2_stream *stream = nghttp2_session_get_stream_user_data(http2->session, id);
+    struct http2_stream *stream = http2_find(http2, id);
 
     http2->unconsumed += size;
     if (http2->unconsumed > http2->options.limits->held_max / 8)
@@ -93,10 +93,11 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, 
 {
     struct http2 *http2 = context;
     bool costs = false;
+    (void)session;
 
     switch (hd->type) {
     case NGHTTP2_DATA:
-        http2->data_stream = nghttp2_session_get_stream_user_data(session, hd->stream_id);
+        http2->data_stream = http2_find(http2, hd->stream_id);
         http2->data_left = hd->flags & NGHTTP2_FLAG_PADDED ? 0 : hd->length;
         costs = hd->length == 0 && !(hd->flags & NGHTTP2_FLAG_END_STREAM);
         break;
@@ -130,8 +131,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
                      void *context)
 {
     struct http2 *http2 = context;
-    struct http2_stream *stream =
-        nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    struct http2_stream *stream = http2_find(http2, frame->hd.stream_id);
+    (void)session;
     (void)flags;
 
     if (stream == NULL)
@@ -186,14 +187,15 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     struct http2 *http2 = context;
     struct http2_stream *stream;
     char why[128];
+    (void)session;
 
     switch (frame->hd.type) {
     case NGHTTP2_DATA:
     case NGHTTP2_HEADERS:
-        stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+        stream = http2_find(http2, frame->hd.stream_id);
         if (stream != NULL && frame->hd.type == NGHTTP2_HEADERS)
             headers_received(stream);
-        stream = nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+        stream = http2_find(http2, frame->hd.stream_id);
         if (stream != NULL && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
             stream_ended(stream);
         break;
@@ -224,7 +226,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
                    size_t size, void *context)
 {
     struct http2 *http2 = context;
-    struct http2_stream *stream = nghttp2_session_get_stream_user_data(session, id);
+    struct http2_stream *stream = http2_find(http2, id);
+    (void)session;
     (void)flags;
 
     http2->data_left -= size < http2->data_left ? size : http2->data_left;
@@ -236,8 +239,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
 
 static int on_stream_close(nghttp2_session *session, int32_t id, uint32_t error, void *context)
 {
-    struct http2_stream *stream = nghttp2_session_get_stream_user_data(session, id);
-    (void)context;
+    struct http2_stream *stream = http2_find(context, id);
+    (void)session;
 
     if (stream != NULL)
         http2_drop_stream(stream, error);

@@ -38,37 +38,43 @@ void http2_drop_queue(struct http2_stream *stream)
     stream->queue_last = NULL;
 }
 
-static void to_nv(const struct http2_header *header, nghttp2_nv *out, uint8_t copy)
+/* Headers as nghttp2 wants them, in room that the connection keeps for the next. */
+static nghttp2_nv *to_nvs(struct http2 *http2, const struct http2_header *headers, int count)
 {
-    *out = (nghttp2_nv){ .name = (uint8_t *)(uintptr_t)header->name.data,
-                         .namelen = header->name.size,
-                         .value = (uint8_t *)(uintptr_t)header->value.data,
-                         .valuelen = header->value.size,
-                         .flags = copy | (header->passing ? NGHTTP2_NV_FLAG_NO_INDEX : 0) };
+    if (count > http2->nvs_capacity) {
+        http2->nvs_capacity = count;
+        http2->nvs = xrealloc(http2->nvs, (size_t)count * sizeof *http2->nvs);
+    }
+    for (int i = 0; i < count; i++) {
+        const struct http2_header *header = &headers[i];
+        int copy = NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE;
+        http2->nvs[i] =
+            (nghttp2_nv){ .name = (uint8_t *)(uintptr_t)header->name.data,
+                          .namelen = header->name.size,
+                          .value = (uint8_t *)(uintptr_t)header->value.data,
+                          .valuelen = header->value.size,
+                          .flags = (uint8_t)((header->constant ? copy : 0) |
+                                             (header->passing ? NGHTTP2_NV_FLAG_NO_INDEX : 0)) };
+    }
+    return http2->nvs;
 }
-
-#define NV_BORROWED (NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE)
 
 static int submit_trailers(struct http2_stream *stream)
 {
-    int count = stream->trailers_count;
-    nghttp2_nv *nv = xrealloc(NULL, (size_t)(count + 1) * sizeof *nv);
+    struct http2 *http2 = stream->http2;
+    nghttp2_nv *nvs = to_nvs(http2, stream->trailers, stream->trailers_count);
 
-    for (int i = 0; i < count; i++)
-        to_nv(&stream->trailers[i], &nv[i], 0);
-    int error = nghttp2_submit_trailer(stream->http2->session, stream->id, nv, (size_t)count);
-    free(nv);
-    return error;
+    return nghttp2_submit_trailer(http2->session, stream->id, nvs, (size_t)stream->trailers_count);
 }
 
 /* How much of the queue goes into the next DATA frame. */
 static ssize_t read_queue(nghttp2_session *session, int32_t id, uint8_t *buffer, size_t size,
                           uint32_t *flags, nghttp2_data_source *source, void *context)
 {
-    struct http2_stream *stream = nghttp2_session_get_stream_user_data(session, id);
+    struct http2_stream *stream = http2_find(context, id);
+    (void)session;
     (void)buffer;
     (void)source;
-    (void)context;
 
     if (stream == NULL)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -93,11 +99,11 @@ static ssize_t frame_size(nghttp2_session *session, uint8_t type, int32_t id,
                           int32_t session_window, int32_t stream_window, uint32_t frame_max,
                           void *context)
 {
-    struct http2_stream *stream = nghttp2_session_get_stream_user_data(session, id);
+    struct http2_stream *stream = http2_find(context, id);
+    (void)session;
     (void)type;
     (void)session_window;
     (void)stream_window;
-    (void)context;
 
     if (stream == NULL || stream->unsent == 0)
         return 1; /* nothing comes of it, and 0 is not allowed */
@@ -109,8 +115,8 @@ static int send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8
                      size_t size, nghttp2_data_source *source, void *context)
 {
     struct http2 *http2 = context;
-    struct http2_stream *stream =
-        nghttp2_session_get_stream_user_data(session, frame->hd.stream_id);
+    struct http2_stream *stream = http2_find(http2, frame->hd.stream_id);
+    (void)session;
     (void)source;
 
     if (stream == NULL || stream->unsent < size)
@@ -154,13 +160,10 @@ static const nghttp2_data_provider queue_provider = { .read_callback = read_queu
 struct status http2_submit(struct http2 *http2, struct http2_stream *stream,
                            const struct http2_header *headers, int count)
 {
-    nghttp2_nv *nv = xrealloc(NULL, (size_t)count * sizeof *nv);
+    nghttp2_nv *nvs = to_nvs(http2, headers, count);
 
-    for (int i = 0; i < count; i++)
-        to_nv(&headers[i], &nv[i], 0);
     stream->id =
-        nghttp2_submit_request(http2->session, NULL, nv, (size_t)count, &queue_provider, stream);
-    free(nv);
+        nghttp2_submit_request(http2->session, NULL, nvs, (size_t)count, &queue_provider, stream);
     if (stream->id < 0)
         return status_error(STATUS_UNAVAILABLE, "begin a stream: %s", nghttp2_strerror(stream->id));
     http2_add_stream(http2, stream);
@@ -173,14 +176,11 @@ void http2_answer(struct http2_stream *stream, const struct http2_header *header
                   bool last)
 {
     struct http2 *http2 = stream->http2;
-    nghttp2_nv *nv = xrealloc(NULL, (size_t)count * sizeof *nv);
+    nghttp2_nv *nvs = to_nvs(http2, headers, count);
 
-    for (int i = 0; i < count; i++)
-        to_nv(&headers[i], &nv[i], 0);
-    if (nghttp2_submit_response(http2->session, stream->id, nv, (size_t)count,
+    if (nghttp2_submit_response(http2->session, stream->id, nvs, (size_t)count,
                                 last ? NULL : &queue_provider) != 0)
         nghttp2_submit_rst_stream(http2->session, 0, stream->id, NGHTTP2_INTERNAL_ERROR);
-    free(nv);
     http2_defer(http2);
 }
 

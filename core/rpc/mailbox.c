@@ -1,14 +1,15 @@
 #include "rpc/mailbox.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 
 struct mailbox {
-    pthread_mutex_t lock;
-    struct loop *loop; /* NULL: closed */
-    int references;
+    pthread_mutex_t lock;      /* against closing while something is posted */
+    struct loop *_Atomic loop; /* NULL: closed */
+    _Atomic int references;
 };
 
 struct mailbox *mailbox_create(struct loop *loop)
@@ -23,20 +24,13 @@ struct mailbox *mailbox_create(struct loop *loop)
 
 struct mailbox *mailbox_acquire(struct mailbox *mailbox)
 {
-    pthread_mutex_lock(&mailbox->lock);
-    mailbox->references++;
-    pthread_mutex_unlock(&mailbox->lock);
+    atomic_fetch_add_explicit(&mailbox->references, 1, memory_order_relaxed);
     return mailbox;
 }
 
 void mailbox_release(struct mailbox *mailbox)
 {
-    if (mailbox == NULL)
-        return;
-    pthread_mutex_lock(&mailbox->lock);
-    bool last = --mailbox->references == 0;
-    pthread_mutex_unlock(&mailbox->lock);
-    if (!last)
+    if (mailbox == NULL || atomic_fetch_sub(&mailbox->references, 1) > 1)
         return;
     pthread_mutex_destroy(&mailbox->lock);
     free(mailbox);
@@ -54,10 +48,9 @@ bool mailbox_post(struct mailbox *mailbox, struct loop_task *task)
 
 bool mailbox_is_mine(struct mailbox *mailbox)
 {
-    pthread_mutex_lock(&mailbox->lock);
-    bool mine = mailbox->loop != NULL && loop_is_mine(mailbox->loop);
-    pthread_mutex_unlock(&mailbox->lock);
-    return mine;
+    struct loop *loop = atomic_load_explicit(&mailbox->loop, memory_order_relaxed);
+
+    return loop != NULL && loop_is_current(loop);
 }
 
 void mailbox_close(struct mailbox *mailbox)

@@ -23,19 +23,31 @@ size_t outgoing_message_size(const struct message *message)
     return message->header.size + tag_size(payload, tag) + payload;
 }
 
-struct outgoing *outgoing_create(struct message *message)
+void outgoing_init(struct outgoing *outgoing, struct message *message,
+                   void (*gone)(struct outgoing *outgoing))
 {
-    struct outgoing *outgoing = zalloc(sizeof *outgoing);
     size_t payload = message_payload_size(message);
 
-    outgoing->references = 1;
-    outgoing->message = message_move(message);
+    *outgoing =
+        (struct outgoing){ .references = 1, .gone = gone, .message = message_move(message) };
     outgoing->tag_size = (unsigned char)tag_size(payload, outgoing->tag);
     size_t size = outgoing->message.header.size + outgoing->tag_size + payload;
     assert(size <= UINT32_MAX);
     for (int i = 0; i < 4; i++)
         outgoing->prefix[1 + i] = (unsigned char)(size >> (24 - 8 * i));
     outgoing->size = outgoing->left = GRPC_PREFIX_SIZE + size;
+}
+
+static void free_outgoing(struct outgoing *outgoing)
+{
+    free(outgoing);
+}
+
+struct outgoing *outgoing_create(struct message *message)
+{
+    struct outgoing *outgoing = xrealloc(NULL, sizeof *outgoing);
+
+    outgoing_init(outgoing, message, free_outgoing);
     return outgoing;
 }
 
@@ -59,7 +71,7 @@ void outgoing_release(struct outgoing *outgoing)
     if (outgoing == NULL || --outgoing->references > 0)
         return;
     message_release(&outgoing->message);
-    free(outgoing);
+    outgoing->gone(outgoing);
 }
 
 static struct bytes segment(const struct outgoing *outgoing)

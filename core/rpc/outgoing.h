@@ -20,7 +20,8 @@ struct outgoing {
     size_t size, left; /* with the prefix; of which not handed out yet */
     int segment;       /* where the next run begins: 0 prefix, 1 header, 2 tag, 3 + i piece i */
     size_t offset;
-    int references;
+    int references; /* 0: not in use */
+    void (*gone)(struct outgoing *outgoing);
     unsigned char prefix[GRPC_PREFIX_SIZE], tag_size;
     char tag[1 + VARINT_MAX];
 };
@@ -29,7 +30,10 @@ struct outgoing {
 size_t outgoing_message_size(const struct message *message);
 
 struct outgoing *outgoing_create(struct message *message); /* takes it; below 4 GiB */
-struct outgoing *outgoing_create_text(const char *text);   /* as it is; it outlives the stream */
+/* The same in place; `gone`: the last reference is. */
+void outgoing_init(struct outgoing *outgoing, struct message *message,
+                   void (*gone)(struct outgoing *outgoing));
+struct outgoing *outgoing_create_text(const char *text); /* as it is; it outlives the stream */
 void outgoing_acquire(struct outgoing *outgoing);
 void outgoing_release(struct outgoing *outgoing); /* accepts NULL */
 

@@ -345,12 +345,12 @@ static int fill_headers(const struct remote_call *call, char timeout[GRPC_TIMEOU
     const struct remote *remote = call->remote;
     const char *scheme = remote->options.tls != NULL ? "https" : "http";
     const struct http2_header fixed[] = {
-        HTTP2_HEADER(":method", HTTP2_TEXT("POST")),
+        HTTP2_CONSTANT(":method", "POST"),
         HTTP2_HEADER(":scheme", bytes_of(scheme)),
         HTTP2_HEADER(":path", bytes_of(call->path)),
         HTTP2_HEADER(":authority", bytes_of(remote->authority)),
-        HTTP2_HEADER("te", HTTP2_TEXT("trailers")),
-        HTTP2_HEADER("content-type", HTTP2_TEXT("application/grpc")),
+        HTTP2_CONSTANT("te", "trailers"),
+        HTTP2_CONSTANT("content-type", "application/grpc"),
         HTTP2_HEADER("user-agent", bytes_of(remote->user_agent)),
     };
     int count = COUNT(fixed);

@@ -225,6 +225,11 @@ void rpc_server_destroy(struct rpc_server *server)
     loop_clear_timer(server->loop, &server->gone);
     while (server->connections != NULL)
         drop_connection(server->connections);
+    while (server->idle != NULL) {
+        struct server_call *next = server->idle->next_idle;
+        server_call_free(server->idle);
+        server->idle = next;
+    }
     mailbox_close(server->mailbox);
     mailbox_release(server->mailbox);
     for (size_t i = 0; i < server->methods.count; i++)

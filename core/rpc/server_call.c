@@ -8,9 +8,33 @@
 /* A streaming call's next message waits while so much of its replies was not taken. */
 #define UNSENT_HIGH ((size_t)1 << 20)
 
+#define IDLE_MAX 256
+
 static struct server_call *of_stream(struct http2_stream *stream)
 {
     return (struct server_call *)stream;
+}
+
+void server_call_free(struct server_call *call)
+{
+    mailbox_release(call->mailbox);
+    pthread_mutex_destroy(&call->lock);
+    free(call);
+}
+
+/* For the next one, unless the server is gone; the last reference may end in another thread then.
+ */
+static void keep(struct server_call *call)
+{
+    struct rpc_server *server = call->server;
+
+    if (!mailbox_is_mine(call->mailbox) || server->idle_count == IDLE_MAX) {
+        server_call_free(call);
+        return;
+    }
+    call->next_idle = server->idle;
+    server->idle = call;
+    server->idle_count++;
 }
 
 void server_call_release(struct server_call *call)
@@ -27,15 +51,15 @@ void server_call_release(struct server_call *call)
     metadata_finish(&call->metadata);
     metadata_finish(&call->trailers);
     buffer_finish(&call->text);
-    mailbox_release(call->mailbox);
-    pthread_mutex_destroy(&call->lock);
     free(call->path);
     free(call->end);
-    free(call);
+    keep(call);
 }
 
 void server_call_leave(struct server_call *call)
 {
+    if (call->over)
+        return;
     pthread_mutex_lock(&call->lock);
     call->left = true;
     void (*left)(void *, struct call *) = call->when_left;
@@ -113,18 +137,33 @@ static bool is_stream(const struct server_call *call)
 
 /* ---- The request's headers. ---- */
 
+static struct server_call *take(struct rpc_server *server)
+{
+    struct server_call *call = server->idle;
+
+    if (call != NULL) {
+        server->idle = call->next_idle;
+        server->idle_count--;
+        memset(call, 0, offsetof(struct server_call, mailbox));
+        return call;
+    }
+    call = zalloc(sizeof *call);
+    call->server = server;
+    call->mailbox = mailbox_acquire(server->mailbox);
+    pthread_mutex_init(&call->lock, NULL);
+    return call;
+}
+
 static struct http2_stream *opened(struct http2 *http2)
 {
     struct server_connection *connection = http2_context(http2);
-    struct server_call *call = zalloc(sizeof *call);
+    struct server_call *call = take(connection->server);
 
     call->connection = connection;
-    call->mailbox = mailbox_acquire(connection->server->mailbox);
     call->references = 1;
     call->call = (struct call){ .type = &server_call_type, .deadline_ns = CLOCK_NEVER };
     call->timeout_ns = -1;
     call->deadline = (struct loop_timer){ .expired = on_deadline, .context = call };
-    pthread_mutex_init(&call->lock, NULL);
     return &call->stream;
 }
 

@@ -45,6 +45,8 @@ struct rpc_server {
     struct server_connection *connections;
     int connections_count;
     struct loop_timer going, gone; /* of a drain: new streams are refused; the end */
+    struct server_call *idle;      /* for the next calls: these come and go all the time */
+    int idle_count;
     void (*drained)(void *context);
     void *drained_context;
     bool draining;
@@ -60,9 +62,8 @@ struct server_call {
     struct http2_stream stream; /* first */
     struct call call;
     struct server_connection *connection; /* while there is a stream */
-    struct mailbox *mailbox;
-    const struct served *served; /* NULL: no such method */
-    int references;              /* the stream's, the method's; in the loop's thread */
+    const struct served *served;          /* NULL: no such method */
+    int references;                       /* the stream's, the method's; in the loop's thread */
     struct message request;
     struct waiting_message *waiting, *waiting_last;
     struct metadata_list metadata, trailers;
@@ -72,15 +73,16 @@ struct server_call {
     const char *wrong;  /* with the request's headers; NULL: nothing */
     enum status_code wrong_code;
     bool post, content_type, encoded, requested, running, told_end, begun, answered;
-    struct server_call *next_parked;
+    bool over; /* the method has ended it, and wants to hear nothing more */
+    struct server_call *next_parked, *next_idle;
+    struct outgoing sending; /* the reply; of several, the one that finds it free */
 
     struct http2_header *end; /* the trailers on the wire; of end_texts */
     struct buffer text;
     char code[4];
 
-    /* From any thread. */
-    pthread_mutex_t lock; /* guards what follows */
-    bool left;            /* nobody waits for a reply any more */
+    /* With the lock. */
+    bool left; /* nobody waits for a reply any more */
     void (*when_left)(void *context, struct call *call);
     void *left_context;
     void (*when_ready)(void *context, struct call *call);
@@ -95,6 +97,11 @@ struct server_call {
     char *finish_text;
     struct message reply;
     bool has_reply;
+
+    /* What stays when another call takes its place: zeroed is all before. */
+    struct mailbox *mailbox;
+    struct rpc_server *server; /* while the mailbox is open */
+    pthread_mutex_t lock;
 };
 
 extern const struct http2_side server_side;
@@ -109,6 +116,7 @@ extern const struct call_type server_call_type;
 void server_call_refuse(struct server_call *call);
 void server_call_end(struct server_call *call, struct status status, struct message *reply);
 void server_call_sent(struct server_call *call);
+void server_call_free(struct server_call *call); /* an idle one */
 
 /* server.c */
 void server_take(struct rpc_server *server, int fd, struct bytes peeked, const char *peer);

@@ -18,11 +18,11 @@ static struct server_call *of_call(const struct call *call)
 /* ---- Headers and trailers. ---- */
 
 static const struct http2_header ok_headers[] = {
-    HTTP2_HEADER(":status", HTTP2_TEXT("200")),
-    HTTP2_HEADER("content-type", HTTP2_TEXT("application/grpc")),
+    HTTP2_CONSTANT(":status", "200"),
+    HTTP2_CONSTANT("content-type", "application/grpc"),
 };
 
-static const struct http2_header ok_trailers[] = { HTTP2_HEADER("grpc-status", HTTP2_TEXT("0")) };
+static const struct http2_header ok_trailers[] = { HTTP2_CONSTANT("grpc-status", "0") };
 
 /* grpc-status, grpc-message and the method's metadata behind `first` others. */
 static int make_end(struct server_call *call, struct status status, int first)
@@ -87,10 +87,23 @@ static void begin(struct server_call *call)
     http2_answer(&call->stream, ok_headers, COUNT(ok_headers), false);
 }
 
+static void sending_gone(struct outgoing *sending)
+{
+    server_call_release(
+        (struct server_call *)((char *)sending - offsetof(struct server_call, sending)));
+}
+
 static void send_message(struct server_call *call, struct message *message)
 {
+    struct outgoing *outgoing = &call->sending;
+
     begin(call);
-    struct outgoing *outgoing = outgoing_create(message);
+    if (outgoing->references == 0) {
+        call->references++; /* until it is on its way */
+        outgoing_init(outgoing, message, sending_gone);
+    } else {
+        outgoing = outgoing_create(message);
+    }
     http2_send(&call->stream, outgoing);
     outgoing_release(outgoing);
 }
@@ -137,10 +150,10 @@ static void finish_here(struct server_call *call, struct status status, struct m
         server_call_end(call, status, reply);
     if (reply != NULL)
         message_release(reply);
-    pthread_mutex_lock(&call->lock);
+    /* No other thread has anything to say of it any more. */
     call->when_left = NULL;
-    call->left = true; /* nobody is to be told any more */
-    pthread_mutex_unlock(&call->lock);
+    call->left = true;
+    call->over = call->when_ready == NULL;
     server_call_release(call);
 }
 
@@ -236,6 +249,8 @@ static bool send_reply(struct call *of, struct message *reply)
 /* All that was sent is on its way, or nobody wants it any more. */
 void server_call_sent(struct server_call *call)
 {
+    if (call->over)
+        return;
     pthread_mutex_lock(&call->lock);
     call->unsent = 0;
     void (*ready)(void *, struct call *) = call->when_ready;
