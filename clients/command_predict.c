@@ -1,21 +1,11 @@
 #include <stdlib.h>
 
-#include "base/file.h"
 #include "clients/commands.h"
 #include "clients/load.h"
 #include "tensor/npy.h"
 #include "tensor/value_json.h"
 
 #define INPUT_BYTES_MAX ((size_t)2 << 30)
-
-static struct status read_npy(const char *path, struct arena *arena, struct tensor *out)
-{
-    struct buffer file = { 0 };
-    TRY(file_read(path, INPUT_BYTES_MAX, &file));
-    struct status status = npy_read((struct bytes){ file.data, file.size }, arena, out);
-    buffer_finish(&file);
-    return status_in(status, "'%s'", path);
-}
 
 /* JSON does not say which dtype is meant: the signature does. */
 static struct status dtype_of(struct session *session, struct client_metadata *metadata,
@@ -47,8 +37,8 @@ static struct status read_input(struct session *session, const char *text,
     out->name = arena_memdup(session->arena, text, (size_t)(equals - text));
     size_t size = strlen(equals + 1);
     if (size > 4 && strcmp(equals + 1 + size - 4, ".npy") == 0)
-        return status_in(read_npy(equals + 1, session->arena, &out->tensor), "--input %s",
-                         out->name);
+        return status_in(npy_read_file(equals + 1, INPUT_BYTES_MAX, session->arena, &out->tensor),
+                         "--input %s", out->name);
     TRY(dtype_of(session, metadata, out->name, &dtype));
     return status_in(value_from_json(equals + 1, dtype, session->arena, &out->tensor), "--input %s",
                      out->name);

@@ -7,15 +7,21 @@
 #include "base/flags.h"
 #include "savedmodel/load.h"
 
-/* The tag set of --tag_set, "serve" by default. */
-struct status tags_of(const char *tag_set, struct arena *arena, struct savedmodel_options *options);
+/* Flags of every command. */
+struct common_options {
+    const char *tag_set;
+    bool help;
+};
 
-/* Each parses its own flags (argv[0] is the command's name), prints to stdout and returns the first
- * failure. */
-struct status command_show(int argc, char **argv);
-struct status command_run(int argc, char **argv);
+extern struct common_options common;
 
-/* Tables of flags, for --help. */
+/* Each prints to stdout, and returns the first failure. */
+struct status command_show(struct savedmodel *model, struct arena *arena);
+struct status command_run(struct savedmodel *model, struct arena *arena);
+
 extern const struct flag_set show_flags, run_flags;
+
+/* Marks a failure as one of the command line: exit status 2. */
+struct status command_usage(struct status status);
 
 #endif

@@ -7,20 +7,32 @@
 
 #include "exporter/commands.h"
 
+#define EXIT_USAGE 2
+
+struct common_options common;
+
 static const struct command {
     const char *name;
-    struct status (*run)(int argc, char **argv);
+    struct status (*run)(struct savedmodel *model, struct arena *arena);
+    const struct flag_set *flags;
     const char *help;
 } commands[] = {
-    { "show", command_show, "print signatures, variables and ops" },
-    { "run", command_run, "run a signature and print its outputs" },
+    { "show", command_show, &show_flags, "print signatures, variables and ops" },
+    { "run", command_run, &run_flags, "run a signature and print its outputs" },
 };
 
-struct status tags_of(const char *tag_set, struct arena *arena, struct savedmodel_options *options)
+static bool is_usage;
+
+struct status command_usage(struct status status)
 {
-    size_t size = strlen(tag_set);
-    const char **tags = ARENA_ARRAY(arena, const char *, size + 1);
-    char *rest = arena_strdup(arena, tag_set), *tag;
+    is_usage = !status_is_ok(status);
+    return status;
+}
+
+static void split_tags(struct arena *arena, struct savedmodel_options *options)
+{
+    const char **tags = ARENA_ARRAY(arena, const char *, strlen(common.tag_set) + 1);
+    char *rest = arena_strdup(arena, common.tag_set), *tag;
     int count = 0;
     while ((tag = strsep(&rest, ",")) != NULL) {
         if (tag[0] != '\0')
@@ -28,7 +40,6 @@ struct status tags_of(const char *tag_set, struct arena *arena, struct savedmode
     }
     options->tags = tags;
     options->tags_count = count;
-    return status_ok();
 }
 
 static void print_usage(FILE *out)
@@ -41,11 +52,30 @@ static void print_usage(FILE *out)
           out);
 }
 
-/* The command line is wrong: what exit status 2 stands for. */
-static bool is_usage_error(struct status status)
+static struct status run(const struct command *command, int argc, char **argv)
 {
-    return strncmp(status.message, "unknown argument", 16) == 0 ||
-           strncmp(status.message, "--", 2) == 0 || strncmp(status.message, "`savedmodel", 11) == 0;
+    int positional;
+    TRY(command_usage(flags_parse(command->flags, argc, argv, &positional)));
+    if (common.help) {
+        flags_print_help(command->flags, stdout);
+        return status_ok();
+    }
+    if (positional != 1)
+        return command_usage(status_error(STATUS_INVALID_ARGUMENT,
+                                          "`savedmodel %s` takes one directory, %d given",
+                                          command->name, positional));
+
+    struct arena *arena = arena_create(0);
+    struct savedmodel_options options = { 0 };
+    struct savedmodel *model;
+    split_tags(arena, &options);
+    struct status status = savedmodel_load(argv[1], &options, &model);
+    if (status_is_ok(status)) {
+        status = command->run(model, arena);
+        savedmodel_destroy(model);
+    }
+    arena_destroy(arena);
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -62,14 +92,14 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < COUNT(commands); i++) {
         if (strcmp(commands[i].name, name) != 0)
             continue;
-        struct status status = commands[i].run(argc - 1, argv + 1);
+        struct status status = run(&commands[i], argc - 1, argv + 1);
         if (status_is_ok(status))
             return 0;
         fprintf(stderr, "savedmodel: %s\n", status.message);
-        return is_usage_error(status) ? 2 : 1;
+        return is_usage ? EXIT_USAGE : 1;
     }
     if (name[0] != '\0')
         fprintf(stderr, "savedmodel: unknown command '%s'\n", name);
     print_usage(stderr);
-    return 2;
+    return EXIT_USAGE;
 }

@@ -4,15 +4,13 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "tensor/npy.h"
 #include "tensor/value_json.h"
 
 static struct {
-    const char *tag_set, *signature;
+    const char *signature;
     struct flag_texts inputs;
     int32_t repeat, threads;
-    bool help;
 } options;
 
 static const struct flag rows[] = {
@@ -24,9 +22,9 @@ static const struct flag rows[] = {
       .help = "run this often more and print the latency", .max = 1e9 },
     { "threads", FLAG_INT32, &options.threads, "1", .help = "threads inside an op", .min = 1,
       .max = 1024 },
-    { "tag_set", FLAG_TEXT, &options.tag_set, "serve",
+    { "tag_set", FLAG_TEXT, &common.tag_set, "serve",
       .help = "tags of the meta graph, separated by commas" },
-    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text" },
+    { "help", FLAG_BOOL, &common.help, "false", .help = "print this text" },
 };
 
 const struct flag_set run_flags = {
@@ -39,15 +37,6 @@ const struct flag_set run_flags = {
 };
 
 #define INPUT_BYTES_MAX ((size_t)4 << 30)
-
-static struct status read_npy(const char *path, struct arena *arena, struct tensor *out)
-{
-    struct buffer file = { 0 };
-    TRY(file_read(path, INPUT_BYTES_MAX, &file));
-    struct status status = npy_read((struct bytes){ file.data, file.size }, arena, out);
-    buffer_finish(&file);
-    return status_in(status, "'%s'", path);
-}
 
 static struct status read_input(const struct signature *signature, const char *text,
                                 struct arena *arena, struct tensor *feeds)
@@ -65,7 +54,7 @@ static struct status read_input(const struct signature *signature, const char *t
     size_t size = strlen(equals + 1);
     struct status status =
         size > 4 && strcmp(equals + 1 + size - 4, ".npy") == 0
-            ? read_npy(equals + 1, arena, &feeds[at])
+            ? npy_read_file(equals + 1, INPUT_BYTES_MAX, arena, &feeds[at])
             : value_from_json(equals + 1, signature->inputs[at].dtype, arena, &feeds[at]);
     return status_in(status, "--input %.*s", (int)key.size, key.data);
 }
@@ -139,7 +128,8 @@ static struct status run_signature(struct savedmodel *model, const struct signat
     struct tensor *feeds = ARENA_ARRAY(arena, struct tensor, signature->inputs_count + 1);
     struct tensor *fetches = ARENA_ARRAY(arena, struct tensor, signature->outputs_count + 1);
 
-    TRY_OR(done, read_inputs(signature, arena, feeds));
+    run_set_width(run, options.threads);
+    TRY_OR(done, command_usage(read_inputs(signature, arena, feeds)));
     TRY_OR(done, savedmodel_plan(model, signature, &plan));
     TRY_OR(done, plan_run(plan, run, feeds, fetches));
     print_outputs(signature, fetches);
@@ -167,29 +157,9 @@ static struct status unknown_signature(const struct savedmodel *model)
     return status;
 }
 
-struct status command_run(int argc, char **argv)
+struct status command_run(struct savedmodel *model, struct arena *arena)
 {
-    int positional;
-    TRY(flags_parse(&run_flags, argc, argv, &positional));
-    if (options.help) {
-        flags_print_help(&run_flags, stdout);
-        return status_ok();
-    }
-    if (positional != 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "`savedmodel run` takes one directory, %d given", positional);
-
-    struct arena *arena = arena_create(0);
-    struct savedmodel_options load = { .plan.width = options.threads };
-    struct savedmodel *model = NULL;
-    struct status status;
-    TRY_OR(done, tags_of(options.tag_set, arena, &load));
-    TRY_OR(done, savedmodel_load(argv[1], &load, &model));
     const struct signature *signature = savedmodel_signature(model, bytes_of(options.signature));
-    TRY_OR(done,
-           signature != NULL ? run_signature(model, signature, arena) : unknown_signature(model));
-done:
-    savedmodel_destroy(model);
-    arena_destroy(arena);
-    return status;
+
+    return signature != NULL ? run_signature(model, signature, arena) : unknown_signature(model);
 }

@@ -8,17 +8,17 @@
 #include "runtime/kernel.h"
 
 static struct {
-    const char *tag_set, *plan;
-    bool json, help;
+    const char *plan;
+    bool json;
 } options;
 
 static const struct flag rows[] = {
-    { "tag_set", FLAG_TEXT, &options.tag_set, "serve",
-      .help = "tags of the meta graph, separated by commas" },
     { "json", FLAG_BOOL, &options.json, "false", .help = "print JSON" },
     { "plan", FLAG_TEXT, &options.plan, "",
       .help = "print how this signature is run, step by step" },
-    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text" },
+    { "tag_set", FLAG_TEXT, &common.tag_set, "serve",
+      .help = "tags of the meta graph, separated by commas" },
+    { "help", FLAG_BOOL, &common.help, "false", .help = "print this text" },
 };
 
 const struct flag_set show_flags = {
@@ -255,29 +255,12 @@ static struct status print_plan(struct savedmodel *model, const char *name)
     return status_ok();
 }
 
-struct status command_show(int argc, char **argv)
+struct status command_show(struct savedmodel *model, struct arena *arena)
 {
-    int positional;
-    TRY(flags_parse(&show_flags, argc, argv, &positional));
-    if (options.help) {
-        flags_print_help(&show_flags, stdout);
-        return status_ok();
-    }
-    if (positional != 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "`savedmodel show` takes one directory, %d given", positional);
-
-    struct arena *arena = arena_create(0);
-    struct savedmodel_options load = { 0 };
-    struct savedmodel *model = NULL;
     struct report report = { 0 };
-    struct status status;
-    TRY_OR(done, tags_of(options.tag_set, arena, &load));
-    TRY_OR(done, savedmodel_load(argv[1], &load, &model));
-    if (options.plan[0] != '\0') {
-        TRY_OR(done, print_plan(model, options.plan));
-        goto done;
-    }
+
+    if (options.plan[0] != '\0')
+        return print_plan(model, options.plan);
     count_ops(model, arena, &report);
     for (int i = 0; i < savedmodel_variables_count(model); i++) {
         struct savedmodel_variable variable = savedmodel_variable_at(model, i);
@@ -287,8 +270,5 @@ struct status command_show(int argc, char **argv)
         print_json(model, &report);
     else
         print_text(model, &report);
-done:
-    savedmodel_destroy(model);
-    arena_destroy(arena);
-    return status;
+    return status_ok();
 }

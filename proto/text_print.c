@@ -115,26 +115,6 @@ static void print_value(const ProtobufCFieldDescriptor *field, const void *value
     buffer_append_char(out, '\n');
 }
 
-static size_t element_size(ProtobufCType type)
-{
-    switch (type) {
-    case PROTOBUF_C_TYPE_INT64:
-    case PROTOBUF_C_TYPE_SINT64:
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_UINT64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return 8;
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return sizeof(void *);
-    case PROTOBUF_C_TYPE_BYTES:
-        return sizeof(ProtobufCBinaryData);
-    default:
-        return 4;
-    }
-}
-
 /* proto3: a singular field is there when it is not its default, a member of a oneof when it is the
  * chosen one. */
 static bool is_set(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
@@ -149,7 +129,7 @@ static bool is_set(const ProtobufCMessage *message, const ProtobufCFieldDescript
         return *(char *const *)member != NULL && **(char *const *)member != '\0';
     if (field->type == PROTOBUF_C_TYPE_BYTES)
         return ((const ProtobufCBinaryData *)member)->len > 0;
-    return memcmp(member, zeros, element_size(field->type)) != 0;
+    return memcmp(member, zeros, proto_value_size(field->type)) != 0;
 }
 
 /* An Any whose type is known, with its message spelled out. */
@@ -184,7 +164,7 @@ static void print_fields(const ProtobufCMessage *message, int indent, struct buf
             size_t count = *(const size_t *)((const char *)message + field->quantifier_offset);
             const char *elements = *(char *const *)member;
             for (size_t k = 0; k < count; k++)
-                print_value(field, elements + k * element_size(field->type), indent, out);
+                print_value(field, elements + k * proto_value_size(field->type), indent, out);
         } else if (is_set(message, field)) {
             print_value(field, member, indent, out);
         }

@@ -255,26 +255,6 @@ static struct status read_scalar(struct reader *reader, const ProtobufCFieldDesc
     return next(reader);
 }
 
-static size_t element_size(const ProtobufCFieldDescriptor *field)
-{
-    switch (field->type) {
-    case PROTOBUF_C_TYPE_INT64:
-    case PROTOBUF_C_TYPE_SINT64:
-    case PROTOBUF_C_TYPE_SFIXED64:
-    case PROTOBUF_C_TYPE_UINT64:
-    case PROTOBUF_C_TYPE_FIXED64:
-    case PROTOBUF_C_TYPE_DOUBLE:
-        return 8;
-    case PROTOBUF_C_TYPE_STRING:
-    case PROTOBUF_C_TYPE_MESSAGE:
-        return sizeof(void *);
-    case PROTOBUF_C_TYPE_BYTES:
-        return sizeof(ProtobufCBinaryData);
-    default:
-        return 4;
-    }
-}
-
 /* Where the next value of the field goes: a new last element, or the member itself. */
 static void *place_of(struct reader *reader, ProtobufCMessage *message,
                       const ProtobufCFieldDescriptor *field)
@@ -286,7 +266,7 @@ static void *place_of(struct reader *reader, ProtobufCMessage *message,
         return member;
     }
     size_t *count = (size_t *)((char *)message + field->quantifier_offset);
-    size_t size = element_size(field);
+    size_t size = proto_value_size(field->type);
     memcpy(&elements, member, sizeof elements);
     if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: full */
         char *grown = arena_array(reader->arena, size, *count ? 2 * *count : 1);
@@ -313,7 +293,7 @@ static struct status read_value(struct reader *reader, ProtobufCMessage *message
         TRY(read_text(reader, field, &value));
     else
         TRY(read_scalar(reader, field, &value));
-    memcpy(place_of(reader, message, field), &value, element_size(field));
+    memcpy(place_of(reader, message, field), &value, proto_value_size(field->type));
     return status_ok();
 }
 

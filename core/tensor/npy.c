@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 
 static const struct descr {
     const char *text;
@@ -142,4 +143,14 @@ struct status npy_read(struct bytes file, struct arena *arena, struct tensor *ou
                             ".npy: Fortran order; save it with numpy.ascontiguousarray");
     struct bytes data = { file.data + start + size, file.size - start - size };
     return read_data(data, descr, &shape, arena, out);
+}
+
+struct status npy_read_file(const char *path, size_t max_bytes, struct arena *arena,
+                            struct tensor *out)
+{
+    struct buffer file = { 0 };
+    TRY(file_read(path, max_bytes, &file));
+    struct status status = npy_read((struct bytes){ file.data, file.size }, arena, out);
+    buffer_finish(&file);
+    return status_in(status, "'%s'", path);
 }
