@@ -102,8 +102,9 @@ static void wait_for_first_bytes(struct listener *listener, int fd,
                                .next = listener->silent,
                                .link = &listener->silent,
                                .timer = { .expired = on_silence, .context = silent } };
-    if (!status_is_ok(
-            loop_watch(listener->loop, fd, EPOLLIN, on_first_bytes, silent, &silent->watch))) {
+    /* Edges: what came and does not tell yet stays in the socket. */
+    if (!status_is_ok(loop_watch(listener->loop, fd, EPOLLIN | EPOLLET, on_first_bytes, silent,
+                                 &silent->watch))) {
         free(silent);
         close(fd);
         return;

@@ -28,8 +28,8 @@ struct loop_watch;
 struct status loop_create(struct loop **out);
 void loop_destroy(struct loop *loop); /* accepts NULL; forgets watches, timers and posted work */
 
-/* Calls `ready` whenever one of `events` (EPOLLIN, EPOLLOUT, level-triggered) or an error is there.
- * Does not own the fd. */
+/* Calls `ready` whenever one of `events` (EPOLLIN, EPOLLOUT; level-triggered unless EPOLLET is
+ * among them) or an error is there. Does not own the fd. */
 struct status loop_watch(struct loop *loop, int fd, uint32_t events,
                          void (*ready)(void *context, uint32_t events), void *context,
                          struct loop_watch **out);
