@@ -70,10 +70,17 @@ static struct status answer_rows(struct inference_call *call, const struct tenso
     return status;
 }
 
-static int64_t latest_deadline(const struct inference_call *calls)
+/* The calls of one run: of a list, up to `end`. */
+struct riders {
+    const struct inference_call *first, *end;
+    const struct batch_limits *limits;
+};
+
+static int64_t latest_deadline(const struct riders *riders)
 {
-    int64_t latest = calls->deadline_ns;
-    for (const struct inference_call *call = calls; call != NULL; call = call->next) {
+    int64_t latest = riders->first->deadline_ns;
+    for (const struct inference_call *call = riders->first; call != riders->end;
+         call = call->next) {
         if (call->deadline_ns == 0)
             return 0;
         if (call->deadline_ns > latest)
@@ -82,38 +89,62 @@ static int64_t latest_deadline(const struct inference_call *calls)
     return latest;
 }
 
-static struct status run_plan(struct inference_call *calls, int64_t rows, struct run *run,
+/* Is anybody left who wants what the run gives? */
+static struct status check_wanted(const void *context)
+{
+    const struct riders *riders = context;
+    if (atomic_load_explicit(&riders->limits->stopping, memory_order_relaxed))
+        return status_error(STATUS_UNAVAILABLE, "the server is going down");
+    for (const struct inference_call *call = riders->first; call != riders->end; call = call->next)
+        if (!atomic_load_explicit(&call->left, memory_order_relaxed))
+            return status_ok();
+    return status_error(STATUS_CANCELLED, "the client has left");
+}
+
+/* A call may have waited so long that nobody wants it any more. */
+static struct status run_plan(const struct riders *riders, int64_t rows, struct run *run,
                               const struct tensor *feeds, struct tensor *outputs)
 {
-    struct callable *callable = calls->callable;
-    run_set_deadline(run, (uint64_t)latest_deadline(calls));
+    struct callable *callable = riders->first->callable;
+    int64_t deadline_ns = latest_deadline(riders);
     int64_t begin = clock_now_ns(clock_monotonic());
-    TRY(plan_run(callable->plan, run, feeds, outputs));
+    if (deadline_ns != 0 && begin > deadline_ns)
+        return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed before the model ran");
+    TRY(check_wanted(riders));
+    run_set_deadline(run, (uint64_t)deadline_ns);
+    run_set_check(run, check_wanted, riders);
+    struct status status = plan_run(callable->plan, run, feeds, outputs);
+    run_set_check(run, NULL, NULL);
+    TRY(status);
     callable_measured(callable, rows > 0 ? rows : 1, clock_now_ns(clock_monotonic()) - begin);
     return status_ok();
 }
 
-static struct status run_one(struct inference_call *call, struct run *run)
+static struct status run_one(struct inference_call *call, const struct batch_limits *limits,
+                             struct run *run)
 {
     int count = call->callable->signature->outputs_count;
     struct tensor *outputs = ARENA_ARRAY(call->arena, struct tensor, count);
-    TRY(run_plan(call, call->rows, run, call->inputs, outputs));
+    struct riders alone = { call, call->next, limits };
+    TRY(run_plan(&alone, call->rows, run, call->inputs, outputs));
     struct status status = call->answer(call, outputs);
     release_all(outputs, count);
     return status;
 }
 
 /* All as one run. A failure is of the whole batch: whose fault it is shows when each runs alone. */
-static struct status run_together(struct inference_call *calls, int64_t rows, struct run *run)
+static struct status run_together(struct inference_call *calls, int64_t rows,
+                                  const struct batch_limits *limits, struct run *run)
 {
     const struct signature *signature = calls->callable->signature;
     struct tensor *feeds = ARENA_ARRAY(calls->arena, struct tensor, signature->inputs_count);
     struct tensor *outputs = ARENA_ARRAY(calls->arena, struct tensor, signature->outputs_count);
+    struct riders all = { calls, NULL, limits };
     struct status status = status_ok();
     for (int i = 0; i < signature->inputs_count && status_is_ok(status); i++)
         status = concatenate(calls, i, rows, run, &feeds[i]);
     if (status_is_ok(status))
-        status = run_plan(calls, rows, run, feeds, outputs);
+        status = run_plan(&all, rows, run, feeds, outputs);
     if (status_is_ok(status)) {
         int64_t start = 0;
         for (struct inference_call *call = calls; call != NULL; call = call->next) {
@@ -126,17 +157,17 @@ static struct status run_together(struct inference_call *calls, int64_t rows, st
     return status;
 }
 
-void batch_run(struct inference_call *calls, size_t memory_limit_bytes)
+void batch_run(struct inference_call *calls, const struct batch_limits *limits)
 {
     struct callable *callable = calls->callable;
-    struct run *run = callable_take_run(callable, memory_limit_bytes);
+    struct run *run = callable_take_run(callable, limits->run_memory_bytes);
     int64_t rows = 0;
     for (const struct inference_call *call = calls; call != NULL; call = call->next)
         rows += call->rows;
-    bool ran = calls->next != NULL && status_is_ok(run_together(calls, rows, run));
+    bool ran = calls->next != NULL && status_is_ok(run_together(calls, rows, limits, run));
     for (struct inference_call *call = calls; !ran && call != NULL; call = call->next) {
         run_reset(run);
-        call->status = status_keep(call->arena, run_one(call, run));
+        call->status = status_keep(call->arena, run_one(call, limits, run));
     }
     callable_give_run(callable, run);
 }

@@ -14,7 +14,13 @@ int64_t batch_rows(const struct callable *callable, const struct tensor *inputs)
  * behind dimension 0. */
 bool batch_fits(const struct inference_call *a, const struct inference_call *b);
 
-/* Runs the list of calls and calls `answer` of each; what comes of each is in its `status`. */
-void batch_run(struct inference_call *calls, size_t memory_limit_bytes);
+struct batch_limits {
+    size_t run_memory_bytes;
+    _Atomic bool stopping; /* runs end soon, with UNAVAILABLE */
+};
+
+/* Runs the list of calls and calls `answer` of each; what comes of each is in its `status`:
+ * also DEADLINE_EXCEEDED, CANCELLED where all of them were left. */
+void batch_run(struct inference_call *calls, const struct batch_limits *limits);
 
 #endif

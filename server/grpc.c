@@ -175,6 +175,13 @@ static void run_done(struct inference_call *call, struct status status)
     finish(request, status);
 }
 
+static void on_left(void *context, struct call *call)
+{
+    struct grpc_request *request = context;
+    (void)call;
+    inference_leave(&request->run);
+}
+
 struct status
 grpc_run(struct grpc_request *request, struct callable *callable, const struct tensor *inputs,
          struct status (*answer)(struct inference_call *, const struct tensor *outputs))
@@ -191,10 +198,12 @@ grpc_run(struct grpc_request *request, struct callable *callable, const struct t
         .deadline_ns = deadline_ns == CLOCK_NEVER ? 0 : deadline_ns,
     };
     request->running = true;
-    if (inference_goes_to_pool(inference, &request->run))
+    if (inference_goes_to_pool(inference, &request->run)) {
         inference_submit_to_pool(inference, &request->run);
-    else
+        call_when_left(request->call, on_left, request);
+    } else {
         inference_submit(inference, &request->run);
+    }
     return status_ok();
 }
 

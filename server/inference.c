@@ -22,7 +22,7 @@ struct inference {
     pthread_mutex_t lock; /* the pool's: everything below */
     pthread_cond_t work;
     struct call_list queue;
-    bool stopping;
+    struct batch_limits limits;
     pthread_t *threads;
     int threads_count;
 };
@@ -77,14 +77,14 @@ static void *work(void *context)
     struct inference *inference = context;
     pthread_mutex_lock(&inference->lock);
     for (;;) {
-        while (inference->queue.first == NULL && !inference->stopping)
+        while (inference->queue.first == NULL && !inference->limits.stopping)
             pthread_cond_wait(&inference->work, &inference->lock);
         if (inference->queue.first == NULL)
             break;
         struct inference_call *calls =
             list_take_batch(&inference->queue, inference->options.batch_ready);
         pthread_mutex_unlock(&inference->lock);
-        batch_run(calls, inference->options.run_memory_limit_bytes);
+        batch_run(calls, &inference->limits);
         for (struct inference_call *next; calls != NULL; calls = next) {
             next = calls->next; /* the call is its owner's again once it is posted */
             calls->task.work = finish_in_loop;
@@ -120,6 +120,7 @@ struct status inference_create(const struct inference_options *options, struct i
 {
     struct inference *inference = zalloc(sizeof *inference);
     inference->options = *options;
+    inference->limits.run_memory_bytes = options->run_memory_limit_bytes;
     list_init(&inference->round);
     list_init(&inference->queue);
     pthread_mutex_init(&inference->lock, NULL);
@@ -138,11 +139,13 @@ void inference_destroy(struct inference *inference)
     if (inference == NULL)
         return;
     pthread_mutex_lock(&inference->lock);
-    inference->stopping = true;
+    atomic_store(&inference->limits.stopping, true);
     pthread_cond_broadcast(&inference->work);
     pthread_mutex_unlock(&inference->lock);
     for (int i = 0; i < inference->threads_count; i++)
         pthread_join(inference->threads[i], NULL);
+    /* What is done now may hand in its next run, which nobody does: it is not done, ever. */
+    loop_run_posted(inference->options.loop);
     pthread_cond_destroy(&inference->work);
     pthread_mutex_destroy(&inference->lock);
     free(inference->threads);
@@ -202,7 +205,7 @@ void inference_run(struct inference *inference)
     while (inference->round.first != NULL) {
         struct inference_call *calls =
             list_take_batch(&inference->round, inference->options.batch_ready);
-        batch_run(calls, inference->options.run_memory_limit_bytes);
+        batch_run(calls, &inference->limits);
         for (struct inference_call *next; calls != NULL; calls = next) {
             next = calls->next;
             calls->done(calls, calls->status);

@@ -26,7 +26,8 @@ struct inference_call {
     void (*done)(struct inference_call *call, struct status status);
 
     /* inference's own */
-    int64_t rows; /* dimension 0 of all inputs; 0: it rides alone */
+    _Atomic bool left; /* by who asked: see inference_leave */
+    int64_t rows;      /* dimension 0 of all inputs; 0: it rides alone */
     struct status status;
     struct arena *arena; /* keeps the status' text from one thread to the other */
     struct inference_call *next;
@@ -41,7 +42,7 @@ struct inference_options {
 };
 
 struct status inference_create(const struct inference_options *options, struct inference **out);
-/* The pool has finished what it had: no `done` comes any more. Accepts NULL. */
+/* What the pool has ends soon, and `done` of it is called. Accepts NULL. */
 void inference_destroy(struct inference *inference);
 
 /* Does this call go to the pool? Asked before submitting: an HTTP connection is suspended first. */
@@ -51,6 +52,13 @@ void inference_submit_to_pool(struct inference *inference, struct inference_call
 
 /* Forgets a call of this round, whose client has gone; `done` is not called. */
 void inference_forget(struct inference *inference, struct inference_call *call);
+
+/* Nobody wants the outcome any more: a run that goes on only for this call ends soon, with
+ * CANCELLED. `done` comes as ever. In any thread, before it has come. */
+static inline void inference_leave(struct inference_call *call)
+{
+    atomic_store_explicit(&call->left, true, memory_order_relaxed);
+}
 
 /* Calls of this round. */
 int inference_waiting(const struct inference *inference);

@@ -105,7 +105,7 @@ struct status branch_compute(struct kernel_context *context)
 static struct status loop_goes_on(struct kernel_context *context, bool *out)
 {
     const struct block *cond = context->step->control->blocks[0];
-    TRY(run_check_deadline(context->run));
+    TRY(run_check(context->run));
     struct kernel_context inner = *context;
     TRY(run_block(&inner, cond));
     TRY(condition_truth(context->values[cond->results[0] & SLOT_INDEX], out));

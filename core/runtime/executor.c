@@ -170,7 +170,7 @@ struct status run_block(struct kernel_context *context, const struct block *bloc
     const struct step *step = block->steps;
     for (int left = block->steps_count; left > 0; left--, step++) {
         if (step->costly)
-            TRY(run_check_deadline(context->run));
+            TRY(run_check(context->run));
         context->step = step;
         TRY(step->compute(context));
         give_up(context, step);

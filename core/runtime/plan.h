@@ -76,6 +76,9 @@ struct run *run_create(size_t memory_limit_bytes);
 void run_set_deadline(
     struct run *run,
     uint64_t deadline_ns); /* CLOCK_MONOTONIC; 0 = none; DEADLINE_EXCEEDED when past */
+/* Asked where the deadline is looked at: a failure ends the run. NULL: nobody is asked. */
+void run_set_check(struct run *run, struct status (*check)(const void *context),
+                   const void *context);
 void run_set_width(struct run *run, int width); /* 0: what the plan's options say */
 struct arena *run_arena(struct run *run);       /* lives until run_reset: for feeds' strings too */
 struct tensor_pool *run_pool(struct run *run);  /* feeds may be made in it */

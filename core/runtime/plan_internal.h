@@ -102,6 +102,8 @@ struct run {
     struct arena *arena;
     struct tensor_pool *pool;
     uint64_t deadline_ns;
+    struct status (*check)(const void *context);
+    const void *check_context;
     int width;
     uint64_t random;
     uint64_t clock;
@@ -118,8 +120,8 @@ struct kernel_context {
 
 /* The run's frame for a plan; made at the first use. */
 struct frame *run_frame(struct run *run, const struct plan *plan);
-/* DEADLINE_EXCEEDED where the run's time is over. */
-struct status run_check_deadline(const struct run *run);
+/* DEADLINE_EXCEEDED where the run's time is over, and what run_set_check's function says. */
+struct status run_check(const struct run *run);
 struct status run_block(struct kernel_context *context, const struct block *block);
 
 /* ---- making: one thread, at load ---- */

@@ -36,6 +36,13 @@ void run_set_deadline(struct run *run, uint64_t deadline_ns)
     run->deadline_ns = deadline_ns;
 }
 
+void run_set_check(struct run *run, struct status (*check)(const void *context),
+                   const void *context)
+{
+    run->check = check;
+    run->check_context = context;
+}
+
 void run_set_width(struct run *run, int width)
 {
     run->width = width;
@@ -74,11 +81,11 @@ void run_destroy(struct run *run)
     free(run);
 }
 
-struct status run_check_deadline(const struct run *run)
+struct status run_check(const struct run *run)
 {
     if (run->deadline_ns != 0 && now_ns() > run->deadline_ns)
         return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed while the model ran");
-    return status_ok();
+    return run->check != NULL ? run->check(run->check_context) : status_ok();
 }
 
 static void frame_init(struct frame *frame, const struct plan *plan)

@@ -1,0 +1,104 @@
+"""gRPC calls that take long: deadlines, clients that leave, the server's end."""
+import os
+import signal
+import tempfile
+import time
+
+import tiny_model
+from grpc_here import PREDICTION, Client, messages, tensor
+from harness import Server, TestCase, main
+
+STEPS = 3000
+
+
+def write_chain(directory):
+    """n -> the sum of an n×n matrix, multiplied with itself STEPS times: for n = 1500 minutes, for n = 2 nothing."""
+    b = tiny_model.Builder()
+    number = ("type", 1)
+    b.placeholder("n", 3, [])
+    b.const("zero", 1, [], [0.0])
+    b.const("axes", 3, [2], [0, 1])
+    b.node("dims", "Pack", "n", "n", N=("i", 2), T=("type", 3), axis=("i", 0))
+    b.node("m0", "Fill", "dims", "zero", T=number, index_type=("type", 3))
+    for i in range(STEPS):
+        b.node("m%d" % (i + 1), "MatMul", "m%d" % i, "m0", T=number, transpose_a=("b", False), transpose_b=("b", False))
+    b.node("sum", "Sum", "m%d" % STEPS, "axes", T=number, Tidx=("type", 3), keep_dims=("b", False))
+    b.signature("serving_default", "predict", {"n": ("n:0", 3, [])}, {"sum": ("sum:0", 1, [])})
+    os.makedirs(directory)
+    with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
+        f.write(b.model.SerializeToString())
+
+
+def request(n):
+    message = messages().PredictRequest(model_spec=messages().ModelSpec(name="default"))
+    message.inputs["n"].CopyFrom(tensor(3, [], [n]))
+    return message
+
+
+class Dear(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory()
+        cls.base = os.path.join(cls.work.name, "chain")
+        write_chain(os.path.join(cls.base, "1"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.work.cleanup()
+
+    def server(self, threads):
+        return Server(self.base, "--rest_api_num_threads=%d" % threads, grpc=True)
+
+    def start(self, client, n):
+        future = client.start(PREDICTION + "Predict", request(n), messages().PredictResponse, timeout=3600)
+        time.sleep(0.3)  # it is under way
+        return future
+
+    def answers(self, client):
+        answer = client.predict(request(2))
+        self.assertEqual(answer.code, "OK", answer)
+
+    def test_a_run_ends_with_its_deadline(self):
+        with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            self.assertEqual(client.predict(request(1500), timeout=0.5).code, "DEADLINE_EXCEEDED")
+            self.answers(client)
+
+    def test_a_run_that_nobody_waits_for_ends(self):
+        with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            self.start(client, 1500).cancel()
+            self.answers(client)
+            with Client("127.0.0.1:%d" % server.grpc_port) as other:
+                self.start(other, 1500)
+            self.answers(client)  # the other one has hung up
+
+    def test_calls_that_were_left_while_they_waited_are_not_run(self):
+        with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            first = self.start(client, 1500)
+            waiting = [self.start(client, 1500) for _ in range(3)]
+            self.assertEqual(client.predict(request(1500), timeout=0.3).code, "DEADLINE_EXCEEDED")
+            for future in (*waiting, first):
+                future.cancel()
+            self.answers(client)
+
+    def test_the_end_waits_for_who_is_there_and_not_for_who_has_left(self):
+        server = self.server(2)
+        with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            left, stays = self.start(client, 700), self.start(client, 60)
+            server.process.send_signal(signal.SIGTERM)
+            left.cancel()
+            self.assertEqual(client.end(stays).code, "OK")
+        self.assertEqual(server.stop(), 0, server.output())
+
+    def test_a_second_signal_ends_runs_too(self):
+        server = self.server(2)
+        with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            future = self.start(client, 1500)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            self.assertIsNone(server.process.poll())
+            self.assertEqual(server.stop(), 0, server.output())
+            self.assertEqual(client.end(future).code, "UNAVAILABLE")
+
+
+if __name__ == "__main__":
+    main()
