@@ -219,11 +219,11 @@ struct status chief_run(struct client *client, struct gradient_source *source,
     TRY(status_in(client_join(client, false, options->start_timeout_ms), "the chief joins"));
     struct status status = begin_and_work(&chief);
     saver_destroy(chief.saver);
-    if (status.code == STATUS_CANCELLED && atomic_load(&progress->stop))
-        status = status_error(STATUS_CANCELLED, "%s was stopped at step %llu", client->options.task,
-                              step_of(&chief));
-    /* If no ps can be told, each ends by its own time limits; what counts here is how the work
-     * went. */
-    status_ignore(client_report(client, status, true));
-    return status;
+    status = worker_settle(status, client, progress);
+    if (status.code == STATUS_CANCELLED && atomic_load(&progress->stop)) {
+        status = worker_stopped(client, progress);
+        status = status_error(status.code, "%s was %s", client->options.task, status.message);
+    }
+    /* If no ps can be told, each ends by its own time limits. */
+    return worker_last_words(client, status, true);
 }

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 
 #define REPLY_ARENA_MAX ((size_t)16 << 20)
-#define LAST_WORDS_MS                                                           \
-    10000 /* to a ps that may be gone; others tell it, or its own limits end it \
-           */
+/* To a ps that may be gone; else others tell it, or its own limits end it. */
+#define LAST_WORDS_MS   3000
 
 void client_init(struct client *client, const struct client_options *options)
 {

@@ -71,7 +71,8 @@ static void *task_run(void *context)
     pthread_mutex_lock(&cluster->lock);
     /* Who was only told that the job has ended may be told before its cause returns. */
     if (!status_is_ok(status) &&
-        (cluster->first_failed == NULL || cluster->first_failed->code == STATUS_CANCELLED))
+        (cluster->first_failed == NULL || cluster->first_failed->code == STATUS_CANCELLED ||
+         cluster->first_failed->client.told))
         cluster->first_failed = task;
     pthread_mutex_unlock(&cluster->lock);
     /* Nobody waits for what the chief will not do; a synchronous step cannot go on without its

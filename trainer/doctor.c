@@ -29,25 +29,25 @@ struct patient {
 
 static const char *no_answer(struct patient *patient, struct channel *channel, struct status status)
 {
+    bool late = status.code == STATUS_DEADLINE_EXCEEDED;
     struct remote_state state;
 
     remote_state(channel, &state);
     if (status.code == STATUS_UNIMPLEMENTED)
         return "a gRPC server, but not pstrain";
-    if (state.trouble == REMOTE_FINE && status.code == STATUS_DEADLINE_EXCEEDED)
+    if (state.trouble == REMOTE_SILENT || (state.trouble == REMOTE_FINE && late))
         return arena_printf(patient->arena, "silent: connected, but no answer in %d s",
                             ASK_TIMEOUT_MS / 1000);
     static const char *const words[] = {
         [REMOTE_UNRESOLVED] = "unresolved: ",
         [REMOTE_REFUSED] = "refused: ",
         [REMOTE_UNREACHABLE] = "unreachable: ",
-        [REMOTE_SILENT] = "silent: ",
         [REMOTE_FOREIGN] = "not pstrain: ",
         [REMOTE_TLS] = "TLS: ",
         [REMOTE_LOST] = "lost: ",
     };
     if (state.trouble == REMOTE_FINE)
-        return arena_strdup(patient->arena, status.message);
+        return arena_printf(patient->arena, "not pstrain: it answers '%s'", status.message);
     return arena_printf(patient->arena, "%s%s", words[state.trouble], state.text);
 }
 

@@ -92,6 +92,11 @@ const char *job_map_ps_list(const struct job_map *map, struct arena *arena)
 
 /* ---- Checks. ---- */
 
+static struct status no_address(const char *address, const char *why)
+{
+    return status_error(STATUS_INVALID_ARGUMENT, "'%s' is no host:port: %s", address, why);
+}
+
 static bool is_port(const char *text)
 {
     char *end;
@@ -107,12 +112,20 @@ struct status job_check_address(const char *address)
     const char *colon = strrchr(address, ':');
     bool v6 = *address == '[';
 
-    if (colon == NULL || colon == address || !is_port(colon + 1) ||
-        (v6 ? colon[-1] != ']' || colon - address < 4 : strchr(address, ':') != colon))
-        return status_error(STATUS_INVALID_ARGUMENT, "'%s' is no host:port", address);
+    if (*address == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT, "there is no address; is a comma too many?");
+    if (strstr(address, "://") != NULL)
+        return no_address(address, "a scheme stands in front");
+    if (strncmp(address, "unix:", 5) == 0)
+        return address[5] != '\0' ? status_ok() : no_address(address, "the path is missing");
+    if (colon == NULL || colon == address || !is_port(colon + 1))
+        return no_address(address, "want a host, a colon and a port from 1 to 65535");
+    if (v6 ? colon[-1] != ']' || colon - address < 4 : strchr(address, ':') != colon)
+        return no_address(address, "an IPv6 address stands in brackets, as in [::1]:2222");
     for (const char *at = address; at < colon; at++)
-        if (!isgraph((unsigned char)*at) || *at == '/' || *at == ',')
-            return status_error(STATUS_INVALID_ARGUMENT, "'%s' is no host:port", address);
+        if (!isgraph((unsigned char)*at) || strchr("/,;", *at) != NULL)
+            return no_address(
+                address, "want a comma between two of them, and names of letters, digits, . and -");
     return status_ok();
 }
 
@@ -187,9 +200,9 @@ static struct status check_self(const struct job_map *map)
         return status_ok(); /* TensorFlow wants it left out of the cluster, which it is no part of
                              */
     if (count == 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "this task is %s %u, but the cluster has no %s tasks", job, map->index,
-                            job);
+        return status_error(
+            STATUS_INVALID_ARGUMENT, "this task is %s %u, but the cluster has no %s tasks%s", job,
+            map->index, job, map->kind == JOB_CHIEF ? "; without, worker 0 is the chief" : "");
     if (map->sparse)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "this task is %s %u, which is not in the cluster", job, map->index);
@@ -252,7 +265,7 @@ static struct status read_hosts(const char *flag, const char *hosts, struct aren
         if (comma != NULL)
             *comma = '\0';
         const char *address = trim(at);
-        TRY(status_in(job_check_address(address), "--%s", flag));
+        TRY(status_in(job_check_address(address), "--%s, task %d", flag, out->count));
         out->tasks[out->count] = (struct job_task){ (uint32_t)out->count, address };
         out->count++;
     }

@@ -21,9 +21,14 @@ static struct status read_index(const char *what, const json_t *value, uint32_t 
         if (index >= 0 && (errno != 0 || *end != '\0'))
             index = -1;
     }
-    if (index < 0 || index >= JOB_TASKS_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "%s is no index from 0 to %d", what,
-                            JOB_TASKS_MAX - 1);
+    if (index < 0 || index >= JOB_TASKS_MAX) {
+        char *text = json_dumps(value, JSON_ENCODE_ANY);
+        struct status status =
+            status_error(STATUS_INVALID_ARGUMENT, "%s is %s, which is no index from 0 to %d", what,
+                         text != NULL ? text : "something else", JOB_TASKS_MAX - 1);
+        free(text);
+        return status;
+    }
     *out = (uint32_t)index;
     return status_ok();
 }
@@ -59,8 +64,7 @@ static struct status read_list(const char *job, json_t *value, struct arena *are
     {
         json_t *text = json_string(key);
         uint32_t index = 0;
-        struct status status =
-            read_index(arena_printf(arena, "'%s' of %s", key, job), text, &index);
+        struct status status = read_index(arena_printf(arena, "an index of %s", job), text, &index);
         json_decref(text);
         TRY(status);
         TRY(add_task(job, index, address, arena, list));

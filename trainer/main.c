@@ -192,10 +192,10 @@ static void announce(const struct session *session)
     if (session->report.quiet)
         return;
     printf("Training %s on %s\n", options->flags.model, session->data->origin);
-    printf("%llu steps of %u rows, %s %g, %d ps and %u workers%s, %s\n",
+    printf("%llu steps of %u rows, %s %g, %d ps and %u worker%s%s, %s\n",
            (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
            (double)options->job.learning_rate, session->placement.ps_count, options->job.workers,
-           is_local(session) ? " in this process" : "",
+           options->job.workers == 1 ? "" : "s", is_local(session) ? " in this process" : "",
            options->job.sync ? "synchronous" : "asynchronous");
     fflush(stdout);
 }
@@ -298,12 +298,14 @@ static int run_task(struct session *session, const char *program)
         log_error("stopped by %s", stop_signal == SIGINT ? "SIGINT" : "SIGTERM");
         return 128 + stop_signal;
     }
+    if (session->options.map.kind == JOB_PS) /* it has said it when it was so */
+        return task_exit_code(status);
     if (!status_is_ok(status)) {
         log_error("%s", status.message);
         return task_exit_code(status);
     }
     log_info("the job is finished");
-    if (is_chief(session) && session->options.map.kind != JOB_PS) {
+    if (is_chief(session)) {
         printf("Exported to %s\n", session->options.export_directory);
         report_commands(program, session->options.model, session->options.export_directory);
     }
@@ -333,7 +335,11 @@ static int run(struct session *session, const char *program)
 static int work(struct session *session, const char *program)
 {
     bool serves = !is_local(session) && session->options.map.kind == JOB_PS;
-    struct status status = serves ? status_ok() : prepare(session);
+    struct task_options task = task_options(session);
+    struct status status = task_check(&task);
+
+    if (status_is_ok(status) && !serves)
+        status = prepare(session);
 
     if (!status_is_ok(status))
         return fail(status, EXIT_USAGE);

@@ -36,8 +36,18 @@ static struct status open_tls(struct post *post)
 
     if (*options->tls_cert == '\0')
         return status_ok();
-    TRY(status_in(tls_server_create(&tls, &post->server_tls), "TLS"));
-    return status_in(tls_client_create(&tls, &post->client_tls), "TLS");
+    TRY(tls_server_create(&tls, &post->server_tls));
+    return tls_client_create(&tls, &post->client_tls);
+}
+
+struct status task_check(const struct task_options *options)
+{
+    struct post post = { .options = options };
+    struct status status = open_tls(&post);
+
+    tls_destroy(post.server_tls);
+    tls_destroy(post.client_tls);
+    return status;
 }
 
 static void name_peers(struct post *post)
@@ -73,8 +83,8 @@ struct status post_open(struct post *post, const struct task_options *options)
 
 static bool is_loopback(const char *address)
 {
-    return strncmp(address, "127.", 4) == 0 || strncmp(address, "localhost:", 10) == 0 ||
-           strncmp(address, "[::1]:", 6) == 0;
+    return strncmp(address, "unix:", 5) == 0 || strncmp(address, "127.", 4) == 0 ||
+           strncmp(address, "localhost:", 10) == 0 || strncmp(address, "[::1]:", 6) == 0;
 }
 
 /* On all interfaces, as TensorFlow's servers: the name in the map may be a service's, which is not
@@ -106,7 +116,10 @@ struct status post_listen(struct post *post)
         return status_ok();
     TRY(rpc_server_create(post->loop, &options, &post->server));
     rpc_server_add(post->server, &identify_service, &post->identity);
-    return status_in(listen_at(post, self->address), "cannot listen at %s", self->address);
+    struct status status = listen_at(post, self->address);
+    if (status.code == STATUS_FAILED_PRECONDITION)
+        status.code = STATUS_UNAVAILABLE; /* who has the port may go away */
+    return status_in(status, "cannot listen at %s", self->address);
 }
 
 /* ---- Calling. ---- */
@@ -146,10 +159,11 @@ void post_describe(struct channel *channel, char *out, size_t size)
     *out = '\0';
     if (state.connected || state.trouble == REMOTE_FINE)
         return;
+    const char *kind = state.trouble == REMOTE_UNRESOLVED ? "unresolved: " : "";
     if (*state.address != '\0')
-        snprintf(out, size, "%s (%s)", state.text, state.address);
+        snprintf(out, size, "%s%s (%s)", kind, state.text, state.address);
     else
-        snprintf(out, size, "%s", state.text);
+        snprintf(out, size, "%s%s", kind, state.text);
 }
 
 void post_warn_of_plaintext(const struct post *post)
@@ -174,4 +188,12 @@ void post_close(struct post *post)
     tls_destroy(post->server_tls);
     tls_destroy(post->client_tls);
     arena_destroy(post->arena);
+}
+
+struct status post_ended(enum status_code code, char *text)
+{
+    struct status status = code == STATUS_OK ? status_ok() : status_error(code, "%s", text);
+
+    free(text);
+    return status;
 }

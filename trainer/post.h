@@ -35,6 +35,8 @@ struct status post_listen(struct post *post); /* at its own address, if the map 
 struct status post_connect(struct post *post, struct post_lines *out);
 void post_disconnect(struct post_lines *lines);
 void post_close(struct post *post);
+/* How it ended, with a text on the heap, which it frees. */
+struct status post_ended(enum status_code code, char *text);
 
 /* Tells in the log, once, when what is sent can be read on the way. */
 void post_warn_of_plaintext(const struct post *post);

@@ -23,6 +23,9 @@ struct beat_result {
     char text[512];
     uint64_t incarnation, global_step;
     char note[256];
+    bool over; /* the job, and how: */
+    enum status_code outcome;
+    char outcome_text[512];
 };
 
 struct presence_peer {
@@ -81,6 +84,9 @@ static void read_reply(struct beat_result *result, const struct message *reply)
         result->incarnation = beat->incarnation;
         result->global_step = beat->global_step;
         snprintf(result->note, sizeof result->note, "%s", beat->note);
+        result->over = beat->over;
+        result->outcome = (enum status_code)beat->code;
+        snprintf(result->outcome_text, sizeof result->outcome_text, "%s", beat->text);
     }
     arena_destroy(arena);
 }
@@ -174,6 +180,17 @@ static void check_ready(struct presence *presence)
     presence->options.ready(presence->options.context);
 }
 
+/* Who has not begun when the job is over will find its ps tasks gone, one after the other. */
+static void check_over(struct presence *presence, const struct beat_result *result)
+{
+    if (!result->over || presence->ready || presence->ended)
+        return;
+    if (result->outcome == STATUS_OK)
+        end(presence, status_ok());
+    else
+        end(presence, status_error(result->outcome, "the job ended: %s", result->outcome_text));
+}
+
 static void arrived(struct loop_task *task)
 {
     struct presence_peer *peer =
@@ -197,6 +214,8 @@ static void arrived(struct loop_task *task)
     loop_set_timer(presence->options.loop, &peer->next, now_ns + pause_ms * NS_PER_MS);
     if (!presence->ready && !presence->ended)
         check_ready(presence);
+    if (peer->ps == 0 && peer->troubled_ns == 0)
+        check_over(presence, &peer->result);
 }
 
 /* ---- Time. ---- */

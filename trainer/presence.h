@@ -30,7 +30,8 @@ struct presence_options {
     void (*print)(void *context, const char *line);
     void (*ready)(void *context);
     /* At most once; the status' text lives during the call. FAILED_PRECONDITION: this task and a ps
-     * have been told different things; UNAVAILABLE: a time is over. */
+     * have been told different things; UNAVAILABLE: a time is over; OK or the job's outcome: it was
+     * over before this task was ready. */
     void (*ended)(void *context, struct status why);
     void *context;
 };

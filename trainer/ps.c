@@ -25,6 +25,8 @@ void ps_destroy(struct ps *ps)
     free(ps->block);
     free(ps->sum);
     free(ps->workers);
+    for (uint32_t rank = 0; ps->members != NULL && rank < PS_WORKERS_MAX; rank++)
+        free(ps->members[rank].left);
     free(ps->members);
     free(ps->outcome_text);
     pthread_cond_destroy(&ps->idle);

@@ -47,6 +47,10 @@ int64_t ps_heard_ns(struct ps *ps); /* when a task of the job was last heard of;
  * in a synchronous job each worker. */
 void ps_watch(struct ps *ps, int64_t lost_ms);
 
+/* The next thing to tell people about a task: "worker 3 has not been heard of for 5 s". False:
+ * nothing new. */
+bool ps_news(struct ps *ps, int64_t lost_ms, char *out, size_t size);
+
 /* Ends the job here, unless it has ended: everybody who waits, and who asks from now on, is told.
  */
 void ps_end(struct ps *ps, struct status outcome);

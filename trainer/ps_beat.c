@@ -8,19 +8,10 @@
 #define REQUEST_ARENA_MAX ((size_t)1 << 20)
 #define SILENT_MS         3000 /* three beats: worth a word */
 
-static void hear(struct ps *ps, const Slipway__Training__Identity *identity)
-{
-    if (ps->members == NULL)
-        ps->members = zalloc(PS_WORKERS_MAX * sizeof *ps->members);
-    struct member *member = &ps->members[identity->index];
-    member->heard_ns = clock_now_ns(ps->options.clock);
-    snprintf(member->name, sizeof member->name, "%s", identity->task);
-}
-
 void ps_mark_told(struct ps *ps, uint32_t rank)
 {
-    if (ps->members != NULL && rank < PS_WORKERS_MAX && ps->over)
-        ps->members[rank].told = true;
+    if (rank < PS_WORKERS_MAX && ps->over)
+        ps_member(ps, rank)->told = true;
 }
 
 /* ---- Whom does it wait for? ---- */
@@ -40,6 +31,8 @@ static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out
         buffer_printf(out, rank == 0 ? "the chief" : "the task of rank %u", rank);
     if (member == NULL || member->heard_ns == 0)
         buffer_append_text(out, " (never heard of)");
+    else if (member->left != NULL)
+        buffer_append_text(out, " (has left)");
     else if (silent_ms > SILENT_MS)
         buffer_printf(out, " (last heard of %" PRId64 " s ago)", silent_ms / 1000);
 }
@@ -142,7 +135,7 @@ void ps_beat(void *instance, struct call *call, struct message *message)
         pthread_mutex_lock(&ps->lock);
         status = ps_check_identity(ps, request->identity);
         if (status_is_ok(status)) {
-            hear(ps, request->identity);
+            ps_hear(ps, request->identity);
             reply = beat_reply(ps, request->identity->index);
         }
         pthread_mutex_unlock(&ps->lock);
@@ -170,12 +163,12 @@ int64_t ps_heard_ns(struct ps *ps)
 /* With the lock: one whom the job cannot go on without, and who has gone. NULL: none. */
 static const struct member *find_lost(const struct ps *ps, int64_t lost_ms)
 {
-    uint32_t needed = ps->sync && ps->sync_workers > 1 ? ps->sync_workers : 1;
     int64_t since_ns = clock_now_ns(ps->options.clock) - lost_ms * NS_PER_MS;
 
-    for (uint32_t rank = 0; ps->members != NULL && rank < needed; rank++) {
+    for (uint32_t rank = 0; ps->members != NULL && ps_is_needed(ps, rank); rank++) {
         const struct member *member = &ps->members[rank];
-        bool finished = rank > 0 && rank < ps->workers_count && ps->workers[rank].finished;
+        bool finished = rank > 0 && rank < ps->workers_count && ps->workers[rank].finished &&
+                        member->left == NULL;
         if (member->heard_ns != 0 && member->heard_ns < since_ns && !finished)
             return member;
     }
@@ -221,7 +214,7 @@ uint32_t ps_untold(struct ps *ps, uint32_t trainers)
 
     pthread_mutex_lock(&ps->lock);
     for (uint32_t rank = 0; rank < trainers && rank < PS_WORKERS_MAX; rank++)
-        untold += ps->members == NULL || !ps->members[rank].told;
+        untold += ps->members == NULL || !(ps->members[rank].told || ps->members[rank].left);
     pthread_mutex_unlock(&ps->lock);
     return untold;
 }

@@ -97,6 +97,22 @@ static struct status admit_finish(struct ps *ps, const Slipway__Training__Finish
     return ps_admit(ps, request->ticket, worker);
 }
 
+/* A worker's failure, which in synchronous training is everybody's. */
+static struct ending end_with(struct ps *ps, const Slipway__Training__FinishRequest *request)
+{
+    const char *task = request->identity != NULL ? request->identity->task : "a worker";
+    struct status outcome = { (enum status_code)request->code, request->text };
+
+    if (!request->job)
+        outcome = status_in(outcome, "%s ended", task);
+    return ps_set_outcome(ps, outcome.code, outcome.message);
+}
+
+static bool is_for_good(enum status_code code)
+{
+    return code != STATUS_OK && code != STATUS_CANCELLED && code != STATUS_UNAVAILABLE;
+}
+
 static struct status finish(struct ps *ps, const Slipway__Training__FinishRequest *request,
                             struct ending *ending)
 {
@@ -110,11 +126,13 @@ static struct status finish(struct ps *ps, const Slipway__Training__FinishReques
     TRY(admit_finish(ps, request, &worker));
     if (worker != NULL)
         worker->finished = true;
-    /* A synchronous step cannot go on without its worker. */
-    if (request->job || (request->code != STATUS_OK && ps->sync))
-        *ending = ps_set_outcome(ps, (enum status_code)request->code, request->text);
-    if (request->job && worker != NULL)
-        ps_mark_told(ps, worker->index);
+    if (request->code != STATUS_OK && request->identity != NULL)
+        ps_leave(ps, request->identity, request->text);
+    /* A synchronous step cannot go on without its worker. One that was stopped may come back. */
+    if (request->job || (ps->sync && is_for_good((enum status_code)request->code)))
+        *ending = end_with(ps, request);
+    if (request->job && request->identity != NULL)
+        ps_mark_told(ps, request->identity->index);
     return status_ok();
 }
 

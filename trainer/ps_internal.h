@@ -31,11 +31,17 @@ struct worker {
     uint64_t permitted; /* while the ps is held: pushes up to this one are applied all the same */
 };
 
+/* What people have been told of a member (ps_news.c). */
+enum member_said { MEMBER_UNKNOWN, MEMBER_NEW, MEMBER_HERE, MEMBER_SILENT, MEMBER_LEFT };
+
 /* A task that trains, as it says itself that it is there. */
 struct member {
     char name[32]; /* "worker 3"; "": never heard of */
+    uint64_t incarnation;
     int64_t heard_ns;
-    bool told; /* the outcome */
+    bool told;  /* the outcome */
+    char *left; /* why it has failed; NULL: it has not. On the heap */
+    enum member_said said;
 };
 
 struct snapshot {
@@ -132,6 +138,14 @@ void ps_tell(struct ps *ps, struct ending *ending);         /* without the lock 
 struct status ps_over_status(struct status outcome);        /* for whoever calls after a failure */
 void ps_answer_joins(struct ps *ps, struct waiting *joins); /* without the lock */
 void ps_mark_told(struct ps *ps, uint32_t rank);            /* with the lock */
+
+/* With the lock: of a rank below PS_WORKERS_MAX. */
+struct member *ps_member(struct ps *ps, uint32_t rank);
+/* With the lock: a task says that it is there; or, with the reason, that it goes. */
+void ps_hear(struct ps *ps, const Slipway__Training__Identity *identity);
+void ps_leave(struct ps *ps, const Slipway__Training__Identity *identity, const char *why);
+/* With the lock: can the job not go on without the task of this rank? */
+bool ps_is_needed(const struct ps *ps, uint32_t rank);
 
 /* The methods of the other files. */
 method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await, ps_beat;

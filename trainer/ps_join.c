@@ -29,7 +29,8 @@ struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, s
     if (ticket->ps_incarnation != 0 && ticket->ps_incarnation != ps->options.incarnation)
         return status_error(STATUS_ABORTED, "ps %u was started anew", ps->options.index);
     if (!ps->open)
-        return status_error(STATUS_ABORTED, "ps %u has no variables yet", ps->options.index);
+        return status_error(STATUS_ABORTED, "ps %u waits for the chief to give it its variables",
+                            ps->options.index);
     if (ticket->generation != ps->generation)
         return status_error(STATUS_ABORTED,
                             "from generation %" PRIu64 " of the job, which is at %" PRIu64,

@@ -24,8 +24,11 @@ struct task_options {
     void *context;
 };
 
+/* Can a task begin so? Reads the files of TLS. */
+struct status task_check(const struct task_options *options);
+
 /**
- * A ps, until the job is over: returns its outcome.
+ * A ps, until the job is over: returns its outcome, which it has written to the log.
  *
  * Errors  the outcome's; UNAVAILABLE nobody was there for too long; CANCELLED `watch` said stop
  */

@@ -26,7 +26,8 @@ static void stop(struct serving *serving, struct status why)
 {
     serving->stopped = true;
     serving->status = status_keep(serving->post.arena, why);
-    ps_stop(serving->ps, serving->status);
+    /* For those who wait it is as if the ps was lost, whatever its own reason. */
+    ps_stop(serving->ps, status_error(STATUS_ABORTED, "%s was stopped", serving->post.name));
     loop_stop(serving->post.loop);
 }
 
@@ -40,15 +41,19 @@ static bool may_leave(struct serving *serving, int64_t now_ns)
             rpc_server_connections(serving->post.server) == 0);
 }
 
+static void tell_outcome(struct serving *serving, struct status outcome, int64_t now_ns)
+{
+    serving->over_ns = now_ns;
+    if (status_is_ok(outcome))
+        log_info("the job is finished at step %" PRIu64, ps_global_step(serving->ps));
+    else
+        log_error("the job has failed: %s", outcome.message);
+}
+
 static void check_outcome(struct serving *serving, struct status outcome, int64_t now_ns)
 {
-    if (serving->over_ns == 0) {
-        serving->over_ns = now_ns;
-        if (status_is_ok(outcome))
-            log_info("the job is finished at step %" PRIu64, ps_global_step(serving->ps));
-        else
-            log_error("the job has failed: %s", outcome.message);
-    }
+    if (serving->over_ns == 0)
+        tell_outcome(serving, outcome, now_ns);
     if (may_leave(serving, now_ns))
         stop(serving, outcome);
 }
@@ -69,7 +74,16 @@ static void check_idle(struct serving *serving, int64_t now_ns)
                            limit_ms / 1000)
             : status_error(STATUS_UNAVAILABLE, "nobody came within %" PRId64 " s", limit_ms / 1000);
     ps_end(serving->ps, why);
-    stop(serving, why);
+    tell_outcome(serving, why, now_ns);
+    stop(serving, why); /* there is nobody to be told */
+}
+
+static void tell_news(struct serving *serving)
+{
+    char line[512];
+
+    while (ps_news(serving->ps, serving->options->linger_timeout_ms, line, sizeof line))
+        log_info("%s", line);
 }
 
 static void check_note(struct serving *serving, int64_t now_ns)
@@ -92,11 +106,13 @@ static void tick(void *context)
     int64_t now_ns = clock_now_ns(clock_monotonic());
     struct status outcome;
 
+    bool over = ps_outcome(serving->ps, &outcome);
     if (!serving->options->watch(serving->options->context, NULL)) {
-        stop(serving, status_error(STATUS_CANCELLED, "stopped"));
-    } else if (ps_outcome(serving->ps, &outcome)) {
+        stop(serving, over ? outcome : status_error(STATUS_CANCELLED, "stopped"));
+    } else if (over) {
         check_outcome(serving, outcome, now_ns);
     } else {
+        tell_news(serving);
         check_note(serving, now_ns);
         check_idle(serving, now_ns);
     }
@@ -120,12 +136,6 @@ static struct status serve(struct serving *serving)
     return serving->status;
 }
 
-/* The same failure with a text that outlives the post. */
-static struct status keep_text(struct status status)
-{
-    return status_is_ok(status) ? status : status_error(status.code, "%s", status.message);
-}
-
 struct status task_serve(const struct task_options *options)
 {
     const struct job_map *map = options->map;
@@ -142,10 +152,12 @@ struct status task_serve(const struct task_options *options)
         serving.ps = ps_create(&ps);
         status = serve(&serving);
     }
-    status = keep_text(status);
+    if (!status_is_ok(status) && status.code != STATUS_CANCELLED && serving.over_ns == 0)
+        log_error("%s", status.message);
+    char *text = xstrdup(status.message);    /* outlives the post, and the calls that end with it */
     rpc_server_destroy(serving.post.server); /* before what it serves */
     serving.post.server = NULL;
     ps_destroy(serving.ps);
     post_close(&serving.post);
-    return status;
+    return post_ended(status.code, text);
 }

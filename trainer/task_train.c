@@ -73,6 +73,8 @@ static void stop(struct trainee *trainee, struct status reason)
         return;
     trainee->stopping = true;
     trainee->reason = status_keep(trainee->post.arena, reason);
+    if (reason.code != STATUS_CANCELLED && reason.code != STATUS_OK)
+        trainee->progress->why = trainee->reason;
     atomic_store(&trainee->progress->stop, true);
     if (!trainee->started)
         loop_stop(trainee->post.loop);
@@ -186,14 +188,13 @@ struct status task_train(const struct task_options *options, const struct task_t
         log_set_name(trainee.post.name);
         status = run(&trainee);
     }
-    if (!status_is_ok(status)) /* with a text that outlives the post */
-        status = status_error(status.code, "%s", status.message);
+    char *text = xstrdup(status.message); /* outlives the post, and the calls that end with it */
     if (trainee.done)
         free((char *)(uintptr_t)trainee.status.message);
     post_disconnect(&trainee.saver_lines);
     post_disconnect(&trainee.lines);
     post_close(&trainee.post);
-    return status;
+    return post_ended(status.code, text);
 }
 
 int task_exit_code(struct status status)

@@ -53,8 +53,7 @@ struct status worker_steps(struct client *client, struct gradient_source *source
         source->seek(source, client->begin_step, client->global_step);
     while (client->global_step < stop_step) {
         if (atomic_load_explicit(&progress->stop, memory_order_relaxed))
-            return status_error(STATUS_CANCELLED, "stopped at step %llu",
-                                (unsigned long long)client->global_step);
+            return status_error(STATUS_CANCELLED, "stopped");
         TRY(source->step(source, client->values, &gradients, &loss));
         if (!isfinite(loss))
             return status_error(STATUS_OUT_OF_RANGE,
@@ -68,6 +67,15 @@ struct status worker_steps(struct client *client, struct gradient_source *source
     return status_ok();
 }
 
+struct status worker_last_words(struct client *client, struct status status, bool job)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, "%s", status.message);
+    status_ignore(client_report(client, status, job));
+    return status_is_ok(status) ? status : status_error(status.code, "%s", text);
+}
+
 /* The job's outcome by ps 0, told on to the other ps tasks: the chief may not have reached them. */
 static struct status await_outcome(struct client *client, const struct progress *progress)
 {
@@ -77,9 +85,24 @@ static struct status await_outcome(struct client *client, const struct progress 
         clock_sleep(client->calls.clock, RETRY_MS);
         outcome = client_await(client, true, -1);
     }
-    if (client->told)
-        status_ignore(client_report(client, outcome, true));
-    return outcome;
+    return client->told ? worker_last_words(client, outcome, true) : outcome;
+}
+
+struct status worker_stopped(const struct client *client, const struct progress *progress)
+{
+    bool itself = status_is_ok(progress->why);
+
+    return status_error(itself ? STATUS_CANCELLED : progress->why.code, "stopped at step %llu%s%s",
+                        (unsigned long long)client->global_step, itself ? "" : ": ",
+                        itself ? "" : progress->why.message);
+}
+
+struct status worker_settle(struct status status, struct client *client,
+                            const struct progress *progress)
+{
+    if (status.code != STATUS_CANCELLED || client->told || atomic_load(&progress->stop))
+        return status;
+    return await_outcome(client, progress);
 }
 
 bool worker_may_return(struct status status, const struct client *client,
@@ -95,14 +118,15 @@ static struct status take_part(struct client *client, struct gradient_source *so
     if (client->finished)
         return await_outcome(client, progress); /* it came too late: the steps are done */
     struct status status = worker_steps(client, source, stop_step, progress, NULL);
-    if (worker_may_return(status, client, progress))
+    if (worker_may_return(status, client, progress) ||
+        (status.code == STATUS_CANCELLED && !atomic_load(&progress->stop)))
         return status;
-    if (status.code == STATUS_CANCELLED && !atomic_load(&progress->stop))
-        return await_outcome(client, progress); /* the job ended before its last step */
+    if (status.code == STATUS_CANCELLED)
+        status = worker_stopped(client, progress);
+    if (!status_is_ok(status))
+        return worker_last_words(client, status, false);
     /* Who cannot report any more is missed at the end by the chief, which says so. */
     struct status reported = client_report(client, status, false);
-    if (!status_is_ok(status))
-        return status;
     return worker_may_return(reported, client, progress) ? reported
                                                          : await_outcome(client, progress);
 }
@@ -126,7 +150,8 @@ static struct status join_again(struct client *client, int64_t timeout_ms,
     }
 }
 
-struct status worker_run(struct client *client, struct gradient_source *source,
+/* Joins, and takes part as often as the job goes back. */
+static struct status run(struct client *client, struct gradient_source *source,
                          const struct worker_options *options, struct progress *progress)
 {
     TRY(status_in(client_join(client, true, options->start_timeout_ms),
@@ -143,4 +168,10 @@ struct status worker_run(struct client *client, struct gradient_source *source,
             progress_say(progress, "goes on from step %llu",
                          (unsigned long long)client->global_step);
     }
+}
+
+struct status worker_run(struct client *client, struct gradient_source *source,
+                         const struct worker_options *options, struct progress *progress)
+{
+    return worker_settle(run(client, source, options, progress), client, progress);
 }

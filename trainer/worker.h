@@ -33,6 +33,7 @@ struct progress {
     _Atomic int64_t ended_ns;    /* the chief's last step's end */
     _Atomic uint64_t first_step; /* the global step at began_ns */
     _Atomic bool stop;           /* ends the job at each worker's next step */
+    struct status why;           /* it is stopped: set before, if at all; OK: by whoever runs it */
     /* Tells what happens to the job, a line each time; NULL: nobody listens. Set before it runs. */
     void (*say)(void *context, const char *line);
     void *say_context;
@@ -51,6 +52,19 @@ struct status worker_steps(struct client *client, struct gradient_source *source
 /* Does this failure mean that the job goes back, and who joins again takes part again? */
 bool worker_may_return(struct status status, const struct client *client,
                        const struct progress *progress);
+
+/* What the others are told of a task whose progress was stopped: where, and why. */
+struct status worker_stopped(const struct client *client, const struct progress *progress);
+
+/* Tells the ps tasks how this task ended (job: and with it the job), as far as they are there, and
+ * returns it with a text that the calls have not worn out. */
+struct status worker_last_words(struct client *client, struct status status, bool job);
+
+/* How a task ended: one that a ps has told that the job is over takes the job's outcome for its
+ * own.
+ */
+struct status worker_settle(struct status status, struct client *client,
+                            const struct progress *progress);
 
 struct worker_options {
     uint64_t stop_step;

@@ -75,6 +75,22 @@ class Start(Cluster):
         self.assertEqual(set(job.wait().values()), {0}, job.logs()[-8000:])
         self.assertTrue(exported(directory))
 
+    def test_unix_sockets_on_one_host(self):
+        job = self.job(ps=2, workers=2)
+        for kind in job.hosts:
+            job.hosts[kind] = ["unix:" + self.path("%s%d" % (kind, i)) for i in range(len(job.hosts[kind]))]
+        self.run_job(job, "m")
+        self.assertNotIn("plaintext", job.logs())
+
+    def test_ipv6_addresses(self):
+        try:
+            with socket.socket(socket.AF_INET6) as s:
+                s.bind(("::1", 0))
+        except OSError as error:
+            self.skipTest("no IPv6 here: %s" % error)
+        job = self.job(ps=1, workers=2, host="[::1]")
+        self.run_job(job, "m")
+
     def test_a_sparse_cluster(self):
         job = self.job(ps=2, workers=2)
         directory = self.path("m", "1")
@@ -191,7 +207,7 @@ class Waits(Cluster):
             job = self.job(ps=1, workers=1)
             job.hosts["ps"] = ["127.0.0.1:%d" % s.getsockname()[1]]
             task = job.start("ps", 0)
-            self.assertNotEqual(task.wait(), 0)
+            self.assertEqual(task.wait(), 138, "who has the port may go away")
             self.assertIn("cannot listen at " + job.hosts["ps"][0], task.text())
 
 
@@ -204,6 +220,10 @@ class Refused(Cluster):
                 (hosts + ["--job_name=worker"], "--task_index is missing"),
                 (hosts + ["--job_name=worker", "--task_index=0", "--ps=3"], "--ps is of a job in one process"),
                 (hosts + ["--job_name=ps", "--task_index=0", "--tls_cert=x.pem"], "--tls_key is missing"),
+                (hosts + ["--job_name=ps", "--task_index=0"] + ["--tls_%s=/no/such.pem" % f for f in ("cert", "key", "ca")],
+                 "TLS: open '/no/such.pem'"),
+                (["--ps_hosts=127.0.0.1:1,", "--worker_hosts=127.0.0.1:3", "--job_name=ps", "--task_index=0"],
+                 "--ps_hosts, task 1: there is no address"),
                 (hosts + ["--job_name=evaluator", "--task_index=0"], "evaluator"),
                 (["--job_name=ps"], "--job_name without --ps_hosts"),
                 (["doctor"], "no cluster is given"),
@@ -297,6 +317,29 @@ class Outcome(Cluster):
         codes = job.wait()
         self.assertEqual(codes.pop("ps 0"), 143)
         self.assertTrue(all(code >= 128 for code in codes.values()), "%s %s" % (codes, job.logs()[-6000:]))
+        self.assertRegex(job.log("ps 1"), "the job has failed: worker 0 was stopped at step [0-9]+: gave up waiting for ps 0")
+
+    def test_a_ps_tells_who_comes_and_who_leaves(self):
+        job = self.begin(ps=1, workers=3)
+        for i in range(3):
+            job.tasks["ps 0"].wait_for("worker %d is here" % i)
+        job.kill("worker 1", signal.SIGTERM)
+        job.tasks["ps 0"].wait_for("worker 1 has left: stopped at step")
+        job.kill("worker 2")
+        job.tasks["ps 0"].wait_for("worker 2 has not been heard of for 5 s")
+        job.start("worker", 2)
+        job.tasks["ps 0"].wait_for("worker 2 is here, started anew")
+        job.kill("worker 0", signal.SIGTERM)
+        self.assertEqual(job.tasks["ps 0"].wait(), 138)
+
+    def test_a_finished_ps_may_be_stopped(self):
+        job = self.job(ps=1, workers=2)
+        job.start("ps", 0)
+        job.start("worker", 0, "--export_dir=" + self.path("m", "1"))
+        job.tasks["ps 0"].wait_for("the job is finished at step")  # and worker 1, who never came, may come
+        job.kill("ps 0", signal.SIGTERM)
+        self.assertEqual(set(job.wait().values()), {0}, job.logs())
+        self.assertEqual(job.log("ps 0").count("the job is finished"), 1)
 
 
 class Doctor(Cluster):
@@ -337,6 +380,7 @@ class Doctor(Cluster):
             self.assertRegex(lines[4], "^worker 2 at .*: silent: ")
             self.assertRegex(lines[5], "^worker 3 at .*: another job: ps 0 of the cluster 'theirs', not of 'default'")
             self.assertEqual(lines[6], "2 of 6 tasks are fine")
+            self.assertNotIn("SETTINGS", lines[4])
         swapped = dict(job.hosts, ps=job.hosts["ps"][::-1])
         self.assertRegex(self.doctor(job, hosts=swapped).stdout, "ps 0 at .*: another job: ps 1 of the one with the ps tasks")
 

@@ -70,6 +70,26 @@ class Faults(TestCase):
                 restored = int(re.search(r"Restored \S+, step (\d+)", chief).group(1))
                 self.assertGreater(restored, 0)
 
+    def test_a_stopped_ps_of_a_synchronous_job_is_as_good_as_killed(self):
+        job = self.begin(flags=LONG + ["--sync", "--linger_timeout=60"])
+        self.wait_for_checkpoint(after=500)
+        job.kill("ps 1", signal.SIGTERM)
+        self.assertEqual(job.tasks["ps 1"].wait(), 143)
+        job.start("ps", 1)
+        self.assert_done(job)
+        self.once(job.log("worker 0"), "Restored %s/model.ckpt-" % self.directory)
+        self.once(job.log("worker 1"), "worker 1: goes on from step ")
+
+    def test_a_stopped_worker_of_a_synchronous_job_may_come_back(self):
+        job = self.begin(flags=LONG + ["--sync", "--linger_timeout=60"])
+        self.wait_for_checkpoint(after=500)
+        job.kill("worker 1", signal.SIGTERM)
+        self.assertEqual(job.tasks["worker 1"].wait(), 143)
+        job.tasks["ps 0"].wait_for("worker 1 has left: stopped at step ")
+        job.tasks["worker 0"].wait_for("waiting for worker 1 (has left) to push for step ")
+        job.start("worker", 1)
+        self.assert_done(job)
+
     def test_without_a_checkpoint_no_task_pretends_that_nothing_happened(self):
         job = self.begin(checkpoints=False)
         job.tasks["worker 0"].wait_for("step ")
@@ -78,7 +98,7 @@ class Faults(TestCase):
         job.start("ps", 1)
         codes = job.wait()
         for name in ("worker 0", "worker 1", "ps 0", "ps 1"):
-            self.assertNotEqual(codes[name], 0, job.logs()[-8000:])
+            self.assertEqual(codes[name], 1, "it has failed for good\n" + job.logs()[-8000:])
             self.assertIn("give --checkpoint_dir", job.log(name))
         self.assertFalse(os.path.exists(self.export))
 

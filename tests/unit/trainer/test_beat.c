@@ -205,7 +205,80 @@ static void a_failure_of_a_worker_ends_a_synchronous_job(void **state)
     assert_true(status_is_ok(
         client_report(&fixture->worker, status_error(STATUS_INTERNAL, "it died"), false)));
     assert_true(ps_outcome(fixture->cluster.ps[0], &outcome));
-    assert_string_equal(outcome.message, "it died");
+    assert_string_equal(outcome.message, "worker 1 ended: it died");
+}
+
+static void a_synchronous_job_waits_for_a_worker_that_was_stopped(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ps *ps = fixture->cluster.ps[0];
+    struct status outcome;
+
+    begin(fixture, true);
+    assert_true(status_is_ok(client_report(
+        &fixture->worker, status_error(STATUS_CANCELLED, "stopped at step 3"), false)));
+    assert_false(ps_outcome(ps, &outcome));
+    clock_fake_advance(fixture->clock, 11 * NS_PER_S);
+    assert_true(status_is_ok(beat(&fixture->chief).status));
+    ps_watch(ps, 10000);
+    assert_true(ps_outcome(ps, &outcome));
+}
+
+static void assert_news(struct fixture *fixture, const char *expected)
+{
+    char line[256] = "";
+
+    bool any = ps_news(fixture->cluster.ps[0], 300000, line, sizeof line);
+    assert_string_equal(line, expected);
+    assert_int_equal(any, *expected != '\0');
+}
+
+static void tells_once_who_comes_falls_silent_and_comes_back(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_news(fixture, "");
+    begin(fixture, false);
+    assert_news(fixture, "chief is here");
+    assert_news(fixture, "worker 1 is here");
+    assert_news(fixture, "");
+    clock_fake_advance(fixture->clock, 6 * NS_PER_S);
+    assert_news(fixture, "chief has not been heard of for 6 s; the job ends if that lasts 300 s");
+    assert_news(fixture, "worker 1 has not been heard of for 6 s");
+    assert_news(fixture, "");
+    assert_true(status_is_ok(beat(&fixture->worker).status));
+    assert_news(fixture, "worker 1 is here again");
+    fixture->chief.options.incarnation++;
+    assert_true(status_is_ok(beat(&fixture->chief).status));
+    assert_news(fixture, "chief is here, started anew");
+    assert_news(fixture, "");
+}
+
+static void tells_who_leaves_and_waits_no_more_for_it(void **state)
+{
+    struct fixture *fixture = *state;
+
+    begin(fixture, false);
+    assert_news(fixture, "chief is here");
+    assert_news(fixture, "worker 1 is here");
+    assert_true(status_is_ok(client_report(
+        &fixture->worker, status_error(STATUS_CANCELLED, "stopped at step 3"), false)));
+    assert_true(status_is_ok(beat(&fixture->worker).status)); /* a last one, on its way */
+    assert_news(fixture, "worker 1 has left: stopped at step 3");
+    assert_news(fixture, "");
+    clock_fake_advance(fixture->clock, 2 * NS_PER_S);
+    assert_true(status_is_ok(client_report(&fixture->chief, status_ok(), true)));
+    assert_int_equal(ps_untold(fixture->cluster.ps[0], 2), 0);
+}
+
+/* The chief may fail before the first beat of anybody. */
+static void knows_who_has_told_it_the_outcome(void **state)
+{
+    struct fixture *fixture = *state;
+
+    assert_true(status_is_ok(
+        client_report(&fixture->chief, status_error(STATUS_NOT_FOUND, "no data"), true)));
+    assert_int_equal(ps_untold(fixture->cluster.ps[0], 1), 0);
 }
 
 static void a_stranger_is_not_heard(void **state)
@@ -230,6 +303,10 @@ int main(void)
         TEST(a_worker_that_is_gone_ends_only_a_synchronous_job),
         TEST(a_worker_of_an_asynchronous_job_may_go),
         TEST(a_failure_of_a_worker_ends_a_synchronous_job),
+        TEST(a_synchronous_job_waits_for_a_worker_that_was_stopped),
+        TEST(tells_once_who_comes_falls_silent_and_comes_back),
+        TEST(tells_who_leaves_and_waits_no_more_for_it),
+        TEST(knows_who_has_told_it_the_outcome),
         TEST(a_stranger_is_not_heard),
     };
     return cmocka_run_group_tests_name("beat", tests, NULL, NULL);

@@ -164,6 +164,30 @@ static void does_not_wait_for_a_map_to_change(void **state)
     assert_non_null(strstr(fixture->why, "another order"));
 }
 
+/* The other ps tasks may have left by then. */
+static void is_told_that_the_job_is_over(struct fixture *fixture, struct status outcome)
+{
+    ps_end(fixture->cluster.ps[0], outcome);
+    loopback_break(fixture->cluster.channels[1]);
+    run(fixture);
+    assert_int_equal(fixture->ready, 0);
+    assert_int_equal(fixture->ended, 1);
+    assert_int_equal(fixture->code, outcome.code);
+}
+
+static void is_told_that_the_job_is_finished(void **state)
+{
+    is_told_that_the_job_is_over(*state, status_ok());
+}
+
+static void is_told_that_the_job_has_failed(void **state)
+{
+    struct fixture *fixture = *state;
+
+    is_told_that_the_job_is_over(fixture, status_error(STATUS_NOT_FOUND, "no data"));
+    assert_string_equal(fixture->why, "the job ended: no data");
+}
+
 static void lose(void *context)
 {
     struct fixture *fixture = context;
@@ -210,6 +234,8 @@ int main(void)
         TEST(says_at_once_whom_a_ps_waits_for),
         TEST(waits_for_another_job_to_go_away),
         TEST(does_not_wait_for_a_map_to_change),
+        TEST(is_told_that_the_job_is_finished),
+        TEST(is_told_that_the_job_has_failed),
         TEST(gives_up_on_one_who_is_lost_later),
         TEST(may_end_at_any_time),
     };
