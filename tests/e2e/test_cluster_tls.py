@@ -66,7 +66,7 @@ class Tls(TestCase):
         tls = self.certificates("task", "ca")
         job = Job(self, ps=1, workers=1)
         task = job.start("ps", 0, tls[0].replace("task.pem", "none.pem"), *tls[1:])
-        self.assertEqual(task.wait(), 1, task.text())
+        self.assertEqual(task.wait(), 2, task.text())
         self.assertIn("none.pem", task.text())
 
     def test_plaintext_beyond_this_host_is_warned_of(self):
