@@ -21,7 +21,7 @@ struct http2_limits {
     size_t message_max, held_max, unsent_max, metadata_max;
     int streams_max, frame_max;
     /* Milliseconds; 0: never. */
-    int handshake_ms, idle_ms, stall_ms, keepalive_ms, keepalive_timeout_ms;
+    int handshake_ms, idle_ms, stall_ms, keepalive_ms, keepalive_timeout_ms, age_ms, age_grace_ms;
     bool keepalive_idle; /* also while there are no streams */
 };
 

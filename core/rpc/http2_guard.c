@@ -63,6 +63,24 @@ static void keep_alive(struct http2 *http2, int64_t now_ns)
         http2_ping(http2);
 }
 
+/* One that has lived long is told to go, so that its client connects anew, perhaps to another
+ * server behind the same name. What is in flight goes on, and what was on its way then still comes.
+ */
+static void retire(struct http2 *http2, int64_t now_ns)
+{
+    const struct http2_limits *limits = http2->options.limits;
+
+    if (http2->retired_ns == 0 && passed(http2->created_ns, limits->age_ms, now_ns)) {
+        http2->retired_ns = now_ns;
+        http2_go_away(http2, false);
+    } else if (http2->retired_ns != 0 && passed(http2->retired_ns, limits->age_grace_ms, now_ns)) {
+        http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the connection is too old"));
+    } else if (http2->retired_ns != 0 && !http2->refuses) {
+        http2->refuses = true;
+        http2_go_away(http2, true);
+    }
+}
+
 static void check(struct http2 *http2, int64_t now_ns)
 {
     const struct http2_limits *limits = http2->options.limits;
@@ -82,6 +100,7 @@ static void check(struct http2 *http2, int64_t now_ns)
     if (limits->stall_ms > 0)
         reset_stalled(http2, now_ns);
     keep_alive(http2, now_ns);
+    retire(http2, now_ns);
     if (http2->streams_count > 0)
         return;
     if (passed(http2->idle_since_ns, limits->idle_ms, now_ns))
@@ -95,8 +114,10 @@ static void check(struct http2 *http2, int64_t now_ns)
 /* Half the shortest time there is to watch: nothing is late by more than half. */
 static int64_t period_ns(const struct http2_limits *limits)
 {
-    const int all[] = { limits->handshake_ms, limits->idle_ms, limits->stall_ms,
-                        limits->keepalive_ms, limits->keepalive_timeout_ms };
+    const int all[] = {
+        limits->handshake_ms,         limits->idle_ms, limits->stall_ms,    limits->keepalive_ms,
+        limits->keepalive_timeout_ms, limits->age_ms,  limits->age_grace_ms
+    };
     int shortest = PERIOD_MAX_MS;
 
     for (size_t i = 0; i < COUNT(all); i++)

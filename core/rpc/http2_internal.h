@@ -40,9 +40,10 @@ struct http2 {
     size_t unconsumed; /* received, not told to the peer that it may send more */
     size_t unsent;     /* bytes of messages queued, not in `output` yet */
 
+    int64_t retired_ns; /* told to go because of its age; 0: not yet */
     int64_t created_ns, received_ns, written_ns, pinged_ns, round_trip_ns, idle_since_ns;
     struct bucket control;
-    bool shaken, heard, ready, deferred, ping_waits, congested, over, leaving;
+    bool shaken, heard, ready, deferred, ping_waits, congested, refuses, over, leaving;
     enum status_code why_code; /* it is over, and this is why */
     char *why;
 };

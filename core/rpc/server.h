@@ -34,6 +34,8 @@ struct rpc_server_options {
     int frame_max_bytes;         /* 16 MiB - 1, also the most: what a client sends at a time */
     int handshake_timeout_ms;    /* 20000: from accept to the peer's SETTINGS */
     int idle_timeout_ms;         /* never: a connection without calls is sent away */
+    int age_max_ms;              /* never: older connections are sent away (GOAWAY), */
+    int age_grace_ms;            /* never: and closed with what is in flight after so long */
     int stall_timeout_ms;        /* 60000: half a request, or a reply that is not read, and no byte
                                     moves */
     int keepalive_ms;            /* 60000: silence until a PING asks whether the peer is there;

@@ -22,6 +22,7 @@ struct server_listener {
     struct server_listener *next;
     struct rpc_server *server;
     struct loop_watch *watch;
+    struct loop_timer pause; /* while there are no descriptors for new connections */
     int fd;
     char *path; /* of a Unix socket: removed at the end */
 };

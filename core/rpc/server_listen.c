@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -7,6 +8,23 @@
 
 #define BACKLOG          512
 #define ACCEPTS_PER_TURN 32
+#define PAUSE_MS         100 /* when descriptors have run out */
+
+static void resume(void *context)
+{
+    struct server_listener *listener = context;
+
+    status_ignore(loop_rewatch(listener->server->loop, listener->watch, EPOLLIN));
+}
+
+/* Nothing is to be had until somebody closes one; the loop would turn meanwhile. */
+static void pause_accepting(struct server_listener *listener)
+{
+    struct loop *loop = listener->server->loop;
+
+    status_ignore(loop_rewatch(loop, listener->watch, 0));
+    loop_set_timer(loop, &listener->pause, loop_now_ns(loop) + (int64_t)PAUSE_MS * NS_PER_MS);
+}
 
 static void on_connection(void *context, uint32_t events)
 {
@@ -17,18 +35,24 @@ static void on_connection(void *context, uint32_t events)
         struct socket_address address = { .size = sizeof(struct sockaddr_un) };
         char peer[ADDRESS_TEXT_MAX];
         int fd = accept4(listener->fd, &address.any, &address.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+            pause_accepting(listener);
         if (fd < 0)
-            return; /* none any more; or no descriptors: it stays, and is asked for again */
+            return; /* none any more; one that has gone already is not asked for again */
         socket_address_text(&address, peer);
         server_take(listener->server, fd, (struct bytes){ 0 }, peer);
     }
 }
 
-/* A file that a server left behind, where nobody listens any more. */
+/* A socket that a server left behind, where nobody listens any more; never a file of another kind.
+ */
 static void remove_stale(const struct socket_address *address)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct stat there;
 
+    if (lstat(address->local.sun_path, &there) != 0 || !S_ISSOCK(there.st_mode))
+        return;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
     if (connect(fd, &address->any, address->size) != 0 && errno == ECONNREFUSED)
@@ -80,6 +104,7 @@ static struct status listen_at(struct rpc_server *server, const char *text, int 
     struct server_listener *listener = zalloc(sizeof *listener);
     listener->server = server;
     listener->fd = fd;
+    listener->pause = (struct loop_timer){ .expired = resume, .context = listener };
     listener->path = address.is_unix ? xstrdup(address.host) : NULL;
     struct status status =
         loop_watch(server->loop, fd, EPOLLIN, on_connection, listener, &listener->watch);
@@ -101,6 +126,7 @@ void server_close_listeners(struct rpc_server *server)
         struct server_listener *listener = server->listeners;
         server->listeners = listener->next;
         loop_unwatch(server->loop, listener->watch);
+        loop_clear_timer(server->loop, &listener->pause);
         close(listener->fd);
         if (listener->path != NULL)
             unlink(listener->path);
