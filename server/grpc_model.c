@@ -24,8 +24,8 @@ enum { ERROR_CODE = 1, ERROR_MESSAGE = 2 };
 #define SIGNATURE_DEF_MAP_URL "type.googleapis.com/tensorflow.serving.SignatureDefMap"
 
 /* A request of a model_spec in field 1 and, for metadata, strings in field 2. */
-static struct status read_request(struct grpc_request *request, bool *wants_signatures,
-                                  struct bytes *other)
+static struct status read_request(struct grpc_request *request, const char *message,
+                                  bool *wants_signatures, struct bytes *other)
 {
     struct wire wire = wire_of(request->body);
     struct wire_field field;
@@ -42,7 +42,7 @@ static struct status read_request(struct grpc_request *request, bool *wants_sign
         }
     }
     if (wire.damaged)
-        return grpc_damaged("GetModelMetadataRequest");
+        return grpc_damaged(message);
     return has_spec ? status_ok() : status_error(STATUS_INVALID_ARGUMENT, "Missing ModelSpec");
 }
 
@@ -114,7 +114,7 @@ struct status grpc_model_metadata(struct grpc_request *request)
     bool wants_signatures = false;
     struct bytes other = { NULL, 0 };
     struct buffer *out = &request->reply;
-    TRY(read_request(request, &wants_signatures, &other));
+    TRY(read_request(request, "GetModelMetadataRequest", &wants_signatures, &other));
     if (!wants_signatures && other.data == NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "GetModelMetadataRequest must specify at least one metadata_field");
@@ -170,7 +170,7 @@ struct status grpc_model_status(struct grpc_request *request)
     size_t count;
     bool ignored = false;
     struct bytes other = { NULL, 0 };
-    TRY(read_request(request, &ignored, &other));
+    TRY(read_request(request, "GetModelStatusRequest", &ignored, &other));
     TRY(manager_status(request->server->manager, request->spec.name, &request->spec.version,
                        request->arena, &versions, &count));
     for (size_t i = 0; i < count; i++)

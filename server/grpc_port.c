@@ -57,6 +57,16 @@ static void set_keepalive_timeout(struct rpc_server_options *options, int value)
     options->keepalive_timeout_ms = value;
 }
 
+static void set_age(struct rpc_server_options *options, int value)
+{
+    options->age_max_ms = value == INT_MAX ? 0 : value;
+}
+
+static void set_age_grace(struct rpc_server_options *options, int value)
+{
+    options->age_grace_ms = value == INT_MAX ? 0 : value;
+}
+
 static void set_metadata_max(struct rpc_server_options *options, int value)
 {
     options->metadata_max_bytes = (size_t)value;
@@ -70,6 +80,8 @@ static const struct argument {
     { "grpc.max_receive_message_length", -1, set_message_max },
     { "grpc.max_concurrent_streams", 1, set_streams_max },
     { "grpc.max_connection_idle_ms", 1, set_idle },
+    { "grpc.max_connection_age_ms", 1, set_age },
+    { "grpc.max_connection_age_grace_ms", 1, set_age_grace },
     { "grpc.keepalive_time_ms", 1, set_keepalive },
     { "grpc.keepalive_timeout_ms", 1, set_keepalive_timeout },
     { "grpc.max_metadata_size", 1, set_metadata_max },

@@ -21,7 +21,7 @@ struct status grpc_port_create(struct server_context *server, struct grpc *grpc,
                                const struct grpc_port_options *options, struct grpc_port **out);
 void grpc_port_destroy(struct grpc_port *port); /* accepts NULL */
 
-/* All interfaces. Errors: "listen on port 8500: Address already in use". */
+/* All interfaces. Errors: "listen at [::]:8500: bind: Address already in use". */
 struct status grpc_port_listen(struct grpc_port *port, int number);
 struct status grpc_port_listen_unix(struct grpc_port *port, const char *path);
 

@@ -128,9 +128,15 @@ static void say_ready(struct server *server)
     buffer_finish(&line);
 }
 
-static void give_up(struct server *server, int code, const char *format, const char *text)
+/* As TensorFlow Serving has it. */
+static void print_start_failure(struct status status)
 {
-    fprintf(code == EXIT_MODEL ? stdout : stderr, format, text);
+    printf("Failed to start server. Error: %s: %s\n", status_code_name(status.code),
+           status.message);
+}
+
+static void give_up(struct server *server, int code)
+{
     server->exit_code = code;
     loop_stop(server->context.loop);
 }
@@ -174,8 +180,6 @@ static struct status open_ports(struct server *server)
         TRY(open_grpc(server));
     if (port != 0)
         say_ready(server);
-    else if (server->grpc_port == NULL)
-        log_warning("--rest_api_port=0 --port=0: no port is open");
     return status_ok();
 }
 
@@ -186,15 +190,15 @@ static void on_started(void *context, struct status status)
     if (server->ending)
         return;
     if (!status_is_ok(status)) {
-        char text[64];
-        snprintf(text, sizeof text, "%s", status_code_name(status.code));
-        printf("Failed to start server. Error: %s: ", text);
-        give_up(server, EXIT_MODEL, "%s\n", status.message);
+        print_start_failure(status);
+        give_up(server, EXIT_MODEL);
         return;
     }
     status = open_ports(server);
-    if (!status_is_ok(status))
-        give_up(server, 1, "modelserver: %s\n", status.message);
+    if (!status_is_ok(status)) {
+        fprintf(stderr, "modelserver: %s\n", status.message);
+        give_up(server, 1);
+    }
 }
 
 static const char **split_tags(const char *text, struct arena *arena, int *count)
@@ -307,6 +311,20 @@ static int serve(struct server *server)
     return server->exit_code;
 }
 
+/* What TensorFlow Serving says and ends with, too. */
+static struct status check_start(const struct options *options)
+{
+    if (options->model_base_path[0] == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT, "Both server_options.model_base_path "
+                                                     "and server_options.model_config_file are "
+                                                     "empty!");
+    if (options->port == 0 && options->rest_api_port == 0 && options->grpc_socket_path[0] == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--port=0, --rest_api_port=0 and no --grpc_socket_path: nobody could "
+                            "ask anything");
+    return status_ok();
+}
+
 int main(int argc, char **argv)
 {
     static struct server server;
@@ -328,10 +346,9 @@ int main(int argc, char **argv)
     }
     if (log_level_parse(server.options.log_level, &level))
         log_set_level(level);
-    if (server.options.model_base_path[0] == '\0') {
-        printf(
-            "Failed to start server. Error: INVALID_ARGUMENT: Both server_options.model_base_path "
-            "and server_options.model_config_file are empty!\n");
+    status = check_start(&server.options);
+    if (!status_is_ok(status)) {
+        print_start_failure(status);
         return EXIT_MODEL;
     }
     options_log_foreign();

@@ -35,8 +35,9 @@ static const struct flag rows[] = {
       .help = "Unix socket for gRPC, beside the port or instead of it" },
     { "grpc_channel_arguments", FLAG_TEXT, &options.grpc_channel_arguments, "",
       .help = "settings of gRPC, name=value separated by commas: grpc.max_receive_message_length, "
-              "grpc.max_concurrent_streams, grpc.max_connection_idle_ms, grpc.keepalive_time_ms, "
-              "grpc.keepalive_timeout_ms, grpc.max_metadata_size" },
+              "grpc.max_concurrent_streams, grpc.max_connection_idle_ms, "
+              "grpc.max_connection_age_ms, grpc.max_connection_age_grace_ms, "
+              "grpc.keepalive_time_ms, grpc.keepalive_timeout_ms, grpc.max_metadata_size" },
     { "ssl_config_file", FLAG_TEXT, &options.ssl_config_file, "",
       .help = "SSLConfig in text format, the certificates as PEM in it: gRPC is encrypted" },
     { "enable_grpc_healthcheck_service", FLAG_BOOL, &options.enable_grpc_healthcheck_service,

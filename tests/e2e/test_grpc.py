@@ -2,11 +2,8 @@
 import base64
 import os
 import struct
-import subprocess
 import tempfile
 import threading
-import time
-import unittest
 
 import tiny_model
 from grpc_here import Client, messages, module, tensor, values
@@ -283,9 +280,41 @@ class Both(TestCase):
         self.assertEqual(self.client.predict(request).code, "RESOURCE_EXHAUSTED")
 
     def test_bytes_that_are_no_message(self):
-        for path, text in (("Predict", "PredictRequest"), ("Classify", "ClassificationRequest"), ("MultiInference", "MultiInferenceRequest")):
-            answer = self.client.call("/tensorflow.serving.PredictionService/" + path, b"\xff\xff\xff", messages().PredictResponse)
+        for path, text in (("PredictionService/Predict", "PredictRequest"), ("PredictionService/Classify", "ClassificationRequest"),
+                           ("PredictionService/Regress", "RegressionRequest"), ("PredictionService/MultiInference", "MultiInferenceRequest"),
+                           ("PredictionService/GetModelMetadata", "GetModelMetadataRequest"),
+                           ("ModelService/GetModelStatus", "GetModelStatusRequest")):
+            answer = self.client.call("/tensorflow.serving." + path, b"\xff\xff\xff", messages().PredictResponse)
             self.assertEqual((answer.code, answer.text), ("INTERNAL", "Failed to parse tensorflow.serving." + text))
+
+    def test_compressed_requests(self):
+        import grpc
+        m = messages()
+        request = Row("", "predict", {"x": ("float", [50000, 1], [1.0] * 50000)}).request()
+        for compression in (grpc.Compression.Gzip, grpc.Compression.Deflate):
+            with grpc.insecure_channel("127.0.0.1:%d" % self.server.grpc_port, compression=compression) as channel:
+                predict = channel.unary_unary("/tensorflow.serving.PredictionService/Predict", m.PredictRequest.SerializeToString,
+                                              m.PredictResponse.FromString)
+                self.assertEqual(values(predict(request, timeout=DEADLINE_S).outputs["y"]), ([50000, 1], [2.5] * 50000))
+
+    def test_requests_that_say_nothing(self):
+        m, bad = messages(), "INVALID_ARGUMENT"
+        for answer, text in ((self.client.predict(m.PredictRequest()), "Missing ModelSpec"),
+                             (self.client.metadata(m.GetModelMetadataRequest()), "Missing ModelSpec"),
+                             (self.client.status(m.GetModelStatusRequest()), "Missing ModelSpec"),
+                             (self.client.classify(m.ClassificationRequest()), "ModelSpec has no name specified."),
+                             (self.client.regress(m.RegressionRequest(model_spec=m.ModelSpec(name="tiny", signature_name="regress_x_to_y"))),
+                              "Input is empty.")):
+            self.assertEqual((answer.code, answer.text), (bad, text))
+
+    def test_version_0_is_a_version_and_a_label_of_a_status_is_not_looked_at(self):
+        m = messages()
+        spec = m.ModelSpec(name="tiny")
+        spec.version.value = 0
+        self.assertEqual(self.client.predict(m.PredictRequest(model_spec=spec)).text, NOT_FOUND + "Specific(tiny, 0)")
+        self.assertEqual(self.client.status(m.GetModelStatusRequest(model_spec=spec)).code, "NOT_FOUND")
+        spec = m.ModelSpec(name="tiny", version_label="best")
+        self.assertEqual(self.client.status(m.GetModelStatusRequest(model_spec=spec)).code, "OK")
 
     def test_unknown_methods_and_what_is_not_there_yet(self):
         self.assertEqual(self.client.call("/tensorflow.serving.PredictionService/No", b"", messages().PredictResponse).code, "UNIMPLEMENTED")
@@ -426,156 +455,6 @@ class Both(TestCase):
         futures = [(r, self.client.start(path, r, messages().PredictResponse)) for _ in range(50) for r in (good, bad)]
         for request, future in futures:
             self.assertEqual(self.client.end(future).code, "OK" if request is good else "INVALID_ARGUMENT")
-
-
-class Ports(TestCase):
-    def setUp(self):
-        super().setUp()
-        tiny_model.write(self.path("tiny", "1"))
-
-    def asks(self, client, code="OK"):
-        self.assertEqual(client.predict(ROWS[0].request()).code, code)
-
-    def test_one_port_serves_both(self):
-        with Server(self.path("tiny"), name="tiny", grpc="same") as server:
-            with Client("127.0.0.1:%d" % server.port) as client:
-                self.asks(client)
-                self.assertEqual(server.post("/v1/models/tiny:predict", {"inputs": [[1.0]]}).json, {"outputs": [[2.5]]})
-                self.asks(client)
-            self.assertIn("Running gRPC ModelServer at 0.0.0.0:%d ..." % server.port, server.output())
-
-    def test_a_unix_socket_serves_too(self):
-        path = self.path("socket")
-        with Server(self.path("tiny"), "--grpc_socket_path=" + path, name="tiny") as server:
-            with Client("unix:" + path) as client:
-                self.asks(client)
-            self.assertNotIn("0.0.0.0", server.output())
-        self.assertFalse(os.path.exists(path))
-
-    def test_answers_may_carry_tensor_content(self):
-        with Server(self.path("tiny"), "--enable_serialization_as_tensor_content", name="tiny", grpc=True) as server:
-            with Client("127.0.0.1:%d" % server.grpc_port) as client:
-                output = client.predict(ROWS[0].request()).message.outputs["y"]
-                self.assertEqual((output.tensor_content, list(output.float_val)), (struct.pack("<2f", 2.5, 3.5), []))
-
-    def test_health_is_off_unless_asked_for(self):
-        with Server(self.path("tiny"), name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            self.assertEqual(client.health("").code, "UNIMPLEMENTED")
-
-    def test_a_message_over_the_limit_is_refused_and_the_connection_lives(self):
-        for flag in ("--max_request_bytes=10000", "--grpc_channel_arguments=grpc.max_receive_message_length=10000,grpc.so_reuseport=1"):
-            with Server(self.path("tiny"), flag, name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-                large = Row("", "predict", {"x": ("float", [5000, 1], [1.0] * 5000)}).request()
-                self.assertEqual(client.predict(large).code, "RESOURCE_EXHAUSTED")
-                self.asks(client)
-
-    def test_a_wrong_channel_argument_is_named(self):
-        server = Server(self.path("tiny"), "--grpc_channel_arguments=grpc.keepalive_time_ms=soon", name="tiny", grpc=True, wait=False)
-        self.assertEqual(server.process.wait(DEADLINE_S), 1)
-        self.assertIn("grpc.keepalive_time_ms=soon: wants a whole number", server.output())
-
-    def test_watchers_follow_the_model_and_the_end(self):
-        server = Server(self.path("tiny"), "--enable_grpc_healthcheck_service", name="tiny", grpc=True)
-        with Client("127.0.0.1:%d" % server.grpc_port) as client:
-            seen, asked = [], client.watch("tiny")
-            self.assertEqual(next(asked).status, 1)
-
-            def follow():
-                try:
-                    seen.extend(m.status for m in asked)
-                except Exception as e:
-                    seen.append(e.code().name)
-            thread = threading.Thread(target=follow)
-            thread.start()
-            os.rename(self.path("tiny", "1"), self.path("tiny", "gone"))
-            self.wait_for(lambda: seen == [2])
-            os.rename(self.path("tiny", "gone"), self.path("tiny", "1"))
-            self.wait_for(lambda: seen == [2, 1])
-            self.assertEqual(server.stop(), 0)
-            thread.join(DEADLINE_S)
-            self.assertEqual(seen, [2, 1, 2, "UNAVAILABLE"])
-
-    def wait_for(self, happened):
-        end = time.monotonic() + DEADLINE_S
-        while not happened():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
-
-    def test_calls_in_flight_are_answered_at_the_end(self):
-        server = Server(self.path("tiny"), name="tiny", grpc=True)
-        with Client("127.0.0.1:%d" % server.grpc_port) as client:
-            self.asks(client)
-            stopping, codes = threading.Event(), []
-
-            def load():
-                while not stopping.is_set():
-                    codes.append(client.predict(ROWS[0].request(), timeout=5).code)
-            threads = [threading.Thread(target=load) for _ in range(4)]
-            for t in threads:
-                t.start()
-            self.wait_for(lambda: len(codes) > 50)
-            status = server.stop()
-            stopping.set()
-            for t in threads:
-                t.join(DEADLINE_S)
-            self.assertEqual(status, 0, server.output())
-        # UNAVAILABLE: begun when nobody listened any more
-        self.assertEqual(set(codes) - {"OK", "UNAVAILABLE"}, set())
-
-
-class Encrypted(TestCase):
-    def openssl(self, *command):
-        subprocess.run(["openssl", *command], cwd=self.dir, check=True, capture_output=True)
-
-    def certificates(self):
-        """ca.pem, and server and client, each a .key and a .pem."""
-        ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-        self.openssl("req", "-x509", *ec, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test ca")
-        with open(self.path("names"), "w", encoding="ascii") as f:
-            f.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-        for name in ("server", "client"):
-            self.openssl("req", *ec, "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name)
-            self.openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
-                         "-out", name + ".pem", "-extfile", "names")
-
-    def read(self, name):
-        with open(self.path(name), "rb") as f:
-            return f.read()
-
-    def config(self, verify):
-        def quoted(name):
-            return self.read(name).decode().replace("\n", "\\n")
-        with open(self.path("ssl.config"), "w", encoding="ascii") as f:
-            f.write('server_key: "%s"\nserver_cert: "%s"\ncustom_ca: "%s"\nclient_verify: %s\n' %
-                    (quoted("server.key"), quoted("server.pem"), quoted("ca.pem"), verify))
-        return "--ssl_config_file=" + self.path("ssl.config")
-
-    def test_serves_over_tls_and_asks_for_certificates(self):
-        import grpc
-        tiny_model.write(self.path("tiny", "1"))
-        self.certificates()
-        anonymous = grpc.ssl_channel_credentials(self.read("ca.pem"))
-        known = grpc.ssl_channel_credentials(self.read("ca.pem"), self.read("client.key"), self.read("client.pem"))
-        for verify, port, code in (("false", True, "OK"), ("true", True, "UNAVAILABLE"), ("true", "same", "UNAVAILABLE")):
-            with Server(self.path("tiny"), self.config(verify), name="tiny", grpc=port) as server:
-                target = "localhost:%d" % server.grpc_port
-                with Client(target, anonymous) as client:
-                    self.assertEqual(client.predict(ROWS[0].request()).code, code)
-                with Client(target, known) as client:
-                    self.assertEqual(client.predict(ROWS[0].request()).code, "OK")
-                with Client(target) as client:
-                    self.assertEqual(client.predict(ROWS[0].request(), timeout=20).code, "UNAVAILABLE")
-                self.assertEqual(server.get("/v1/models/tiny").status, 200)  # plain, as always
-
-    def test_a_wrong_file_ends_the_start(self):
-        tiny_model.write(self.path("tiny", "1"))
-        with open(self.path("wrong"), "w", encoding="ascii") as f:
-            f.write('server_key: "no key"\nno_such_field: 1\n')
-        for flag, text in (("--ssl_config_file=" + self.path("absent"), "absent"),
-                           ("--ssl_config_file=" + self.path("wrong"), "Invalid protobuf file: '%s'" % self.path("wrong"))):
-            server = Server(self.path("tiny"), flag, name="tiny", grpc=True, wait=False)
-            self.assertEqual(server.process.wait(DEADLINE_S), 1)
-            self.assertIn(text, server.output())
 
 
 if __name__ == "__main__":

@@ -241,7 +241,7 @@ class CommandLine(TestCase):
         with tempfile.TemporaryDirectory() as work:
             os.makedirs(os.path.join(work, "model", "3"))
             done = run("modelserver", "--model_base_path=" + os.path.join(work, "model"), "--max_num_load_retries=1",
-                       "--load_retry_interval_micros=1000", "--rest_api_port=0", "--port=0", "--model_name=m")
+                       "--load_retry_interval_micros=1000", "--port=0", "--model_name=m")
             self.assertEqual(done.returncode, 255, done)
             self.assertIn("1 servable(s) did not become available: {{name: m version: 3} due to error: NOT_FOUND: ", done.stdout)
 

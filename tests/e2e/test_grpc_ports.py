@@ -1,0 +1,231 @@
+"""Where gRPC is served: ports, sockets, TLS; the flags that are gRPC's; health as it changes; the end."""
+import os
+import re
+import resource
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import tiny_model
+from grpc_here import Client, messages, tensor
+from harness import DEADLINE_S, Server, TestCase, main, run
+
+
+def request(x=(1.0, 3.0)):
+    message = messages().PredictRequest(model_spec=messages().ModelSpec(name="tiny"))
+    message.inputs["x"].CopyFrom(tensor(1, [len(x), 1], x))
+    return message
+
+
+def open_sockets():
+    text = ""
+    for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(name, encoding="ascii") as f:
+            text += f.read()
+    return text
+
+
+class Ports(TestCase):
+    def setUp(self):
+        super().setUp()
+        tiny_model.write(self.path("tiny", "1"))
+
+    def asks(self, client, code="OK"):
+        self.assertEqual(client.predict(request()).code, code)
+
+    def test_one_port_serves_both(self):
+        with Server(self.path("tiny"), name="tiny", grpc="same") as server:
+            with Client("127.0.0.1:%d" % server.port) as client:
+                self.asks(client)
+                self.assertEqual(server.post("/v1/models/tiny:predict", {"inputs": [[1.0]]}).json, {"outputs": [[2.5]]})
+                self.asks(client)
+            self.assertIn("Running gRPC ModelServer at 0.0.0.0:%d ..." % server.port, server.output())
+
+    def test_a_unix_socket_serves_too(self):
+        path = self.path("socket")
+        with Server(self.path("tiny"), "--grpc_socket_path=" + path, name="tiny") as server:
+            with Client("unix:" + path) as client:
+                self.asks(client)
+            self.assertNotIn("0.0.0.0", server.output())
+        self.assertFalse(os.path.exists(path))
+
+    def test_a_socket_that_was_left_behind_is_replaced_and_nothing_else(self):
+        path, file = self.path("socket"), self.path("file")
+        killed = Server(self.path("tiny"), "--grpc_socket_path=" + path, name="tiny")
+        killed.process.kill()
+        killed.process.wait()
+        with open(file, "w", encoding="ascii") as f:
+            f.write("dear")
+        with Server(self.path("tiny"), "--grpc_socket_path=" + path, name="tiny"):
+            for taken in (path, file):
+                second = Server(self.path("tiny"), "--grpc_socket_path=" + taken, name="tiny", wait=False)
+                self.assertEqual(second.process.wait(DEADLINE_S), 1)
+                self.assertIn("listen at unix:%s: bind: Address already in use" % taken, second.output())
+            with Client("unix:" + path) as client:
+                self.asks(client)
+        with open(file, encoding="ascii") as f:
+            self.assertEqual(f.read(), "dear")
+
+    def test_no_port_at_all_is_an_error(self):
+        done = run("modelserver", "--model_base_path=" + self.path("tiny"), "--port=0", "--rest_api_port=0", timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 255, done)
+        self.assertIn("Failed to start server. Error: INVALID_ARGUMENT: --port=0, --rest_api_port=0 and no --grpc_socket_path", done.stdout)
+
+    def test_old_connections_are_sent_away_and_no_call_fails(self):
+        with Server(self.path("tiny"), "--grpc_channel_arguments=grpc.max_connection_age_ms=200,grpc.max_connection_age_grace_ms=60000",
+                    name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            seen = set()
+
+            def asked_from():
+                self.asks(client)
+                seen.update(re.findall(":%04X [0-9A-F]+:([0-9A-F]{4}) 01" % server.grpc_port, open_sockets()))
+                return len(seen) > 2
+            self.wait_for(asked_from)
+
+    def test_descriptors_that_have_run_out(self):
+        with Server(self.path("tiny"), name="tiny", grpc=True) as server:
+            def used():
+                with open("/proc/%d/stat" % server.pid, encoding="ascii") as f:
+                    fields = f.read().rsplit(")", 1)[1].split()
+                return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            count = len(os.listdir("/proc/%d/fd" % server.pid)) + 5
+            resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (count, count))
+            crowd = [socket.create_connection(("127.0.0.1", server.grpc_port)) for _ in range(20)]
+            time.sleep(0.5)
+            before = used()
+            time.sleep(3)
+            self.assertLess(used() - before, 0.5)
+            for s in crowd:
+                s.close()
+            with Client("127.0.0.1:%d" % server.grpc_port) as client:
+                self.asks(client)
+
+    def test_answers_may_carry_tensor_content(self):
+        with Server(self.path("tiny"), "--enable_serialization_as_tensor_content", name="tiny", grpc=True) as server:
+            with Client("127.0.0.1:%d" % server.grpc_port) as client:
+                output = client.predict(request()).message.outputs["y"]
+                self.assertEqual((output.tensor_content, list(output.float_val)), (struct.pack("<2f", 2.5, 3.5), []))
+
+    def test_health_is_off_unless_asked_for(self):
+        with Server(self.path("tiny"), name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            self.assertEqual(client.health("").code, "UNIMPLEMENTED")
+
+    def test_a_message_over_the_limit_is_refused_and_the_connection_lives(self):
+        for flag in ("--max_request_bytes=10000", "--grpc_channel_arguments=grpc.max_receive_message_length=10000,grpc.so_reuseport=1"):
+            with Server(self.path("tiny"), flag, name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+                self.assertEqual(client.predict(request([1.0] * 5000)).code, "RESOURCE_EXHAUSTED")
+                self.asks(client)
+
+    def test_a_wrong_channel_argument_is_named(self):
+        server = Server(self.path("tiny"), "--grpc_channel_arguments=grpc.keepalive_time_ms=soon", name="tiny", grpc=True, wait=False)
+        self.assertEqual(server.process.wait(DEADLINE_S), 1)
+        self.assertIn("grpc.keepalive_time_ms=soon: wants a whole number", server.output())
+
+    def test_watchers_follow_the_model_and_the_end(self):
+        server = Server(self.path("tiny"), "--enable_grpc_healthcheck_service", name="tiny", grpc=True)
+        with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            seen, asked = [], client.watch("tiny")
+            self.assertEqual(next(asked).status, 1)
+
+            def follow():
+                try:
+                    seen.extend(m.status for m in asked)
+                except Exception as e:
+                    seen.append(e.code().name)
+            thread = threading.Thread(target=follow)
+            thread.start()
+            os.rename(self.path("tiny", "1"), self.path("tiny", "gone"))
+            self.wait_for(lambda: seen == [2])
+            os.rename(self.path("tiny", "gone"), self.path("tiny", "1"))
+            self.wait_for(lambda: seen == [2, 1])
+            self.assertEqual(server.stop(), 0)
+            thread.join(DEADLINE_S)
+            self.assertEqual(seen, [2, 1, 2, "UNAVAILABLE"])
+
+    def wait_for(self, happened):
+        end = time.monotonic() + DEADLINE_S
+        while not happened():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
+    def test_calls_in_flight_are_answered_at_the_end(self):
+        server = Server(self.path("tiny"), name="tiny", grpc=True)
+        with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            self.asks(client)
+            stopping, codes = threading.Event(), []
+
+            def load():
+                while not stopping.is_set():
+                    codes.append(client.predict(request(), timeout=5).code)
+            threads = [threading.Thread(target=load) for _ in range(4)]
+            for t in threads:
+                t.start()
+            self.wait_for(lambda: len(codes) > 50)
+            status = server.stop()
+            stopping.set()
+            for t in threads:
+                t.join(DEADLINE_S)
+            self.assertEqual(status, 0, server.output())
+        # UNAVAILABLE: begun when nobody listened any more
+        self.assertEqual(set(codes) - {"OK", "UNAVAILABLE"}, set())
+
+
+class Encrypted(TestCase):
+    def openssl(self, *command):
+        subprocess.run(["openssl", *command], cwd=self.dir, check=True, capture_output=True)
+
+    def certificates(self):
+        """ca.pem, and server and client, each a .key and a .pem."""
+        ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+        self.openssl("req", "-x509", *ec, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=test ca")
+        with open(self.path("names"), "w", encoding="ascii") as f:
+            f.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        for name in ("server", "client"):
+            self.openssl("req", *ec, "-keyout", name + ".key", "-out", name + ".csr", "-subj", "/CN=" + name)
+            self.openssl("x509", "-req", "-in", name + ".csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+                         "-out", name + ".pem", "-extfile", "names")
+
+    def read(self, name):
+        with open(self.path(name), "rb") as f:
+            return f.read()
+
+    def config(self, verify):
+        def quoted(name):
+            return self.read(name).decode().replace("\n", "\\n")
+        with open(self.path("ssl.config"), "w", encoding="ascii") as f:
+            f.write('server_key: "%s"\nserver_cert: "%s"\ncustom_ca: "%s"\nclient_verify: %s\n' %
+                    (quoted("server.key"), quoted("server.pem"), quoted("ca.pem"), verify))
+        return "--ssl_config_file=" + self.path("ssl.config")
+
+    def test_serves_over_tls_and_asks_for_certificates(self):
+        import grpc
+        tiny_model.write(self.path("tiny", "1"))
+        self.certificates()
+        anonymous = grpc.ssl_channel_credentials(self.read("ca.pem"))
+        known = grpc.ssl_channel_credentials(self.read("ca.pem"), self.read("client.key"), self.read("client.pem"))
+        for verify, port, code in (("false", True, "OK"), ("true", True, "UNAVAILABLE"), ("true", "same", "UNAVAILABLE")):
+            with Server(self.path("tiny"), self.config(verify), name="tiny", grpc=port) as server:
+                target = "localhost:%d" % server.grpc_port
+                with Client(target, anonymous) as client:
+                    self.assertEqual(client.predict(request()).code, code)
+                with Client(target, known) as client:
+                    self.assertEqual(client.predict(request()).code, "OK")
+                with Client(target) as client:
+                    self.assertEqual(client.predict(request(), timeout=20).code, "UNAVAILABLE")
+                self.assertEqual(server.get("/v1/models/tiny").status, 200)  # plain, as always
+
+    def test_a_wrong_file_ends_the_start(self):
+        tiny_model.write(self.path("tiny", "1"))
+        with open(self.path("wrong"), "w", encoding="ascii") as f:
+            f.write('server_key: "no key"\nno_such_field: 1\n')
+        for flag, text in (("--ssl_config_file=" + self.path("absent"), "absent"),
+                           ("--ssl_config_file=" + self.path("wrong"), "Invalid protobuf file: '%s'" % self.path("wrong"))):
+            server = Server(self.path("tiny"), flag, name="tiny", grpc=True, wait=False)
+            self.assertEqual(server.process.wait(DEADLINE_S), 1)
+            self.assertIn(text, server.output())
+
+
+if __name__ == "__main__":
+    main()
