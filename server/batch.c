@@ -120,12 +120,36 @@ static struct status run_plan(const struct riders *riders, int64_t rows, struct 
     return status_ok();
 }
 
+/* Inputs whose elements lie where a message has them are copied to where they can be read. */
+static struct status align_inputs(struct inference_call *call)
+{
+    int count = call->callable->signature->inputs_count;
+    struct tensor *inputs = NULL;
+    for (int i = 0; i < count; i++) {
+        void *copy;
+        if (tensor_is_aligned(&call->inputs[i]))
+            continue;
+        if (inputs == NULL) {
+            inputs = ARENA_ARRAY(call->arena, struct tensor, count);
+            memcpy(inputs, call->inputs, (size_t)count * sizeof *inputs);
+        }
+        size_t size = tensor_bytes(&inputs[i]);
+        TRY(arena_reserve(call->arena, size, &copy));
+        memcpy(copy, inputs[i].data, size);
+        inputs[i] = tensor_borrow(inputs[i].dtype, &inputs[i].shape, copy);
+    }
+    if (inputs != NULL)
+        call->inputs = inputs;
+    return status_ok();
+}
+
 static struct status run_one(struct inference_call *call, const struct batch_limits *limits,
                              struct run *run)
 {
     int count = call->callable->signature->outputs_count;
     struct tensor *outputs = ARENA_ARRAY(call->arena, struct tensor, count);
     struct riders alone = { call, call->next, limits };
+    TRY(align_inputs(call));
     TRY(run_plan(&alone, call->rows, run, call->inputs, outputs));
     struct status status = call->answer(call, outputs);
     release_all(outputs, count);

@@ -222,6 +222,7 @@ static struct status read_tensors(struct grpc_request *request, const struct pre
         if (predict->tensors[i].data == NULL)
             continue;
         TRY(parsing_error(tensor_wire_scan(predict->tensors[i], &wires[i]), &signature->inputs[i]));
+        wires[i].any_address = true; /* batch.c copies them */
         TRY(grpc_take_memory(request, wires[i].size_bytes));
     }
     for (int i = 0; i < count; i++) {

@@ -17,7 +17,7 @@ struct inference;
 struct inference_call {
     /* Filled in by the caller; all of it lives until `done`. */
     struct callable *callable;
-    const struct tensor *inputs; /* in the order of the signature's */
+    const struct tensor *inputs; /* in the order of the signature's; numbers at any address */
     int64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
     /* Called where the run ended, in any thread: outputs, in the signature's order, are valid
      * inside only. */

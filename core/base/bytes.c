@@ -30,11 +30,9 @@ uint64_t bytes_hash(struct bytes bytes)
     return hash ^ (hash >> 32);
 }
 
-void buffer_reserve(struct buffer *buffer, size_t more)
+void buffer_grow(struct buffer *buffer, size_t more)
 {
     size_t need = buffer->size + more;
-    if (need <= buffer->capacity)
-        return;
     size_t capacity = buffer->capacity ? buffer->capacity : 64;
     while (capacity < need)
         capacity *= 2;
@@ -81,7 +79,7 @@ void buffer_finish(struct buffer *buffer)
     *buffer = (struct buffer){ 0 };
 }
 
-size_t varint_put(void *out, uint64_t value)
+size_t varint_put_long(void *out, uint64_t value)
 {
     unsigned char *at = out;
     while (value >= 0x80) {
@@ -92,7 +90,7 @@ size_t varint_put(void *out, uint64_t value)
     return (size_t)(at - (unsigned char *)out);
 }
 
-bool varint_get(const char **at, const char *end, uint64_t *out)
+bool varint_get_long(const char **at, const char *end, uint64_t *out)
 {
     uint64_t value = 0;
     const char *p = *at;

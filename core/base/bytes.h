@@ -39,7 +39,12 @@ struct buffer {
     size_t size, capacity;
 };
 
-void buffer_reserve(struct buffer *buffer, size_t more); /* room for `more` bytes behind size */
+void buffer_grow(struct buffer *buffer, size_t more); /* buffer_reserve's, where there is no room */
+static inline void buffer_reserve(struct buffer *buffer, size_t more) /* room behind size */
+{
+    if (more > buffer->capacity - buffer->size)
+        buffer_grow(buffer, more);
+}
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_append_text(struct buffer *buffer, const char *text);
 void buffer_append_char(struct buffer *buffer, char c);
@@ -73,8 +78,23 @@ static inline void put_u64le(void *p, uint64_t v)
 
 #define VARINT_MAX 10
 /* Writes up to VARINT_MAX bytes at `out`, returns how many. */
-size_t varint_put(void *out, uint64_t value);
+size_t varint_put_long(void *out, uint64_t value);
+static inline size_t varint_put(void *out, uint64_t value)
+{
+    if (value >= 0x80)
+        return varint_put_long(out, value);
+    *(unsigned char *)out = (unsigned char)value;
+    return 1;
+}
+
 /* Reads a varint from [*at, end) and moves *at behind it; false: cut short or too long. */
-bool varint_get(const char **at, const char *end, uint64_t *out);
+bool varint_get_long(const char **at, const char *end, uint64_t *out);
+static inline bool varint_get(const char **at, const char *end, uint64_t *out)
+{
+    if (*at == end || (unsigned char)**at >= 0x80)
+        return varint_get_long(at, end, out);
+    *out = (unsigned char)*(*at)++;
+    return true;
+}
 
 #endif

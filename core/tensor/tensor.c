@@ -78,6 +78,12 @@ struct tensor tensor_borrow(enum dtype dtype, const struct shape *shape, const v
     };
 }
 
+bool tensor_is_aligned(const struct tensor *tensor)
+{
+    size_t size = dtype_size(tensor->dtype); /* complex numbers are pairs */
+    return size == 0 || (uintptr_t)tensor->data % (size > 8 ? 8 : size) == 0;
+}
+
 static void buffer_free(struct tensor_buffer *buffer)
 {
     struct object **objects = buffer->data;

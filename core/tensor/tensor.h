@@ -87,6 +87,9 @@ struct status tensor_create_strings(const struct shape *shape, size_t characters
 /* A tensor over elements that somebody else owns. */
 struct tensor tensor_borrow(enum dtype dtype, const struct shape *shape, const void *data);
 
+/* Can its elements be read as what they are? Not at every address that a message has them at. */
+bool tensor_is_aligned(const struct tensor *tensor);
+
 /* One more owner of the same elements: what a pointer assignment is elsewhere. */
 static inline struct tensor tensor_acquire(const struct tensor *tensor)
 {

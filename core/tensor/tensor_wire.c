@@ -140,21 +140,13 @@ struct status tensor_wire_scan(struct bytes message, struct tensor_wire *out)
     return status_ok();
 }
 
-/* May elements of this dtype be read at this address? Complex numbers are pairs. */
-static bool fits_address(const void *data, enum dtype dtype)
-{
-    size_t size = dtype_size(dtype);
-    return (uintptr_t)data % (size > 8 ? 8 : size) == 0;
-}
-
 static struct status borrow_or_copy(const struct tensor_wire *wire, const char *data,
                                     struct arena *arena, struct tensor *out)
 {
     void *copy;
-    if (fits_address(data, wire->dtype)) {
-        *out = tensor_borrow(wire->dtype, &wire->shape, data);
+    *out = tensor_borrow(wire->dtype, &wire->shape, data);
+    if (wire->any_address || tensor_is_aligned(out))
         return status_ok();
-    }
     TRY(arena_reserve(arena, wire->size_bytes, &copy));
     memcpy(copy, data, wire->size_bytes);
     *out = tensor_borrow(wire->dtype, &wire->shape, copy);

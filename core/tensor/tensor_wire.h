@@ -14,6 +14,7 @@ struct tensor_wire {
     struct shape shape;
     struct bytes message, content;
     bool has_content;
+    bool any_address;  /* set by a caller who copies the elements anyway (tensor_is_aligned) */
     size_t size_bytes; /* of the tensor's elements in memory: a few bytes may claim many */
 };
 
@@ -22,7 +23,7 @@ struct status tensor_wire_scan(struct bytes message, struct tensor_wire *out);
 
 /**
  * The tensor. It borrows from the message, or lives in `arena` where the elements are not there as
- * such (packed varints, one value for all, addresses that do not fit).
+ * such (packed varints, one value for all; addresses that do not fit, unless any_address).
  *
  * Errors  INVALID_ARGUMENT as tensor_from_proto; UNIMPLEMENTED resource and variant;
  *         RESOURCE_EXHAUSTED the arena's limit

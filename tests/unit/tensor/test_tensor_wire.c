@@ -177,6 +177,27 @@ static void numbers_are_read_where_they_lie(void **state)
     assert_int_equal(in_place, 2); /* at one offset of four */
 }
 
+static void numbers_stay_at_an_address_that_does_not_fit_for_who_copies_them(void **state)
+{
+    (void)state;
+    static float values[100];
+    int fitting = 0;
+    Tensorflow__TensorProto *proto = empty(DT_FLOAT, 100);
+    proto->tensor_content = (ProtobufCBinaryData){ sizeof values, (uint8_t *)values };
+    for (size_t offset = 0; offset < 4; offset++) {
+        struct bytes message = pack(proto, offset);
+        struct tensor_wire wire;
+        struct tensor got;
+        assert_int_equal(tensor_wire_scan(message, &wire).code, STATUS_OK);
+        wire.any_address = true;
+        assert_int_equal(tensor_wire_read(&wire, arena, &got).code, STATUS_OK);
+        const char *data = got.data;
+        assert_true(data >= message.data && data < message.data + message.size);
+        fitting += tensor_is_aligned(&got);
+    }
+    assert_int_equal(fitting, 1);
+}
+
 /* Unpacked numbers, several packed runs, the dtype behind the values, unknown fields. */
 static void reads_fields_in_any_form_and_order(void **state)
 {
@@ -269,6 +290,7 @@ int main(void)
         TEST(reads_content_of_each_dtype_as_the_plain_reader_does),
         TEST(refuses_a_bool_that_is_neither),
         TEST(numbers_are_read_where_they_lie),
+        TEST(numbers_stay_at_an_address_that_does_not_fit_for_who_copies_them),
         TEST(reads_fields_in_any_form_and_order),
         TEST(a_few_bytes_that_claim_many_elements_are_refused_by_the_arena),
         TEST(every_prefix_is_answered),
