@@ -1,5 +1,7 @@
 #include "trainer/chief.h"
 
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "trainer/checkpoint.h"
 #include "trainer/saver.h"
@@ -138,6 +140,18 @@ static struct status await_workers(struct chief *chief)
     }
 }
 
+static void warn_of_workers(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    char whom[256], text[512];
+
+    client_ask_whom(chief->client, whom, sizeof whom);
+    snprintf(text, sizeof text,
+             "the time to finish is over after %lld s: going on without waiting for %s",
+             (long long)options->finish_timeout_ms / 1000, *whom != '\0' ? whom : "the workers");
+    options->warn(options->context, text);
+}
+
 static struct status work(struct chief *chief)
 {
     const struct chief_options *options = chief->options;
@@ -149,7 +163,7 @@ static struct status work(struct chief *chief)
     struct status waited = await_workers(chief);
     atomic_store(&chief->progress->ended_ns, clock_now_ns(client->calls.clock));
     if (waited.code == STATUS_DEADLINE_EXCEEDED)
-        options->warn(options->context, "a worker has not finished in time; going on without it");
+        warn_of_workers(chief);
     else
         TRY(waited);
     if (chief->saver != NULL)

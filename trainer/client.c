@@ -350,3 +350,21 @@ struct status client_await(struct client *client, bool job, int64_t timeout_ms)
     arena_destroy(arena);
     return status;
 }
+
+void client_ask_whom(struct client *client, char *out, size_t size)
+{
+    Slipway__Training__BeatRequest header = SLIPWAY__TRAINING__BEAT_REQUEST__INIT;
+    Slipway__Training__Identity identity = client_identity(&client->options, 0);
+    Slipway__Training__BeatReply *reply;
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+
+    header.identity = &identity;
+    calls_begin(&client->calls);
+    struct message request = protocol_pack(&header);
+    call_ps(client, 0, PS_BEAT, &request, deadline(client, LAST_WORDS_MS));
+    struct status status = calls_wait(&client->calls);
+    if (status_is_ok(status))
+        status = reply_header(client, 0, &slipway__training__beat_reply__descriptor, arena, &reply);
+    snprintf(out, size, "%s", status_is_ok(status) ? reply->note : "");
+    arena_destroy(arena);
+}

@@ -119,6 +119,10 @@ struct status client_report(struct client *client, struct status outcome, bool j
  * status. A negative timeout: for ever. */
 struct status client_await(struct client *client, bool job, int64_t timeout_ms);
 
+/* Whom ps 0 waits for, for people: "worker 2 (last heard of 7 s ago) to finish"; "" for nobody, or
+ * when it does not answer. */
+void client_ask_whom(struct client *client, char *out, size_t size);
+
 /* A consistent snapshot as a source of values for the exporter. */
 struct client_snapshot {
     struct value_source source; /* first */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "exporter/export.h"
 #include "trainer/cluster.h"
 #include "trainer/doctor.h"
@@ -158,6 +159,25 @@ static struct status load_data(struct session *session)
     return model_check_data(options->model, &session->data->test);
 }
 
+/* Before training, not after it. */
+static struct status check_space(const struct session *session)
+{
+    const struct options *options = &session->options;
+    const struct optimizer *optimizer = optimizer_find(options->job.optimizer);
+    uint64_t values_bytes = 0;
+
+    if (!is_chief(session))
+        return status_ok();
+    for (int ps = 0; ps < session->placement.ps_count; ps++)
+        values_bytes += placement_bytes(&session->placement, ps);
+    TRY(status_in(file_check_space(options->export_directory, values_bytes), "the export"));
+    if (session->checkpoints == NULL)
+        return status_ok();
+    return status_in(file_check_space(options->flags.checkpoint_dir,
+                                      values_bytes * (uint64_t)(1 + optimizer->slots_count)),
+                     "a checkpoint");
+}
+
 /* Everything that can fail because of what was asked for, before anything is trained. */
 static struct status prepare(struct session *session)
 {
@@ -179,6 +199,7 @@ static struct status prepare(struct session *session)
                       "--checkpoint_dir"));
     placement_create(session->model->variables, session->model->variables_count, ps_count,
                      PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
+    TRY(check_space(session));
     report_init(&session->report, clock_monotonic(), options->log_level > LOG_INFO,
                 options->job.stop_step,
                 options->batch_size * (options->job.sync ? options->job.workers : 1));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #define SNAPSHOT_TIMEOUT_MS 30000
+#define WARN_MS             60000 /* between two lines about checkpoints that fail */
 
 struct saver {
     struct saver_options options;
@@ -13,7 +14,8 @@ struct saver {
     pthread_t thread;
     bool runs, stopping, paused, due;
     _Atomic uint64_t next_step; /* the step that makes one due */
-    int64_t next_ns;
+    _Atomic uint64_t due_step;  /* the one that did, last */
+    int64_t next_ns, warned_ns;
 };
 
 /* The same task by other channels. */
@@ -86,6 +88,26 @@ static struct status save_unless_paused(struct saver *saver)
     return paused ? status_ok() : save(saver);
 }
 
+/* With the lock: the next one is due as if this had been made. What a recovery or the job's end
+ * broke is the chief's to tell. */
+static void bear_failure(struct saver *saver, struct status status)
+{
+    int64_t now_ns = clock_now_ns(saver->client.calls.clock);
+
+    uint64_t none = UINT64_MAX;
+
+    if (saver->options.every_steps > 0)
+        atomic_compare_exchange_strong(&saver->next_step, &none,
+                                       saver->due_step + saver->options.every_steps);
+    if (saver->stopping || saver->paused || status.code == STATUS_ABORTED)
+        return;
+    if (saver->warned_ns != 0 && now_ns - saver->warned_ns < (int64_t)WARN_MS * NS_PER_MS)
+        return;
+    saver->warned_ns = now_ns;
+    status = status_in(status, "training goes on without this checkpoint");
+    saver->options.warn(saver->options.context, status.message);
+}
+
 static void *saver_run(void *context)
 {
     struct saver *saver = context;
@@ -98,10 +120,8 @@ static void *saver_run(void *context)
         struct status status = save_unless_paused(saver);
         pthread_mutex_unlock(&saver->saving);
         pthread_mutex_lock(&saver->lock);
-        /* What a recovery or the job's end broke is the chief's to tell. */
-        if (!status_is_ok(status) && !saver->stopping && !saver->paused &&
-            status.code != STATUS_ABORTED)
-            saver->options.warn(saver->options.context, status.message);
+        if (!status_is_ok(status))
+            bear_failure(saver, status);
     }
     pthread_mutex_unlock(&saver->lock);
     return NULL;
@@ -139,6 +159,7 @@ void saver_step(struct saver *saver, uint64_t global_step)
 {
     if (global_step < atomic_load_explicit(&saver->next_step, memory_order_relaxed))
         return;
+    atomic_store(&saver->due_step, global_step);
     atomic_store(&saver->next_step, UINT64_MAX); /* until this one is written */
     pthread_mutex_lock(&saver->lock);
     saver->due = true;

@@ -206,7 +206,6 @@ int task_exit_code(struct status status)
     case STATUS_DEADLINE_EXCEEDED:
     case STATUS_ABORTED:
     case STATUS_CANCELLED:
-    case STATUS_RESOURCE_EXHAUSTED:
         return TASK_EXIT_AGAIN;
     default:
         return 1;

@@ -3,9 +3,45 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+static bool find_file_system(const char *path, struct statvfs *out)
+{
+    char parent[PATH_MAX];
+
+    snprintf(parent, sizeof parent, "%s", path);
+    while (statvfs(parent, out) != 0) {
+        char *slash = strrchr(parent, '/');
+        if (errno != ENOENT || strcmp(parent, ".") == 0)
+            return false;
+        if (slash == NULL)
+            snprintf(parent, sizeof parent, ".");
+        else
+            slash[slash == parent] = '\0';
+    }
+    return true;
+}
+
+struct status file_check_space(const char *path, uint64_t size_bytes)
+{
+    struct statvfs disk;
+
+    if (!find_file_system(path, &disk))
+        return status_ok();
+    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (size_bytes <= free_bytes)
+        return status_ok();
+    return status_error(STATUS_RESOURCE_EXHAUSTED,
+                        "'%s' takes %" PRIu64 " KB, and its disk has %" PRIu64 " KB left", path,
+                        (size_bytes + 1023) / 1024, free_bytes / 1024);
+}
 
 bool file_exists(const char *path)
 {

@@ -70,6 +70,13 @@ struct file_list {
 };
 struct status file_list(const char *path, struct arena *arena, struct file_list *out);
 
+/**
+ * Is there room for so many bytes on the disk of `path`, or of its first parent that exists?
+ *
+ * Errors  RESOURCE_EXHAUSTED there is not; OK where the file system does not tell
+ */
+struct status file_check_space(const char *path, uint64_t size_bytes);
+
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 

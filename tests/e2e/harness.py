@@ -260,6 +260,20 @@ class Load:
             t.join(DEADLINE_S)
 
 
+ROOT = os.geteuid() == 0
+
+
+def mount_tmpfs(test, directory, options):
+    """A small file system of the test's own; skips where that is not allowed."""
+    os.makedirs(directory, exist_ok=True)
+    if not ROOT:
+        raise unittest.SkipTest("needs root to mount a small tmpfs")
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", directory], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise unittest.SkipTest("cannot mount a tmpfs here: %s" % done.stderr.strip())
+    test.addCleanup(subprocess.run, ["umount", "-l", directory])
+
+
 class TestCase(unittest.TestCase):
     """A work directory for each test, removed after it: self.dir, self.path("a", "b")."""
 

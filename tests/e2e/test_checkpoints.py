@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from digits import write_digits
-from harness import DEADLINE_S, TestCase, clean_environment, main, program, run
+from harness import DEADLINE_S, TestCase, clean_environment, main, mount_tmpfs, program, run
 
 KILLS = 25
 MODEL = {"class_name": "Sequential", "config": {"name": "deep", "layers": [
@@ -33,6 +33,10 @@ def listed(directory):
 
 def files_of(checkpoints):
     return sorted(["checkpoint"] + [name + end for name in checkpoints for end in (".index", ".data-00000-of-00001")])
+
+
+def steps(directory):
+    return [int(name[len("model.ckpt-"):-len(".index")]) for name in names(directory) if re.fullmatch(r"model\.ckpt-\d+\.index", name)] or [-1]
 
 
 class Checkpoints(TestCase):
@@ -133,6 +137,32 @@ class Checkpoints(TestCase):
         done = run(*self.command("ckpt", "--stop_at_step=5"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("CheckpointState", done.stderr)
+
+    def test_a_disk_that_is_full_for_a_while_costs_only_the_checkpoints_meanwhile(self):
+        mount_tmpfs(self, self.path("ckpt"), "size=32m")
+        child = subprocess.Popen(self.command("ckpt", "--stop_at_step=1000000", "--save_checkpoint_steps=20", "--max_to_keep=1"), text=True,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=clean_environment())
+        try:
+            filler = self.path("ckpt", "filler")
+            while not os.path.exists(self.path("ckpt", "checkpoint")):
+                time.sleep(0.01)
+            with open(filler, "wb", buffering=0) as f:
+                try:
+                    while True:
+                        f.write(b"x" * 65536)
+                except OSError:
+                    pass
+            said = child.stderr.readline()
+            self.assertRegex(said, "training goes on without this checkpoint: .*No space left on device")
+            before = max(steps(self.path("ckpt")))
+            os.remove(filler)
+            end = time.monotonic() + DEADLINE_S
+            while max(steps(self.path("ckpt"))) <= before:
+                self.assertLess(time.monotonic(), end, "no checkpoint is made any more")
+                time.sleep(0.05)
+        finally:
+            child.kill()
+            child.communicate()
 
     def test_two_jobs_do_not_write_into_one_directory(self):
         child = subprocess.Popen(self.command("ckpt", "--stop_at_step=1000000"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -3,24 +3,9 @@ import json
 import os
 import subprocess
 import time
-import unittest
 
 from digits import WIDE, write_digits
-from harness import TestCase, main, run
-
-ROOT = os.geteuid() == 0
-
-
-def mount_tmpfs(test, directory, options):
-    """A small file system of the test's own; skips where that is not allowed."""
-    os.makedirs(directory, exist_ok=True)
-    if not ROOT:
-        raise unittest.SkipTest("needs root to mount a small tmpfs")
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", directory], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise unittest.SkipTest("cannot mount a tmpfs here: %s" % done.stderr.strip())
-    test.addCleanup(subprocess.run, ["umount", "-l", directory])
-
+from harness import DEADLINE_S, ROOT, TestCase, clean_environment, main, mount_tmpfs, program, run
 
 class ExportErrors(TestCase):
     def setUp(self):
@@ -94,17 +79,34 @@ class ExportErrors(TestCase):
         self.assertLess(time.monotonic() - started, 60)
         self.assertEqual(os.listdir(directory), [])
 
-    def test_full_disk(self):
-        directory = self.path("small")
-        mount_tmpfs(self, directory, "size=2m")
+    def wide(self):
         with open(self.path("wide.json"), "w", encoding="utf-8") as f:
             json.dump(WIDE, f)
-        done = self.pstrain("--model=%s" % self.path("wide.json"), "--export_dir=%s" % os.path.join(directory, "1"), "--log_level=error")
-        self.assertNotEqual(done.returncode, 0, done.stdout)
-        self.assertGreater(done.returncode, 0, "ended by a signal")
-        self.assertIn("No space left on device", done.stderr)
-        self.assertIn(directory, done.stderr)
-        self.assertEqual(os.listdir(directory), [], "something is left behind")
+        return "--model=%s" % self.path("wide.json")
+
+    def test_a_disk_that_is_too_small_is_refused_before_training(self):
+        directory = self.path("small")
+        mount_tmpfs(self, directory, "size=2m")
+        export, kept = os.path.join(directory, "1"), os.path.join(directory, "ckpt")
+        self.assert_refused(self.pstrain(self.wide(), "--export_dir=%s" % export), "the export: '%s' takes " % export, "KB left")
+        self.assertEqual(os.listdir(directory), [])
+        self.assert_refused(self.pstrain(self.wide(), "--checkpoint_dir=%s" % kept), "a checkpoint: '%s' takes " % kept)
+
+    def test_a_disk_that_fills_up_meanwhile(self):
+        directory = self.path("small")
+        mount_tmpfs(self, directory, "size=24m")
+        command = [program("pstrain"), self.wide(), "--train_dir=%s" % self.data, "--training_iteration=50",
+                   "--export_dir=%s" % os.path.join(directory, "1")]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment())
+        self.addCleanup(child.kill)
+        self.assertIn("Training", child.stdout.readline())  # it has looked at the disk
+        with open(os.path.join(directory, "filler"), "wb") as f:
+            f.write(b"x" * (22 << 20))
+        _, error = child.communicate(timeout=DEADLINE_S)
+        self.assertEqual(child.returncode, 1, error)
+        self.assertIn("No space left on device", error)
+        self.assertIn(directory, error)
+        self.assertEqual(os.listdir(directory), ["filler"], "something is left behind")
 
     def test_default_and_positional_directories(self):
         done = self.pstrain(self.path("m"), "--model_version=3")

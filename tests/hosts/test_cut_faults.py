@@ -39,7 +39,7 @@ class Workers(Faults):
             job.task("worker", 1).kill()
             job.end(0, without=[("worker", 1)])
             self.assertIn(EXPORTED, b.files())
-            self.assert_said(job.task("worker", 0), "waiting for worker 1", "a worker has not finished in time; going on without it")
+            self.assert_said(job.task("worker", 0), "waiting for worker 1", "going on without waiting for worker 1 (last heard of ")
 
     def test_a_killed_worker_may_come_back(self):
         with Hosts(3) as (a, b, c):
