@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "server/grpc_request.h"
 #include "server/manager.h"
+#include "server/predict_form.h"
 
 #define KEPT_BYTES_MAX ((size_t)256 * 1024) /* of buffers that the next request may use */
 #define MESSAGE_MAX    1024                 /* of an error's text, as TensorFlow Serving cuts it */
@@ -15,6 +16,7 @@
 struct grpc {
     struct server_context *server;
     struct grpc_options options;
+    struct predict_forms *forms;
     struct grpc_request *idle;
     struct grpc_request *newest; /* in work */
     int calls;                   /* begun and not answered */
@@ -67,6 +69,7 @@ static struct grpc_request *request_begin(struct grpc *grpc, struct call *call,
         .server = grpc->server,
         .arena = arena != NULL ? arena : arena_create(0),
         .reply = reply,
+        .forms = grpc->forms,
         .call = call,
         .message = message_move(message),
     };
@@ -250,6 +253,7 @@ struct grpc *grpc_create(struct server_context *server, const struct grpc_option
     struct grpc *grpc = zalloc(sizeof *grpc);
     grpc->server = server;
     grpc->options = *options;
+    grpc->forms = predict_forms_create();
     return grpc;
 }
 
@@ -268,6 +272,7 @@ void grpc_destroy(struct grpc *grpc)
         request_free(grpc->idle);
         grpc->idle = next;
     }
+    predict_forms_destroy(grpc->forms);
     free(grpc);
 }
 

@@ -6,6 +6,7 @@
 
 #include "proto/wire.h"
 #include "server/grpc_request.h"
+#include "server/predict_form.h"
 #include "tensor/tensor_wire.h"
 
 #define NAMES_MAX 4096 /* characters of a list of names in an error text */
@@ -29,6 +30,13 @@ struct predict {
     int unknown_count;     /* given ones that the signature does not have */
     int *outputs;          /* what is to be answered, by its place in the signature */
     int outputs_count;
+
+    /* Of a form that is known, or is being learnt. */
+    struct tensor input;
+    int output;            /* `outputs` */
+    struct tensor outcome; /* the answer's type and shape, whose form stands in request->reply */
+    char *numbers;         /* where its numbers belong; NULL: no form of it is known */
+    size_t answer_at;      /* where they are in one that was written; 0: not to be learnt */
 };
 
 /* --- the message
@@ -287,10 +295,40 @@ static void put_output(struct bytes key, const struct tensor *tensor, enum tenso
     tensor_wire_put(tensor, form, out);
 }
 
+/* The answer's form is there already: only the numbers are missing. */
+static bool put_numbers(const struct predict *predict, const struct tensor *outputs)
+{
+    const struct tensor *outcome = &predict->outcome;
+    if (predict->numbers == NULL)
+        return false;
+    const struct tensor *output = &outputs[predict->outputs[0]];
+    if (output->dtype != outcome->dtype || !shape_equal(&output->shape, &outcome->shape))
+        return false;
+    memcpy(predict->numbers, output->data, tensor_bytes(output));
+    return true;
+}
+
+/* What may be learnt from an answer that was written: in which place its only output's numbers are.
+ */
+static void note_numbers(struct grpc_request *request, const struct tensor *outputs)
+{
+    struct predict *predict = request->method;
+    const struct tensor *output = &outputs[predict->outputs[0]];
+    size_t size = tensor_bytes(output);
+    if (output->dtype != DT_FLOAT || predict->outputs_count != 1 || size == 0)
+        return;
+    predict->outcome = tensor_borrow(output->dtype, &output->shape, NULL);
+    predict->answer_at = request->reply.size - size;
+}
+
 static struct status put_outputs(struct inference_call *call, const struct tensor *outputs)
 {
     struct grpc_request *request = grpc_request_of(call);
-    const struct predict *predict = request->method;
+    struct predict *predict = request->method;
+    if (put_numbers(predict, outputs))
+        return status_ok();
+    predict->numbers = NULL;
+    request->reply.size = 0;
     const struct signature *signature = call->callable->signature;
     enum tensor_wire_form form =
         grpc_writes_content(request) ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
@@ -302,8 +340,84 @@ static struct status put_outputs(struct inference_call *call, const struct tenso
                                 "form in an answer");
         put_output(bytes_of(signature->outputs[output].key), &outputs[output], form,
                    &request->reply);
+        note_numbers(request, outputs);
     }
     model_spec_put(&request->reply, RESPONSE_SPEC, request->servable, bytes_of(signature->name));
+    return status_ok();
+}
+
+/* --- forms (predict_form.h)
+ * ----------------------------------------------------------------------------------------------
+ */
+
+/* The request but for its numbers was seen before, and the model it names is the same still. */
+static bool recall(struct grpc_request *request, struct predict *predict)
+{
+    struct predict_form *form = predict_forms_find(request->forms, request->body);
+    if (form == NULL)
+        return false;
+    request->spec = form->spec;
+    struct status status = grpc_find_servable(request);
+    request->spec = (struct model_spec){ 0 }; /* the form may become another's */
+    bool same = status_is_ok(status) && request->servable->serial == form->serial;
+    if (same)
+        status = grpc_take_memory(request, form->request.numbers_size);
+    if (!same || !status_is_ok(status)) {
+        servable_release(request->servable);
+        request->servable = NULL;
+        form->serial = 0;
+        return false;
+    }
+    predict->callable = form->callable;
+    predict->input = form->input;
+    predict->input.data = (void *)(uintptr_t)(request->body.data + form->request.numbers_at);
+    predict->output = form->output;
+    predict->outputs = &predict->output;
+    predict->outputs_count = 1;
+    if (form->answer.size > 0) {
+        predict->outcome = form->outcome;
+        predict->numbers = predict_bytes_put(&form->answer, &request->reply);
+    }
+    return true;
+}
+
+/* A request that was read: its form, if it has one tensor in and one out. */
+static void learn(const struct grpc_request *request, const struct predict *predict,
+                  const struct tensor *inputs)
+{
+    struct bytes body = request->body;
+    struct predict_form *form = predict_forms_place(request->forms, body);
+    struct model_spec spec = request->spec;
+    size_t size = tensor_bytes(inputs);
+    if (predict->callable->signature->inputs_count != 1 || predict->given_count != 1 ||
+        predict->outputs_count != 1 || inputs->dtype != DT_FLOAT || size == 0 ||
+        !predict_bytes_learn(&form->request, body, inputs->data, size))
+        return;
+    spec.name = predict_bytes_moved(&form->request, body, spec.name);
+    spec.signature_name = predict_bytes_moved(&form->request, body, spec.signature_name);
+    form->serial = request->servable->serial;
+    form->answer.size = 0;
+    form->spec = spec;
+    form->callable = predict->callable;
+    form->output = predict->outputs[0];
+    form->input = tensor_borrow(inputs->dtype, &inputs->shape, NULL);
+}
+
+/* In the loop's thread again: the form of the answer, unless it is known. */
+static struct status learn_answer(struct grpc_request *request)
+{
+    const struct predict *predict = request->method;
+    struct bytes reply = { request->reply.data, request->reply.size };
+    struct predict_form *form;
+    if (predict->answer_at == 0)
+        return status_ok();
+    form = predict_forms_find(request->forms, request->body);
+    if (form == NULL || form->serial != request->servable->serial)
+        return status_ok();
+    form->outcome = predict->outcome;
+    if (!predict_bytes_learn(&form->answer, reply, reply.data + predict->answer_at,
+                             tensor_bytes(&predict->outcome)))
+        form->answer.size = 0;
     return status_ok();
 }
 
@@ -312,10 +426,14 @@ struct status grpc_predict(struct grpc_request *request)
     struct predict *predict = ARENA_NEW(request->arena, struct predict);
     struct tensor *inputs;
     request->method = predict;
+    request->next = learn_answer;
+    if (recall(request, predict))
+        return grpc_run(request, predict->callable, &predict->input, put_outputs);
     TRY(read_request(request, predict));
     TRY(find_callable(request, predict));
     TRY(match_inputs(request, predict));
     TRY(read_tensors(request, predict, &inputs));
     TRY(choose_outputs(request, predict));
+    learn(request, predict, inputs);
     return grpc_run(request, predict->callable, inputs, put_outputs);
 }

@@ -10,6 +10,7 @@
 #include "server/model_spec.h"
 
 struct grpc;
+struct predict_forms;
 
 struct grpc_request {
     struct grpc *grpc;
@@ -18,7 +19,8 @@ struct grpc_request {
     struct bytes body;         /* the request's message; held until the answer is made */
     struct servable *servable; /* the same */
     struct model_spec spec;
-    struct buffer reply; /* the answer's message */
+    struct buffer reply;         /* the answer's message */
+    struct predict_forms *forms; /* predict_form.h */
 
     struct inference_call run;
     /* Called in the loop's thread when a run ended well; NULL: the answer is complete. */

@@ -18,6 +18,8 @@ static void callable_init(struct callable *callable, struct servable *servable,
     callable->batches = plan_rows_independent(callable->plan) && plan_batch_pays(callable->plan);
 }
 
+static _Atomic uint64_t loaded;
+
 struct status servable_load(const char *name, int64_t version, const char *directory,
                             const struct savedmodel_options *options, struct servable **out)
 {
@@ -28,6 +30,7 @@ struct status servable_load(const char *name, int64_t version, const char *direc
     servable->arena = arena_create(0);
     servable->name = arena_strdup(servable->arena, name);
     servable->version = version;
+    servable->serial = atomic_fetch_add(&loaded, 1) + 1;
     servable->model = model;
     servable->callables_count = savedmodel_signatures_count(model);
     servable->callables = ARENA_ARRAY(servable->arena, struct callable, servable->callables_count);

@@ -36,6 +36,7 @@ struct callable {
 struct servable {
     const char *name;
     int64_t version;
+    uint64_t serial; /* another one in each that this process has loaded; never 0 */
     struct savedmodel *model;
     struct callable *callables; /* one per signature, in the model's order */
     int callables_count;

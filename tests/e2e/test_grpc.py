@@ -4,6 +4,7 @@ import os
 import struct
 import tempfile
 import threading
+import time
 
 import tiny_model
 from grpc_here import Client, messages, module, tensor, values
@@ -228,6 +229,40 @@ class Both(TestCase):
                 request.client_id = name.encode()
                 answer = self.client.predict(request)
                 self.assertEqual(values(answer.message.outputs["y"]), ([2, 1], wanted))
+
+    def test_requests_that_differ_in_their_numbers_only(self):
+        """What was found out of the first is not found out again; one of another form in between changes nothing."""
+        forms = [([2, 1], ""), ([2, 1], "serving_default"), ([3, 1], ""), ([1, 1], "")]
+        for n in range(4):
+            for shape, signature in forms:
+                numbers = [float(10 * n + i) for i in range(shape[0])]
+                for content in (False, True):
+                    request = Row("", "predict", {"x": ("float", shape, numbers)}, signature=signature).request()
+                    if content:
+                        request.inputs["x"].CopyFrom(tensor(1, shape, []))
+                        request.inputs["x"].tensor_content = struct.pack("<%df" % len(numbers), *numbers)
+                    with self.subTest(n=n, shape=shape, signature=signature, content=content):
+                        answer = self.client.predict(request)
+                        self.assertEqual(values(answer.message.outputs["y"]), (shape, [x / 2 + 2 for x in numbers]))
+                        self.assertEqual(answer.message.model_spec.signature_name, signature or "serving_default")
+            row = Row("", "predict", X, version=9 if n % 2 else 1)
+            self.assertEqual(self.client.predict(row.request()).code, "NOT_FOUND" if n % 2 else "OK")
+
+    def test_a_known_request_is_answered_by_the_version_that_serves(self):
+        with tempfile.TemporaryDirectory() as work:
+            base = os.path.join(work, "tiny")
+            tiny_model.write(os.path.join(base, "1"))
+            with Server(base, "--file_system_poll_wait_seconds=1", name="tiny", grpc=True) as server:
+                client = Client("127.0.0.1:%d" % server.grpc_port)
+                request, seen, deadline = Row("", "predict", X).request(), [], time.monotonic() + DEADLINE_S
+                while 3 not in seen and time.monotonic() < deadline:
+                    answer = client.predict(request)
+                    self.assertEqual(values(answer.message.outputs["y"]), ([2, 1], [2.5, 3.5]))
+                    if answer.message.model_spec.version.value not in seen:
+                        seen.append(answer.message.model_spec.version.value)
+                        tiny_model.write(os.path.join(base, str(seen[-1] + 1)))
+                client.channel.close()
+                self.assertEqual(seen, [1, 2, 3])
 
     def wrong(self, change, code, text, signature=""):
         request = Row("", "predict", PAIR if signature else X, signature=signature).request()
