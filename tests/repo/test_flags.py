@@ -72,7 +72,7 @@ class Flags(unittest.TestCase):
         self.addCleanup(server.process.wait)
         self.addCleanup(server.process.kill)
         end = time.monotonic() + DEADLINE_S
-        while time.monotonic() < end and not all("--%s " % name in server.output() for name in foreign):
+        while time.monotonic() < end and server.process.poll() is None and not all("--%s " % name in server.output() for name in foreign):
             time.sleep(0.02)
         for name in foreign:
             self.assertIn("--%s " % name, server.output())
