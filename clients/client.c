@@ -12,6 +12,12 @@ const char *rest_address(const char *server)
     return strncmp(server, HTTP, strlen(HTTP)) == 0 ? server + strlen(HTTP) : NULL;
 }
 
+void client_request_finish(struct client_request *request)
+{
+    buffer_finish(&request->path);
+    buffer_finish(&request->body);
+}
+
 struct status client_open(const char *server, const struct client_options *options,
                           struct client **out)
 {

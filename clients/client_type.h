@@ -30,11 +30,27 @@ struct client {
 
 struct status grpc_client_open(const char *address, const struct client_options *options,
                                struct client **out);
+struct status rest_client_open(const char *address, struct client **out);
 /* "host:port" of "http://host:port"; NULL: it is not REST's. */
 const char *rest_address(const char *server);
-/* A predict request: the URL's path (with its NUL) and the body. */
+/* What an answer that is not 200 says. */
+struct status rest_refusal(int http, struct bytes answer);
+
+/* A request as it is sent: gRPC's method or the URL's path, with its NUL, and the bytes. */
+struct client_request {
+    struct buffer path, body;
+};
+void client_request_finish(struct client_request *request);
+
+/* verb: "classify" or "regress". */
+void grpc_put_predict(const struct client_target *target, const struct client_tensor *inputs,
+                      int count, struct client_request *out);
+struct status grpc_put_examples(const struct client_target *target, const char *verb,
+                                const char *examples, const char *context,
+                                struct client_request *out);
 void rest_put_predict(const struct client_target *target, const struct client_tensor *inputs,
-                      int count, struct buffer *path, struct buffer *body);
-struct status rest_client_open(const char *address, struct client **out);
+                      int count, struct client_request *out);
+void rest_put_examples(const struct client_target *target, const char *verb, const char *examples,
+                       const char *context, struct client_request *out);
 
 #endif

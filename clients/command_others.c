@@ -1,18 +1,41 @@
 /*
  * classify, regress, metadata, status.
  */
+#include "clients/client_type.h"
 #include "clients/commands.h"
-
-static struct status check_examples(const struct session *session)
-{
-    return session->options.examples[0] != '\0'
-               ? status_ok()
-               : command_usage("--examples '[{\"feature\": value}]' is wanted");
-}
+#include "clients/example_text.h"
 
 static const char *context_of(const struct session *session)
 {
     return session->options.context[0] != '\0' ? session->options.context : NULL;
+}
+
+/* What gRPC needs made of them is made to see whether it can be; REST sends them as they are. */
+static struct status check_examples(const struct session *session)
+{
+    const char *examples = session->options.examples, *context = context_of(session);
+    struct buffer scratch = { 0 };
+    if (examples[0] == '\0')
+        return command_usage("--examples '[{\"feature\": value}]' is wanted");
+    if (rest_address(session->options.server) != NULL)
+        return status_ok();
+    struct status status = status_in(examples_from_json(examples, 1, &scratch), "--examples");
+    if (status_is_ok(status) && context != NULL)
+        status = status_in(example_from_json(context, 1, &scratch), "--context");
+    buffer_finish(&scratch);
+    return command_line_fault(status);
+}
+
+static struct status repeat(struct session *session, const char *verb)
+{
+    struct load_options load = command_load(session);
+    struct load_result result;
+    if (load.count == 0)
+        return status_ok();
+    TRY(load_examples(session->options.server, &load, &session->target, verb,
+                      session->options.examples, context_of(session), &result));
+    command_print_load(session, &result);
+    return status_ok();
 }
 
 struct status command_classify(struct session *session)
@@ -40,7 +63,7 @@ struct status command_classify(struct session *session)
         buffer_append_text(out, session->json ? "]" : "");
     }
     buffer_append_text(out, session->json ? "]}\n" : "");
-    return status_ok();
+    return repeat(session, "classify");
 }
 
 struct status command_regress(struct session *session)
@@ -57,7 +80,7 @@ struct status command_regress(struct session *session)
         else
             buffer_printf(out, "%.9g\n", (double)answer.values[i]);
     buffer_append_text(out, session->json ? "]}\n" : "");
-    return status_ok();
+    return repeat(session, "regress");
 }
 
 static void print_endpoints(const struct session *session, const char *what,

@@ -1,7 +1,4 @@
-#include <stdlib.h>
-
 #include "clients/commands.h"
-#include "clients/load.h"
 #include "tensor/npy.h"
 #include "tensor/value_json.h"
 
@@ -37,11 +34,12 @@ static struct status read_input(struct session *session, const char *text,
     out->name = arena_memdup(session->arena, text, (size_t)(equals - text));
     size_t size = strlen(equals + 1);
     if (size > 4 && strcmp(equals + 1 + size - 4, ".npy") == 0)
-        return status_in(npy_read_file(equals + 1, INPUT_BYTES_MAX, session->arena, &out->tensor),
-                         "--input %s", out->name);
+        return command_line_fault(
+            status_in(npy_read_file(equals + 1, INPUT_BYTES_MAX, session->arena, &out->tensor),
+                      "--input %s", out->name));
     TRY(dtype_of(session, metadata, out->name, &dtype));
-    return status_in(value_from_json(equals + 1, dtype, session->arena, &out->tensor), "--input %s",
-                     out->name);
+    return command_line_fault(status_in(
+        value_from_json(equals + 1, dtype, session->arena, &out->tensor), "--input %s", out->name));
 }
 
 static void print_table(const struct client_outputs *answer, struct buffer *out)
@@ -73,19 +71,10 @@ static void print_json(const struct client_outputs *answer, struct buffer *out)
 
 static struct status repeat(struct session *session, const struct client_tensor *inputs, int count)
 {
-    const struct command_options *options = &session->options;
-    struct load_options load = { .count = options->repeat,
-                                 .concurrency = options->concurrency,
-                                 .connections = options->connections,
-                                 .timeout_ms = options->timeout_ms,
-                                 .tls = session->maker,
-                                 .server_name = options->server_name[0] != '\0'
-                                                    ? options->server_name
-                                                    : NULL };
+    struct load_options load = command_load(session);
     struct load_result result;
-    TRY(load_predict(options->server, &load, &session->target, inputs, count, &result));
-    load_print(&result, load.concurrency, &session->out);
-    free(result.times_ns);
+    TRY(load_predict(session->options.server, &load, &session->target, inputs, count, &result));
+    command_print_load(session, &result);
     return status_ok();
 }
 

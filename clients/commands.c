@@ -27,7 +27,7 @@ static const struct flag rows[] = {
     { "format", FLAG_TEXT, &options.format, "table", .help = "how answers are printed",
       .choices = "table json" },
     { "repeat", FLAG_INT64, &options.repeat, "0",
-      .help = "predict: ask this often more and print rate and latency", .max = 1e9 },
+      .help = "ask this often more and print rate and latency", .max = 1e9 },
     { "concurrency", FLAG_INT32, &options.concurrency, "1",
       .help = "requests at a time, with --repeat", .min = 1, .max = 10000 },
     { "connections", FLAG_INT32, &options.connections, "1",
@@ -52,6 +52,11 @@ static const struct flag_set flags = {
     rows, COUNT(rows)
 };
 
+static const char *or_null(const char *text)
+{
+    return text[0] != '\0' ? text : NULL;
+}
+
 static bool is_usage;
 
 struct status command_usage(const char *format, ...)
@@ -64,10 +69,27 @@ struct status command_usage(const char *format, ...)
     return status;
 }
 
-static struct status as_usage(struct status status)
+struct status command_line_fault(struct status status)
 {
     is_usage = !status_is_ok(status);
     return status;
+}
+
+struct load_options command_load(const struct session *session)
+{
+    const struct command_options *given = &session->options;
+    return (struct load_options){ .count = given->repeat,
+                                  .concurrency = given->concurrency,
+                                  .connections = given->connections,
+                                  .timeout_ms = given->timeout_ms,
+                                  .tls = session->maker,
+                                  .server_name = or_null(given->server_name) };
+}
+
+void command_print_load(struct session *session, struct load_result *result)
+{
+    load_print(result, session->options.concurrency, &session->out);
+    free(result->times_ns);
 }
 
 void print_json_string(struct buffer *out, struct bytes text)
@@ -79,24 +101,52 @@ void print_json_string(struct buffer *out, struct bytes text)
     json_decref(string);
 }
 
-static const char *or_null(const char *text)
+/* What only some commands take, and only with another flag. */
+static const struct {
+    const char *flag, *commands, *with;
+} limited[] = {
+    { "input", "predict", NULL },
+    { "examples", "classify regress", NULL },
+    { "context", "classify regress", NULL },
+    { "signature", "predict classify regress", NULL },
+    { "repeat", "predict classify regress", NULL },
+    { "concurrency", "predict classify regress", "repeat" },
+    { "connections", "predict classify regress", "repeat" },
+    { "tls_ca", NULL, "tls" },
+    { "tls_cert", NULL, "tls" },
+    { "tls_key", NULL, "tls" },
+    { "server_name", NULL, "tls" },
+};
+
+static struct status check_limited(const char *command)
 {
-    return text[0] != '\0' ? text : NULL;
+    for (size_t i = 0; i < COUNT(limited); i++) {
+        const char *with = limited[i].with, *commands = limited[i].commands;
+        if (flag_is_default(flags_find(&flags, limited[i].flag)))
+            continue;
+        if (commands != NULL && strstr(commands, command) == NULL)
+            return command_usage("--%s is not for %s, but for: %s", limited[i].flag, command,
+                                 commands);
+        if (with != NULL && flag_is_default(flags_find(&flags, with)))
+            return command_usage("--%s wants --%s", limited[i].flag, with);
+    }
+    return status_ok();
 }
 
 static struct status parse(int argc, char **argv)
 {
     int positional;
-    TRY(as_usage(flags_parse(&flags, argc, argv, &positional)));
+    TRY(command_line_fault(flags_parse(&flags, argc, argv, &positional)));
     if (positional > 0)
         return command_usage("unknown argument: %s", argv[1]);
+    TRY(check_limited(argv[0]));
     if (options.label[0] != '\0' && options.version_number >= 0)
         return command_usage("--label and --model_version: one of them");
-    bool wants_tls = options.tls_ca[0] != '\0' || options.tls_cert[0] != '\0';
-    if (wants_tls && !options.tls)
-        return command_usage("--tls_ca and --tls_cert want --tls");
     if (options.tls && strncmp(options.server, "http://", 7) == 0)
         return command_usage("--tls is for gRPC");
+    if (strncmp(options.server, "https://", 8) == 0)
+        return command_usage("--server=%s: REST is not encrypted; gRPC is, with --tls --server=%s",
+                             options.server, options.server + 8);
     return status_ok();
 }
 
@@ -106,7 +156,7 @@ static struct status make_tls(struct tls **out)
                                .key.file = or_null(options.tls_key),
                                .ca.file = or_null(options.tls_ca) };
     *out = NULL;
-    return options.tls ? tls_client_create(&tls, out) : status_ok();
+    return options.tls ? command_line_fault(tls_client_create(&tls, out)) : status_ok();
 }
 
 static struct status ask(struct session *session, command_function *run)
@@ -114,7 +164,7 @@ static struct status ask(struct session *session, command_function *run)
     struct client_options client = { .timeout_ms = options.timeout_ms,
                                      .tls = session->maker,
                                      .server_name = or_null(options.server_name) };
-    TRY(as_usage(client_open(options.server, &client, &session->client)));
+    TRY(command_line_fault(client_open(options.server, &client, &session->client)));
     struct status status = run(session);
     client_close(session->client);
     return status;

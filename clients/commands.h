@@ -5,7 +5,7 @@
 #define CLIENTS_COMMANDS_H
 
 #include "base/flags.h"
-#include "clients/client.h"
+#include "clients/load.h"
 
 #define EXIT_USAGE 2
 
@@ -36,11 +36,17 @@ typedef struct status command_function(struct session *session);
 command_function command_predict, command_classify, command_regress, command_metadata,
     command_status;
 
-/* Reads the flags, connects, runs, prints; gives the exit status. */
+/* Reads the flags, connects, runs, prints; gives the exit status. argv[0]: the command's name. */
 int command_main(int argc, char **argv, command_function *run);
 
-/* A failure that is the command line's: exit status 2. */
+/* A failure that is the command line's, or of a file that it names: exit status 2. */
 struct status command_usage(const char *format, ...) PRINTF_LIKE(1, 2);
+struct status command_line_fault(struct status status);
+
+/* --repeat and what goes with it. */
+struct load_options command_load(const struct session *session);
+/* Takes *result: prints it into `out`. */
+void command_print_load(struct session *session, struct load_result *result);
 
 /* JSON text of a string. */
 void print_json_string(struct buffer *out, struct bytes text);

@@ -2,28 +2,53 @@
 
 #include <jansson.h>
 
+#include "base/base64.h"
 #include "proto/wire.h"
 
 /* Example, Features and its entries, Feature (one list per kind), a list. */
 enum { EXAMPLE_FEATURES = 1, FEATURES_ENTRY = 1, ENTRY_KEY = 1, ENTRY_VALUE = 2, LIST_VALUE = 1 };
 enum kind { NO_KIND = 0, BYTES_LIST = 1, FLOAT_LIST = 2, INT64_LIST = 3 };
 
+/* The text of {"b64": TEXT}; NULL: it is not that. */
+static const json_t *coded(const json_t *value)
+{
+    const json_t *text = json_object_size(value) == 1 ? json_object_get(value, "b64") : NULL;
+    return json_is_string(text) ? text : NULL;
+}
+
 static enum kind kind_of(const json_t *value)
 {
-    if (json_is_string(value))
+    if (json_is_string(value) || coded(value) != NULL)
         return BYTES_LIST;
     if (json_is_real(value))
         return FLOAT_LIST;
     return json_is_integer(value) || json_is_boolean(value) ? INT64_LIST : NO_KIND;
 }
 
+static struct bytes text_of(const json_t *string)
+{
+    return (struct bytes){ json_string_value(string), json_string_length(string) };
+}
+
+static struct status put_coded(const json_t *text, struct buffer *out)
+{
+    struct arena *arena = arena_create(0);
+    struct bytes bytes;
+    struct status status = base64_decode(text_of(text), arena, &bytes);
+    if (status_is_ok(status))
+        wire_put_bytes(out, LIST_VALUE, bytes);
+    arena_destroy(arena);
+    return status;
+}
+
 /* A number that is left out would be one value less: zeros are written packed. */
-static void put_value(const json_t *value, struct buffer *out)
+static struct status put_value(const json_t *value, struct buffer *out)
 {
     char number[VARINT_MAX];
+    if (coded(value) != NULL)
+        return put_coded(coded(value), out);
     if (json_is_string(value)) {
-        wire_put_bytes(out, LIST_VALUE,
-                       (struct bytes){ json_string_value(value), json_string_length(value) });
+        wire_put_bytes(out, LIST_VALUE, text_of(value));
     } else if (json_is_real(value)) {
         float real = (float)json_real_value(value);
         wire_put_bytes(out, LIST_VALUE, (struct bytes){ (char *)&real, sizeof real });
@@ -32,6 +57,7 @@ static void put_value(const json_t *value, struct buffer *out)
         size_t size = varint_put(number, (uint64_t)integer);
         wire_put_bytes(out, LIST_VALUE, (struct bytes){ number, size });
     }
+    return status_ok();
 }
 
 static struct status put_feature(const char *key, const json_t *value, struct buffer *out)
@@ -50,7 +76,7 @@ static struct status put_feature(const char *key, const json_t *value, struct bu
         if (kind_of(element) != kind)
             return status_error(STATUS_INVALID_ARGUMENT, "feature '%s' mixes kinds at element %zu",
                                 key, i);
-        put_value(element, out);
+        TRY(status_in(put_value(element, out), "feature '%s'", key));
     }
     if (kind != NO_KIND)
         wire_close(out, list);

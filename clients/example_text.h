@@ -1,7 +1,7 @@
 /*
- * example_text: tf.Examples written as JSON objects, serialized: a string is a bytes feature, a
- * number with a fraction or an exponent a float one, an integer or a boolean an int64 one, a list
- * several of one kind (serving-api.md §3.4).
+ * example_text: tf.Examples written as JSON objects, serialized: a string or {"b64": TEXT} is a
+ * bytes feature, a number with a fraction or an exponent a float one, an integer or a boolean an
+ * int64 one, a list several of one kind (serving-api.md §3.4).
  */
 #ifndef CLIENTS_EXAMPLE_TEXT_H
 #define CLIENTS_EXAMPLE_TEXT_H

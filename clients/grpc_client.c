@@ -16,62 +16,63 @@ static void free_bytes(void *owner)
 }
 
 /* Takes *request; what `get` takes of the reply is copied. */
-static struct status call(struct client *client, const char *path, struct buffer *request,
+static struct status call(struct client *client, struct client_request *request,
                           struct message *reply)
 {
     struct channel *channel = ((struct grpc_client *)client)->channel;
-    struct message message = { .header = { request->data, request->size },
+    struct message message = { .header = { request->body.data, request->body.size },
                                .release = free_bytes,
-                               .owner = request->data };
+                               .owner = request->body.data };
     int64_t deadline_ns =
         clock_now_ns(channel_clock(channel)) + client->timeout_ms * (int64_t)NS_PER_MS;
-    *request = (struct buffer){ 0 };
-    return channel_call(channel, path, &message, deadline_ns, reply);
+    request->body = (struct buffer){ 0 };
+    struct status status = channel_call(channel, request->path.data, &message, deadline_ns, reply);
+    client_request_finish(request);
+    return status;
 }
 
 static struct status predict(struct client *client, const struct client_target *target,
                              const struct client_tensor *inputs, int inputs_count,
                              struct arena *arena, struct client_outputs *out)
 {
-    struct buffer request = { 0 };
+    struct client_request request = { 0 };
     struct message reply = { 0 };
-    put_predict(target, inputs, inputs_count, &request);
-    TRY(call(client, PATH_PREDICT, &request, &reply));
+    grpc_put_predict(target, inputs, inputs_count, &request);
+    TRY(call(client, &request, &reply));
     struct status status = get_predict(reply.header, arena, out);
     message_release(&reply);
     return status;
 }
 
-/* Classify and Regress. */
-static struct status examples(struct client *client, const char *path,
-                              const struct client_target *target, const char *text,
-                              const char *context, struct message *reply)
+static struct status ask_examples(struct client *client, const char *verb,
+                                  const struct client_target *target, const char *examples,
+                                  const char *context, struct message *reply)
 {
-    struct buffer request = { 0 };
-    struct status status = put_examples(target, text, context, &request);
+    struct client_request request = { 0 };
+    struct status status = grpc_put_examples(target, verb, examples, context, &request);
     if (status_is_ok(status))
-        status = call(client, path, &request, reply);
-    buffer_finish(&request);
+        return call(client, &request, reply);
+    client_request_finish(&request);
     return status;
 }
 
 static struct status classify(struct client *client, const struct client_target *target,
-                              const char *text, const char *context, struct arena *arena,
+                              const char *examples, const char *context, struct arena *arena,
                               struct client_classes *out)
 {
     struct message reply = { 0 };
-    TRY(examples(client, PATH_CLASSIFY, target, text, context, &reply));
+    TRY(ask_examples(client, "classify", target, examples, context, &reply));
     struct status status = get_classes(reply.header, arena, out);
     message_release(&reply);
     return status;
 }
 
 static struct status regress(struct client *client, const struct client_target *target,
-                             const char *text, const char *context, struct arena *arena,
+                             const char *examples, const char *context, struct arena *arena,
                              struct client_values *out)
 {
     struct message reply = { 0 };
-    TRY(examples(client, PATH_REGRESS, target, text, context, &reply));
+    TRY(ask_examples(client, "regress", target, examples, context, &reply));
     struct status status = get_values(reply.header, arena, out);
     message_release(&reply);
     return status;
@@ -80,10 +81,10 @@ static struct status regress(struct client *client, const struct client_target *
 static struct status metadata(struct client *client, const struct client_target *target,
                               struct arena *arena, struct client_metadata *out)
 {
-    struct buffer request = { 0 };
+    struct client_request request = { 0 };
     struct message reply = { 0 };
-    put_metadata(target, &request);
-    TRY(call(client, PATH_METADATA, &request, &reply));
+    grpc_put_metadata(target, &request);
+    TRY(call(client, &request, &reply));
     struct status status = get_metadata(reply.header, arena, out);
     message_release(&reply);
     return status;
@@ -92,10 +93,10 @@ static struct status metadata(struct client *client, const struct client_target 
 static struct status status_of(struct client *client, const struct client_target *target,
                                struct arena *arena, struct client_versions *out)
 {
-    struct buffer request = { 0 };
+    struct client_request request = { 0 };
     struct message reply = { 0 };
-    put_status(target, &request);
-    TRY(call(client, PATH_STATUS, &request, &reply));
+    grpc_put_status(target, &request);
+    TRY(call(client, &request, &reply));
     struct status status = get_status(reply.header, arena, out);
     message_release(&reply);
     return status;

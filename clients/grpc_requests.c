@@ -6,13 +6,20 @@
 #include "proto/wire.h"
 #include "tensor/tensor_wire.h"
 
+#define PREDICTION "/tensorflow.serving.PredictionService/"
+#define MODEL      "/tensorflow.serving.ModelService/"
+
 enum { REQUEST_SPEC = 1, REQUEST_INPUTS = 2, REQUEST_INPUT = 2, REQUEST_FIELD = 2 };
 enum { SPEC_NAME = 1, SPEC_VERSION = 2, SPEC_SIGNATURE = 3, SPEC_LABEL = 4, INT64_VALUE = 1 };
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 enum { INPUT_LIST = 1, INPUT_LIST_WITH_CONTEXT = 2, LIST_EXAMPLES = 1, LIST_CONTEXT = 2 };
 
-static void put_spec(const struct client_target *target, struct buffer *out)
+/* Each begins with its model_spec. */
+static struct buffer *begin(const char *path, const struct client_target *target,
+                            struct client_request *request)
 {
+    struct buffer *out = &request->body;
+    buffer_append(&request->path, path, strlen(path) + 1);
     size_t spec = wire_open(out, REQUEST_SPEC);
     wire_put_bytes(out, SPEC_NAME, bytes_of(target->model));
     if (target->version >= 0) {
@@ -25,13 +32,14 @@ static void put_spec(const struct client_target *target, struct buffer *out)
     if (target->signature != NULL)
         wire_put_bytes(out, SPEC_SIGNATURE, bytes_of(target->signature));
     wire_close(out, spec);
+    return out;
 }
 
 /* tensor_content: it is copied once here and not at all there, if its address fits. */
-void put_predict(const struct client_target *target, const struct client_tensor *inputs, int count,
-                 struct buffer *out)
+void grpc_put_predict(const struct client_target *target, const struct client_tensor *inputs,
+                      int count, struct client_request *request)
 {
-    put_spec(target, out);
+    struct buffer *out = begin(PREDICTION "Predict", target, request);
     for (int i = 0; i < count; i++) {
         struct bytes name = bytes_of(inputs[i].name);
         enum tensor_wire_form form =
@@ -46,10 +54,13 @@ void put_predict(const struct client_target *target, const struct client_tensor 
     }
 }
 
-struct status put_examples(const struct client_target *target, const char *examples,
-                           const char *context, struct buffer *out)
+struct status grpc_put_examples(const struct client_target *target, const char *verb,
+                                const char *examples, const char *context,
+                                struct client_request *request)
 {
-    put_spec(target, out);
+    bool classify = strcmp(verb, "classify") == 0;
+    struct buffer *out =
+        begin(classify ? PREDICTION "Classify" : PREDICTION "Regress", target, request);
     size_t input = wire_open(out, REQUEST_INPUT);
     size_t list = wire_open(out, context != NULL ? INPUT_LIST_WITH_CONTEXT : INPUT_LIST);
     TRY(status_in(examples_from_json(examples, LIST_EXAMPLES, out), "examples"));
@@ -60,13 +71,13 @@ struct status put_examples(const struct client_target *target, const char *examp
     return status_ok();
 }
 
-void put_metadata(const struct client_target *target, struct buffer *out)
+void grpc_put_metadata(const struct client_target *target, struct client_request *request)
 {
-    put_spec(target, out);
+    struct buffer *out = begin(PREDICTION "GetModelMetadata", target, request);
     wire_put_bytes(out, REQUEST_FIELD, bytes_of("signature_def"));
 }
 
-void put_status(const struct client_target *target, struct buffer *out)
+void grpc_put_status(const struct client_target *target, struct client_request *request)
 {
-    put_spec(target, out);
+    begin(MODEL "GetModelStatus", target, request);
 }

@@ -99,8 +99,9 @@ static struct status connect_any(struct http *http, int64_t deadline_ns)
 {
     struct socket_address addresses[ADDRESSES_MAX];
     int count;
-    TRY(address_resolve(&http->address, addresses, ADDRESSES_MAX, &count));
-    struct status status = status_error(STATUS_UNAVAILABLE, "no address");
+    struct status status = address_resolve(&http->address, addresses, ADDRESSES_MAX, &count);
+    if (!status_is_ok(status))
+        return status_error(STATUS_UNAVAILABLE, "%s: %s", http->host, status.message);
     for (int i = 0; i < count; i++) {
         status = connect_to(&addresses[i], deadline_ns, &http->fd);
         if (status_is_ok(status))

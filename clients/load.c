@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "clients/client_type.h"
-#include "clients/grpc_messages.h"
 #include "clients/http.h"
 #include "rpc/channel.h"
 #include "rpc/remote.h"
@@ -23,7 +22,7 @@ static int64_t now_ns(void)
 struct grpc_load {
     const struct load_options *options;
     struct load_result *result;
-    struct buffer request;
+    const struct client_request *request;
     int64_t started;
     int in_flight;
     struct arena *arena;
@@ -41,13 +40,14 @@ static void on_reply(void *context, struct status status, struct message *reply)
 static void begin(struct slot *slot)
 {
     struct grpc_load *load = slot->load;
-    struct message request = { .header = { load->request.data, load->request.size } };
+    const struct client_request *body = load->request;
+    struct message request = { .header = { body->body.data, body->body.size } };
     load->started++;
     load->in_flight++;
     slot->start_ns = now_ns();
     int64_t deadline_ns = slot->start_ns + load->options->timeout_ms * (int64_t)NS_PER_MS;
     client_call_release(
-        channel_start(slot->channel, PATH_PREDICT, &request, deadline_ns, on_reply, slot));
+        channel_start(slot->channel, body->path.data, &request, deadline_ns, on_reply, slot));
 }
 
 static void on_reply(void *context, struct status status, struct message *reply)
@@ -119,7 +119,7 @@ struct rest_load {
     const struct load_options *options;
     const char *server;
     struct load_result *result;
-    struct buffer path, body;
+    const struct client_request *request;
     _Atomic int64_t started, answered;
     pthread_mutex_t lock; /* what follows */
     struct arena *arena;
@@ -133,11 +133,10 @@ static struct status ask_until_done(struct rest_load *load, struct http *http)
         struct bytes answer;
         int code;
         int64_t start_ns = now_ns();
-        TRY(http_ask(http, "POST", load->path.data, &load->body,
+        TRY(http_ask(http, "POST", load->request->path.data, &load->request->body,
                      start_ns + options->timeout_ms * (int64_t)NS_PER_MS, &code, &answer));
         if (code != 200)
-            return status_error(STATUS_UNKNOWN, "HTTP %d: %.*s", code,
-                                (int)(answer.size < 500 ? answer.size : 500), answer.data);
+            return rest_refusal(code, answer);
         load->result->times_ns[atomic_fetch_add(&load->answered, 1)] = now_ns() - start_ns;
     }
     return status_ok();
@@ -194,35 +193,31 @@ static int compare_times(const void *a, const void *b)
 }
 
 static struct status run_load(const char *server, const struct load_options *options,
-                              const struct client_target *target,
-                              const struct client_tensor *inputs, int inputs_count,
-                              struct arena *arena, struct load_result *result)
+                              const struct client_request *request, struct arena *arena,
+                              struct load_result *result)
 {
     if (rest_address(server) == NULL) {
-        struct grpc_load load = { .options = options, .result = result, .arena = arena };
-        put_predict(target, inputs, inputs_count, &load.request);
-        struct status status = load_grpc(server, &load);
-        buffer_finish(&load.request);
-        return status;
+        struct grpc_load load = {
+            .options = options, .request = request, .result = result, .arena = arena
+        };
+        return load_grpc(server, &load);
     }
-    struct rest_load load = {
-        .options = options, .server = rest_address(server), .result = result, .arena = arena
-    };
-    rest_put_predict(target, inputs, inputs_count, &load.path, &load.body);
-    struct status status = load_rest(&load);
-    buffer_finish(&load.path);
-    buffer_finish(&load.body);
-    return status;
+    struct rest_load load = { .options = options,
+                              .request = request,
+                              .server = rest_address(server),
+                              .result = result,
+                              .arena = arena };
+    return load_rest(&load);
 }
 
-struct status load_predict(const char *server, const struct load_options *options,
-                           const struct client_target *target, const struct client_tensor *inputs,
-                           int inputs_count, struct load_result *out)
+/* Takes *request. */
+static struct status load_request(const char *server, const struct load_options *options,
+                                  struct client_request *request, struct load_result *out)
 {
     struct load_result result = { .times_ns = zalloc((size_t)options->count * sizeof(int64_t)) };
     struct arena *arena = arena_create(0);
     int64_t begin_ns = now_ns();
-    struct status status = run_load(server, options, target, inputs, inputs_count, arena, &result);
+    struct status status = run_load(server, options, request, arena, &result);
     result.took_ns = now_ns() - begin_ns;
     if (status_is_ok(status)) {
         qsort(result.times_ns, (size_t)result.count, sizeof *result.times_ns, compare_times);
@@ -232,6 +227,35 @@ struct status load_predict(const char *server, const struct load_options *option
         free(result.times_ns);
     }
     arena_destroy(arena);
+    client_request_finish(request);
+    return status;
+}
+
+struct status load_predict(const char *server, const struct load_options *options,
+                           const struct client_target *target, const struct client_tensor *inputs,
+                           int inputs_count, struct load_result *out)
+{
+    struct client_request request = { 0 };
+    if (rest_address(server) != NULL)
+        rest_put_predict(target, inputs, inputs_count, &request);
+    else
+        grpc_put_predict(target, inputs, inputs_count, &request);
+    return load_request(server, options, &request, out);
+}
+
+struct status load_examples(const char *server, const struct load_options *options,
+                            const struct client_target *target, const char *verb,
+                            const char *examples, const char *context, struct load_result *out)
+{
+    struct client_request request = { 0 };
+    struct status status = status_ok();
+    if (rest_address(server) != NULL)
+        rest_put_examples(target, verb, examples, context, &request);
+    else
+        status = grpc_put_examples(target, verb, examples, context, &request);
+    if (status_is_ok(status))
+        return load_request(server, options, &request, out);
+    client_request_finish(&request);
     return status;
 }
 

@@ -25,6 +25,10 @@ struct load_result {
 struct status load_predict(const char *server, const struct load_options *options,
                            const struct client_target *target, const struct client_tensor *inputs,
                            int inputs_count, struct load_result *out);
+/* verb: "classify" or "regress". */
+struct status load_examples(const char *server, const struct load_options *options,
+                            const struct client_target *target, const char *verb,
+                            const char *examples, const char *context, struct load_result *out);
 
 /* "1000 calls, 8 at a time: 41234 calls/s; latency µs: min 80.1  p50 …" and a newline. */
 void load_print(const struct load_result *result, int concurrency, struct buffer *out);

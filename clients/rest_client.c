@@ -79,33 +79,52 @@ static enum status_code code_of_http(int http)
     return STATUS_INTERNAL;
 }
 
-/* The answer as JSON; what the server refused, in its words. */
-static struct status ask(struct client *client, const struct client_target *target,
-                         const char *rest, const struct buffer *body, json_t **out)
+struct status rest_refusal(int http, struct bytes answer)
+{
+    json_error_t error;
+    json_t *json = json_loadb(answer.data, answer.size, JSON_ALLOW_NUL, &error);
+    const char *text = json_string_value(json_object_get(json, "error"));
+    struct status status = text != NULL ? status_error(code_of_http(http), "%s", text)
+                                        : status_error(code_of_http(http), "HTTP error %d", http);
+    json_decref(json);
+    return status;
+}
+
+/* The answer as JSON; body NULL: GET. */
+static struct status ask(struct client *client, const char *path, const struct buffer *body,
+                         json_t **out)
 {
     struct rest_client *self = (struct rest_client *)client;
     int64_t deadline_ns = clock_now_ns(clock_monotonic()) + client->timeout_ms * (int64_t)NS_PER_MS;
-    struct buffer path = { 0 };
     struct bytes answer;
     json_error_t error;
     int http;
-    put_path(&path, target, rest);
-    struct status status = http_ask(&self->http, body != NULL ? "POST" : "GET", path.data, body,
-                                    deadline_ns, &http, &answer);
-    buffer_finish(&path);
-    TRY(status);
+    TRY(http_ask(&self->http, body != NULL ? "POST" : "GET", path, body, deadline_ns, &http,
+                 &answer));
+    if (http != 200)
+        return rest_refusal(http, answer);
     *out = json_loadb(answer.data, answer.size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
-    if (http == 200 && *out != NULL)
-        return status_ok();
-    const char *text = json_string_value(json_object_get(*out, "error"));
-    if (http == 200)
-        status =
-            status_error(STATUS_INTERNAL,
-                         "the answer is not JSON (gRPC has NaN and infinities): %s", error.text);
-    else
-        status = status_error(code_of_http(http), "%s", text != NULL ? text : "HTTP error");
-    json_decref(*out);
-    *out = NULL;
+    if (*out == NULL)
+        return status_error(STATUS_INTERNAL,
+                            "the answer is not JSON (gRPC has NaN and infinities): %s", error.text);
+    return status_ok();
+}
+
+static struct status get(struct client *client, const struct client_target *target,
+                         const char *what, json_t **out)
+{
+    struct buffer path = { 0 };
+    put_path(&path, target, what);
+    struct status status = ask(client, path.data, NULL, out);
+    buffer_finish(&path);
+    return status;
+}
+
+/* Takes *request. */
+static struct status post(struct client *client, struct client_request *request, json_t **out)
+{
+    struct status status = ask(client, request->path.data, &request->body, out);
+    client_request_finish(request);
     return status;
 }
 
@@ -169,11 +188,11 @@ static void put_inputs(struct buffer *out, const struct client_tensor *inputs, i
 }
 
 void rest_put_predict(const struct client_target *target, const struct client_tensor *inputs,
-                      int count, struct buffer *path, struct buffer *body)
+                      int count, struct client_request *out)
 {
-    put_path(path, target, ":predict");
-    put_signature(body, target);
-    put_inputs(body, inputs, count);
+    put_path(&out->path, target, ":predict");
+    put_signature(&out->body, target);
+    put_inputs(&out->body, inputs, count);
 }
 
 static struct status predict(struct client *client, const struct client_target *target,
@@ -181,15 +200,13 @@ static struct status predict(struct client *client, const struct client_target *
                              struct arena *arena, struct client_outputs *out)
 {
     struct client_metadata known;
-    struct buffer body = { 0 };
+    struct client_request request = { 0 };
     json_t *answer;
     const char *name = target->signature != NULL ? target->signature : "serving_default";
-    put_signature(&body, target);
-    put_inputs(&body, inputs, inputs_count);
-    struct status status = ask(client, target, ":predict", &body, &answer);
-    buffer_finish(&body);
-    TRY(status);
-    status = metadata(client, target, arena, &known); /* JSON does not say what is a float */
+    rest_put_predict(target, inputs, inputs_count, &request);
+    TRY(post(client, &request, &answer));
+    struct status status =
+        metadata(client, target, arena, &known); /* JSON does not say what is a float */
     const struct client_signature *signature = NULL;
     if (status_is_ok(status) && (signature = client_find_signature(&known, name)) == NULL)
         status = status_error(STATUS_INTERNAL, "the metadata have no signature '%s'", name);
@@ -203,18 +220,14 @@ static struct status predict(struct client *client, const struct client_target *
  * -------------------------------------------------------------------------------------------
  */
 
-static struct status ask_examples(struct client *client, const struct client_target *target,
-                                  const char *verb, const char *examples, const char *context,
-                                  json_t **out)
+void rest_put_examples(const struct client_target *target, const char *verb, const char *examples,
+                       const char *context, struct client_request *out)
 {
-    struct buffer body = { 0 };
-    put_signature(&body, target);
+    put_path(&out->path, target, strcmp(verb, "classify") == 0 ? ":classify" : ":regress");
+    put_signature(&out->body, target);
     if (context != NULL)
-        buffer_printf(&body, "\"context\": %s, ", context);
-    buffer_printf(&body, "\"examples\": %s}", examples);
-    struct status status = ask(client, target, verb, &body, out);
-    buffer_finish(&body);
-    return status;
+        buffer_printf(&out->body, "\"context\": %s, ", context);
+    buffer_printf(&out->body, "\"examples\": %s}", examples);
 }
 
 static void get_classes(const json_t *row, struct arena *arena, struct client_class *out)
@@ -233,8 +246,10 @@ static struct status classify(struct client *client, const struct client_target 
                               const char *examples, const char *context, struct arena *arena,
                               struct client_classes *out)
 {
+    struct client_request request = { 0 };
     json_t *answer;
-    TRY(ask_examples(client, target, ":classify", examples, context, &answer));
+    rest_put_examples(target, "classify", examples, context, &request);
+    TRY(post(client, &request, &answer));
     const json_t *results = json_object_get(answer, "results");
     size_t count = json_array_size(results);
     *out = (struct client_classes){ .rows = ARENA_ARRAY(arena, struct client_class *, count),
@@ -254,8 +269,10 @@ static struct status regress(struct client *client, const struct client_target *
                              const char *examples, const char *context, struct arena *arena,
                              struct client_values *out)
 {
+    struct client_request request = { 0 };
     json_t *answer;
-    TRY(ask_examples(client, target, ":regress", examples, context, &answer));
+    rest_put_examples(target, "regress", examples, context, &request);
+    TRY(post(client, &request, &answer));
     const json_t *results = json_object_get(answer, "results");
     *out = (struct client_values){ .values = ARENA_ARRAY(arena, float, json_array_size(results)),
                                    .count = (int)json_array_size(results) };
@@ -310,7 +327,7 @@ static struct status metadata(struct client *client, const struct client_target 
 {
     json_t *answer, *value;
     const char *key;
-    TRY(ask(client, target, "/metadata", NULL, &answer));
+    TRY(get(client, target, "/metadata", &answer));
     const json_t *map = json_object_get(json_object_get(answer, "metadata"), "signature_def");
     json_t *signatures = json_object_get(map, "signature_def");
     const char *version = text_of(json_object_get(answer, "model_spec"), "version", arena);
@@ -336,7 +353,7 @@ static struct status status_of(struct client *client, const struct client_target
                                struct arena *arena, struct client_versions *out)
 {
     json_t *answer;
-    TRY(ask(client, target, "", NULL, &answer));
+    TRY(get(client, target, "", &answer));
     const json_t *rows = json_object_get(answer, "model_version_status");
     size_t count = json_array_size(rows);
     *out = (struct client_versions){ .versions = ARENA_ARRAY(arena, struct client_version, count),

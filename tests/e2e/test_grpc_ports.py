@@ -216,6 +216,28 @@ class Encrypted(TestCase):
                     self.assertEqual(client.predict(request(), timeout=20).code, "UNAVAILABLE")
                 self.assertEqual(server.get("/v1/models/tiny").status, 200)  # plain, as always
 
+    def test_modelclient_over_tls(self):
+        tiny_model.write(self.path("tiny", "1"))
+        self.certificates()
+        with Server(self.path("tiny"), self.config("true"), name="tiny", grpc=True) as server:
+            address = "localhost:%d" % server.grpc_port
+
+            def ask(*flags, to=address):
+                done = run("modelclient", "regress", "--server=" + to, "--model=tiny", "--signature=regress_x_to_y",
+                           '--examples=[{"x": 2.0}]', "--timeout_ms=20000", *flags)
+                return done.returncode, done.stdout or done.stderr
+            ca = "--tls_ca=" + self.path("ca.pem")
+            own = ("--tls_cert=" + self.path("client.pem"), "--tls_key=" + self.path("client.key"))
+            self.assertEqual(ask("--tls", ca, *own), (0, "3\n"))
+            code, text = ask("--tls", ca, *own, "--repeat=20", "--concurrency=4", "--connections=2")
+            self.assertEqual(code, 0, text)
+            self.assertIn("20 calls, 4 at a time", text)
+            for flags, words in (((), "UNAVAILABLE"), (("--tls", ca), "Certificate is required"), (("--tls", *own), "certificate"),
+                                 (("--tls", ca, *own, "--server_name=other"), "other")):
+                code, text = ask(*flags)
+                self.assertEqual(code, 1, text)
+                self.assertIn(words, text)
+
     def test_a_wrong_file_ends_the_start(self):
         tiny_model.write(self.path("tiny", "1"))
         with open(self.path("wrong"), "w", encoding="ascii") as f:

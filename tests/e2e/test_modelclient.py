@@ -85,6 +85,9 @@ class Client(TestCase):
             self.assertRegex(text, r"500 calls, 8 at a time: \d+ calls/s; latency µs: min [\d.]+  p50 [\d.]+  p90 .* max [\d.]+\n$")
             low, middle, high = (float(re.search(word + r" ([\d.]+)", text).group(1)) for word in ("min", "p50", "max"))
             self.assertTrue(0 < low <= middle <= high, text)
+            for command in ("classify --signature=classify_x", "regress --signature=regress_x_to_y"):
+                text = self.ask(way, *command.split(), '--examples=[{"x": 1.0}]', "--repeat=50", "--concurrency=4")
+                self.assertRegex(text, r"\n50 calls, 4 at a time: \d+ calls/s;")
 
     def fails(self, code, text, *command):
         done = run("modelclient", *command)
@@ -99,16 +102,49 @@ class Client(TestCase):
             self.fails(1, "Unrecognized servable version label: best", "metadata", way, "--model=tiny", "--label=best")
             self.fails(1, "model 'tiny' has no signature 'no'", "predict", way, "--model=tiny", "--signature=no", "--input=x=[1.0]")
             self.fails(1, "signature 'serving_default' has no input 'z'", "predict", way, "--model=tiny", "--input=z=[1.0]")
-            self.fails(1, "--input x: element 0 is not a float", "predict", way, "--model=tiny", '--input=x=["a"]')
-            self.fails(1, "--input x: not JSON", "predict", way, "--model=tiny", "--input=x=[1.0")
-        self.fails(1, "example 0: feature 'x' mixes kinds at element 1", "regress", self.ways[0], "--model=tiny", '--examples=[{"x": [1.0, 2]}]')
+
+    def test_what_cannot_be_read_ends_with_2_and_does_not_blame_the_server(self):
+        with open(self.path("no.npy"), "w", encoding="ascii") as f:
+            f.write("hello")
+        for way in self.ways:
+            for text, flag in (("--input x: element 0 is not a float", '--input=x=["a"]'), ("--input x: not JSON", "--input=x=[1.0"),
+                               ("--input x: lists of different sizes", "--input=x=[[1],[2,3]]"),
+                               ("--input x: open '%s': No such file" % self.path("none.npy"), "--input=x=" + self.path("none.npy")),
+                               ("--input x: '%s': not a .npy file" % self.path("no.npy"), "--input=x=" + self.path("no.npy"))):
+                self.fails(2, "modelclient: " + text, "predict", way, "--model=tiny", flag)
+        for text, flag in (("--examples: example 0: feature 'x' mixes kinds at element 1", '--examples=[{"x": [1.0, 2]}]'),
+                           ("--examples: example 1: feature 'x': Unable to base64 decode", '--examples=[{}, {"x": {"b64": "?"}}]'),
+                           ("--examples: not JSON", "--examples=[{"), ("--examples: a list of examples", '--examples={"x": 1}')):
+            self.fails(2, "modelclient: " + text, "regress", self.ways[0], "--model=tiny", flag)
+        self.fails(2, "TLS: open '/nonexistent'", "status", self.ways[0], "--tls", "--tls_ca=/nonexistent")
+
+    def test_the_wrong_type_is_told_in_the_servers_words(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("numpy is needed")
+        numpy.save(self.path("x.npy"), numpy.ones((2, 1)))  # double
+        self.fails(1, "INVALID_ARGUMENT: Expects arg[0] to be float but double is provided", "predict", self.ways[0], "--model=tiny",
+                   "--input=x=" + self.path("x.npy"))
+
+    def test_bytes_in_examples(self):
+        flags = ("--signature=regress_x_to_y", '--examples=[{"x": 2.0, "raw": {"b64": "AP8="}, "more": ["a", {"b64": "/w=="}]}]')
+        for way in self.ways:
+            self.assertEqual(self.ask(way, "regress", *flags), "3\n")
 
     def test_a_wrong_command_line_ends_with_2(self):
         for text, command in (("unknown command 'ask'", ["ask"]), ("unknown argument: --nothing", ["predict", "--nothing=1"]),
                               ("unknown argument: stray", ["status", "stray"]), ("--input 'x'", ["predict", "--input=x"]),
                               ("--examples", ["classify"]), ("--label and --model_version", ["status", "--label=a", "--model_version=1"]),
                               ("--tls is for gRPC", ["status", "--tls", "--server=http://localhost"]),
-                              ("--tls_ca and --tls_cert want --tls", ["status", "--tls_ca=x"]),
+                              ("--tls_ca wants --tls", ["status", "--tls_ca=x"]), ("--tls_key wants --tls", ["status", "--tls_key=x"]),
+                              ("--server_name wants --tls", ["status", "--server_name=x"]),
+                              ("gRPC is, with --tls --server=localhost:1", ["status", "--server=https://localhost:1"]),
+                              ("--input is not for classify, but for: predict", ["classify", "--input=x=1"]),
+                              ("--examples is not for predict", ["predict", "--examples=[]"]),
+                              ("--repeat is not for status", ["status", "--repeat=1"]),
+                              ("--signature is not for metadata", ["metadata", "--signature=a"]),
+                              ("--concurrency wants --repeat", ["predict", "--concurrency=2"]),
                               ("", ["status", "--server=no port"]), ("nothing behind it", ["status", "--server=http://localhost:1/v1"])):
             self.fails(2, text, *command)
 
@@ -123,6 +159,8 @@ class Client(TestCase):
             port = s.getsockname()[1]
             for scheme in ("", "http://"):
                 self.fails(1, "UNAVAILABLE", "status", "--server=%s127.0.0.1:%d" % (scheme, port), "--timeout_ms=3000")
+            self.fails(1, "UNAVAILABLE: nohost.invalid:1: resolve 'nohost.invalid'", "status", "--server=http://nohost.invalid:1")
+            self.fails(1, "UNAVAILABLE: nohost.invalid:1: resolve 'nohost.invalid'", "status", "--server=nohost.invalid:1")
             s.listen()
             self.fails(1, "DEADLINE_EXCEEDED", "status", "--server=http://127.0.0.1:%d" % port, "--timeout_ms=300")
             done = run("modelclient", "status", "--server=127.0.0.1:%d" % port, "--timeout_ms=300")
