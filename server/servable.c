@@ -129,17 +129,26 @@ static int size_index(int64_t rows)
     return index;
 }
 
-/* Where this size is not measured, a smaller one tells the most it can cost. */
+static uint32_t cost_for(uint64_t cost, int index, int64_t rows)
+{
+    cost = cost * (uint64_t)rows >> index;
+    return cost > UINT32_MAX ? UINT32_MAX : cost == 0 ? 1 : (uint32_t)cost;
+}
+
+/* Where this size is not measured, a smaller one tells the most it can cost; and else a larger one
+ * what it may cost: where calls come many at a time, none is ever measured alone. */
 uint32_t callable_cost_ns(const struct callable *callable, int64_t rows)
 {
-    for (int i = size_index(rows); i >= 0; i--) {
+    int index = size_index(rows);
+    for (int i = index; i >= 0; i--) {
         uint64_t cost = atomic_load_explicit(&callable->cost_ns[i], memory_order_relaxed);
-        int64_t measured = (int64_t)1 << i;
-        if (cost == 0)
-            continue;
-        if (rows > measured)
-            cost = cost * (uint64_t)rows / (uint64_t)measured;
-        return cost > UINT32_MAX ? UINT32_MAX : (uint32_t)cost;
+        if (cost != 0)
+            return cost_for(cost, i, rows > (int64_t)1 << i ? rows : (int64_t)1 << i);
+    }
+    for (int i = index + 1; i < BATCH_SIZES_COUNT; i++) {
+        uint64_t cost = atomic_load_explicit(&callable->cost_ns[i], memory_order_relaxed);
+        if (cost != 0)
+            return cost_for(cost, i, rows);
     }
     return 0;
 }
