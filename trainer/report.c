@@ -93,12 +93,21 @@ void report_progress(struct report *report, const struct progress *progress, boo
         report->next_line_step = report->steps + 1;
 }
 
+void report_break(struct report *report)
+{
+    if (!report->line_open)
+        return;
+    printf("\n");
+    fflush(stdout);
+    report->line_open = false;
+}
+
 void report_line(struct report *report, const char *line)
 {
     if (report->quiet)
         return;
-    printf("%s%s\n", report->line_open ? "\n" : "", line);
-    report->line_open = false;
+    report_break(report);
+    printf("%s\n", line);
     fflush(stdout);
 }
 

@@ -21,6 +21,9 @@ struct report {
 void report_init(struct report *report, struct clock *clock, bool quiet, uint64_t steps,
                  uint32_t rows_per_step);
 
+/* Ends the bar's line, if one is open: something else is to be printed. */
+void report_break(struct report *report);
+
 /* A line of its own. */
 void report_line(struct report *report, const char *line);
 

@@ -21,6 +21,7 @@ struct task_options {
     /* Called about ten times a second, in the caller's thread; false: stop. progress: NULL for a
      * ps. */
     bool (*watch)(void *context, const struct progress *progress);
+    void (*print)(void *context, const char *line); /* of one that trains, about its waits */
     void *context;
 };
 

@@ -8,6 +8,7 @@
 
 #define TICK_MS     100
 #define REPEAT_MS   10000
+#define SPEAK_MS    60000 /* between two lines about where the job is */
 #define FAREWELL_MS 10000 /* for those who have not been told that the job is over */
 
 struct serving {
@@ -17,7 +18,9 @@ struct serving {
     struct loop_timer timer;
     struct note note;
     int64_t began_ns, over_ns; /* 0: not over */
-    bool training;             /* said in the log */
+    int64_t spoke_ns;
+    uint64_t spoke_step;
+    bool training; /* said in the log */
     bool stopped;
     struct status status; /* why it stopped */
 };
@@ -96,7 +99,14 @@ static void check_note(struct serving *serving, int64_t now_ns)
         log_info("waiting for %s", text);
     if (!serving->training && *text == '\0') {
         serving->training = true;
+        serving->spoke_ns = now_ns;
         log_info("the variables are there, the job is at step %" PRIu64, step);
+    }
+    if (serving->training && step != serving->spoke_step &&
+        now_ns - serving->spoke_ns >= (int64_t)SPEAK_MS * NS_PER_MS) {
+        serving->spoke_ns = now_ns;
+        serving->spoke_step = step;
+        log_info("the job is at step %" PRIu64, step);
     }
 }
 

@@ -1,5 +1,6 @@
 /* A worker or the chief as a process: one thread trains, this one looks on. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -95,8 +96,9 @@ static void tick(void *context)
 
 static void print(void *context, const char *line)
 {
-    (void)context;
-    log_info("%s", line);
+    const struct task_options *options = ((struct trainee *)context)->options;
+
+    options->print(options->context, line);
 }
 
 static void ready(void *context)
@@ -105,7 +107,9 @@ static void ready(void *context)
 
     if (trainee->stopping)
         return;
-    log_info("all %d ps tasks answer", trainee->training->placement->ps_count);
+    char line[64];
+    snprintf(line, sizeof line, "all %d ps tasks answer", trainee->training->placement->ps_count);
+    print(trainee, line);
     trainee->started = pthread_create(&trainee->thread, NULL, train, trainee) == 0;
     if (!trainee->started)
         stop(trainee, status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread"));

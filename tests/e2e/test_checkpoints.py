@@ -138,6 +138,16 @@ class Checkpoints(TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("CheckpointState", done.stderr)
 
+    def test_who_stops_it_is_told_where_it_would_go_on(self):
+        child = subprocess.Popen(self.command("ckpt", "--stop_at_step=1000000"), text=True, stdin=subprocess.DEVNULL,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=clean_environment())
+        while not os.path.exists(self.path("ckpt", "checkpoint")):
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        _, error = child.communicate(timeout=DEADLINE_S)
+        self.assertEqual(child.returncode, 130)
+        self.assertRegex(error, r"stopped by SIGINT at step \d+; nothing was exported; the last checkpoint is \S+/model.ckpt-0\n")
+
     def test_a_disk_that_is_full_for_a_while_costs_only_the_checkpoints_meanwhile(self):
         mount_tmpfs(self, self.path("ckpt"), "size=32m")
         child = subprocess.Popen(self.command("ckpt", "--stop_at_step=1000000", "--save_checkpoint_steps=20", "--max_to_keep=1"), text=True,

@@ -332,6 +332,27 @@ class Outcome(Cluster):
         job.kill("worker 0", signal.SIGTERM)
         self.assertEqual(job.tasks["ps 0"].wait(), 138)
 
+    def test_on_a_terminal_a_line_of_the_log_does_not_begin_behind_the_bar(self):
+        job = self.job(ps=1, workers=1, flags=self.ENDLESS)
+        job.start("ps", 0)
+        master, slave = os.openpty()
+        chief = subprocess.Popen([program("pstrain"), *job.map_flags(), "--job_name=worker", "--task_index=0", *job.flags,
+                                  "--export_dir=" + self.path("m", "1")], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
+                                 env=clean_environment())
+        os.close(slave)
+        self.addCleanup(chief.kill)
+        seen = b""
+        for words, then in ((b"ETA", lambda: job.kill("ps 0")), (b"waiting for ps 0", lambda: chief.send_signal(signal.SIGINT)),
+                            (b"stopped by SIGINT at step", lambda: None)):
+            while words not in seen:
+                seen += os.read(master, 65536)
+            then()
+        os.close(master)
+        self.assertEqual(chief.wait(120), 130)
+        for words in (b"waiting for ps 0", b"stopped by SIGINT"):
+            line = [line for line in seen.split(b"\n") if words in line][0]
+            self.assertNotIn(b"ETA", line)
+
     def test_a_finished_ps_may_be_stopped(self):
         job = self.job(ps=1, workers=2)
         job.start("ps", 0)

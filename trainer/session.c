@@ -1,0 +1,260 @@
+#include "trainer/session.h"
+
+#include <stdio.h>
+
+#include "exporter/export.h"
+#include "trainer/cluster.h"
+
+#define SNAPSHOT_TIMEOUT_MS 30000
+#define MS_PER_S            1000
+#define SPEAK_MS            60000 /* between two lines of a worker about where it is */
+
+bool session_is_local(const struct session *session)
+{
+    return job_map_is_local(&session->options.map);
+}
+
+bool session_is_ps(const struct session *session)
+{
+    return !session_is_local(session) && session->options.map.kind == JOB_PS;
+}
+
+bool session_is_chief(const struct session *session)
+{
+    return session_is_local(session) || job_map_is_chief(&session->options.map);
+}
+
+/* ---- What the job asks of it. ---- */
+
+static struct status make_source(void *context, uint32_t index, struct gradient_source **out)
+{
+    struct session *session = context;
+    uint64_t seed = (uint64_t)session->options.flags.seed;
+
+    /* Of how many it is one is not known in a sparse cluster: each goes through all rows, in an
+     * order of its own. */
+    if (session->options.map.sparse)
+        return model_source(session->model, &session->data->train, seed + index, 0, 1, out);
+    return model_source(session->model, &session->data->train, seed, index,
+                        session->options.job.workers, out);
+}
+
+static const void *const *first_values(void *context, struct arena *arena)
+{
+    struct session *session = context;
+
+    return model_first_values(session->model, (uint64_t)session->options.flags.seed, arena);
+}
+
+static struct status export_now(struct session *session, struct client *client)
+{
+    struct export_request request = { .model = session->options.model,
+                                      .directory = session->options.export_directory };
+    struct client_snapshot snapshot;
+
+    TRY(client_snapshot_begin(client, false, SNAPSHOT_TIMEOUT_MS, &snapshot));
+    struct status status = export_model(&request, &snapshot.source);
+    client_snapshot_end(&snapshot);
+    return status;
+}
+
+/* The chief, when all steps are made: how good is it? and the export. */
+static struct status conclude(void *context, struct client *client)
+{
+    struct session *session = context;
+    const struct layers_model *model = session->options.model;
+    struct evaluation evaluation;
+
+    report_training(&session->report, &session->progress);
+    if (session->data->validation.rows > 0) {
+        TRY(model_evaluate(session->model, client->values, &session->data->validation,
+                           &session->progress.stop, &evaluation));
+        report_evaluation("Validation", model, &evaluation);
+    }
+    TRY(model_evaluate(session->model, client->values, &session->data->test,
+                       &session->progress.stop, &evaluation));
+    report_evaluation("Test", model, &evaluation);
+    return export_now(session, client);
+}
+
+/* ---- What it tells people. ---- */
+
+/* A line of the log does not begin behind the bar. */
+static void print(void *context, const char *line)
+{
+    struct session *session = context;
+
+    report_break(&session->report);
+    log_info("%s", line);
+}
+
+static void warn(void *context, const char *text)
+{
+    struct session *session = context;
+
+    report_break(&session->report);
+    log_warning("%s", text);
+}
+
+static void lost(void *context, uint32_t index, struct status status)
+{
+    struct session *session = context;
+
+    report_break(&session->report);
+    log_warning("worker %u was lost: %s", index, status.message);
+}
+
+/* What happens to the job. */
+static void say(void *context, const char *line)
+{
+    struct session *session = context;
+
+    if (session_is_chief(session))
+        report_line(&session->report, line);
+    else
+        log_info("%s", line);
+}
+
+static bool watch(void *context, const struct progress *progress)
+{
+    struct session *session = context;
+
+    if (atomic_load(&progress->ended_ns) == 0)
+        report_progress(&session->report, progress, false);
+    return *session->stop_signal == 0;
+}
+
+/* A worker that is not the chief says now and then where the job is. */
+static void speak(struct session *session, const struct progress *progress)
+{
+    int64_t now_ns = clock_now_ns(clock_monotonic());
+
+    if (!session->trains || now_ns - session->spoke_ns < (int64_t)SPEAK_MS * NS_PER_MS)
+        return;
+    session->spoke_ns = now_ns;
+    log_info("the job is at step %llu of %llu, loss %.4f here",
+             (unsigned long long)atomic_load(&progress->global_step),
+             (unsigned long long)session->options.job.stop_step,
+             (double)atomic_load(&progress->loss));
+}
+
+/* The same for a task of a cluster, of which only the chief speaks to people. */
+static bool watch_task(void *context, const struct progress *progress)
+{
+    struct session *session = context;
+
+    if (progress == NULL) /* a ps */
+        return *session->stop_signal == 0;
+    if (!session->trains && atomic_load(&progress->began_ns) != 0) {
+        session->trains = true;
+        session->spoke_ns = clock_now_ns(clock_monotonic());
+        log_info("trains from step %llu on",
+                 (unsigned long long)atomic_load(&progress->first_step));
+    }
+    if (session_is_chief(session))
+        return watch(context, progress);
+    speak(session, progress);
+    return *session->stop_signal == 0;
+}
+
+static void announce(const struct session *session)
+{
+    const struct options *options = &session->options;
+
+    if (session->report.quiet)
+        return;
+    printf("Training %s on %s\n", options->flags.model, session->data->origin);
+    printf("%llu steps of %u rows, %s %g, %d ps and %u worker%s%s, %s\n",
+           (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
+           (double)options->job.learning_rate, session->placement.ps_count, options->job.workers,
+           options->job.workers == 1 ? "" : "s",
+           session_is_local(session) ? " in this process" : "",
+           options->job.sync ? "synchronous" : "asynchronous");
+    fflush(stdout);
+}
+
+/* ---- The job. ---- */
+
+static struct chief_options chief_options(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    return (struct chief_options){
+        .job = session->options.job,
+        .first_values = first_values,
+        .checkpoints = { .dir = session->checkpoints,
+                         .every_ms = session->options.save_checkpoint_ms,
+                         .every_steps = (uint64_t)flags->save_checkpoint_steps },
+        .recovery_timeout_ms = (int64_t)(flags->recovery_timeout * MS_PER_S),
+        .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
+        .finish_timeout_ms = (int64_t)flags->finish_timeout * MS_PER_S,
+        .conclude = conclude,
+        .context = session,
+        .warn = warn
+    };
+}
+
+struct task_options session_task_options(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    return (struct task_options){ .map = &session->options.map,
+                                  .cluster = flags->cluster_id,
+                                  .version = SLIPWAY_VERSION,
+                                  .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
+                                  .linger_timeout_ms = (int64_t)flags->linger_timeout * MS_PER_S,
+                                  .tls_cert = flags->tls_cert,
+                                  .tls_key = flags->tls_key,
+                                  .tls_ca = flags->tls_ca,
+                                  .watch = watch_task,
+                                  .print = print,
+                                  .context = session };
+}
+
+static struct status run_here(struct session *session)
+{
+    const struct options *options = &session->options;
+    struct cluster_options cluster = {
+        .placement = &session->placement,
+        .workers = options->job.workers,
+        .chief = chief_options(session),
+        .make_source = make_source,
+        .context = session,
+        .watch = watch,
+        .lost = lost,
+    };
+
+    return cluster_run(&cluster, &session->progress);
+}
+
+static struct status run_task(struct session *session)
+{
+    struct task_options task = session_task_options(session);
+    struct task_training training = { .placement = &session->placement,
+                                      .chief = chief_options(session),
+                                      .make_source = make_source };
+
+    return session_is_ps(session) ? task_serve(&task)
+                                  : task_train(&task, &training, &session->progress);
+}
+
+struct status session_run(struct session *session)
+{
+    session->progress.say = say;
+    session->progress.say_context = session;
+    if (session_is_chief(session))
+        announce(session);
+    struct status status = session_is_local(session) ? run_here(session) : run_task(session);
+    if (!status_is_ok(status))
+        report_break(&session->report);
+    return status;
+}
+
+void session_finish(struct session *session)
+{
+    checkpoint_dir_close(session->checkpoints);
+    placement_finish(&session->placement);
+    model_destroy(session->model);
+    data_destroy(session->data);
+    arena_destroy(session->arena);
+}

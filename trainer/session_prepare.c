@@ -1,0 +1,76 @@
+/* What a session needs before it can train. */
+#include "base/file.h"
+#include "trainer/session.h"
+
+static struct status load_data(struct session *session)
+{
+    const struct options *options = &session->options;
+    bool regression = options->model->loss != LAYERS_CROSS_ENTROPY;
+
+    if (*options->flags.train_dir != '\0' && !regression)
+        TRY(data_read_images(options->flags.train_dir, &session->data));
+    else
+        session->data =
+            regression ? data_draw_linear((uint64_t)options->flags.seed) : data_draw_digits();
+    TRY(model_check_data(options->model, &session->data->train));
+    return model_check_data(options->model, &session->data->test);
+}
+
+static void place(struct session *session)
+{
+    const struct options *options = &session->options;
+    int ps_count = session_is_local(session) ? options->flags.ps : options->map.lists[JOB_PS].count;
+
+    placement_create(session->model->variables, session->model->variables_count, ps_count,
+                     PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
+}
+
+static struct status open_checkpoints(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    if (*flags->checkpoint_dir == '\0' || !session_is_chief(session))
+        return status_ok();
+    return status_in(
+        checkpoint_dir_open(flags->checkpoint_dir, flags->max_to_keep, &session->checkpoints),
+        "--checkpoint_dir");
+}
+
+/* Has the disk room for what the training is for? */
+static struct status check_space(const struct session *session)
+{
+    const struct options *options = &session->options;
+    const struct optimizer *optimizer = optimizer_find(options->job.optimizer);
+    uint64_t values_bytes = 0;
+
+    for (int ps = 0; ps < session->placement.ps_count; ps++)
+        values_bytes += placement_bytes(&session->placement, ps);
+    TRY(status_in(file_check_space(options->export_directory, values_bytes), "the export"));
+    if (session->checkpoints == NULL)
+        return status_ok();
+    return status_in(file_check_space(options->flags.checkpoint_dir,
+                                      values_bytes * (uint64_t)(1 + optimizer->slots_count)),
+                     "a checkpoint");
+}
+
+struct status session_prepare(struct session *session)
+{
+    struct options *options = &session->options;
+    struct model_options model = { .reduction = options->reduction,
+                                   .batch_size = options->batch_size,
+                                   .sync = options->job.sync };
+    struct task_options task = session_task_options(session);
+
+    TRY(task_check(&task));
+    if (session_is_ps(session))
+        return status_ok();
+    TRY(open_checkpoints(session));
+    TRY(load_data(session));
+    TRY(model_create(options->model, &model, &session->model));
+    options->job.stop_step = options_steps(options, session->data->train.rows);
+    place(session);
+    report_init(&session->report, clock_monotonic(), options->log_level > LOG_INFO,
+                options->job.stop_step,
+                options->batch_size * (options->job.sync ? options->job.workers : 1));
+    return session_is_chief(session) ? check_space(session) : status_ok();
+}
