@@ -5,9 +5,11 @@
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 
-static int64_t deadline(const struct client *client)
+/* Each call has a whole time of its own: a chunk at a time. */
+static void call_ps(struct client *client, int ps, const char *path, struct message *request)
 {
-    return clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms);
+    client_call_ps(client, ps, path, request,
+                   client_deadline_ns(client, client->options.call_timeout_ms));
 }
 
 static void list_pieces(const struct client *client, int ps,
@@ -69,8 +71,7 @@ static struct status create(struct client *client, const struct client_job *job,
         describe_job(job, arena, &header);
         list_pieces(client, ps, &header, arena);
         struct message request = protocol_pack(&header);
-        calls_add(&client->calls, client->options.channels[ps], PS_CREATE, &request,
-                  deadline(client));
+        call_ps(client, ps, PS_CREATE, &request);
     }
     return calls_wait(&client->calls);
 }
@@ -96,8 +97,7 @@ static void send_chunk(struct filling *filling, int piece, size_t offset, struct
     header.offset = offset;
     *chunk = data;
     struct message request = protocol_pack_pieces(&header, chunk, 1);
-    calls_add(&client->calls, client->options.channels[client->options.placement->pieces[piece].ps],
-              PS_WRITE, &request, deadline(client));
+    call_ps(client, client->options.placement->pieces[piece].ps, PS_WRITE, &request);
 }
 
 static struct status fill(struct filling *filling, int variable, struct bytes data)
@@ -157,8 +157,7 @@ static struct status open_all(struct client *client, uint64_t generation)
         header.generation = generation;
         header.incarnation = client->options.incarnation;
         struct message request = protocol_pack(&header);
-        calls_add(&client->calls, client->options.channels[ps], PS_OPEN, &request,
-                  deadline(client));
+        call_ps(client, ps, PS_OPEN, &request);
     }
     return calls_wait(&client->calls);
 }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define REPLY_ARENA_MAX ((size_t)16 << 20)
 #define CHUNK_BYTES     ((uint64_t)1 << 20)
 #define PUSH_WAIT_MS    5000 /* training stands still while pushes that are on their way arrive */
 #define DROP_TIMEOUT_MS 5000
@@ -94,7 +93,7 @@ static struct status hold(struct client *client, int64_t deadline_ns, struct are
         header.ticket = &ticket;
         header.number = client->snapshots;
         struct message request = protocol_pack(&header);
-        calls_add(&client->calls, client->options.channels[ps], PS_HOLD, &request, deadline_ns);
+        client_call_ps(client, ps, PS_HOLD, &request, deadline_ns);
     }
     TRY(calls_wait(&client->calls));
     for (int ps = 0; ps < ps_count(client); ps++) {
@@ -134,7 +133,7 @@ static struct status cut(struct client *client, bool slots, int64_t deadline_ns,
         Slipway__Training__Ticket ticket = client_ticket(client, ps);
         header.ticket = &ticket;
         struct message request = protocol_pack(&header);
-        calls_add(&client->calls, client->options.channels[ps], PS_CUT, &request, deadline_ns);
+        client_call_ps(client, ps, PS_CUT, &request, deadline_ns);
     }
     TRY(calls_wait(&client->calls));
     for (int ps = 0; ps < ps_count(client); ps++) {

@@ -15,7 +15,7 @@
 #define TICK_MS         100
 #define OTHER_MS        2000
 
-#define REPLY_ARENA_MAX ((size_t)1 << 20)
+#define BEAT_ARENA_MAX ((size_t)1 << 20)
 
 /* What came of a beat: made by whichever thread gets the reply, read by the loop's. */
 struct beat_result {
@@ -73,7 +73,7 @@ static void end(struct presence *presence, struct status why)
 
 static void read_reply(struct beat_result *result, const struct message *reply)
 {
-    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct arena *arena = arena_create(BEAT_ARENA_MAX);
     Slipway__Training__BeatReply *beat;
     struct status status =
         protocol_unpack(reply, &slipway__training__beat_reply__descriptor, arena, &beat);

@@ -1,0 +1,141 @@
+/* Values in, gradients out. */
+#include "trainer/client_internal.h"
+
+#include <stdlib.h>
+
+/* Next piece of a variable: the run so far is [run, run + run_size); NULL when it is broken. */
+static const char *extend_run(const char *run, size_t run_size, const char *data)
+{
+    return run != NULL && run + run_size == data ? run : NULL;
+}
+
+static struct status check_values_size(const struct client *client, int ps)
+{
+    size_t got = message_payload_size(&client->calls.replies[ps]);
+    size_t wanted = placement_bytes(client->options.placement, ps);
+
+    if (got != wanted)
+        return status_error(STATUS_INTERNAL, "ps %d sent %zu bytes of values, it holds %zu", ps,
+                            got, wanted);
+    return status_ok();
+}
+
+/* Finds the values of variable v in the replies; each ps' payload is read in order of ids. */
+static void take_variable(struct client *client, int v, struct payload *payloads)
+{
+    const struct placement *placement = client->options.placement;
+    const struct placed_variable *variable = &placement->variables[v];
+    const struct piece *pieces = &placement->pieces[variable->first_piece];
+    const char *run = NULL;
+    size_t total = 0;
+
+    for (int i = 0; i < variable->pieces_count; i++) {
+        const struct piece *piece = &pieces[i];
+        struct payload *payload = &payloads[piece->ps];
+        const char *data = payload_borrow(payload, piece->size);
+        const char *longer = i == 0 ? data : data != NULL ? extend_run(run, total, data) : NULL;
+        if (longer ==
+            NULL) { /* not in one run: from here on, and what there was, into the buffer */
+            if (client->assembled[v] == NULL)
+                client->assembled[v] =
+                    zalloc((size_t)shape_size(&variable->shape) * dtype_size(variable->dtype));
+            char *to = client->assembled[v];
+            if (run != NULL && run != to)
+                memcpy(to, run, total);
+            if (data != NULL)
+                memcpy(to + total, data, piece->size);
+            else
+                payload_copy(payload, to + total, piece->size);
+            longer = to;
+        }
+        run = longer;
+        total += piece->size;
+    }
+    client->values[v] = run;
+}
+
+static struct status take_values(struct client *client)
+{
+    const struct placement *placement = client->options.placement;
+    struct payload *payloads = client->payloads;
+
+    for (int ps = 0; ps < placement->ps_count; ps++) {
+        TRY(check_values_size(client, ps));
+        payloads[ps] = (struct payload){ .message = &client->calls.replies[ps] };
+    }
+    for (int v = 0; v < placement->variables_count; v++)
+        take_variable(client, v, payloads);
+    return status_ok();
+}
+
+struct status client_pull(struct client *client)
+{
+    Slipway__Training__PullRequest header = SLIPWAY__TRAINING__PULL_REQUEST__INIT;
+    int64_t until = client_deadline_ns(client, client->options.call_timeout_ms);
+    Slipway__Training__PullReply *reply;
+
+    calls_begin(&client->calls);
+    for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
+        Slipway__Training__Ticket ticket = client_ticket(client, ps);
+        header.ticket = &ticket;
+        struct message request = protocol_pack(&header);
+        client_call_ps(client, ps, PS_PULL, &request, until);
+    }
+    TRY(calls_wait(&client->calls));
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct status status =
+        client_reply(client, 0, &slipway__training__pull_reply__descriptor, arena, &reply);
+    if (status_is_ok(status))
+        client->global_step = reply->global_step;
+    arena_destroy(arena);
+    return status_is_ok(status) ? take_values(client) : status;
+}
+
+/* The gradient bytes that go to one ps, in order of ids; as many pieces as neighbours allow. */
+static int gather_gradients(struct client *client, int ps, const float *const *gradients,
+                            struct bytes *out)
+{
+    const struct placement *placement = client->options.placement;
+    int count = 0;
+
+    for (int i = 0; i < placement->pieces_count; i++) {
+        const struct piece *piece = &placement->pieces[i];
+        if (piece->ps != ps || !placement->variables[piece->variable].trainable)
+            continue;
+        const char *data = (const char *)gradients[piece->variable] + piece->offset;
+        if (count > 0 && out[count - 1].data + out[count - 1].size == data)
+            out[count - 1].size += piece->size;
+        else
+            out[count++] = (struct bytes){ data, piece->size };
+    }
+    return count;
+}
+
+struct status client_push(struct client *client, const float *const *gradients, bool pull)
+{
+    Slipway__Training__PushRequest header = SLIPWAY__TRAINING__PUSH_REQUEST__INIT;
+    int64_t until = client_deadline_ns(client, client->options.call_timeout_ms);
+    Slipway__Training__PushReply *reply;
+    struct bytes *pieces = client->pieces;
+
+    header.sequence = ++client->sequence;
+    header.local_step = client->global_step;
+    header.pull = pull;
+    calls_begin(&client->calls); /* gives the values back, so that the ps may update in place */
+    for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
+        Slipway__Training__Ticket ticket = client_ticket(client, ps);
+        header.ticket = &ticket;
+        int count = gather_gradients(client, ps, gradients, pieces);
+        struct message request = protocol_pack_pieces(&header, pieces, count);
+        client_call_ps(client, ps, PS_PUSH, &request, until);
+        pieces += count;
+    }
+    TRY(calls_wait(&client->calls));
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct status status =
+        client_reply(client, 0, &slipway__training__push_reply__descriptor, arena, &reply);
+    if (status_is_ok(status))
+        client->global_step = reply->global_step;
+    arena_destroy(arena);
+    return status_is_ok(status) && pull ? take_values(client) : status;
+}
