@@ -179,7 +179,6 @@ static struct status submit_settings(struct http2 *http2)
         { NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, (uint32_t)limits->metadata_max },
         { server ? NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS : NGHTTP2_SETTINGS_ENABLE_PUSH,
           server ? (uint32_t)limits->streams_max : 0 },
-        { NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1 }, /* gRPC has none: no tree of streams */
     };
     int error = nghttp2_submit_settings(http2->session, 0, settings, COUNT(settings));
     size_t window = limits->held_max < WINDOW_MAX ? limits->held_max : WINDOW_MAX;
