@@ -4,7 +4,7 @@
 #ifndef SERVER_CONTEXT_H
 #define SERVER_CONTEXT_H
 
-#include "server/budget.h"
+#include "base/budget.h"
 #include "server/inference.h"
 
 struct server_context {

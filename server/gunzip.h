@@ -4,7 +4,7 @@
 #ifndef SERVER_GUNZIP_H
 #define SERVER_GUNZIP_H
 
-#include "server/budget.h"
+#include "base/budget.h"
 
 /* Expands `size` bytes, up to limit_bytes, into *out (malloc, `padding` zero bytes behind it).
  * *taken: of the budget. */

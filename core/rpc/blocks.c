@@ -11,6 +11,7 @@
 /* Small blocks are of a few sizes, and many are kept: of many calls at a time each has one. */
 #define SMALL_MIN       ((size_t)1024)
 #define SMALL_SIZES     6 /* 1 KiB, 2 KiB … 32 KiB */
+#define SMALL_MAX       (SMALL_MIN << (SMALL_SIZES - 1))
 #define SMALL_BYTES_MAX ((size_t)1 << 20)
 
 struct blocks {
@@ -19,7 +20,8 @@ struct blocks {
     struct loop_task task; /* posted: counts as one taken */
     void (*eased)(void *context);
     void *context;
-    struct block *kept; /* the last given back first: its memory is warm */
+    struct budget *budget; /* NULL: none */
+    struct block *kept;    /* the last given back first: its memory is warm */
     struct block *small[SMALL_SIZES];
     int kept_count, taken;
     size_t kept_bytes, small_bytes, held, ease_at;
@@ -28,6 +30,8 @@ struct blocks {
 
 static void block_free(struct block *block)
 {
+    if (block->charged > 0)
+        budget_give(block->blocks->budget, (int64_t)block->charged);
     free(block->memory);
     free(block);
 }
@@ -135,13 +139,32 @@ static struct block *take_kept(struct blocks *blocks, size_t size)
     return NULL;
 }
 
+void blocks_charge(struct blocks *blocks, struct budget *budget)
+{
+    blocks->budget = budget;
+}
+
+/* What the block is to have more than it has. */
+static bool charge(struct block *block, size_t capacity)
+{
+    struct budget *budget = block->blocks->budget;
+
+    if (budget == NULL || capacity <= block->charged || small_size(capacity) < SMALL_SIZES)
+        return true;
+    if (!status_is_ok(budget_take(budget, (int64_t)(capacity - block->charged))))
+        return false;
+    block->charged = capacity;
+    return true;
+}
+
 static bool block_allocate(struct block *block, size_t size)
 {
     int small = small_size(size);
     size_t capacity = small < SMALL_SIZES ? SMALL_MIN << small : size;
-    char *memory = realloc(block->memory, capacity + BLOCK_ALIGNMENT);
+    char *memory =
+        charge(block, capacity) ? realloc(block->memory, capacity + BLOCK_ALIGNMENT) : NULL;
     if (memory == NULL)
-        return false;
+        return false; /* what it was charged is given back with it */
     size_t before = block->memory == NULL ? 0 : (size_t)(block->data - block->memory);
     size_t after = (size_t)(-(uintptr_t)memory & (BLOCK_ALIGNMENT - 1));
     if (block->memory != NULL && before != after)
@@ -152,7 +175,7 @@ static bool block_allocate(struct block *block, size_t size)
     return true;
 }
 
-struct block *blocks_take(struct blocks *blocks, size_t size)
+struct block *blocks_take_some(struct blocks *blocks, size_t size, size_t sure)
 {
     pthread_mutex_lock(&blocks->lock);
     struct block *block = take_kept(blocks, size);
@@ -162,10 +185,17 @@ struct block *blocks_take(struct blocks *blocks, size_t size)
         return block;
     block = zalloc(sizeof *block);
     block->blocks = blocks;
+    if (blocks->budget != NULL && size > SMALL_MAX)
+        size = sure < SMALL_MAX ? SMALL_MAX : sure < size ? sure : size;
     if (block_allocate(block, size))
         return block;
     block_release(block);
     return NULL;
+}
+
+struct block *blocks_take(struct blocks *blocks, size_t size)
+{
+    return blocks_take_some(blocks, size, size);
 }
 
 bool block_grow(struct block *block, size_t size)
@@ -181,12 +211,19 @@ void block_count(struct block *block, size_t size)
     pthread_mutex_unlock(&block->blocks->lock);
 }
 
+/* What is kept is not to be what others lack. */
+static bool is_scarce(const struct budget *budget)
+{
+    return budget != NULL && atomic_load_explicit(&budget->used_bytes, memory_order_relaxed) >
+                                 budget->limit_bytes / 2;
+}
+
 /* Keeps the block for the next message; false: there are enough. With the lock. */
 static bool keep(struct blocks *blocks, struct block *block)
 {
     int small = small_size(block->capacity);
     bool fits = small < SMALL_SIZES ? blocks->small_bytes + block->capacity <= SMALL_BYTES_MAX
-                                    : blocks->kept_count < KEPT_MAX &&
+                                    : blocks->kept_count < KEPT_MAX && !is_scarce(blocks->budget) &&
                                           blocks->kept_bytes + block->capacity <= KEPT_BYTES_MAX;
 
     if (blocks->closed || block->memory == NULL || !fits)

@@ -8,6 +8,7 @@
 #ifndef RPC_BLOCKS_H
 #define RPC_BLOCKS_H
 
+#include "base/budget.h"
 #include "base/bytes.h"
 #include "rpc/mailbox.h"
 
@@ -20,8 +21,8 @@ struct block {
     struct blocks *blocks;
     char *memory; /* what was allocated; data lies in it */
     char *data;
-    size_t capacity, counted;
-    struct bytes piece; /* a message's one piece of payload */
+    size_t capacity, counted, charged; /* charged: to the budget */
+    struct bytes piece;                /* a message's one piece of payload */
 };
 
 /* eased: called in the loop's thread, once after blocks_watch, when the count has fallen. */
@@ -29,9 +30,15 @@ struct blocks *blocks_create(struct mailbox *mailbox, void (*eased)(void *contex
 void blocks_close(
     struct blocks *blocks); /* in the loop's thread; lives on until the last is back */
 
+/* From the first block on: what is not small is charged to it, also while it is kept. */
+void blocks_charge(struct blocks *blocks, struct budget *budget);
+
 struct block *blocks_take(struct blocks *blocks, size_t size); /* NULL: no memory */
-bool block_grow(struct block *block, size_t size);             /* keeps the content */
-void block_release(void *block);                               /* a message's release */
+/* For a message of which there is only a word yet that it will have `size`: with a budget, a new
+ * block has room for `sure` bytes alone, or is a small one. */
+struct block *blocks_take_some(struct blocks *blocks, size_t size, size_t sure);
+bool block_grow(struct block *block, size_t size); /* keeps the content */
+void block_release(void *block);                   /* a message's release */
 
 /* From now on `size` bytes of it count as held, until it is released. */
 void block_count(struct block *block, size_t size);

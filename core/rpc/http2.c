@@ -225,6 +225,7 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->created_ns = loop_now_ns(options->loop);
     http2->received_ns = http2->written_ns = http2->idle_since_ns = http2->created_ns;
     http2->blocks = blocks_create(options->mailbox, on_eased, http2);
+    blocks_charge(http2->blocks, options->limits->budget);
     TRY_OR(fail, create_session(http2));
     http2->watched = EPOLLIN;
     TRY_OR(fail, loop_watch(options->loop, transport->fd, EPOLLIN, on_ready, http2, &http2->watch));

@@ -22,7 +22,8 @@ struct http2_limits {
     int streams_max, frame_max;
     /* Milliseconds; 0: never. */
     int handshake_ms, idle_ms, stall_ms, keepalive_ms, keepalive_timeout_ms, age_ms, age_grace_ms;
-    bool keepalive_idle; /* also while there are no streams */
+    bool keepalive_idle;   /* also while there are no streams */
+    struct budget *budget; /* of messages received; NULL: none */
 };
 
 /* One stream. Its side embeds this first; the connection knows it from open or submit until

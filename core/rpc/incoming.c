@@ -90,7 +90,8 @@ static struct status begin(struct incoming *incoming, struct bytes first)
         shift = -at & (BLOCK_ALIGNMENT - 1);
     }
     size_t size = incoming->size < FIRST_MAX ? incoming->size : FIRST_MAX;
-    incoming->block = blocks_take(incoming->blocks, size + BLOCK_ALIGNMENT);
+    incoming->block =
+        blocks_take_some(incoming->blocks, size + BLOCK_ALIGNMENT, first.size + BLOCK_ALIGNMENT);
     if (incoming->block == NULL)
         return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a message of %zu bytes",
                             incoming->size);

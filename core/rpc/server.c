@@ -37,6 +37,7 @@ static struct http2_limits limits_of(const struct rpc_server_options *options)
         .keepalive_ms = or_default(options->keepalive_ms, 60000),
         .keepalive_timeout_ms = or_default(options->keepalive_timeout_ms, 20000),
         .keepalive_idle = true,
+        .budget = options->budget,
         .age_ms = options->age_max_ms,
         .age_grace_ms = options->age_grace_ms,
     };

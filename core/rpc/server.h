@@ -16,6 +16,7 @@
 #ifndef RPC_SERVER_H
 #define RPC_SERVER_H
 
+#include "base/budget.h"
 #include "base/loop.h"
 #include "rpc/channel.h"
 #include "rpc/transport.h"
@@ -42,6 +43,8 @@ struct rpc_server_options {
                                     negative: never */
     int keepalive_timeout_ms;    /* 20000: until it must have answered */
     struct transport_maker *tls; /* NULL: plain. Borrowed; outlives the server */
+    struct budget *budget;       /* NULL: none. Requests of all connections take from it; over it
+                                    RESOURCE_EXHAUSTED. Outlives what methods hold of them */
 };
 
 struct status rpc_server_create(struct loop *loop, const struct rpc_server_options *options,

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 import tiny_model
-from echo import END_HEADERS, HEADERS, RST_STREAM, Closed, Connection, frame, request_headers
+from echo import ACK, DATA, END_HEADERS, HEADERS, PING, RST_STREAM, SETTINGS, Closed, Connection, frame, request_headers
 from harness import DEADLINE_S, SOURCE, Server, main
 from test_h2spec import failed_cases
 from tools import go_tool, node_modules
@@ -103,6 +103,41 @@ class Modelserver(unittest.TestCase):
                     if n % 1000 == 0:
                         ask()
             ask()
+
+
+    def test_half_requests_of_many_share_one_budget(self):
+        """Each claims 30 MB and sends 10 MB: six fit."""
+        part, claim = b"x" * 1000000, b"\0" + (30000000).to_bytes(4, "big")
+        with Server(self.base, "--memory_budget_bytes=64000000", grpc=True) as server:
+            crowd = [Connection(server.grpc_port) for _ in range(30)]
+            refused = 0
+            for c in crowd:
+                while c.read_frame()[0] != SETTINGS:
+                    pass
+                c.send(frame(SETTINGS, ACK, 0))  # from now on frames and windows may be large
+                stream = c.call("/tensorflow.serving.PredictionService/Predict", end=False)
+                c.send(frame(DATA, 0, stream, claim))
+                for _ in range(10):
+                    c.send(frame(DATA, 0, stream, part))
+            for c in crowd:
+                c.send(frame(PING, 0, 0, b"12345678"))
+                kinds = []
+                while (PING, ACK) not in kinds:
+                    kind, flags, _, payload = c.read_frame()
+                    kinds.append((kind, flags & ACK if kind == PING else 0))
+                refused += (HEADERS, 0) in kinds or (RST_STREAM, 0) in kinds
+            with open("/proc/%d/status" % server.pid, encoding="ascii") as f:
+                memory = next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1000
+            self.assertGreater(refused, 15)
+            self.assertLess(refused, 30)
+            if "asan" not in os.environ.get("SLIPWAY_BIN", ""):
+                self.assertLess(memory, 140)
+            for c in crowd:
+                c.socket.close()
+            large = [1.0] * 2000000  # all of the budget is there again
+            for _ in range(3):
+                answer = server.post("/v1/models/default:predict", {"inputs": large})
+                self.assertEqual((answer.status, len(answer.json["outputs"])), (200, len(large)))
 
 
 if __name__ == "__main__":

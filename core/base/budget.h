@@ -2,8 +2,8 @@
  * budget: how much memory all requests together may hold. Who asks for what a stranger sized asks
  * here first.
  */
-#ifndef SERVER_BUDGET_H
-#define SERVER_BUDGET_H
+#ifndef BASE_BUDGET_H
+#define BASE_BUDGET_H
 
 #include <stdatomic.h>
 #include <stdint.h>
