@@ -199,8 +199,9 @@ static struct status create_session(struct http2 *http2)
     if (error == 0) {
         http2_set_read_callbacks(callbacks);
         http2_set_write_callbacks(callbacks);
-        /* Closed streams are kept: without them frames that still come for one are not told to be
-         * wrong, which h2spec asks for. */
+        /* Neither nghttp2_option_set_no_closed_streams nor NO_RFC7540_PRIORITIES: both make nghttp2
+         * forget closed streams, and frames for one are taken in silence then, where h2spec (and
+         * HTTP/2) want STREAM_CLOSED. They would save 3 % of a call's instructions. */
         nghttp2_option_set_no_auto_window_update(option, 1);
         nghttp2_option_set_max_send_header_block_length(option, HTTP2_FRAME_MAX);
         nghttp2_option_set_peer_max_concurrent_streams(option, INT32_MAX);
