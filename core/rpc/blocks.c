@@ -245,6 +245,9 @@ void block_release(void *owner)
     struct block *block = owner;
     struct blocks *blocks = block->blocks;
 
+    if (block->reading != NULL)
+        reading_release(block->reading);
+    block->reading = NULL;
     pthread_mutex_lock(&blocks->lock);
     blocks->held -= block->counted;
     blocks->taken--;

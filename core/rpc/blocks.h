@@ -11,6 +11,7 @@
 #include "base/budget.h"
 #include "base/bytes.h"
 #include "rpc/mailbox.h"
+#include "rpc/reading.h"
 
 #define BLOCK_ALIGNMENT 64 /* of a block's data */
 
@@ -23,6 +24,7 @@ struct block {
     char *data;
     size_t capacity, counted, charged; /* charged: to the budget */
     struct bytes piece;                /* a message's one piece of payload */
+    struct reading_piece *reading;     /* the message lies there and not in the block; NULL */
 };
 
 /* eased: called in the loop's thread, once after blocks_watch, when the count has fallen. */

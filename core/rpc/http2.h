@@ -97,8 +97,8 @@ struct http2_options {
     struct loop *loop;
     struct mailbox *mailbox; /* into that loop */
     const struct http2_limits *limits;
-    struct iovec scratch; /* what is read goes here first; shared by a loop's connections */
-    bool payload;         /* of replies: incoming.h */
+    struct reading *reading; /* shared by a loop's connections */
+    bool payload;            /* of replies: incoming.h */
 };
 
 /* Takes the transport, whose descriptor is non-blocking, and begins the handshake. */

@@ -34,11 +34,12 @@ struct http2 {
     struct http2_stream *recent; /* the last that was looked for: the next is mostly the same */
 
     struct http2_stream
-        *data_stream;  /* of the DATA frame under way; NULL: nobody wants its bytes */
-    size_t data_left;  /* bytes of it to come; 0 also where there is padding */
-    size_t unfinished; /* bytes of messages under way */
-    size_t unconsumed; /* received, not told to the peer that it may send more */
-    size_t unsent;     /* bytes of messages queued, not in `output` yet */
+        *data_stream;              /* of the DATA frame under way; NULL: nobody wants its bytes */
+    size_t data_left;              /* bytes of it to come; 0 also where there is padding */
+    struct reading_piece *reading; /* what is looked at was read to here; NULL: elsewhere */
+    size_t unfinished;             /* bytes of messages under way */
+    size_t unconsumed;             /* received, not told to the peer that it may send more */
+    size_t unsent;                 /* bytes of messages queued, not in `output` yet */
 
     int64_t retired_ns; /* told to go because of its age; 0: not yet */
     int64_t created_ns, received_ns, written_ns, pinged_ns, round_trip_ns, idle_since_ns;

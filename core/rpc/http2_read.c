@@ -64,6 +64,7 @@ static void feed_stream(struct http2_stream *stream, const char *data, size_t si
     struct incoming *incoming = &stream->incoming;
 
     stream->moved_ns = loop_now_ns(http2->options.loop);
+    incoming->reading = http2->reading;
     while (size > 0 && !stream->deaf && stream->http2 != NULL) {
         size_t used, before = incoming_unfinished(incoming);
         bool complete;
@@ -284,7 +285,7 @@ void http2_receive(struct http2 *http2, const char *data, size_t size)
 }
 
 /* Where the next bytes go: first those of a message under way, straight to their place. */
-static int aim(struct http2 *http2, struct iovec to[2])
+static int aim(struct http2 *http2, struct reading_piece *piece, struct iovec to[2])
 {
     struct http2_stream *stream = http2->data_stream;
     size_t room;
@@ -298,7 +299,7 @@ static int aim(struct http2 *http2, struct iovec to[2])
             to[count++] = (struct iovec){ at, room };
         }
     }
-    to[count++] = http2->options.scratch;
+    to[count++] = (struct iovec){ reading_data(piece), READING_BYTES };
     return count;
 }
 
@@ -307,7 +308,8 @@ void http2_read(struct http2 *http2)
     struct iovec to[2];
 
     for (size_t total = 0; total < ROUND_BYTES && !http2->over;) {
-        int count = aim(http2, to);
+        struct reading_piece *piece = reading_next(http2->options.reading);
+        int count = aim(http2, piece, to);
         size_t asked = to[0].iov_len + (count > 1 ? to[1].iov_len : 0);
         ssize_t size = http2->transport->type->read(http2->transport, to, count);
         if (size < 0 && errno == EINTR)
@@ -320,9 +322,11 @@ void http2_read(struct http2 *http2)
             return;
         size_t rest = (size_t)size, part = rest < to[0].iov_len ? rest : to[0].iov_len;
         total += rest;
+        http2->reading = piece;
         http2_receive(http2, to[0].iov_base, part);
         if (rest > part && !http2->over)
             http2_receive(http2, to[1].iov_base, rest - part);
+        http2->reading = NULL;
         if (rest < asked && !http2->transport->type->pending(http2->transport))
             return;
     }

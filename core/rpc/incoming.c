@@ -8,6 +8,9 @@
  * stranger's word costs nothing. */
 #define FIRST_MAX ((size_t)32 << 20)
 
+/* A smaller message is not worth keeping all that was read with it. */
+#define STAY_MIN ((size_t)1024)
+
 enum found { FOUND_PAYLOAD, FOUND_NONE, FOUND_CUT };
 
 static bool get_varint(struct bytes bytes, size_t *at, uint64_t *out)
@@ -76,6 +79,27 @@ static struct status check_prefix(struct incoming *incoming)
                             "Received message larger than max (%zu vs. %zu)", incoming->size,
                             incoming->message_max);
     return status_ok();
+}
+
+/* Is all of the message there, where it may stay? Then nothing is copied. */
+static bool stay(struct incoming *incoming, const char *data, size_t size)
+{
+    if (!incoming->may_stay || incoming->payload || incoming->prefix[0] != 0 ||
+        size < incoming->size || incoming->size < STAY_MIN ||
+        !reading_holds(incoming->reading, data))
+        return false;
+    if (!reading_keep(incoming->reading))
+        return false;
+    struct block *block = blocks_take(incoming->blocks, 0);
+    if (block == NULL) {
+        reading_release(incoming->reading);
+        return false;
+    }
+    block->reading = incoming->reading;
+    incoming->block = block;
+    incoming->data = (char *)(uintptr_t)data;
+    incoming->have = incoming->size;
+    return true;
 }
 
 /* Makes room for the message; `first`: what there is of it. */
@@ -167,6 +191,11 @@ struct status incoming_feed(struct incoming *incoming, const char *data, size_t 
         *complete = incoming->size == 0;
         if (at == size || *complete)
             return status_ok(); /* the first bytes decide where it begins */
+        if (stay(incoming, data + at, size - at)) {
+            *used = at + incoming->size;
+            *complete = true;
+            return status_ok();
+        }
         TRY(begin(incoming, (struct bytes){ data + at, size - at }));
     }
     while (at < size && incoming->have < incoming->size) {

@@ -1,6 +1,7 @@
 /*
  * incoming: puts together the messages of one stream, as gRPC frames them (outgoing.h draws it),
- * each in a block of its own. Large ones are read from the socket straight into it.
+ * each in a block of its own. Large ones are read from the socket straight into it; some that came
+ * whole stay where they were read to.
  */
 #ifndef RPC_INCOMING_H
 #define RPC_INCOMING_H
@@ -15,6 +16,8 @@ struct incoming {
     size_t message_max;
     bool payload;                           /* split off field 15 */
     bool encoded;                           /* they may be compressed: inflate.h */
+    bool may_stay;                          /* they may be left where they were read to, */
+    struct reading_piece *reading;          /* which is in here, or NULL: set before each feed */
     unsigned char prefix[GRPC_PREFIX_SIZE]; /* of the message under way */
     int prefix_size;
     struct block *block; /* NULL: the size is not known yet */

@@ -4,8 +4,6 @@
 #include "base/arena.h"
 #include "rpc/remote_internal.h"
 
-#define SCRATCH_BYTES ((size_t)256 << 10)
-
 static int or_default(int value, int by_default)
 {
     return value == 0 ? by_default : value < 0 ? 0 : value;
@@ -88,7 +86,7 @@ static void close_remote(struct channel *channel)
     free(remote->authority);
     free(remote->tls_name);
     free(remote->user_agent);
-    free(remote->scratch);
+    reading_destroy(remote->reading);
     free(remote);
 }
 
@@ -132,7 +130,7 @@ struct status remote_open(const char *text, const struct remote_options *options
     remote->loop = shared_loop_of(remote->channel.loop);
     remote->mailbox = mailbox_create(remote->loop);
     remote->text = xstrdup(text);
-    remote->scratch = xrealloc(NULL, SCRATCH_BYTES);
+    remote->reading = reading_create();
     remote->fd = -1;
     remote->waiting_end = &remote->waiting;
     remote->connect.work = connect_posted;

@@ -7,8 +7,6 @@
 #include "base/arena.h"
 #include "rpc/remote_internal.h"
 
-#define SCRATCH_BYTES ((size_t)256 << 10)
-
 static void set_trouble(struct remote *remote, enum remote_trouble trouble, const char *text)
 {
     pthread_mutex_lock(&remote->lock);
@@ -94,7 +92,7 @@ static struct status greet(struct remote *remote, int fd)
         .loop = remote->loop,
         .mailbox = remote->mailbox,
         .limits = &remote->limits,
-        .scratch = { remote->scratch, SCRATCH_BYTES },
+        .reading = remote->reading,
         .payload = remote->options.payload,
     };
     connection->remote = remote;

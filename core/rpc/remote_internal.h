@@ -38,7 +38,7 @@ struct remote {
     struct mailbox *mailbox;
     struct address address;
     char *text, *authority, *tls_name, *user_agent;
-    char *scratch;
+    struct reading *reading;
     bool closing;
 
     /* Connecting. */

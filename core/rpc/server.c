@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 
-#define SCRATCH_BYTES ((size_t)256 << 10)
 #define DRAIN_NOTICE_MS \
     100 /* what was on its way when the clients were told to go may still come */
 
@@ -57,7 +56,7 @@ struct status rpc_server_create(struct loop *loop, const struct rpc_server_optio
     server->options = *options;
     server->options.connections_max = or_default(options->connections_max, 10000);
     server->limits = limits_of(options);
-    server->scratch = xrealloc(NULL, SCRATCH_BYTES);
+    server->reading = reading_create();
     *out = server;
     return status_ok();
 }
@@ -150,7 +149,7 @@ void server_take(struct rpc_server *server, int fd, struct bytes peeked, const c
         .loop = server->loop,
         .mailbox = server->mailbox,
         .limits = &server->limits,
-        .scratch = { server->scratch, SCRATCH_BYTES },
+        .reading = server->reading,
     };
     connection->server = server;
     connection->parked_end = &connection->parked;
@@ -238,6 +237,6 @@ void rpc_server_destroy(struct rpc_server *server)
     for (size_t i = 0; i < server->methods.count; i++)
         free(server->methods.entries[i].value);
     map_finish(&server->methods);
-    free(server->scratch);
+    reading_destroy(server->reading);
     free(server);
 }

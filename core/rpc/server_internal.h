@@ -40,7 +40,7 @@ struct rpc_server {
     struct mailbox *mailbox;
     struct rpc_server_options options;
     struct http2_limits limits;
-    char *scratch;
+    struct reading *reading;
     struct map methods; /* path → struct served */
     struct server_listener *listeners;
     struct server_connection *connections;

@@ -105,6 +105,62 @@ static void a_message_may_be_cut_anywhere(void **state)
     }
 }
 
+/* Where a message of `size` that was read in one piece, but for its last `missing` bytes, is put.
+ */
+static const struct stay_row {
+    const char *label;
+    size_t size, missing;
+    bool may_stay, payload, elsewhere, stays;
+} stay_rows[] = {
+    { "stays", 3000, 0, true, false, false, true },
+    { "the least that stays", 1024, 0, true, false, false, true },
+    { "small: copied", 1023, 0, true, false, false, false },
+    { "not all of it: copied", 3000, 1, true, false, false, false },
+    { "its payload is wanted aligned: copied", 3000, 0, true, true, false, false },
+    { "it may not: copied", 3000, 0, false, false, false, false },
+    { "read to elsewhere: copied", 3000, 0, true, false, true, false },
+};
+
+static void a_message_stays_where_it_was_read_to(void **state)
+{
+    const struct stay_row *row = *state;
+    struct reading *reading = reading_create();
+    struct reading_piece *piece = reading_next(reading);
+    char *text = zalloc(row->size), *elsewhere = zalloc(READING_BYTES);
+    struct message message = { .header = { memset(text, 'x', row->size), row->size } };
+    struct buffer wire = wire_of(&message);
+    char *at = (row->elsewhere ? elsewhere : reading_data(piece)) + 77;
+    struct fixture fixture;
+    bool complete;
+    size_t used;
+
+    open_incoming(&fixture, row->payload);
+    fixture.incoming.may_stay = row->may_stay;
+    fixture.incoming.reading = piece;
+    memcpy(at, wire.data, wire.size);
+    assert_true(status_is_ok(
+        incoming_feed(&fixture.incoming, at, wire.size - row->missing, &used, &complete)));
+    assert_int_equal(used, wire.size - row->missing);
+    assert_int_equal(complete, row->missing == 0);
+    if (!complete)
+        assert_true(status_is_ok(
+            incoming_feed(&fixture.incoming, at + used, row->missing, &used, &complete)));
+    struct message got = incoming_take(&fixture.incoming);
+    assert_int_equal(got.header.data == at + GRPC_PREFIX_SIZE, row->stays);
+    assert_true(blocks_held(fixture.incoming.blocks) >= row->size);
+    struct reading_piece *next = reading_next(reading);
+    assert_int_equal(next != piece, row->stays);
+    memset(reading_data(next), 0, READING_BYTES);
+    reading_destroy(reading);
+    assert_true(bytes_equal(got.header, (struct bytes){ text, row->size }));
+    message_release(&got);
+    assert_int_equal(blocks_held(fixture.incoming.blocks), 0);
+    close_incoming(&fixture);
+    buffer_finish(&wire);
+    free(elsewhere);
+    free(text);
+}
+
 static const struct odd_row {
     const char *label;
     struct bytes wire;
@@ -170,7 +226,7 @@ static void a_claimed_size_costs_nothing_until_it_comes(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 + COUNT(odd)] = {
+    struct CMUnitTest tests[2 + COUNT(odd) + COUNT(stay_rows)] = {
         cmocka_unit_test(a_message_may_be_cut_anywhere),
         cmocka_unit_test(a_claimed_size_costs_nothing_until_it_comes),
     };
@@ -178,5 +234,10 @@ int main(void)
         tests[2 + i] = (struct CMUnitTest){ .name = odd[i].label,
                                             .test_func = odd_bytes_are_an_error_or_a_header,
                                             .initial_state = (void *)(uintptr_t)&odd[i] };
+    for (size_t i = 0; i < COUNT(stay_rows); i++)
+        tests[2 + COUNT(odd) + i] =
+            (struct CMUnitTest){ .name = stay_rows[i].label,
+                                 .test_func = a_message_stays_where_it_was_read_to,
+                                 .initial_state = (void *)(uintptr_t)&stay_rows[i] };
     return cmocka_run_group_tests_name("incoming", tests, NULL, NULL);
 }
