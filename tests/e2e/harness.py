@@ -133,6 +133,15 @@ class Server:
         self.log.seek(0)
         return self.log.read().decode("utf-8", "replace")
 
+    def wait_for_output(self, text):
+        """All that it has printed, as soon as `text` is part of it."""
+        end = time.monotonic() + DEADLINE_S
+        while text not in self.output():
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise AssertionError("modelserver did not print %r: %s" % (text, self.output()[-4000:]))
+            time.sleep(0.005)
+        return self.output()
+
     def wait_ready(self, attempt=99):
         line = "Exporting HTTP/REST API at:localhost:%d ..." % self.port
         end = time.monotonic() + DEADLINE_S

@@ -36,7 +36,7 @@ class Path(TestCase):
         self.assertIn("curl", said)
         self.assertEqual(os.listdir(self.base), ["1"])
         with Server(self.base) as server:
-            self.assertIn("curl", server.output())
+            server.wait_for_output("curl ")
             status = server.get("/v1/models/default").json["model_version_status"]
             self.assertEqual([(s["version"], s["state"]) for s in status], [("1", "AVAILABLE")])
             answer = server.post(ASK, row())
@@ -80,7 +80,7 @@ class Path(TestCase):
                 data = [] if model == "linear" else ["--train_dir=%s" % self.data]
                 said = train(os.path.join(base, "1"), "--model=" + model, "--training_iteration=3", "--work_dir=%s" % self.path("work"), *data)
                 with Server(base) as server:
-                    self.paste(server.output(), server)
+                    self.paste(server.wait_for_output("curl "), server)
                     self.paste(said.stdout, server)
 
     def test_linear_exports_regress_and_predict(self):
