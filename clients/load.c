@@ -24,7 +24,7 @@ struct grpc_load {
     struct load_result *result;
     const struct client_request *request;
     int64_t started;
-    int in_flight;
+    _Atomic int in_flight; /* asked for by who waits, while another thread turns the loop */
     struct arena *arena;
     struct status status; /* the first failure */
 };

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,6 +12,9 @@
 
 #define BAR_WIDTH 30
 #define LINES     10u
+
+/* The chief's thread tells what happens while the main one draws where the job is. */
+static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
 
 void report_init(struct report *report, struct clock *clock, bool quiet, uint64_t steps,
                  uint32_t rows_per_step)
@@ -62,15 +66,14 @@ static void print_bar(uint64_t step, uint64_t steps)
     printf("\r[%s] ", bar);
 }
 
-void report_progress(struct report *report, const struct progress *progress, bool last)
+/* With the lock. */
+static void draw(struct report *report, const struct progress *progress, bool last)
 {
     uint64_t step = atomic_load(&progress->global_step);
     uint64_t shown = step < report->steps ? step : report->steps;
     double rate = samples_per_second(report, progress);
     char speed[32];
 
-    if (report->quiet || atomic_load(&progress->began_ns) == 0)
-        return;
     if (!report->terminal && !last && shown < report->next_line_step)
         return;
     if (last && !report->terminal && report->next_line_step > report->steps)
@@ -93,22 +96,41 @@ void report_progress(struct report *report, const struct progress *progress, boo
         report->next_line_step = report->steps + 1;
 }
 
+void report_progress(struct report *report, const struct progress *progress)
+{
+    if (report->quiet || atomic_load(&progress->began_ns) == 0)
+        return;
+    pthread_mutex_lock(&printing);
+    if (atomic_load(&progress->ended_ns) == 0)
+        draw(report, progress, false);
+    pthread_mutex_unlock(&printing);
+}
+
+/* With the lock. */
+static void end_line(struct report *report)
+{
+    if (report->line_open)
+        printf("\n");
+    report->line_open = false;
+}
+
 void report_break(struct report *report)
 {
-    if (!report->line_open)
-        return;
-    printf("\n");
+    pthread_mutex_lock(&printing);
+    end_line(report);
     fflush(stdout);
-    report->line_open = false;
+    pthread_mutex_unlock(&printing);
 }
 
 void report_line(struct report *report, const char *line)
 {
     if (report->quiet)
         return;
-    report_break(report);
+    pthread_mutex_lock(&printing);
+    end_line(report);
     printf("%s\n", line);
     fflush(stdout);
+    pthread_mutex_unlock(&printing);
 }
 
 void report_training(struct report *report, const struct progress *progress)
@@ -116,11 +138,14 @@ void report_training(struct report *report, const struct progress *progress)
     char speed[32];
     uint64_t steps = atomic_load(&progress->global_step) - atomic_load(&progress->first_step);
 
-    report_progress(report, progress, true);
+    pthread_mutex_lock(&printing);
+    if (!report->quiet && atomic_load(&progress->began_ns) != 0)
+        draw(report, progress, true);
     print_rate(speed, sizeof speed, samples_per_second(report, progress));
     printf("Trained %llu steps in %.2f s: %s samples/s\n", (unsigned long long)steps,
            seconds_so_far(report, progress), speed);
     fflush(stdout);
+    pthread_mutex_unlock(&printing);
 }
 
 void report_evaluation(const char *what, const struct layers_model *model,

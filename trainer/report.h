@@ -2,7 +2,7 @@
  * report: what a person reads while a job runs and at its end, on stdout.
  *
  * On a terminal one line that is drawn again and again, with a bar; elsewhere a plain line every
- * tenth of the job.
+ * tenth of the job. Any thread may call.
  */
 #ifndef TRAINER_REPORT_H
 #define TRAINER_REPORT_H
@@ -27,10 +27,10 @@ void report_break(struct report *report);
 /* A line of its own. */
 void report_line(struct report *report, const char *line);
 
-/* Draws where the job is; `last`: it is over. */
-void report_progress(struct report *report, const struct progress *progress, bool last);
+/* Draws where the job is, while it runs. */
+void report_progress(struct report *report, const struct progress *progress);
 
-/* "Trained 1000 steps in 0.21 s: 476.2 k samples/s". */
+/* At its end: "Trained 1000 steps in 0.21 s: 476.2 k samples/s". */
 void report_training(struct report *report, const struct progress *progress);
 void report_evaluation(const char *what, const struct layers_model *model,
                        const struct evaluation *evaluation);

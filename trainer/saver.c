@@ -8,11 +8,12 @@
 struct saver {
     struct saver_options options;
     struct client client;
+    bool runs; /* the thread; known to who starts and stops it */
+    pthread_t thread;
     pthread_mutex_t saving; /* held while a checkpoint is made, and while the saver is paused */
     pthread_mutex_t lock;   /* guards all below */
     pthread_cond_t changed;
-    pthread_t thread;
-    bool runs, stopping, paused, due;
+    bool stopping, paused, due;
     _Atomic uint64_t next_step; /* the step that makes one due */
     _Atomic uint64_t due_step;  /* the one that did, last */
     int64_t next_ns, warned_ns;

@@ -119,8 +119,7 @@ static bool watch(void *context, const struct progress *progress)
 {
     struct session *session = context;
 
-    if (atomic_load(&progress->ended_ns) == 0)
-        report_progress(&session->report, progress, false);
+    report_progress(&session->report, progress);
     return *session->stop_signal == 0;
 }
 

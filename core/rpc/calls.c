@@ -70,10 +70,25 @@ static struct message borrow(struct kept_request *kept)
     return message;
 }
 
+/* Those of before; from then on a thread that cancels finds none. */
+static int forget(struct calls *calls)
+{
+    pthread_mutex_lock(&calls->lock);
+    while (calls->cancelling > 0)
+        pthread_cond_wait(&calls->changed, &calls->lock);
+    int count = calls->count;
+    calls->count = 0;
+    calls->cancelled = false;
+    calls->loop = NULL;
+    pthread_mutex_unlock(&calls->lock);
+    return count;
+}
+
 void calls_begin(struct calls *calls)
 {
     assert(calls->waiting == 0);
-    for (int i = 0; i < calls->count; i++) {
+    int count = forget(calls);
+    for (int i = 0; i < count; i++) {
         struct calls_entry *entry = &calls->entries[i];
         client_call_release(entry->call);
         free(entry->text);
@@ -82,9 +97,6 @@ void calls_begin(struct calls *calls)
         message_release(&calls->replies[i]);
         *entry = (struct calls_entry){ 0 };
     }
-    calls->count = 0;
-    calls->cancelled = false;
-    calls->loop = NULL;
 }
 
 static int64_t pause_ns(int attempts)
@@ -292,16 +304,17 @@ void calls_cancel(struct calls *calls)
 {
     pthread_mutex_lock(&calls->lock);
     calls->cancelled = true; /* and no attempt follows */
+    calls->cancelling++;
     for (int i = 0; i < calls->count; i++) {
         struct client_call *call = calls->entries[i].call;
         if (calls->entries[i].done || call == NULL)
             continue;
-        /* The entry keeps its reference until calls_begin, which cannot come while this one waits.
-         */
+        /* The entry keeps its reference until calls_begin, which waits for us. */
         pthread_mutex_unlock(&calls->lock);
         client_call_cancel(call);
         pthread_mutex_lock(&calls->lock);
     }
+    calls->cancelling--;
     changed(calls);
     pthread_mutex_unlock(&calls->lock);
 }

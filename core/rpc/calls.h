@@ -32,6 +32,7 @@ struct calls {
     int waiting; /* replies still to come */
     int changes; /* that the thread which waits may have to do with */
     bool cancelled;
+    int cancelling;           /* threads are at it, and may hold calls of these */
     struct shared_loop *loop; /* of the channels; NULL: they need none */
 };
 

@@ -13,10 +13,11 @@
 struct shared_loop {
     struct loop *loop;
     _Atomic int in_flight; /* calls */
+    int depth;             /* how often the thread that has the loop has entered it; its own */
     pthread_mutex_t lock;  /* guards all below */
     pthread_cond_t changed, keeper_wake;
     pthread_t keeper;
-    int depth;    /* how often the thread that has the loop has entered it; 0: nobody has it */
+    bool taken;   /* a thread has the loop */
     int sleepers; /* wait for what another thread's turn brings */
     int claims;   /* want the loop for themselves, next */
     bool keeping; /* it is the housekeeper that has it */
@@ -26,13 +27,14 @@ struct shared_loop {
 /* With the lock: the loop is this thread's. */
 static void take(struct shared_loop *shared)
 {
+    shared->taken = true;
     shared->depth = 1;
     loop_own(shared->loop);
 }
 
 static void give_up(struct shared_loop *shared)
 {
-    shared->depth = 0;
+    shared->taken = false;
     loop_disown(shared->loop);
     if (shared->sleepers > 0 || shared->claims > 0)
         pthread_cond_broadcast(&shared->changed);
@@ -55,7 +57,7 @@ static void *keep(void *context)
     pthread_mutex_lock(&shared->lock);
     while (!shared->closing) {
         bool busy = shared->in_flight > 0 && shared->sleepers == 0;
-        if (shared->depth == 0 && shared->claims == 0) {
+        if (!shared->taken && shared->claims == 0) {
             take(shared);
             shared->keeping = true;
             turn(shared, busy ? CLOCK_NEVER : 0);
@@ -130,7 +132,7 @@ void shared_loop_wait(struct shared_loop *shared, bool (*over)(void *context), v
     pthread_mutex_lock(&shared->lock);
     while (!over(context) &&
            (deadline_ns == CLOCK_NEVER || clock_now_ns(clock_monotonic()) < deadline_ns)) {
-        if (shared->depth > 0 || shared->claims > 0) {
+        if (shared->taken || shared->claims > 0) {
             sleep_until_changed(shared, deadline_ns);
             continue;
         }
@@ -143,12 +145,12 @@ void shared_loop_wait(struct shared_loop *shared, bool (*over)(void *context), v
 
 bool shared_loop_enter(struct shared_loop *shared)
 {
-    if (loop_is_mine(shared->loop)) { /* only this thread changes the depth meanwhile */
+    if (loop_is_mine(shared->loop)) {
         shared->depth++;
         return true;
     }
     pthread_mutex_lock(&shared->lock);
-    bool entered = shared->depth == 0 && shared->claims == 0;
+    bool entered = !shared->taken && shared->claims == 0;
     if (entered)
         take(shared);
     pthread_mutex_unlock(&shared->lock);
@@ -159,7 +161,7 @@ void shared_loop_claim(struct shared_loop *shared)
 {
     pthread_mutex_lock(&shared->lock);
     shared->claims++;
-    while (shared->depth > 0) {
+    while (shared->taken) {
         loop_wake(shared->loop);
         pthread_cond_wait(&shared->changed, &shared->lock);
     }

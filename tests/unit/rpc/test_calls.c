@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,6 +313,44 @@ static void a_cancelled_call_answers_cancelled(struct place *place)
     wait_left(place);
 }
 
+struct canceller {
+    struct calls *calls;
+    _Atomic bool stop;
+};
+
+static void *cancel_again_and_again(void *context)
+{
+    struct canceller *canceller = context;
+
+    while (!atomic_load(&canceller->stop)) {
+        calls_cancel(canceller->calls);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void calls_are_cancelled_at_any_moment(struct place *place)
+{
+    struct calls calls;
+    struct canceller canceller = { .calls = &calls };
+    pthread_t thread;
+
+    calls_init(&calls, channel_clock(place->channel), 3);
+    pthread_create(&thread, NULL, cancel_again_and_again, &canceller);
+    for (int round = 0; round < 300; round++) {
+        calls_begin(&calls);
+        for (int i = 0; i < 3; i++) {
+            struct message request = { .header = { "\n\1x", 3 } };
+            calls_add(&calls, place->channel, "/t/Echo", &request, soon());
+        }
+        struct status status = calls_wait(&calls);
+        assert_true(status_is_ok(status) || status.code == STATUS_CANCELLED);
+    }
+    atomic_store(&canceller.stop, true);
+    pthread_join(thread, NULL);
+    calls_finish(&calls);
+}
+
 static void many_calls_at_once_are_all_answered(struct place *place)
 {
     enum { COUNT_MAX = 300 };
@@ -445,6 +484,7 @@ static const struct case_row {
     CASE(a_reply_may_come_later_from_another_thread),
     CASE(a_call_ends_at_its_deadline_and_the_server_is_told),
     CASE(a_cancelled_call_answers_cancelled),
+    CASE(calls_are_cancelled_at_any_moment),
     CASE(many_calls_at_once_are_all_answered),
     CASE(several_replies_come_in_order),
     CASE(metadata_goes_both_ways),
