@@ -105,6 +105,22 @@ static struct status begin(struct chief *chief)
     return status_ok();
 }
 
+/* A ps that is lost before it has its variables only has to be given them again. */
+static struct status begin_for_sure(struct chief *chief)
+{
+    struct clock *clock = chief->client->calls.clock;
+    int64_t until = clock_deadline_ns(clock, chief->options->recovery_timeout_ms);
+    struct status status = begin(chief);
+
+    while (worker_may_return(status, chief->client, chief->progress) &&
+           clock_now_ns(clock) < until) {
+        clock_sleep(clock, RETRY_MS);
+        TRY(client_join(chief->client, false, chief->options->recovery_timeout_ms));
+        status = begin(chief);
+    }
+    return status;
+}
+
 static struct status start_saver(struct chief *chief)
 {
     const struct chief_options *options = chief->options;
@@ -213,7 +229,7 @@ static struct status recover(struct chief *chief)
 
 static struct status begin_and_work(struct chief *chief)
 {
-    TRY(begin(chief));
+    TRY(begin_for_sure(chief));
     atomic_store(&chief->progress->global_step, chief->client->global_step);
     for (;;) {
         struct status status = work(chief);

@@ -40,8 +40,8 @@ static struct status read_chunk(struct ps *ps, const Slipway__Training__ReadRequ
 
     if (ps->stopped)
         return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
-    if (ps->snapshot.states == NULL || ps->snapshot.id != request->snapshot)
-        return status_error(STATUS_NOT_FOUND, "ps %u has no snapshot %" PRIu64, ps->options.index,
+    if (ps->snapshot.states == NULL || ps->snapshot.id != request->snapshot) /* started anew */
+        return status_error(STATUS_ABORTED, "ps %u has no snapshot %" PRIu64, ps->options.index,
                             request->snapshot);
     if (slice == NULL)
         return status_error(STATUS_NOT_FOUND, "ps %u does not hold piece %u", ps->options.index,

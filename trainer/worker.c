@@ -131,22 +131,25 @@ static struct status take_part(struct client *client, struct gradient_source *so
                                                          : await_outcome(client, progress);
 }
 
-/* Until all ps tasks have the values of one generation: they do not get them all at once. */
-static struct status join_again(struct client *client, int64_t timeout_ms,
-                                const struct progress *progress)
+/* Until all ps tasks have the values of one generation: they do not get them all at once. Who had
+ * joined before is turned away by a ps that is on its way to another one. */
+static struct status join(struct client *client, int64_t timeout_ms,
+                          const struct progress *progress)
 {
     struct clock *clock = client->calls.clock;
-    int64_t until = clock_deadline_ns(clock, timeout_ms);
+    int64_t until = clock_deadline_ns(clock, timeout_ms), rest_ms = timeout_ms;
+    bool joined = client->joined;
 
     for (;;) {
-        int64_t rest_ms = timeout_ms < 0 ? -1 : (until - clock_now_ns(clock)) / NS_PER_MS;
-        if (timeout_ms >= 0 && rest_ms <= 0)
-            return status_error(STATUS_UNAVAILABLE, "the ps tasks have not agreed in time");
         struct status status = client_join(client, true, rest_ms);
-        bool again = status.code == STATUS_UNAVAILABLE || status.code == STATUS_ABORTED;
+        bool again = status.code == STATUS_UNAVAILABLE || (joined && status.code == STATUS_ABORTED);
         if (!again || atomic_load(&progress->stop))
             return status;
         clock_sleep(clock, REJOIN_MS);
+        rest_ms = timeout_ms < 0 ? -1 : (until - clock_now_ns(clock)) / NS_PER_MS;
+        if (timeout_ms >= 0 && rest_ms <= 0)
+            return status_error(STATUS_UNAVAILABLE, "the ps tasks have not agreed in time: %s",
+                                status.message);
     }
 }
 
@@ -154,7 +157,7 @@ static struct status join_again(struct client *client, int64_t timeout_ms,
 static struct status run(struct client *client, struct gradient_source *source,
                          const struct worker_options *options, struct progress *progress)
 {
-    TRY(status_in(client_join(client, true, options->start_timeout_ms),
+    TRY(status_in(join(client, options->start_timeout_ms, progress),
                   "worker %u waits for the variables", client->options.index));
     for (;;) {
         struct status status = take_part(client, source, options->stop_step, progress);
@@ -162,7 +165,7 @@ static struct status run(struct client *client, struct gradient_source *source,
             return status;
         progress_say(progress, "pauses at step %llu: %s; waits for the chief to go on",
                      (unsigned long long)client->global_step, status.message);
-        TRY(status_in(join_again(client, options->recovery_timeout_ms, progress),
+        TRY(status_in(join(client, options->recovery_timeout_ms, progress),
                       "%s waits for the job to go on", client->options.task));
         if (!client->finished)
             progress_say(progress, "goes on from step %llu",

@@ -22,6 +22,7 @@
 
 #define PS         2
 #define STEPS      300
+#define HELD_AT    200 /* nobody goes on from here before the faults have been made */
 #define RATE       (1.0f / 1024)
 #define DEADLINE_S 60
 #define GONE_MAX   32
@@ -63,6 +64,9 @@ struct fixture {
     pthread_mutex_t lock;
     char said[8192];
     _Atomic bool worker_waits;    /* its next step comes when this is over */
+    _Atomic bool held;            /* no task ends before the test has seen what it waits for */
+    _Atomic int worker_steps;     /* begun */
+    _Atomic int faults;           /* made so far */
     float w[SMALL_W], b[SMALL_B]; /* at the end */
     uint64_t end_step;
 };
@@ -97,26 +101,43 @@ static void restart_ps(struct fixture *f, int index)
 {
     kill_ps(f, index);
     listen_ps(f, index);
+    atomic_fetch_add(&f->faults, 1);
 }
 
 /* ---- What the tasks do. ---- */
 
 struct ones_source {
     struct gradient_source source; /* first */
-    _Atomic bool *waits;           /* NULL: never */
+    struct fixture *fixture;
+    uint32_t index;
 };
 
 static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 static const float *const all_ones[] = { ones, ones };
+
+/* A task that is held would not notice the fault. */
+static bool has_to_wait(const struct ones_source *source, int faults)
+{
+    struct fixture *f = source->fixture;
+
+    if (source->index > 0 && atomic_load(&f->worker_waits))
+        return true;
+    return atomic_load(&f->held) && atomic_load(&f->progress.global_step) >= HELD_AT &&
+           atomic_load(&f->faults) == faults;
+}
 
 static struct status ones_step(struct gradient_source *base, const void *const *values,
                                const float *const **gradients, float *loss)
 {
     struct ones_source *source = (struct ones_source *)base;
 
+    int faults = atomic_load(&source->fixture->faults);
+
     (void)values;
+    if (source->index > 0)
+        atomic_fetch_add(&source->fixture->worker_steps, 1);
     usleep(500);
-    while (source->waits != NULL && atomic_load(source->waits))
+    while (has_to_wait(source, faults))
         usleep(1000);
     *gradients = all_ones;
     *loss = 1;
@@ -188,7 +209,8 @@ static void *run_task(void *context)
     struct task *task = context;
     struct fixture *f = task->fixture;
     struct ones_source source = { .source = { .step = ones_step },
-                                  .waits = task->index == 0 ? NULL : &f->worker_waits };
+                                  .fixture = f,
+                                  .index = task->index };
     struct client_options options = { .cluster = "test",
                                       .task = task->index == 0 ? "chief" : "worker 0",
                                       .ps_list = "a:1,b:1",
@@ -268,6 +290,15 @@ static void wait_for_step(struct fixture *f, uint64_t step)
     assert_true(atomic_load(&f->progress.global_step) >= step);
 }
 
+/* Both tasks are at work, the chief at this step at least. */
+static void wait_for_both(struct fixture *f, uint64_t step)
+{
+    wait_for_step(f, step);
+    for (int i = 0; i < DEADLINE_S * 1000 && atomic_load(&f->worker_steps) == 0; i++)
+        usleep(1000);
+    assert_true(atomic_load(&f->worker_steps) > 0);
+}
+
 static int count_of(const char *text, const char *what)
 {
     int count = 0;
@@ -277,6 +308,20 @@ static int count_of(const char *text, const char *what)
         count++;
     }
     return count;
+}
+
+static void wait_for_words(struct fixture *f, const char *words)
+{
+    int count = 0;
+
+    for (int i = 0; i < DEADLINE_S * 1000 && count == 0; i++) {
+        pthread_mutex_lock(&f->lock);
+        count = count_of(f->said, words);
+        pthread_mutex_unlock(&f->lock);
+        usleep(1000);
+    }
+    if (count == 0)
+        fail_msg("nobody said '%s', but: %s", words, f->said);
 }
 
 static void assert_trained(const struct fixture *f, const struct task *tasks)
@@ -299,9 +344,12 @@ static void all_tasks_go_back_together_when_a_ps_is_lost(void **state)
         static struct fixture f;
         struct task tasks[2];
         fixture_init(&f, true);
+        atomic_store(&f.held, true);
         start(&f, tasks);
-        wait_for_step(&f, 60);
+        wait_for_both(&f, 60);
         restart_ps(&f, lost);
+        wait_for_words(&f, "\ngoes on from step");
+        atomic_store(&f.held, false);
         join(tasks);
         assert_trained(&f, tasks);
         assert_int_equal(count_of(f.said, "Training pauses at step"), 1);
@@ -321,6 +369,7 @@ static void a_job_survives_the_loss_of_each_ps_many_times(void **state)
     struct task tasks[2];
 
     fixture_init(&f, true);
+    atomic_store(&f.held, true);
     start(&f, tasks);
     for (int i = 0; i < 6; i++) {
         usleep(20000 + 7000 * (useconds_t)i);
@@ -328,6 +377,7 @@ static void a_job_survives_the_loss_of_each_ps_many_times(void **state)
     }
     restart_ps(&f, 0);
     restart_ps(&f, 1);
+    atomic_store(&f.held, false);
     join(tasks);
     assert_trained(&f, tasks);
     fixture_finish(&f);
@@ -341,7 +391,10 @@ static void a_ps_may_be_lost_while_the_chief_waits_for_the_workers(void **state)
 
     fixture_init(&f, true);
     atomic_store(&f.worker_waits, true);
+    atomic_store(&f.held, true);
     start(&f, tasks);
+    wait_for_both(&f, 60);
+    atomic_store(&f.held, false);
     wait_for_step(&f, STEPS);
     restart_ps(&f, 1);
     usleep(100000);
@@ -358,9 +411,11 @@ static void without_checkpoints_the_loss_of_a_ps_ends_the_job_and_says_why(void 
     struct task tasks[2];
 
     fixture_init(&f, false);
+    atomic_store(&f.held, true);
     start(&f, tasks);
-    wait_for_step(&f, 20);
+    wait_for_both(&f, 20);
     restart_ps(&f, 1);
+    atomic_store(&f.held, false);
     join(tasks);
     assert_int_equal(tasks[0].code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(tasks[0].text, "--checkpoint_dir"));
