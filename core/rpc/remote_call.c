@@ -112,7 +112,8 @@ static void finish(struct remote_call *call, struct status status, struct messag
     acquire(call);
     stop_waiting(call);
     loop_clear_timer(call->remote->loop, &call->timer);
-    remove_call(call->remote, call);
+    if (call->begun)
+        remove_call(call->remote, call);
     release_request(call);
     if (call->stream.http2 != NULL && (!call->stream.ended || call->stream.unsent > 0))
         http2_reset(&call->stream, ERROR_CANCEL);
@@ -419,6 +420,9 @@ static void start_here(struct remote_call *call)
 {
     struct remote *remote = call->remote;
 
+    if (call->finished)
+        return; /* cancelled while its start was posted */
+    call->begun = true;
     add_call(remote, call);
     if (call->deadline_ns != CLOCK_NEVER) {
         if (clock_now_ns(clock_monotonic()) >= call->deadline_ns) {

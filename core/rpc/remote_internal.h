@@ -78,7 +78,7 @@ struct remote_call {
     _Atomic bool cancel_posted;
     struct outgoing *request;
     struct message reply;
-    bool replied, waits, finished, answered; /* answered: its headers came */
+    bool begun, replied, waits, finished, answered; /* answered: its headers came */
     bool content_type, has_code;
     int http, attempts;
     enum status_code code;
