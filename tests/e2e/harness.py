@@ -35,6 +35,7 @@ SOURCE = os.environ.get("SLIPWAY_SOURCE") or os.path.abspath(os.path.join(os.pat
 BIN = os.environ.get("SLIPWAY_BIN") or os.path.join(SOURCE, "build", "dev", "bin")
 SHARED = os.environ.get("SLIPWAY_SHARED") or os.path.join(SOURCE, "..", "shared")
 # Generous on purpose: what is asserted is order, wording and results, never a speed.
+SANITIZED = os.environ.get("SLIPWAY_SANITIZE", "")  # "address,undefined", "thread"
 DEADLINE_S = float(os.environ.get("SLIPWAY_TEST_DEADLINE", "120"))
 SANITIZER = re.compile(rb"(ERROR|SUMMARY): (Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer|runtime error:")
 SKIP_STATUS = 77

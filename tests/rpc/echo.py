@@ -37,13 +37,21 @@ def certificates(directory):
     subprocess.run([built("make_certificates"), directory], check=True)
 
 
+# A sanitizer keeps freed memory; what is measured here is ours.
+ASAN_OPTIONS = "quarantine_size_mb=4:" + os.environ.get("ASAN_OPTIONS", "")
+
+
+def memory_mb(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1024
+
+
 class Echo:
     """Leaving the block sends SIGTERM and fails unless the server exits 0 and no sanitizer spoke."""
 
     def __init__(self, *flags, address="127.0.0.1:0"):
         self.log = tempfile.TemporaryFile()
-        # A sanitizer keeps freed memory; what is measured here is ours.
-        environment = clean_environment(ASAN_OPTIONS="quarantine_size_mb=4:" + os.environ.get("ASAN_OPTIONS", ""))
+        environment = clean_environment(ASAN_OPTIONS=ASAN_OPTIONS)
         self.process = subprocess.Popen([built("echo_server"), "--address=" + address] + list(flags), stdout=subprocess.PIPE,
                                         stderr=self.log, stdin=subprocess.DEVNULL, env=environment)
         line = self.process.stdout.readline().decode()
@@ -56,9 +64,9 @@ class Echo:
         self.log.seek(0)
         return self.log.read().decode("utf-8", "replace")
 
-    def memory_mb(self):
-        with open("/proc/%d/status" % self.process.pid, encoding="ascii") as f:
-            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1024
+    @property
+    def pid(self):
+        return self.process.pid
 
     def descriptors(self):
         return len(os.listdir("/proc/%d/fd" % self.process.pid))
@@ -121,8 +129,13 @@ class Closed(Exception):
 
 
 class Connection:
-    def __init__(self, port, settings=b"", handshake=True):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S)
+    def __init__(self, port, settings=b"", handshake=True, receive_bytes=None):
+        """receive_bytes: how much the kernel keeps that has not been read."""
+        self.socket = socket.socket()
+        self.socket.settimeout(DEADLINE_S)
+        if receive_bytes:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        self.socket.connect(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer, self.goaway, self.next_stream, self.unread = b"", None, 1, 0
         if handshake:
@@ -238,10 +251,12 @@ class Connection:
 
 
 class Honest:
-    """A client beside the flood that calls Echo again and again: each call must be answered, and answered right."""
+    """A client beside the flood that calls again and again: each call must be answered, and answered right. request(n): the n-th
+    message; good(sent, got): is this its answer?"""
 
-    def __init__(self, port):
-        self.port, self.answered, self.wrong = port, 0, None
+    def __init__(self, port, path, request, good):
+        self.port, self.path, self.request, self.good = port, path, request, good
+        self.answered, self.wrong = 0, None
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self.work, daemon=True)
 
@@ -249,10 +264,10 @@ class Honest:
         try:
             with Connection(self.port) as c:
                 while not self.stopping.is_set():
-                    data = b"%d" % self.answered
-                    got = c.reply(c.call(ECHO, data))
-                    if got != (data, None):
-                        raise AssertionError("Echo of %r gave %r" % (data, got))
+                    data = self.request(self.answered)
+                    got, reset = c.reply(c.call(self.path, data))
+                    if reset is not None or not self.good(data, got):
+                        raise AssertionError("%s of %r gave %r, reset %s" % (self.path, data, got, reset))
                     self.answered += 1
                     time.sleep(0.002)
         except Exception as e:  # any failure is what we look for
