@@ -15,9 +15,7 @@ static int64_t now_ns(void)
     return clock_now_ns(clock_monotonic());
 }
 
-/* --- gRPC: all in one thread, which turns the loop
- * ---------------------------------------------------------------
- */
+/* ---- gRPC: all in one thread, which turns the loop. ---- */
 
 struct grpc_load {
     const struct load_options *options;
@@ -111,9 +109,7 @@ static struct status load_grpc(const char *server, struct grpc_load *load)
     return status;
 }
 
-/* --- REST: a thread for each
- * -------------------------------------------------------------------------------------
- */
+/* ---- REST: a thread for each. ---- */
 
 struct rest_load {
     const struct load_options *options;
@@ -181,10 +177,6 @@ static struct status load_rest(struct rest_load *load)
     load->result->count = atomic_load(&load->answered);
     return load->status;
 }
-
-/* ---
- * --------------------------------------------------------------------------------------------------------------
- */
 
 static int compare_times(const void *a, const void *b)
 {

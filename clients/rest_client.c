@@ -15,9 +15,7 @@ struct rest_client {
     struct http http;
 };
 
-/* --- requests
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- Requests. ---- */
 
 /* What is no plain character of a URL, as %XX. */
 static void put_escaped(struct buffer *out, const char *text)
@@ -128,9 +126,7 @@ static struct status post(struct client *client, struct client_request *request,
     return status;
 }
 
-/* --- predict
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- Predict. ---- */
 
 static struct status metadata(struct client *client, const struct client_target *target,
                               struct arena *arena, struct client_metadata *out);
@@ -216,9 +212,7 @@ static struct status predict(struct client *client, const struct client_target *
     return status;
 }
 
-/* --- classify, regress
- * -------------------------------------------------------------------------------------------
- */
+/* ---- Classify, regress. ---- */
 
 void rest_put_examples(const struct client_target *target, const char *verb, const char *examples,
                        const char *context, struct client_request *out)
@@ -282,9 +276,7 @@ static struct status regress(struct client *client, const struct client_target *
     return status_ok();
 }
 
-/* --- metadata, status
- * --------------------------------------------------------------------------------------------
- */
+/* ---- Metadata, status. ---- */
 
 static const char *text_of(const json_t *object, const char *key, struct arena *arena)
 {

@@ -50,9 +50,7 @@ bool grpc_writes_content(const struct grpc_request *request)
     return request->grpc->options.tensor_content;
 }
 
-/* --- the life of a request
- * ---------------------------------------------------------------------------------------
- */
+/* ---- The life of a request. ---- */
 
 static struct grpc_request *request_begin(struct grpc *grpc, struct call *call,
                                           struct message *message)
@@ -165,9 +163,7 @@ static void finish(struct grpc_request *request, struct status status)
         send_reply(request);
 }
 
-/* --- runs
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- Runs. ---- */
 
 static void run_done(struct inference_call *call, struct status status)
 {
@@ -210,9 +206,7 @@ grpc_run(struct grpc_request *request, struct callable *callable, const struct t
     return status_ok();
 }
 
-/* --- the services
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- The services. ---- */
 
 static void handle(struct grpc *grpc, struct call *call, struct message *message,
                    grpc_method *method)

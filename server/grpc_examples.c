@@ -19,9 +19,7 @@ enum { CLASS_LABEL = 1, CLASS_SCORE = 2, REGRESSION_VALUE = 1 };
 enum { TASK_SPEC = 1, TASK_METHOD = 2 };
 enum { MULTI_RESULTS = 1, RESULT_SPEC = 1, RESULT_CLASSIFICATION = 2, RESULT_REGRESSION = 3 };
 
-/* --- examples in
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Examples in. ---- */
 
 struct example_list {
     struct bytes list;    /* ExampleList or ExampleListWithContext */
@@ -104,9 +102,7 @@ static struct status read_examples(struct grpc_request *request, struct bytes in
     return status_ok();
 }
 
-/* --- results out
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Results out. ---- */
 
 static struct status put_classifications(struct inference_call *call, const struct tensor *outputs,
                                          struct buffer *out)
@@ -198,9 +194,7 @@ struct status grpc_regress(struct grpc_request *request)
     return answer(request, &regress);
 }
 
-/* --- MultiInference: one run after the other, over the same examples
- * -----------------------------------------------
- */
+/* ---- MultiInference: one run after the other, over the same examples. ---- */
 
 struct task {
     struct callable *callable;

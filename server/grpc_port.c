@@ -27,9 +27,7 @@ struct grpc_port {
     void *drained_context;
 };
 
-/* --- --grpc_channel_arguments
- * ------------------------------------------------------------------------------------
- */
+/* ---- --grpc_channel_arguments. ---- */
 
 /* -1 is gRPC's word for no limit, INT_MAX for never. */
 static void set_message_max(struct rpc_server_options *options, int value)
@@ -124,10 +122,6 @@ static struct status apply_arguments(const char *text, struct rpc_server_options
     return status;
 }
 
-/* ---
- * --------------------------------------------------------------------------------------------------------------
- */
-
 static void add(struct grpc_port *port, const struct service *service, void *instance)
 {
     rpc_server_add(port->rpc, service, instance);
@@ -215,9 +209,7 @@ void grpc_port_models_changed(struct grpc_port *port)
         health_changed(port->health);
 }
 
-/* --- the end
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- The end. ---- */
 
 /* Once: the other one may come after it. */
 static void all_gone(void *context)

@@ -39,9 +39,7 @@ struct predict {
     size_t answer_at;      /* where they are in one that was written; 0: not to be learnt */
 };
 
-/* --- the message
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- The message. ---- */
 
 static struct status read_entry(struct bytes entry, struct given *out)
 {
@@ -110,9 +108,7 @@ static struct status find_callable(struct grpc_request *request, struct predict 
                                                : status_ok();
 }
 
-/* --- inputs by name
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- Inputs by name. ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -244,9 +240,7 @@ static struct status read_tensors(struct grpc_request *request, const struct pre
     return status_ok();
 }
 
-/* --- outputs
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- Outputs. ---- */
 
 static const char *outputs_text(const struct signature *signature, struct arena *arena)
 {
@@ -346,9 +340,7 @@ static struct status put_outputs(struct inference_call *call, const struct tenso
     return status_ok();
 }
 
-/* --- forms (predict_form.h)
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- Forms (predict_form.h). ---- */
 
 /* The request but for its numbers was seen before, and the model it names is the same still. */
 static bool recall(struct grpc_request *request, struct predict *predict)

@@ -61,9 +61,7 @@ static struct inference_call *list_take_batch(struct call_list *list, bool batch
     return taken.first;
 }
 
-/* --- the pool
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- The pool. ---- */
 
 static void finish_in_loop(struct loop_task *task)
 {
@@ -152,9 +150,7 @@ void inference_destroy(struct inference *inference)
     free(inference);
 }
 
-/* --- the round
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- The round. ---- */
 
 bool inference_goes_to_pool(struct inference *inference, struct inference_call *call)
 {

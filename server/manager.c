@@ -50,9 +50,7 @@ static int64_t now_ns(void)
     return clock_now_ns(clock_monotonic());
 }
 
-/* --- the base path
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- The base path. ---- */
 
 static void tell_changed(struct loop_task *task)
 {
@@ -148,8 +146,7 @@ static void look(struct manager *manager)
     source_versions_finish(&found);
 }
 
-/* --- what becomes of a version
- * ----------------------------------------------------------------------------------- */
+/* ---- What becomes of a version. ---- */
 
 static void tell_started(struct loop_task *task)
 {
@@ -372,8 +369,7 @@ void manager_stop(struct manager *manager)
     free(manager);
 }
 
-/* --- what requests ask
- * ------------------------------------------------------------------------------------------- */
+/* ---- What requests ask. ---- */
 
 static struct status not_found(struct bytes name, const struct version_choice *choice)
 {

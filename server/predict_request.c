@@ -42,8 +42,7 @@ static void clear_inputs(struct reader *reader)
     }
 }
 
-/* --- one pass over ordinary text; NULL: not ordinary
- * ------------------------------------------------------------ */
+/* ---- One pass over ordinary text; NULL: not ordinary. ---- */
 
 /* A name without escapes and its colon. Stands at the value. */
 static const char *scan_name(const char *at, struct bytes *name)
@@ -200,9 +199,7 @@ static const char *scan_body(struct reader *reader, bool *rows)
     return found ? at + 1 : NULL;
 }
 
-/* --- step by step
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Step by step. ---- */
 
 /* The value of the first member of that name, or NULL. */
 static struct status find_member(const struct reader *reader, const char *object, const char *key,

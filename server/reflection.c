@@ -33,9 +33,7 @@ struct reflection {
     int services_count;
 };
 
-/* --- descriptors
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Descriptors. ---- */
 
 /* What may hold a name, by field number: a file's messages, a message's fields, … NULL ends. */
 struct holder {
@@ -120,9 +118,7 @@ static const struct file *file_of_name(const struct reflection *reflection, stru
     return NULL;
 }
 
-/* --- answers
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- Answers. ---- */
 
 static void put_error(struct buffer *out, enum status_code code, const char *what,
                       struct bytes name)
@@ -253,9 +249,7 @@ struct status reflection_answer(const struct reflection *reflection, struct byte
     return status_ok();
 }
 
-/* --- the service
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- The service. ---- */
 
 static void on_message(void *context, struct call *call, struct message *message)
 {

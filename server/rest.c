@@ -60,8 +60,7 @@ struct rest {
     void *drained_context;
 };
 
-/* --- requests and their buffers
- * ---------------------------------------------------------------------------------- */
+/* ---- Requests and their buffers. ---- */
 
 static struct request *request_begin(struct rest *rest)
 {
@@ -169,9 +168,7 @@ static void append_body(struct request *request, const char *data, size_t size)
     request->size += size;
 }
 
-/* --- answers
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- Answers. ---- */
 
 static void add_header(struct MHD_Response *response, const char *name, const char *value)
 {
@@ -230,9 +227,7 @@ static enum MHD_Result send_foreign_path(struct request *request)
     return queued;
 }
 
-/* --- handling
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- Handling. ---- */
 
 static void call_done(struct inference_call *call, struct status status)
 {
@@ -434,9 +429,7 @@ static void on_log(void *context, const char *format, va_list arguments)
     log_debug("http: %s", line);
 }
 
-/* --- the loop
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- The loop. ---- */
 
 static void run_daemon(struct rest *rest)
 {
