@@ -36,6 +36,9 @@ const char *rest_address(const char *server);
 /* What an answer that is not 200 says. */
 struct status rest_refusal(int http, struct bytes answer);
 
+/* A string as JSON has it. */
+void json_put_string(struct buffer *out, struct bytes text);
+
 /* A request as it is sent: gRPC's method or the URL's path, with its NUL, and the bytes. */
 struct client_request {
     struct buffer path, body;

@@ -55,7 +55,7 @@ struct status command_classify(struct session *session)
             const struct client_class *class = &answer.rows[i][j];
             buffer_append_text(out, !session->json ? "  " : j > 0 ? ", [" : "[");
             if (session->json)
-                print_json_string(out, class->label);
+                json_put_string(out, class->label);
             else
                 buffer_printf(out, "%-24.*s", (int)class->label.size, class->label.data);
             buffer_printf(out, session->json ? ", %.9g]" : " %.9g\n", (double)class->score);
@@ -96,7 +96,7 @@ static void print_endpoints(const struct session *session, const char *what,
             continue;
         }
         buffer_append_text(out, i > 0 ? ", " : "");
-        print_json_string(out, bytes_of(endpoint->key));
+        json_put_string(out, bytes_of(endpoint->key));
         buffer_printf(out, ": {\"dtype\": \"%s\"", dtype_enum_name(endpoint->dtype));
         if (endpoint->shape.rank >= 0)
             buffer_append_text(out, ", \"shape\": [");
@@ -120,9 +120,9 @@ struct status command_metadata(struct session *session)
         const struct client_signature *signature = &answer.signatures[i];
         if (session->json) {
             buffer_append_text(out, i > 0 ? ",\n" : "");
-            print_json_string(out, bytes_of(signature->name));
+            json_put_string(out, bytes_of(signature->name));
             buffer_append_text(out, ": {\"method\": ");
-            print_json_string(out, bytes_of(signature->method));
+            json_put_string(out, bytes_of(signature->method));
         } else {
             buffer_printf(out, "%s  %s\n", signature->name, signature->method);
         }
@@ -152,7 +152,7 @@ struct status command_status(struct session *session)
                       i > 0 ? ",\n" : "", (long long)version->number, version->state,
                       status_code_name(version->code));
         buffer_append_text(out, "\"error_message\": ");
-        print_json_string(out, bytes_of(version->message));
+        json_put_string(out, bytes_of(version->message));
         buffer_append_char(out, '}');
     }
     buffer_append_text(out, session->json ? "]}\n" : "");

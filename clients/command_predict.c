@@ -1,3 +1,4 @@
+#include "clients/client_type.h"
 #include "clients/commands.h"
 #include "tensor/npy.h"
 #include "tensor/value_json.h"
@@ -59,7 +60,7 @@ static void print_json(const struct client_outputs *answer, struct buffer *out)
     buffer_append_text(out, "{\"outputs\": {");
     for (int i = 0; i < answer->count; i++) {
         buffer_append_text(out, i > 0 ? ",\n" : "");
-        print_json_string(out, bytes_of(answer->outputs[i].name));
+        json_put_string(out, bytes_of(answer->outputs[i].name));
         buffer_append_text(out, ": ");
         value_to_text(&answer->outputs[i].tensor, out);
     }

@@ -1,6 +1,5 @@
 #include "clients/commands.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 
 #include "rpc/tls.h"
@@ -92,16 +91,6 @@ void command_print_load(struct session *session, struct load_result *result)
     free(result->times_ns);
 }
 
-void print_json_string(struct buffer *out, struct bytes text)
-{
-    json_t *string = json_stringn_nocheck(text.data, text.size);
-    char *dumped = json_dumps(string, JSON_ENCODE_ANY);
-    buffer_append_text(out, dumped != NULL ? dumped : "\"\"");
-    free(dumped);
-    json_decref(string);
-}
-
-/* What only some commands take, and only with another flag. */
 static const struct {
     const char *flag, *commands, *with;
 } limited[] = {

@@ -48,7 +48,4 @@ struct load_options command_load(const struct session *session);
 /* Takes *result: prints it into `out`. */
 void command_print_load(struct session *session, struct load_result *result);
 
-/* JSON text of a string. */
-void print_json_string(struct buffer *out, struct bytes text);
-
 #endif

@@ -42,9 +42,9 @@ static void put_path(struct buffer *out, const struct client_target *target, con
     buffer_append_char(out, '\0');
 }
 
-static void put_string(struct buffer *out, const char *text)
+void json_put_string(struct buffer *out, struct bytes text)
 {
-    json_t *string = json_stringn_nocheck(text, strlen(text));
+    json_t *string = json_stringn_nocheck(text.data, text.size);
     char *dumped = json_dumps(string, JSON_ENCODE_ANY);
     buffer_append_text(out, dumped != NULL ? dumped : "\"\"");
     free(dumped);
@@ -57,7 +57,7 @@ static void put_signature(struct buffer *out, const struct client_target *target
     if (target->signature == NULL)
         return;
     buffer_append_text(out, "\"signature_name\": ");
-    put_string(out, target->signature);
+    json_put_string(out, bytes_of(target->signature));
     buffer_append_text(out, ", ");
 }
 
@@ -176,7 +176,7 @@ static void put_inputs(struct buffer *out, const struct client_tensor *inputs, i
     buffer_append_text(out, "\"inputs\": {");
     for (int i = 0; i < count; i++) {
         buffer_append_text(out, i > 0 ? ", " : "");
-        put_string(out, inputs[i].name);
+        json_put_string(out, bytes_of(inputs[i].name));
         buffer_append_text(out, ": ");
         value_to_text(&inputs[i].tensor, out);
     }

@@ -1,6 +1,7 @@
 #include "server/example_json.h"
 
 #include "base/base64.h"
+#include "server/json_body.h"
 #include "server/json_text.h"
 #include "storage/example.h"
 
@@ -129,27 +130,13 @@ static struct status read_example(struct example_builder *builder, const char *a
     return status_ok();
 }
 
-static struct status find_member(const char *object, const char *key, struct arena *arena,
-                                 const char **out)
-{
-    *out = NULL;
-    for (const char *at = json_first(object); at != NULL && *out == NULL;
-         at = json_next_member(at)) {
-        struct bytes name;
-        TRY(json_string(at, arena, &name));
-        if (bytes_equal(name, bytes_of(key)))
-            *out = json_member_value(at);
-    }
-    return status_ok();
-}
-
 static struct status read_examples(struct example_builder *builder, const char *object,
                                    struct arena *arena, struct example_request *out)
 {
     const char *list, *context;
     struct bytes prefix = { "", 0 };
-    TRY(find_member(object, "context", arena, &context));
-    TRY(find_member(object, "examples", arena, &list));
+    TRY(json_body_member(object, "context", arena, &context));
+    TRY(json_body_member(object, "examples", arena, &list));
     if (list == NULL)
         return status_error(
             STATUS_INVALID_ARGUMENT,
@@ -178,25 +165,9 @@ static struct status read_examples(struct example_builder *builder, const char *
 struct status example_request_read(struct bytes body, struct arena *arena,
                                    struct example_request *out)
 {
-    struct json_error error;
-    const char *text = body.data, *name;
-    const char *object = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
-    if (json_check(object, &error) == NULL)
-        return json_error_status(text, &error);
-    object = json_space(object);
-    if (*object != '{')
-        return status_error(STATUS_INVALID_ARGUMENT, "JSON Value: %s Is not object",
-                            json_dump(object, arena));
-    TRY(find_member(object, "signature_name", arena, &name));
-    out->signature_name = (struct bytes){ "", 0 };
-    if (name != NULL && *name != '"')
-        return status_error(
-            STATUS_INVALID_ARGUMENT,
-            "JSON Value: %s not formatted correctly. 'signature_name' key must be a "
-            "string value.",
-            json_dump(object, arena));
-    if (name != NULL)
-        TRY(json_string(name, arena, &out->signature_name));
+    const char *object;
+    TRY(json_body_object(body, arena, &object));
+    TRY(json_body_signature_name(object, arena, &out->signature_name));
     struct example_builder builder = { 0 };
     struct status status = read_examples(&builder, object, arena, out);
     example_builder_finish(&builder);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "server/json_body.h"
 #include "server/json_tensor.h"
 #include "server/predict_json.h"
 
@@ -201,22 +202,6 @@ static const char *scan_body(struct reader *reader, bool *rows)
 
 /* ---- Step by step. ---- */
 
-/* The value of the first member of that name, or NULL. */
-static struct status find_member(const struct reader *reader, const char *object, const char *key,
-                                 const char **out)
-{
-    *out = NULL;
-    for (const char *at = json_first(object); at != NULL; at = json_next_member(at)) {
-        struct bytes name;
-        TRY(json_string(at, reader->arena, &name));
-        if (bytes_equal(name, bytes_of(key))) {
-            *out = json_member_value(at);
-            break;
-        }
-    }
-    return status_ok();
-}
-
 static bool is_plain_object(const char *at)
 {
     const char *text;
@@ -342,7 +327,7 @@ static struct status read_inputs(struct reader *reader, const char *value)
     }
     for (int i = 0; i < signature->inputs_count; i++) {
         const char *member;
-        TRY(find_member(reader, value, signature->inputs[i].key, &member));
+        TRY(json_body_member(value, signature->inputs[i].key, reader->arena, &member));
         if (member == NULL)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "Missing named input: %s in 'inputs' object.",
@@ -354,17 +339,8 @@ static struct status read_inputs(struct reader *reader, const char *value)
 
 static struct status read_signature(struct reader *reader, const char *object)
 {
-    const char *value;
-    struct bytes name = { "", 0 };
-    TRY(find_member(reader, object, "signature_name", &value));
-    if (value != NULL && *value != '"')
-        return status_error(
-            STATUS_INVALID_ARGUMENT,
-            "JSON Value: %s not formatted correctly. 'signature_name' key must be a "
-            "string value.",
-            json_dump(object, reader->arena));
-    if (value != NULL)
-        TRY(json_string(value, reader->arena, &name));
+    struct bytes name;
+    TRY(json_body_signature_name(object, reader->arena, &name));
     TRY(use_signature(reader, name));
     if (reader->signature->inputs_count == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "Failed to get input map for signature: %.*s",
@@ -375,18 +351,11 @@ static struct status read_signature(struct reader *reader, const char *object)
 
 static struct status read_body(struct reader *reader, bool *rows)
 {
-    struct json_error error;
-    const char *text = reader->body.data, *instances, *inputs;
-    const char *object = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? text + 3 : text;
-    if (json_check(object, &error) == NULL)
-        return json_error_status(text, &error);
-    object = json_space(object);
-    if (*object != '{')
-        return status_error(STATUS_INVALID_ARGUMENT, "JSON Value: %s Is not object",
-                            json_dump(object, reader->arena));
+    const char *object, *instances, *inputs;
+    TRY(json_body_object(reader->body, reader->arena, &object));
     TRY(read_signature(reader, object));
-    TRY(find_member(reader, object, "instances", &instances));
-    TRY(find_member(reader, object, "inputs", &inputs));
+    TRY(json_body_member(object, "instances", reader->arena, &instances));
+    TRY(json_body_member(object, "inputs", reader->arena, &inputs));
     if (instances != NULL && inputs != NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "JSON Value: %s Not formatted correctly expecting only one of 'inputs' "
