@@ -98,6 +98,7 @@ static void take_join(struct client *client, int ps, const Slipway__Training__Jo
     if (ps == 0) {
         client->global_step = reply->global_step;
         client->begin_step = reply->begin_step;
+        client->stop_step = reply->stop_step;
         client->finished = reply->finished; /* by the word of the ps that the chief asks, too */
         client->open = true;
     }

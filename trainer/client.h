@@ -49,6 +49,7 @@ struct client {
     uint64_t *incarnations; /* [ps_count]: of the ps tasks it has joined; 0: not yet */
     uint64_t global_step;
     uint64_t begin_step;      /* where the generation began */
+    uint64_t stop_step;       /* where the job ends, by the chief's word; 0: not known */
     bool joined;              /* once, by all ps tasks */
     bool open;                /* all ps tasks have their values, of one generation */
     bool finished;            /* a ps said that the job is over */

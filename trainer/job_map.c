@@ -231,9 +231,10 @@ struct status job_map_check(struct job_map *map, bool need_self, struct arena *a
     for (int i = 0; i < ps->count && !only_self; i++)
         if (ps->tasks[i].index != (uint32_t)i)
             return status_error(STATUS_INVALID_ARGUMENT, "ps %d is missing", i);
-    if (!only_self && !map->sparse && job_map_trainers(map) == 0)
+    bool takes_part = map->has_self || need_self; /* whoever only looks may look at a part */
+    if (takes_part && !only_self && !map->sparse && job_map_trainers(map) == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "the cluster has no workers");
-    return map->has_self || need_self ? check_self(map) : status_ok();
+    return takes_part ? check_self(map) : status_ok();
 }
 
 /* ---- The flags. ---- */

@@ -7,6 +7,7 @@
 
 #define REQUEST_ARENA_MAX ((size_t)1 << 20)
 #define SILENT_MS         3000 /* three beats: worth a word */
+#define NOBODY            UINT32_MAX
 
 void ps_mark_told(struct ps *ps, uint32_t rank)
 {
@@ -46,18 +47,18 @@ static bool has_push(const struct ps *ps, uint32_t rank)
 }
 
 /* Those who have to push for the step that others wait for. */
-static void append_late(const struct ps *ps, struct buffer *out)
+static void append_late(const struct ps *ps, uint32_t asker, struct buffer *out)
 {
     for (uint32_t rank = 0; rank < ps->sync_workers; rank++)
-        if (!has_push(ps, rank))
+        if (!has_push(ps, rank) && rank != asker)
             append_member(ps, rank, out);
 }
 
 /* Those who have joined and not finished, when others have. */
-static void append_unfinished(const struct ps *ps, struct buffer *out)
+static void append_unfinished(const struct ps *ps, uint32_t asker, struct buffer *out)
 {
     for (uint32_t rank = 0; rank < ps->workers_count; rank++)
-        if (ps->workers[rank].joined && !ps->workers[rank].finished)
+        if (ps->workers[rank].joined && !ps->workers[rank].finished && rank != asker)
             append_member(ps, rank, out);
 }
 
@@ -69,21 +70,24 @@ static bool any_finished(const struct ps *ps)
     return false;
 }
 
-static void note(const struct ps *ps, struct buffer *out)
+/* For a task that asks, without itself: it knows what it does. */
+static void note(const struct ps *ps, uint32_t asker, struct buffer *out)
 {
     if (ps->over)
         return;
     if (!ps->open) {
-        append_member(ps, 0, out);
-        buffer_append_text(out, " to make the variables");
+        if (asker != 0)
+            append_member(ps, 0, out);
+        buffer_append_text(out, out->size > 0 ? " to make the variables" : "");
     } else if (ps->sync && ps->pushes != NULL) {
-        append_late(ps, out);
-        buffer_printf(out, " to push for step %" PRIu64, ps->global_step + 1);
+        append_late(ps, asker, out);
+        if (out->size > 0)
+            buffer_printf(out, " to push for step %" PRIu64, ps->global_step + 1);
+    } else if (any_finished(ps) && ps_all_finished(ps)) {
+        buffer_append_text(out, "the chief to save what was learnt");
     } else if (any_finished(ps)) {
-        append_unfinished(ps, out);
+        append_unfinished(ps, asker, out);
         buffer_append_text(out, out->size > 0 ? " to finish" : "");
-        if (out->size == 0)
-            buffer_append_text(out, "the chief to save what was learnt");
     }
 }
 
@@ -92,7 +96,7 @@ void ps_note(struct ps *ps, char *out, size_t size)
     struct buffer text = { 0 };
 
     pthread_mutex_lock(&ps->lock);
-    note(ps, &text);
+    note(ps, NOBODY, &text);
     pthread_mutex_unlock(&ps->lock);
     snprintf(out, size, "%.*s", (int)text.size, text.size > 0 ? text.data : "");
     buffer_finish(&text);
@@ -105,8 +109,7 @@ static struct message beat_reply(struct ps *ps, uint32_t rank)
     Slipway__Training__BeatReply reply = SLIPWAY__TRAINING__BEAT_REPLY__INIT;
     struct buffer text = { 0 };
 
-    if (ps->open || rank != 0) /* the chief knows that it is the chief that is waited for */
-        note(ps, &text);
+    note(ps, rank, &text);
     buffer_append_char(&text, '\0');
     reply.incarnation = ps->options.incarnation;
     reply.generation = ps->generation;

@@ -5,7 +5,7 @@
 
 #define REQUEST_ARENA_MAX ((size_t)16 << 20) /* what a header may cost to read */
 
-static bool all_finished(const struct ps *ps)
+bool ps_all_finished(const struct ps *ps)
 {
     for (uint32_t i = 0; i < ps->workers_count; i++)
         if (ps->workers[i].joined && !ps->workers[i].finished)
@@ -17,7 +17,7 @@ static bool all_finished(const struct ps *ps)
 static struct waiting *awaits_due(struct ps *ps)
 {
     struct waiting *due = NULL;
-    bool workers = all_finished(ps) || ps->over;
+    bool workers = ps_all_finished(ps) || ps->over;
 
     for (struct waiting **at = &ps->awaits; *at != NULL;) {
         struct waiting *waiting = *at;

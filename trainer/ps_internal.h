@@ -129,6 +129,9 @@ struct waiting *ps_let_go(struct ps *ps);
 
 struct slice *ps_find_slice(struct ps *ps, uint32_t id); /* NULL: it is on another ps */
 
+/* With the lock: have all workers that joined made their last step, or left? */
+bool ps_all_finished(const struct ps *ps);
+
 /* With the lock: the outcome, unless there is one. Those whom it concerns: for ps_tell. */
 struct ending {
     struct waiting *joins, *pushes, *awaits;

@@ -90,6 +90,7 @@ struct message ps_join_reply(struct ps *ps, const struct worker *worker)
     reply.open = ps->open;
     reply.global_step = ps->global_step;
     reply.begin_step = ps->begin_step;
+    reply.stop_step = ps->stop_step;
     reply.finished = worker->finished || ps->over;
     return protocol_pack(&reply);
 }

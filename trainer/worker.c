@@ -160,7 +160,11 @@ static struct status run(struct client *client, struct gradient_source *source,
     TRY(status_in(join(client, options->start_timeout_ms, progress),
                   "worker %u waits for the variables", client->options.index));
     for (;;) {
-        struct status status = take_part(client, source, options->stop_step, progress);
+        uint64_t stop_step = client->stop_step != 0 ? client->stop_step : options->stop_step;
+        if (stop_step != options->stop_step)
+            progress_say(progress, "stops at step %llu, as the chief says, and not at %llu",
+                         (unsigned long long)stop_step, (unsigned long long)options->stop_step);
+        struct status status = take_part(client, source, stop_step, progress);
         if (!worker_may_return(status, client, progress))
             return status;
         progress_say(progress, "pauses at step %llu: %s; waits for the chief to go on",

@@ -186,6 +186,15 @@ class Waits(Cluster):
         self.assertEqual(task.wait(), 1, task.text())
         self.assertIn("worker 1 has another model or placement than the chief", task.text())
 
+    def test_the_chief_says_where_the_job_stops(self):
+        job = self.job(ps=1, workers=2, flags=["--model=linear"])
+        job.start("ps", 0)
+        job.start("worker", 1, "--stop_at_step=100000000").wait_for("waiting for")
+        job.start("worker", 0, "--stop_at_step=2000", "--export_dir=" + self.path("m", "1"))
+        self.assertEqual(set(job.wait().values()), {0}, job.logs()[-6000:])
+        self.assertIn("stops at step 2000, as the chief says, and not at 100000000", job.log("worker 1"))
+        self.assertRegex(job.log("ps 0"), r"the job is finished at step 200[01]\n")
+
     def test_a_worker_says_that_it_waits_for_the_chief(self):
         job = self.job(ps=1, workers=2)
         job.start("ps", 0)
@@ -378,6 +387,12 @@ class Doctor(Cluster):
         for name, i in (("ps", 0), ("ps", 1), ("worker", 0), ("worker", 1)):
             self.assertRegex(done.stdout, r"%s %d at %s: fine, \d+\.\d\d ms\n" % (name, i, job.hosts[name][i]))
         self.assertIn("4 of 4 tasks are fine", done.stdout)
+
+    def test_looks_at_a_part_of_the_map(self):
+        job = self.job(ps=1, workers=1)
+        job.start("ps", 0).wait_for("serves at")
+        done = self.doctor(job, hosts=dict(job.hosts, worker=[]))
+        self.assertIn("1 of 1 tasks are fine", done.stdout + done.stderr)
 
     def test_says_what_is_wrong_with_each(self):
         job = self.job(ps=2, workers=4)

@@ -103,6 +103,18 @@ static void says_whom_the_start_waits_for(void **state)
     assert_int_equal(beat(&fixture->worker).generation, 1);
 }
 
+static void does_not_say_to_a_task_that_it_waits_for_itself(void **state)
+{
+    struct fixture *fixture = *state;
+    char text[256];
+
+    begin(fixture, false);
+    assert_true(status_is_ok(client_report(&fixture->chief, status_ok(), false)));
+    assert_string_equal(beat(&fixture->worker).note, "");
+    ps_note(fixture->cluster.ps[0], text, sizeof text);
+    assert_string_equal(text, "worker 1 to finish");
+}
+
 static void says_whom_the_end_waits_for(void **state)
 {
     struct fixture *fixture = *state;
@@ -297,6 +309,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(says_whom_the_start_waits_for),
         TEST(says_whom_the_end_waits_for),
+        TEST(does_not_say_to_a_task_that_it_waits_for_itself),
         TEST(a_failure_of_the_chief_is_everybodys),
         TEST(a_chief_that_cannot_begin_tells_those_who_wait_for_it),
         TEST(a_chief_that_is_gone_ends_the_job),
