@@ -330,6 +330,8 @@ static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
             (struct pusher){ .cluster = &cluster, .index = i, .stop = &stop, .first = .5f };
         pthread_create(&pushers[i].thread, NULL, push_all, &pushers[i]);
     }
+    while (ps_global_step(cluster.ps[0]) == 0) /* they may be long in coming */
+        usleep(200);
     for (int round = 0; round < 50; round++) {
         struct client_snapshot snapshot;
         float w[SMALL_W], b[SMALL_B];
@@ -413,7 +415,7 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     dying.options.call_timeout_ms = 50;
     assert_int_equal(client_push(&dying, all_ones, false).code, STATUS_UNAVAILABLE);
     cluster.channels[1] = second;
-    OK(client_snapshot_begin(&chief, false, 50, &snapshot));
+    OK(client_snapshot_begin(&chief, false, 1000, &snapshot));
     client_snapshot_end(&snapshot);
     OK(client_push(&chief, all_ones, true)); /* and training goes on */
     struct clock *clock = clock_monotonic();
