@@ -49,6 +49,17 @@ static void release_all(struct tensor *tensors, int count)
         tensor_release(&tensors[i]);
 }
 
+/* Rows of an output that its batch owns meanwhile. */
+static struct tensor rows_of(const struct tensor *output, int64_t start, int64_t rows)
+{
+    struct shape shape = output->shape;
+    shape.dims[0] = rows;
+    struct tensor view = tensor_borrow(output->dtype, &shape, output->data);
+    if (view.size > 0) /* what has no elements may have no data to point into */
+        view.data = (char *)view.data + tensor_bytes(&view) / (size_t)rows * (size_t)start;
+    return view;
+}
+
 /* Rows [start, start + rows) of every output, for one call. */
 static struct status answer_rows(struct inference_call *call, const struct tensor *outputs,
                                  int64_t start, int64_t total)
@@ -62,11 +73,10 @@ static struct status answer_rows(struct inference_call *call, const struct tenso
                                   call->callable->signature->outputs[i].key, (long long)total,
                                   shape_text(&outputs[i].shape));
         else
-            parts[i] = tensor_rows(&outputs[i], start, call->rows);
+            parts[i] = rows_of(&outputs[i], start, call->rows);
     }
     if (status_is_ok(status))
         status = call->answer(call, parts);
-    release_all(parts, count);
     return status;
 }
 

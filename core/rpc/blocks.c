@@ -1,6 +1,7 @@
 #include "rpc/blocks.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -24,7 +25,8 @@ struct blocks {
     struct block *kept;    /* the last given back first: its memory is warm */
     struct block *small[SMALL_SIZES];
     int kept_count, taken;
-    size_t kept_bytes, small_bytes, held, ease_at;
+    size_t kept_bytes, small_bytes, ease_at;
+    _Atomic size_t held; /* grows without the lock, in the loop's thread; falls with it */
     bool watched, closed;
 };
 
@@ -206,9 +208,7 @@ bool block_grow(struct block *block, size_t size)
 void block_count(struct block *block, size_t size)
 {
     block->counted = size;
-    pthread_mutex_lock(&block->blocks->lock);
-    block->blocks->held += size;
-    pthread_mutex_unlock(&block->blocks->lock);
+    atomic_fetch_add_explicit(&block->blocks->held, size, memory_order_relaxed);
 }
 
 /* What is kept is not to be what others lack. */
@@ -268,10 +268,7 @@ void block_release(void *owner)
 
 size_t blocks_held(struct blocks *blocks)
 {
-    pthread_mutex_lock(&blocks->lock);
-    size_t held = blocks->held;
-    pthread_mutex_unlock(&blocks->lock);
-    return held;
+    return atomic_load_explicit(&blocks->held, memory_order_relaxed);
 }
 
 bool blocks_watch(struct blocks *blocks, size_t limit)

@@ -63,6 +63,7 @@ struct status rpc_server_create(struct loop *loop, const struct rpc_server_optio
 
 void rpc_server_add(struct rpc_server *server, const struct service *service, void *instance)
 {
+    server->last = NULL;
     for (int i = 0; i < service->methods_count; i++) {
         const struct method *method = &service->methods[i];
         struct served *served = zalloc(sizeof *served);

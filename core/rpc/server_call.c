@@ -180,12 +180,19 @@ static void wrong(struct server_call *call, enum status_code code, const char *w
     call->wrong = what;
 }
 
+static const struct served *find_served(struct rpc_server *server, struct bytes path)
+{
+    if (server->last == NULL || !is(path, server->last->method->path))
+        server->last = map_get(&server->methods, path);
+    return server->last;
+}
+
 static void header(struct http2_stream *stream, struct bytes name, struct bytes value)
 {
     struct server_call *call = of_stream(stream);
 
     if (is(name, ":path")) {
-        call->served = map_get(&call->connection->server->methods, value);
+        call->served = find_served(call->connection->server, value);
         if (call->served == NULL)
             call->path = xstrdup(value.data);
     } else if (is(name, ":method")) {
