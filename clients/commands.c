@@ -91,6 +91,7 @@ void command_print_load(struct session *session, struct load_result *result)
     free(result->times_ns);
 }
 
+/* What only some commands take, or only with another flag. */
 static const struct {
     const char *flag, *commands, *with;
 } limited[] = {

@@ -27,7 +27,7 @@ struct grpc_port {
     void *drained_context;
 };
 
-/* ---- --grpc_channel_arguments. ---- */
+/* ---- Channel arguments. ---- */
 
 /* -1 is gRPC's word for no limit, INT_MAX for never. */
 static void set_message_max(struct rpc_server_options *options, int value)

@@ -2,6 +2,7 @@
 import os
 import signal
 import tempfile
+import threading
 import time
 
 import tiny_model
@@ -92,12 +93,16 @@ class Dear(TestCase):
     def test_a_second_signal_ends_runs_too(self):
         server = self.server(2)
         with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            rest = threading.Thread(target=lambda: server.raw(b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\n"
+                                                              b'{"inputs":1500}'))
+            rest.start()
             future = self.start(client, 1500)
             server.process.send_signal(signal.SIGTERM)
             time.sleep(0.3)
             self.assertIsNone(server.process.poll())
             self.assertEqual(server.stop(), 0, server.output())
             self.assertEqual(client.end(future).code, "UNAVAILABLE")
+            rest.join()
 
 
 if __name__ == "__main__":
