@@ -17,7 +17,8 @@ struct waiting {
     struct message request;
     struct worker *worker; /* of a push or a join */
     uint64_t incarnation, sequence;
-    uint32_t rank; /* of an await's caller */
+    uint64_t local_step; /* of a push: the step that it is for */
+    uint32_t rank;       /* of an await's caller */
     bool pull, job, hold;
     struct ps *ps;
 };

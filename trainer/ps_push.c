@@ -126,8 +126,12 @@ static void apply_one(struct ps *ps, const struct waiting *push)
 }
 
 /* A synchronous step: the mean of all workers' gradients, summed in the order of workers. */
-static void apply_mean(struct ps *ps, const struct waiting *pushes, int count)
+static void apply_mean(struct ps *ps, const struct waiting *pushes)
 {
+    int count = 0;
+
+    for (const struct waiting *push = pushes; push != NULL; push = push->next)
+        count++;
     struct payload *payloads = zalloc((size_t)count * sizeof *payloads);
     float **scratch = zalloc((size_t)count * sizeof *scratch);
     const float **gradients = zalloc((size_t)count * sizeof *gradients);
@@ -167,8 +171,33 @@ static struct waiting *push_of(const struct ps *ps, uint32_t index)
     return NULL;
 }
 
-/* With the lock: takes what is applied next: one push, or one of each worker in a synchronous step.
- * NULL: none. */
+/*
+ * With the lock: the pushes of a synchronous step, when every worker has one waiting.
+ *
+ * One that is for a later step says that its worker has no other: it died when its push had reached
+ * some ps tasks and not this one, and came back to where they are. The step is then made of the
+ * others', or passed over when none is for it, so that all ps tasks are at one step again.
+ */
+static struct waiting *sync_pushes(struct ps *ps)
+{
+    struct waiting *batch = NULL;
+    uint64_t step = UINT64_MAX;
+
+    for (uint32_t w = 0; w < ps->sync_workers; w++) {
+        const struct waiting *push = push_of(ps, w);
+        if (push == NULL)
+            return NULL;
+        step = push->local_step < step ? push->local_step : step;
+    }
+    ps->global_step = step;
+    for (uint32_t w = 0; w < ps->sync_workers; w++)
+        if (push_of(ps, w)->local_step == step)
+            waiting_append(&batch, waiting_take(&ps->pushes, push_of(ps, w)->call));
+    return batch;
+}
+
+/* With the lock: takes what is applied next: one push, or those of a synchronous step. NULL: none.
+ */
 static struct waiting *pushes_next(struct ps *ps)
 {
     struct waiting *batch = NULL;
@@ -176,11 +205,7 @@ static struct waiting *pushes_next(struct ps *ps)
     if (ps->applying > 0 && ps->sync)
         return NULL;
     if (ps->sync) {
-        for (uint32_t w = 0; w < ps->sync_workers; w++)
-            if (push_of(ps, w) == NULL)
-                return NULL;
-        for (uint32_t w = 0; w < ps->sync_workers; w++)
-            waiting_append(&batch, waiting_take(&ps->pushes, push_of(ps, w)->call));
+        batch = sync_pushes(ps);
     } else {
         for (struct waiting *push = ps->pushes; push != NULL && batch == NULL; push = push->next)
             if (may_apply(ps, push))
@@ -230,7 +255,7 @@ void ps_pump(struct ps *ps)
         if (batch->next == NULL)
             apply_one(ps, batch);
         else
-            apply_mean(ps, batch, (int)ps->sync_workers);
+            apply_mean(ps, batch);
         pthread_mutex_lock(&ps->lock);
         if (--ps->applying == 0)
             pthread_cond_broadcast(&ps->idle);
@@ -253,6 +278,10 @@ static struct status admit_push(struct ps *ps, const Slipway__Training__PushRequ
     if (ps->sync && request->ticket->worker >= ps->sync_workers)
         return status_error(STATUS_FAILED_PRECONDITION, "worker %u of %u in a synchronous job",
                             request->ticket->worker, ps->sync_workers);
+    /* A synchronous step that was made without this push needs it no more. */
+    if (ps->sync && request->local_step < ps->global_step &&
+        request->sequence > push->worker->applied)
+        push->worker->applied = push->worker->done = request->sequence;
     *repeated = request->sequence <= push->worker->done;
     if (*repeated)
         return status_ok();
@@ -262,6 +291,7 @@ static struct status admit_push(struct ps *ps, const Slipway__Training__PushRequ
                             message_payload_size(message), ps->options.index, ps->gradient_bytes);
     push->incarnation = push->worker->incarnation;
     push->sequence = request->sequence;
+    push->local_step = request->local_step;
     push->request = message_move(message);
     waiting_append(&ps->pushes, push);
     return status_ok();

@@ -429,6 +429,54 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     small_stop(&cluster);
 }
 
+static void *push_three(void *context)
+{
+    struct client *client = context;
+
+    for (int i = 0; i < 3; i++)
+        OK(client_push(client, all_ones, true));
+    return NULL;
+}
+
+/* A worker dies when ps 0 has its push and ps 1 has not: one that comes in its place finds ps 0 a
+ * step further. */
+static void half_a_push_does_not_leave_a_synchronous_job_out_of_step(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, dying, again;
+    pthread_t thread;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &dying);
+    small_client(&cluster, 1, 3, &again);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 2, true));
+    OK(client_join(&dying, true, 1000));
+    pthread_create(&thread, NULL, push_three, &chief);
+    struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
+    loopback_break(cut_off);
+    struct channel *half[] = { cluster.channels[0], cut_off };
+    dying.options.channels = half;
+    dying.options.call_timeout_ms = 1000;
+    assert_int_equal(client_push(&dying, all_ones, false).code, STATUS_UNAVAILABLE);
+    assert_int_equal(ps_global_step(cluster.ps[0]), 1);
+    assert_int_equal(ps_global_step(cluster.ps[1]), 0);
+    OK(client_join(&again, true, 1000));
+    OK(client_pull(&again));
+    while (again.global_step < 3)
+        OK(client_push(&again, all_ones, true));
+    pthread_join(thread, NULL);
+    assert_int_equal(ps_global_step(cluster.ps[0]), 3);
+    assert_int_equal(ps_global_step(cluster.ps[1]), 3);
+    client_finish(&chief);
+    client_finish(&dying);
+    client_finish(&again);
+    channel_close(cut_off);
+    small_stop(&cluster);
+}
+
 /* A snapshot that fails lets go of the ps tasks that it had held. */
 static void a_failed_snapshot_does_not_stop_training(void **state)
 {
@@ -671,6 +719,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_under_concurrent_pushes_is_consistent),
         cmocka_unit_test(a_snapshot_has_the_slots_of_its_moment),
         cmocka_unit_test(half_a_push_of_a_dead_worker_does_not_stop_a_snapshot),
+        cmocka_unit_test(half_a_push_does_not_leave_a_synchronous_job_out_of_step),
         cmocka_unit_test(a_failed_snapshot_does_not_stop_training),
         cmocka_unit_test(a_new_generation_voids_all_of_the_one_before),
         cmocka_unit_test(a_push_that_waits_is_told_that_the_job_goes_back),
