@@ -47,6 +47,10 @@ int64_t ps_heard_ns(struct ps *ps); /* when a task of the job was last heard of;
  * in a synchronous job each worker. */
 void ps_watch(struct ps *ps, int64_t lost_ms);
 
+/* This process did not run for so long (a machine that was suspended, or has too much to do): the
+ * tasks were not silent meanwhile. */
+void ps_forgive(struct ps *ps, int64_t stood_still_ns);
+
 /* The next thing to tell people about a task: "worker 3 has not been heard of for 5 s". False:
  * nothing new. */
 bool ps_news(struct ps *ps, int64_t lost_ms, char *out, size_t size);

@@ -163,6 +163,15 @@ int64_t ps_heard_ns(struct ps *ps)
     return heard_ns;
 }
 
+void ps_forgive(struct ps *ps, int64_t stood_still_ns)
+{
+    pthread_mutex_lock(&ps->lock);
+    for (uint32_t rank = 0; ps->members != NULL && rank < PS_WORKERS_MAX; rank++)
+        if (ps->members[rank].heard_ns != 0)
+            ps->members[rank].heard_ns += stood_still_ns;
+    pthread_mutex_unlock(&ps->lock);
+}
+
 /* With the lock: one whom the job cannot go on without, and who has gone. NULL: none. */
 static const struct member *find_lost(const struct ps *ps, int64_t lost_ms)
 {

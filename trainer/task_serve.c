@@ -7,6 +7,7 @@
 #include "trainer/ps.h"
 
 #define TICK_MS     100
+#define LATE_MS     1000 /* a tick that is later: the process stood still */
 #define REPEAT_MS   10000
 #define SPEAK_MS    60000 /* between two lines about where the job is */
 #define FAREWELL_MS 10000 /* for those who have not been told that the job is over */
@@ -18,6 +19,7 @@ struct serving {
     struct loop_timer timer;
     struct note note;
     int64_t began_ns, over_ns; /* 0: not over */
+    int64_t due_ns;            /* the next tick */
     int64_t spoke_ns;
     uint64_t spoke_step;
     bool training; /* said in the log */
@@ -110,12 +112,24 @@ static void check_note(struct serving *serving, int64_t now_ns)
     }
 }
 
+/* What the tasks have said meanwhile waits in the sockets. */
+static void check_late(struct serving *serving, int64_t now_ns)
+{
+    int64_t late_ns = now_ns - serving->due_ns;
+
+    if (late_ns < (int64_t)LATE_MS * NS_PER_MS)
+        return;
+    ps_forgive(serving->ps, late_ns);
+    serving->began_ns += late_ns;
+}
+
 static void tick(void *context)
 {
     struct serving *serving = context;
     int64_t now_ns = clock_now_ns(clock_monotonic());
     struct status outcome;
 
+    check_late(serving, now_ns);
     bool over = ps_outcome(serving->ps, &outcome);
     if (!serving->options->watch(serving->options->context, NULL)) {
         stop(serving, over ? outcome : status_error(STATUS_CANCELLED, "stopped"));
@@ -127,8 +141,9 @@ static void tick(void *context)
         check_idle(serving, now_ns);
     }
     int64_t pause_ms = serving->over_ns != 0 ? TICK_MS / 10 : TICK_MS;
+    serving->due_ns = now_ns + pause_ms * NS_PER_MS;
     if (!serving->stopped)
-        loop_set_timer(serving->post.loop, &serving->timer, now_ns + pause_ms * NS_PER_MS);
+        loop_set_timer(serving->post.loop, &serving->timer, serving->due_ns);
 }
 
 static struct status serve(struct serving *serving)
@@ -139,7 +154,7 @@ static struct status serve(struct serving *serving)
     rpc_server_add(serving->post.server, &ps_service, serving->ps);
     log_info("serves at %s", job_self(map)->address);
     post_warn_of_plaintext(&serving->post);
-    serving->began_ns = clock_now_ns(clock_monotonic());
+    serving->began_ns = serving->due_ns = clock_now_ns(clock_monotonic());
     serving->timer = (struct loop_timer){ .expired = tick, .context = serving };
     loop_set_timer(serving->post.loop, &serving->timer, serving->began_ns);
     TRY(loop_run(serving->post.loop));

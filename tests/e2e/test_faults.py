@@ -148,6 +148,15 @@ class Faults(TestCase):
         self.assertNotIn("pauses", job.logs())
         self.assertGreaterEqual(steps_in(self.directory)[-1], max(step, 40000))
 
+    def test_a_ps_that_stood_still_does_not_take_it_for_silence_of_the_others(self):
+        job = self.begin(ps=1, flags=LONG + ["--linger_timeout=10"])
+        self.wait_for_checkpoint(after=300)
+        job.kill("ps 0", signal.SIGSTOP)
+        time.sleep(12)
+        job.kill("ps 0", signal.SIGCONT)
+        self.assert_done(job)
+        self.assertNotIn("heard of for", job.log("ps 0"))
+
 
 if __name__ == "__main__":
     main()

@@ -179,6 +179,22 @@ static void a_chief_that_is_gone_ends_the_job(void **state)
     assert_string_equal(outcome.message, "chief has not been heard of for 10 s");
 }
 
+static void what_it_did_not_hear_while_it_stood_still_is_nobodys_silence(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ps *ps = fixture->cluster.ps[0];
+    struct status outcome;
+
+    begin(fixture, false);
+    clock_fake_advance(fixture->clock, 60 * NS_PER_S);
+    ps_forgive(ps, 59 * NS_PER_S);
+    ps_watch(ps, 10000);
+    assert_false(ps_outcome(ps, &outcome));
+    clock_fake_advance(fixture->clock, 10 * NS_PER_S);
+    ps_watch(ps, 10000);
+    assert_true(ps_outcome(ps, &outcome));
+}
+
 static void a_worker_that_is_gone_ends_only_a_synchronous_job(void **state)
 {
     struct fixture *fixture = *state;
@@ -313,6 +329,7 @@ int main(void)
         TEST(a_failure_of_the_chief_is_everybodys),
         TEST(a_chief_that_cannot_begin_tells_those_who_wait_for_it),
         TEST(a_chief_that_is_gone_ends_the_job),
+        TEST(what_it_did_not_hear_while_it_stood_still_is_nobodys_silence),
         TEST(a_worker_that_is_gone_ends_only_a_synchronous_job),
         TEST(a_worker_of_an_asynchronous_job_may_go),
         TEST(a_failure_of_a_worker_ends_a_synchronous_job),
