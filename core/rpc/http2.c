@@ -223,6 +223,7 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->options = *options;
     http2->transport = transport;
     http2->flush.work = end_of_round;
+    http2->first_byte = -1;
     http2->created_ns = loop_now_ns(options->loop);
     http2->received_ns = http2->written_ns = http2->idle_since_ns = http2->created_ns;
     http2->blocks = blocks_create(options->mailbox, on_eased, http2);
@@ -256,9 +257,9 @@ bool http2_is_shaken(const struct http2 *http2)
     return http2->shaken;
 }
 
-bool http2_has_heard(const struct http2 *http2)
+int http2_first_byte(const struct http2 *http2)
 {
-    return http2->heard;
+    return http2->first_byte;
 }
 
 bool http2_is_ready(const struct http2 *http2)

@@ -133,7 +133,7 @@ void http2_ping(struct http2 *http2);
 struct status http2_why(const struct http2 *http2); /* it is over */
 int http2_streams(const struct http2 *http2);
 bool http2_is_shaken(const struct http2 *http2); /* the transport's handshake is done */
-bool http2_has_heard(const struct http2 *http2); /* something came from the peer */
+int http2_first_byte(const struct http2 *http2); /* that came from the peer; -1: none has */
 bool http2_is_ready(const struct http2 *http2);
 bool http2_has_room(const struct http2 *http2); /* its peer reads what it asked for */
 /* The opposite; `eased` comes when it is not so any more. */

@@ -44,7 +44,8 @@ struct http2 {
     int64_t retired_ns; /* told to go because of its age; 0: not yet */
     int64_t created_ns, received_ns, written_ns, pinged_ns, round_trip_ns, idle_since_ns;
     struct bucket control;
-    bool shaken, heard, ready, deferred, ping_waits, congested, refuses, over, leaving;
+    bool shaken, ready, deferred, ping_waits, congested, refuses, over, leaving;
+    int first_byte;            /* of the peer; -1: nothing came */
     enum status_code why_code; /* it is over, and this is why */
     char *why;
 };

@@ -274,7 +274,8 @@ void http2_receive(struct http2 *http2, const char *data, size_t size)
 {
     ssize_t used = nghttp2_session_mem_recv(http2->session, (const uint8_t *)data, size);
 
-    http2->heard = true;
+    if (http2->first_byte < 0)
+        http2->first_byte = (unsigned char)*data;
     http2->received_ns = loop_now_ns(http2->options.loop);
     if (used >= 0 || http2->over)
         return;

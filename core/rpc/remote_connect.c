@@ -145,14 +145,28 @@ void remote_connection_away(struct remote_connection *connection)
     set_trouble(remote, REMOTE_FINE, "");
 }
 
+/* TLS answers what it does not understand with an alert. */
+static const char *foreign_text(int first_byte)
+{
+    switch (first_byte) {
+    case 0x15:
+    case 0x16:
+        return "what answers speaks TLS, and we do not";
+    case 'H':
+        return "what answers speaks HTTP/1, not HTTP/2";
+    default:
+        return "what answers does not speak HTTP/2";
+    }
+}
+
 static void lost_at_greeting(struct remote *remote, struct status why, const struct http2 *http2)
 {
     bool shaking = !http2_is_shaken(http2) && why.code != STATUS_DEADLINE_EXCEEDED;
 
     if (remote->options.tls != NULL && (shaking || why.code == STATUS_UNAUTHENTICATED))
         attempt_failed(remote, REMOTE_TLS, why.message);
-    else if (http2_has_heard(http2))
-        attempt_failed(remote, REMOTE_FOREIGN, "what answers does not speak HTTP/2");
+    else if (http2_first_byte(http2) >= 0)
+        attempt_failed(remote, REMOTE_FOREIGN, foreign_text(http2_first_byte(http2)));
     else if (why.code == STATUS_DEADLINE_EXCEEDED)
         attempt_failed(remote, REMOTE_SILENT, why.message);
     else

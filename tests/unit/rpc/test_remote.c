@@ -243,11 +243,17 @@ static void one_that_accepts_and_says_nothing_is_silent(void **state)
 static void one_that_speaks_something_else_is_foreign(void **state)
 {
     (void)state;
-    static const char *const answers[] = { "HTTP/1.1 400 Bad Request\r\n\r\n",
-                                           "\x15\x03\x01\x00\x02\x02\x46 and what else there is" };
+    static const struct {
+        const char *answer, *text;
+    } rows[] = {
+        { "HTTP/1.1 400 Bad Request\r\n\r\n", "what answers speaks HTTP/1, not HTTP/2" },
+        { "\x15\x03\x01\x00\x02\x02\x46 and what else there is",
+          "what answers speaks TLS, and we do not" },
+        { "220 mail.example ESMTP\r\n", "what answers does not speak HTTP/2" },
+    };
 
-    for (size_t i = 0; i < COUNT(answers); i++) {
-        struct stranger stranger = { .answer = answers[i] };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct stranger stranger = { .answer = rows[i].answer };
         struct channel *channel;
         struct remote_state seen;
         stranger_listen(&stranger);
@@ -257,6 +263,7 @@ static void one_that_speaks_something_else_is_foreign(void **state)
         assert_int_equal(call_once(channel, DEADLINE_MS).code, STATUS_UNAVAILABLE);
         remote_state(channel, &seen);
         assert_int_equal(seen.trouble, REMOTE_FOREIGN);
+        assert_string_equal(seen.text, rows[i].text);
         channel_close(channel);
         pthread_join(stranger.thread, NULL);
         close(stranger.fd);

@@ -189,7 +189,7 @@ static const struct row {
     { "says that the server does not encrypt", false, &made.client, &made.ca, NULL, REMOTE_TLS,
       "TLS: the peer does not speak TLS" },
     { "says that the server encrypts and the client does not", true, NULL, NULL, NULL,
-      REMOTE_FOREIGN, "" },
+      REMOTE_FOREIGN, "what answers speaks TLS, and we do not" },
 };
 
 static void says_why(void **state)
