@@ -94,7 +94,8 @@ class Ps(Faults):
             job.start("ps", 1)
             job.end(0)
             self.assertIn(EXPORTED, chief.files())
-            self.assertRegex(job.task("worker", 0).output(), "(?i)(back|again|restor|goes on|resum).* step [1-9]|from step [1-9]")
+            self.assert_said(job.task("worker", 0), "Training pauses at step ", "Restored ckpt/model.ckpt-", "Training goes on from step ")
+            self.assert_said(job.task("worker", 1), "pauses at step ", "waits for the chief to go on", "goes on from step ")
             for i in (0, 1, 3):
                 self.assertEqual(hosts[i].files(), [], hosts[i].name)
 
@@ -118,7 +119,8 @@ class Chief(Faults):
             self.assertIsNone(job.task("ps", 0).process.poll(), job.task("ps", 0).output())
             again = job.start("worker", 0, *CHIEF)
             job.end(0)
-            self.assertRegex(again.output(), "from step [1-9]")
+            self.assert_said(again, "Restored ckpt/model.ckpt-")
+            self.assert_said(job.task("worker", 1), "pauses at step ", "goes on from step ")
             self.assertIn(EXPORTED, b.files())
             self.assertEqual(a.files() + c.files(), [])
 
