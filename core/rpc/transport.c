@@ -1,6 +1,8 @@
 #include "rpc/transport.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -17,9 +19,13 @@ static ssize_t plain_read(struct transport *transport, const struct iovec *to, i
     return readv(transport->fd, to, count);
 }
 
+/* As writev, but a peer that has gone is an error and no signal: the program need not know. */
 static ssize_t plain_write(struct transport *transport, const struct iovec *from, int count)
 {
-    return writev(transport->fd, from, count);
+    struct msghdr message = { .msg_iov = (struct iovec *)(uintptr_t)from,
+                              .msg_iovlen = (size_t)count };
+
+    return sendmsg(transport->fd, &message, MSG_NOSIGNAL);
 }
 
 static bool plain_pending(const struct transport *transport)

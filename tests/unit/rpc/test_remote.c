@@ -270,6 +270,20 @@ static void one_that_speaks_something_else_is_foreign(void **state)
     }
 }
 
+static void a_write_to_one_that_has_gone_is_an_error_and_no_signal(void **state)
+{
+    (void)state;
+    int fds[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    close(fds[1]);
+    struct transport *transport = transport_plain(fds[0]);
+    struct iovec run = { (char[]){ "x" }, 1 };
+    assert_int_equal(transport->type->write(transport, &run, 1), -1);
+    assert_int_equal(errno, EPIPE);
+    transport->type->close(transport);
+}
+
 static void a_deadline_before_the_connection_says_what_it_waited_for(void **state)
 {
     (void)state;
@@ -576,6 +590,7 @@ int main(void)
         cmocka_unit_test(a_name_that_does_not_resolve_is_said_to_be_so),
         cmocka_unit_test(one_that_accepts_and_says_nothing_is_silent),
         cmocka_unit_test(one_that_speaks_something_else_is_foreign),
+        cmocka_unit_test(a_write_to_one_that_has_gone_is_an_error_and_no_signal),
         cmocka_unit_test(a_deadline_before_the_connection_says_what_it_waited_for),
         cmocka_unit_test(a_call_may_wait_for_a_server_that_starts_later),
         cmocka_unit_test(a_call_in_flight_ends_with_its_connection),
