@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
