@@ -426,7 +426,7 @@ class Here:
 def started_cluster(directory, workers):
     """(seconds from the last start until all workers train, MB of PSS of all processes)"""
     with Here(directory) as here:
-        job = Job(here, ps=1, workers=workers, flags=["--model=linear", "--training_iteration=1000000000"])
+        job = Job(here, ps=1, workers=workers, flags=["--model=linear", "--learning_rate=0.001", "--training_iteration=1000000000"])
         order = job.names()
         random.shuffle(order)
         job.start_all(os.path.join(directory, "m", "1"), order=order)
