@@ -215,7 +215,7 @@ struct status incoming_feed(struct incoming *incoming, const char *data, size_t 
 }
 
 /* The payload, found only now, where it can be used in place. */
-static void align(struct incoming *incoming, size_t tag, size_t at)
+static void align(struct incoming *incoming, size_t at)
 {
     struct block *block = incoming->block;
     size_t shift = (size_t)(incoming->data - block->data);
@@ -226,7 +226,6 @@ static void align(struct incoming *incoming, size_t tag, size_t at)
             incoming->data = memmove(block->data + to, incoming->data, incoming->size);
     }
     block->piece = (struct bytes){ incoming->data + at, incoming->size - at };
-    (void)tag;
 }
 
 struct message incoming_take(struct incoming *incoming)
@@ -241,7 +240,7 @@ struct message incoming_take(struct incoming *incoming)
     struct bytes all = { incoming->data, incoming->size };
     struct message message = { .release = block_release, .owner = block };
     if (incoming->payload && find_payload(all, incoming->size, &tag, &at) == FOUND_PAYLOAD) {
-        align(incoming, tag, at);
+        align(incoming, at);
         message.pieces = &block->piece;
         message.pieces_count = block->piece.size > 0;
         all = (struct bytes){ incoming->data, tag };
