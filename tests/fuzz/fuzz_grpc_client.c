@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "rpc/remote.h"
+#include "stranger.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define TURNS_MAX 1000
-#define CALLS     3
+#define CALLS 3
 
 static char path[64];
 static int ended;
@@ -23,12 +23,6 @@ static int ended;
 static void remove_socket(void)
 {
     unlink(path);
-}
-
-static void check(struct status status)
-{
-    if (!status_is_ok(status))
-        abort();
 }
 
 static void on_done(void *context, struct status status, struct message *reply)
@@ -57,29 +51,6 @@ static int listen_here(void)
         abort();
     atexit(remove_socket);
     return fd;
-}
-
-static void drain(int fd)
-{
-    char bytes[65536];
-    while (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
-        ;
-}
-
-static void say(struct loop *loop, int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    for (int turn = 0; size > 0 && turn < TURNS_MAX; turn++) {
-        ssize_t sent = send(fd, at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent > 0) {
-            at += sent;
-            size -= (size_t)sent;
-        }
-        check(loop_turn(loop, false));
-        drain(fd);
-        if (sent < 0 && turn > 10)
-            return; /* the client has closed, or reads no further */
-    }
 }
 
 static int accept_one(struct loop *loop, int listener)

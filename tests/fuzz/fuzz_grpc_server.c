@@ -11,10 +11,9 @@
 
 #include "base/loop.h"
 #include "rpc/server.h"
+#include "stranger.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define TURNS_MAX 1000
 
 static void echo(void *instance, struct call *call, struct message *request)
 {
@@ -71,36 +70,6 @@ static const struct method methods[] = {
     { "/t/Hold", hold, METHOD_UNARY, false },
 };
 static const struct service service = { methods, COUNT(methods) };
-
-static void check(struct status status)
-{
-    if (!status_is_ok(status))
-        abort();
-}
-
-/* What the server says is read and forgotten. */
-static void drain(int fd)
-{
-    char bytes[65536];
-    while (recv(fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
-        ;
-}
-
-static void say(struct loop *loop, int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    for (int turn = 0; size > 0 && turn < TURNS_MAX; turn++) {
-        ssize_t sent = send(fd, at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent > 0) {
-            at += sent;
-            size -= (size_t)sent;
-        }
-        check(loop_turn(loop, false));
-        drain(fd);
-        if (sent < 0 && turn > 10)
-            return; /* the server has closed, or reads no further */
-    }
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
