@@ -13,6 +13,7 @@
 #define EVENTS_MAX        128
 #define SPIN_PAUSE        16 /* waits without a spin after one in vain; twice as many after each */
 #define SPIN_FAILURES_MAX 8
+#define EXPECTING_NS      60000 /* the rest of a message that a peer is sending right now */
 
 struct loop_watch {
     void (*ready)(void *context, uint32_t events);
@@ -35,6 +36,7 @@ struct loop {
     struct loop_watch *wake_watch, *dead;
     int64_t now_ns, spin_ns;
     int spin_pause, spin_failures; /* waits that are not begun by spinning; spins in vain since */
+    bool expecting;                /* loop_expect was called in this round */
     _Atomic bool stopped;
 };
 
@@ -335,15 +337,23 @@ void loop_set_spin(struct loop *loop, int64_t spin_ns)
     loop->spin_ns = spin_ns;
 }
 
+void loop_expect(struct loop *loop)
+{
+    loop->expecting = true;
+}
+
 /* Polls for a while before it sleeps, unless that was in vain lately: each failure doubles the
  * number of waits until the next try. */
 static int wait_for_events(struct loop *loop, struct epoll_event *events, int timeout_ms)
 {
-    if (timeout_ms == 0 || loop->spin_ns == 0 || loop->spin_pause > 0) {
+    int64_t spin_ns = loop->expecting && loop->spin_ns == 0 ? EXPECTING_NS : loop->spin_ns;
+
+    loop->expecting = false;
+    if (timeout_ms == 0 || spin_ns == 0 || loop->spin_pause > 0) {
         loop->spin_pause -= loop->spin_pause > 0;
         return epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
     }
-    int64_t end_ns = clock_now_ns(clock_monotonic()) + loop->spin_ns;
+    int64_t end_ns = clock_now_ns(clock_monotonic()) + spin_ns;
     do {
         int count = epoll_wait(loop->epoll, events, EVENTS_MAX, 0);
         if (count != 0) {

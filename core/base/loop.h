@@ -83,6 +83,9 @@ void loop_wake(struct loop *loop);
  */
 void loop_set_spin(struct loop *loop, int64_t spin_ns);
 
+/* More is on its way, the rest of a message: the next wait polls a little in any case. */
+void loop_expect(struct loop *loop);
+
 /* Now, as of the beginning of this round's work. */
 int64_t loop_now_ns(const struct loop *loop);
 

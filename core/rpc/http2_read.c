@@ -14,6 +14,10 @@
  * name one of 4 KiB. */
 #define METADATA_ABUSE 8
 
+/* Where messages are large the next is only looked at, so that it is read to its place. */
+#define LARGE_MIN    (READING_BYTES / 4)
+#define GLANCE_BYTES ((size_t)4 << 10)
+
 /* Lets the peer send more, unless methods hold too much of what it has sent: on_eased comes then.
  */
 void http2_consume(struct http2 *http2)
@@ -83,6 +87,7 @@ static void feed_stream(struct http2_stream *stream, const char *data, size_t si
         if (!complete)
             continue;
         http2->unfinished -= incoming_unfinished(incoming);
+        http2->large = incoming->size >= LARGE_MIN;
         struct message message = incoming_take(incoming);
         http2->options.side->message(stream, &message);
     }
@@ -300,7 +305,8 @@ static int aim(struct http2 *http2, struct reading_piece *piece, struct iovec to
             to[count++] = (struct iovec){ at, room };
         }
     }
-    to[count++] = (struct iovec){ reading_data(piece), READING_BYTES };
+    size_t size = http2->large ? GLANCE_BYTES : READING_BYTES;
+    to[count++] = (struct iovec){ reading_data(piece), size };
     return count;
 }
 
@@ -320,7 +326,7 @@ void http2_read(struct http2 *http2)
         if (size == 0)
             http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the peer closed the connection"));
         if (size <= 0)
-            return;
+            break;
         size_t rest = (size_t)size, part = rest < to[0].iov_len ? rest : to[0].iov_len;
         total += rest;
         http2->reading = piece;
@@ -329,6 +335,8 @@ void http2_read(struct http2 *http2)
             http2_receive(http2, to[1].iov_base, rest - part);
         http2->reading = NULL;
         if (rest < asked && !http2->transport->type->pending(http2->transport))
-            return;
+            break;
     }
+    if (http2->data_left > 0)
+        loop_expect(http2->options.loop);
 }
