@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/file.h"
 #include "rpc/tls.h"
 
 #define ARENA_BYTES ((size_t)4 << 30)
@@ -128,7 +129,7 @@ static struct status parse(int argc, char **argv)
     int positional;
     TRY(command_line_fault(flags_parse(&flags, argc, argv, &positional)));
     if (positional > 0)
-        return command_usage("unknown argument: %s", argv[1]);
+        return command_usage("unknown argument: %s; --help lists what there is", argv[1]);
     TRY(check_limited(argv[0]));
     if (options.label[0] != '\0' && options.version_number >= 0)
         return command_usage("--label and --model_version: one of them");
@@ -196,8 +197,13 @@ int command_main(int argc, char **argv, command_function *run)
     }
     if (status_is_ok(status))
         status = run_session(run);
-    if (status_is_ok(status))
-        return fflush(stdout) == 0 ? 0 : 1;
+    if (status_is_ok(status)) {
+        status = file_flush_stdout();
+        if (status_is_ok(status))
+            return 0;
+        fprintf(stderr, "modelclient: %s\n", status.message);
+        return 1;
+    }
     if (is_usage)
         fprintf(stderr, "modelclient: %s\n", status.message);
     else

@@ -33,7 +33,7 @@ static void print_usage(FILE *out)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);
         return 0;
     }

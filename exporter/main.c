@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "exporter/commands.h"
 
 #define EXIT_USAGE 2
@@ -81,7 +82,7 @@ static struct status run(const struct command *command, int argc, char **argv)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);
         return 0;
     }
@@ -93,6 +94,8 @@ int main(int argc, char **argv)
         if (strcmp(commands[i].name, name) != 0)
             continue;
         struct status status = run(&commands[i], argc - 1, argv + 1);
+        if (status_is_ok(status))
+            status = file_flush_stdout();
         if (status_is_ok(status))
             return 0;
         fprintf(stderr, "savedmodel: %s\n", status.message);

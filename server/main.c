@@ -332,8 +332,6 @@ int main(int argc, char **argv)
     struct status status = options_parse(argc, argv, &server.options);
     if (!status_is_ok(status)) {
         fprintf(stderr, "modelserver: %s\n", status.message);
-        if (status.code == STATUS_NOT_FOUND)
-            options_print_help();
         return EXIT_USAGE;
     }
     if (server.options.help) {

@@ -130,7 +130,8 @@ struct status options_parse(int argc, char **argv, struct options *out)
     int positional;
     TRY(flags_parse(&flags, argc, argv, &positional));
     if (positional > 0)
-        return status_error(STATUS_NOT_FOUND, "unknown argument: %s", argv[1]);
+        return status_error(STATUS_NOT_FOUND, "unknown argument: %s; --help lists what there is",
+                            argv[1]);
     TRY(check_later());
     *out = options;
     return status_ok();

@@ -27,7 +27,7 @@ struct options {
 };
 
 /**
- * Errors  NOT_FOUND an unknown argument (the usage is printed); INVALID_ARGUMENT an impossible
+ * Errors  NOT_FOUND an unknown argument; INVALID_ARGUMENT an impossible
  * value; UNIMPLEMENTED a flag of TensorFlow Serving's that is not at its default and that we do not
  * have yet. Each ends the program with 2.
  */

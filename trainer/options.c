@@ -302,6 +302,10 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
         return status_error(STATUS_INVALID_ARGUMENT,
                             "'%s': one directory, please ('%s' is given already)", argv[2],
                             argv[1]);
+    if (positional_count == 1 && strcmp(argv[1], "doctor") == 0)
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "'doctor' comes first: pstrain doctor [flags] (./doctor is a directory)");
     log_level_parse(values.log_level, &out->log_level);
     TRY(read_map(true, arena, out));
     TRY(check_role(out));

@@ -236,6 +236,14 @@ char *file_join(struct arena *arena, const char *directory, const char *name)
     return arena_printf(arena, directory[size - 1] == '/' ? "%s%s" : "%s/%s", directory, name);
 }
 
+struct status file_flush_stdout(void)
+{
+    errno = EIO; /* of a write that failed earlier nothing is known */
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status_ok();
+    return status_errno(errno, "write to the standard output");
+}
+
 char *file_beside(struct arena *arena, const char *path)
 {
     static _Atomic unsigned next;

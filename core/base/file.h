@@ -89,6 +89,9 @@ char *file_join(struct arena *arena, const char *directory, const char *name);
 
 /* A path beside `path` for what will be renamed to it: unique within the machine. */
 char *file_beside(struct arena *arena, const char *path);
+/* Writes out what was printed to stdout: a full disk is an error there, too. */
+struct status file_flush_stdout(void);
+
 /* Removes what processes that are no more left beside `path` under such names. */
 struct status file_remove_leftovers(const char *path);
 

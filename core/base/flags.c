@@ -7,6 +7,8 @@
 
 #include "base/arena.h"
 
+#define NAME_SIZE_MAX ((size_t)64) /* of a flag that is looked for among those that there are */
+
 union flag_value {
     bool boolean;
     int64_t integer;
@@ -186,6 +188,53 @@ const struct flag *flags_find(const struct flag_set *set, const char *name)
     return find(set, name, strlen(name));
 }
 
+/* How many letters have to be put in, taken out or exchanged to make `b` of the `size` of `a`. */
+static size_t edit_distance(const char *a, size_t size, const char *b)
+{
+    size_t row[NAME_SIZE_MAX + 1], width = strlen(b);
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= size; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= width; j++) {
+            size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            size_t step = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+            diagonal = row[j];
+            row[j] = change < step ? change : step;
+        }
+    }
+    return row[width];
+}
+
+/* The flag that was probably meant: the nearest one, if a third of its letters or less differ. */
+static const char *nearest(const struct flag_set *set, const char *name, size_t size)
+{
+    size_t least = size / 3 + 2;
+    const char *found = NULL;
+    for (size_t i = 0; i < set->count && size <= NAME_SIZE_MAX; i++) {
+        const char *other = set->rows[i].name;
+        size_t distance = strlen(other) <= NAME_SIZE_MAX ? edit_distance(name, size, other) : least;
+        if (distance < least) {
+            least = distance;
+            found = other;
+        }
+    }
+    return found;
+}
+
+/* `name` without its dashes, which are `dashes` many. */
+static struct status unknown(const struct flag_set *set, int dashes, const char *name, size_t size)
+{
+    const char *meant = nearest(set, name, size);
+    if (meant == NULL)
+        return status_error(STATUS_NOT_FOUND,
+                            "unknown argument: %.*s%.*s; --help lists what there is", dashes, "--",
+                            (int)size, name);
+    return status_error(STATUS_NOT_FOUND, "unknown argument: %.*s%.*s; did you mean --%s?", dashes,
+                        "--", (int)size, name, meant);
+}
+
 /* One argument that begins with --, `next` being what follows it or NULL. *used_next: the value was
  * taken from there. */
 static struct status parse_argument(const struct flag_set *set, const char *argument,
@@ -204,7 +253,7 @@ static struct status parse_argument(const struct flag_set *set, const char *argu
         flag = NULL;
     }
     if (flag == NULL)
-        return status_error(STATUS_NOT_FOUND, "unknown argument: --%.*s", (int)size, name);
+        return unknown(set, 2, name, size);
     if (equals != NULL) {
         if (equals[1] == '\0' && flag->type != FLAG_TEXT && flag->type != FLAG_TEXTS)
             return status_error(STATUS_INVALID_ARGUMENT, "--%s= has no value", flag->name);
@@ -212,7 +261,7 @@ static struct status parse_argument(const struct flag_set *set, const char *argu
     }
     if (flag->type == FLAG_BOOL)
         return set_value(flag, "true");
-    if (next == NULL)
+    if (next == NULL || strncmp(next, "--", 2) == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "--%s has no value", flag->name);
     *used_next = true;
     return set_value(flag, next);
@@ -224,13 +273,16 @@ struct status flags_parse(const struct flag_set *set, int argc, char **argv, int
     for (size_t i = 0; i < set->count; i++)
         set_default(&set->rows[i]);
     for (int i = 1; i < argc; i++) {
+        const char *argument = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
         bool used_next;
-        if (strcmp(argv[i], "--") == 0) {
+        if (strcmp(argument, "--") == 0) {
             while (++i < argc)
                 argv[++positional] = argv[i];
-        } else if (strncmp(argv[i], "--", 2) == 0) {
-            TRY(parse_argument(set, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next));
+        } else if (strncmp(argument, "--", 2) == 0) {
+            TRY(parse_argument(set, argument, i + 1 < argc ? argv[i + 1] : NULL, &used_next));
             i += used_next;
+        } else if (argument[0] == '-' && argument[1] != '\0') {
+            return unknown(set, 1, argument + 1, strcspn(argument + 1, "="));
         } else {
             argv[++positional] = argv[i];
         }

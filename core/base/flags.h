@@ -9,9 +9,10 @@
  *     };
  *     static const struct flag_set flags = { "usage: program [flags] [DIR]", rows, COUNT(rows) };
  *
- * Accepted: --flag=value, --flag value, --[no]flag and --flag=true|false for booleans. What does
- * not begin with -- (and whatever follows a lone --) is positional. A flag given twice: the last
- * one counts (FLAG_TEXTS collects all).
+ * Accepted: --flag=value, --flag value, --[no]flag and --flag=true|false for booleans, -h for
+ * --help. A value that begins with -- needs the form --flag=value. What does not begin with a dash
+ * (and whatever follows a lone --) is positional. A flag given twice: the last one counts
+ * (FLAG_TEXTS collects all).
  */
 #ifndef BASE_FLAGS_H
 #define BASE_FLAGS_H
@@ -57,8 +58,8 @@ struct flag_set {
  * subcommands passes argc - 1, argv + 1. argv is reordered in place: on success argv[1 ..
  * *positional_count] are the positional arguments.
  *
- * Errors  NOT_FOUND "unknown argument: --x"; INVALID_ARGUMENT a value that is missing, unreadable
- * or out of range
+ * Errors  NOT_FOUND "unknown argument: --x", with the flag that was probably meant;
+ * INVALID_ARGUMENT a value that is missing, unreadable or out of range
  */
 struct status flags_parse(const struct flag_set *set, int argc, char **argv, int *positional_count);
 

@@ -13,7 +13,7 @@ static struct {
     int32_t port;
     int64_t big;
     double rate;
-    bool sync, batch;
+    bool sync, batch, help;
     const char *dir, *mode;
     struct flag_texts inputs;
 } options;
@@ -27,6 +27,7 @@ static const struct flag rows[] = {
     { "dir", FLAG_TEXT, &options.dir, "", .help = "a directory" },
     { "mode", FLAG_TEXT, &options.mode, "sgd", .help = "an optimizer", .choices = "sgd adam" },
     { "input", FLAG_TEXTS, &options.inputs, NULL, .help = "name=value" },
+    { "help", FLAG_BOOL, &options.help, "false", .help = "this text" },
 };
 static const struct flag_set flags = { "usage: test [flags] [DIR]", rows, COUNT(rows) };
 
@@ -81,6 +82,8 @@ static void a_switch_is_turned_in_every_form(void **state)
     assert_true(options.sync && !options.batch);
     assert_int_equal(parse("--sync --nosync").code, STATUS_OK);
     assert_false(options.sync);
+    assert_int_equal(parse("-h").code, STATUS_OK);
+    assert_true(options.help);
 }
 
 static void positional_arguments_move_to_the_front(void **state)
@@ -117,9 +120,12 @@ static const struct bad {
     enum status_code code;
     const char *message;
 } bads[] = {
-    { "--nothing", STATUS_NOT_FOUND, "unknown argument: --nothing" },
-    { "--por=1", STATUS_NOT_FOUND, "unknown argument: --por" },
-    { "--noport", STATUS_NOT_FOUND, "unknown argument: --noport" },
+    { "--nothing", STATUS_NOT_FOUND, "unknown argument: --nothing; --help lists what there is" },
+    { "--prot=1", STATUS_NOT_FOUND, "unknown argument: --prot; did you mean --port?" },
+    { "--noport", STATUS_NOT_FOUND, "unknown argument: --noport; did you mean --port?" },
+    { "-port=1", STATUS_NOT_FOUND, "unknown argument: -port; did you mean --port?" },
+    { "-x", STATUS_NOT_FOUND, "unknown argument: -x; --help lists what there is" },
+    { "--dir --port=1", STATUS_INVALID_ARGUMENT, "--dir has no value" },
     { "--port", STATUS_INVALID_ARGUMENT, "--port has no value" },
     { "--port=", STATUS_INVALID_ARGUMENT, "--port= has no value" },
     { "--port=8x", STATUS_INVALID_ARGUMENT, "--port=8x: wants a whole number" },
