@@ -92,9 +92,10 @@ static struct status admit_finish(struct ps *ps, const Slipway__Training__Finish
                                   struct worker **worker)
 {
     *worker = NULL;
-    if (!ps->open && request->identity != NULL)
-        return ps_check_identity(ps, request->identity);
-    return ps_admit(ps, request->ticket, worker);
+    if (ps->open || request->identity == NULL)
+        return ps_admit(ps, request->ticket, worker);
+    TRY(ps_check_identity(ps, request->identity));
+    return ps_check_place(ps, request->identity);
 }
 
 /* A worker's failure, which in synchronous training is everybody's. */

@@ -98,6 +98,9 @@ struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, s
 /* With the lock: is this the process that has the worker's place? */
 struct status ps_check_member(const struct ps *ps, uint32_t index, uint64_t incarnation);
 
+/* With the lock: has nobody else its place? A ps that was started anew knows nobody. */
+struct status ps_check_place(const struct ps *ps, const Slipway__Training__Identity *identity);
+
 /* With the lock: is the caller of this job, and does it take this ps for what it is? */
 struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity);
 /* With the lock. */

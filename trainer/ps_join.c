@@ -46,12 +46,13 @@ static bool is_finished(const struct ps *ps)
     return ps->over || (ps->stop_step > 0 && ps->global_step >= ps->stop_step);
 }
 
-/* Nobody else has it: a ps that was started anew knows nobody. */
-static bool has_place(const struct ps *ps, const Slipway__Training__Identity *identity)
+struct status ps_check_place(const struct ps *ps, const Slipway__Training__Identity *identity)
 {
-    if (identity->index >= ps->workers_count || !ps->workers[identity->index].joined)
-        return true;
-    return ps->workers[identity->index].incarnation == identity->incarnation;
+    if (identity->index >= ps->workers_count || !ps->workers[identity->index].joined ||
+        ps->workers[identity->index].incarnation == identity->incarnation)
+        return status_ok();
+    return status_error(STATUS_FAILED_PRECONDITION, "%s has been replaced by a later process",
+                        identity->task);
 }
 
 /* The worker of that index, begun anew when another process than before has its place. Nobody waits
@@ -102,9 +103,8 @@ static struct status join(struct ps *ps, struct call *call,
     TRY(ps_check_identity(ps, request->identity));
     if (ps->stopped)
         return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
-    if (request->again && !has_place(ps, request->identity))
-        return status_error(STATUS_FAILED_PRECONDITION, "%s has been replaced by a later process",
-                            request->identity->task);
+    if (request->again)
+        TRY(ps_check_place(ps, request->identity));
     if (request->wait_until_created && !ps->open && ps->over && ps->outcome != STATUS_OK)
         return ps_over_status((struct status){ (enum status_code)ps->outcome, ps->outcome_text });
     *stale = register_worker(ps, request->identity);

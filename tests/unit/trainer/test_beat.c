@@ -161,6 +161,38 @@ static void a_chief_that_cannot_begin_tells_those_who_wait_for_it(void **state)
     assert_true(fixture->worker.finished);
 }
 
+static struct status get_nothing(struct client_state *state, int variable, int part,
+                                 struct bytes *out)
+{
+    (void)state;
+    (void)variable;
+    (void)part;
+    (void)out;
+    return status_error(STATUS_UNKNOWN, "not yet");
+}
+
+/* Its successor has begun to give the ps its values. */
+static void a_chief_that_was_replaced_does_not_end_the_job(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client_job job = { .optimizer = "sgd", .learning_rate = 1, .workers = 2 };
+    struct client_state nothing = { get_nothing };
+    struct client successor;
+    struct status outcome;
+
+    begin(fixture, false);
+    small_client(&fixture->cluster, 0, 9, &successor);
+    assert_true(status_is_ok(client_join(&successor, false, 1000)));
+    assert_int_equal(client_begin(&successor, &job, &nothing).code, STATUS_UNKNOWN);
+    struct status reported = client_report(
+        &fixture->chief, status_error(STATUS_FAILED_PRECONDITION, "it was replaced"), true);
+    assert_int_equal(reported.code, STATUS_FAILED_PRECONDITION);
+    assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
+    assert_true(status_is_ok(small_create(&successor, 2, false)));
+    assert_true(status_is_ok(client_join(&fixture->worker, true, 1000)));
+    client_finish(&successor);
+}
+
 static void a_chief_that_is_gone_ends_the_job(void **state)
 {
     struct fixture *fixture = *state;
@@ -328,6 +360,7 @@ int main(void)
         TEST(does_not_say_to_a_task_that_it_waits_for_itself),
         TEST(a_failure_of_the_chief_is_everybodys),
         TEST(a_chief_that_cannot_begin_tells_those_who_wait_for_it),
+        TEST(a_chief_that_was_replaced_does_not_end_the_job),
         TEST(a_chief_that_is_gone_ends_the_job),
         TEST(what_it_did_not_hear_while_it_stood_still_is_nobodys_silence),
         TEST(a_worker_that_is_gone_ends_only_a_synchronous_job),
