@@ -166,6 +166,14 @@ void ps_finish(void *instance, struct call *call, struct message *message)
     arena_destroy(arena);
 }
 
+/* Whoever asks when the job has gone back is told so: it has steps to make. */
+static struct status admit_await(struct ps *ps, const Slipway__Training__AwaitRequest *request)
+{
+    struct worker *worker;
+
+    return ps->over ? status_ok() : ps_admit(ps, request->ticket, &worker);
+}
+
 static struct status await(struct ps *ps, struct call *call,
                            const Slipway__Training__AwaitRequest *request)
 {
@@ -174,15 +182,15 @@ static struct status await(struct ps *ps, struct call *call,
     waiting->job = request->job;
     waiting->rank = request->ticket != NULL ? request->ticket->worker : 0;
     pthread_mutex_lock(&ps->lock);
-    bool stopped = ps->stopped && !ps->over;
-    if (!stopped) {
+    struct status status = admit_await(ps, request);
+    if (status_is_ok(status)) {
         waiting_append(&ps->awaits, waiting);
         due = awaits_due(ps);
     }
     pthread_mutex_unlock(&ps->lock);
-    if (stopped) {
+    if (!status_is_ok(status)) {
         free(waiting);
-        return status_error(STATUS_CANCELLED, "ps %u is stopping", ps->options.index);
+        return status;
     }
     if (due == NULL)
         call_when_left(call, ps_forget, ps);

@@ -590,6 +590,38 @@ static void a_new_generation_voids_all_of_the_one_before(void **state)
     small_stop(&cluster);
 }
 
+/* A worker that had made its last step and waits for the outcome has steps to make again: its
+ * question may reach a ps only after that was given its values anew. */
+static void who_awaits_the_end_is_told_that_the_job_has_gone_back(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client chief, worker;
+
+    small_start(&cluster, 1);
+    small_client(&cluster, 0, 1, &chief);
+    small_client(&cluster, 1, 2, &worker);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 2, false));
+    OK(client_join(&worker, true, 1000));
+    OK(client_report(&worker, status_ok(), false));
+    struct gone gone = restart_ps(&cluster, 0);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 2, false));
+    struct status status = client_await(&worker, true, 1000);
+    assert_int_equal(status.code, STATUS_ABORTED);
+    assert_non_null(strstr(status.message, "started anew"));
+    OK(client_join(&worker, true, 1000));
+    assert_false(worker.finished);
+    OK(small_create(&chief, 2, false)); /* on the same ps */
+    assert_int_equal(client_await(&worker, true, 1000).code, STATUS_ABORTED);
+    client_finish(&chief);
+    client_finish(&worker);
+    channel_close(gone.channel);
+    ps_destroy(gone.ps);
+    small_stop(&cluster);
+}
+
 struct waiting_push {
     struct client *client;
     enum status_code code;
@@ -722,6 +754,7 @@ int main(void)
         cmocka_unit_test(half_a_push_does_not_leave_a_synchronous_job_out_of_step),
         cmocka_unit_test(a_failed_snapshot_does_not_stop_training),
         cmocka_unit_test(a_new_generation_voids_all_of_the_one_before),
+        cmocka_unit_test(who_awaits_the_end_is_told_that_the_job_has_gone_back),
         cmocka_unit_test(a_push_that_waits_is_told_that_the_job_goes_back),
         cmocka_unit_test(only_whole_values_are_opened_and_only_the_chief_writes),
         cmocka_unit_test(a_damaged_request_is_refused),
