@@ -9,7 +9,10 @@
 
 #define TICK_MS         100
 #define REPEAT_MS       10000
-#define CALL_TIMEOUT_MS 300000
+#define CALL_TIMEOUT_MS 300000 /* at least: a synchronous step may take its time */
+#define CALL_MARGIN_MS                                                        \
+    60000 /* who gives up a task says so before a call ends that waits for it \
+           */
 
 struct trainee {
     const struct task_options *options;
@@ -127,7 +130,7 @@ static void look_on(struct trainee *trainee)
         .names = trainee->post.peers,
         .loop = trainee->post.loop,
         .start_timeout_ms = trainee->options->start_timeout_ms,
-        .lost_timeout_ms = trainee->options->linger_timeout_ms,
+        .lost_timeout_ms = trainee->training->chief.recovery_timeout_ms,
         .repeat_ms = REPEAT_MS,
         .describe = post_describe,
         .print = print,
@@ -145,6 +148,18 @@ static void look_on(struct trainee *trainee)
         stop(trainee, status);
 }
 
+/* Longer than a call waits for a lost ps to come back, and for what that ps waits for itself. */
+static int64_t call_timeout_ms(const struct trainee *trainee)
+{
+    int64_t longest_ms = CALL_TIMEOUT_MS,
+            waits_ms[] = { trainee->training->chief.recovery_timeout_ms,
+                           trainee->options->linger_timeout_ms };
+
+    for (size_t i = 0; i < COUNT(waits_ms); i++)
+        longest_ms = waits_ms[i] > longest_ms ? waits_ms[i] : longest_ms;
+    return longest_ms + CALL_MARGIN_MS;
+}
+
 static void open_client(struct trainee *trainee)
 {
     const struct post *post = &trainee->post;
@@ -155,7 +170,7 @@ static void open_client(struct trainee *trainee)
                                      .incarnation = post->identity.incarnation,
                                      .placement = trainee->training->placement,
                                      .channels = trainee->lines.channels,
-                                     .call_timeout_ms = CALL_TIMEOUT_MS };
+                                     .call_timeout_ms = call_timeout_ms(trainee) };
 
     client_init(&trainee->client, &client);
 }

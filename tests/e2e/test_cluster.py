@@ -294,7 +294,7 @@ class Outcome(Cluster):
         self.assertFalse(os.path.exists(self.path("m", "1")))
 
     def test_a_killed_ps_that_does_not_come_back(self):
-        job = self.begin(ps=2, flags=["--linger_timeout=2"])
+        job = self.begin(ps=2, flags=["--recovery_timeout=2"])
         job.kill("ps 1")
         codes = job.wait()
         for name in ("ps 0", "worker 0", "worker 1"):
@@ -321,7 +321,7 @@ class Outcome(Cluster):
         self.assertIn("the job has failed: worker 0 was stopped at step", job.log("ps 0"))
 
     def test_sigterm_of_a_ps(self):
-        job = self.begin(ps=2, flags=["--linger_timeout=2"])
+        job = self.begin(ps=2, flags=["--recovery_timeout=2"])
         job.kill("ps 0", signal.SIGTERM)
         codes = job.wait()
         self.assertEqual(codes.pop("ps 0"), 143)

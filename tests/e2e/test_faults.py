@@ -103,7 +103,7 @@ class Faults(TestCase):
         self.assertFalse(os.path.exists(self.export))
 
     def test_a_ps_that_does_not_come_back_ends_the_job(self):
-        job = self.begin(flags=LONG + ["--linger_timeout=3", "--recovery_timeout=3"])
+        job = self.begin(flags=LONG + ["--recovery_timeout=3"])
         self.wait_for_checkpoint(after=100)
         self.killed(job, "ps 1")
         gone = job.tasks.pop("ps 1")
@@ -112,6 +112,15 @@ class Faults(TestCase):
         for name, code in codes.items():
             self.assertGreaterEqual(code, 128, "%s\n%s" % (name, job.logs()[-8000:]))
         self.assertIn("ps 1 at " + job.hosts["ps"][1], job.log("worker 1"))
+
+    def test_a_ps_may_stay_away_for_longer_than_the_tasks_may_be_silent(self):
+        job = self.begin(flags=LONG + ["--linger_timeout=5"])
+        self.wait_for_checkpoint(after=100)
+        self.killed(job, "ps 1")
+        time.sleep(8)
+        job.start("ps", 1)
+        self.assert_done(job)
+        self.once(job.log("worker 1"), "worker 1: goes on from step ")
 
     def test_a_killed_chief_goes_on_from_its_own_disk_and_the_others_wait(self):
         job = self.begin(workers=3)

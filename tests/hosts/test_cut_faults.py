@@ -51,7 +51,7 @@ class Workers(Faults):
 
     def test_a_worker_that_is_cut_off_costs_its_speed_only(self):
         with Hosts(3) as (a, b, c):
-            job = self.begin((a, b, c), "--finish_timeout=2", "--linger_timeout=4", steps=100000)
+            job = self.begin((a, b, c), "--finish_timeout=2", "--recovery_timeout=4", steps=100000)
             c.drop(a)
             job.end(0, without=[("worker", 1)])
             self.assertIn(EXPORTED, b.files())
@@ -101,7 +101,7 @@ class Ps(Faults):
 
     def test_a_ps_that_does_not_come_back_ends_all(self):
         with Hosts(4) as hosts:
-            job = self.begin(hosts, "--linger_timeout=3", "--recovery_timeout=3", ps=2, steps=100000000)
+            job = self.begin(hosts, "--recovery_timeout=3", ps=2, steps=100000000)
             job.task("ps", 1).kill()
             for name in (("ps", 0), ("worker", 0), ("worker", 1)):
                 self.assertGreaterEqual(job.tasks[name].wait(), 128, job.tasks[name].output())
