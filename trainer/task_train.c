@@ -10,9 +10,7 @@
 #define TICK_MS         100
 #define REPEAT_MS       10000
 #define CALL_TIMEOUT_MS 300000 /* at least: a synchronous step may take its time */
-#define CALL_MARGIN_MS                                                        \
-    60000 /* who gives up a task says so before a call ends that waits for it \
-           */
+#define CALL_MARGIN_MS  60000  /* who gives a task up says so before a call to it ends */
 
 struct trainee {
     const struct task_options *options;
