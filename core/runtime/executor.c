@@ -75,8 +75,9 @@ struct status kernel_output_forward(struct kernel_context *context, int index, i
     uint32_t marked = context->step->inputs[input];
     struct tensor *from = &context->storage[marked & SLOT_INDEX];
     enum dtype dtype = context->step->node->outputs[index].dtype;
+    int64_t size;
     if (!(marked & SLOT_LAST) || from->dtype != dtype || !tensor_writable(from) ||
-        from->size != shape_size(shape))
+        !shape_fits(shape, &size) || from->size != size)
         return kernel_output_typed(context, index, dtype, shape, out);
 
     struct tensor *place = output_place(context, index);

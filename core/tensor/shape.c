@@ -39,6 +39,20 @@ struct status shape_check(int rank, const int64_t *dims, struct shape *out)
     return status_ok();
 }
 
+bool shape_fits(const struct shape *shape, int64_t *size)
+{
+    int64_t product = 1;
+    bool empty = false;
+    for (int i = 0; i < shape->rank; i++) {
+        empty |= shape->dims[i] == 0;
+        if (shape->dims[i] < 0 ||
+            (shape->dims[i] != 0 && __builtin_mul_overflow(product, shape->dims[i], &product)))
+            return false;
+    }
+    *size = empty ? 0 : product;
+    return true;
+}
+
 int64_t shape_size(const struct shape *shape)
 {
     assert(shape->rank >= 0);

@@ -43,6 +43,9 @@ struct shape shape_make(int rank, const int64_t *dims);
  * fit int64. */
 struct status shape_check(int rank, const int64_t *dims, struct shape *out);
 
+/* Would shape_check pass? Of shapes that were computed from checked ones. *size: of elements. */
+bool shape_fits(const struct shape *shape, int64_t *size);
+
 /* Number of elements; 1 for a scalar. The shape must be fully known. Cannot overflow for a checked
  * shape. */
 int64_t shape_size(const struct shape *shape);

@@ -30,9 +30,10 @@ static struct status create(struct tensor_pool *pool, enum dtype dtype, const st
                             size_t extra, struct tensor *out)
 {
     assert(dtype_size(dtype) != 0);
-    int64_t size = shape_size(shape);
+    int64_t size;
     size_t bytes, total;
-    if (__builtin_mul_overflow((size_t)size, dtype_size(dtype), &bytes) ||
+    if (!shape_fits(shape, &size) ||
+        __builtin_mul_overflow((size_t)size, dtype_size(dtype), &bytes) ||
         __builtin_add_overflow(bytes, extra, &total))
         return too_large(dtype, shape);
 

@@ -286,9 +286,14 @@ static struct status cut_and_read(struct kernel_context *k, int64_t n, int64_t b
     const struct tensor *x = kernel_input(k, 0);
     struct strided strided = { 0 };
     struct tensor *out;
+    int64_t high, broad, deepest;
+    if (__builtin_mul_overflow(h, b, &high) || __builtin_mul_overflow(w, b, &broad) ||
+        __builtin_mul_overflow(c, b * b, &deepest))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "blocks of %lld are too large",
+                            (long long)b);
     struct shape shape =
-        to_space ? (channels_first ? shape_of(n, c, h * b, w * b) : shape_of(n, h * b, w * b, c))
-                 : (channels_first ? shape_of(n, c * b * b, h, w) : shape_of(n, h, w, c * b * b));
+        to_space ? (channels_first ? shape_of(n, c, high, broad) : shape_of(n, high, broad, c))
+                 : (channels_first ? shape_of(n, deepest, h, w) : shape_of(n, h, w, deepest));
     /* The input as 6 dimensions. Deep: n h w b b c, or n b b c h w. Wide: n h b w b c, or n c h b w
      * b. The output is the other one. */
     static const int orders[2][2][6] = {
@@ -301,12 +306,13 @@ static struct status cut_and_read(struct kernel_context *k, int64_t n, int64_t b
                                              : (channels_first ? wide_first : wide));
     const int *order = orders[to_space][channels_first];
     int64_t strides[SHAPE_RANK_MAX];
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size == 0)
+        return status_ok();
     dense_strides(&in, strides);
     for (int d = 0; d < 6; d++)
         strided_append(&strided, in.dims[order[d]], strides[order[d]]);
-    TRY(kernel_output(k, 0, &shape, &out));
-    if (out->size > 0)
-        strided_read(&strided, dtype_size(x->dtype), x->data, out->data);
+    strided_read(&strided, dtype_size(x->dtype), x->data, out->data);
     return status_ok();
 }
 

@@ -40,6 +40,8 @@ static struct status norm_size(const struct norm_state *state, const struct shap
                             shape_text(x));
     int axis = state->channels_first ? 1 : x->rank - 1;
     *out = (struct norm_size){ shape_outer(x, axis), x->dims[axis], shape_inner(x, axis) };
+    if (shape_size(x) == 0) /* nothing to walk over, however often */
+        out->outer = out->inner = 0;
     return status_ok();
 }
 

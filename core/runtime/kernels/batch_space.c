@@ -35,9 +35,9 @@ static struct status read_blocks(struct kernel_context *k, bool to_batch, struct
             return status_error(STATUS_INVALID_ARGUMENT, "%s must be non-negative",
                                 to_batch ? "Paddings" : "Crops");
         if (__builtin_mul_overflow(product, b, &product) ||
-            __builtin_mul_overflow(dim, to_batch ? 1 : b, &padded))
+            __builtin_mul_overflow(dim, to_batch ? 1 : b, &padded) ||
+            __builtin_add_overflow(padded, to_batch ? before + after : -before - after, &padded))
             return kernel_error(k, STATUS_INVALID_ARGUMENT, "blocks are too large");
-        padded += to_batch ? before + after : -before - after;
         if (to_batch && padded % b != 0)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "padded_shape[%d]=%lld is not divisible by block_shape[%d]=%lld", d,

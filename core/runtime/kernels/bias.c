@@ -101,6 +101,8 @@ SIMD static void add_rows_f32(const float *x, float *sum, int64_t rows, int64_t 
 static void bias_grad_f32(const float *x, float *sum, int64_t rows, int64_t channels, int64_t inner)
 {
     memset(sum, 0, (size_t)channels * sizeof *sum);
+    if (channels == 0 || inner == 0)
+        return;
     if (inner == 1) {
         add_rows_f32(x, sum, rows, channels);
         return;

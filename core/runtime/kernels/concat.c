@@ -108,7 +108,9 @@ static struct status concat_shape(struct kernel_context *k, int first, int count
                                     "ConcatOp : Dimension %d in both shapes must be equal: "
                                     "shape[0] = %s vs. shape[%d] = %s",
                                     d, shape_text(each), i, shape_text(shape));
-        total += shape->dims[axis]; /* each is a size in memory: no overflow */
+        if (__builtin_add_overflow(total, shape->dims[axis], &total))
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "dimension %d would not fit int64",
+                                axis);
     }
     *out = *each;
     out->dims[axis] = total;

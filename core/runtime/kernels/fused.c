@@ -196,7 +196,8 @@ static struct status reshape_rows_compute(struct kernel_context *context)
         return kernel_error(context, STATUS_INVALID_ARGUMENT,
                             "Input to reshape is a tensor with %lld values, but the requested "
                             "shape has %lld",
-                            (long long)x->size, (long long)(rows * row->known));
+                            (long long)x->size, (long long)known);
+    TRY(shape_check(shape.rank, shape.dims, &shape));
     struct tensor taken = kernel_take_input(context, 0);
     taken.shape = shape;
     kernel_output_set(context, 0, taken);

@@ -200,6 +200,8 @@ static struct status arg_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT, "Reduction axis %d is empty in shape %s", axis,
                             shape_text(&x->shape));
     TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size == 0)
+        return status_ok();
     arg_row *row = arg_row_find(x->dtype, state->minimum);
     size_t size = dtype_size(x->dtype);
     for (int64_t o = 0; o < outer; o++)

@@ -115,6 +115,8 @@ static struct status scatter_nd_compute(struct kernel_context *k)
         inner *= shape.dims[d];
     size_t size = dtype_size(out->dtype);
     int64_t places = shape_outer(&indices->shape, indices->shape.rank - 1);
+    if (depth == 0 && inner == 0) /* nothing to check, and nothing to add */
+        return status_ok();
     for (int64_t i = 0; i < places; i++) {
         int64_t at = 0;
         for (int d = 0; d < depth; d++) {

@@ -89,7 +89,12 @@ struct status window_slide(const struct window_attrs *attrs, int dimension, int6
                            int64_t kernel, struct window *out)
 {
     int64_t stride = attrs->stride[dimension], dilation = attrs->dilation[dimension];
-    int64_t span = (kernel - 1) * dilation + 1; /* a kernel is a size in memory: no overflow */
+    const int64_t far = (int64_t)1 << 60; /* of an image without elements; and sums still fit */
+    int64_t span;
+    if (in > far || __builtin_mul_overflow(kernel - 1, dilation, &span) || span > far)
+        return status_error(STATUS_INVALID_ARGUMENT, "a window of %lld over %lld is too large",
+                            (long long)kernel, (long long)in);
+    span++;
     *out = (struct window){ in, kernel, stride, dilation, 0, 0 };
     if (attrs->padding == PADDING_SAME) {
         out->out = in / stride + (in % stride != 0);

@@ -12,6 +12,11 @@
 
 #define TOLERANCE 1e-5 /* of the output's greatest magnitude: the bound of the design */
 
+const char *const kernel_row_families[KERNEL_ROW_FAMILIES] = {
+    "binary", "compare", "unary", "cast",  "reduce",  "matmul", "array", "slices",
+    "conv",   "pool",    "norm",  "order", "example", "text",   "rest",
+};
+
 static enum dtype dtype_of(const char *name)
 {
     for (int i = 1; i < DTYPE_COUNT; i++)

@@ -8,7 +8,11 @@
 #include "base/arena.h"
 #include "graph/build.h"
 
-#define ROW_TENSORS_MAX 16
+#define ROW_TENSORS_MAX     16
+#define KERNEL_ROW_FAMILIES 15
+
+/* X of tests/golden/kernels/X.rows. */
+extern const char *const kernel_row_families[KERNEL_ROW_FAMILIES];
 
 struct kernel_row {
     const char *file;

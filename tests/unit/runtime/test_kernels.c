@@ -15,10 +15,6 @@
 #include "runtime/resources.h"
 #include "unit/runtime/kernel_rows.h"
 
-static const char *const families[] = { "binary", "compare", "unary",   "cast", "reduce",
-                                        "matmul", "array",   "slices",  "conv", "pool",
-                                        "norm",   "order",   "example", "text", "rest" };
-
 enum how {
     FED,      /* inputs are placeholders of unknown shape */
     CONSTANT, /* inputs are constants: the node is folded when the plan is made */
@@ -134,21 +130,23 @@ int main(int argc, char **argv)
 {
     struct arena *arena = arena_create(0);
     int failed = 0;
-    for (size_t f = 0; f < COUNT(families); f++) {
+    for (size_t f = 0; f < COUNT(kernel_row_families); f++) {
         int count;
-        if (argc > 1 && strcmp(argv[1], families[f]) != 0)
+        if (argc > 1 && strcmp(argv[1], kernel_row_families[f]) != 0)
             continue;
-        const char *path = arena_printf(arena, "tests/golden/kernels/%s.rows", families[f]);
+        const char *path =
+            arena_printf(arena, "tests/golden/kernels/%s.rows", kernel_row_families[f]);
         struct kernel_row *rows = kernel_rows_read(arena, path, &count);
         struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, count);
         for (int i = 0; i < count; i++)
-            tests[i] = (struct CMUnitTest){ .name = arena_printf(arena, "%s:%d %s", families[f],
-                                                                 rows[i].line, rows[i].op),
-                                            .test_func = gives_what_tensorflow_gives,
-                                            .initial_state = &rows[i] };
+            tests[i] =
+                (struct CMUnitTest){ .name = arena_printf(arena, "%s:%d %s", kernel_row_families[f],
+                                                          rows[i].line, rows[i].op),
+                                     .test_func = gives_what_tensorflow_gives,
+                                     .initial_state = &rows[i] };
         for (int i = 0; i < count; i++)
             map_put_text(&ops_with_rows, rows[i].op, &rows[i]);
-        failed += _cmocka_run_group_tests(families[f], tests, (size_t)count, NULL, NULL);
+        failed += _cmocka_run_group_tests(kernel_row_families[f], tests, (size_t)count, NULL, NULL);
     }
     if (argc == 1) {
         const struct CMUnitTest every[] = { cmocka_unit_test(has_rows_for_every_op) };

@@ -20,6 +20,22 @@ static void a_tensor_of_2_to_the_60_is_refused(void **state)
     assert_int_equal(tensor_create(DT_COMPLEX128, &shape, &tensor).code, STATUS_RESOURCE_EXHAUSTED);
 }
 
+/* Shapes that kernels compute from two others: [m, 0] times [0, n]. */
+static void a_size_that_wraps_is_refused(void **state)
+{
+    (void)state;
+    struct tensor tensor;
+    struct shape wraps_to_none = shape_of((int64_t)1 << 32, (int64_t)1 << 32);
+    struct shape wraps_to_few = shape_of(((int64_t)1 << 32) + 1, (int64_t)1 << 32);
+    struct shape empty = shape_of((int64_t)1 << 40, (int64_t)1 << 40, 0), negative = shape_of(-1);
+    assert_int_equal(tensor_create(DT_INT8, &wraps_to_none, &tensor).code,
+                     STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(tensor_create(DT_INT8, &wraps_to_few, &tensor).code,
+                     STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(tensor_create(DT_INT8, &empty, &tensor).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(tensor_create(DT_INT8, &negative, &tensor).code, STATUS_RESOURCE_EXHAUSTED);
+}
+
 static void data_is_aligned_and_strings_start_empty(void **state)
 {
     (void)state;
@@ -124,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tensor_of_2_to_the_60_is_refused),
+        cmocka_unit_test(a_size_that_wraps_is_refused),
         cmocka_unit_test(data_is_aligned_and_strings_start_empty),
         cmocka_unit_test(an_owner_more_forbids_writing),
         cmocka_unit_test(a_deep_copy_of_strings_depends_on_nothing),
