@@ -343,7 +343,7 @@ static bool is_whole(const struct slice *resolved, const struct shape *shape)
 static struct status read_wanted(const struct bundle *bundle, const struct bundle_piece *piece,
                                  const struct slice *wanted, struct tensor *out)
 {
-    if (piece->slices_count > 0)
+    if (piece->slices_count > 0 || bundle->tables != NULL) /* V1 knows nothing but slices */
         return assemble(bundle, piece, wanted, out);
     if (is_whole(wanted, &piece->entry.shape))
         return bundle_read_piece(bundle, piece, out);
