@@ -174,6 +174,10 @@ static struct status add_node(const struct instance *instance, const struct body
     if (map_has(&instance->args, bytes_of(from->name)))
         return status_error(STATUS_INVALID_ARGUMENT, "an argument and a node are named '%s'",
                             from->name);
+    if (strcmp(from->op_name, "_Arg") == 0) /* its index would be taken for one of add_args' */
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "node '%s': op '_Arg' stands only for arguments of the signature",
+                            from->name);
     TRY(graph_add(graph, from->op_name, from->name, &node));
     node->device = from->device;
     TRY(status_in(bind_attrs(instance, from, node), "node '%s' (%s)", from->name, from->op_name));

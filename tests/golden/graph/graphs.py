@@ -156,6 +156,17 @@ GRAPHS = {
     "cycle": f"""
         node {node("a", "Neg", "b", FLOAT)}
         node {node("b", "Neg", "a", FLOAT)}""",
+    # a body with an argument of its own making
+    "argument": f"""
+        node {node("x", "Placeholder", "", DTYPE)}
+        node {node("y", "PartitionedCall", "x", call("f", "DT_FLOAT", "DT_FLOAT"))}
+        library {{
+          function {{
+            signature {{ name: "f" {arg("input_arg", "a")} {arg("output_arg", "r")} }}
+            node_def {node("stray", "_Arg", "", FLOAT + ' attr { key: "index" value { i: 100000000 } }')}
+            {ret("r", "stray:output:0")}
+          }}
+        }}""",
     # an op that Slipway does not know, in the graph and in a function
     "unknown": f"""
         node {node("x", "Placeholder", "", DTYPE)}

@@ -228,6 +228,15 @@ static void a_cycle_is_refused(void **state)
                   "node 'a' (Neg) depends on itself: the graph has a cycle");
 }
 
+static void a_body_that_makes_an_argument_is_refused(void **state)
+{
+    (void)state;
+    assert_ok(load("argument"));
+    assert_failed(flatten("x", "y"), STATUS_INVALID_ARGUMENT,
+                  "node 'y' (PartitionedCall): function 'f': node 'stray': op '_Arg' stands only "
+                  "for arguments of the signature");
+}
+
 static void a_reference_without_its_output_is_refused(void **state)
 {
     (void)state;
@@ -311,6 +320,7 @@ int main(void)
         TEST(a_cycle_is_refused),
         TEST(a_chain_of_a_hundred_thousand_nodes_is_flattened),
         TEST(an_unknown_op_is_kept_with_its_attributes),
+        TEST(a_body_that_makes_an_argument_is_refused),
         TEST(a_reference_without_its_output_is_refused),
         TEST(damaged_graphs_are_refused_by_name),
     };
