@@ -84,6 +84,8 @@ static struct status read_strings(struct bytes data, const char *descr, const st
     bool unicode = descr[1] == 'U';
     size_t width, letters = (size_t)strtoull(descr + 2, NULL, 10);
     int64_t size = shape_size(shape);
+    if (letters == 0 && size > 0) /* the file holds nothing that would say how many there are */
+        return status_error(STATUS_INVALID_ARGUMENT, ".npy: dtype '%s' has no characters", descr);
     if (__builtin_mul_overflow(letters, (size_t)(unicode ? 4 : 1), &width) ||
         (width > 0 && (size_t)size > data.size / width))
         return status_error(STATUS_INVALID_ARGUMENT, ".npy: the file is cut short");

@@ -9,6 +9,7 @@
 
 /* ---- reading ---- */
 
+/* Of first elements: the others may be shorter, and the whole far smaller than the product. */
 static struct status find_shape(const json_t *value, struct shape *shape)
 {
     *shape = shape_scalar();
@@ -19,7 +20,7 @@ static struct status find_shape(const json_t *value, struct shape *shape)
         shape_append(shape, (int64_t)json_array_size(value));
         value = json_array_get(value, 0);
     }
-    return status_ok();
+    return shape_check(shape->rank, shape->dims, shape);
 }
 
 static bool set_integer(struct tensor *out, int64_t at, int64_t value)
@@ -36,7 +37,9 @@ static bool set_integer(struct tensor *out, int64_t at, int64_t value)
         CASE(DT_UINT8, uint8_t)
         CASE(DT_UINT16, uint16_t)
         CASE(DT_UINT32, uint32_t)
-        CASE(DT_UINT64, uint64_t)
+    case DT_UINT64: /* as wide, so that the cast there and back tells nothing */
+        ((uint64_t *)out->data)[at] = (uint64_t)value;
+        return value >= 0;
     default:
         return false;
     }

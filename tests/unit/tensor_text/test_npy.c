@@ -52,6 +52,8 @@ static const struct row {
       STATUS_INVALID_ARGUMENT },
     { "characters beyond all memory", "<U4611686018427387905", "False", "1,", "abcd", 4, NULL,
       "cut short", STATUS_INVALID_ARGUMENT },
+    { "a great many strings of no characters", "|S0", "False", "1000000000000,", "", 0, NULL,
+      "no characters", STATUS_INVALID_ARGUMENT },
     { "columns first", "<f4", "True", "1, 1", "\0\0\x80\x3f", 4, NULL, "ortran",
       STATUS_INVALID_ARGUMENT },
     { "big-endian numbers", ">f4", "False", "1,", "\x3f\x80\0\0", 4, NULL, "dtype '>f4'",

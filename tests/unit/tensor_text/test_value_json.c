@@ -20,6 +20,7 @@ static const struct row {
     { "an int8 that fits", "[-128, 127]", DT_INT8, "[-128, 127]", NULL },
     { "an int8 that does not", "[128]", DT_INT8, NULL, "element 0 is not a int8" },
     { "a negative unsigned", "[0, -1]", DT_UINT32, NULL, "element 1 is not a uint32" },
+    { "a negative uint64", "[-1]", DT_UINT64, NULL, "element 0 is not a uint64" },
     { "a fraction for an integer", "[1.5]", DT_INT32, NULL, "element 0 is not a int32" },
     { "halves", "[0.5, 65504]", DT_HALF, "[0.5, 65504]", NULL },
     { "bfloat16", "[1, 0.5]", DT_BFLOAT16, "[1, 0.5]", NULL },
@@ -74,13 +75,33 @@ static void what_json_cannot_say_is_printed(void **state)
     buffer_finish(&out);
 }
 
+/* A kilobyte whose first elements are lists of 2^64 numbers in all. */
+static void a_shape_that_wraps_is_refused(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct tensor tensor;
+    const char *text = "0";
+    for (int level = 0; level < 12; level++) {
+        text = arena_printf(arena, "[%s", text);
+        for (int i = 1; i < (level < 4 ? 64 : 32); i++)
+            text = arena_printf(arena, "%s,0", text);
+        text = arena_printf(arena, "%s]", text);
+    }
+    struct status status = value_from_json(text, DT_FLOAT, arena, &tensor);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message, "more elements than fit into 64 bits"));
+    arena_destroy(arena);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    struct CMUnitTest tests[COUNT(rows) + 2];
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = reads_and_prints,
                                         .initial_state = (void *)(uintptr_t)&rows[i] };
     tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(what_json_cannot_say_is_printed);
+    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(a_shape_that_wraps_is_refused);
     return cmocka_run_group_tests_name("value json", tests, NULL, NULL);
 }
