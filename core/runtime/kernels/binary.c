@@ -213,8 +213,10 @@ static struct status join(struct arena *arena, struct bytes a, struct bytes b, s
 {
     void *text;
     TRY(arena_reserve(arena, a.size + b.size + 1, &text));
-    memcpy(text, a.data, a.size);
-    memcpy((char *)text + a.size, b.data, b.size);
+    if (a.size > 0)
+        memcpy(text, a.data, a.size);
+    if (b.size > 0)
+        memcpy((char *)text + a.size, b.data, b.size);
     *out = (struct bytes){ text, a.size + b.size };
     return status_ok();
 }

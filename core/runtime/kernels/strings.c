@@ -2,7 +2,7 @@
  * strings: joining, cutting and printing strings; files read whole. New characters live in the
  * run's arena.
  */
-#include <math.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -236,9 +236,10 @@ static struct status store_number(struct kernel_context *k, struct bytes text, s
                                   int64_t i)
 {
     char *copy = arena_memdup(kernel_arena(k), text.data, text.size), *end;
+    errno = 0;
     if (out->dtype == DT_INT32 || out->dtype == DT_INT64) {
         long long value = strtoll(copy, &end, 10);
-        if (out->dtype == DT_INT32 && (value < INT32_MIN || value > INT32_MAX))
+        if (errno == ERANGE || (out->dtype == DT_INT32 && (value < INT32_MIN || value > INT32_MAX)))
             return number_error(text);
         if (out->dtype == DT_INT32)
             tensor_int32s_mut(out)[i] = (int32_t)value;
@@ -287,6 +288,9 @@ static struct status print_prepare(struct prepare_context *p)
                             "Cannot select both scientific and shortest notation");
     if (fill.size > 1)
         return status_error(STATUS_INVALID_ARGUMENT, "Fill string must be one or fewer characters");
+    if (fill.size == 1 && memchr(" +-0#", fill.data[0], 5) == NULL) /* printf's flags */
+        return status_error(STATUS_INVALID_ARGUMENT, "Fill argument not supported: \"%.*s\"",
+                            (int)fill.size, fill.data);
     if (width > 200 || precision > 200)
         return status_error(STATUS_UNIMPLEMENTED, "width or precision over 200");
     char numbers[24] = "";

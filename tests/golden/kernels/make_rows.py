@@ -623,12 +623,19 @@ def text():
         rows.add("StringToNumber", [np.array([b"12", b"-3", b" 7 "])], out_type=out_type)
         rows.add("StringToNumber", [np.array([b"x1"])], out_type=out_type)
     rows.add("StringToNumber", [np.array([b"1e-3", b"2.5"])], out_type=np.float32)
+    rows.add("StringToNumber", [np.array([b"9223372036854775807", b"-9223372036854775808"])], out_type=np.int64)
+    rows.add("StringToNumber", [np.array([b"9223372036854775808"])], out_type=np.int64)
+    rows.add("StringToNumber", [np.array([b"-99999999999999999999"])], out_type=np.int64)
     for value in [i32(1, -20), np.array([1, 2], np.int64), np.array([True, False]), f32(1.5, -0.25), np.float64(3)]:
         rows.add("AsString", [value])
     rows.add("AsString", [f32(1.5, 1234567)], precision=2)
     rows.add("AsString", [f32(1.5, 1234567)], scientific=True)
     rows.add("AsString", [f32(1.5, 1234567)], shortest=True)
     rows.add("AsString", [i32(1, -20)], width=5, fill="0")
+    for fill in "+-#":
+        rows.add("AsString", [f32(1.5, -20)], width=12, fill=fill)
+    for fill in "*%n":  # they would be another directive of printf's
+        rows.add("AsString", [i32(1, -20)], width=5, fill=fill)
     rows.write()
 
 
