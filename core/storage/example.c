@@ -38,6 +38,13 @@ static struct status add_column(struct example_spec *spec, const struct example_
         return status_error(STATUS_INVALID_ARGUMENT,
                             "feature '%.*s' of type %s, possible are float, int64 and string",
                             (int)feature->key.size, feature->key.data, dtype_name(feature->dtype));
+    if (feature->form == EXAMPLE_RAGGED && feature->splits_type != DT_INT32 &&
+        feature->splits_type != DT_INT64)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "feature '%.*s' with row splits of type %s, possible are int32 and "
+                            "int64",
+                            (int)feature->key.size, feature->key.data,
+                            dtype_name(feature->splits_type));
     if (feature->form == EXAMPLE_DENSE)
         TRY(check_dense(feature, column->place, column));
     if (map_has(&spec->by_key, feature->key))

@@ -36,8 +36,8 @@ struct example_spec;
  * Copies the features; the order among those of one form is that of the outputs.
  *
  * Owner   *out is the caller's: example_spec_destroy
- * Errors  INVALID_ARGUMENT another dtype, a dense shape with unknown inner dimensions; INTERNAL a
- * key twice
+ * Errors  INVALID_ARGUMENT another dtype, of row splits too, a dense shape with unknown inner
+ * dimensions; INTERNAL a key twice
  */
 struct status example_spec_create(const struct example_feature *features, int count,
                                   struct example_spec **out);

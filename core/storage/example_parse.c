@@ -22,8 +22,8 @@ struct parse {
     int64_t batch;             /* examples */
     bool single;               /* of rank 0 */
     struct progress *progress; /* [columns] */
-    int64_t *counts;
-    struct buffer entries; /* of the current example */
+    struct tensor counts;      /* what each progress' points into, [columns, batch] */
+    struct buffer entries;     /* of the current example */
 };
 
 static const char *list_name(enum dtype dtype)
@@ -233,13 +233,15 @@ static struct status batched(const struct parse *parse, const struct shape *inne
 static struct status begin(struct parse *parse)
 {
     int columns_count = parse->spec->columns_count;
+    struct shape all = shape_of(columns_count, parse->batch);
     parse->progress = zalloc((size_t)columns_count * sizeof *parse->progress);
-    parse->counts = zalloc((size_t)columns_count * (size_t)parse->batch * sizeof *parse->counts);
+    TRY(tensor_create_pooled(parse->pool, DT_INT64, &all, &parse->counts));
+    memset(parse->counts.data, 0, tensor_bytes(&parse->counts));
     for (int i = 0; i < columns_count; i++) {
         const struct example_column *column = &parse->spec->columns[i];
         struct progress *progress = &parse->progress[i];
         progress->last_seen = -1;
-        progress->counts = parse->counts + (int64_t)i * parse->batch;
+        progress->counts = tensor_int64s_mut(&parse->counts) + (int64_t)i * parse->batch;
         if (column->feature.form != EXAMPLE_DENSE)
             continue;
         TRY(check_default(column, parse->defaults[column->place]));
@@ -378,7 +380,7 @@ static void finish(struct parse *parse)
         buffer_finish(&parse->progress[i].values);
     }
     buffer_finish(&parse->entries);
-    free(parse->counts);
+    tensor_release(&parse->counts);
     free(parse->progress);
 }
 

@@ -70,6 +70,23 @@ static struct status read_features(struct prepare_context *p, struct parse_state
     return status_ok();
 }
 
+/* num_sparse, Nsparse and Ndense say again how many features there are: inputs and outputs are
+ * counted by them. */
+static struct status check_counts(const struct node *node, const struct parse_state *state)
+{
+    int outputs = 3 * state->sparse + state->dense + 2 * state->ragged;
+    int inputs = state->form == FORM_SINGLE ? 1 + state->dense
+                 : state->form == FORM_V2   ? 5 + state->dense
+                                            : 2 + state->sparse + 2 * state->dense;
+    if (node->inputs_count == inputs && node->outputs_count == outputs)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "node '%s' (%s): %d inputs and %d outputs, its %d sparse, %d dense and %d "
+                        "ragged features have %d and %d",
+                        node->name, node->op_name, node->inputs_count, node->outputs_count,
+                        state->sparse, state->dense, state->ragged, inputs, outputs);
+}
+
 /* ---- keys: attributes of ParseSingleExample, vectors of V2, a scalar each of V1 ---- */
 
 typedef const struct tensor *get_input(const void *context, int index);
@@ -150,6 +167,7 @@ static struct status parse_prepare(struct prepare_context *p)
                   : strcmp(node->op_name, "ParseExample") == 0 ? FORM_V1
                                                                : FORM_SINGLE;
     TRY(read_features(p, state));
+    TRY(check_counts(node, state));
     if (state->form == FORM_SINGLE)
         TRY(key_attributes(node, state));
     else

@@ -107,6 +107,38 @@ static void an_index_that_is_no_integer_is_refused(void **state)
                  "op 'Reshape' of node 'y' is not implemented for Tshape float");
 }
 
+/* num_sparse is the file's own count of what sparse_types lists. */
+static void features_that_are_counted_twice_are_counted_alike(void **state)
+{
+    (void)state;
+    struct shape none = shape_of(0), three = shape_of(3);
+    struct bytes keys[] = { bytes_of("a"), bytes_of("b"), bytes_of("c") };
+    struct tensor no_keys = tensor_borrow(DT_STRING, &none, keys);
+    struct tensor sparse_keys = tensor_borrow(DT_STRING, &three, keys);
+    struct endpoint inputs[5] = { build_placeholder(&b, "x", DT_STRING, shape_of(-1)) };
+    for (int i = 1; i < 5; i++)
+        inputs[i] = build_const(&b, NULL, i == 2 ? &sparse_keys : &no_keys);
+    const enum dtype sparse[] = { DT_FLOAT, DT_FLOAT, DT_INT64 };
+    struct attr attrs[] = { { "num_sparse", { .kind = ATTR_INT, .i = 0 } },
+                            attr_types(&b, "Tdense", 0, sparse),
+                            attr_types(&b, "sparse_types", 3, sparse),
+                            attr_types(&b, "ragged_value_types", 0, sparse),
+                            attr_types(&b, "ragged_split_types", 0, sparse),
+                            { "dense_shapes", { .kind = ATTR_LIST } },
+                            ATTR_END };
+    struct node *node = build_node(&b, "ParseExampleV2", "p", 5, inputs, 0, NULL, attrs);
+    assert_ok(builder_status(&b));
+    struct endpoint fetch = { node, 0 };
+    struct flatten_request request = {
+        .feeds = inputs, .feeds_count = 1, .fetches = &fetch, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan),
+                 STATUS_INVALID_ARGUMENT,
+                 "node 'p' (ParseExampleV2): 5 inputs and 3 outputs, its 3 sparse, 0 dense and 0 "
+                 "ragged features have 5 and 9");
+}
+
 static void a_missing_kernel_is_named(void **state)
 {
     (void)state;
@@ -519,6 +551,7 @@ int main(void)
         TEST(a_feed_of_another_type_is_refused),
         TEST(a_fed_output_of_an_unknown_op_has_the_type_its_user_wants),
         TEST(an_index_that_is_no_integer_is_refused),
+        TEST(features_that_are_counted_twice_are_counted_alike),
         TEST(a_missing_kernel_is_named),
         TEST(missing_kernels_are_listed),
         TEST(the_last_use_is_written_over),

@@ -244,11 +244,38 @@ static void impossible_specifications_are_refused(void **state)
         { EXAMPLE_DENSE, bytes_of("a"), DT_FLOAT, shape_of(2, -1), DT_INVALID },
         { EXAMPLE_SPARSE, bytes_of("a"), DT_FLOAT, shape_scalar(), DT_INVALID },
         { EXAMPLE_SPARSE, bytes_of("b"), DT_INT32, shape_scalar(), DT_INVALID },
+        { EXAMPLE_RAGGED, bytes_of("c"), DT_FLOAT, shape_scalar(), DT_FLOAT },
     };
+    assert_int_equal(example_spec_create(features + 3, 1, &spec).code, STATUS_INVALID_ARGUMENT);
     assert_int_equal(example_spec_create(features, 1, &spec).code, STATUS_INVALID_ARGUMENT);
     assert_int_equal(example_spec_create(features + 2, 1, &spec).code, STATUS_INVALID_ARGUMENT);
     features[0].shape = shape_of(2);
     assert_int_equal(example_spec_create(features, 2, &spec).code, STATUS_INTERNAL);
+}
+
+/* A wide model and a batch of empty examples: a few bytes of request for each count. */
+static void a_batch_is_paid_from_the_pool(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 64, BATCH = 4096 };
+    struct example_feature features[COLUMNS];
+    struct arena *keys = arena_create(0);
+    struct bytes *examples = ARENA_ARRAY(keys, struct bytes, BATCH);
+    struct shape batch = shape_of(BATCH);
+    struct tensor serialized = tensor_borrow(DT_STRING, &batch, examples), outputs[3 * COLUMNS];
+    struct tensor_pool *pool = tensor_pool_create(COLUMNS * BATCH * sizeof(int64_t) / 2);
+    struct example_spec *spec;
+    for (int i = 0; i < COLUMNS; i++)
+        features[i] =
+            (struct example_feature){ EXAMPLE_SPARSE, bytes_of(arena_printf(keys, "%d", i)),
+                                      DT_FLOAT, shape_scalar(), DT_INVALID };
+    assert_int_equal(example_spec_create(features, COLUMNS, &spec).code, STATUS_OK);
+    assert_int_equal(example_parse(spec, &serialized, NULL, NULL, pool, outputs).code,
+                     STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(tensor_pool_used(pool), 0);
+    example_spec_destroy(spec);
+    tensor_pool_destroy(pool);
+    arena_destroy(keys);
 }
 
 int main(void)
@@ -258,6 +285,7 @@ int main(void)
         cmocka_unit_test(built_examples_have_the_known_bytes),
         cmocka_unit_test(built_examples_are_parsed_back),
         cmocka_unit_test(impossible_specifications_are_refused),
+        cmocka_unit_test(a_batch_is_paid_from_the_pool),
     };
     return cmocka_run_group_tests_name("example", tests, NULL, NULL);
 }
