@@ -205,11 +205,12 @@ static void of_gather(const struct node *node, int depth, struct values *out)
 
 static void of_size(const struct shape *shape, bool rank, struct values *out)
 {
+    int64_t size;
     if (shape->rank < 0)
         return;
     out->rank = 0;
     out->count = 1;
-    out->at[0] = rank ? shape->rank : shape_is_known(shape) ? shape_size(shape) : VALUE_UNKNOWN;
+    out->at[0] = rank ? shape->rank : shape_fits(shape, &size) ? size : VALUE_UNKNOWN;
 }
 
 static void evaluate(struct endpoint from, int depth, struct values *out)

@@ -39,8 +39,14 @@ static void table_destroy(struct object *object)
 
 const struct object_type table_type = { "lookup table", table_destroy };
 
+/* Objects are counted, and complex numbers and the rest have no tables in TensorFlow either. */
+#define DTYPES_HELD (DTYPES_REAL | DTYPES(DT_BOOL) | DTYPES(DT_STRING))
+
 struct status table_create(enum dtype key, enum dtype value, bool is_mutable, struct object **out)
 {
+    if ((DTYPES(key) & DTYPES_HELD) == 0 || (DTYPES(value) & DTYPES_HELD) == 0)
+        return status_error(STATUS_UNIMPLEMENTED, "lookup tables of %s to %s", dtype_name(key),
+                            dtype_name(value));
     struct table *table = zalloc(sizeof *table);
     table->object = (struct object){ .type = &table_type, .references = 1 };
     table->key = key;

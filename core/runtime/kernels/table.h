@@ -1,7 +1,7 @@
 /*
  * table: a lookup table, the object behind HashTable and MutableHashTable. Keys and values are
- * scalars of any type but objects; strings are copied into the table. A static table is filled once
- * and never changes then, so reading it takes no lock.
+ * scalar numbers, bools or strings; strings are copied into the table. A static table is filled
+ * once and never changes then, so reading it takes no lock.
  */
 #ifndef KERNELS_TABLE_H
 #define KERNELS_TABLE_H
@@ -12,6 +12,7 @@ extern const struct object_type table_type;
 
 struct table;
 
+/* UNIMPLEMENTED: of types that are neither plain numbers nor strings. */
 struct status table_create(enum dtype key, enum dtype value, bool is_mutable, struct object **out);
 
 enum dtype table_key_dtype(const struct table *table);

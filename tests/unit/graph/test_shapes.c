@@ -165,11 +165,31 @@ static void shapes_of_other_graphs_do_not_contradict(void **state)
     printf("%d outputs, %d known less well than by TensorFlow\n", tally.outputs, tally.weaker);
 }
 
+/* A range over the elements of a tensor that no machine holds. */
+static void a_size_that_wraps_is_not_known(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct graph *graph = graph_create(arena);
+    struct builder b = builder_init(graph);
+    int64_t many = (int64_t)1 << 40;
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(many, many));
+    struct endpoint size = build_unary(&b, "Size", "size", x);
+    struct endpoint zero = build_const_int(&b, "zero", 0), one = build_const_int(&b, "one", 1);
+    struct endpoint range =
+        build(&b, "Range", "range", 3, (struct endpoint[]){ zero, size, one }, NULL);
+    assert_ok(builder_status(&b));
+    assert_string_equal(shape_text(endpoint_shape(range)), "[?]");
+    graph_finish(graph);
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_are_what_tensorflow_infers),
         cmocka_unit_test(shapes_of_other_graphs_do_not_contradict),
+        cmocka_unit_test(a_size_that_wraps_is_not_known),
     };
     return cmocka_run_group_tests_name("shapes", tests, NULL, NULL);
 }

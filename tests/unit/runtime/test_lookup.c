@@ -228,6 +228,20 @@ static void names_what_is_wrong_in_a_file(void **state)
     }
 }
 
+/* Sixteen bytes where a number stands in eight, and objects whose owners are counted. */
+static void refuses_types_that_it_cannot_hold(void **state)
+{
+    (void)state;
+    static const enum dtype types[] = { DT_COMPLEX128, DT_RESOURCE, DT_VARIANT };
+    for (size_t i = 0; i < COUNT(types); i++) {
+        struct attr attrs[] = { attr_type("key_dtype", DT_STRING),
+                                attr_type("value_dtype", types[i]), ATTR_END };
+        struct endpoint handle = build(&b, "HashTableV2", NULL, 0, NULL, attrs);
+        assert_fails(run_node(handle.node), STATUS_UNIMPLEMENTED,
+                     arena_printf(arena, "lookup tables of string to %s", dtype_name(types[i])));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +253,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(overwrites_in_a_mutable_table, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_words_and_line_numbers_of_a_file, setup, teardown),
         cmocka_unit_test_setup_teardown(names_what_is_wrong_in_a_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(refuses_types_that_it_cannot_hold, setup, teardown),
     };
     return cmocka_run_group_tests_name("lookup", tests, NULL, NULL);
 }
