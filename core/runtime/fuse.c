@@ -112,4 +112,7 @@ void region_fuse(struct maker *maker, struct region *region)
         }
         fuse_node(&fuse, node);
     }
+    region_prune(region);
+    for (int i = 0; i < region->nodes_count; i++)
+        fuse_narrow(&fuse, region->nodes[i]);
 }

@@ -55,6 +55,9 @@ int64_t channels_of(const struct fuse *fuse, const struct product *product);
 /* The later node becomes the product, with what it has taken in. */
 void fuse_become(struct fuse *fuse, struct node *node, const struct product *product);
 
+/* A new constant of the region; takes `value`. */
+struct endpoint fuse_constant(struct fuse *fuse, const char *name, struct tensor value);
+
 /* The patterns; each says whether it has rewritten the node. */
 bool fuse_add(struct fuse *fuse, struct node *node);
 bool fuse_second_bias(struct fuse *fuse, struct node *node);
@@ -63,5 +66,8 @@ bool fuse_mul(struct fuse *fuse, struct node *node);
 bool fuse_div(struct fuse *fuse, struct node *node);
 bool fuse_batch_norm(struct fuse *fuse, struct node *node);
 bool fuse_flatten(struct fuse *fuse, struct node *node);
+
+/* Of what the patterns have left: turns the weights of a product with few columns. */
+void fuse_narrow(struct fuse *fuse, struct node *node);
 
 #endif

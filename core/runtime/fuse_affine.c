@@ -20,17 +20,6 @@ static float channel(const struct tensor *constant, int64_t i)
     return tensor_floats(constant)[constant->size == 1 ? 0 : i];
 }
 
-/* A new constant of the region. */
-static struct endpoint add_constant(struct fuse *fuse, const char *name, struct tensor value)
-{
-    struct node *node = region_add(fuse->maker, fuse->region, "Const", name, 0, 1);
-    struct endpoint endpoint = { node, 0 };
-    node->outputs[0].dtype = value.dtype;
-    node->outputs[0].shape = value.shape;
-    region_value(fuse->region, endpoint)->constant = plan_own(fuse->maker->plan, value);
-    return endpoint;
-}
-
 /* bias = bias · scale + shift; NULL: no bias, 1, 0. */
 static struct status make_bias(struct fuse *fuse, const struct node *node,
                                const struct product *product, int64_t channels,
@@ -49,7 +38,7 @@ static struct status make_bias(struct fuse *fuse, const struct node *node,
         if (shift != NULL)
             values[i] += sign * channel(shift, i);
     }
-    *out = add_constant(fuse, arena_printf(fuse->maker->arena, "%s/bias", node->name), bias);
+    *out = fuse_constant(fuse, arena_printf(fuse->maker->arena, "%s/bias", node->name), bias);
     return status_ok();
 }
 
@@ -79,7 +68,7 @@ static struct status scale_weights(struct fuse *fuse, const struct node *node,
     float *to = tensor_floats_mut(&scaled);
     for (int64_t i = 0; i < weights->size; i++)
         to[i] = from[i] * channel(scale, channel_of_weight(product, weights, channels, i));
-    *out = add_constant(fuse, arena_printf(fuse->maker->arena, "%s/weights", node->name), scaled);
+    *out = fuse_constant(fuse, arena_printf(fuse->maker->arena, "%s/weights", node->name), scaled);
     return status_ok();
 }
 
@@ -153,7 +142,7 @@ static bool make_vector(struct fuse *fuse, const struct node *node, const char *
         return false;
     *values = tensor_floats_mut(&vector);
     struct endpoint made =
-        add_constant(fuse, arena_printf(fuse->maker->arena, "%s/%s", node->name, what), vector);
+        fuse_constant(fuse, arena_printf(fuse->maker->arena, "%s/%s", node->name, what), vector);
     *out = constant_of(fuse, made);
     return true;
 }

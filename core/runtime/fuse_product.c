@@ -79,6 +79,16 @@ int64_t channels_of(const struct fuse *fuse, const struct product *product)
 
 /* ---- rewriting the later node ---- */
 
+struct endpoint fuse_constant(struct fuse *fuse, const char *name, struct tensor value)
+{
+    struct node *node = region_add(fuse->maker, fuse->region, "Const", name, 0, 1);
+    struct endpoint endpoint = { node, 0 };
+    node->outputs[0].dtype = value.dtype;
+    node->outputs[0].shape = value.shape;
+    region_value(fuse->region, endpoint)->constant = plan_own(fuse->maker->plan, value);
+    return endpoint;
+}
+
 static void set_attrs(struct fuse *fuse, struct node *node, const struct product *product)
 {
     struct arena *arena = fuse->maker->arena;
