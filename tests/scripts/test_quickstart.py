@@ -16,8 +16,14 @@ def quickstart(*arguments):
 class Quickstart(TestCase):
     def test_trains_exports_serves_asks_and_stops(self):
         port = free_port()
+        programs = [os.path.join(SOURCE, "build", "release", "bin", name) for name in ("modelclient", "modelserver", "pstrain", "savedmodel")]
+        for program in programs:
+            if os.path.exists(program):
+                os.remove(program)
         done = quickstart("--once", "--port", str(port), "--work_dir", self.dir)
         self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])
+        for program in programs:
+            self.assertTrue(os.access(program, os.X_OK), "README.md goes on with " + program)
         predictions = re.findall(r'"predictions": (\[.*?\n?\s*\])\n\}', done.stdout, re.S)
         self.assertEqual(len(predictions), 3, done.stdout)
         # The three digits that it draws are plain enough for any classifier that learned something.
