@@ -10,6 +10,14 @@ struct status exchange_find_servable(struct exchange *exchange)
                         &exchange->servable);
 }
 
+struct status exchange_take_memory(struct exchange *exchange, size_t size_bytes)
+{
+    int64_t size = size_bytes > INT64_MAX ? INT64_MAX : (int64_t)size_bytes;
+    TRY(budget_take(&exchange->server->budget, size));
+    exchange->taken += size;
+    return status_ok();
+}
+
 void exchange_fail(struct exchange *exchange, struct status status)
 {
     exchange->http = status_http(status.code);

@@ -19,10 +19,9 @@ struct exchange {
     struct servable *servable; /* held until the exchange ends */
     struct predict_request predict;
     struct inference_call call;
-    bool submitted; /* a call runs; its end answers */
-
     int http;
     struct buffer reply;
+    int64_t taken; /* of the server's memory, given back when the exchange ends */
 };
 
 /* Handlers of the route table, each in rest_<what>.c. */
@@ -30,6 +29,11 @@ route_handler answer_predict, answer_classify, answer_regress, answer_model_stat
 
 /* The servable that the URL names, kept in the exchange. */
 struct status exchange_find_servable(struct exchange *exchange);
+
+#define EXCHANGE_FREE_BYTES ((size_t)256 * 1024) /* what no exchange has to pay for */
+
+/* Pays for memory that a stranger sized. RESOURCE_EXHAUSTED: there is not so much. */
+struct status exchange_take_memory(struct exchange *exchange, size_t size_bytes);
 
 /* Runs `callable` on `inputs`; `answer` prints exchange->reply from the outputs. */
 struct status

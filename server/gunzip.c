@@ -40,8 +40,7 @@ static struct status inflate_all(z_stream *stream, size_t limit, size_t padding,
         code = inflate(stream, Z_NO_FLUSH);
         output->size += before - stream->avail_out;
         if (output->size > limit)
-            return status_error(STATUS_INVALID_ARGUMENT, "gzip body expands beyond %zu bytes",
-                                limit);
+            return status_error(STATUS_OUT_OF_RANGE, "gzip body expands beyond %zu bytes", limit);
         if (code != Z_OK && code != Z_STREAM_END)
             return status_error(STATUS_INVALID_ARGUMENT, "gzip body is damaged or cut short");
     }

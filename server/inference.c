@@ -142,8 +142,9 @@ void inference_destroy(struct inference *inference)
     pthread_mutex_unlock(&inference->lock);
     for (int i = 0; i < inference->threads_count; i++)
         pthread_join(inference->threads[i], NULL);
-    /* What is done now may hand in its next run, which nobody does: it is not done, ever. */
+    /* What is done now may hand in its next run: nobody does it where it goes to the pool. */
     loop_run_posted(inference->options.loop);
+    inference_run(inference); /* ends what the last round brought, as it is stopping */
     pthread_cond_destroy(&inference->work);
     pthread_mutex_destroy(&inference->lock);
     free(inference->threads);

@@ -42,7 +42,7 @@ struct inference_options {
 };
 
 struct status inference_create(const struct inference_options *options, struct inference **out);
-/* What the pool has ends soon, and `done` of it is called. Accepts NULL. */
+/* What the pool and the round have ends soon, and `done` of it is called. Accepts NULL. */
 void inference_destroy(struct inference *inference);
 
 /* Does this call go to the pool? Asked before submitting: an HTTP connection is suspended first. */

@@ -32,6 +32,10 @@ struct predict_request {
 struct status predict_request_read(struct bytes body, struct signature_finder *finder,
                                    struct arena *arena, struct predict_request *out);
 
+/* As many bytes as predict_response_print may write at the most; SIZE_MAX: more than that. */
+size_t predict_response_size_max(const struct signature *signature, const struct tensor *outputs,
+                                 bool rows);
+
 /**
  * Prints the answer: `outputs` in the order of signature->outputs.
  *

@@ -211,6 +211,68 @@ static void print_columns(const struct signature *signature, const struct printe
     buffer_append_text(out, "\n}");
 }
 
+/* ---- Its size, before memory is taken for it. ---- */
+
+static size_t sum(size_t a, size_t b)
+{
+    return __builtin_add_overflow(a, b, &a) ? SIZE_MAX : a;
+}
+
+static size_t product(size_t a, size_t b)
+{
+    return __builtin_mul_overflow(a, b, &a) ? SIZE_MAX : a;
+}
+
+static size_t text_size_max(struct bytes text)
+{
+    return sum(product(text.size, 6), strlen("{\"b64\": \"\"}") + 3); /* \u0000; padding */
+}
+
+/* Numbers and words as put_number writes them. */
+static size_t leaf_size_max(enum dtype dtype)
+{
+    switch (dtype) {
+    case DT_FLOAT:
+        return strlen("-1.23456789e-38");
+    case DT_BOOL:
+        return strlen("false");
+    case DT_INT8:
+    case DT_UINT8:
+        return strlen("-128");
+    default:
+        return strlen("-1.2345678901234567e-308");
+    }
+}
+
+static size_t tensor_size_max(const struct tensor *tensor, bool rows)
+{
+    const struct shape *shape = &tensor->shape;
+    size_t between = rows ? strlen(", ") : strlen(",\n") + (size_t)(shape->rank + 2) * INDENT;
+    size_t size = 0, lists = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        size = sum(size, product(lists, strlen("[]") + 2 * between));
+        lists = product(lists, (size_t)shape->dims[i]);
+    }
+    if (tensor->dtype != DT_STRING)
+        return sum(size, product((size_t)tensor->size, leaf_size_max(tensor->dtype) + between));
+    for (int64_t i = 0; i < tensor->size; i++)
+        size = sum(size, sum(text_size_max(tensor_strings(tensor)[i]), between));
+    return size;
+}
+
+size_t predict_response_size_max(const struct signature *signature, const struct tensor *outputs,
+                                 bool rows)
+{
+    size_t size = 64; /* what stands around it */
+    for (int i = 0; i < signature->outputs_count; i++) {
+        size_t key = sum(text_size_max(bytes_of(signature->outputs[i].key)), 64);
+        bool repeated = rows && outputs[i].shape.rank > 0;
+        size_t times = repeated ? (size_t)outputs[i].shape.dims[0] : 1;
+        size = sum(size, sum(tensor_size_max(&outputs[i], rows), product(times, key)));
+    }
+    return size;
+}
+
 struct status predict_response_print(const struct signature *signature,
                                      const struct tensor *outputs, bool rows, struct buffer *out)
 {

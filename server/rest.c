@@ -15,7 +15,7 @@
 #define CONNECTION_MEMORY ((size_t)16 * 1024) /* cleared for each request */
 #define IDLE_SECONDS      600
 #define GUNZIP_BYTES_MAX  ((size_t)100 * 1024 * 1024)
-#define KEPT_BYTES_MAX    ((size_t)256 * 1024) /* of buffers that the next request may use */
+#define KEPT_BYTES_MAX    EXCHANGE_FREE_BYTES /* of buffers that the next request may use */
 #define ARENA_BYTES       ((size_t)64 * 1024 * 1024)
 #define ARENA_BODY_FACTOR 24 /* the dearest JSON: `"",` becomes 16 bytes, and grows by copies */
 #define DRAIN_LINGER_NS \
@@ -37,10 +37,10 @@ struct request {
     enum request_state state;
     char *data; /* the body */
     size_t size, capacity;
-    int64_t taken; /* of the budget */
     bool too_large;
     char *url;
-    struct request *next; /* among the idle ones */
+    struct loop_watch *watch; /* of the client's leaving, while suspended */
+    struct request *next;     /* among the idle ones */
 };
 
 struct rest {
@@ -90,7 +90,7 @@ static void request_end(struct request *request)
         rest->reading--;
     rest->requests--;
     servable_release(exchange->servable);
-    budget_give(&rest->server->budget, request->taken);
+    budget_give(&rest->server->budget, exchange->taken);
     buffer_finish(&exchange->reply);
     free(request->url);
     if (request->capacity > KEPT_BYTES_MAX) {
@@ -123,11 +123,8 @@ static struct status reserve_body(struct request *request, size_t size)
     size_t capacity = size + JSON_PADDING;
     if (capacity < 2 * request->capacity)
         capacity = 2 * request->capacity;
-    if (capacity > KEPT_BYTES_MAX) { /* small ones are kept, and few */
-        int64_t more = (int64_t)capacity - request->taken;
-        TRY(budget_take(&request->rest->server->budget, more));
-        request->taken += more;
-    }
+    if (capacity > KEPT_BYTES_MAX) /* small ones are kept, and few */
+        TRY(exchange_take_memory(&request->exchange, capacity - (size_t)request->exchange.taken));
     char *data = realloc(request->data, capacity);
     if (data == NULL)
         return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a body of %zu bytes", size);
@@ -237,8 +234,29 @@ static void call_done(struct inference_call *call, struct status status)
     bool suspended = request->state == REQUEST_SUSPENDED;
     request->state = REQUEST_DONE;
     request->rest->answered = true;
-    if (suspended)
-        MHD_resume_connection(request->connection);
+    if (!suspended)
+        return;
+    loop_unwatch(request->rest->server->loop, request->watch);
+    request->watch = NULL;
+    MHD_resume_connection(request->connection);
+}
+
+static void on_left(void *context, uint32_t events)
+{
+    struct request *request = context;
+    (void)events;
+    inference_leave(&request->exchange.call);
+}
+
+/* microhttpd does not look at a connection that is suspended. Without a watch the run goes on to
+ * its end, for nobody. */
+static void watch_client(struct request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info != NULL)
+        status_ignore(loop_watch(request->rest->server->loop, info->connect_fd,
+                                 EPOLLRDHUP | EPOLLET, on_left, request, &request->watch));
 }
 
 struct status
@@ -259,6 +277,7 @@ exchange_call(struct exchange *exchange, struct callable *callable, const struct
     if (inference_goes_to_pool(server->inference, &exchange->call)) {
         request->state = REQUEST_SUSPENDED;
         MHD_suspend_connection(request->connection);
+        watch_client(request);
         inference_submit_to_pool(server->inference, &exchange->call);
     } else {
         request->state = REQUEST_RUNNING;
@@ -267,7 +286,8 @@ exchange_call(struct exchange *exchange, struct callable *callable, const struct
     return status_ok();
 }
 
-/* A body that cannot be expanded counts as empty; one that is too large is refused. */
+/* A body that cannot be expanded counts as empty, and so does a bomb, as in TensorFlow Serving; one
+ * over the operator's own limit is refused. */
 static struct status expand_body(struct request *request)
 {
     const char *encoding = header(request, MHD_HTTP_HEADER_CONTENT_ENCODING);
@@ -276,12 +296,15 @@ static struct status expand_body(struct request *request)
     char *data;
     size_t size;
     int64_t taken;
-    size_t limit = GUNZIP_BYTES_MAX;
     int64_t own_limit = request->rest->server->body_bytes_max;
-    if (own_limit > 0 && (uint64_t)own_limit < limit)
-        limit = (size_t)own_limit;
+    bool ours = own_limit > 0 && (uint64_t)own_limit < GUNZIP_BYTES_MAX;
+    size_t limit = ours ? (size_t)own_limit : GUNZIP_BYTES_MAX;
     struct status status = gunzip(request->data, request->size, limit, JSON_PADDING,
                                   &request->rest->server->budget, &data, &size, &taken);
+    if (status.code == STATUS_OUT_OF_RANGE && ours)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "request body expands to over --max_request_bytes=%lld",
+                            (long long)own_limit);
     if (status.code == STATUS_RESOURCE_EXHAUSTED)
         return status;
     request->size = 0;
@@ -291,7 +314,7 @@ static struct status expand_body(struct request *request)
     request->data = data;
     request->size = size;
     request->capacity = size + JSON_PADDING;
-    request->taken += taken;
+    request->exchange.taken += taken;
     return status_ok();
 }
 
@@ -300,12 +323,8 @@ static struct status size_arena(struct request *request)
 {
     if (request->size <= KEPT_BYTES_MAX)
         return status_ok();
-    int64_t more = (int64_t)(request->size * 4);
-    TRY(budget_take(&request->rest->server->budget, more));
-    request->taken += more;
-    char *url = request->url;
-    (void)url; /* on the heap: the arena holds nothing yet */
-    arena_destroy(request->exchange.arena);
+    TRY(exchange_take_memory(&request->exchange, request->size * 4));
+    arena_destroy(request->exchange.arena); /* it holds nothing yet */
     request->exchange.arena = arena_create(ARENA_BYTES + request->size * ARENA_BODY_FACTOR);
     return status_ok();
 }
@@ -329,8 +348,7 @@ static enum MHD_Result answer_request(struct request *request)
     struct exchange *exchange = &request->exchange;
     request->rest->reading--;
     request->state = REQUEST_DONE;
-    if (strncmp(exchange->url, "/v1/", 4) != 0 && strcmp(exchange->url, "/v1") != 0 &&
-        strncasecmp(exchange->url, "/v1/", 4) != 0)
+    if (strcmp(exchange->url, "/v1") != 0 && strncasecmp(exchange->url, "/v1/", 4) != 0)
         return send_foreign_path(request);
     if (strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
         return send_preflight(request);
@@ -496,7 +514,10 @@ static unsigned connections_max(void)
         return 1000;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
-    return limit.rlim_cur > 100064 ? 100000 : (unsigned)limit.rlim_cur - 64;
+    const rlim_t others = 64; /* descriptors that are no connections */
+    if (limit.rlim_cur > 100000 + others)
+        return 100000;
+    return limit.rlim_cur > others ? (unsigned)(limit.rlim_cur - others) : 1;
 }
 
 struct status rest_create(struct server_context *server, struct rest **out)

@@ -28,8 +28,13 @@ static struct status find(struct signature_finder *base, struct bytes name,
 static struct status print_outputs(struct inference_call *call, const struct tensor *outputs)
 {
     struct exchange *exchange = exchange_of(call);
-    return predict_response_print(call->callable->signature, outputs, exchange->predict.rows,
-                                  &exchange->reply);
+    const struct signature *signature = call->callable->signature;
+    bool rows = exchange->predict.rows;
+    /* Text is many times as large as what it says; and empty lists may be many. */
+    size_t size = predict_response_size_max(signature, outputs, rows);
+    if (size > EXCHANGE_FREE_BYTES)
+        TRY(exchange_take_memory(exchange, size));
+    return predict_response_print(signature, outputs, rows, &exchange->reply);
 }
 
 struct status answer_predict(struct exchange *exchange)

@@ -18,10 +18,11 @@ struct budget {
 /* RESOURCE_EXHAUSTED over the limit; nothing is taken then. Threads: safe. */
 static inline struct status budget_take(struct budget *budget, int64_t bytes)
 {
-    int64_t used = atomic_fetch_add_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
-    if (used + bytes <= budget->limit_bytes)
-        return status_ok();
-    atomic_fetch_sub_explicit(&budget->used_bytes, bytes, memory_order_relaxed);
+    int64_t used = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
+    while (bytes <= budget->limit_bytes - used)
+        if (atomic_compare_exchange_weak_explicit(&budget->used_bytes, &used, used + bytes,
+                                                  memory_order_relaxed, memory_order_relaxed))
+            return status_ok();
     return status_error(STATUS_RESOURCE_EXHAUSTED,
                         "the server's memory for requests is used up: %lld bytes wanted, %lld of "
                         "%lld in use",

@@ -1,6 +1,7 @@
-"""gRPC calls that take long: deadlines, clients that leave, the server's end."""
+"""Calls that take long, or much: deadlines, clients that leave, the server's end, answers larger than its memory."""
 import os
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -25,6 +26,18 @@ def write_chain(directory):
         b.node("m%d" % (i + 1), "MatMul", "m%d" % i, "m0", T=number, transpose_a=("b", False), transpose_b=("b", False))
     b.node("sum", "Sum", "m%d" % STEPS, "axes", T=number, Tidx=("type", 3), keep_dims=("b", False))
     b.signature("serving_default", "predict", {"n": ("n:0", 3, [])}, {"sum": ("sum:0", 1, [])})
+    os.makedirs(directory)
+    with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
+        f.write(b.model.SerializeToString())
+
+
+def write_fill(directory):
+    """dims -> zeros of that shape."""
+    b = tiny_model.Builder()
+    b.placeholder("dims", 9, [-1])
+    b.const("zero", 1, [], [0.0])
+    b.node("zeros", "Fill", "dims", "zero", T=("type", 1), index_type=("type", 9))
+    b.signature("serving_default", "predict", {"dims": ("dims:0", 9, [-1])}, {"zeros": ("zeros:0", 1, [-1, -1])})
     os.makedirs(directory)
     with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
         f.write(b.model.SerializeToString())
@@ -71,6 +84,28 @@ class Dear(TestCase):
             with Client("127.0.0.1:%d" % server.grpc_port) as other:
                 self.start(other, 1500)
             self.answers(client)  # the other one has hung up
+
+    def test_a_rest_client_that_hangs_up_ends_its_run(self):
+        body = b'{"inputs":1500}'
+        head = b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+        with self.server(1) as server:
+            with socket.create_connection(("127.0.0.1", server.port)) as client:
+                client.sendall(head + body)
+                time.sleep(0.3)  # it is under way
+            self.assertEqual(server.post("/v1/models/default:predict", {"inputs": 2}).status, 200)
+
+    def test_an_answer_that_is_larger_than_the_memory_is_429(self):
+        base = self.path("fill")
+        write_fill(os.path.join(base, "1"))
+        with Server(base, "--memory_budget_bytes=%d" % (16 << 20)) as server:
+            def ask(*dims):
+                return server.post("/v1/models/default:predict", {"inputs": dims})
+            self.assertEqual(ask(2, 3).json, {"outputs": [[0.0] * 3] * 2})
+            for dims in ((2000000,), (2000000, 0), (1 << 62, 0)):  # the last ones have no elements, but text
+                answer = ask(*dims)
+                self.assertEqual(answer.status, 429, answer)
+                self.assertIn("the server's memory for requests is used up", answer.json["error"])
+            self.assertEqual(ask(3, 0).json, {"outputs": [[]] * 3})
 
     def test_calls_that_were_left_while_they_waited_are_not_run(self):
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:

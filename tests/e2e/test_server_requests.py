@@ -2,13 +2,14 @@
 import gzip
 import json
 import os
+import signal
 import socket
 import tempfile
 import threading
 import time
 import unittest
 
-from harness import DEADLINE_S, Server, TestCase, main, run, train
+from harness import DEADLINE_S, Load, Server, TestCase, main, run, train
 
 ASK = "/v1/models/default:predict"
 LIMIT = 4 << 20
@@ -100,7 +101,7 @@ class Requests(TestCase):
         self.same(self.server.post(ASK, packed, headers=headers))
         self.expect(self.server.post(ASK, packed[:50], headers=headers), 400, "The document is empty")
         bomb = gzip.compress(b" " * (64 << 20))
-        self.expect(self.server.post(ASK, bomb, headers=headers), 400, "The document is empty")
+        self.expect(self.server.post(ASK, bomb, headers=headers), 429, "expands to over --max_request_bytes=%d" % LIMIT)
 
     def test_a_body_over_the_limit_is_answered_429(self):
         self.expect(self.server.post(ASK, b" " * (LIMIT + 1)), 429, "over --max_request_bytes=%d" % LIMIT)
@@ -170,6 +171,14 @@ class Requests(TestCase):
         places = [back.find(mark) for mark in marks]
         self.assertEqual(places, sorted(places))
         self.assertGreater(places[0], 0, back)
+
+    def test_two_signals_at_once_end_it_amid_requests(self):
+        for _ in range(5):
+            server = Server(self.base)
+            with Load(server, ASK, row(), good=lambda answer: True, threads=12):
+                time.sleep(0.3)
+                server.process.send_signal(signal.SIGTERM)
+                self.assertEqual(server.stop(signal.SIGINT), 0, server.output())
 
     def test_cross_origin_preflight(self):
         self.assertEqual(self.server.request("OPTIONS", ASK, headers={"Origin": "http://a.example"}).status, 200)

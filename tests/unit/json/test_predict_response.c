@@ -31,6 +31,7 @@ static char *print(int count, const char *const *keys, const struct tensor *outp
     struct signature signature = { .outputs = infos, .outputs_count = count };
     struct buffer out = { 0 };
     *status = predict_response_print(&signature, outputs, rows, &out);
+    assert_true(out.size <= predict_response_size_max(&signature, outputs, rows));
     buffer_append_char(&out, '\0');
     return out.data;
 }
@@ -97,6 +98,35 @@ static void columns_are_tensors(void **state)
         "   -2\n            ]\n        ],\n        \"b_bytes\": []\n    }\n}");
 }
 
+/* What is as long as it can be. */
+static void no_answer_is_larger_than_was_said(void **state)
+{
+    (void)state;
+    static const float long_floats[] = { -1.23456789e-38f, -1.17549435e-38f, -1.23456794e+38f };
+    static const double doubles[] = { -2.2250738585072014e-308, -1.7976931348623157e+308, -0.1 };
+    static const int64_t integers[] = { INT64_MIN, INT64_MIN, INT64_MIN };
+    static const int8_t bytes[] = { INT8_MIN, INT8_MIN, INT8_MIN };
+    static const bool falses[3];
+    static const struct bytes texts[] = { { "\0\0\0\0", 4 }, { "", 0 }, { "\1\2", 2 } };
+    const struct {
+        enum dtype dtype;
+        const void *data;
+    } all[] = { { DT_FLOAT, long_floats }, { DT_DOUBLE, doubles }, { DT_INT64, integers },
+                { DT_INT8, bytes },        { DT_BOOL, falses },    { DT_STRING, texts } };
+    for (size_t i = 0; i < COUNT(all); i++) {
+        struct status status;
+        struct tensor tensors[] = { T(all[i].dtype, all[i].data, 3, 1, 1, 1),
+                                    T(all[i].dtype, all[i].data, 3, 1) };
+        for (int rows = 0; rows < 2; rows++)
+            for (int count = 1; count <= 2; count++)
+                free(print(count, two, tensors, rows, &status)); /* compares */
+    }
+    struct tensor lists = T(DT_FLOAT, floats, (int64_t)1 << 60, 0);
+    struct signature_tensor info = { .key = "y" };
+    struct signature signature = { .outputs = &info, .outputs_count = 1 };
+    assert_true(predict_response_size_max(&signature, &lists, false) >= (size_t)1 << 61);
+}
+
 static void what_has_no_rows_or_no_form_is_named(void **state)
 {
     (void)state;
@@ -115,6 +145,7 @@ int main(void)
         cmocka_unit_test(rows_of_one_output_are_values),
         cmocka_unit_test(rows_of_several_outputs_are_objects),
         cmocka_unit_test(columns_are_tensors),
+        cmocka_unit_test(no_answer_is_larger_than_was_said),
         cmocka_unit_test(what_has_no_rows_or_no_form_is_named),
     };
     return cmocka_run_group_tests_name("predict response", tests, NULL, NULL);
