@@ -222,7 +222,8 @@ static struct status restore_and_initialise(struct savedmodel *model, struct are
         status_ignore(
             plan_written_variables(meta->graph, &needed[i], model->arena, &model->written));
     }
-    return status_ok();
+    return status_in(restore_check_whole(&restore, &model->written), "restore of '%s'",
+                     model->directory);
 }
 
 struct status savedmodel_load(const char *directory, const struct savedmodel_options *options,

@@ -258,20 +258,23 @@ static struct status walk_pairs(struct walk *walk)
     return status_ok();
 }
 
+static bool is_initialised(const struct restore *restore, struct bytes name)
+{
+    struct object *object;
+    const struct bytes container = { "", 0 };
+    if (!status_is_ok(resources_find(restore->resources, &variable_type, container, name, &object)))
+        return false;
+    bool empty =
+        ((struct variable *)object)->value.dtype == DT_INVALID; /* one thread loads: no lock */
+    object_release(object);
+    return !empty;
+}
+
 static bool all_initialised(const struct restore *restore, const struct map *needed)
 {
-    for (size_t i = 0; i < needed->count; i++) {
-        struct object *object;
-        const struct bytes container = { "", 0 };
-        if (!status_is_ok(resources_find(restore->resources, &variable_type, container,
-                                         needed->entries[i].key, &object)))
+    for (size_t i = 0; i < needed->count; i++)
+        if (!is_initialised(restore, needed->entries[i].key))
             return false;
-        struct variable *variable = (struct variable *)object;
-        bool empty = variable->value.dtype == DT_INVALID; /* one thread loads: no lock */
-        object_release(object);
-        if (empty)
-            return false;
-    }
     return true;
 }
 
@@ -311,33 +314,9 @@ static void add_weight(void *context, struct bytes container, struct bytes name,
         *(size_t *)context += tensor_bytes(&((struct variable *)object)->value);
 }
 
-/* Data without its index is half an export. TensorFlow loads it and fails each request; a server
- * that took it would put it in the place of a version that answers. Variables of strings are paths
- * of assets, which the init op sets. */
-static struct status check_half_bundle(const struct restore *restore, const struct map *needed,
-                                       struct arena *scratch)
+static bool has_index(const struct restore *restore, struct arena *scratch)
 {
-    const char *slash = strrchr(restore->prefix, '/');
-    const char *directory =
-        arena_memdup(scratch, restore->prefix, (size_t)(slash - restore->prefix));
-    struct file_list files;
-    if (!file_is_directory(directory))
-        return status_ok();
-    TRY(file_list(directory, scratch, &files));
-    for (size_t i = 0; i < files.count; i++) {
-        if (strncmp(files.names[i], "variables.data-", strlen("variables.data-")) != 0)
-            continue;
-        for (size_t k = 0; k < needed->count; k++) {
-            enum dtype dtype;
-            if (status_is_ok(node_attr_type(needed->entries[k].value, "dtype", &dtype)) &&
-                dtype != DT_STRING)
-                return status_error(
-                    STATUS_DATA_LOSS,
-                    "'%s' holds %s but no variables.index: the export is not complete", directory,
-                    files.names[i]);
-        }
-    }
-    return status_ok();
+    return file_exists(arena_printf(scratch, "%s.index", restore->prefix));
 }
 
 struct status restore_variables(struct restore *restore)
@@ -349,15 +328,38 @@ struct status restore_variables(struct restore *restore)
 
     if (meta->restore_op == NULL)
         goto done;
-    find_needed(restore, scratch, &needed);
-    if (!file_exists(arena_printf(scratch, "%s.index", restore->prefix))) {
-        status = check_half_bundle(restore, &needed, scratch);
+    if (!has_index(restore, scratch))
         goto done;
-    }
+    find_needed(restore, scratch, &needed);
     TRY_OR(done, run_restore_op(restore, &needed, scratch));
     if (meta->objects.count > 0 && !all_initialised(restore, &needed))
         TRY_OR(done, restore_by_objects(restore, &needed, scratch));
     resources_visit(restore->resources, add_weight, &restore->weights_bytes);
+done:
+    map_finish(&needed);
+    arena_destroy(scratch);
+    return status;
+}
+
+struct status restore_check_whole(const struct restore *restore, const struct map *written)
+{
+    struct status status = status_ok();
+    struct map needed = { 0 };
+    struct arena *scratch = arena_create(0);
+
+    if (restore->meta->restore_op == NULL || has_index(restore, scratch))
+        goto done;
+    find_needed(restore, scratch, &needed);
+    for (size_t i = 0; i < needed.count; i++) {
+        struct bytes name = needed.entries[i].key;
+        if (map_has(written, name) || is_initialised(restore, name))
+            continue;
+        status = status_error(STATUS_DATA_LOSS,
+                              "there is no %s.index, and nothing else fills the variable '%.*s': "
+                              "the export is not complete",
+                              restore->prefix, (int)name.size, name.data);
+        break;
+    }
 done:
     map_finish(&needed);
     arena_destroy(scratch);

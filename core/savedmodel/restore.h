@@ -34,9 +34,14 @@ struct restore {
     size_t weights_bytes;
 };
 
-/* Without variables/variables.index nothing is restored, and nothing is wrong (format.md §15),
- * unless its data files are there and a variable of theirs is needed: DATA_LOSS. */
+/* Without variables/variables.index nothing is restored, and nothing is wrong yet. */
 struct status restore_variables(struct restore *restore);
+
+/* After the init op: DATA_LOSS where there is no variables/variables.index and a needed variable
+ * has no value, nor gets one from a signature (`written`). TensorFlow loads such a model and fails
+ * each request; but a copy under way looks like this, and must not replace a version that answers.
+ */
+struct status restore_check_whole(const struct restore *restore, const struct map *written);
 
 /* Runs targets once, with every variable taken as mutable. Feeds that nothing reaches are allowed.
  */

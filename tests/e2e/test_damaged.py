@@ -96,6 +96,7 @@ class Damaged(TestCase):
         yield "half the data", self.edit(data, half)
         yield "no data", lambda d: os.remove(os.path.join(d, data))
         yield "no index", lambda d: os.remove(os.path.join(d, index))
+        yield "no variables, as in the middle of a copy", lambda d: shutil.rmtree(os.path.join(d, "variables"))
         yield "an empty index", self.edit(index, lambda c: b"")
         yield "a flipped bit in the data", self.edit(data, self.flip)
         yield "a flipped bit in the index", self.edit(index, lambda c: self.flip(c[:-48]) + c[-48:])
