@@ -175,7 +175,7 @@ struct status grpc_port_listen(struct grpc_port *port, int number)
     char address[32];
     snprintf(address, sizeof address, "[::]:%d", number);
     struct status status = rpc_server_listen(port->rpc, address, NULL);
-    if (!status_is_ok(status) && status.code != STATUS_ALREADY_EXISTS) { /* no IPv6 here */
+    if (!status_is_ok(status)) { /* it may be that there is no IPv6 here */
         snprintf(address, sizeof address, "0.0.0.0:%d", number);
         struct status only = rpc_server_listen(port->rpc, address, NULL);
         if (status_is_ok(only))

@@ -1,12 +1,10 @@
 #include "server/source.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "base/file.h"
 
 /* A decimal that is the whole name and fits 64 bits; a sign is allowed, as strtoll reads it. */
 static bool parse_version(const char *name, int64_t *out)
@@ -18,14 +16,6 @@ static bool parse_version(const char *name, int64_t *out)
     long long number = strtoll(name, &end, 10);
     *out = number;
     return errno == 0 && *end == '\0' && end != name;
-}
-
-static char *join(const char *base, const char *name)
-{
-    size_t size = strlen(base) + strlen(name) + 2;
-    char *path = zalloc(size);
-    snprintf(path, size, "%s/%s", base, name);
-    return path;
 }
 
 static int compare(const void *a, const void *b)
@@ -49,27 +39,33 @@ static void drop_duplicates(struct source_versions *versions)
     versions->count = kept;
 }
 
+static struct source_versions versions_of(const char *base_path, const struct file_list *entries,
+                                          struct arena *arena)
+{
+    struct source_versions found = { .items = zalloc(entries->count * sizeof *found.items) };
+    for (size_t i = 0; i < entries->count; i++) {
+        int64_t number;
+        if (parse_version(entries->names[i], &number))
+            found.items[found.count++] =
+                (struct source_version){ number,
+                                         xstrdup(file_join(arena, base_path, entries->names[i])) };
+    }
+    return found;
+}
+
 struct status source_scan(const char *base_path, struct source_versions *out)
 {
-    struct source_versions found = { 0 };
-    DIR *directory = opendir(base_path);
-    if (directory == NULL)
-        return status_errno(errno, "open '%s'", base_path);
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        int64_t number;
-        if (!parse_version(entry->d_name, &number))
-            continue;
-        found.items = xrealloc(found.items, (found.count + 1) * sizeof *found.items);
-        found.items[found.count++] =
-            (struct source_version){ number, join(base_path, entry->d_name) };
+    struct arena *arena = arena_create(0);
+    struct file_list entries;
+    /* A directory that is read in part would look like one whose versions are gone. */
+    struct status status = file_list(base_path, arena, &entries);
+    if (status_is_ok(status)) {
+        *out = versions_of(base_path, &entries, arena);
+        qsort(out->items, out->count, sizeof *out->items, compare);
+        drop_duplicates(out);
     }
-    closedir(directory);
-    if (found.count > 0) {
-        qsort(found.items, found.count, sizeof *found.items, compare);
-        drop_duplicates(&found);
-    }
-    *out = found;
-    return status_ok();
+    arena_destroy(arena);
+    return status;
 }
 
 void source_versions_finish(struct source_versions *versions)
