@@ -236,14 +236,21 @@ static void get_classes(const json_t *row, struct arena *arena, struct client_cl
     }
 }
 
+static struct status post_examples(struct client *client, const struct client_target *target,
+                                   const char *verb, const char *examples, const char *context,
+                                   json_t **answer)
+{
+    struct client_request request = { 0 };
+    rest_put_examples(target, verb, examples, context, &request);
+    return post(client, &request, answer);
+}
+
 static struct status classify(struct client *client, const struct client_target *target,
                               const char *examples, const char *context, struct arena *arena,
                               struct client_classes *out)
 {
-    struct client_request request = { 0 };
     json_t *answer;
-    rest_put_examples(target, "classify", examples, context, &request);
-    TRY(post(client, &request, &answer));
+    TRY(post_examples(client, target, "classify", examples, context, &answer));
     const json_t *results = json_object_get(answer, "results");
     size_t count = json_array_size(results);
     *out = (struct client_classes){ .rows = ARENA_ARRAY(arena, struct client_class *, count),
@@ -263,10 +270,8 @@ static struct status regress(struct client *client, const struct client_target *
                              const char *examples, const char *context, struct arena *arena,
                              struct client_values *out)
 {
-    struct client_request request = { 0 };
     json_t *answer;
-    rest_put_examples(target, "regress", examples, context, &request);
-    TRY(post(client, &request, &answer));
+    TRY(post_examples(client, target, "regress", examples, context, &answer));
     const json_t *results = json_object_get(answer, "results");
     *out = (struct client_values){ .values = ARENA_ARRAY(arena, float, json_array_size(results)),
                                    .count = (int)json_array_size(results) };
