@@ -12,7 +12,7 @@ import socket
 import subprocess
 import time
 
-from harness import DEADLINE_S, SANITIZER, clean_environment, program
+from harness import DEADLINE_S, SANITIZER, clean_environment, program, start
 
 LOW, HIGH = 20000, 30000  # below the ports that the kernel gives to connections of its own accord
 
@@ -39,7 +39,7 @@ class Task:
         self.name = name
         self.path = os.path.join(directory, name.replace(" ", "_") + ".%d.log" % random.randrange(10**9))
         self.file = open(self.path, "wb")
-        self.process = subprocess.Popen(command, stdout=self.file, stderr=self.file, stdin=subprocess.DEVNULL, env=env, cwd=directory)
+        self.process = start(command, stdout=self.file, stderr=self.file, env=env, cwd=directory)
 
     def text(self):
         with open(self.path, "rb") as f:

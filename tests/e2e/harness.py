@@ -4,7 +4,7 @@
 
     class Answers(TestCase):
         def test_answers_a_row(self):
-            with Server(self.model("half")) as server:
+            with Server(self.path("half")) as server:
                 self.assertEqual(server.post("/v1/models/default:predict", {"instances": [1.0]}).status, 200)
 
     if __name__ == "__main__":
@@ -16,7 +16,9 @@ CTest runs each test_*.py of its own accord, with these variables (tests/CMakeLi
   SLIPWAY_SHARED  models and data that are not part of the project (default: ../shared); a test that needs them skips without
 By hand: python3 tests/e2e/test_x.py takes build/dev/bin. Exit status 77 means that every test of the file was skipped.
 Nothing but the standard library is used. A process whose stderr speaks of a sanitizer fails the test that ran it.
+A test that is killed takes what it started along: start long-lived processes with start(), from the main thread.
 """
+import ctypes
 import http.client
 import json
 import os
@@ -39,6 +41,8 @@ SANITIZED = os.environ.get("SLIPWAY_SANITIZE", "")  # "address,undefined", "thre
 DEADLINE_S = float(os.environ.get("SLIPWAY_TEST_DEADLINE", "120"))
 SANITIZER = re.compile(rb"(ERROR|SUMMARY): (Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer|runtime error:")
 SKIP_STATUS = 77
+libc = ctypes.CDLL(None, use_errno=True)
+prctl = libc.prctl
 
 
 def program(name):
@@ -70,12 +74,23 @@ def clean_environment(**more):
     return environment
 
 
+def die_with_parent():
+    prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: with the thread that started it
+
+
+def start(command, env=None, **options):
+    """A process that nobody waits for yet; the kernel kills it when this test ends, however it ends."""
+    return subprocess.Popen([str(x) for x in command], preexec_fn=die_with_parent, stdin=subprocess.DEVNULL,
+                            env=env or clean_environment(), **options)
+
+
 def run(*command, timeout=DEADLINE_S, env=None, cwd=None, input=None):
     """Runs a command to its end; gives a CompletedProcess with text output. command[0] without a slash is one of our programs."""
     command = [str(x) for x in command]
     if "/" not in command[0]:
         command[0] = program(command[0])
-    done = subprocess.run(command, capture_output=True, timeout=timeout, env=env or clean_environment(), cwd=cwd, input=input)
+    done = subprocess.run(command, capture_output=True, timeout=timeout, env=env or clean_environment(), cwd=cwd, input=input,
+                          preexec_fn=die_with_parent)
     if SANITIZER.search(done.stderr):
         raise AssertionError("%s: %s" % (" ".join(command)[:200], done.stderr.decode("utf-8", "replace")[-6000:]))
     done.stdout, done.stderr = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
@@ -115,8 +130,7 @@ class Server:
             command = [program("modelserver"), "--rest_api_port=%d" % self.port, "--port=%d" % self.grpc_port]
             command += ["--model_base_path=%s" % base_path] if base_path else []
             command += ["--model_name=%s" % name] if name else []
-            self.process = subprocess.Popen(command + [str(f) for f in flags], stdout=self.log, stderr=self.log,
-                                            stdin=subprocess.DEVNULL, env=env or clean_environment())
+            self.process = start(command + list(flags), env=env, stdout=self.log, stderr=self.log)
             if not wait or self.wait_ready(attempt):
                 return
         raise AssertionError("no free port for modelserver")

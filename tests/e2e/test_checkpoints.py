@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from digits import write_digits
-from harness import DEADLINE_S, TestCase, clean_environment, main, mount_tmpfs, program, run
+from harness import DEADLINE_S, TestCase, main, mount_tmpfs, program, run, start
 
 KILLS = 25
 MODEL = {"class_name": "Sequential", "config": {"name": "deep", "layers": [
@@ -87,8 +87,7 @@ class Checkpoints(TestCase):
         flags = ["--stop_at_step=1000000", "--save_checkpoint_secs=0.001", "--max_to_keep=2", "--log_level=info"]
         before, unfinished = -1, 0
         for kill in range(KILLS):
-            child = subprocess.Popen(self.command("ckpt", *flags), text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                     stderr=subprocess.PIPE, env=clean_environment())
+            child = start(self.command("ckpt", *flags), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             end = time.monotonic() + DEADLINE_S
             while not os.path.exists(os.path.join(directory, "checkpoint")) and time.monotonic() < end:
                 time.sleep(0.001)
@@ -139,8 +138,7 @@ class Checkpoints(TestCase):
         self.assertIn("CheckpointState", done.stderr)
 
     def test_who_stops_it_is_told_where_it_would_go_on(self):
-        child = subprocess.Popen(self.command("ckpt", "--stop_at_step=1000000"), text=True, stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=clean_environment())
+        child = start(self.command("ckpt", "--stop_at_step=1000000"), text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         while not os.path.exists(self.path("ckpt", "checkpoint")):
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)
@@ -150,8 +148,8 @@ class Checkpoints(TestCase):
 
     def test_a_disk_that_is_full_for_a_while_costs_only_the_checkpoints_meanwhile(self):
         mount_tmpfs(self, self.path("ckpt"), "size=32m")
-        child = subprocess.Popen(self.command("ckpt", "--stop_at_step=1000000", "--save_checkpoint_steps=20", "--max_to_keep=1"), text=True,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=clean_environment())
+        child = start(self.command("ckpt", "--stop_at_step=1000000", "--save_checkpoint_steps=20", "--max_to_keep=1"), text=True,
+                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
             filler = self.path("ckpt", "filler")
             while not os.path.exists(self.path("ckpt", "checkpoint")):
@@ -175,8 +173,7 @@ class Checkpoints(TestCase):
             child.communicate()
 
     def test_two_jobs_do_not_write_into_one_directory(self):
-        child = subprocess.Popen(self.command("ckpt", "--stop_at_step=1000000"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL, env=clean_environment())
+        child = start(self.command("ckpt", "--stop_at_step=1000000"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             end = time.monotonic() + DEADLINE_S
             while not os.path.exists(self.path("ckpt", "checkpoint")) and time.monotonic() < end:

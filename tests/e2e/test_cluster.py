@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 from cluster import Job, free_ports
-from harness import TestCase, clean_environment, main, program, train
+from harness import TestCase, clean_environment, main, program, start, train
 
 LINEAR = ["--model=linear", "--training_iteration=300", "--seed=3"]
 
@@ -345,9 +345,8 @@ class Outcome(Cluster):
         job = self.job(ps=1, workers=1, flags=self.ENDLESS)
         job.start("ps", 0)
         master, slave = os.openpty()
-        chief = subprocess.Popen([program("pstrain"), *job.map_flags(), "--job_name=worker", "--task_index=0", *job.flags,
-                                  "--export_dir=" + self.path("m", "1")], stdin=subprocess.DEVNULL, stdout=slave, stderr=slave,
-                                 env=clean_environment())
+        chief = start([program("pstrain"), *job.map_flags(), "--job_name=worker", "--task_index=0", *job.flags,
+                       "--export_dir=" + self.path("m", "1")], stdout=slave, stderr=slave)
         os.close(slave)
         self.addCleanup(chief.kill)
         seen = b""

@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from digits import WIDE, write_digits
-from harness import DEADLINE_S, ROOT, TestCase, clean_environment, main, mount_tmpfs, program, run
+from harness import DEADLINE_S, ROOT, TestCase, main, mount_tmpfs, program, run, start
 
 class ExportErrors(TestCase):
     def setUp(self):
@@ -97,7 +97,7 @@ class ExportErrors(TestCase):
         mount_tmpfs(self, directory, "size=24m")
         command = [program("pstrain"), self.wide(), "--train_dir=%s" % self.data, "--training_iteration=50",
                    "--export_dir=%s" % os.path.join(directory, "1")]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=clean_environment())
+        child = start(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(child.kill)
         self.assertIn("Training", child.stdout.readline())  # it has looked at the disk
         with open(os.path.join(directory, "filler"), "wb") as f:

@@ -8,7 +8,7 @@ import threading
 import time
 
 from digits import WIDE, write_digits
-from harness import DEADLINE_S, TestCase, clean_environment, main, program, run, train
+from harness import DEADLINE_S, TestCase, main, program, run, start, train
 
 KILLS = 50
 
@@ -101,8 +101,8 @@ class ExportKill(TestCase):
         self.assertEqual(os.listdir(base), ["1"], "the retry leaves nothing of the killed ones behind")
 
     def start(self, base, flags):
-        return subprocess.Popen([program("pstrain"), "--export_dir=%s" % os.path.join(base, "1"), *flags], text=True,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=clean_environment())
+        return start([program("pstrain"), "--export_dir=%s" % os.path.join(base, "1"), *flags], text=True,
+                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def check(self, base):
         """Whole: it loads with its checksums verified, and answers."""

@@ -1,5 +1,4 @@
 """gRPC and REST say the same: one table of requests, sent both ways; and what only gRPC can say."""
-import base64
 import os
 import struct
 import tempfile

@@ -5,7 +5,6 @@ import re
 import socket
 import tempfile
 import threading
-import unittest
 
 import tiny_model
 from harness import Server, TestCase, main, run

@@ -7,7 +7,6 @@ import socket
 import tempfile
 import threading
 import time
-import unittest
 
 from harness import DEADLINE_S, Load, Server, TestCase, main, run, train
 

@@ -4,15 +4,14 @@ import signal
 import subprocess
 
 from digits import write_digits
-from harness import TestCase, clean_environment, main, program
+from harness import TestCase, main, program, start
 
 
 class TrainStop(TestCase):
     def stop(self, number, *flags):
         base = self.path("m%d%d" % (number, len(flags)))
-        child = subprocess.Popen([program("pstrain"), "--export_dir=" + os.path.join(base, "1"), "--train_dir=" + self.data,
-                                  "--training_iteration=100000000", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 text=True, env=clean_environment())
+        child = start([program("pstrain"), "--export_dir=" + os.path.join(base, "1"), "--train_dir=" + self.data,
+                       "--training_iteration=100000000", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(child.kill)
         for line in child.stdout:
             if line.startswith("step "):

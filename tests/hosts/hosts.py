@@ -17,10 +17,8 @@ Start processes from the main thread only: a process dies with the thread that s
 Needs root, iproute2 and nftables; without, every test is skipped, and says why.
 """
 import contextlib
-import ctypes
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -28,16 +26,11 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from harness import DEADLINE_S, SANITIZER, clean_environment, program  # noqa: E402 (behind the path)
+from harness import DEADLINE_S, SANITIZER, clean_environment, die_with_parent, libc, program  # noqa: E402 (behind the path)
 
 NETWORK = "10.77.0."
 DISK = "/mnt"
 HOSTS_MAX = 6
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def die_with_parent():
-    libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def requirements():

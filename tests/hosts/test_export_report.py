@@ -3,7 +3,6 @@
 In each of its four situations, on clean disks and with stale directories of a failed run on every host: the export is on the
 chief's host only and complete, no node names a device, it is served, and all tasks exit 0."""
 import json
-import os
 import re
 
 from harness import Server, TestCase, main, run

@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 
-from harness import DEADLINE_S, SANITIZER, clean_environment
+from harness import DEADLINE_S, SANITIZER, clean_environment, start
 
 BUILD = os.environ.get("SLIPWAY_BUILD") or os.path.join(os.path.dirname(__file__), "..", "..", "build", "dev")
 ECHO, FAIL, REPEAT, CHAT, HOLD, COUNT = ("/slipway.test.Echo/" + m for m in ("Echo", "Fail", "Repeat", "Chat", "Hold", "Count"))
@@ -52,8 +52,8 @@ class Echo:
     def __init__(self, *flags, address="127.0.0.1:0"):
         self.log = tempfile.TemporaryFile()
         environment = clean_environment(ASAN_OPTIONS=ASAN_OPTIONS)
-        self.process = subprocess.Popen([built("echo_server"), "--address=" + address] + list(flags), stdout=subprocess.PIPE,
-                                        stderr=self.log, stdin=subprocess.DEVNULL, env=environment)
+        self.process = start([built("echo_server"), "--address=" + address, *flags], stdout=subprocess.PIPE, stderr=self.log,
+                             env=environment)
         line = self.process.stdout.readline().decode()
         if not line.startswith("listening on "):
             self.process.wait()

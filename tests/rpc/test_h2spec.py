@@ -8,7 +8,7 @@ import unittest
 import xml.etree.ElementTree
 
 from echo import Echo
-from harness import DEADLINE_S, free_port, main
+from harness import DEADLINE_S, free_port, main, start
 from tools import go_tool, installed
 
 
@@ -54,8 +54,8 @@ class H2Spec(unittest.TestCase):
     def nghttpd(self):
         for _ in range(5):  # another process may take the port
             port = free_port()
-            process = subprocess.Popen([installed("nghttpd", "nghttp2-server"), "--no-tls", str(port), "-d", "/nonexistent"],
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = start([installed("nghttpd", "nghttp2-server"), "--no-tls", port, "-d", "/nonexistent"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             if wait_port(port, process):
                 self.addCleanup(process.wait)
                 self.addCleanup(process.send_signal, signal.SIGKILL)
