@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "rpc/session_memory.h"
 
 #define WINDOW_MAX  INT32_MAX
 #define HEADERS_MAX 64
@@ -205,9 +206,11 @@ static struct status create_session(struct http2 *http2)
         nghttp2_option_set_no_auto_window_update(option, 1);
         nghttp2_option_set_max_send_header_block_length(option, HTTP2_FRAME_MAX);
         nghttp2_option_set_peer_max_concurrent_streams(option, INT32_MAX);
-        error = http2->options.side->server
-                    ? nghttp2_session_server_new2(&http2->session, callbacks, http2, option)
-                    : nghttp2_session_client_new2(&http2->session, callbacks, http2, option);
+        nghttp2_mem memory = session_memory_functions(http2->options.memory);
+        error =
+            http2->options.side->server
+                ? nghttp2_session_server_new3(&http2->session, callbacks, http2, option, &memory)
+                : nghttp2_session_client_new3(&http2->session, callbacks, http2, option, &memory);
     }
     nghttp2_option_del(option);
     nghttp2_session_callbacks_del(callbacks);

@@ -97,8 +97,9 @@ struct http2_options {
     struct loop *loop;
     struct mailbox *mailbox; /* into that loop */
     const struct http2_limits *limits;
-    struct reading *reading; /* shared by a loop's connections */
-    bool payload;            /* of replies: incoming.h */
+    struct reading *reading;       /* shared by a loop's connections, */
+    struct session_memory *memory; /* as this is */
+    bool payload;                  /* of replies: incoming.h */
 };
 
 /* Takes the transport, whose descriptor is non-blocking, and begins the handshake. */

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "rpc/remote_internal.h"
+#include "rpc/session_memory.h"
 
 static int or_default(int value, int by_default)
 {
@@ -87,6 +88,7 @@ static void close_remote(struct channel *channel)
     free(remote->tls_name);
     free(remote->user_agent);
     reading_destroy(remote->reading);
+    session_memory_destroy(remote->memory);
     free(remote);
 }
 
@@ -131,6 +133,7 @@ struct status remote_open(const char *text, const struct remote_options *options
     remote->mailbox = mailbox_create(remote->loop);
     remote->text = xstrdup(text);
     remote->reading = reading_create();
+    remote->memory = session_memory_create();
     remote->fd = -1;
     remote->waiting_end = &remote->waiting;
     remote->connect.work = connect_posted;

@@ -93,6 +93,7 @@ static struct status greet(struct remote *remote, int fd)
         .mailbox = remote->mailbox,
         .limits = &remote->limits,
         .reading = remote->reading,
+        .memory = remote->memory,
         .payload = remote->options.payload,
     };
     connection->remote = remote;

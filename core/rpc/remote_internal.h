@@ -39,6 +39,7 @@ struct remote {
     struct address address;
     char *text, *authority, *tls_name, *user_agent;
     struct reading *reading;
+    struct session_memory *memory;
     bool closing;
 
     /* Connecting. */

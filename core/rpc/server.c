@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "rpc/session_memory.h"
 
 #define DRAIN_NOTICE_MS \
     100 /* what was on its way when the clients were told to go may still come */
@@ -57,6 +58,7 @@ struct status rpc_server_create(struct loop *loop, const struct rpc_server_optio
     server->options.connections_max = or_default(options->connections_max, 10000);
     server->limits = limits_of(options);
     server->reading = reading_create();
+    server->memory = session_memory_create();
     *out = server;
     return status_ok();
 }
@@ -151,6 +153,7 @@ void server_take(struct rpc_server *server, int fd, struct bytes peeked, const c
         .mailbox = server->mailbox,
         .limits = &server->limits,
         .reading = server->reading,
+        .memory = server->memory,
     };
     connection->server = server;
     connection->parked_end = &connection->parked;
@@ -239,5 +242,6 @@ void rpc_server_destroy(struct rpc_server *server)
         free(server->methods.entries[i].value);
     map_finish(&server->methods);
     reading_destroy(server->reading);
+    session_memory_destroy(server->memory);
     free(server);
 }

@@ -41,6 +41,7 @@ struct rpc_server {
     struct rpc_server_options options;
     struct http2_limits limits;
     struct reading *reading;
+    struct session_memory *memory;
     struct map methods;        /* path → struct served */
     const struct served *last; /* the last that was asked for: the next is mostly the same */
     struct server_listener *listeners;
