@@ -26,6 +26,8 @@ struct version {
     bool present; /* in the base path at the last look */
     int attempts;
     int64_t retry_at_ns;
+    uint64_t tried_files, seen_files; /* fingerprints: before the last attempt; at the last look */
+    bool mended;                      /* its files have changed since the attempt that failed */
     enum status_code error_code;
     char *error;
     struct servable *servable; /* while AVAILABLE or UNLOADING */
@@ -88,7 +90,34 @@ static struct version *version_of(struct manager *manager, int64_t number)
     return version;
 }
 
-/* A version that failed or was unloaded begins again only when it has been gone in between. */
+/* A version that could not be loaded may have been seen in the middle of a copy. Its files have
+ * changed since, and stayed as they are from one look to the next: the copy is complete. Without
+ * the lock, since the disk is read: what is changed here only this thread looks at. */
+static void look_at_failed(struct manager *manager)
+{
+    for (struct version *version = manager->versions; version != NULL; version = version->next) {
+        if (version->error == NULL)
+            continue;
+        uint64_t files = source_fingerprint(version->directory);
+        version->mended = files == version->seen_files && files != version->tried_files;
+        version->seen_files = files;
+    }
+}
+
+static void begin_again(struct manager *manager, struct version *version)
+{
+    if (version->state == STATE_END)
+        set_state(manager, version, STATE_START);
+    version->attempts = 0;
+    version->retry_at_ns = 0;
+    version->mended = false;
+    free(version->error);
+    version->error = NULL;
+    version->error_code = STATUS_OK;
+}
+
+/* A version that failed or was unloaded begins again when it has been gone in between, or its files
+ * have changed. */
 static void see_version(struct manager *manager, const struct source_version *found, bool wanted)
 {
     struct version *version = version_of(manager, found->number);
@@ -99,14 +128,10 @@ static void see_version(struct manager *manager, const struct source_version *fo
         free(version->directory);
         version->directory = xstrdup(found->directory);
     }
-    if (version->state == STATE_END && (came || (wanted && version->error == NULL))) {
-        set_state(manager, version, STATE_START);
-        version->attempts = 0;
-        version->retry_at_ns = 0;
-        free(version->error);
-        version->error = NULL;
-        version->error_code = STATUS_OK;
-    }
+    if (version->state == STATE_END && (came || (wanted && version->error == NULL)))
+        begin_again(manager, version);
+    else if (version->error != NULL && version->mended && wanted)
+        begin_again(manager, version);
 }
 
 static bool in_list(const struct source_versions *found, int64_t number)
@@ -133,6 +158,7 @@ static void look(struct manager *manager)
     const char *path = manager->options.base_path;
     pthread_mutex_unlock(&manager->lock);
     struct status status = source_scan(path, &found);
+    look_at_failed(manager);
     pthread_mutex_lock(&manager->lock);
     if (!status_is_ok(status)) {
         log_error("model %s: base path: %s; waiting for it", manager->options.model_name,
@@ -196,6 +222,7 @@ static void load(struct manager *manager, struct version *version)
     set_state(manager, version, STATE_LOADING);
     version->attempts++;
     pthread_mutex_unlock(&manager->lock);
+    version->tried_files = version->seen_files = source_fingerprint(version->directory);
     struct status status = servable_load(name, version->number, version->directory,
                                          &manager->options.savedmodel, &servable);
     pthread_mutex_lock(&manager->lock);

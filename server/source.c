@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
+
+#define FINGERPRINT_DEPTH 3 /* assets may lie in directories of their own */
 
 /* A decimal that is the whole name and fits 64 bits; a sign is allowed, as strtoll reads it. */
 static bool parse_version(const char *name, int64_t *out)
@@ -74,4 +77,32 @@ void source_versions_finish(struct source_versions *versions)
         free(versions->items[i].directory);
     free(versions->items);
     *versions = (struct source_versions){ 0 };
+}
+
+static uint64_t fingerprint(const char *directory, int depth, struct arena *arena)
+{
+    uint64_t sum = 0;
+    struct file_list entries;
+    if (!status_is_ok(file_list(directory, arena, &entries)))
+        return 0; /* it may be under way */
+    for (size_t i = 0; i < entries.count; i++) {
+        struct stat info;
+        const char *path = file_join(arena, directory, entries.names[i]);
+        if (stat(path, &info) < 0)
+            continue;
+        const int64_t facts[] = { (int64_t)bytes_hash(bytes_of(path)), (int64_t)info.st_ino,
+                                  info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec };
+        sum += bytes_hash((struct bytes){ (const char *)facts, sizeof facts });
+        if (S_ISDIR(info.st_mode) && depth > 1)
+            sum += fingerprint(path, depth - 1, arena);
+    }
+    return sum;
+}
+
+uint64_t source_fingerprint(const char *directory)
+{
+    struct arena *arena = arena_create(0);
+    uint64_t sum = fingerprint(directory, FINGERPRINT_DEPTH, arena);
+    arena_destroy(arena);
+    return sum;
 }

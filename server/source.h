@@ -24,4 +24,7 @@ struct source_versions {
 struct status source_scan(const char *base_path, struct source_versions *out);
 void source_versions_finish(struct source_versions *versions);
 
+/* A number that changes when files of a version come, go, grow or are written anew. */
+uint64_t source_fingerprint(const char *directory);
+
 #endif

@@ -159,6 +159,19 @@ class Damaged(TestCase):
                     self.assertEqual(server.post(ASK, ROW).body, before.body)
                     shutil.rmtree(self.path("model", str(version)))
 
+    def test_a_version_that_was_seen_half_copied_is_served_when_the_copy_is_complete(self):
+        # Retries that would come too late for this test, or not at all: only the change of the files can bring it.
+        for retries in ("--load_retry_interval_micros=3600000000", "--max_num_load_retries=0"):
+            with self.subTest(retries), Server(self.path("model"), "--file_system_poll_wait_seconds=1", retries) as server:
+                os.mkdir(self.path("model", "2"))
+                shutil.copy(self.path("model", "1", "saved_model.pb"), self.path("model", "2"))
+                server.wait_for_output("version 2: cannot load: DATA_LOSS")
+                self.assertEqual(server.post(ASK, ROW).status, 200)
+                shutil.copytree(self.path("model", "1", "variables"), self.path("model", "2", "variables"))
+                server.wait_for_state(2, "AVAILABLE")
+                self.assertEqual(server.post(ASK, ROW).status, 200)
+            shutil.rmtree(self.path("model", "2"))
+
 
 if __name__ == "__main__":
     main()
