@@ -432,7 +432,7 @@ static const char *dump_string(const char *at, struct arena *arena, struct buffe
 {
     struct bytes text;
     const char *end = skip_string(at);
-    /* No more than is shown: an escape takes at most 12 bytes for what is one. */
+    /* Nothing prints as fewer bytes than it has, so these fill what is shown. */
     if (status_is_ok(json_string(at, arena, &text))) {
         text.size = text.size < DUMP_MAX ? text.size : DUMP_MAX;
         json_print_string(out, text);

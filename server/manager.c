@@ -365,6 +365,8 @@ struct status manager_start(const struct manager_options *options, struct manage
     clock_cond_init(&manager->changed);
     int error = pthread_create(&manager->thread, NULL, manage, manager);
     if (error != 0) {
+        pthread_cond_destroy(&manager->changed);
+        pthread_mutex_destroy(&manager->lock);
         arena_destroy(manager->arena);
         free(manager);
         return status_errno(error, "start the loader's thread");

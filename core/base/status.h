@@ -6,9 +6,8 @@
  * that failed: it holds until STATUS_RING - 1 more failures there. Who keeps it longer, or hands it
  * to another thread, copies it (status_keep).
  *
- *     TRY(expr)            returns a failure to the caller; where there is nothing to undo
- *     TRY_OR(label, expr)  stores it in the local `struct status status` and jumps to `label`;
- * where there is
+ *     TRY(expr)            returns a failure to the caller: where there is nothing to undo
+ *     TRY_OR(label, expr)  stores it in the local `status` and jumps to `label`: where there is
  */
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H

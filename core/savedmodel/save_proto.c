@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "graph/graph_proto.h"
+#include "proto/message.h"
 #include "proto/meta_graph.pb-c.h"
 #include "proto/saved_model.pb-c.h"
 #include "proto/variable.pb-c.h"
@@ -11,17 +12,11 @@
 /* What a TF 1.15 builder would say: Python's loaders parse it as a version. */
 #define TENSORFLOW_VERSION "1.15.0"
 
-#define NEW(arena, type, prefix)             \
-    ({                                       \
-        type *new_ = ARENA_NEW(arena, type); \
-        prefix##__init(new_);                \
-        new_;                                \
-    })
-
 static Tensorflow__TensorInfo *tensor_info(const struct signature_tensor *tensor,
                                            struct arena *arena)
 {
-    Tensorflow__TensorInfo *info = NEW(arena, Tensorflow__TensorInfo, tensorflow__tensor_info);
+    Tensorflow__TensorInfo *info =
+        PROTO_NEW(arena, Tensorflow__TensorInfo, tensorflow__tensor_info);
     info->encoding_case = TENSORFLOW__TENSOR_INFO__ENCODING_NAME;
     info->name = (char *)tensor->tensor_name;
     info->dtype = (int)tensor->dtype;
@@ -36,8 +31,8 @@ static Tensorflow__SignatureDef__InputsEntry **inputs_of(const struct signature 
     Tensorflow__SignatureDef__InputsEntry **entries =
         ARENA_ARRAY(arena, Tensorflow__SignatureDef__InputsEntry *, signature->inputs_count);
     for (int i = 0; i < signature->inputs_count; i++) {
-        entries[i] = NEW(arena, Tensorflow__SignatureDef__InputsEntry,
-                         tensorflow__signature_def__inputs_entry);
+        entries[i] = PROTO_NEW(arena, Tensorflow__SignatureDef__InputsEntry,
+                               tensorflow__signature_def__inputs_entry);
         entries[i]->key = (char *)signature->inputs[i].key;
         entries[i]->value = tensor_info(&signature->inputs[i], arena);
     }
@@ -50,8 +45,8 @@ static Tensorflow__SignatureDef__OutputsEntry **outputs_of(const struct signatur
     Tensorflow__SignatureDef__OutputsEntry **entries =
         ARENA_ARRAY(arena, Tensorflow__SignatureDef__OutputsEntry *, signature->outputs_count);
     for (int i = 0; i < signature->outputs_count; i++) {
-        entries[i] = NEW(arena, Tensorflow__SignatureDef__OutputsEntry,
-                         tensorflow__signature_def__outputs_entry);
+        entries[i] = PROTO_NEW(arena, Tensorflow__SignatureDef__OutputsEntry,
+                               tensorflow__signature_def__outputs_entry);
         entries[i]->key = (char *)signature->outputs[i].key;
         entries[i]->value = tensor_info(&signature->outputs[i], arena);
     }
@@ -67,10 +62,10 @@ static void add_signatures(const struct saved_model *model, Tensorflow__MetaGrap
     for (int i = 0; i < model->signatures_count; i++) {
         const struct signature *signature = &model->signatures[i];
         Tensorflow__MetaGraphDef__SignatureDefEntry *entry =
-            NEW(arena, Tensorflow__MetaGraphDef__SignatureDefEntry,
-                tensorflow__meta_graph_def__signature_def_entry);
+            PROTO_NEW(arena, Tensorflow__MetaGraphDef__SignatureDefEntry,
+                      tensorflow__meta_graph_def__signature_def_entry);
         Tensorflow__SignatureDef *def =
-            NEW(arena, Tensorflow__SignatureDef, tensorflow__signature_def);
+            PROTO_NEW(arena, Tensorflow__SignatureDef, tensorflow__signature_def);
         def->method_name = (char *)signature->method;
         def->n_inputs = (size_t)signature->inputs_count;
         def->inputs = inputs_of(signature, arena);
@@ -95,10 +90,10 @@ static Tensorflow__CollectionDef *add_collection(Tensorflow__MetaGraphDef *meta,
                                                  struct arena *arena)
 {
     Tensorflow__MetaGraphDef__CollectionDefEntry *entry =
-        NEW(arena, Tensorflow__MetaGraphDef__CollectionDefEntry,
-            tensorflow__meta_graph_def__collection_def_entry);
+        PROTO_NEW(arena, Tensorflow__MetaGraphDef__CollectionDefEntry,
+                  tensorflow__meta_graph_def__collection_def_entry);
     entry->key = (char *)key;
-    entry->value = NEW(arena, Tensorflow__CollectionDef, tensorflow__collection_def);
+    entry->value = PROTO_NEW(arena, Tensorflow__CollectionDef, tensorflow__collection_def);
     meta->collection_def[meta->n_collection_def++] = entry;
     return entry->value;
 }
@@ -119,8 +114,8 @@ static void variable_def(const struct saved_variable *variable, ProtobufCBinaryD
 static void add_variables(const struct saved_model *model, bool only_trainable, const char *key,
                           Tensorflow__MetaGraphDef *meta, struct arena *arena)
 {
-    Tensorflow__CollectionDef__BytesList *list =
-        NEW(arena, Tensorflow__CollectionDef__BytesList, tensorflow__collection_def__bytes_list);
+    Tensorflow__CollectionDef__BytesList *list = PROTO_NEW(
+        arena, Tensorflow__CollectionDef__BytesList, tensorflow__collection_def__bytes_list);
     list->value = ARENA_ARRAY(arena, ProtobufCBinaryData, model->variables_count);
     for (int i = 0; i < model->variables_count; i++) {
         if (!only_trainable || model->variables[i].trainable)
@@ -134,8 +129,8 @@ static void add_variables(const struct saved_model *model, bool only_trainable, 
 static void add_init_op(const struct saved_model *model, Tensorflow__MetaGraphDef *meta,
                         struct arena *arena)
 {
-    Tensorflow__CollectionDef__NodeList *list =
-        NEW(arena, Tensorflow__CollectionDef__NodeList, tensorflow__collection_def__node_list);
+    Tensorflow__CollectionDef__NodeList *list = PROTO_NEW(
+        arena, Tensorflow__CollectionDef__NodeList, tensorflow__collection_def__node_list);
     list->n_value = 1;
     list->value = ARENA_ARRAY(arena, char *, 1);
     list->value[0] = (char *)model->init_op;
@@ -148,18 +143,18 @@ static void add_assets(const struct saved_model *model, Tensorflow__MetaGraphDef
                        struct arena *arena)
 {
     Tensorflow__CollectionDef__AnyList *list =
-        NEW(arena, Tensorflow__CollectionDef__AnyList, tensorflow__collection_def__any_list);
+        PROTO_NEW(arena, Tensorflow__CollectionDef__AnyList, tensorflow__collection_def__any_list);
     list->value = ARENA_ARRAY(arena, Google__Protobuf__Any *, model->assets_count);
     meta->asset_file_def = ARENA_ARRAY(arena, Tensorflow__AssetFileDef *, model->assets_count);
     for (int i = 0; i < model->assets_count; i++) {
         Tensorflow__AssetFileDef *asset =
-            NEW(arena, Tensorflow__AssetFileDef, tensorflow__asset_file_def);
+            PROTO_NEW(arena, Tensorflow__AssetFileDef, tensorflow__asset_file_def);
         asset->filename = (char *)model->assets[i].filename;
-        asset->tensor_info = NEW(arena, Tensorflow__TensorInfo, tensorflow__tensor_info);
+        asset->tensor_info = PROTO_NEW(arena, Tensorflow__TensorInfo, tensorflow__tensor_info);
         asset->tensor_info->encoding_case = TENSORFLOW__TENSOR_INFO__ENCODING_NAME;
         asset->tensor_info->name = (char *)model->assets[i].tensor_name;
         meta->asset_file_def[meta->n_asset_file_def++] = asset;
-        Google__Protobuf__Any *any = NEW(arena, Google__Protobuf__Any, google__protobuf__any);
+        Google__Protobuf__Any *any = PROTO_NEW(arena, Google__Protobuf__Any, google__protobuf__any);
         any->type_url = (char *)"type.googleapis.com/tensorflow.AssetFileDef";
         pack(&asset->base, &any->value, arena);
         list->value[list->n_value++] = any;
@@ -188,7 +183,7 @@ static void add_collections(const struct saved_model *model, Tensorflow__MetaGra
 
 static Tensorflow__SaverDef *saver_def(const struct save_names *names, struct arena *arena)
 {
-    Tensorflow__SaverDef *saver = NEW(arena, Tensorflow__SaverDef, tensorflow__saver_def);
+    Tensorflow__SaverDef *saver = PROTO_NEW(arena, Tensorflow__SaverDef, tensorflow__saver_def);
     saver->filename_tensor_name = (char *)names->filename_tensor;
     saver->save_tensor_name = (char *)names->save_tensor;
     saver->restore_op_name = (char *)names->restore_op;

@@ -69,9 +69,7 @@ static struct values values_of(enum dtype dtype)
     }
 }
 
-/* --- reading
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static struct status damaged(void)
 {
@@ -348,9 +346,7 @@ struct status tensor_wire_read(const struct tensor_wire *wire, struct arena *are
                              : read_values(wire, &values, arena, out);
 }
 
-/* --- writing
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 bool tensor_wire_can_put(enum dtype dtype)
 {

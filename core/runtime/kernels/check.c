@@ -85,16 +85,7 @@ static struct status numerics_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0);
     bool nan = false, infinite = false;
     for (int64_t i = 0; i < x->size; i++) {
-        float narrow;
-        double value;
-        if (x->dtype == DT_DOUBLE)
-            value = tensor_doubles(x)[i];
-        else if (x->dtype == DT_FLOAT)
-            value = (double)tensor_floats(x)[i];
-        else {
-            half_block_load(x->dtype, (const uint16_t *)x->data + i, &narrow, 1);
-            value = (double)narrow;
-        }
+        double value = floating_element(x, i);
         nan |= isnan(value);
         infinite |= isinf(value);
     }

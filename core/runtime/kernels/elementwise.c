@@ -26,6 +26,17 @@ void half_block_store(enum dtype dtype, const float *from, void *to, int64_t cou
             out[i] = float_to_bfloat16(from[i]);
 }
 
+double floating_element(const struct tensor *x, int64_t i)
+{
+    float value;
+    if (x->dtype == DT_DOUBLE)
+        return tensor_doubles(x)[i];
+    if (x->dtype == DT_FLOAT)
+        return (double)tensor_floats(x)[i];
+    half_block_load(x->dtype, (const uint16_t *)x->data + i, &value, 1);
+    return (double)value;
+}
+
 static int64_t block_at(int64_t start, int64_t count)
 {
     return count - start < HALF_BLOCK ? count - start : HALF_BLOCK;

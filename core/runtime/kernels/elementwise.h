@@ -27,6 +27,9 @@ struct status binary_compute_rows(struct kernel_context *k, binary_row *const *r
 void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count);
 void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count);
 
+/* Element i of a tensor of any floating type. */
+double floating_element(const struct tensor *x, int64_t i);
+
 static inline bool dtype_is_half(enum dtype dtype)
 {
     return dtype == DT_HALF || dtype == DT_BFLOAT16;

@@ -72,10 +72,8 @@ static struct status input_table(struct kernel_context *k, struct table **out)
     return status_ok();
 }
 
-static struct status check_types(struct kernel_context *k, const struct table *table,
-                                 enum dtype key, enum dtype value)
+static struct status check_types(const struct table *table, enum dtype key, enum dtype value)
 {
-    (void)k;
     if (table_key_dtype(table) != key)
         return status_error(STATUS_INVALID_ARGUMENT, "Key must be type %s but got %s",
                             dtype_name(table_key_dtype(table)), dtype_name(key));
@@ -91,7 +89,7 @@ static struct status check_types(struct kernel_context *k, const struct table *t
 static struct status check_pairs(struct kernel_context *k, const struct table *table)
 {
     const struct tensor *keys = kernel_input(k, 1), *values = kernel_input(k, 2);
-    TRY(check_types(k, table, keys->dtype, values->dtype));
+    TRY(check_types(table, keys->dtype, values->dtype));
     if (!shape_equal(&keys->shape, &values->shape))
         return status_error(STATUS_INVALID_ARGUMENT, "Expected shape %s for value, got %s",
                             shape_text(&keys->shape), shape_text(&values->shape));
@@ -142,7 +140,7 @@ static struct status remove_compute(struct kernel_context *k)
     if (!table_is_mutable(table))
         return status_error(STATUS_UNIMPLEMENTED,
                             "Remove not supported by InitializableLookupTable implementations");
-    TRY(check_types(k, table, kernel_input(k, 1)->dtype, table_value_dtype(table)));
+    TRY(check_types(table, kernel_input(k, 1)->dtype, table_value_dtype(table)));
     table_remove(table, kernel_input(k, 1));
     return status_ok();
 }
@@ -196,7 +194,7 @@ static struct status find_compute(struct kernel_context *k)
     struct table *table = NULL;
     struct tensor *out;
     TRY(input_table(k, &table));
-    TRY(check_types(k, table, keys->dtype, defaults->dtype));
+    TRY(check_types(table, keys->dtype, defaults->dtype));
     bool each = defaults->size != 1 || defaults->shape.rank > 1;
     if (each && !shape_equal(&defaults->shape, &keys->shape))
         return status_error(STATUS_INVALID_ARGUMENT,

@@ -1,5 +1,5 @@
 /*
- * matmul: MatMul, BatchMatMul (V1 to V3) and BiasAdd with its gradient.
+ * matmul: MatMul and BatchMatMul (V1 to V3).
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"

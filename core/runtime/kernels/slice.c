@@ -162,22 +162,28 @@ static int64_t slice_walk(const struct slice_plan *plan, const struct shape *sha
     return start;
 }
 
+static struct status slice_read(struct kernel_context *k, const struct tensor *x,
+                                const struct slice_plan *plan)
+{
+    struct strided strided;
+    struct tensor *out;
+    TRY(kernel_output(k, 0, &plan->out, &out));
+    if (out->size == 0)
+        return status_ok();
+    int64_t start = slice_walk(plan, &x->shape, &strided);
+    size_t size = dtype_size(x->dtype);
+    strided_read(&strided, size, at_bytes_const(x->data, start, size), out->data);
+    return status_ok();
+}
+
 static struct status strided_slice_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct slice_spec spec = { kernel_input(k, 1), kernel_input(k, 2), kernel_input(k, 3),
                                kernel_state(k) };
     struct slice_plan plan;
-    struct strided strided;
-    struct tensor *out;
     TRY(slice_plan_make(&spec, &x->shape, &plan));
-    TRY(kernel_output(k, 0, &plan.out, &out));
-    if (out->size == 0)
-        return status_ok();
-    int64_t start = slice_walk(&plan, &x->shape, &strided);
-    size_t size = dtype_size(x->dtype);
-    strided_read(&strided, size, at_bytes_const(x->data, start, size), out->data);
-    return status_ok();
+    return slice_read(k, x, &plan);
 }
 
 /* The gradient: zeros of the input's shape with dy where the slice came from. */
@@ -249,16 +255,8 @@ static struct status slice_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct slice_plan plan;
-    struct strided strided;
-    struct tensor *out;
     TRY(slice_bounds(x, kernel_input(k, 1), kernel_input(k, 2), &plan));
-    TRY(kernel_output(k, 0, &plan.out, &out));
-    if (out->size == 0)
-        return status_ok();
-    int64_t start = slice_walk(&plan, &x->shape, &strided);
-    size_t size = dtype_size(x->dtype);
-    strided_read(&strided, size, at_bytes_const(x->data, start, size), out->data);
-    return status_ok();
+    return slice_read(k, x, &plan);
 }
 
 /* ---- ReverseV2 ---- */

@@ -186,17 +186,7 @@ static struct status test_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(kernel_output(k, 0, &x->shape, &out));
     for (int64_t i = 0; i < x->size; i++) {
-        float narrow;
-        double value;
-        if (x->dtype == DT_DOUBLE)
-            value = tensor_doubles(x)[i];
-        else if (x->dtype == DT_FLOAT)
-            value = (double)tensor_floats(x)[i];
-        else {
-            half_block_load(x->dtype, (const uint16_t *)x->data + i, &narrow, 1);
-            value = (double)narrow;
-        }
-        tensor_bools_mut(out)[i] = test_float(which, value);
+        tensor_bools_mut(out)[i] = test_float(which, floating_element(x, i));
     }
     return status_ok();
 }

@@ -12,7 +12,8 @@
 
 #define TOLERANCE 1e-5 /* of the output's greatest magnitude: the bound of the design */
 
-const char *const kernel_row_families[KERNEL_ROW_FAMILIES] = {
+/* X of tests/golden/kernels/X.rows. */
+static const char *const families[] = {
     "binary", "compare", "unary", "cast",  "reduce",  "matmul", "array", "slices",
     "conv",   "pool",    "norm",  "order", "example", "text",   "rest",
 };
@@ -227,7 +228,7 @@ static void read_row(struct arena *arena, char *line, struct kernel_row *row)
     }
 }
 
-struct kernel_row *kernel_rows_read(struct arena *arena, const char *path, int *count)
+static struct kernel_row *read_rows(struct arena *arena, const char *path, int *count)
 {
     FILE *file = fopen(path, "r");
     char *line = NULL;
@@ -250,6 +251,26 @@ struct kernel_row *kernel_rows_read(struct arena *arena, const char *path, int *
     free(line);
     fclose(file);
     return rows;
+}
+
+int kernel_rows_run(const char *family, CMUnitTestFunction test, struct arena *arena)
+{
+    int failed = 0;
+    for (size_t f = 0; f < COUNT(families); f++) {
+        int count;
+        if (family != NULL && strcmp(family, families[f]) != 0)
+            continue;
+        const char *path = arena_printf(arena, "tests/golden/kernels/%s.rows", families[f]);
+        struct kernel_row *rows = read_rows(arena, path, &count);
+        struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, count);
+        for (int i = 0; i < count; i++)
+            tests[i] = (struct CMUnitTest){ .name = arena_printf(arena, "%s:%d %s", families[f],
+                                                                 rows[i].line, rows[i].op),
+                                            .test_func = test,
+                                            .initial_state = &rows[i] };
+        failed += _cmocka_run_group_tests(families[f], tests, (size_t)count, NULL, NULL);
+    }
+    return failed;
 }
 
 static double element(const struct tensor *tensor, int64_t i)

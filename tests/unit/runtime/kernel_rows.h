@@ -5,14 +5,16 @@
 #ifndef TEST_KERNEL_ROWS_H
 #define TEST_KERNEL_ROWS_H
 
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
 #include "base/arena.h"
 #include "graph/build.h"
 
-#define ROW_TENSORS_MAX     16
-#define KERNEL_ROW_FAMILIES 15
-
-/* X of tests/golden/kernels/X.rows. */
-extern const char *const kernel_row_families[KERNEL_ROW_FAMILIES];
+#define ROW_TENSORS_MAX 16
 
 struct kernel_row {
     const char *file;
@@ -26,8 +28,10 @@ struct kernel_row {
     const char *error_text; /* what TensorFlow says */
 };
 
-/* All rows of a file; memory in `arena`. Fails the test where a line does not parse. */
-struct kernel_row *kernel_rows_read(struct arena *arena, const char *path, int *count);
+/* Runs a test for each row of tests/golden/kernels/FAMILY.rows, or of all of them (NULL), with the
+ * row as its initial state; gives how many failed. The rows' memory is in `arena`; a line that does
+ * not parse ends the program. */
+int kernel_rows_run(const char *family, CMUnitTestFunction test, struct arena *arena);
 
 /* Compares what an op gave with the row; fails the test with the place of the first difference. */
 void kernel_row_compare(const struct kernel_row *row, const char *how, const struct tensor *got);

@@ -119,23 +119,7 @@ static void ends_at_once(void **state)
 int main(int argc, char **argv)
 {
     struct arena *arena = arena_create(0);
-    int failed = 0;
-    for (int f = 0; f < KERNEL_ROW_FAMILIES; f++) {
-        int count;
-        if (argc > 1 && strcmp(argv[1], kernel_row_families[f]) != 0)
-            continue;
-        const char *path =
-            arena_printf(arena, "tests/golden/kernels/%s.rows", kernel_row_families[f]);
-        struct kernel_row *rows = kernel_rows_read(arena, path, &count);
-        struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, count);
-        for (int i = 0; i < count; i++)
-            tests[i] =
-                (struct CMUnitTest){ .name = arena_printf(arena, "%s:%d %s", kernel_row_families[f],
-                                                          rows[i].line, rows[i].op),
-                                     .test_func = ends_at_once,
-                                     .initial_state = &rows[i] };
-        failed += _cmocka_run_group_tests(kernel_row_families[f], tests, (size_t)count, NULL, NULL);
-    }
+    int failed = kernel_rows_run(argc > 1 ? argv[1] : NULL, ends_at_once, arena);
     arena_destroy(arena);
     return failed;
 }

@@ -15,6 +15,8 @@
 #include "runtime/resources.h"
 #include "unit/runtime/kernel_rows.h"
 
+static struct map ops_with_rows; /* filled as the rows are run */
+
 enum how {
     FED,      /* inputs are placeholders of unknown shape */
     CONSTANT, /* inputs are constants: the node is folded when the plan is made */
@@ -89,7 +91,8 @@ static void check_row(const struct kernel_row *row, enum how how)
 
 static void gives_what_tensorflow_gives(void **state)
 {
-    const struct kernel_row *row = *state;
+    struct kernel_row *row = *state;
+    map_put_text(&ops_with_rows, row->op, row);
     check_row(row, FED);
     if (row->error_code == 0)
         check_row(row, CONSTANT);
@@ -110,8 +113,6 @@ static bool is_tested_elsewhere(const char *op)
     return op[0] == '_'; /* made by fusion, which its own tests compare on and off */
 }
 
-static struct map ops_with_rows;
-
 static void has_rows_for_every_op(void **state)
 {
     (void)state;
@@ -129,25 +130,7 @@ static void has_rows_for_every_op(void **state)
 int main(int argc, char **argv)
 {
     struct arena *arena = arena_create(0);
-    int failed = 0;
-    for (size_t f = 0; f < COUNT(kernel_row_families); f++) {
-        int count;
-        if (argc > 1 && strcmp(argv[1], kernel_row_families[f]) != 0)
-            continue;
-        const char *path =
-            arena_printf(arena, "tests/golden/kernels/%s.rows", kernel_row_families[f]);
-        struct kernel_row *rows = kernel_rows_read(arena, path, &count);
-        struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, count);
-        for (int i = 0; i < count; i++)
-            tests[i] =
-                (struct CMUnitTest){ .name = arena_printf(arena, "%s:%d %s", kernel_row_families[f],
-                                                          rows[i].line, rows[i].op),
-                                     .test_func = gives_what_tensorflow_gives,
-                                     .initial_state = &rows[i] };
-        for (int i = 0; i < count; i++)
-            map_put_text(&ops_with_rows, rows[i].op, &rows[i]);
-        failed += _cmocka_run_group_tests(kernel_row_families[f], tests, (size_t)count, NULL, NULL);
-    }
+    int failed = kernel_rows_run(argc > 1 ? argv[1] : NULL, gives_what_tensorflow_gives, arena);
     if (argc == 1) {
         const struct CMUnitTest every[] = { cmocka_unit_test(has_rows_for_every_op) };
         failed += cmocka_run_group_tests_name("every op", every, NULL, NULL);

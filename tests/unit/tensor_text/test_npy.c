@@ -1,15 +1,9 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "tensor/npy.h"
-#include "tensor/value_json.h"
+#include "unit/tensor_text/row_check.h"
 
 /* A file as numpy writes it: magic, version, header size, header, data. */
 static struct bytes make(char *file, int version, const char *descr, const char *order,
@@ -73,22 +67,10 @@ static void reads(void **state)
         char file[512];
         struct arena *arena = arena_create(0);
         struct tensor tensor = { 0 };
-        struct buffer out = { 0 };
         struct bytes bytes =
             make(file, version, row->descr, row->order, row->shape, row->data, row->size);
         struct status status = npy_read(bytes, arena, &tensor);
-        if (row->want != NULL) {
-            assert_int_equal(status.code, STATUS_OK);
-            value_to_text(&tensor, &out);
-            buffer_append_char(&out, '\0');
-            assert_string_equal(out.data, row->want);
-            tensor_release(&tensor);
-        } else {
-            assert_int_equal(status.code, row->code);
-            if (strstr(status.message, row->error) == NULL)
-                fail_msg("'%s' does not contain '%s'", status.message, row->error);
-        }
-        buffer_finish(&out);
+        check_row(status, &tensor, row->want, row->code, row->error);
         arena_destroy(arena);
     }
 }

@@ -1,11 +1,5 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "base/arena.h"
-#include "tensor/value_json.h"
+#include "unit/tensor_text/row_check.h"
 
 /* What is read and printed again; want NULL: refused, with `error` in the text. */
 static const struct row {
@@ -45,20 +39,8 @@ static void reads_and_prints(void **state)
     const struct row *row = *state;
     struct arena *arena = arena_create(0);
     struct tensor tensor = { 0 };
-    struct buffer out = { 0 };
     struct status status = value_from_json(row->json, row->dtype, arena, &tensor);
-    if (row->want != NULL) {
-        assert_int_equal(status.code, STATUS_OK);
-        value_to_text(&tensor, &out);
-        buffer_append_char(&out, '\0');
-        assert_string_equal(out.data, row->want);
-        tensor_release(&tensor);
-    } else {
-        assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
-        if (strstr(status.message, row->error) == NULL)
-            fail_msg("'%s' does not contain '%s'", status.message, row->error);
-    }
-    buffer_finish(&out);
+    check_row(status, &tensor, row->want, STATUS_INVALID_ARGUMENT, row->error);
     arena_destroy(arena);
 }
 
