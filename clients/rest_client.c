@@ -135,12 +135,18 @@ static struct status get_output(const json_t *value, const struct client_endpoin
                                 struct arena *arena, struct client_tensor *out)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-    out->name = endpoint->key;
+    struct tensor read;
     struct status status = text == NULL
                                ? status_error(STATUS_INTERNAL, "no text of an answer's value")
-                               : value_from_json(text, endpoint->dtype, arena, &out->tensor);
+                               : value_from_json(text, endpoint->dtype, arena, &read);
     free(text);
-    return status_in(status, "output '%s'", endpoint->key);
+    TRY(status_in(status, "output '%s'", endpoint->key));
+    /* its buffer is of the heap; what a client gets is of its arena */
+    char *copy = arena_memdup(arena, read.data, tensor_bytes(&read));
+    *out = (struct client_tensor){ .name = endpoint->key,
+                                   .tensor = tensor_borrow(read.dtype, &read.shape, copy) };
+    tensor_release(&read);
+    return status_ok();
 }
 
 /* One output stands alone, several stand by name. */
@@ -159,14 +165,6 @@ static struct status get_outputs(const json_t *answer, const struct client_signa
         if (value == NULL)
             return status_error(STATUS_INTERNAL, "the answer has no output '%s'", endpoint->key);
         TRY(get_output(value, endpoint, arena, &out->outputs[out->count++]));
-    }
-    /* value_from_json's buffers are of the heap; what a client gets is of its arena */
-    for (int i = 0; i < out->count; i++) {
-        struct tensor *tensor = &out->outputs[i].tensor;
-        char *copy = arena_memdup(arena, tensor->data, tensor_bytes(tensor));
-        struct tensor kept = tensor_borrow(tensor->dtype, &tensor->shape, copy);
-        tensor_release(tensor);
-        *tensor = kept;
     }
     return status_ok();
 }

@@ -184,6 +184,23 @@ class Client(TestCase):
                 self.assertEqual(done.returncode, 1 if text else 0, done)
                 self.assertIn(text, done.stderr)
 
+    def test_an_answer_whose_second_output_is_none(self):
+        metadata = json.dumps(self.server.get("/v1/models/tiny/metadata").json).encode()
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def serve():
+                connection, _ = listener.accept()
+                with connection:
+                    while asked := connection.recv(65536):
+                        answer = b'{"outputs": {"a": [0.5], "b": ["seven"]}}' if b":predict" in asked else metadata
+                        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(answer), answer))
+            thread = threading.Thread(target=serve)
+            thread.start()
+            done = run("modelclient", "predict", "--server=http://127.0.0.1:%d" % listener.getsockname()[1], "--model=tiny",
+                       "--signature=pair", "--input=a=[0.1]", "--input=b=[7]")
+            thread.join()
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("output 'b'", done.stderr)
+
 
 if __name__ == "__main__":
     main()
