@@ -7,7 +7,7 @@ static struct status load_data(struct session *session)
     const struct options *options = &session->options;
     bool regression = options->model->loss != LAYERS_CROSS_ENTROPY;
 
-    if (*options->flags.train_dir != '\0' && !regression)
+    if (*options->flags.train_dir != '\0')
         TRY(data_read_images(options->flags.train_dir, &session->data));
     else
         session->data =

@@ -40,6 +40,9 @@ class ExportErrors(TestCase):
         done = run("pstrain", "--train_dir=%s" % self.path("empty"), "--export_dir=%s" % self.path("m", "1"))
         self.assert_refused(done, self.path("empty"))
 
+    def test_train_dir_that_the_model_cannot_take(self):
+        self.assert_refused(self.pstrain("--model=linear", "--export_dir=%s" % self.path("m", "1")), "the model takes 1 numbers an example")
+
     def test_export_directory_that_is_not_empty(self):
         os.makedirs(self.path("m", "1"))
         with open(self.path("m", "1", "mine"), "w", encoding="utf-8") as f:

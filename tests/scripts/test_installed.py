@@ -24,7 +24,8 @@ class Installed(TestCase):
             self.assertEqual(run(os.path.join(prefix, "bin", name), "--version", cwd="/").returncode, 0)
         for model in ("softmax", "mlp", "convnet", "linear"):
             export = self.path(model, "1")
-            done = run(os.path.join(prefix, "bin", "pstrain"), "--model=" + model, "--train_dir=" + data, "--training_iteration=1",
+            digits = ["--train_dir=" + data] if model != "linear" else []
+            done = run(os.path.join(prefix, "bin", "pstrain"), "--model=" + model, *digits, "--training_iteration=1",
                        "--export_dir=" + export, "--work_dir=" + self.path("work"), cwd="/")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(run(os.path.join(prefix, "bin", "savedmodel"), "show", export, cwd="/").returncode, 0)
