@@ -26,8 +26,9 @@ struct status export_check_target(const char *directory);
 /**
  * Writes the directory, complete or not at all.
  *
- * Errors  ALREADY_EXISTS the directory is not empty; what the source and the file system say,
- * nothing left behind Threads the caller's
+ * Errors  ALREADY_EXISTS the directory is not empty; what the source and the file system say.
+ *         Nothing is left behind
+ * Threads the caller's
  */
 struct status export_model(const struct export_request *request, struct value_source *source);
 

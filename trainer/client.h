@@ -6,8 +6,7 @@
  *     TRY(client_join(&client, true, timeout_ms));
  *     TRY(client_pull(&client));
  *     … client.values[v] → gradients[v] …
- *     TRY(client_push(&client, gradients, true));       values are the new ones, client.global_step
- * counts
+ *     TRY(client_push(&client, gradients, true));       values are the new ones
  *
  * Values of a variable whose pieces lie in one run (the same ps, no cut between) are used where
  * they are; others are put together in a buffer of the client's.

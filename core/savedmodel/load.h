@@ -30,8 +30,9 @@ struct savedmodel_options {
  *
  * Owner   *out is the caller's: savedmodel_destroy
  * Errors  NOT_FOUND no SavedModel there, or no meta graph with these tags; UNIMPLEMENTED
- * session_bundle, .cpb; DATA_LOSS damaged files; what the init op says; texts as TensorFlow
- * Serving's (serving-api.md §10.7) Threads one thread loads; everything below is safe from many
+ *         session_bundle, .cpb; DATA_LOSS damaged files; what the init op says; texts as
+ *         TensorFlow Serving's (serving-api.md §10.7)
+ * Threads one thread loads; everything below is safe from many
  */
 struct status savedmodel_load(const char *directory, const struct savedmodel_options *options,
                               struct savedmodel **out);

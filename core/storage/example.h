@@ -49,8 +49,9 @@ int example_spec_outputs_count(const struct example_spec *spec);
  * texts no name).
  *
  * Shapes  serialized [b] or []; names as serialized, or without elements, or NULL; defaults[i] for
- * the i-th dense feature Owner   outputs[example_spec_outputs_count] are the caller's, none after a
- * failure; buffers are from `pool` (may be NULL). Strings point into `serialized` and `defaults`
+ *         the i-th dense feature
+ * Owner   outputs[example_spec_outputs_count] are the caller's, none after a failure; buffers are
+ *         from `pool` (may be NULL). Strings point into `serialized` and `defaults`
  * Errors  INVALID_ARGUMENT with TensorFlow's texts; RESOURCE_EXHAUSTED
  * Threads safe
  */
