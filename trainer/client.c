@@ -74,6 +74,7 @@ Slipway__Training__Identity client_identity(const struct client_options *options
     identity.placement_hash = options->placement->hash;
     identity.ps_index = (uint32_t)ps;
     identity.protocol = PROTOCOL_VERSION;
+    identity.reader = options->reader;
     return identity;
 }
 
@@ -85,6 +86,7 @@ Slipway__Training__Ticket client_ticket(const struct client *client, int ps)
     ticket.incarnation = client->options.incarnation;
     ticket.generation = client->generation;
     ticket.ps_incarnation = client->incarnations[ps];
+    ticket.reader = client->options.reader;
     return ticket;
 }
 

@@ -204,9 +204,10 @@ static struct status read_chunk(struct client_snapshot *snapshot, const struct p
     struct message request = protocol_pack(&header);
     TRY(channel_call_again(client->options.channels[piece->ps], PS_READ, &request, until,
                            client_retry(client), &snapshot->chunk));
-    if (snapshot->chunk.pieces_count != 1 || snapshot->chunk.pieces[0].size == 0)
-        return status_error(STATUS_INTERNAL, "ps %d sent nothing of piece %d", piece->ps,
-                            snapshot->piece);
+    size_t sent = message_payload_size(&snapshot->chunk), rest = piece->size - snapshot->offset;
+    if (snapshot->chunk.pieces_count != 1 || sent == 0 || sent > rest)
+        return status_error(STATUS_INTERNAL, "ps %d sent %zu bytes of piece %d, which has %zu more",
+                            piece->ps, sent, snapshot->piece, rest);
     return status_ok();
 }
 

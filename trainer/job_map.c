@@ -37,6 +37,11 @@ struct status job_kind_parse(const char *name, struct job_map *map, enum job_kin
                         "job '%s' is none of ps, worker, chief, master, evaluator", name);
 }
 
+bool job_has_many(enum job_kind kind)
+{
+    return kind == JOB_PS || kind == JOB_WORKER;
+}
+
 const struct job_task *job_find(const struct job_map *map, enum job_kind kind, uint32_t index)
 {
     const struct job_list *list = &map->lists[kind];
@@ -194,6 +199,8 @@ static struct status check_self(const struct job_map *map)
     const char *job = job_kind_name(map, map->kind);
     int count = map->lists[map->kind].count;
 
+    if (map->kind == JOB_EVALUATOR && (map->index > 0 || count > 1))
+        return status_error(STATUS_INVALID_ARGUMENT, "evaluator %u: a job has one", map->index);
     if (job_self(map) != NULL)
         return status_ok();
     if (map->kind == JOB_EVALUATOR && count == 0)
@@ -289,8 +296,9 @@ static struct status read_flags(const struct job_flags *flags, bool need_self, s
         TRY(status_in(job_kind_parse(flags->job_name, out, &out->kind), "--job_name"));
     if (need_self && !out->has_self)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "--job_name is missing: is this task a ps, a worker or the chief?");
-    if (out->has_self && flags->task_index < 0 && out->kind != JOB_CHIEF)
+                            "--job_name is missing: is this task a ps, a worker, the chief or the "
+                            "evaluator?");
+    if (out->has_self && flags->task_index < 0 && job_has_many(out->kind))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--task_index is missing: which %s is this task?",
                             job_kind_name(out, out->kind));

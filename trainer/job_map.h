@@ -82,6 +82,7 @@ const char *job_map_ps_list(const struct job_map *map, struct arena *arena);
 
 /* ---- For the two readers. ---- */
 
+bool job_has_many(enum job_kind kind); /* an index says which one is meant */
 struct status job_kind_parse(const char *name, struct job_map *map, enum job_kind *out);
 struct status job_check_address(const char *address);
 /* Is the whole consistent? The lists are sorted by it. */

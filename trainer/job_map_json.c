@@ -104,7 +104,7 @@ static struct status read_task(json_t *task, struct job_map *out)
     TRY(status_in(job_kind_parse(json_string_value(type), &names, &out->kind), "'task'"));
     if (index != NULL)
         TRY(read_index("'index' of 'task'", index, &out->index));
-    else if (out->kind != JOB_CHIEF)
+    else if (job_has_many(out->kind))
         return status_error(STATUS_INVALID_ARGUMENT, "'task' has no 'index'");
     out->has_self = true;
     return status_ok();

@@ -59,7 +59,7 @@ static const struct flag rows[] = {
       .help = "the workers; without --chief_hosts the first is the chief" },
     { "chief_hosts", FLAG_TEXT, &values.chief_hosts, "", .help = "the chief, one" },
     { "job_name", FLAG_TEXT, &values.job_name, "",
-      .help = "what this task is: ps, worker, chief or master" },
+      .help = "what this task is: ps, worker, chief or master; or evaluator, which is in no list" },
     { "task_index", FLAG_INT64, &values.task_index, "-1", .help = "its place in its list, from 0",
       .min = -1, .max = JOB_TASKS_MAX },
     { "cluster_id", FLAG_TEXT, &values.cluster_id, "default",
@@ -95,6 +95,11 @@ static const struct flag rows[] = {
       .min = 0, .max = 9e15 },
     { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5", .help = "checkpoints to keep; 0: all",
       .min = 0, .max = 1e6 },
+    { "eval_start_delay_secs", FLAG_DOUBLE, &values.eval_start_delay_secs, "120",
+      .help = "seconds from an evaluator's start until its first evaluation", .min = 0,
+      .max = 1e9 },
+    { "eval_throttle_secs", FLAG_DOUBLE, &values.eval_throttle_secs, "600",
+      .help = "seconds from the start of one evaluation until the next", .min = 0, .max = 1e9 },
     { "recovery_timeout", FLAG_DOUBLE, &values.recovery_timeout, "300",
       .help = "seconds that the chief and the workers wait for a lost ps to come back", .min = 0,
       .max = 1e9 },
@@ -278,13 +283,11 @@ static struct status read_map(bool need_self, struct arena *arena, struct option
     return check_counts(out);
 }
 
-/* What a cluster cannot do yet, or not at all. */
+/* What a cluster cannot do. */
 static struct status check_role(const struct options *options)
 {
     if (job_map_is_local(&options->map))
         return status_ok();
-    if (options->map.kind == JOB_EVALUATOR)
-        return status_error(STATUS_UNIMPLEMENTED, "a task of the job evaluator is not implemented");
     if (options->map.sparse && options->flags.sync)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--sync: a sparseCluster does not tell the number of workers");

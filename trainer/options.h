@@ -19,6 +19,7 @@ struct flag_values {
     int32_t start_timeout, linger_timeout, finish_timeout; /* s */
     int64_t training_iteration, stop_at_step, model_version, seed, save_checkpoint_steps;
     double learning_rate, save_checkpoint_secs, recovery_timeout;
+    double eval_start_delay_secs, eval_throttle_secs;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
         *placement, *checkpoint_dir;
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;

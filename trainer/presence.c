@@ -180,10 +180,13 @@ static void check_ready(struct presence *presence)
     presence->options.ready(presence->options.context);
 }
 
-/* Who has not begun when the job is over will find its ps tasks gone, one after the other. */
+/* Who has not begun when the job is over will find its ps tasks gone, one after the other. Who
+ * takes part is told by its own calls, a reader here. */
 static void check_over(struct presence *presence, const struct beat_result *result)
 {
-    if (!result->over || presence->ready || presence->ended)
+    bool told = presence->ready && !presence->options.client->reader;
+
+    if (!result->over || told || presence->ended)
         return;
     if (result->outcome == STATUS_OK)
         end(presence, status_ok());

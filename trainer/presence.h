@@ -31,7 +31,7 @@ struct presence_options {
     void (*ready)(void *context);
     /* At most once; the status' text lives during the call. FAILED_PRECONDITION: this task and a ps
      * have been told different things; UNAVAILABLE: a time is over; OK or the job's outcome: it was
-     * over before this task was ready. */
+     * over before this task was ready, or this task is a reader. */
     void (*ended)(void *context, struct status why);
     void *context;
 };

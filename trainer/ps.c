@@ -18,7 +18,8 @@ void ps_destroy(struct ps *ps)
 {
     if (ps == NULL)
         return;
-    ps_snapshot_drop(ps);
+    for (size_t i = 0; i < COUNT(ps->cutters); i++)
+        ps_snapshot_drop(ps, &ps->cutters[i].snapshot);
     for (int i = 0; i < ps->slices_count; i++)
         slice_finish(&ps->slices[i]);
     free(ps->slices);

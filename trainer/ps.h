@@ -47,6 +47,9 @@ int64_t ps_heard_ns(struct ps *ps); /* when a task of the job was last heard of;
  * in a synchronous job each worker. */
 void ps_watch(struct ps *ps, int64_t lost_ms);
 
+/* Ends holds of pushes for a snapshot that nobody takes any more. */
+void ps_expire(struct ps *ps);
+
 /* This process did not run for so long (a machine that was suspended, or has too much to do): the
  * tasks were not silent meanwhile. */
 void ps_forgive(struct ps *ps, int64_t stood_still_ns);

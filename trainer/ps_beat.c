@@ -138,8 +138,9 @@ void ps_beat(void *instance, struct call *call, struct message *message)
         pthread_mutex_lock(&ps->lock);
         status = ps_check_identity(ps, request->identity);
         if (status_is_ok(status)) {
-            ps_hear(ps, request->identity);
-            reply = beat_reply(ps, request->identity->index);
+            if (!request->identity->reader)
+                ps_hear(ps, request->identity);
+            reply = beat_reply(ps, request->identity->reader ? NOBODY : request->identity->index);
         }
         pthread_mutex_unlock(&ps->lock);
     }

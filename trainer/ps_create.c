@@ -131,8 +131,7 @@ static struct status make_slices(struct ps *ps, const Slipway__Training__CreateR
 }
 
 /* Only the process that has the chief's place may begin, and only what is later than all before. */
-static struct status check_chief(const struct ps *ps,
-                                 const Slipway__Training__CreateRequest *request)
+static struct status check_chief(struct ps *ps, const Slipway__Training__CreateRequest *request)
 {
     TRY(ps_check_identity(ps, request->identity));
     if (ps->stopped)
@@ -160,9 +159,9 @@ static void end_generation(struct ps *ps, struct voided *voided)
 {
     *voided = (struct voided){ ps->pushes, ps->awaits, ps_let_go(ps) };
     ps->pushes = ps->awaits = NULL;
-    ps->holder = NULL;
     ps->open = false;
-    ps_snapshot_drop(ps);
+    for (size_t i = 0; i < COUNT(ps->cutters); i++)
+        waiting_append(&voided->cuts, ps_cutter_leave(ps, &ps->cutters[i]));
     while (ps->applying > 0)
         pthread_cond_wait(&ps->idle, &ps->lock);
 }

@@ -7,6 +7,9 @@
  *
  * The chief numbers its snapshots, so that a request that comes again, or late, is known for what
  * it is: a hold of an earlier number would hold a ps that nobody lets go.
+ *
+ * A task that only reads takes snapshots in the same way, next to the chief's, which go first. That
+ * costs training no more than READER_HOLD_MS, whatever becomes of that task.
  */
 #include "trainer/ps_internal.h"
 
@@ -14,6 +17,9 @@
 #include <stdlib.h>
 
 #define REQUEST_ARENA_MAX ((size_t)1 << 20)
+#define READER_HOLD_MS    1000  /* from its hold to the cut; it may have been stopped in between */
+#define READER_IDLE_MS    60000 /* between two looks into its snapshot, which costs memory */
+#define SILENT_MS         5000  /* of one that trains and holds the ps: it may have been killed */
 
 static struct message hold_reply(struct ps *ps)
 {
@@ -38,36 +44,45 @@ static struct message hold_reply(struct ps *ps)
     return message;
 }
 
-/* Has the snapshot that was begun last been taken, and is it still there? */
-static bool is_taken(const struct ps *ps)
+struct cutter *ps_cutter(struct ps *ps, const struct worker *worker)
 {
-    return ps->snapshot.states != NULL && ps->snapshot.number == ps->number;
+    return &ps->cutters[worker == &ps->reader];
 }
 
-static struct message cut_reply(struct ps *ps)
+/* Has the snapshot that was begun last been taken, and is it still there? */
+static bool is_taken(const struct cutter *cutter)
+{
+    return cutter->snapshot.states != NULL && cutter->snapshot.number == cutter->number;
+}
+
+static struct message cut_reply(const struct ps *ps, const struct cutter *cutter)
 {
     Slipway__Training__CutReply header = SLIPWAY__TRAINING__CUT_REPLY__INIT;
 
-    header.snapshot = ps->snapshot.id;
-    header.global_step = ps->snapshot.global_step;
-    for (int i = 0; i < ps->slices_count && is_taken(ps) && ps->cut_slots; i++)
+    header.snapshot = cutter->snapshot.id;
+    header.global_step = cutter->snapshot.global_step;
+    for (int i = 0; i < ps->slices_count && is_taken(cutter) && cutter->slots; i++)
         if (ps->slices[i].trainable) { /* all slices have had the same updates */
-            header.scalars = ps->snapshot.states[i].scalars;
+            header.scalars = cutter->snapshot.states[i].scalars;
             header.n_scalars = (size_t)ps->optimizer->scalars_count;
         }
     return protocol_pack(&header);
 }
 
+/* For whom the ps is held. */
 static void take_snapshot(struct ps *ps)
 {
-    ps_snapshot_drop(ps);
-    ps->snapshot.id = ++ps->snapshots_taken;
-    ps->snapshot.number = ps->number;
-    ps->snapshot.global_step = ps->global_step;
-    ps->snapshot.states = zalloc((size_t)(ps->slices_count + 1) * sizeof *ps->snapshot.states);
+    struct cutter *cutter = ps->held;
+    struct slice_state *states = zalloc((size_t)(ps->slices_count + 1) * sizeof *states);
+
     for (int i = 0; i < ps->slices_count; i++)
-        slice_hold(&ps->slices[i], ps->cut_slots, &ps->snapshot.states[i]);
-    ps->held = false;
+        slice_hold(&ps->slices[i], cutter->slots, &states[i]);
+    ps_snapshot_drop(ps, &cutter->snapshot);
+    cutter->snapshot = (struct snapshot){ .id = ++ps->snapshots_taken,
+                                          .number = cutter->number,
+                                          .global_step = ps->global_step,
+                                          .states = states };
+    ps->held = NULL;
 }
 
 static bool cut_reached(const struct ps *ps)
@@ -84,13 +99,17 @@ struct waiting *ps_cuts_due(struct ps *ps)
         return NULL;
     struct waiting *due = ps->holds;
     ps->holds = NULL;
-    if (ps->cuts == NULL)
-        return due;
-    if (ps->held && cut_reached(ps))
-        take_snapshot(ps);
-    if (is_taken(ps)) {
-        waiting_append(&due, ps->cuts);
-        ps->cuts = NULL;
+    for (struct waiting **at = &ps->cuts; *at != NULL;) {
+        struct waiting *cut = *at;
+        if (cut->cutter == ps->held && cut_reached(ps))
+            take_snapshot(ps);
+        if (!is_taken(cut->cutter)) {
+            at = &cut->next;
+            continue;
+        }
+        *at = cut->next;
+        cut->next = NULL;
+        waiting_append(&due, cut);
     }
     return due;
 }
@@ -100,7 +119,7 @@ void ps_answer_cuts(struct ps *ps, struct waiting *due)
     while (due != NULL) {
         struct waiting *next = due->next;
         pthread_mutex_lock(&ps->lock);
-        struct message reply = due->hold ? hold_reply(ps) : cut_reply(ps);
+        struct message reply = due->hold ? hold_reply(ps) : cut_reply(ps, due->cutter);
         pthread_mutex_unlock(&ps->lock);
         call_reply(due->call, &reply);
         free(due);
@@ -114,7 +133,16 @@ struct waiting *ps_let_go(struct ps *ps)
 
     waiting_append(&left, ps->cuts);
     ps->holds = ps->cuts = NULL;
-    ps->held = false;
+    ps->held = NULL;
+    return left;
+}
+
+struct waiting *ps_cutter_leave(struct ps *ps, struct cutter *cutter)
+{
+    struct waiting *left = ps->held == cutter ? ps_let_go(ps) : NULL;
+
+    ps_snapshot_drop(ps, &cutter->snapshot);
+    *cutter = (struct cutter){ 0 };
     return left;
 }
 
@@ -128,8 +156,8 @@ static void cut_left(void *context, struct call *call)
     struct waiting *waiting = waiting_take(&ps->holds, call);
     if (waiting == NULL)
         waiting = waiting_take(&ps->cuts, call);
-    if (waiting != NULL && ps->holds == NULL && ps->cuts == NULL)
-        ps->held = false;
+    if (waiting != NULL && waiting->cutter == ps->held && ps->holds == NULL && ps->cuts == NULL)
+        ps->held = NULL;
     pthread_mutex_unlock(&ps->lock);
     if (waiting == NULL)
         return;
@@ -137,43 +165,58 @@ static void cut_left(void *context, struct call *call)
     ps_pump(ps);
 }
 
-static struct status given_up(const struct ps *ps)
+static struct status given_up(const struct ps *ps, const struct cutter *cutter)
 {
     return status_error(STATUS_NOT_FOUND, "ps %u: snapshot %" PRIu64 " was given up",
-                        ps->options.index, ps->number);
+                        ps->options.index, cutter->number);
+}
+
+/* A reader's snapshot is not to cost those that train theirs, which take its place. */
+static bool is_busy(const struct ps *ps, const struct worker *worker)
+{
+    bool waits = ps->holds != NULL || ps->cuts != NULL;
+
+    return worker == &ps->reader && (waits || ps->held == &ps->cutters[0]);
 }
 
 static struct status hold_begin(struct ps *ps, const Slipway__Training__HoldRequest *request,
-                                struct waiting **earlier)
+                                struct cutter **out, struct waiting **earlier)
 {
     struct worker *worker;
 
     TRY(ps_admit(ps, request->ticket, &worker));
-    if (ps->holder == worker && request->number < ps->number)
+    struct cutter *cutter = *out = ps_cutter(ps, worker);
+    if (cutter->worker == worker && request->number < cutter->number)
         return status_error(STATUS_ABORTED,
                             "ps %u: snapshot %" PRIu64 " comes after snapshot %" PRIu64,
-                            ps->options.index, request->number, ps->number);
-    if (ps->holder == worker && request->number == ps->number)
-        return ps->held || is_taken(ps) ? status_ok() : given_up(ps);
+                            ps->options.index, request->number, cutter->number);
+    if (cutter->worker == worker && request->number == cutter->number)
+        return ps->held == cutter || is_taken(cutter) ? status_ok() : given_up(ps, cutter);
+    if (is_busy(ps, worker))
+        return status_error(STATUS_ABORTED, "ps %u: another snapshot is being taken",
+                            ps->options.index);
     *earlier = ps_let_go(ps);
-    ps->held = true;
-    ps->holder = worker;
-    ps->number = request->number;
+    ps->held = cutter;
+    cutter->worker = worker;
+    cutter->number = request->number;
+    cutter->heard_ns = clock_now_ns(ps->options.clock);
     for (uint32_t i = 0; i < ps->workers_count; i++)
         ps->workers[i].permitted = ps->workers[i].applied;
     return status_ok();
 }
 
-static struct status cut_begin(struct ps *ps, const Slipway__Training__CutRequest *request)
+static struct status cut_begin(struct ps *ps, const Slipway__Training__CutRequest *request,
+                               struct cutter **out)
 {
     struct worker *worker;
 
     TRY(ps_admit(ps, request->ticket, &worker));
-    if (ps->holder != worker || request->number != ps->number)
+    struct cutter *cutter = *out = ps_cutter(ps, worker);
+    if (cutter->worker != worker || request->number != cutter->number)
         return status_error(STATUS_ABORTED, "ps %u was not held for snapshot %" PRIu64,
                             ps->options.index, request->number);
-    if (!ps->held)
-        return is_taken(ps) ? status_ok() : given_up(ps);
+    if (ps->held != cutter)
+        return is_taken(cutter) ? status_ok() : given_up(ps, cutter);
     for (size_t i = 0; i < request->n_until; i++) {
         const Slipway__Training__Applied *until = request->until[i];
         if (until->worker >= ps->workers_count)
@@ -182,7 +225,7 @@ static struct status cut_begin(struct ps *ps, const Slipway__Training__CutReques
         if (applied->incarnation == until->incarnation && until->sequence > applied->permitted)
             applied->permitted = until->sequence;
     }
-    ps->cut_slots = request->slots;
+    cutter->slots = request->slots;
     return status_ok();
 }
 
@@ -197,10 +240,11 @@ static void wait_for_cut(struct ps *ps, struct call *call)
     ps_pump(ps);
 }
 
-static void append(struct ps *ps, struct call *call, struct waiting **list)
+static void append(struct ps *ps, struct call *call, struct cutter *cutter, struct waiting **list)
 {
     struct waiting *waiting = waiting_create(ps, call);
 
+    waiting->cutter = cutter;
     waiting->hold = list == &ps->holds;
     waiting_append(list, waiting);
 }
@@ -211,15 +255,16 @@ void ps_hold(void *instance, struct call *call, struct message *message)
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__HoldRequest *request;
     struct waiting *earlier = NULL;
+    struct cutter *cutter;
 
     struct status status =
         protocol_unpack(message, &slipway__training__hold_request__descriptor, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
-        status = hold_begin(ps, request, &earlier);
+        status = hold_begin(ps, request, &cutter, &earlier);
         if (status_is_ok(status))
-            append(ps, call, &ps->holds);
+            append(ps, call, cutter, &ps->holds);
         pthread_mutex_unlock(&ps->lock);
     }
     arena_destroy(arena);
@@ -235,15 +280,16 @@ void ps_cut(void *instance, struct call *call, struct message *message)
     struct ps *ps = instance;
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__CutRequest *request;
+    struct cutter *cutter;
 
     struct status status =
         protocol_unpack(message, &slipway__training__cut_request__descriptor, arena, &request);
     message_release(message);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
-        status = cut_begin(ps, request);
+        status = cut_begin(ps, request, &cutter);
         if (status_is_ok(status))
-            append(ps, call, &ps->cuts);
+            append(ps, call, cutter, &ps->cuts);
         pthread_mutex_unlock(&ps->lock);
     }
     arena_destroy(arena);
@@ -251,4 +297,33 @@ void ps_cut(void *instance, struct call *call, struct message *message)
         wait_for_cut(ps, call);
     else
         call_fail(call, status);
+}
+
+/* ---- Time. ---- */
+
+static bool is_late(const struct ps *ps, const struct cutter *cutter, int64_t now_ns)
+{
+    const struct worker *worker = cutter->worker;
+
+    if (worker == &ps->reader)
+        return now_ns - cutter->heard_ns >= (int64_t)READER_HOLD_MS * NS_PER_MS;
+    int64_t heard_ns = ps->members != NULL ? ps->members[worker->index].heard_ns : 0;
+    return heard_ns != 0 && now_ns - heard_ns >= (int64_t)SILENT_MS * NS_PER_MS;
+}
+
+void ps_expire(struct ps *ps)
+{
+    struct cutter *reader = ps_cutter(ps, &ps->reader);
+    struct waiting *left = NULL;
+
+    pthread_mutex_lock(&ps->lock);
+    int64_t now_ns = clock_now_ns(ps->options.clock);
+    if (ps->held != NULL && is_late(ps, ps->held, now_ns))
+        left = ps_let_go(ps);
+    if (now_ns - reader->heard_ns >= (int64_t)READER_IDLE_MS * NS_PER_MS)
+        ps_snapshot_drop(ps, &reader->snapshot);
+    pthread_mutex_unlock(&ps->lock);
+    waiting_fail_all(left, status_error(STATUS_DEADLINE_EXCEEDED, "ps %u goes on without that cut",
+                                        ps->options.index));
+    ps_pump(ps);
 }

@@ -92,8 +92,10 @@ static struct status admit_finish(struct ps *ps, const Slipway__Training__Finish
                                   struct worker **worker)
 {
     *worker = NULL;
+    if (request->identity != NULL && request->identity->reader)
+        return status_error(STATUS_PERMISSION_DENIED, "a task that only reads ends nothing");
     if (ps->open || request->identity == NULL)
-        return ps_admit(ps, request->ticket, worker);
+        return ps_admit_worker(ps, request->ticket, worker);
     TRY(ps_check_identity(ps, request->identity));
     return ps_check_place(ps, request->identity);
 }
@@ -120,7 +122,7 @@ static struct status finish(struct ps *ps, const Slipway__Training__FinishReques
     struct worker *worker;
 
     if (ps->over) {
-        if (request->ticket != NULL)
+        if (request->ticket != NULL && !request->ticket->reader)
             ps_mark_told(ps, request->ticket->worker);
         return status_ok(); /* who tells it now has been told it by another */
     }
@@ -180,7 +182,8 @@ static struct status await(struct ps *ps, struct call *call,
     struct waiting *waiting = waiting_create(ps, call), *due = NULL;
 
     waiting->job = request->job;
-    waiting->rank = request->ticket != NULL ? request->ticket->worker : 0;
+    waiting->rank = request->ticket == NULL || request->ticket->reader ? PS_WORKERS_MAX
+                                                                       : request->ticket->worker;
     pthread_mutex_lock(&ps->lock);
     struct status status = admit_await(ps, request);
     if (status_is_ok(status)) {

@@ -20,6 +20,7 @@ struct waiting {
     uint64_t local_step; /* of a push: the step that it is for */
     uint32_t rank;       /* of an await's caller */
     bool pull, job, hold;
+    struct cutter *cutter; /* of a hold or a cut */
     struct ps *ps;
 };
 
@@ -50,6 +51,15 @@ struct snapshot {
     struct slice_state *states; /* one per slice; NULL: no snapshot here */
 };
 
+/* Who takes snapshots: the chief, and apart from it a task that only reads. */
+struct cutter {
+    const struct worker *worker; /* whose snapshot `number` was begun last; NULL: nobody's */
+    uint64_t number;             /* as it counts */
+    bool slots;                  /* the cut asks for slots */
+    int64_t heard_ns;            /* when it last held the ps, or read */
+    struct snapshot snapshot;
+};
+
 struct ps {
     struct ps_options options;
     pthread_mutex_t lock; /* guards all below but the slices, which do not move once created and
@@ -72,18 +82,16 @@ struct ps {
     uint32_t sync_workers;
     struct worker *workers; /* [PS_WORKERS_MAX], by index */
     uint32_t workers_count; /* the largest index that joined, + 1 */
+    struct worker reader;   /* none of them: the task that only reads */
 
     struct member *members; /* [PS_WORKERS_MAX], by rank; NULL before the first beat */
 
     struct waiting *joins, *pushes, *awaits;
-    int applying;        /* pushes that are being applied, without the lock */
-    pthread_cond_t idle; /* applying has become 0 */
-    bool held;
-    const struct worker *holder;  /* whose snapshot `number` was begun last */
-    uint64_t number;              /* as the holder counts */
-    struct waiting *holds, *cuts; /* of that number: more than one when it was sent again */
-    bool cut_slots;               /* the cut asks for slots */
-    struct snapshot snapshot;
+    int applying;                 /* pushes that are being applied, without the lock */
+    pthread_cond_t idle;          /* applying has become 0 */
+    struct cutter cutters[2];     /* of those that train, of the reader */
+    struct cutter *held;          /* for whom no push is applied; NULL: they are */
+    struct waiting *holds, *cuts; /* its own, or such as came again */
     uint64_t snapshots_taken;
 
     bool over; /* the outcome is known */
@@ -92,14 +100,17 @@ struct ps {
     bool stopped;
 };
 
-/* With the lock: is this a task that takes part, in the current generation? */
+/* With the lock: is this a task that takes part, or reads, in the current generation? */
 struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, struct worker **out);
+/* The same, and it does not only read. */
+struct status ps_admit_worker(struct ps *ps, const Slipway__Training__Ticket *ticket,
+                              struct worker **out);
 
 /* With the lock: is this the process that has the worker's place? */
-struct status ps_check_member(const struct ps *ps, uint32_t index, uint64_t incarnation);
+struct status ps_check_member(struct ps *ps, uint32_t index, uint64_t incarnation);
 
 /* With the lock: has nobody else its place? A ps that was started anew knows nobody. */
-struct status ps_check_place(const struct ps *ps, const Slipway__Training__Identity *identity);
+struct status ps_check_place(struct ps *ps, const Slipway__Training__Identity *identity);
 
 /* With the lock: is the caller of this job, and does it take this ps for what it is? */
 struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity);
@@ -131,6 +142,10 @@ void ps_answer_cuts(struct ps *ps, struct waiting *due);
 /* With the lock: ends a hold; those who still wait for it are the caller's to fail. */
 struct waiting *ps_let_go(struct ps *ps);
 
+struct cutter *ps_cutter(struct ps *ps, const struct worker *worker);
+/* With the lock: what a process had begun ends; those who wait for it are the caller's to fail. */
+struct waiting *ps_cutter_leave(struct ps *ps, struct cutter *cutter);
+
 struct slice *ps_find_slice(struct ps *ps, uint32_t id); /* NULL: it is on another ps */
 
 /* With the lock: have all workers that joined made their last step, or left? */
@@ -157,6 +172,6 @@ bool ps_is_needed(const struct ps *ps, uint32_t rank);
 /* The methods of the other files. */
 method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await, ps_beat;
 method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop;
-void ps_snapshot_drop(struct ps *ps); /* with the lock */
+void ps_snapshot_drop(struct ps *ps, struct snapshot *snapshot); /* with the lock */
 
 #endif

@@ -6,15 +6,32 @@
 
 #define REQUEST_ARENA_MAX ((size_t)16 << 20) /* what a header may cost to read */
 
-struct status ps_check_member(const struct ps *ps, uint32_t index, uint64_t incarnation)
+/* Who has that place; NULL: nobody has joined. */
+static struct worker *find_worker(struct ps *ps, uint32_t index, bool reader)
 {
-    if (index >= ps->workers_count || !ps->workers[index].joined)
+    struct worker *worker = reader                      ? &ps->reader
+                            : index < ps->workers_count ? &ps->workers[index]
+                                                        : NULL;
+
+    return worker != NULL && worker->joined ? worker : NULL;
+}
+
+static struct status check_member(const struct ps *ps, const struct worker *worker, uint32_t index,
+                                  uint64_t incarnation)
+{
+    if (worker == NULL)
         return status_error(STATUS_ABORTED, "worker %u has not joined ps %u", index,
                             ps->options.index);
-    if (ps->workers[index].incarnation != incarnation)
+    if (worker->incarnation != incarnation)
         return status_error(STATUS_FAILED_PRECONDITION,
-                            "worker %u has been replaced by a later process", index);
+                            "%s %u has been replaced by a later process",
+                            worker == &ps->reader ? "reader" : "worker", index);
     return status_ok();
+}
+
+struct status ps_check_member(struct ps *ps, uint32_t index, uint64_t incarnation)
+{
+    return check_member(ps, find_worker(ps, index, false), index, incarnation);
 }
 
 /* ABORTED: who joins again takes part again. */
@@ -35,9 +52,16 @@ struct status ps_admit(struct ps *ps, const Slipway__Training__Ticket *ticket, s
         return status_error(STATUS_ABORTED,
                             "from generation %" PRIu64 " of the job, which is at %" PRIu64,
                             ticket->generation, ps->generation);
-    TRY(ps_check_member(ps, ticket->worker, ticket->incarnation));
-    *out = &ps->workers[ticket->worker];
-    return status_ok();
+    *out = find_worker(ps, ticket->worker, ticket->reader);
+    return check_member(ps, *out, ticket->worker, ticket->incarnation);
+}
+
+struct status ps_admit_worker(struct ps *ps, const Slipway__Training__Ticket *ticket,
+                              struct worker **out)
+{
+    if (ticket != NULL && ticket->reader)
+        return status_error(STATUS_PERMISSION_DENIED, "a task that only reads changes nothing");
+    return ps_admit(ps, ticket, out);
 }
 
 /* Is there nothing left to do for who joins now? */
@@ -46,33 +70,42 @@ static bool is_finished(const struct ps *ps)
     return ps->over || (ps->stop_step > 0 && ps->global_step >= ps->stop_step);
 }
 
-struct status ps_check_place(const struct ps *ps, const Slipway__Training__Identity *identity)
+struct status ps_check_place(struct ps *ps, const Slipway__Training__Identity *identity)
 {
-    if (identity->index >= ps->workers_count || !ps->workers[identity->index].joined ||
-        ps->workers[identity->index].incarnation == identity->incarnation)
+    const struct worker *worker = find_worker(ps, identity->index, identity->reader);
+
+    if (worker == NULL || worker->incarnation == identity->incarnation)
         return status_ok();
     return status_error(STATUS_FAILED_PRECONDITION, "%s has been replaced by a later process",
                         identity->task);
 }
 
-/* The worker of that index, begun anew when another process than before has its place. Nobody waits
- * for who comes when the last step is done: it is told so, and has nothing to report.
- * Returns what the process before waits for: its pushes must not count as the new one's, its hold
- * must not last. */
-static struct waiting *register_worker(struct ps *ps, const Slipway__Training__Identity *identity)
+static struct worker *place_of(struct ps *ps, const Slipway__Training__Identity *identity)
 {
+    if (identity->reader)
+        return &ps->reader;
     if (ps->workers == NULL) /* does not move: pushes that wait point to their worker */
         ps->workers = zalloc(PS_WORKERS_MAX * sizeof *ps->workers);
     if (identity->index >= ps->workers_count)
         ps->workers_count = identity->index + 1;
-    struct worker *worker = &ps->workers[identity->index];
+    return &ps->workers[identity->index];
+}
+
+/* Its place, begun anew when another process than before has it. Nobody waits for who comes when
+ * the last step is done: it is told so, and has nothing to report.
+ * Returns what the process before waits for: its pushes must not count as the new one's, its hold
+ * must not last. */
+static struct waiting *enter(struct ps *ps, const Slipway__Training__Identity *identity,
+                             struct worker **out)
+{
+    struct worker *worker = *out = place_of(ps, identity);
+    struct cutter *cutter = ps_cutter(ps, worker);
+
     if (worker->joined && worker->incarnation == identity->incarnation)
         return NULL;
     struct waiting *stale = pushes_take(ps, worker, UINT64_MAX);
-    if (ps->holder == worker) {
-        waiting_append(&stale, ps_let_go(ps));
-        ps->holder = NULL;
-    }
+    if (cutter->worker == worker)
+        waiting_append(&stale, ps_cutter_leave(ps, cutter));
     *worker = (struct worker){ .joined = true,
                                .finished = is_finished(ps),
                                .index = identity->index,
@@ -107,8 +140,8 @@ static struct status join(struct ps *ps, struct call *call,
         TRY(ps_check_place(ps, request->identity));
     if (request->wait_until_created && !ps->open && ps->over && ps->outcome != STATUS_OK)
         return ps_over_status((struct status){ (enum status_code)ps->outcome, ps->outcome_text });
-    *stale = register_worker(ps, request->identity);
-    struct worker *worker = &ps->workers[request->identity->index];
+    struct worker *worker;
+    *stale = enter(ps, request->identity, &worker);
     *waits = !ps->open && !ps->over && request->wait_until_created;
     if (!*waits) {
         *reply = ps_join_reply(ps, worker);

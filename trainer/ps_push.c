@@ -159,7 +159,7 @@ static bool may_apply(const struct ps *ps, const struct waiting *push)
 {
     if (push->sequence <= push->worker->applied)
         return false;
-    return !ps->held || push->sequence <= push->worker->permitted;
+    return ps->held == NULL || push->sequence <= push->worker->permitted;
 }
 
 /* With the lock: the push that worker `index` has waiting, if it may be applied. */
@@ -274,7 +274,7 @@ void ps_pump(struct ps *ps)
 static struct status admit_push(struct ps *ps, const Slipway__Training__PushRequest *request,
                                 struct message *message, struct waiting *push, bool *repeated)
 {
-    TRY(ps_admit(ps, request->ticket, &push->worker));
+    TRY(ps_admit_worker(ps, request->ticket, &push->worker));
     if (ps->sync && request->ticket->worker >= ps->sync_workers)
         return status_error(STATUS_FAILED_PRECONDITION, "worker %u of %u in a synchronous job",
                             request->ticket->worker, ps->sync_workers);

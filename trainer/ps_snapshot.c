@@ -6,14 +6,23 @@
 
 #define REQUEST_ARENA_MAX ((size_t)1 << 20)
 
-void ps_snapshot_drop(struct ps *ps)
+void ps_snapshot_drop(struct ps *ps, struct snapshot *snapshot)
 {
-    if (ps->snapshot.states == NULL)
+    if (snapshot->states == NULL)
         return;
     for (int i = 0; i < ps->slices_count; i++)
-        slice_let_go(&ps->snapshot.states[i]);
-    free(ps->snapshot.states);
-    ps->snapshot = (struct snapshot){ 0 };
+        slice_let_go(&snapshot->states[i]);
+    free(snapshot->states);
+    *snapshot = (struct snapshot){ 0 };
+}
+
+/* NULL: it is gone. */
+static struct cutter *find_taken(struct ps *ps, uint64_t id)
+{
+    for (size_t i = 0; i < COUNT(ps->cutters); i++)
+        if (ps->cutters[i].snapshot.states != NULL && ps->cutters[i].snapshot.id == id)
+            return &ps->cutters[i];
+    return NULL;
 }
 
 /* A part of one slice, by reference. */
@@ -37,17 +46,18 @@ static struct status read_chunk(struct ps *ps, const Slipway__Training__ReadRequ
 {
     Slipway__Training__ReadReply header = SLIPWAY__TRAINING__READ_REPLY__INIT;
     const struct slice *slice = ps_find_slice(ps, request->piece);
+    struct cutter *cutter = find_taken(ps, request->snapshot);
 
     if (ps->stopped)
         return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
-    if (ps->snapshot.states == NULL || ps->snapshot.id != request->snapshot) /* started anew */
+    if (cutter == NULL) /* the ps was started anew, say */
         return status_error(STATUS_ABORTED, "ps %u has no snapshot %" PRIu64, ps->options.index,
                             request->snapshot);
     if (slice == NULL)
         return status_error(STATUS_NOT_FOUND, "ps %u does not hold piece %u", ps->options.index,
                             request->piece);
     struct values *part = request->part < SLICE_PARTS_MAX
-                              ? ps->snapshot.states[slice - ps->slices].parts[request->part]
+                              ? cutter->snapshot.states[slice - ps->slices].parts[request->part]
                               : NULL;
     if (part == NULL)
         return status_error(STATUS_NOT_FOUND, "snapshot %" PRIu64 " has no part %u of piece %u",
@@ -55,6 +65,7 @@ static struct status read_chunk(struct ps *ps, const Slipway__Training__ReadRequ
     if (request->offset > slice->size_bytes)
         return status_error(STATUS_OUT_OF_RANGE, "piece %u has %zu bytes, asked from %" PRIu64,
                             request->piece, slice->size_bytes, request->offset);
+    cutter->heard_ns = clock_now_ns(ps->options.clock);
     size_t rest = slice->size_bytes - request->offset;
     struct chunk *chunk = zalloc(sizeof *chunk);
     chunk->values = part;
@@ -99,10 +110,12 @@ static struct status drop(struct ps *ps, const Slipway__Training__DropRequest *r
     struct worker *worker;
 
     TRY(ps_admit(ps, request->ticket, &worker));
-    if (ps->holder != worker || request->number != ps->number)
+    struct cutter *cutter = ps_cutter(ps, worker);
+    if (cutter->worker != worker || request->number != cutter->number)
         return status_ok(); /* of an earlier one: it is gone already */
-    *left = ps_let_go(ps);
-    ps_snapshot_drop(ps);
+    if (ps->held == cutter)
+        *left = ps_let_go(ps);
+    ps_snapshot_drop(ps, &cutter->snapshot);
     return status_ok();
 }
 

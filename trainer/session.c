@@ -77,6 +77,20 @@ static struct status conclude(void *context, struct client *client)
     return export_now(session, client);
 }
 
+/* The evaluator, now and then. */
+static struct status evaluate(void *context, uint64_t step, const void *const *values,
+                              const _Atomic bool *enough)
+{
+    struct session *session = context;
+    struct evaluation evaluation;
+    char what[64];
+
+    TRY(model_evaluate(session->model, values, &session->data->test, enough, &evaluation));
+    snprintf(what, sizeof what, "Test at step %llu", (unsigned long long)step);
+    report_evaluation(what, session->options.model, &evaluation);
+    return status_ok();
+}
+
 /* ---- What it tells people. ---- */
 
 /* A line of the log does not begin behind the bar. */
@@ -193,6 +207,19 @@ static struct chief_options chief_options(struct session *session)
     };
 }
 
+static struct evaluator_options evaluator_options(struct session *session)
+{
+    const struct flag_values *flags = &session->options.flags;
+
+    return (struct evaluator_options){
+        .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
+        .start_delay_ms = (int64_t)(flags->eval_start_delay_secs * MS_PER_S),
+        .throttle_ms = (int64_t)(flags->eval_throttle_secs * MS_PER_S),
+        .evaluate = evaluate,
+        .context = session,
+    };
+}
+
 struct task_options session_task_options(struct session *session)
 {
     const struct flag_values *flags = &session->options.flags;
@@ -231,6 +258,7 @@ static struct status run_task(struct session *session)
     struct task_options task = session_task_options(session);
     struct task_training training = { .placement = &session->placement,
                                       .chief = chief_options(session),
+                                      .evaluator = evaluator_options(session),
                                       .make_source = make_source };
 
     return session_is_ps(session) ? task_serve(&task)

@@ -1,7 +1,7 @@
 /*
- * task: one task of a cluster as a process of its own: a ps that serves until the job is over, or a
- * worker or chief that trains. The same ps.c, worker.c and chief.c as within one process
- * (cluster.c), over channels that lead to other hosts.
+ * task: one task of a cluster as a process of its own: a ps that serves until the job is over, a
+ * worker or chief that trains, or an evaluator that looks on. The same ps.c, worker.c and chief.c
+ * as within one process (cluster.c), over channels that lead to other hosts.
  *
  * A task listens at its own address, and whoever asks there is told who it is (identify.h). It
  * writes its waits and what happens to the log, with its name in front.
@@ -10,6 +10,7 @@
 #define TRAINER_TASK_H
 
 #include "trainer/chief.h"
+#include "trainer/evaluator.h"
 #include "trainer/job_map.h"
 
 struct task_options {
@@ -37,13 +38,14 @@ struct status task_serve(const struct task_options *options);
 
 struct task_training {
     const struct placement *placement;
-    struct chief_options chief; /* the chief's, and for everybody its job and start_timeout_ms */
+    struct chief_options chief; /* the chief's, and for everybody its job and timeouts */
+    struct evaluator_options evaluator;
     /* Of this task's rank. */
     struct status (*make_source)(void *context, uint32_t rank, struct gradient_source **out);
 };
 
 /**
- * A worker or the chief, from its first sight of the ps tasks to the job's end.
+ * A worker, the chief or the evaluator, from its first sight of the ps tasks to the job's end.
  *
  * Errors  the chief's own; a worker's own, else the job's outcome; UNAVAILABLE a ps was not there
  *         for too long; FAILED_PRECONDITION it has been told something else than a ps; CANCELLED

@@ -1,4 +1,4 @@
-/* A worker or the chief as a process: one thread trains, this one looks on. */
+/* A worker, the chief or the evaluator as a process: one thread works, this one looks on. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,12 @@ struct trainee {
     struct status reason; /* why it is being stopped, in the post's arena */
 };
 
-/* ---- The thread that trains. ---- */
+static bool is_evaluator(const struct trainee *trainee)
+{
+    return trainee->options->map->kind == JOB_EVALUATOR;
+}
+
+/* ---- The thread that trains, or evaluates. ---- */
 
 static struct status work(struct trainee *trainee)
 {
@@ -39,8 +44,9 @@ static struct status work(struct trainee *trainee)
                                      .recovery_timeout_ms = chief.recovery_timeout_ms };
     struct gradient_source *source;
 
+    if (is_evaluator(trainee))
+        return evaluator_run(&trainee->client, &training->evaluator, trainee->progress);
     chief.checkpoints.channels = trainee->saver_lines.channels;
-
     TRY(training->make_source(trainee->options->context, trainee->client.options.index, &source));
     struct status status = job_map_is_chief(trainee->options->map)
                                ? chief_run(&trainee->client, source, &chief, trainee->progress)
@@ -78,6 +84,7 @@ static void stop(struct trainee *trainee, struct status reason)
     if (reason.code != STATUS_CANCELLED && reason.code != STATUS_OK)
         trainee->progress->why = trainee->reason;
     atomic_store(&trainee->progress->stop, true);
+    atomic_store(&trainee->progress->over, true);
     if (!trainee->started)
         loop_stop(trainee->post.loop);
 }
@@ -116,9 +123,15 @@ static void ready(void *context)
         stop(trainee, status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread"));
 }
 
+/* An evaluator has something left to do then. */
 static void ended(void *context, struct status why)
 {
-    stop(context, why);
+    struct trainee *trainee = context;
+
+    if (trainee->started && status_is_ok(why))
+        atomic_store(&trainee->progress->over, true);
+    else
+        stop(trainee, why);
 }
 
 static void look_on(struct trainee *trainee)
@@ -165,6 +178,7 @@ static void open_client(struct trainee *trainee)
                                      .task = post->name,
                                      .ps_list = post->ps_list,
                                      .index = job_map_rank(trainee->options->map),
+                                     .reader = is_evaluator(trainee),
                                      .incarnation = post->identity.incarnation,
                                      .placement = trainee->training->placement,
                                      .channels = trainee->lines.channels,

@@ -131,9 +131,9 @@ static struct status take_part(struct client *client, struct gradient_source *so
                                                          : await_outcome(client, progress);
 }
 
-/* Until all ps tasks have the values of one generation: they do not get them all at once. Who had
- * joined before is turned away by a ps that is on its way to another one. */
-static struct status join(struct client *client, int64_t timeout_ms,
+/* They do not get them all at once, and who had joined before is turned away by a ps that is on its
+ * way to other ones. */
+struct status worker_join(struct client *client, int64_t timeout_ms,
                           const struct progress *progress)
 {
     struct clock *clock = client->calls.clock;
@@ -157,7 +157,7 @@ static struct status join(struct client *client, int64_t timeout_ms,
 static struct status run(struct client *client, struct gradient_source *source,
                          const struct worker_options *options, struct progress *progress)
 {
-    TRY(status_in(join(client, options->start_timeout_ms, progress),
+    TRY(status_in(worker_join(client, options->start_timeout_ms, progress),
                   "worker %u waits for the variables", client->options.index));
     for (;;) {
         uint64_t stop_step = client->stop_step != 0 ? client->stop_step : options->stop_step;
@@ -169,7 +169,7 @@ static struct status run(struct client *client, struct gradient_source *source,
             return status;
         progress_say(progress, "pauses at step %llu: %s; waits for the chief to go on",
                      (unsigned long long)client->global_step, status.message);
-        TRY(status_in(join(client, options->recovery_timeout_ms, progress),
+        TRY(status_in(worker_join(client, options->recovery_timeout_ms, progress),
                       "%s waits for the job to go on", client->options.task));
         if (!client->finished)
             progress_say(progress, "goes on from step %llu",

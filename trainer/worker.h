@@ -33,6 +33,7 @@ struct progress {
     _Atomic int64_t ended_ns;    /* the chief's last step's end */
     _Atomic uint64_t first_step; /* the global step at began_ns */
     _Atomic bool stop;           /* ends the job at each worker's next step */
+    _Atomic bool over;           /* it has ended well, or is stopped: for the evaluator */
     struct status why;           /* it is stopped: set before, if at all; OK: by whoever runs it */
     /* Tells what happens to the job, a line each time; NULL: nobody listens. Set before it runs. */
     void (*say)(void *context, const char *line);
@@ -48,6 +49,10 @@ struct saver;
  * progress->stop. */
 struct status worker_steps(struct client *client, struct gradient_source *source,
                            uint64_t stop_step, struct progress *progress, struct saver *saver);
+
+/* Waits until all ps tasks have the values of one generation, and takes part in it. */
+struct status worker_join(struct client *client, int64_t timeout_ms,
+                          const struct progress *progress);
 
 /* Does this failure mean that the job goes back, and who joins again takes part again? */
 bool worker_may_return(struct status status, const struct client *client,

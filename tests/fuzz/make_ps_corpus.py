@@ -49,15 +49,16 @@ def request(method, payload=b"", **fields):
     return bytes([METHODS.index(method), len(header), len(payload)]) + header + payload
 
 
-def identity(index, incarnation):
-    return message(f1="test", f2="worker", f3=index, f4=F64(incarnation), f5="a:1,b:1", f6=F64(PLACEMENT), f8=1)
+def identity(index, incarnation, reader=0):
+    return message(f1="test", f2="worker", f3=index, f4=F64(incarnation), f5="a:1,b:1", f6=F64(PLACEMENT), f8=2, f9=reader)
 
 
-def ticket(worker, incarnation):
-    return message(f1=worker, f2=F64(incarnation), f3=1)
+def ticket(worker, incarnation, reader=0):
+    return message(f1=worker, f2=F64(incarnation), f3=1, f5=reader)
 
 
 CHIEF = ticket(0, 1)
+READER = ticket(0, 7, 1)
 APPLIED = [message(f1=0, f2=F64(1), f3=1)]
 PIECES = [message(f1=i, f2=size, f3=1, f4=int(i in (1, 2))) for i, size in enumerate((16, 16, 16, 8))]
 VALID = {
@@ -75,6 +76,13 @@ VALID = {
     "write": request("write", GRADIENTS[:16], f1=2, f2=F64(1), f3=0),
     "open": request("open", f1=2, f2=F64(1)),
     "beat": request("beat", f1=identity(1, 5)),
+    "reader_join": request("join", f1=identity(0, 7, 1), f2=1),
+    "reader_beat": request("beat", f1=identity(0, 7, 1)),
+    "reader_hold": request("hold", f1=READER, f2=4),
+    "reader_cut": request("cut", f1=READER, f2=APPLIED, f4=4),
+    "reader_drop": request("drop", f1=READER, f2=4),
+    "reader_push": request("push", GRADIENTS, f1=READER, f2=1),
+    "reader_finish": request("finish", f1=READER, f2=13, f3="x", f4=1, f5=identity(0, 7, 1)),
 }
 V = VALID
 SEQUENCES = {
@@ -85,6 +93,9 @@ SEQUENCES = {
     "replaced": V["hold"] + V["push"] + request("join", f1=identity(0, 9), f2=1) + V["push"] + V["cut"],
     "end_while_filled": V["create"] + V["finish_identity"] + V["await"] + V["join"],
     "end": V["await"] + V["join"] + V["finish"] + V["await"] + V["push"] + V["join"],
+    "two_snapshots": V["reader_join"] + V["hold"] + V["reader_hold"] + V["push"] + V["cut"] + V["reader_hold"] + V["reader_cut"] + V["read"],
+    "the_chief_goes_first": V["reader_join"] + V["reader_hold"] + V["push"] + V["hold"] + V["reader_cut"] + V["cut"] + V["reader_drop"],
+    "another_reader": V["reader_join"] + V["reader_hold"] + V["push"] + request("join", f1=identity(0, 8, 1)) + V["reader_cut"],
     "all": b"".join(V[m] for m in ("join", "beat", "pull", "push", "hold", "cut", "drop", "await")),
 }
 

@@ -151,15 +151,30 @@ static void reads_what_an_operator_writes(void **state)
 
 static void an_evaluator_may_be_left_out_of_the_cluster(void **state)
 {
-    (void)state;
+    static const char *const texts[] = {
+        "{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"]},"
+        "\"task\":{\"type\":\"evaluator\",\"index\":0}}",
+        "{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"],\"evaluator\":[]},"
+        "\"task\":{\"type\":\"evaluator\",\"index\":\"0\"}}",
+        "{\"cluster\":{\"ps\":[\"a:1\"],\"chief\":[\"b:1\"]},\"task\":{\"type\":\"evaluator\"}}",
+        "{\"sparseCluster\":{\"ps\":[\"a:1\"],\"worker\":{}},"
+        "\"task\":{\"type\":\"evaluator\",\"index\":0}}",
+    };
+    struct job_flags flags = { "", "", "", "", -1 };
     struct job_map map;
 
-    assert_true(status_is_ok(job_map_parse("{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"]},"
-                                           "\"task\":{\"type\":\"evaluator\",\"index\":0}}",
-                                           true, arena, &map)));
-    assert_int_equal(map.kind, JOB_EVALUATOR);
-    assert_null(job_self(&map));
-    assert_string_equal(job_task_name(&map, map.kind, 0, arena), "evaluator");
+    (void)state;
+    for (size_t i = 0; i <= COUNT(texts); i++) {
+        if (i == COUNT(texts))
+            flags = (struct job_flags){ "a:1", "b:1", "", "evaluator", -1 };
+        struct status status =
+            job_map_read(&flags, i < COUNT(texts) ? texts[i] : NULL, true, arena, &map);
+        assert_string_equal(status.message, "");
+        assert_int_equal(map.kind, JOB_EVALUATOR);
+        assert_null(job_self(&map));
+        assert_false(job_map_is_chief(&map));
+        assert_string_equal(job_task_name(&map, map.kind, 0, arena), "evaluator");
+    }
 }
 
 static void a_worker_of_a_sparse_cluster_knows_the_ps_tasks_and_itself(void **state)
@@ -252,6 +267,12 @@ static const struct refused_text {
       "'index' of 'task' is \"1x\", which is no index from 0 to 4095" },
     { CLUSTER "{\"type\":\"worker\",\"index\":\"99999999999999999999\"}}", "no index" },
     { CLUSTER "{\"type\":\"worker\"}}", "'task' has no 'index'" },
+    { CLUSTER "{\"type\":\"evaluator\",\"index\":1}}", "evaluator 1: a job has one" },
+    { "{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"],\"evaluator\":[\"c:1\",\"d:1\"]},"
+      "\"task\":{\"type\":\"evaluator\",\"index\":0}}",
+      "evaluator 0: a job has one" },
+    { "{\"cluster\":{\"chief\":[\"a:1\"]},\"task\":{\"type\":\"evaluator\",\"index\":0}}",
+      "the cluster has no ps tasks" },
     { CLUSTER "{\"index\":1}}", "'task' has no 'type'" },
     { CLUSTER "{\"type\":\"gpu\",\"index\":0}}", "'task': job 'gpu' is none of" },
     { CLUSTER "7}", "'task' is no object" },

@@ -1,0 +1,183 @@
+"""A job with an evaluator: what it prints and how it ends, and that the job does not notice what becomes of it."""
+import json
+import re
+import signal
+import subprocess
+import time
+
+from cluster import Job, free_ports
+from digits import write_digits
+from harness import DEADLINE_S, TestCase, clean_environment, main, program
+
+# Steps enough to last for seconds, on a model whose steps cost nothing.
+LINEAR = ["--model=linear", "--learning_rate=0.01", "--seed=3", "--training_iteration=30000", "--recovery_timeout=60"]
+ENDLESS = LINEAR + ["--training_iteration=100000000"]
+OFTEN = ["--eval_start_delay_secs=0", "--eval_throttle_secs=0.1"]
+
+
+class Evaluator(TestCase):
+    def job(self, ps=2, workers=2, flags=LINEAR):
+        self.export = self.path("model", "1")
+        return Job(self, ps=ps, workers=workers, flags=flags)
+
+    def assert_done(self, job):
+        codes = job.wait()
+        self.assertEqual(set(codes.values()), {0}, "%s\n%s" % (codes, job.logs()[-8000:]))
+
+    def evaluations(self, text, form=r"mean squared error (\S+)"):
+        """Step and value of each line, in order."""
+        return [(int(m.group(1)), m.group(2)) for m in re.finditer(r"^Test at step (\d+): %s$" % form, text, re.M)]
+
+    def in_order(self, text, *words):
+        at = 0
+        for word in words:
+            self.assertIn(word, text[at:], text)
+            at = text.index(word, at)
+
+    def test_tells_how_good_the_values_are_while_the_job_runs_and_at_its_end(self):
+        job = self.job()
+        evaluator = job.start("evaluator", 0, *OFTEN)
+        evaluator.wait_for("waiting for ps 0 at %s: connection refused" % job.hosts["ps"][0])
+        job.start("ps", 0)
+        job.start("ps", 1)
+        evaluator.wait_for("waiting for the chief (never heard of) to make the variables")
+        job.start("worker", 0, "--export_dir=" + self.export)
+        job.start("worker", 1)
+        self.assert_done(job)
+        text = evaluator.text()
+        self.in_order(text, "all 2 ps tasks answer", "looks on, the job is at step ", "Test at step ", "the job is finished")
+        found = self.evaluations(text)
+        self.assertGreaterEqual(len(found), 2, text)
+        steps = [step for step, _ in found]
+        self.assertEqual(steps, sorted(set(steps)), text)
+        final = int(re.search(r"the job is finished at step (\d+)", job.log("ps 0")).group(1))
+        said = re.search(r"^Test: mean squared error (\S+)$", job.log("worker 0"), re.M).group(1)
+        self.assertEqual(found[-1], (final, said), "the last line is of the values that were exported")
+        self.assertNotIn("evaluator", job.log("ps 0") + job.log("ps 1") + job.log("worker 0") + job.log("worker 1"))
+
+    def test_a_short_job_is_evaluated_once(self):
+        data = write_digits(self.path("data"))
+        job = self.job(ps=1, flags=["--train_dir=" + data, "--training_iteration=300"])
+        job.start("evaluator", 0)
+        job.start_all(self.export)
+        self.assert_done(job)
+        found = self.evaluations(job.log("evaluator 0"), r"loss \S+, accuracy (\S+)")
+        self.assertEqual(len(found), 1, job.log("evaluator 0"))
+        self.assertIn("accuracy %s\n" % found[0][1], re.search(r"^Test: .*\n", job.log("worker 0"), re.M).group(0))
+
+    def test_it_may_come_late_and_die(self):
+        job = self.job(flags=LINEAR + ["--sync"])
+        job.start_all(self.export)
+        job.tasks["worker 1"].wait_for("trains from step")
+        for _ in range(3):
+            evaluator = job.start("evaluator", 0, *OFTEN)
+            evaluator.wait_for("Test at step ")
+            job.kill("evaluator 0")
+            self.assertEqual(evaluator.process.wait(), -signal.SIGKILL)
+        del job.tasks["evaluator 0"]
+        evaluator.stop()
+        self.assert_done(job)
+        self.assertNotIn("pauses", job.logs())
+        self.assertNotIn("Training goes on", job.logs())
+
+    def test_it_may_hang(self):
+        job = self.job()
+        job.start_all(self.export)
+        evaluator = job.start("evaluator", 0, *OFTEN, "--recovery_timeout=2")
+        evaluator.wait_for("Test at step ")
+        job.kill("evaluator 0", signal.SIGSTOP)
+        del job.tasks["evaluator 0"]
+        self.addCleanup(evaluator.stop)
+        self.assert_done(job)
+        evaluator.process.send_signal(signal.SIGCONT)
+        self.assertEqual(evaluator.wait(), 138, "it does not know how the job ended\n" + evaluator.text())
+        self.assertIn("gave up waiting for ps ", evaluator.text())
+
+    def test_when_the_job_is_long_over_it_says_so_as_every_other_task(self):
+        job = self.job(ps=1, workers=1)
+        evaluator = job.start("evaluator", 0, "--start_timeout=1")
+        self.assertEqual(evaluator.wait(), 138, evaluator.text())
+        self.in_order(evaluator.text(), "waiting for ps 0 at %s: connection refused" % job.hosts["ps"][0], "gave up waiting for ps 0 at ")
+
+    def test_a_stopped_job_and_a_failed_one(self):
+        for code, signal_number, words in ((138, signal.SIGTERM, "was stopped at step"), (1, None, "not empty")):
+            with self.subTest(code=code):
+                self.tearDown()
+                self.setUp()
+                job = self.job(flags=ENDLESS if signal_number else LINEAR)
+                evaluator = job.start("evaluator", 0, *OFTEN)
+                job.start_all(self.export)
+                evaluator.wait_for("Test at step ")
+                if signal_number:
+                    job.kill("worker 0", signal_number)
+                else:
+                    subprocess.run(["mkdir", "-p", self.export + "/mine"], check=True)
+                    with open(self.export + "/mine/file", "w"):
+                        pass
+                codes = job.wait()
+                self.assertEqual(codes["evaluator 0"], code, job.logs()[-8000:])
+                self.assertIn("E evaluator: the job ended: ", evaluator.text())
+                self.assertIn(words, evaluator.text())
+
+    def test_sigterm_ends_it_alone(self):
+        job = self.job(flags=ENDLESS)
+        job.start_all(self.export)
+        evaluator = job.start("evaluator", 0, "--eval_start_delay_secs=0")
+        evaluator.wait_for("Test at step ")
+        job.kill("evaluator 0", signal.SIGTERM)
+        self.assertEqual(evaluator.wait(), 143)
+        for name in ("ps 0", "ps 1", "worker 0", "worker 1"):
+            self.assertIsNone(job.tasks[name].process.poll(), job.log(name))
+
+    def test_it_goes_on_when_a_ps_was_lost(self):
+        job = self.job(flags=ENDLESS)
+        for kind, index in job.names():
+            job.start(kind, index, *(["--export_dir=" + self.export, "--checkpoint_dir=" + self.path("ckpt"), "--save_checkpoint_secs=0.2"]
+                                     if job.is_chief(kind, index) else []))
+        evaluator = job.start("evaluator", 0, *OFTEN)
+        evaluator.wait_for("Test at step ")
+        job.kill("ps 1")
+        evaluator.wait_for("waiting for ps 1 at %s: connection refused" % job.hosts["ps"][1])
+        job.start("ps", 1)
+        evaluator.wait_for("ps 1 at %s answers; it was started anew" % job.hosts["ps"][1])
+        count, end = len(self.evaluations(evaluator.text())), time.monotonic() + DEADLINE_S
+        while len(self.evaluations(evaluator.text())) < count + 2:
+            self.assertIsNone(evaluator.process.poll(), evaluator.text())
+            self.assertLess(time.monotonic(), end, evaluator.text())
+            time.sleep(0.05)
+
+    def test_another_model_is_refused_and_costs_nothing(self):
+        job = self.job(flags=ENDLESS)
+        job.start_all(self.export)
+        job.tasks["worker 1"].wait_for("trains from step")
+        evaluator = job.start("evaluator", 0, "--model=softmax", "--train_dir=" + write_digits(self.path("data")))
+        self.assertEqual(evaluator.wait(), 1, evaluator.text())
+        self.assertIn("evaluator has another model or placement than the chief", evaluator.text())
+        self.assertIsNone(job.tasks["worker 0"].process.poll(), job.logs())
+
+    def test_tf_config_and_doctor(self):
+        for listed in (None, [], "here"):
+            with self.subTest(evaluator=listed):
+                self.tearDown()
+                self.setUp()
+                job = self.job(ps=1, workers=1, flags=ENDLESS)
+                cluster = {kind: hosts for kind, hosts in job.hosts.items() if hosts}
+                if listed is not None:
+                    cluster["evaluator"] = ["127.0.0.1:%d" % free_ports(1)[0]] if listed else []
+
+                def environment(kind):
+                    return clean_environment(TF_CONFIG=json.dumps({"cluster": cluster, "task": {"type": kind, "index": "0"},
+                                                                   "environment": "cloud"}))
+                for kind in ("ps", "worker"):
+                    job.start(kind, 0, "--export_dir=" + self.export, cluster=[], env=environment(kind))
+                evaluator = job.start("evaluator", 0, *OFTEN, cluster=[], env=environment("evaluator"))
+                evaluator.wait_for("Test at step ")
+                done = subprocess.run([program("pstrain"), "doctor"], capture_output=True, text=True, timeout=60, env=environment("evaluator"))
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertIn("%d of %d tasks are fine" % ((3, 3) if listed else (2, 2)), done.stdout)
+                self.assertEqual("evaluator at " in done.stdout, bool(listed))
+                job.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,296 @@
+/* A task that only reads: what it sees, and that it costs those that train nothing. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "small_cluster.h"
+#include "trainer/client_internal.h"
+
+#define PS 2
+#define OK(expression)                                                   \
+    do {                                                                 \
+        struct status ok_ = (expression);                                \
+        if (!status_is_ok(ok_))                                          \
+            fail_msg("%s: %s", status_code_name(ok_.code), ok_.message); \
+    } while (0)
+
+static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+static const float *const all_ones[] = { ones, ones };
+
+struct fixture {
+    struct small_cluster cluster;
+    struct clock *clock;
+    struct client chief, worker, reader;
+};
+
+static void make_reader(struct fixture *fixture, uint64_t incarnation, struct client *out)
+{
+    small_client(&fixture->cluster, 1, incarnation, out); /* the worker's index, were it one */
+    out->options.task = "evaluator";
+    out->options.reader = true;
+}
+
+static int start(void **state)
+{
+    struct fixture *fixture = zalloc(sizeof *fixture);
+
+    fixture->clock = clock_fake_create(NS_PER_S);
+    small_start_at(&fixture->cluster, PS, fixture->clock);
+    small_client(&fixture->cluster, 0, 1, &fixture->chief);
+    small_client(&fixture->cluster, 1, 2, &fixture->worker);
+    make_reader(fixture, 50, &fixture->reader);
+    OK(client_join(&fixture->chief, false, 1000));
+    OK(small_create(&fixture->chief, 2, false));
+    OK(client_join(&fixture->worker, true, 1000));
+    OK(client_join(&fixture->reader, true, 1000));
+    *state = fixture;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    struct fixture *fixture = *state;
+
+    client_finish(&fixture->chief);
+    client_finish(&fixture->worker);
+    client_finish(&fixture->reader);
+    small_stop(&fixture->cluster);
+    clock_fake_destroy(fixture->clock);
+    free(fixture);
+    return 0;
+}
+
+/* Every element of "w" in a snapshot. */
+static void assert_w(struct client_snapshot *snapshot, float expected)
+{
+    struct bytes chunk;
+    size_t size = 0;
+
+    client_snapshot_select(snapshot, 0, 0);
+    for (;;) {
+        OK(snapshot->source.next(&snapshot->source, &chunk));
+        if (chunk.size == 0)
+            break;
+        for (size_t i = 0; i < chunk.size / sizeof(float); i++) {
+            float element;
+            memcpy(&element, chunk.data + i * sizeof element, sizeof element);
+            assert_true(element == expected);
+        }
+        size += chunk.size;
+    }
+    assert_int_equal(size, SMALL_W * sizeof(float));
+}
+
+static void has_snapshots_beside_the_chiefs(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client_snapshot chiefs, readers;
+
+    OK(client_snapshot_begin(&fixture->chief, true, 1000, &chiefs));
+    OK(client_push(&fixture->worker, all_ones, false));
+    OK(client_snapshot_begin(&fixture->reader, false, 1000, &readers));
+    OK(client_push(&fixture->worker, all_ones, false));
+    assert_w(&chiefs, 1);
+    assert_w(&readers, .5f);
+    assert_int_equal(readers.global_step, 1);
+    client_snapshot_end(&readers);
+    assert_w(&chiefs, 1);
+    OK(client_snapshot_begin(&fixture->reader, false, 1000, &readers));
+    client_snapshot_end(&chiefs);
+    assert_w(&readers, 0);
+    client_snapshot_end(&readers);
+}
+
+static void *push_twice(void *context)
+{
+    struct client *client = context;
+    enum status_code code = client_push(client, all_ones, false).code;
+
+    if (code == STATUS_OK)
+        code = client_push(client, all_ones, true).code;
+    return (void *)(uintptr_t)code;
+}
+
+/* The raw first half of a snapshot, by ps 0 alone. */
+static struct status hold(struct client *client, uint64_t number)
+{
+    Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
+    Slipway__Training__Ticket ticket = client_ticket(client, 0);
+    struct message reply = { 0 };
+
+    header.ticket = &ticket;
+    header.number = number;
+    struct message request = protocol_pack(&header);
+    struct status status = channel_call(client->options.channels[0], PS_HOLD, &request,
+                                        clock_deadline_ns(clock_monotonic(), 20000), &reply);
+    message_release(&reply);
+    return status;
+}
+
+/* The pushes of another thread wait until ps 0 lets go of what was held. */
+static void assert_expires_after(struct fixture *fixture, int64_t ms)
+{
+    struct ps *ps = fixture->cluster.ps[0];
+    pthread_t thread;
+    void *code;
+
+    assert_int_equal(pthread_create(&thread, NULL, push_twice, &fixture->worker), 0);
+    clock_fake_advance(fixture->clock, (ms - 1) * NS_PER_MS);
+    ps_expire(ps);
+    clock_sleep(clock_monotonic(), 50);
+    assert_int_equal(ps_global_step(ps), 0);
+    clock_fake_advance(fixture->clock, NS_PER_MS);
+    ps_expire(ps);
+    clock_sleep(clock_monotonic(), 50); /* the push may have come late: no hold is left */
+    ps_expire(ps);
+    pthread_join(thread, &code);
+    assert_int_equal((uintptr_t)code, STATUS_OK);
+    assert_int_equal(ps_global_step(ps), 2);
+}
+
+static void may_die_while_it_holds_a_ps(void **state)
+{
+    struct fixture *fixture = *state;
+
+    OK(hold(&fixture->reader, 5));
+    assert_expires_after(fixture, 1000);
+    assert_int_equal(hold(&fixture->reader, 5).code, STATUS_NOT_FOUND);
+}
+
+static void beat(struct client *client, struct status *status)
+{
+    Slipway__Training__BeatRequest header = SLIPWAY__TRAINING__BEAT_REQUEST__INIT;
+    Slipway__Training__Identity identity = client_identity(&client->options, 0);
+    struct message reply = { 0 };
+
+    header.identity = &identity;
+    struct message request = protocol_pack(&header);
+    *status = channel_call(client->options.channels[0], PS_BEAT, &request, CLOCK_NEVER, &reply);
+    message_release(&reply);
+}
+
+/* The same for a chief, as long as it says that it is there. */
+static void training_goes_on_when_the_chief_dies_while_it_holds_a_ps(void **state)
+{
+    struct fixture *fixture = *state;
+    struct status status;
+
+    beat(&fixture->chief, &status);
+    OK(status);
+    OK(hold(&fixture->chief, 5));
+    assert_expires_after(fixture, 5000);
+}
+
+static void leaves_the_chief_to_go_first(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client_snapshot snapshot;
+
+    OK(hold(&fixture->chief, 5));
+    assert_int_equal(hold(&fixture->reader, 7).code, STATUS_ABORTED);
+    OK(client_snapshot_begin(&fixture->chief, true, 1000, &snapshot));
+    client_snapshot_end(&snapshot);
+    OK(hold(&fixture->reader, 7));
+    OK(client_snapshot_begin(&fixture->chief, true, 1000, &snapshot));
+    assert_w(&snapshot, 1);
+    client_snapshot_end(&snapshot);
+    assert_int_equal(hold(&fixture->reader, 7).code, STATUS_NOT_FOUND);
+    OK(client_push(&fixture->worker, all_ones, true));
+}
+
+static void loses_a_snapshot_that_it_does_not_read(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client_snapshot snapshot;
+    struct bytes chunk;
+
+    OK(client_snapshot_begin(&fixture->reader, false, 1000, &snapshot));
+    for (int i = 0; i < 2; i++) {
+        clock_fake_advance(fixture->clock, 59 * NS_PER_S);
+        for (int p = 0; p < PS; p++)
+            ps_expire(fixture->cluster.ps[p]);
+        assert_w(&snapshot, 1);
+    }
+    clock_fake_advance(fixture->clock, 60 * NS_PER_S);
+    for (int p = 0; p < PS; p++)
+        ps_expire(fixture->cluster.ps[p]);
+    client_snapshot_select(&snapshot, 0, 0);
+    assert_int_equal(snapshot.source.next(&snapshot.source, &chunk).code, STATUS_ABORTED);
+    client_snapshot_end(&snapshot);
+}
+
+static void gives_way_to_a_later_one(void **state)
+{
+    struct fixture *fixture = *state;
+    struct client_snapshot before, snapshot;
+    struct client later;
+
+    OK(client_snapshot_begin(&fixture->reader, false, 1000, &before));
+    make_reader(fixture, 51, &later);
+    OK(client_join(&later, true, 1000));
+    OK(hold(&later, 1)); /* its clock is another host's */
+    OK(client_snapshot_begin(&later, false, 1000, &snapshot));
+    assert_w(&snapshot, 1);
+    client_snapshot_end(&snapshot);
+    client_snapshot_end(&before);
+    struct status status = client_snapshot_begin(&fixture->reader, false, 1000, &before);
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(status.message, "replaced by a later process"));
+    assert_int_equal(client_join(&fixture->reader, true, 1000).code, STATUS_FAILED_PRECONDITION);
+    client_finish(&later);
+}
+
+static void is_nobody_that_is_waited_for(void **state)
+{
+    struct fixture *fixture = *state;
+    struct ps *ps = fixture->cluster.ps[0];
+    struct status status;
+
+    beat(&fixture->reader, &status);
+    OK(status);
+    assert_int_equal(ps_heard_ns(ps), 0);
+    OK(client_report(&fixture->worker, status_ok(), false));
+    OK(client_report(&fixture->chief, status_ok(), false));
+    OK(client_await(&fixture->chief, false, 1000));
+    OK(client_report(&fixture->chief, status_ok(), true));
+    beat(&fixture->reader, &status);
+    OK(status);
+    OK(client_await(&fixture->reader, true, 1000));
+    assert_int_equal(ps_untold(ps, 2), 1); /* the worker: the reader is told in no one's place */
+}
+
+static void changes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct status outcome;
+
+    assert_int_equal(client_push(&fixture->reader, all_ones, false).code, STATUS_PERMISSION_DENIED);
+    assert_int_equal(client_report(&fixture->reader, status_ok(), true).code,
+                     STATUS_PERMISSION_DENIED);
+    assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
+    assert_int_equal(small_create(&fixture->reader, 2, false).code, STATUS_FAILED_PRECONDITION);
+    OK(client_pull(&fixture->reader));
+    OK(client_push(&fixture->worker, all_ones, true));
+}
+
+#define READER_TEST(test) cmocka_unit_test_setup_teardown(test, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        READER_TEST(has_snapshots_beside_the_chiefs),
+        READER_TEST(may_die_while_it_holds_a_ps),
+        READER_TEST(training_goes_on_when_the_chief_dies_while_it_holds_a_ps),
+        READER_TEST(leaves_the_chief_to_go_first),
+        READER_TEST(loses_a_snapshot_that_it_does_not_read),
+        READER_TEST(gives_way_to_a_later_one),
+        READER_TEST(is_nobody_that_is_waited_for),
+        READER_TEST(changes_nothing),
+    };
+    return cmocka_run_group_tests_name("reader", tests, NULL, NULL);
+}
