@@ -96,6 +96,7 @@ static void end_of_round(struct loop_task *task)
     loop_unwatch(http2->options.loop, http2->watch);
     http2->watch = NULL;
     loop_clear_timer(http2->options.loop, &http2->timer);
+    loop_clear_timer(http2->options.loop, &http2->rest);
     drop_streams(http2);
     http2->options.side->lost(http2, http2_why(http2));
 }
@@ -110,6 +111,7 @@ void http2_destroy(struct http2 *http2)
     drop_streams(http2);
     loop_undefer(loop, &http2->flush);
     loop_clear_timer(loop, &http2->timer);
+    loop_clear_timer(loop, &http2->rest);
     loop_unwatch(loop, http2->watch);
     nghttp2_session_del(http2->session);
     output_finish(&http2->output);
@@ -153,6 +155,15 @@ static void on_ready(void *context, uint32_t events)
         advance_handshake(http2);
     if (http2->shaken && !http2->over &&
         ((events & ~(uint32_t)EPOLLOUT) != 0 || http2->transport->type->pending(http2->transport)))
+        http2_read(http2);
+    http2_defer(http2);
+}
+
+static void read_rest(void *context)
+{
+    struct http2 *http2 = context;
+
+    if (!http2->over)
         http2_read(http2);
     http2_defer(http2);
 }
@@ -226,6 +237,7 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->options = *options;
     http2->transport = transport;
     http2->flush.work = end_of_round;
+    http2->rest = (struct loop_timer){ .expired = read_rest, .context = http2 };
     http2->first_byte = -1;
     http2->created_ns = loop_now_ns(options->loop);
     http2->received_ns = http2->written_ns = http2->idle_since_ns = http2->created_ns;

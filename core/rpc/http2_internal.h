@@ -25,6 +25,7 @@ struct http2 {
     uint32_t watched;
     struct loop_task flush;  /* at the end of the round */
     struct loop_timer timer; /* http2_guard.c */
+    struct loop_timer rest;  /* reads on in the next round */
     struct output output;
     nghttp2_nv *nvs; /* scratch for a block of headers */
     int nvs_capacity;

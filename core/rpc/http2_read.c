@@ -313,8 +313,9 @@ static int aim(struct http2 *http2, struct reading_piece *piece, struct iovec to
 void http2_read(struct http2 *http2)
 {
     struct iovec to[2];
+    size_t total = 0;
 
-    for (size_t total = 0; total < ROUND_BYTES && !http2->over;) {
+    while (total < ROUND_BYTES && !http2->over) {
         struct reading_piece *piece = reading_next(http2->options.reading);
         int count = aim(http2, piece, to);
         size_t asked = to[0].iov_len + (count > 1 ? to[1].iov_len : 0);
@@ -337,6 +338,11 @@ void http2_read(struct http2 *http2)
         if (rest < asked && !http2->transport->type->pending(http2->transport))
             break;
     }
+    if (http2->over)
+        return;
+    /* What the transport has taken from the descriptor, the descriptor does not show again. */
+    if (total >= ROUND_BYTES && http2->transport->type->pending(http2->transport))
+        loop_set_timer(http2->options.loop, &http2->rest, loop_now_ns(http2->options.loop));
     if (http2->data_left > 0)
         loop_expect(http2->options.loop);
 }
