@@ -52,8 +52,8 @@ static void keep_alive(struct http2 *http2, int64_t now_ns)
 {
     const struct http2_limits *limits = http2->options.limits;
 
-    if (http2->ping_waits && http2->received_ns < http2->pinged_ns &&
-        passed(http2->pinged_ns, limits->keepalive_timeout_ms, now_ns))
+    if (http2->ping_waits && passed(http2->pinged_ns, limits->keepalive_timeout_ms, now_ns) &&
+        passed(http2->received_ns, limits->keepalive_timeout_ms, now_ns))
         http2_fail(http2, status_error(STATUS_UNAVAILABLE,
                                        "the peer is silent: no answer to a "
                                        "PING in %d ms",

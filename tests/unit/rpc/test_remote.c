@@ -477,6 +477,42 @@ static void a_peer_that_goes_silent_is_noticed(void **state)
 
 /* ---- Limits. ---- */
 
+static void put(int fd, const void *bytes, size_t size)
+{
+    assert_int_equal(write(fd, bytes, size), (ssize_t)size);
+}
+
+/* What it said while a PING was on its way was no answer to that. */
+static void one_that_goes_silent_with_a_ping_unanswered_is_noticed(void **state)
+{
+    static const char settings[] = { 0, 0, 0, 4, 0, 0, 0, 0, 0 },
+                      ack[] = { 0, 0, 0, 4, 1, 0, 0, 0, 0 };
+    struct message request = { 0 };
+    struct channel *channel;
+    struct calls calls;
+    struct stranger stranger = { 0 };
+    (void)state;
+
+    stranger_listen(&stranger);
+    ok(remote_open(stranger.address,
+                   &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 100 },
+                   &channel));
+    calls_init(&calls, clock_monotonic(), 1);
+    calls_begin(&calls);
+    calls_add(&calls, channel, "/t/Echo", &request, clock_deadline_ns(clock_monotonic(), 10000));
+    int fd = accept(stranger.fd, NULL, NULL);
+    put(fd, settings, sizeof settings); /* the first PING is the answer */
+    usleep(20000);
+    put(fd, ack, sizeof ack);
+    struct status status = calls_wait(&calls);
+    assert_int_equal(status.code, STATUS_UNAVAILABLE);
+    assert_non_null(strstr(status.message, "silent"));
+    calls_finish(&calls);
+    channel_close(channel);
+    close(fd);
+    close(stranger.fd);
+}
+
 static void too_large_a_message_is_refused_on_either_side(void **state)
 {
     (void)state;
@@ -598,6 +634,7 @@ int main(void)
         cmocka_unit_test(a_draining_server_finishes_what_it_has_begun),
         cmocka_unit_test(closing_a_channel_ends_its_calls),
         cmocka_unit_test(a_peer_that_goes_silent_is_noticed),
+        cmocka_unit_test(one_that_goes_silent_with_a_ping_unanswered_is_noticed),
         cmocka_unit_test(too_large_a_message_is_refused_on_either_side),
         cmocka_unit_test(requests_that_are_not_given_back_stop_the_sender),
         cmocka_unit_test(a_connection_may_be_handed_over_with_its_first_bytes),
