@@ -93,6 +93,32 @@ static struct status order_functional(const struct value *layers, struct chain *
     return status_ok();
 }
 
+/* Flat, [name, node, tensor], or a list of such. NULL: it does not name one layer. */
+static const char *output_name(const struct value *outputs)
+{
+    const struct value *first = outputs;
+
+    if (outputs->kind == VALUE_LIST && outputs->count == 1)
+        first = &outputs->members[0];
+    return first->kind == VALUE_LIST && first->count > 0 && first->members[0].kind == VALUE_TEXT
+               ? first->members[0].text
+               : NULL;
+}
+
+static struct status check_output_layers(const struct value *outputs, const char *last,
+                                         struct arena *arena)
+{
+    if (value_is_null(outputs))
+        return status_ok();
+    const char *name = output_name(outputs);
+    if (name != NULL && strcmp(name, last) == 0)
+        return status_ok();
+    return status_error(
+        STATUS_UNIMPLEMENTED,
+        "output_layers is %s; only the last layer's output is implemented, that of '%s'",
+        name != NULL ? arena_printf(arena, "'%s'", name) : value_show(outputs, arena), last);
+}
+
 static struct status order(const struct value *root, const char *class_name, struct arena *arena,
                            struct chain *chain)
 {
@@ -111,8 +137,11 @@ static struct status order(const struct value *root, const char *class_name, str
     chain->count = layers->count;
     for (int i = 0; i < layers->count; i++)
         chain->entries[i] = &layers->members[i];
-    if (strcmp(class_name, "Sequential") != 0)
+    if (strcmp(class_name, "Sequential") != 0) {
         TRY(order_functional(layers, chain));
+        TRY(check_output_layers(value_get(config, "output_layers"),
+                                entry_name(chain->entries[chain->count - 1]), arena));
+    }
     chain->input_shape = shape_of_entry(chain->entries[0]);
     if (value_is_null(chain->input_shape))
         chain->input_shape = value_get(config, "build_input_shape");

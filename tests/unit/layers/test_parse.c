@@ -17,6 +17,13 @@
 #define DENSE(config)       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dense", config))
 #define IMAGE(layer)        SEQUENTIAL(INPUT("[null, 4, 4, 1]") ", " layer)
 
+#define TWO_LAYERS                                                                                 \
+    "{\"class_name\": \"Functional\", \"config\": {\"layers\": ["                                  \
+    "{\"name\": \"a\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 4]}, " \
+    "\"inbound_nodes\": []},"                                                                      \
+    "{\"name\": \"b\", \"class_name\": \"Flatten\", \"config\": {}, \"inbound_nodes\": "           \
+    "[[[\"a\", 0, 0, {}]]]}], \"output_layers\": "
+
 static const struct row {
     const char *label, *json;
     enum status_code code;
@@ -95,6 +102,12 @@ static const struct row {
       "{\"name\": \"b\", \"class_name\": \"Flatten\", \"config\": {}, \"inbound_nodes\": "
       "[[[\"x\", 0, 0, {}]]]}]}}",
       STATUS_UNIMPLEMENTED, "two layers follow 'x'; only chains are implemented" },
+    { "two outputs", TWO_LAYERS "[[\"a\", 0, 0], [\"b\", 0, 0]]}}", STATUS_UNIMPLEMENTED,
+      "output_layers is a list of 2; only the last layer's output is implemented" },
+    { "outputs with names", TWO_LAYERS "{\"y\": [\"b\", 0, 0]}}}", STATUS_UNIMPLEMENTED,
+      "output_layers is an object; only" },
+    { "an output within the chain", TWO_LAYERS "[\"a\", 0, 0]}}", STATUS_UNIMPLEMENTED,
+      "output_layers is 'a'; only the last layer's output is implemented, that of 'b'" },
     { "cross-entropy without softmax",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT("[null, 4]") ", " LAYER(
           "Dense",
