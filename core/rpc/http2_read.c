@@ -15,7 +15,7 @@
 #define METADATA_ABUSE 8
 
 /* Where messages are large the next is only looked at, so that it is read to its place. */
-#define LARGE_MIN    (READING_BYTES / 4)
+#define LARGE_MIN    (READING_BYTES / 2)
 #define GLANCE_BYTES ((size_t)4 << 10)
 
 /* Lets the peer send more, unless methods hold too much of what it has sent: on_eased comes then.
