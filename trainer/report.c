@@ -6,12 +6,16 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tensor/shell_value.h"
 
-#define BAR_WIDTH 30
-#define LINES     10u
+#define BAR_WIDTH     30
+#define BAR_WIDTH_MIN 8
+#define LINES         10u
+#define LINE_NS       (30 * (int64_t)NS_PER_S)
 
 /* The chief's thread tells what happens while the main one draws where the job is. */
 static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
@@ -55,15 +59,67 @@ static double samples_per_second(const struct report *report, const struct progr
     return seconds > 0 ? (double)steps * report->rows_per_step / seconds : 0;
 }
 
-static void print_bar(uint64_t step, uint64_t steps)
+/* "93 s", "12 min", "2 h 37 min". */
+static void print_duration(char *out, size_t size, double seconds)
 {
-    char bar[BAR_WIDTH + 1];
-    uint64_t full = steps > 0 ? step * BAR_WIDTH / steps : BAR_WIDTH;
+    double minutes = ceil(seconds / 60);
 
-    for (uint64_t i = 0; i < BAR_WIDTH; i++)
-        bar[i] = i < full ? '#' : '.';
-    bar[BAR_WIDTH] = '\0';
-    printf("\r[%s] ", bar);
+    if (seconds < 120)
+        snprintf(out, size, "%.0f s", ceil(seconds));
+    else if (minutes < 120)
+        snprintf(out, size, "%.0f min", minutes);
+    else
+        snprintf(out, size, "%.0f h %.0f min", floor(minutes / 60), fmod(minutes, 60));
+}
+
+/* "step 10/100  loss 0.5  1.2 k samples/s  ETA 9 s" */
+static void print_step(char *out, size_t size, const struct report *report,
+                       const struct progress *progress, uint64_t shown, bool last)
+{
+    double rate = samples_per_second(report, progress);
+    char speed[32], left[48];
+    bool eta = !last && rate > 0;
+
+    print_rate(speed, sizeof speed, rate);
+    if (eta)
+        print_duration(left, sizeof left,
+                       (double)(report->steps - shown) * report->rows_per_step / rate);
+    snprintf(out, size, "step %llu/%llu  loss %.4f  %s samples/s%s%s", (unsigned long long)shown,
+             (unsigned long long)report->steps, (double)atomic_load(&progress->loss), speed,
+             eta ? "  ETA " : "", eta ? left : "");
+}
+
+static int terminal_columns(void)
+{
+    struct winsize window;
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+}
+
+/* A line that is longer than the terminal is wide would leave its beginning behind when it is drawn
+ * again: the bar has what the text leaves it. */
+static void draw_line(const struct report *report, uint64_t shown, const char *text)
+{
+    int columns = terminal_columns() - 1, width = columns - (int)strlen(text) - 3;
+    char bar[BAR_WIDTH + 1];
+
+    width = width < BAR_WIDTH ? width : BAR_WIDTH;
+    if (width < BAR_WIDTH_MIN) {
+        printf("\r%.*s\033[K", columns, text);
+        return;
+    }
+    memset(bar, '.', sizeof bar);
+    memset(bar, '#', report->steps > 0 ? shown * (uint64_t)width / report->steps : (uint64_t)width);
+    printf("\r[%.*s] %s\033[K", width, bar, text);
+}
+
+/* Is it time for a plain line? Each tenth of the job, and where that is long, now and then. */
+static bool is_line_due(const struct report *report, uint64_t shown, int64_t now_ns, bool last)
+{
+    if (last)
+        return report->next_line_step <= report->steps; /* else the last line has been printed */
+    return shown >= report->next_line_step ||
+           (now_ns - report->line_ns >= LINE_NS && shown > report->line_step);
 }
 
 /* With the lock. */
@@ -71,26 +127,20 @@ static void draw(struct report *report, const struct progress *progress, bool la
 {
     uint64_t step = atomic_load(&progress->global_step);
     uint64_t shown = step < report->steps ? step : report->steps;
-    double rate = samples_per_second(report, progress);
-    char speed[32];
+    int64_t now_ns = clock_now_ns(report->clock);
+    char text[192];
 
-    if (!report->terminal && !last && shown < report->next_line_step)
+    if (!report->terminal && !is_line_due(report, shown, now_ns, last))
         return;
-    if (last && !report->terminal && report->next_line_step > report->steps)
-        return; /* the last line has been printed */
-    print_rate(speed, sizeof speed, rate);
+    print_step(text, sizeof text, report, progress, shown, last);
     if (report->terminal)
-        print_bar(shown, report->steps);
-    printf("step %llu/%llu  loss %.4f  %s samples/s", (unsigned long long)shown,
-           (unsigned long long)report->steps, (double)atomic_load(&progress->loss), speed);
-    if (!last && rate > 0)
-        printf("  ETA %.0f s",
-               ceil((double)(report->steps - shown) * report->rows_per_step / rate));
-    printf(report->terminal ? "\033[K" : "\n");
-    report->line_open = report->terminal;
-    if (last && report->line_open)
-        printf("\n");
+        draw_line(report, shown, text);
+    report->line_open = report->terminal && !last;
+    if (!report->line_open)
+        printf("%s\n", report->terminal ? "" : text);
     fflush(stdout);
+    report->line_ns = now_ns;
+    report->line_step = shown;
     report->next_line_step = (shown * LINES / report->steps + 1) * report->steps / LINES;
     if (shown == report->steps)
         report->next_line_step = report->steps + 1;

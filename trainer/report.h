@@ -2,7 +2,7 @@
  * report: what a person reads while a job runs and at its end, on stdout.
  *
  * On a terminal one line that is drawn again and again, with a bar; elsewhere a plain line every
- * tenth of the job. Any thread may call.
+ * tenth of the job, and every half minute. Any thread may call.
  */
 #ifndef TRAINER_REPORT_H
 #define TRAINER_REPORT_H
@@ -15,7 +15,9 @@ struct report {
     uint64_t steps; /* of the whole job */
     uint32_t rows_per_step;
     uint64_t next_line_step; /* of the plain form */
-    bool line_open;          /* the terminal's line is to be ended */
+    uint64_t line_step;      /* of the last line, and when it was printed */
+    int64_t line_ns;
+    bool line_open; /* the terminal's line is to be ended */
 };
 
 void report_init(struct report *report, struct clock *clock, bool quiet, uint64_t steps,

@@ -1,0 +1,56 @@
+"""What pstrain shows while it trains: on a terminal one line that fits into it, elsewhere plain lines."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+from digits import write_digits
+from harness import TestCase, clean_environment, main, program, run
+
+
+class Progress(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.flags = ["--train_dir=" + write_digits(self.path("data"), train=500, test=50), "--training_iteration=20000"]
+
+    def on_terminal(self, columns):
+        """What a terminal of that width gets to see."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        child = subprocess.Popen([program("pstrain"), *self.flags, "--export_dir=" + self.path("w%d" % columns, "1")], stdin=subprocess.DEVNULL,
+                                 stdout=theirs, stderr=theirs, env=clean_environment())
+        self.addCleanup(child.kill)
+        os.close(theirs)
+        seen = b""
+        try:
+            while data := os.read(ours, 65536):
+                seen += data
+        except OSError:
+            pass  # how Linux says that the other end is closed
+        os.close(ours)
+        self.assertEqual(child.wait(), 0, seen)
+        return seen.decode()
+
+    def test_the_line_is_never_wider_than_the_terminal(self):
+        for columns, bar in ((200, r"\[[#.]{30}\] "), (80, r"\[[#.]{8,30}\] "), (40, "")):
+            with self.subTest(columns=columns):
+                drawn = [line.split("\x1b[K")[0] for line in self.on_terminal(columns).split("\r") if "\x1b[K" in line]
+                self.assertGreater(len(drawn), 0)
+                for line in drawn:
+                    self.assertRegex(line, "^%sstep \\d+/20000  loss" % bar)
+                    self.assertLess(len(line), columns)
+
+    def test_elsewhere_lines_are_plain(self):
+        done = run("pstrain", *self.flags, "--export_dir=" + self.path("m", "1"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotRegex(done.stdout + done.stderr, "[\r\x1b]")
+        steps = re.findall(r"^step (\d+)/20000  loss \S+  \S+ [kM] samples/s(?:  ETA \d+ s)?$", done.stdout, re.M)
+        self.assertEqual(steps[-1], "20000")
+        self.assertEqual(steps.count("20000"), 1)
+
+
+if __name__ == "__main__":
+    main()
