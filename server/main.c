@@ -106,6 +106,9 @@ static struct status watch_signals(struct server *server)
     signal(SIGPIPE, SIG_IGN);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* by nohup */
+        sigaction(SIGHUP, &action, NULL);
     return loop_watch(server->context.loop, signal_fd, EPOLLIN, on_signal, server,
                       &server->signals);
 }

@@ -23,6 +23,9 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction before;
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* by nohup */
+        sigaction(SIGHUP, &action, NULL);
     action = (struct sigaction){ .sa_handler = SIG_IGN };
     sigaction(SIGPIPE, &action, NULL); /* a connection that breaks is a failed write */
 }
@@ -45,7 +48,9 @@ static void complain(const struct session *session, const char *text)
 /* With what the chief has done by then, and what is left of it. */
 static int stopped(const struct session *session)
 {
-    const char *signal_name = stop_signal == SIGINT ? "SIGINT" : "SIGTERM";
+    const char *signal_name = stop_signal == SIGINT   ? "SIGINT"
+                              : stop_signal == SIGHUP ? "SIGHUP"
+                                                      : "SIGTERM";
     const struct checkpoint_dir *dir = session->checkpoints;
     const char *text = arena_printf(session->arena, "stopped by %s", signal_name);
 

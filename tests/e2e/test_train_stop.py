@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM end a training cleanly: a line that says so, 128 + the signal's number, nothing exported, nothing left."""
+"""SIGINT, SIGTERM and SIGHUP end a training cleanly: a line that says so, 128 + the signal's number, nothing exported, nothing left."""
 import os
 import signal
 import subprocess
@@ -30,6 +30,20 @@ class TrainStop(TestCase):
             for flags in ((), ("--sync",), ("--sync", "--workers=3")):
                 with self.subTest(signal=number, flags=flags):
                     self.stop(number, *flags)
+        self.stop(signal.SIGHUP)
+
+    def test_under_nohup_the_end_of_a_terminal_does_not(self):
+        self.data = write_digits(self.path("data"), train=500, test=50)
+        child = start(["nohup", program("pstrain"), "--export_dir=" + self.path("m", "1"), "--train_dir=" + self.data,
+                       "--training_iteration=300000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(child.kill)
+        steps = (line for line in child.stdout if line.startswith("step "))
+        next(steps)
+        child.send_signal(signal.SIGHUP)
+        next(steps)
+        child.send_signal(signal.SIGTERM)
+        _, errors = child.communicate(timeout=120)
+        self.assertEqual(child.returncode, 128 + signal.SIGTERM, errors)
 
 
 if __name__ == "__main__":
