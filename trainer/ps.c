@@ -136,6 +136,16 @@ struct waiting *waiting_create(struct ps *ps, struct call *call)
     return waiting;
 }
 
+void ps_answer(struct call *call, struct status status, const void *header)
+{
+    if (!status_is_ok(status)) {
+        call_fail(call, status);
+        return;
+    }
+    struct message reply = protocol_pack(header);
+    call_reply(call, &reply);
+}
+
 /* All with payload: values, gradients and chunks travel by reference. */
 static const struct method methods[] = {
     { PS_JOIN, ps_join, METHOD_UNARY, true },

@@ -236,13 +236,8 @@ void ps_create_variables(void *instance, struct call *call, struct message *mess
         pthread_mutex_unlock(&ps->lock);
     }
     message_release(message);
-    if (status_is_ok(status)) {
-        header.incarnation = ps->options.incarnation;
-        struct message reply = protocol_pack(&header);
-        call_reply(call, &reply);
-    } else {
-        call_fail(call, status);
-    }
+    header.incarnation = ps->options.incarnation;
+    ps_answer(call, status, &header);
     fail_voided(&voided, status_error(STATUS_ABORTED, "the job goes back to step %" PRIu64, step));
     arena_destroy(arena);
 }

@@ -50,12 +50,7 @@ void ps_write(void *instance, struct call *call, struct message *message)
     }
     message_release(message);
     arena_destroy(arena);
-    if (status_is_ok(status)) {
-        struct message reply = protocol_pack(&header);
-        call_reply(call, &reply);
-    } else {
-        call_fail(call, status);
-    }
+    ps_answer(call, status, &header);
 }
 
 static struct status open_generation(struct ps *ps, const Slipway__Training__OpenRequest *request)
@@ -101,11 +96,6 @@ void ps_open(void *instance, struct call *call, struct message *message)
         pthread_mutex_unlock(&ps->lock);
     }
     arena_destroy(arena);
-    if (status_is_ok(status)) {
-        struct message reply = protocol_pack(&header);
-        call_reply(call, &reply);
-    } else {
-        call_fail(call, status);
-    }
+    ps_answer(call, status, &header);
     ps_answer_joins(ps, joins);
 }

@@ -144,6 +144,7 @@ void ps_finish(void *instance, struct call *call, struct message *message)
     struct ps *ps = instance;
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__FinishRequest *request;
+    Slipway__Training__FinishReply header = SLIPWAY__TRAINING__FINISH_REPLY__INIT;
     struct ending ending = { 0 };
     struct waiting *due = NULL;
 
@@ -156,13 +157,7 @@ void ps_finish(void *instance, struct call *call, struct message *message)
         pthread_mutex_unlock(&ps->lock);
     }
     message_release(message);
-    if (status_is_ok(status)) {
-        Slipway__Training__FinishReply header = SLIPWAY__TRAINING__FINISH_REPLY__INIT;
-        struct message reply = protocol_pack(&header);
-        call_reply(call, &reply);
-    } else {
-        call_fail(call, status);
-    }
+    ps_answer(call, status, &header);
     ps_tell(ps, &ending);
     answer_awaits(ps, due);
     arena_destroy(arena);

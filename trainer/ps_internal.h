@@ -127,6 +127,9 @@ struct waiting *pushes_take(struct ps *ps, const struct worker *worker, uint64_t
 /* Without the lock: answers and frees every call of a list. */
 void waiting_fail_all(struct waiting *list, struct status why);
 
+/* Without the lock: the header of the reply, or why there is none. */
+void ps_answer(struct call *call, struct status status, const void *header);
+
 /* Forgets a waiting call whose client has left: the `left` of call_when_left, for joins, pushes and
  * awaits. */
 void ps_forget(void *context, struct call *call);

@@ -136,12 +136,7 @@ void ps_drop(void *instance, struct call *call, struct message *message)
         pthread_mutex_unlock(&ps->lock);
     }
     arena_destroy(arena);
-    if (status_is_ok(status)) {
-        waiting_fail_all(left, status_error(STATUS_CANCELLED, "the snapshot is no longer wanted"));
-        ps_pump(ps);
-        struct message reply = protocol_pack(&header);
-        call_reply(call, &reply);
-    } else {
-        call_fail(call, status);
-    }
+    waiting_fail_all(left, status_error(STATUS_CANCELLED, "the snapshot is no longer wanted"));
+    ps_pump(ps);
+    ps_answer(call, status, &header);
 }
