@@ -348,7 +348,7 @@ static enum MHD_Result answer_request(struct request *request)
     struct exchange *exchange = &request->exchange;
     request->rest->reading--;
     request->state = REQUEST_DONE;
-    if (strcmp(exchange->url, "/v1") != 0 && strncasecmp(exchange->url, "/v1/", 4) != 0)
+    if (strncasecmp(exchange->url, "/v1/", 4) != 0)
         return send_foreign_path(request);
     if (strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
         return send_preflight(request);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/log.h"
 
 #define FINGERPRINT_DEPTH 3 /* assets may lie in directories of their own */
 
@@ -29,15 +30,19 @@ static int compare(const void *a, const void *b)
     return strcmp(x->directory, y->directory);
 }
 
-/* Keeps the last of equal numbers. */
+/* Keeps the last of equal numbers ("7", "07"). */
 static void drop_duplicates(struct source_versions *versions)
 {
     size_t kept = 0;
     for (size_t i = 0; i < versions->count; i++) {
-        if (i + 1 < versions->count && versions->items[i].number == versions->items[i + 1].number)
-            free(versions->items[i].directory);
-        else
-            versions->items[kept++] = versions->items[i];
+        struct source_version version = versions->items[i];
+        if (i + 1 < versions->count && version.number == versions->items[i + 1].number) {
+            log_warning("version %lld: '%s' stands for it, '%s' is ignored",
+                        (long long)version.number, versions->items[i + 1].directory,
+                        version.directory);
+            free(version.directory);
+        } else
+            versions->items[kept++] = version;
     }
     versions->count = kept;
 }

@@ -91,7 +91,9 @@ class Requests(TestCase):
             with self.subTest(path=path):
                 body = json.dumps(row()) if path.endswith("predict") else "{}"
                 self.expect(self.server.request(method, path, body.encode() if method != "GET" else None), status, text)
-        self.assertEqual(self.server.get("/index.html").status, 404)
+        for path in ("/index.html", "/v1", "/v10/models/default"):
+            answer = self.server.get(path)
+            self.assertEqual((path, answer.status, answer.headers["Content-Type"]), (path, 404, "text/html"))
         self.same(self.server.post("/v1/models/%64efault/versions/1:predict", row()))
 
     def test_gzip_bodies_are_expanded_and_damaged_ones_are_empty(self):
