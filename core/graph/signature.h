@@ -1,7 +1,6 @@
 /*
  * signature: SignatureDef: named inputs and outputs bound to endpoints. Part of the graph it names,
- * so that layers can describe a serving graph without knowing how one is saved. (signature_input
- * and signature_output stand in savedmodel/signature.c.)
+ * so that layers can describe a serving graph without knowing how one is saved.
  */
 #ifndef GRAPH_SIGNATURE_H
 #define GRAPH_SIGNATURE_H

@@ -108,14 +108,18 @@ static struct variable *constant_variable(const struct maker *maker, const struc
 }
 
 /* The value of a variable that nothing writes becomes a constant. Whoever reads one that is not
- * initialised gets the error when it runs. */
+ * initialised, or is of another type, gets the error when it runs. */
 static void fold_read(struct maker *maker, struct region *region, struct node *node)
 {
     const struct value *handle = region_value(region, node->inputs[0]);
     struct variable *variable = constant_variable(maker, handle);
     struct tensor value;
-    if (variable != NULL && status_is_ok(variable_read(variable, &value)))
+    if (variable == NULL || !status_is_ok(variable_read(variable, &value)))
+        return;
+    if (value.dtype == node->outputs[0].dtype)
         region_value(region, (struct endpoint){ node, 0 })->constant = plan_own(maker->plan, value);
+    else
+        tensor_release(&value);
 }
 
 /* A reference where a value is wanted: read it, just before the node that wants it. */

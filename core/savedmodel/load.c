@@ -255,22 +255,14 @@ fail:
     return status;
 }
 
-static void release_defaults(const struct signature *signature)
-{
-    for (int i = 0; i < signature->inputs_count; i++)
-        tensor_release(&signature->inputs[i].default_value);
-}
-
 void savedmodel_destroy(struct savedmodel *model)
 {
     if (model == NULL)
         return;
-    for (int i = 0; i < model->meta.signatures_count; i++)
-        release_defaults(&model->meta.signatures[i]);
     for (int i = 0; i < model->meta.signatures_count && model->slots != NULL; i++)
         plan_destroy(model->slots[i].plan);
     map_finish(&model->written);
-    graph_finish(model->meta.graph);
+    meta_finish(&model->meta);
     resources_destroy(model->resources);
     pthread_mutex_destroy(&model->lock);
     arena_destroy(model->arena);

@@ -102,9 +102,10 @@ static struct status read_defaults(const Tensorflow__SignatureDef *proto, struct
 {
     for (size_t i = 0; i < proto->n_defaults; i++) {
         int at = signature_input(out, bytes_of(proto->defaults[i]->key));
-        if (at >= 0 && proto->defaults[i]->value != NULL)
-            TRY(tensor_from_proto(proto->defaults[i]->value, arena,
-                                  &out->inputs[at].default_value));
+        if (at < 0 || proto->defaults[i]->value == NULL)
+            continue;
+        tensor_release(&out->inputs[at].default_value); /* of two defaults the last one counts */
+        TRY(tensor_from_proto(proto->defaults[i]->value, arena, &out->inputs[at].default_value));
     }
     return status_ok();
 }
@@ -344,4 +345,14 @@ done:
     status = status_keep(arena, status);
     arena_destroy(scratch);
     return status;
+}
+
+void meta_finish(struct meta *meta)
+{
+    for (int i = 0; i < meta->signatures_count; i++) {
+        const struct signature *signature = &meta->signatures[i];
+        for (int k = 0; k < signature->inputs_count; k++)
+            tensor_release(&signature->inputs[k].default_value);
+    }
+    graph_finish(meta->graph);
 }

@@ -56,6 +56,10 @@ struct status meta_read(struct bytes file, bool is_text, const char *directory,
                         const char *const *tags, int tags_count, struct arena *arena,
                         struct meta *out);
 
+/* Releases the tensors of the graph and of the signatures; of one that was not read to its end,
+ * too. */
+void meta_finish(struct meta *meta);
+
 /* The checkpoint's _CHECKPOINTABLE_OBJECT_GRAPH. */
 struct status meta_read_checkpoint_objects(struct bytes serialized, struct arena *arena,
                                            struct object_graph *out);

@@ -195,6 +195,19 @@ struct walk {
     int *partner; /* [objects.count] node of the checkpoint's graph + 1; 0: not seen */
 };
 
+static struct status read_value(struct bundle *bundle, const char *key, enum dtype wanted,
+                                struct tensor *out)
+{
+    TRY(bundle_read(bundle, key, out));
+    enum dtype dtype = out->dtype;
+    if (dtype == wanted)
+        return status_ok();
+    tensor_release(out);
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "tensor '%s' of the checkpoint is %s, its variable %s", key,
+                        dtype_name(dtype), dtype_name(wanted));
+}
+
 static struct status restore_object(struct walk *walk, const struct object_node *object,
                                     const char *key)
 {
@@ -212,14 +225,14 @@ static struct status restore_object(struct walk *walk, const struct object_node 
     TRY(node_attr_shape(handle, "shape", &shape));
     TRY(variable_find_or_create(restore->resources, container, name, dtype, shape, &variable));
     struct status status = variable_read(variable, &value);
-    if (!status_is_ok(status)) { /* nothing filled it: the case this walk is for */
-        status = bundle_read(walk->bundle, key, &value);
+    if (status_is_ok(status)) { /* the graph itself has filled it */
+        tensor_release(&value);
+    } else {
+        status = read_value(walk->bundle, key, dtype, &value);
         if (status_is_ok(status)) {
             note_variable(restore, handle, arena_strdup(restore->arena, key));
             status = variable_assign(variable, &value);
         }
-    } else {
-        tensor_release(&value);
     }
     object_release(&variable->object);
     return status;

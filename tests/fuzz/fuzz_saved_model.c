@@ -1,9 +1,11 @@
-/* saved_model.pb: whatever parses is written and parsed again, and its constants are decoded. */
+/* saved_model.pb: whatever parses is written and parsed again, its constants are decoded, and what
+ * a loader needs of it is read. */
 #include <stddef.h>
 #include <stdint.h>
 
 #include "proto/message.h"
 #include "proto/saved_model.pb-c.h"
+#include "savedmodel/meta_proto.h"
 #include "tensor/tensor_proto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -23,6 +25,14 @@ static void decode_constants(const Tensorflow__GraphDef *graph, struct arena *ar
     }
 }
 
+static void read_meta(struct bytes bytes, struct arena *arena)
+{
+    static const char *const tags[] = { "serve" };
+    struct meta meta;
+    status_ignore(meta_read(bytes, false, "model", tags, 1, arena, &meta));
+    meta_finish(&meta);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *arena = arena_create((size_t)64 << 20);
@@ -39,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!status_is_ok(status) && status.code != STATUS_RESOURCE_EXHAUSTED)
             __builtin_trap();
         buffer_finish(&again);
+        read_meta(bytes, arena);
     }
     arena_destroy(arena);
     return 0;

@@ -344,6 +344,26 @@ static void a_variable_that_nothing_writes_is_a_constant(void **state)
     plan_destroy(plan);
 }
 
+/* Its bytes are too few for the elements that the graph speaks of. */
+static void a_variable_of_another_type_than_it_is_read_as_is_no_constant(void **state)
+{
+    (void)state;
+    const int8_t value[] = { 1, 2 };
+    const struct shape shape = shape_of(2);
+    struct endpoint x = X;
+    struct tensor out;
+    set_variable("v", tensor_borrow(DT_INT8, &shape, value));
+    struct endpoint v = read_variable(variable_handle("v", DT_INT8, shape), DT_FLOAT);
+    struct endpoint y = build_binary(&b, "AddV2", "y", x, build_unary(&b, "Neg", NULL, v));
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    struct tensor feed = floats(shape, VALUES(10, 20));
+    struct status status = plan_run(plan, run, &feed, &out);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message,
+                           "Trying to read variable with wrong dtype. Expected float got int8"));
+    plan_destroy(plan);
+}
+
 static void a_variable_that_others_write_is_read_each_time(void **state)
 {
     (void)state;
@@ -563,6 +583,7 @@ int main(void)
         TEST(the_deadline_is_checked_before_costly_nodes),
         TEST(many_plans_share_a_run),
         TEST(a_variable_that_nothing_writes_is_a_constant),
+        TEST(a_variable_of_another_type_than_it_is_read_as_is_no_constant),
         TEST(a_variable_that_others_write_is_read_each_time),
         TEST(a_variable_that_the_plan_writes_is_no_constant),
         TEST(written_variables_are_found),
