@@ -44,12 +44,25 @@ static uint64_t body_size(const struct signature *signature)
     return size;
 }
 
+/* The line is there to be pasted into a shell, and names are the model's: none may be more there
+ * than a name. */
+static bool is_harmless(const struct signature *signature)
+{
+    if (!shell_is_plain(signature->name))
+        return false;
+    for (int i = 0; i < signature->inputs_count; i++)
+        if (!shell_is_plain(signature->inputs[i].key))
+            return false;
+    return true;
+}
+
 static const struct signature *choose(const struct servable *servable)
 {
     const struct signature *found = NULL;
     for (int i = 0; i < servable->callables_count; i++) {
         const struct callable *callable = &servable->callables[i];
-        if (callable->plan == NULL || body_size(callable->signature) > BODY_BYTES_MAX)
+        if (callable->plan == NULL || body_size(callable->signature) > BODY_BYTES_MAX ||
+            !is_harmless(callable->signature))
             continue;
         if (found == NULL || strcmp(callable->signature->name, SIGNATURE_DEFAULT) == 0)
             found = callable->signature;
@@ -84,16 +97,32 @@ static void print_body(const struct signature *signature, struct buffer *out)
     buffer_append_char(out, '}');
 }
 
+/* Of the model; the name's bytes that mean something in a URL or a shell as %XX. */
+static void print_url(const char *name, int port, struct buffer *out)
+{
+    buffer_printf(out, "http://localhost:%d/v1/models/", port);
+    for (; *name != '\0'; name++) {
+        const char one[] = { *name, '\0' };
+        if (shell_is_plain(one) && *name != '/' && *name != ':')
+            buffer_append_char(out, *name);
+        else
+            buffer_printf(out, "%%%02X", (unsigned)(unsigned char)*name);
+    }
+}
+
 void example_line_print(const struct servable *servable, int port, struct buffer *out)
 {
     const struct signature *signature = choose(servable);
     if (signature == NULL) {
-        buffer_printf(out, "curl http://localhost:%d/v1/models/%s/metadata", port, servable->name);
+        buffer_append_text(out, "curl ");
+        print_url(servable->name, port, out);
+        buffer_append_text(out, "/metadata");
         return;
     }
     struct buffer body = { 0 }, url = { 0 };
     print_body(signature, &body);
-    buffer_printf(&url, "http://localhost:%d/v1/models/%s:predict", port, servable->name);
+    print_url(servable->name, port, &url);
+    buffer_append_text(&url, ":predict");
     buffer_append_char(&url, '\0');
     shell_command_print((struct bytes){ body.data, body.size }, body_size(signature), url.data,
                         out);

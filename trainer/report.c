@@ -224,17 +224,21 @@ static void split_directory(const char *directory, char *base, size_t size, bool
 }
 
 /* modelserver where this program is, as it was called; else by its name. */
-static void print_server(const char *program)
+static void print_server(const char *program, const char *base)
 {
     const char *slash = strrchr(program, '/');
     char beside[PATH_MAX];
+    struct buffer command = { 0 };
 
-    if (slash != NULL &&
-        snprintf(beside, sizeof beside, "%.*s/modelserver", (int)(slash - program), program) > 0 &&
-        access(beside, X_OK) == 0)
-        printf("%s", beside);
-    else
-        printf("modelserver");
+    if (slash == NULL ||
+        snprintf(beside, sizeof beside, "%.*s/modelserver", (int)(slash - program), program) < 0 ||
+        access(beside, X_OK) != 0)
+        snprintf(beside, sizeof beside, "modelserver");
+    shell_word_print(beside, &command);
+    buffer_append_text(&command, " --model_base_path=");
+    shell_word_print(base, &command);
+    printf("Serve it:  %.*s\n", (int)command.size, command.data);
+    buffer_finish(&command);
 }
 
 static void print_question(const struct layers_model *model)
@@ -264,9 +268,7 @@ void report_commands(const char *program, const struct layers_model *model, cons
                "to serve it.\n");
         return;
     }
-    printf("Serve it:  ");
-    print_server(program);
-    printf(" --model_base_path=%s\n", base);
+    print_server(program, base);
     print_question(model);
     fflush(stdout);
 }

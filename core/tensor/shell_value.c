@@ -63,3 +63,25 @@ void shell_command_print(struct bytes body, uint64_t expanded, const char *url, 
     buffer_printf(out, long_body ? "echo \"%.*s\" | curl -d @- %s" : "curl -d \"%.*s\" %s",
                   (int)body.size, body.data, url);
 }
+
+bool shell_is_plain(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./:=";
+    return text[0] != '\0' && text[strspn(text, plain)] == '\0';
+}
+
+void shell_word_print(const char *text, struct buffer *out)
+{
+    if (shell_is_plain(text)) {
+        buffer_append_text(out, text);
+        return;
+    }
+    buffer_append_char(out, '\'');
+    for (; *text != '\0'; text++)
+        if (*text == '\'')
+            buffer_append_text(out, "'\\''");
+        else
+            buffer_append_char(out, *text);
+    buffer_append_char(out, '\'');
+}

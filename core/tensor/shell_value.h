@@ -20,6 +20,12 @@ void shell_value_print(const struct shape *shape, const char *number, struct buf
  */
 void shell_command_print(struct bytes body, uint64_t expanded, const char *url, struct buffer *out);
 
+/* Letters, digits and - _ . / : = only: nothing that a shell or a URL would take for more. */
+bool shell_is_plain(const char *text);
+
+/* One word of a command: as it is where that is plain, else quoted. */
+void shell_word_print(const char *text, struct buffer *out);
+
 /* Of what shell_value_print gives, as the shell expands it; UINT64_MAX: more than that. */
 uint64_t shell_value_expanded(const struct shape *shape, const char *number);
 

@@ -159,6 +159,13 @@ class Damaged(TestCase):
                     self.assertEqual(server.post(ASK, ROW).body, before.body)
                     shutil.rmtree(self.path("model", str(version)))
 
+    def test_names_of_a_stranger_are_not_put_into_a_line_to_be_pasted(self):
+        spy = self.edit("saved_model.pb", lambda c: c.replace(b"predict_images", b"$(touch pwned)"))
+        with Server(os.path.dirname(self.damaged(spy)), "--model_name=$(id) ;", wait=False) as server:
+            line = [line for line in server.wait_for_output("/metadata").splitlines() if "curl" in line]
+            self.assertEqual(len(line), 1)
+            self.assertRegex(line[0], r"^curl http://localhost:\d+/v1/models/%24%28id%29%20%3B/metadata$")
+
     def test_a_version_that_was_seen_half_copied_is_served_when_the_copy_is_complete(self):
         # Retries that would come too late for this test, or not at all: only the change of the files can bring it.
         for retries in ("--load_retry_interval_micros=3600000000", "--max_num_load_retries=0"):

@@ -70,14 +70,30 @@ static void what_no_argument_can_carry_goes_through_standard_input(void **state)
     assert_true(shell_value_expanded(&huge, "0") == UINT64_MAX);
 }
 
+static void a_word_is_quoted_where_the_shell_would_take_it_for_more(void **state)
+{
+    (void)state;
+    struct buffer out = { 0 };
+    shell_word_print("./model/1", &out);
+    buffer_append_char(&out, ' ');
+    shell_word_print("it's $(mine)", &out);
+    buffer_append_char(&out, ' ');
+    shell_word_print("", &out);
+    assert_true(bytes_equal((struct bytes){ out.data, out.size },
+                            bytes_of("./model/1 'it'\\''s $(mine)' ''")));
+    buffer_finish(&out);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    struct CMUnitTest tests[COUNT(rows) + 2];
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = prints_and_expands,
                                         .initial_state = (void *)(uintptr_t)&rows[i] };
     tests[COUNT(rows)] =
         (struct CMUnitTest)cmocka_unit_test(what_no_argument_can_carry_goes_through_standard_input);
+    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(
+        a_word_is_quoted_where_the_shell_would_take_it_for_more);
     return cmocka_run_group_tests_name("shell value", tests, NULL, NULL);
 }
