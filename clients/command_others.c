@@ -134,6 +134,19 @@ struct status command_metadata(struct session *session)
     return status_ok();
 }
 
+/* "3            END        NOT_FOUND: no such file": one line, whatever the message has. */
+static void print_version_row(const struct client_version *version, struct buffer *out)
+{
+    buffer_printf(out, "%-12lld %s", (long long)version->number, version->state);
+    if (version->code != STATUS_OK) {
+        buffer_printf(out, "%*s %s: ", 10 - (int)strlen(version->state), "",
+                      status_code_name(version->code));
+        for (const char *at = version->message; *at != '\0'; at++)
+            buffer_append_char(out, *at == '\n' ? ' ' : *at);
+    }
+    buffer_append_char(out, '\n');
+}
+
 struct status command_status(struct session *session)
 {
     struct client_versions answer;
@@ -143,9 +156,7 @@ struct status command_status(struct session *session)
     for (int i = 0; i < answer.count; i++) {
         const struct client_version *version = &answer.versions[i];
         if (!session->json) {
-            buffer_printf(out, "%-12lld %-10s %s%s%s\n", (long long)version->number, version->state,
-                          version->code == STATUS_OK ? "" : status_code_name(version->code),
-                          version->code == STATUS_OK ? "" : ": ", version->message);
+            print_version_row(version, out);
             continue;
         }
         buffer_printf(out, "%s{\"version\": \"%lld\", \"state\": \"%s\", \"error_code\": \"%s\", ",

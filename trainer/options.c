@@ -130,7 +130,7 @@ static struct status read_model(const char *name, struct arena *arena, struct la
     struct buffer file = { 0 };
 
     if (json.data == NULL) {
-        if (strchr(name, '/') == NULL && strchr(name, '.') == NULL)
+        if (strchr(name, '/') == NULL && strchr(name, '.') == NULL && !file_exists(name))
             return status_error(STATUS_NOT_FOUND, "--model=%s: none of %s, nor a file", name,
                                 layers_builtin_names());
         TRY(status_in(file_read(name, DESCRIPTION_BYTES_MAX, &file), "--model"));

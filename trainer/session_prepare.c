@@ -8,7 +8,7 @@ static struct status load_data(struct session *session)
     bool regression = options->model->loss != LAYERS_CROSS_ENTROPY;
 
     if (*options->flags.train_dir != '\0')
-        TRY(data_read_images(options->flags.train_dir, &session->data));
+        TRY(status_in(data_read_images(options->flags.train_dir, &session->data), "--train_dir"));
     else
         session->data =
             regression ? data_draw_linear((uint64_t)options->flags.seed) : data_draw_digits();

@@ -113,6 +113,9 @@ static struct status write_all(const char *directory, const struct saved_model *
 /* Empty directories in it, as a failed export of TensorFlow leaves them, do not count. */
 static struct status check_empty(const char *directory)
 {
+    if (file_exists(directory) && !file_is_directory(directory))
+        return status_error(STATUS_ALREADY_EXISTS, "'%s' is a file: a new directory is wanted",
+                            directory);
     if (file_exists(directory) && !file_is_bare(directory))
         return status_error(STATUS_ALREADY_EXISTS,
                             "'%s' exists and is not empty: export to a new version or remove it",
@@ -172,8 +175,8 @@ struct status savedmodel_check_target(const char *directory)
     char *beside = file_beside(arena, target);
 
     TRY_OR(done, check_empty(target));
-    TRY_OR(done, file_remove_tree(beside));
     TRY_OR(done, try_directory(beside, arena));
+    TRY_OR(done, file_remove_tree(beside)); /* of a killed process with our number, as in pods */
 done:
     if (!status_is_ok(status))
         status = status_error(status.code, "%s", status.message);

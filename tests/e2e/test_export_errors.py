@@ -1,6 +1,7 @@
 """What cannot be written or was mistyped: one clear line, the right exit status, nothing left behind, nothing harmed."""
 import json
 import os
+import shlex
 import subprocess
 import time
 
@@ -68,6 +69,21 @@ class ExportErrors(TestCase):
         with open(self.path("m"), "w", encoding="utf-8") as f:
             f.write("x")
         self.assert_refused(self.pstrain("--export_dir=%s" % self.path("m", "1")), self.path("m"))
+
+    def test_target_that_is_a_file(self):
+        open(self.path("file"), "w").close()
+        self.assert_refused(self.pstrain("--export_dir=%s" % self.path("file")), self.path("file"), "is a file")
+
+    def test_a_file_without_a_suffix_is_a_description_too(self):
+        with open(self.path("description"), "w") as f:
+            f.write("no JSON")
+        self.assert_refused(self.pstrain("--model=description", cwd=self.dir), "--model=description: model description: line 1")
+
+    def test_what_is_to_be_pasted_is_quoted(self):
+        done = self.pstrain("--export_dir=%s" % self.path("my $model's", "1"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        line = [line for line in done.stdout.splitlines() if line.startswith("Serve it:")][0]
+        self.assertIn("--model_base_path=" + self.path("my $model's"), shlex.split(line))
 
     def test_read_only_directory(self):
         directory = self.path("readonly")
