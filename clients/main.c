@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "clients/commands.h"
 
 static const struct command {
@@ -32,6 +33,7 @@ static void print_usage(FILE *out)
 
 int main(int argc, char **argv)
 {
+    file_claim_standard();
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);

@@ -81,6 +81,7 @@ static struct status run(const struct command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    file_claim_standard();
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_usage(stdout);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "runtime/libraries.h"
 #include "server/example_line.h"
@@ -330,6 +331,7 @@ static struct status check_start(const struct options *options)
 
 int main(int argc, char **argv)
 {
+    file_claim_standard();
     static struct server server;
     enum log_level level;
     struct status status = options_parse(argc, argv, &server.options);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "trainer/doctor.h"
 #include "trainer/session.h"
 
@@ -97,6 +98,7 @@ static int work(struct session *session, const char *program)
 
 int main(int argc, char **argv)
 {
+    file_claim_standard();
     struct session session = { .arena = arena_create(0), .stop_signal = &stop_signal };
     bool doctor = argc > 1 && strcmp(argv[1], "doctor") == 0;
     struct status status =

@@ -236,6 +236,16 @@ char *file_join(struct arena *arena, const char *directory, const char *name)
     return arena_printf(arena, directory[size - 1] == '/' ? "%s%s" : "%s/%s", directory, name);
 }
 
+void file_claim_standard(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR); /* the lowest number that is free */
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 struct status file_flush_stdout(void)
 {
     errno = EIO; /* of a write that failed earlier nothing is known */

@@ -89,6 +89,10 @@ char *file_join(struct arena *arena, const char *directory, const char *name);
 
 /* A path beside `path` for what will be renamed to it: unique within the machine. */
 char *file_beside(struct arena *arena, const char *path);
+/* Gives each of stdin, stdout and stderr that is closed to /dev/null: else the next file or socket
+ * gets its number, and what is printed goes there. The first thing that main does. */
+void file_claim_standard(void);
+
 /* Writes out what was printed to stdout: a full disk is an error there, too. */
 struct status file_flush_stdout(void);
 

@@ -1,8 +1,9 @@
 """What all programs' command lines have in common: help, versions, typing errors, an output that cannot be written."""
 import os
 import subprocess
+import time
 
-from harness import TestCase, clean_environment, main, program, run, train
+from harness import DEADLINE_S, TestCase, clean_environment, free_port, main, program, run, start, train
 
 # Each way to reach a table of flags, and a misspelt flag of it with what was meant.
 TABLES = ((("pstrain",), "--modle=mlp", "--model"), (("pstrain", "doctor"), "--ps_host=a:1", "--ps_hosts"),
@@ -54,6 +55,27 @@ class CommandLines(TestCase):
             done = subprocess.run([program("savedmodel"), "show", self.path("model", "1")], stdout=full, stderr=subprocess.PIPE,
                                   env=clean_environment(), text=True)
         self.assertEqual((done.returncode, done.stderr), (1, "savedmodel: write to the standard output: No space left on device\n"))
+
+    def test_what_is_printed_with_stdout_and_stderr_closed_goes_nowhere(self):
+        """Not into the file or socket that would have their numbers."""
+        for command in (["modelserver", "--model_base_path=" + self.path("nowhere"), "--port=0", "--rest_api_port=%d" % free_port()],
+                        ["pstrain", "--ps_hosts=localhost:%d" % free_port(), "--worker_hosts=localhost:%d" % free_port(), "--job_name=ps",
+                         "--task_index=0"]):
+            child = start(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", program(command[0]), *command[1:]])
+            self.addCleanup(child.kill)
+            wanted, end = ["/dev/null"] * 3, time.monotonic() + DEADLINE_S
+            while (have := self.standard_files(child.pid)) != wanted and time.monotonic() < end:
+                time.sleep(0.02)
+            self.assertEqual(have, wanted)
+            child.terminate()
+            child.wait()
+
+    @staticmethod
+    def standard_files(pid):
+        try:
+            return [os.readlink("/proc/%d/fd/%d" % (pid, fd)) for fd in range(3)]
+        except OSError:
+            return None
 
 
 if __name__ == "__main__":
