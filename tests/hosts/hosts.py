@@ -14,7 +14,8 @@ Namespaces are anonymous: they live as long as the process that holds them, and 
 test ends, however it ends (PR_SET_PDEATHSIG). So nothing is left behind, no name in /run/netns and no bridge.
 Start processes from the main thread only: a process dies with the thread that started it.
 
-Needs root, iproute2 and nftables; without, every test is skipped, and says why.
+Needs iproute2 and nftables, and root or a kernel that lets everybody be root in a namespace of users; without, every test is
+skipped, and says why.
 """
 import contextlib
 import os
@@ -33,16 +34,26 @@ DISK = "/mnt"
 HOSTS_MAX = 6
 
 
+def become_root():
+    """Begins this program anew as the root of a namespace of users, where the kernel lets everybody have one."""
+    inner = ["unshare", "--user", "--map-root-user"]
+    if os.geteuid() != 0 and shutil.which("unshare") and subprocess.run([*inner, "true"], stderr=subprocess.DEVNULL).returncode == 0:
+        os.execvp("unshare", [*inner, sys.executable, *sys.argv])
+
+
 def requirements():
     """Why hosts cannot be made here; None: they can."""
     if os.geteuid() != 0:
-        return "needs root"
+        return "needs root, or a kernel that lets users have namespaces of their own"
     for tool in ("ip", "nft", "unshare", "nsenter"):
         if shutil.which(tool) is None:
             return "needs %s (packages iproute2, nftables, util-linux)" % tool
     script = "mount -t tmpfs none /mnt && ip link add name b type bridge && nft add table bridge t"
     probe = subprocess.run(["unshare", "--net", "--mount", "sh", "-c", script], capture_output=True, text=True)
     return "no namespaces here: %s" % probe.stderr.strip() if probe.returncode else None
+
+
+become_root()
 
 
 class Keeper:
