@@ -28,7 +28,7 @@ static struct status open_file(const char *path, int flags, int *out)
 struct status file_reader_open(const char *path, struct file_reader *out)
 {
     struct file_reader reader;
-    struct stat info;
+    struct stat info = { 0 };
     TRY(open_file(path, O_RDONLY, &reader.fd));
     if (fstat(reader.fd, &info) < 0 || S_ISDIR(info.st_mode)) {
         int error = S_ISDIR(info.st_mode) ? EISDIR : errno;

@@ -109,11 +109,25 @@ static struct status sharded_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* As many bytes as the file says it has: a client may name a device, which has no end. */
+static struct status read_whole(struct kernel_context *k, const char *path, struct bytes *out)
+{
+    struct file_reader reader;
+    void *data;
+    TRY(file_reader_open(path, &reader));
+    struct status status = arena_reserve(kernel_arena(k), reader.size, &data);
+    if (status_is_ok(status))
+        status = file_reader_get(&reader, 0, data, reader.size);
+    if (status_is_ok(status))
+        *out = (struct bytes){ data, reader.size };
+    file_reader_close(&reader);
+    return status;
+}
+
 static struct status read_file_compute(struct kernel_context *k)
 {
     const struct tensor *name = kernel_input(k, 0);
     struct shape scalar = shape_scalar();
-    struct buffer content = { 0 };
     struct tensor *out;
     if (name->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -121,12 +135,8 @@ static struct status read_file_compute(struct kernel_context *k)
                             shape_text(&name->shape));
     struct bytes path = tensor_strings(name)[0];
     TRY(kernel_output(k, 0, &scalar, &out));
-    struct status status =
-        file_read(arena_memdup(kernel_arena(k), path.data, path.size), 0, &content);
-    if (status_is_ok(status))
-        status = keep(k, content.data, content.size, &tensor_strings_mut(out)[0]);
-    buffer_finish(&content);
-    return status;
+    return read_whole(k, arena_memdup(kernel_arena(k), path.data, path.size),
+                      &tensor_strings_mut(out)[0]);
 }
 
 /* ---- one string to one string ---- */

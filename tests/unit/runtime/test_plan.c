@@ -322,6 +322,39 @@ static void many_plans_share_a_run(void **state)
         plan_destroy(plans[i]);
 }
 
+/* ---- files ---- */
+
+static struct status read_file(const struct plan *plan, struct run *reader, const char *path,
+                               struct bytes *out)
+{
+    const struct shape scalar = shape_scalar();
+    const struct bytes name = bytes_of(path);
+    struct tensor feed = tensor_borrow(DT_STRING, &scalar, &name), content;
+    TRY(plan_run(plan, reader, &feed, &content));
+    *out = tensor_strings(&content)[0];
+    tensor_release(&content);
+    return status_ok();
+}
+
+static void a_file_is_read_in_the_bounds_of_the_run(void **state)
+{
+    (void)state;
+    struct endpoint name = build_placeholder(&b, "name", DT_STRING, shape_scalar());
+    struct endpoint content = build(&b, "ReadFile", "content", 1, &name, NULL);
+    struct plan *plan = plan_of(1, &name, 1, &content, NULL);
+    struct run *small = run_create(64);
+    struct bytes text;
+    assert_ok(read_file(plan, run, "tests/golden/kernels/text.rows", &text));
+    assert_memory_equal(text.data, "# ", 2);
+    assert_int_equal(read_file(plan, small, "tests/golden/kernels/text.rows", &text).code,
+                     STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(read_file(plan, run, "/nonexistent", &text).code, STATUS_NOT_FOUND);
+    assert_ok(read_file(plan, run, "/dev/zero", &text)); /* has no end, and says it is empty */
+    assert_int_equal(text.size, 0);
+    run_destroy(small);
+    plan_destroy(plan);
+}
+
 /* ---- variables ---- */
 
 static struct node *assign(struct endpoint handle, struct endpoint value, struct node *after)
@@ -582,6 +615,7 @@ int main(void)
         TEST(a_run_over_its_memory_is_refused),
         TEST(the_deadline_is_checked_before_costly_nodes),
         TEST(many_plans_share_a_run),
+        TEST(a_file_is_read_in_the_bounds_of_the_run),
         TEST(a_variable_that_nothing_writes_is_a_constant),
         TEST(a_variable_of_another_type_than_it_is_read_as_is_no_constant),
         TEST(a_variable_that_others_write_is_read_each_time),
