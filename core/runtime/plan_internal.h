@@ -24,6 +24,9 @@
 #define REGION_DEPTH_MAX 64
 #define REGION_NODES_MAX 4000000
 
+/* How many outputs the nodes of unknown ops may have together: a file names any number. */
+#define UNKNOWN_OUTPUTS_MAX 65536
+
 /* What computing one constant from small ones may use, see emit.c. */
 #define MAKE_BYTES_MAX ((size_t)64 << 20)
 
@@ -166,7 +169,7 @@ struct maker {
     const struct map *mutable_variables;
     struct map *written; /* where to note variables that are written; NULL: not asked */
     bool analyse;        /* only look: compute nothing, ask for no kernel */
-    int64_t nodes_count;
+    int64_t nodes_count, unknown_outputs;
     struct graph **graphs; /* of all regions */
     int graphs_count, graphs_capacity;
     uint32_t slots_capacity;

@@ -84,22 +84,41 @@ struct node *region_add(struct maker *maker, struct region *region, const char *
     return node;
 }
 
-/* An op that no table holds may have outputs all the same: as many as its users name. */
-static void count_unknown_outputs(struct maker *maker, const struct graph *graph)
+static struct status note_output(struct maker *maker, struct endpoint endpoint)
 {
+    struct node *node = endpoint.node;
+    if (endpoint.index < node->outputs_count)
+        return status_ok();
+    maker->unknown_outputs += (int64_t)endpoint.index + 1 - node->outputs_count;
+    if (maker->unknown_outputs > UNKNOWN_OUTPUTS_MAX)
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "output %d is wanted of node '%s' (%s): ops that are not known may have "
+            "%d outputs, all together",
+            endpoint.index, node->name, node->op_name, UNKNOWN_OUTPUTS_MAX);
+    node->outputs = NULL;
+    node->outputs_count = endpoint.index + 1;
+    return status_ok();
+}
+
+/* An op that no table holds may have outputs all the same: as many as its users name. */
+static struct status count_unknown_outputs(struct maker *maker, const struct region *region)
+{
+    const struct graph *graph = region->graph;
+    for (int i = 0; i < graph->count; i++)
+        for (int j = 0; j < graph->nodes[i]->inputs_count; j++)
+            TRY(note_output(maker, graph->nodes[i]->inputs[j]));
+    for (int i = 0; i < region->results_count; i++)
+        TRY(note_output(maker, region->results[i]));
     for (int i = 0; i < graph->count; i++) {
-        const struct node *user = graph->nodes[i];
-        for (int j = 0; j < user->inputs_count; j++) {
-            struct endpoint input = user->inputs[j];
-            if (input.index < input.node->outputs_count)
-                continue;
-            struct output *outputs = ARENA_ARRAY(maker->arena, struct output, input.index + 1);
-            for (int k = 0; k <= input.index; k++)
-                outputs[k].shape = shape_unknown();
-            input.node->outputs = outputs;
-            input.node->outputs_count = input.index + 1;
-        }
+        struct node *node = graph->nodes[i];
+        if (node->outputs != NULL)
+            continue;
+        node->outputs = ARENA_ARRAY(maker->arena, struct output, node->outputs_count + 1);
+        for (int k = 0; k < node->outputs_count; k++)
+            node->outputs[k].shape = shape_unknown();
     }
+    return status_ok();
 }
 
 static struct status check_size(struct maker *maker, const struct region *region)
@@ -146,7 +165,7 @@ struct status region_create(struct maker *maker, struct region *parent, const st
     region->targets_count = request->targets_count;
     TRY(check_size(maker, region));
 
-    count_unknown_outputs(maker, flat.graph);
+    TRY(count_unknown_outputs(maker, region));
     room_for(maker, region, flat.graph->count + 1);
     for (int i = 0; i < flat.graph->count; i++) {
         flat.graph->nodes[i]->id = i;

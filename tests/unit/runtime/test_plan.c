@@ -1,7 +1,5 @@
 #include "plan_fixture.h"
 
-#include <time.h>
-
 #define X build_placeholder(&b, "x", DT_FLOAT, shape_of(-1))
 
 static void a_straight_line_runs(void **state)
@@ -91,6 +89,27 @@ static void a_fed_output_of_an_unknown_op_has_the_type_its_user_wants(void **sta
                  "Expects arg[0] to be float but string is provided");
     assert_runs(plan, floats(shape, VALUES(3)), 1, VALUES(-3));
     plan_destroy(plan);
+}
+
+static void outputs_of_an_unknown_op_are_counted(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    x.node->op_name = "Foo";
+    x.node->op = NULL;
+    x.node->outputs_count = 0;
+    const struct endpoint fetches[] = { { x.node, 60000 }, { x.node, INT32_MAX }, y };
+    const enum status_code codes[] = { STATUS_UNIMPLEMENTED, STATUS_INVALID_ARGUMENT,
+                                       STATUS_INVALID_ARGUMENT };
+    y.node->inputs[0].index = INT32_MAX;
+    for (size_t i = 0; i < COUNT(fetches); i++) {
+        struct flatten_request request = { .fetches = &fetches[i], .fetches_count = 1 };
+        struct plan *plan;
+        struct status status = plan_create(graph, &request, resources, NULL, NULL, &plan);
+        assert_int_equal(status.code, codes[i]);
+        assert_non_null(strstr(status.message, "Foo"));
+    }
 }
 
 static void an_index_that_is_no_integer_is_refused(void **state)
@@ -603,6 +622,7 @@ int main(void)
         TEST(a_placeholder_that_nobody_feeds_says_so),
         TEST(a_feed_of_another_type_is_refused),
         TEST(a_fed_output_of_an_unknown_op_has_the_type_its_user_wants),
+        TEST(outputs_of_an_unknown_op_are_counted),
         TEST(an_index_that_is_no_integer_is_refused),
         TEST(features_that_are_counted_twice_are_counted_alike),
         TEST(a_missing_kernel_is_named),
