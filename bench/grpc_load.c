@@ -17,9 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <time.h>
-#include <unistd.h>
 
 #define BUFFER_BYTES    (256 << 10)
 #define CONNECTIONS_MAX 256

@@ -5,7 +5,6 @@
  *     rpc_call serve|raw-serve PORT
  *     rpc_call call|raw-call PORT SIZE CALLS        prints "us X", the mean
  */
-#include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>

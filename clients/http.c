@@ -1,8 +1,6 @@
 #include "clients/http.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 #include "server/manager.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "server/json_body.h"
 #include "server/json_tensor.h"

@@ -1,8 +1,5 @@
 #include "graph/attr_proto.h"
 
-#include <stdlib.h>
-
-#include "proto/message.h"
 #include "tensor/tensor_proto.h"
 
 /* A constant from this size on is pointed to in the message instead of copied. */

@@ -1,7 +1,5 @@
 #include "graph/frame.h"
 
-#include <stdlib.h>
-
 #include "graph/arguments.h"
 #include "graph/function.h"
 #include "graph/order.h"

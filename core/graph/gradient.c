@@ -1,5 +1,4 @@
 /* gradient: reverse accumulation. What an op's gradient looks like stands in gradients/. */
-#include <stdlib.h>
 
 #include "graph/build.h"
 #include "graph/gradients/gradients.h"

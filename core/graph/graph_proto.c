@@ -1,7 +1,5 @@
 #include "graph/graph_proto.h"
 
-#include <stdlib.h>
-
 #include "graph/arguments.h"
 #include "graph/library_proto.h"
 #include "proto/message.h"

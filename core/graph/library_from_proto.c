@@ -1,7 +1,5 @@
 #include "graph/library_proto.h"
 
-#include "proto/message.h"
-
 /* Arguments, attributes, results and nodes of one function: their numbers are ints here. */
 #define PARTS_MAX (1 << 24)
 

@@ -1,7 +1,5 @@
 #include "layers/build_model.h"
 
-#include <assert.h>
-
 /* No kind of layer has more. */
 #define VARIABLES_OF_A_LAYER 2
 

@@ -2,7 +2,6 @@
  * From regions to blocks: a slot for each value, a step for each node that something needs, kernels
  * found and prepared.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * pool, no lock, no look-up by name.
  */
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "runtime/plan_internal.h"

@@ -1,5 +1,4 @@
 /* What kernels see while they are prepared. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/plan_internal.h"

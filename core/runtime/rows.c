@@ -7,7 +7,6 @@
  * The proof takes each feed to have the rank of its Placeholder, and riders to have rows of one
  * shape; plan_rows_fit checks the former when a batch is made.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/plan_internal.h"

@@ -1,7 +1,6 @@
 #include "savedmodel/load.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/file.h"

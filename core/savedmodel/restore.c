@@ -1,7 +1,5 @@
 #include "savedmodel/restore.h"
 
-#include <stdlib.h>
-
 #include "base/file.h"
 #include "runtime/resources.h"
 #include "storage/bundle.h"

@@ -1,7 +1,5 @@
 #include "savedmodel/save_proto.h"
 
-#include <stdlib.h>
-
 #include "graph/graph_proto.h"
 #include "proto/message.h"
 #include "proto/meta_graph.pb-c.h"

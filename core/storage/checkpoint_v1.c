@@ -5,7 +5,6 @@
  * file has key of slice  SavedTensorSlices {data}: name, slice, values in the list of their type
  */
 #include <glob.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "proto/checkpoint.pb-c.h"

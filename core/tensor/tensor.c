@@ -1,6 +1,5 @@
 #include "tensor/tensor.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

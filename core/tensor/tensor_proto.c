@@ -1,7 +1,6 @@
 #include "tensor/tensor_proto.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"

@@ -1,7 +1,5 @@
 #include "tensor/tensor_wire.h"
 
-#include <stdlib.h>
-
 #include "base/arena.h"
 #include "proto/wire.h"
 #include "tensor/tensor_values.h"

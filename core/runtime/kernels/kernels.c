@@ -1,7 +1,6 @@
 /* The list of kernel tables, and finding a node's row in them. */
 #include "runtime/kernel.h"
 
-#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include <cmocka.h>
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 #include "layers/layer.h"

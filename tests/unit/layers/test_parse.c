@@ -5,9 +5,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "layers/layers.h"
 
 #define SEQUENTIAL(layers) \

@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <cmocka.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,9 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <cmocka.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"

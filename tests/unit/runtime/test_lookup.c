@@ -1,7 +1,6 @@
 /* Lookup tables: the texts are those that TensorFlow gave (savedmodel-format.md §17.2). */
 #include "unit/runtime/plan_fixture.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
