@@ -232,7 +232,8 @@ static struct status create_grpc(struct server *server)
     if (options->port == 0 && options->grpc_socket_path[0] == '\0')
         return status_ok();
     if (options->ssl_config_file[0] != '\0') {
-        TRY(ssl_config_load(options->ssl_config_file, &server->tls));
+        TRY(status_in(ssl_config_load(options->ssl_config_file, &server->tls),
+                      "--ssl_config_file"));
         port.tls = tls_maker(server->tls);
     }
     return grpc_port_create(&server->context, server->grpc, &port, &server->grpc_port);

@@ -260,6 +260,19 @@ static struct status check_tls(const struct flag_values *flags)
                                : "tls_ca");
 }
 
+/* What would do nothing without --checkpoint_dir. */
+static struct status check_checkpoints(const struct flag_values *flags)
+{
+    static const char *const others[] = { "save_checkpoint_secs", "save_checkpoint_steps",
+                                          "max_to_keep" };
+
+    for (size_t i = 0; i < COUNT(others) && *flags->checkpoint_dir == '\0'; i++)
+        if (!flag_is_default(flags_find(&train_flags, others[i])))
+            return status_error(STATUS_INVALID_ARGUMENT, "--%s without --checkpoint_dir",
+                                others[i]);
+    return status_ok();
+}
+
 /* The numbers of tasks are the cluster's, where there is one. */
 static struct status check_counts(const struct options *options)
 {
@@ -280,6 +293,8 @@ static struct status read_map(bool need_self, struct arena *arena, struct option
 
     TRY(job_map_read(&flags, getenv("TF_CONFIG"), need_self, arena, &out->map));
     TRY(check_tls(&values));
+    if (*values.tls_cert != '\0' && job_map_is_local(&out->map))
+        return status_error(STATUS_INVALID_ARGUMENT, "--tls_cert without --ps_hosts");
     return check_counts(out);
 }
 
@@ -321,6 +336,7 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
     choose_the_rest(out);
     if (!job_map_is_local(&out->map) && !job_map_is_chief(&out->map))
         return status_ok();
+    TRY(check_checkpoints(&values));
     TRY(choose_directory(&values, positional_count == 1 ? argv[1] : NULL, arena,
                          &out->export_directory));
     return export_check_target(out->export_directory);
