@@ -554,7 +554,10 @@ def main():
     parser.add_argument("--only", action="append", choices=list(ROWS), metavar="ROW", help="only this row; may be repeated")
     parser.add_argument("--rounds", type=int, default=5, help="rounds whose median is printed (default 5)")
     parser.add_argument("--seconds", type=float, default=3, help="seconds of one load in the REST and gRPC rows (default 3)")
+    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)  # of the arguments, for bench/run
     options = parser.parse_args()
+    if options.check:
+        return
     bench = Bench(options)
     failed = False
     try:
