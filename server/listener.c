@@ -125,13 +125,14 @@ static bool accept_one(struct listener *listener)
     int fd =
         accept4(listener->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            log_error("accept: %s", strerror(errno));
+        int error = errno;
+        if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
+            log_error("accept: %s", strerror(error));
             status_ignore(loop_rewatch(listener->loop, listener->watch, 0));
             loop_set_timer(listener->loop, &listener->pause,
                            loop_now_ns(listener->loop) + PAUSE_NS);
         }
-        return errno == ECONNABORTED || errno == EINTR;
+        return error == ECONNABORTED || error == EINTR;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (tell_protocol(fd, &protocol))
