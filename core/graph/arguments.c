@@ -14,14 +14,14 @@ const struct attr_value *argument_attr(const struct node *node, const struct op 
                                        const char *name)
 {
     const struct attr_value *given = attrs_find(node->attrs, node->attrs_count, name);
-    if (given != NULL)
+    if (given != NULL || op == NULL)
         return given;
     const struct op_attr *attr = op_attr_find(op, name);
     return attr != NULL ? attr->default_value : NULL;
 }
 
-static struct status find(const struct node *node, const struct op *op, const char *name,
-                          enum attr_kind kind, const struct attr_value **out)
+struct status argument_attr_of(const struct node *node, const struct op *op, const char *name,
+                               enum attr_kind kind, const struct attr_value **out)
 {
     *out = argument_attr(node, op, name);
     if (*out == NULL)
@@ -41,10 +41,10 @@ struct status argument_count(const struct node *node, const struct op *op, const
 
     *out = 1;
     if (arg->type_list_attr != NULL) {
-        TRY(find(node, op, arg->type_list_attr, ATTR_LIST, &value));
+        TRY(argument_attr_of(node, op, arg->type_list_attr, ATTR_LIST, &value));
         *out = value->count;
     } else if (arg->number_attr != NULL) {
-        TRY(find(node, op, arg->number_attr, ATTR_INT, &value));
+        TRY(argument_attr_of(node, op, arg->number_attr, ATTR_INT, &value));
         if (value->i < 0 || value->i > ARGUMENT_TENSORS_MAX)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "node '%s' (%s): attribute '%s' is %lld, out of [0, %d]",
@@ -63,14 +63,14 @@ struct status argument_type(const struct node *node, const struct op *op, const 
     int type = arg->type;
 
     if (arg->type_list_attr != NULL) {
-        TRY(find(node, op, name, ATTR_LIST, &value));
+        TRY(argument_attr_of(node, op, name, ATTR_LIST, &value));
         if (index >= value->count || value->element_kind != ATTR_TYPE)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "node '%s' (%s): attribute '%s' is not a list of types", node->name,
                                 node->op_name, name);
         type = value->elements[index].type;
     } else if (arg->type_attr != NULL) {
-        TRY(find(node, op, name, ATTR_TYPE, &value));
+        TRY(argument_attr_of(node, op, name, ATTR_TYPE, &value));
         type = value->type;
     }
     *dtype = dtype_base(type);

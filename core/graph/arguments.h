@@ -14,9 +14,13 @@
 /* The op, or the signature of the library function that the node calls by name; NULL: neither. */
 const struct op *node_signature(const struct graph *graph, const struct node *node);
 
-/* An attribute with the defaults of `op`. */
+/* An attribute with the defaults of `op` (NULL: without); NULL: there is none. */
 const struct attr_value *argument_attr(const struct node *node, const struct op *op,
                                        const char *name);
+
+/* The same where it has to be there, of that kind; else INVALID_ARGUMENT. */
+struct status argument_attr_of(const struct node *node, const struct op *op, const char *name,
+                               enum attr_kind kind, const struct attr_value **out);
 
 /* How many tensors an argument is. INVALID_ARGUMENT: its attribute is missing or out of range. */
 struct status argument_count(const struct node *node, const struct op *op, const struct op_arg *arg,

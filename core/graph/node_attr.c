@@ -1,27 +1,15 @@
 /* Reading attributes of nodes, with the op's defaults (graph.h). */
-#include "graph/graph.h"
+#include "graph/arguments.h"
 
 const struct attr_value *node_attr(const struct node *node, const char *name)
 {
-    const struct attr_value *given = attrs_find(node->attrs, node->attrs_count, name);
-    if (given != NULL || node->op == NULL)
-        return given;
-    const struct op_attr *attr = op_attr_find(node->op, name);
-    return attr != NULL ? attr->default_value : NULL;
+    return argument_attr(node, node->op, name);
 }
 
 static struct status find(const struct node *node, const char *name, enum attr_kind kind,
                           const struct attr_value **out)
 {
-    *out = node_attr(node, name);
-    if (*out == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): attribute '%s' is missing",
-                            node->name, node->op_name, name);
-    if ((*out)->kind != kind)
-        return status_error(
-            STATUS_INVALID_ARGUMENT, "node '%s' (%s): attribute '%s' is of kind %s, should be %s",
-            node->name, node->op_name, name, attr_kind_name((*out)->kind), attr_kind_name(kind));
-    return status_ok();
+    return argument_attr_of(node, node->op, name, kind, out);
 }
 
 struct status node_attr_int(const struct node *node, const char *name, int64_t *out)
