@@ -15,7 +15,7 @@ static struct flag_values values;
 /* clang-format off: a table, one flag after the other */
 static const struct flag rows[] = {
     { "model", FLAG_TEXT, &values.model, "softmax",
-      .help = "softmax, mlp, convnet, linear, or a description as Keras prints it (.json)" },
+      .help = "softmax, mlp, convnet, linear, or a file of what Keras' to_json() prints" },
     { "train_dir", FLAG_TEXT, &values.train_dir, "",
       .help = "directory of IDX files of MNIST's names, plain or .gz; without it the program draws "
               "digits itself" },
@@ -117,7 +117,7 @@ const struct flag_set train_flags = {
     "or to --export_dir. With no cluster configured, the whole cluster runs inside this "
     "process.\n\n"
     "       pstrain doctor [flags]\n\n"
-    "Dials every task of the cluster that --ps_hosts and its kin or TF_CONFIG describe, and says "
+    "Dials every task of the cluster that --ps_hosts and the like or TF_CONFIG describe, and says "
     "who "
     "is there.",
     rows, COUNT(rows)

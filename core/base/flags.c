@@ -324,6 +324,7 @@ void flags_print_help(const struct flag_set *set, FILE *out)
         if (flag->choices != NULL)
             fprintf(out, "   one of: %s", flag->choices);
         fputc('\n', out);
-        print_wrapped(flag->help, out);
+        if (i + 1 == set->count || strcmp(flag->help, set->rows[i + 1].help) != 0)
+            print_wrapped(flag->help, out); /* once for all of which it is the same */
     }
 }

@@ -23,7 +23,7 @@ static const struct flag rows[] = {
     { "big", FLAG_INT64, &options.big, "60000000", .help = "a 64-bit number" },
     { "rate", FLAG_DOUBLE, &options.rate, "0.5", .help = "a real number" },
     { "sync", FLAG_BOOL, &options.sync, "false", .help = "a switch" },
-    { "batch", FLAG_BOOL, &options.batch, "true", .help = "a switch that is on" },
+    { "batch", FLAG_BOOL, &options.batch, "true", .help = "a switch" },
     { "dir", FLAG_TEXT, &options.dir, "", .help = "a directory" },
     { "mode", FLAG_TEXT, &options.mode, "sgd", .help = "an optimizer", .choices = "sgd adam" },
     { "input", FLAG_TEXTS, &options.inputs, NULL, .help = "name=value" },
@@ -158,7 +158,7 @@ static void help_lists_every_flag(void **state)
     fclose(out);
     assert_ptr_equal(strstr(text, "usage: test [flags] [DIR]\n"), text);
     assert_non_null(strstr(text, "  --port=8501\n      REST port\n"));
-    assert_non_null(strstr(text, "  --[no]batch (true)\n"));
+    assert_non_null(strstr(text, "  --[no]sync (false)\n  --[no]batch (true)\n      a switch\n"));
     assert_non_null(strstr(text, "  --mode=sgd   one of: sgd adam\n"));
     free(text);
 }
