@@ -27,7 +27,7 @@ static const struct flag rows[] = {
     { "format", FLAG_TEXT, &options.format, "table", .help = "how answers are printed",
       .choices = "table json" },
     { "repeat", FLAG_INT64, &options.repeat, "0",
-      .help = "ask this often more and print rate and latency", .max = 1e9 },
+      .help = "ask this often more, or until Ctrl-C, and print rate and latency", .max = 1e9 },
     { "concurrency", FLAG_INT32, &options.concurrency, "1",
       .help = "requests at a time, with --repeat", .min = 1, .max = 10000 },
     { "connections", FLAG_INT32, &options.connections, "1",

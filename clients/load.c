@@ -1,6 +1,7 @@
 #include "clients/load.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -13,6 +14,20 @@
 static int64_t now_ns(void)
 {
     return clock_now_ns(clock_monotonic());
+}
+
+/* Ctrl-C ends the asking, and what is known by then is told; the next one ends the program. */
+static atomic_bool interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    atomic_store(&interrupted, true);
+}
+
+static bool is_enough(const struct load_options *options, int64_t started)
+{
+    return started >= options->count || atomic_load(&interrupted);
 }
 
 /* ---- gRPC: all in one thread, which turns the loop. ---- */
@@ -60,7 +75,7 @@ static void on_reply(void *context, struct status status, struct message *reply)
         return;
     }
     load->result->times_ns[load->result->count++] = now_ns() - slot->start_ns;
-    if (status_is_ok(load->status) && load->started < load->options->count)
+    if (status_is_ok(load->status) && !is_enough(load->options, load->started))
         begin(slot);
 }
 
@@ -75,7 +90,7 @@ static struct status run_slots(struct grpc_load *load, struct shared_loop *loop,
     const struct load_options *options = load->options;
     struct slot *slots = zalloc((size_t)options->concurrency * sizeof *slots);
     shared_loop_claim(loop);
-    for (int i = 0; i < options->concurrency && load->started < options->count; i++) {
+    for (int i = 0; i < options->concurrency && !is_enough(options, load->started); i++) {
         slots[i] = (struct slot){ .load = load, .channel = channels[i % options->connections] };
         begin(&slots[i]);
     }
@@ -125,7 +140,7 @@ struct rest_load {
 static struct status ask_until_done(struct rest_load *load, struct http *http)
 {
     const struct load_options *options = load->options;
-    while (atomic_fetch_add(&load->started, 1) < options->count) {
+    while (!is_enough(options, atomic_fetch_add(&load->started, 1))) {
         struct bytes answer;
         int code;
         int64_t start_ns = now_ns();
@@ -208,6 +223,8 @@ static struct status load_request(const char *server, const struct load_options 
 {
     struct load_result result = { .times_ns = zalloc((size_t)options->count * sizeof(int64_t)) };
     struct arena *arena = arena_create(0);
+    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+    sigaction(SIGINT, &action, NULL);
     int64_t begin_ns = now_ns();
     struct status status = run_load(server, options, request, arena, &result);
     result.took_ns = now_ns() - begin_ns;

@@ -2,12 +2,15 @@
 import json
 import os
 import re
+import signal
 import socket
+import subprocess
 import tempfile
 import threading
+import time
 
 import tiny_model
-from harness import Server, TestCase, main, run
+from harness import DEADLINE_S, Server, TestCase, main, program, run, start
 
 
 class Client(TestCase):
@@ -87,6 +90,25 @@ class Client(TestCase):
             for command in ("classify --signature=classify_x", "regress --signature=regress_x_to_y"):
                 text = self.ask(way, *command.split(), '--examples=[{"x": 1.0}]', "--repeat=50", "--concurrency=4")
                 self.assertRegex(text, r"\n50 calls, 4 at a time: \d+ calls/s;")
+
+    def test_ctrl_c_ends_the_load_and_prints_what_there_is(self):
+        for way in self.ways:
+            child = start([program("modelclient"), "predict", way, "--model=tiny", "--input=x=[[1.0]]", "--repeat=20000000", "--concurrency=4"],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(child.kill)
+            end = time.monotonic() + DEADLINE_S
+            while not self.catches(child.pid, signal.SIGINT) and time.monotonic() < end:
+                time.sleep(0.01)
+            child.send_signal(signal.SIGINT)
+            text, error = child.communicate(timeout=DEADLINE_S)
+            self.assertEqual((child.returncode, error), (0, ""))
+            self.assertRegex(text, r"^y: float \[1,1\]\n\[\[2.5\]\]\n(\d+ calls, 4 at a time: .*\n)?$")
+
+    @staticmethod
+    def catches(pid, number):
+        with open("/proc/%d/status" % pid, encoding="ascii") as f:
+            caught = re.search(r"^SigCgt:\s*(\w+)", f.read(), re.M)
+        return bool(int(caught.group(1), 16) >> number - 1 & 1)
 
     def fails(self, code, text, *command):
         done = run("modelclient", *command)
