@@ -12,6 +12,7 @@
 #define KERNEL_TABLES(X) \
     X(activation)        \
     X(arrange)           \
+    X(base64)            \
     X(batch_norm)        \
     X(batch_space)       \
     X(bias)              \
@@ -23,6 +24,7 @@
     X(control)           \
     X(conv2d)            \
     X(conv_fast)         \
+    X(fake_quant)        \
     X(fill)              \
     X(fused)             \
     X(gather)            \
@@ -43,6 +45,7 @@
     X(shape_ops)         \
     X(slice)             \
     X(softmax)           \
+    X(sparse)            \
     X(strings)           \
     X(top_k)             \
     X(unary)             \

@@ -607,6 +607,45 @@ def example():
     rows.write()
 
 
+def sparse():
+    rows = Rows("sparse")
+
+    def i64(value):
+        return np.array(value, np.int64)
+
+    two = [[0, 1], [1, 2]]
+    for indices, before, after in [
+            (two, [2, 3], [3, 2]), (two, [2, 3], [-1]), (two, [2, 3], [2, 3]), (two, [2, 3], [1, -1, 2]), (two, [2, 3], [6, 1, 1]),
+            (two, [2, 3], [-1, -1]), (two, [2, 3], [4, 2]), (two, [2, 3], [4, -1]), (two, [2, 3], [-2, 3]), (two, [2, 3], [0, -1]),
+            (two, [2, 3], []), (two, [-2, 3], [-6]), (two, [1 << 40, 1 << 40], [-1]), (two, [2, 3], [1 << 33, 1 << 33]),
+            (two, [1 << 31, 1 << 31], [-1]), (two, [2, 3], [[3, 2]]), (two, [[2, 3]], [3, 2]), (two, [2, 3, 1], [3, 2]), ([0, 1], [2, 3], [3, 2]),
+            ([[5, 7]], [2, 3], [3, 2]), ([[-1, 0]], [2, 3], [3, 2]), (two, [0, 3], [3, 0]), (two, [0, 3], [-1]),
+            (np.zeros((0, 2)), [0, 3], [-1]), (np.zeros((0, 2)), [0, 3], [3, 0]), (np.zeros((0, 2)), [0, 3], [-1, 0]),
+            (np.zeros((0, 2)), [2, 3], [3, 2]), (np.zeros((1, 0)), [], []), (np.zeros((1, 0)), [], [1, 1]), ([[0, 0]], [1, 1], [])]:
+        rows.add("SparseReshape", [i64(indices), i64(before), i64(after)])
+    rows.write()
+
+
+def quant():
+    rows = Rows("quant")
+    x = f32(-7, -6, -1.5, -0.51, -0.02, -0.0, 0, 0.011, 0.25, 0.5, 1, 2.5, 3.999, 6, 7.3, 1e30, -1e30, np.inf, -np.inf)
+    for bits, narrow in [(8, False), (8, True), (2, False), (3, True), (16, False)]:
+        attrs = dict(num_bits=bits, narrow_range=narrow)
+        rows.add("FakeQuantWithMinMaxArgs", [x], **attrs)
+        rows.add("FakeQuantWithMinMaxArgs", [x], min=-0.3, max=5.1, **attrs)
+        for low, high in [(-6, 6), (-1, 3), (0, 0), (0.5, 4), (-4, -0.5), (0, 1), (-0.001, 0.1)]:
+            rows.add("FakeQuantWithMinMaxVars", [x, np.float32(low), np.float32(high)], **attrs)
+        rows.add("FakeQuantWithMinMaxVarsPerChannel", [floats(4, 3), f32(-1, 0, 0), f32(1, 0.5, 0)], **attrs)
+    rows.add("FakeQuantWithMinMaxVars", [floats(2, 3, 4), np.float32(-1.3), np.float32(1.7)])
+    rows.add("FakeQuantWithMinMaxVars", [floats(0, 3), np.float32(-1), np.float32(1)])
+    rows.add("FakeQuantWithMinMaxVars", [floats(2), f32(-1), np.float32(1)])
+    rows.add("FakeQuantWithMinMaxVars", [floats(2), np.float32(-1), f32(1, 2)])
+    rows.add("FakeQuantWithMinMaxVarsPerChannel", [floats(2, 3), f32(-1, 0), f32(1, 0.5, 0)])
+    rows.add("FakeQuantWithMinMaxVarsPerChannel", [floats(2, 3), f32(-1, 0, 0), f32(1, 0.5)])
+    rows.add("FakeQuantWithMinMaxVarsPerChannel", [floats(0, 2), f32(-1, 0), f32(1, 0.5)])
+    rows.write()
+
+
 def text():
     rows = Rows("text")
     rows.add("StringJoin", [[np.array([b"a", b"b"]), np.array(b"x"), np.array([b"", b"c\0"])]], separator="-")
@@ -617,6 +656,12 @@ def text():
         rows.add(op, [np.array([b"aBc 1!Z", "\u00c4\u00e4".encode(), b""])])
     rows.add("StringLower", [np.array([b"ABC"])], encoding="utf-8")
     rows.add("StringStrip", [np.array([b"  a b\t\n", b"", b"   ", b"x"])])
+    for one in [b"", b"YQ", b"YQ==", b"YWI", b"YWI=", b"YWJj", b"YWJjZGVm", b"YR==", b"-_8=", b"-_8", b"YQ=", b"Y", b"YWJjZ", b"+/8=", b"a b=",
+                b"YQ==YQ==", b"====", b"=", b"Y===", b"YWJ\n", b"+WJjZ", b"YWJj+", b"\xc3\xa4YQ"]:
+        rows.add("DecodeBase64", [np.array(one)])
+    rows.add("DecodeBase64", [np.array([[b"YQ", b"YWJjZA=="]])])
+    for pad in [False, True]:
+        rows.add("EncodeBase64", [np.array([b"", b"a", b"ab", b"abc", b"abcd", b"\xff\xfe\xfd", b"\xfb\xff"])], pad=pad)
     for unit in ["BYTE", "UTF8_CHAR"]:
         rows.add("StringLength", [np.array([b"abc", "\u00c4\u20ac".encode(), b""])], unit=unit)
     for out_type in [np.float32, np.float64, np.int32, np.int64]:
@@ -688,7 +733,7 @@ def rest():
     rows.write()
 
 
-FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order, example, text, rest]
+FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order, example, sparse, quant, text, rest]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:]

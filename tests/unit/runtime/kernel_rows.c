@@ -14,8 +14,8 @@
 
 /* X of tests/golden/kernels/X.rows. */
 static const char *const families[] = {
-    "binary", "compare", "unary", "cast",  "reduce",  "matmul", "array", "slices",
-    "conv",   "pool",    "norm",  "order", "example", "text",   "rest",
+    "binary", "compare", "unary", "cast",    "reduce", "matmul", "array", "slices", "conv",
+    "pool",   "norm",    "order", "example", "sparse", "quant",  "text",  "rest",
 };
 
 static enum dtype dtype_of(const char *name)

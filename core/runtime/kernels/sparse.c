@@ -1,0 +1,186 @@
+/*
+ * sparse: ops of sparse tensors, which are three dense ones: indices [n, rank], values [n] and the
+ * shape [rank]. Indices are not checked against the shape, as TensorFlow does not.
+ */
+#include "runtime/kernels/kernel_tools.h"
+
+#define RANK_MAX 254 /* of any tensor in TensorFlow */
+
+/* A shape of any rank, as the elements of an int64 vector. */
+struct dims {
+    int64_t *sizes, *strides; /* [rank] */
+    int64_t rank, count;      /* elements */
+};
+
+static const char *dims_text(struct arena *arena, const struct dims *dims)
+{
+    struct buffer text = { 0 };
+    for (int64_t i = 0; i < dims->rank; i++)
+        buffer_printf(&text, "%s%lld", i > 0 ? "," : "", (long long)dims->sizes[i]);
+    const char *kept =
+        arena_printf(arena, "[%.*s]", (int)text.size, text.size > 0 ? text.data : "");
+    buffer_finish(&text);
+    return kept;
+}
+
+static struct status dims_make(struct arena *arena, int64_t rank, struct dims *out)
+{
+    if (rank > RANK_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "a shape of rank %lld, and %d is the most",
+                            (long long)rank, RANK_MAX);
+    *out = (struct dims){ .sizes = ARENA_ARRAY(arena, int64_t, rank + 1),
+                          .strides = ARENA_ARRAY(arena, int64_t, rank + 1),
+                          .rank = rank };
+    return status_ok();
+}
+
+static struct status dims_count(struct dims *dims)
+{
+    dims->count = 1;
+    for (int64_t i = 0; i < dims->rank; i++) {
+        int64_t size = dims->sizes[i], before = dims->count;
+        if (size < 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Expected shape dimensions to be non-negative, got %lld",
+                                (long long)size);
+        if (__builtin_mul_overflow(before, size, &dims->count))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Encountered overflow when multiplying %lld with %lld, result: -1",
+                                (long long)before, (long long)size);
+    }
+    return status_ok();
+}
+
+static void set_strides(struct dims *dims)
+{
+    int64_t stride = 1;
+    for (int64_t i = dims->rank - 1; i >= 0; i--) {
+        dims->strides[i] = stride;
+        stride *= dims->sizes[i];
+    }
+}
+
+/* The new shape as it is asked for, with 1 for the size that is to be found; *unknown: which. */
+static struct status read_target(const int64_t *asked, struct dims *out, int64_t *unknown)
+{
+    *unknown = -1;
+    for (int64_t i = 0; i < out->rank; i++) {
+        if (asked[i] == -1 && *unknown >= 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "only one output dimension may be -1, not both %lld and %lld",
+                                (long long)*unknown, (long long)i);
+        if (asked[i] < -1)
+            return status_error(STATUS_INVALID_ARGUMENT, "size %lld must be non-negative, not %lld",
+                                (long long)i, (long long)asked[i]);
+        if (asked[i] == -1)
+            *unknown = i;
+        out->sizes[i] = asked[i] == -1 ? 1 : asked[i];
+    }
+    return dims_count(out);
+}
+
+static struct status find_unknown(struct arena *arena, const struct dims *from, struct dims *to,
+                                  int64_t unknown)
+{
+    if (to->count == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "reshape cannot infer the missing input size for an empty tensor "
+                            "unless all specified input sizes are non-zero");
+    if (from->count % to->count != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input to reshape is a SparseTensor with %lld dense values, but the "
+                            "requested shape requires a multiple of %lld. input_shape=%s "
+                            "output_shape=%s",
+                            (long long)from->count, (long long)to->count, dims_text(arena, from),
+                            dims_text(arena, to));
+    to->sizes[unknown] = from->count / to->count;
+    to->count = from->count;
+    return status_ok();
+}
+
+static struct status make_target(struct arena *arena, const struct dims *from, const int64_t *asked,
+                                 struct dims *to)
+{
+    int64_t unknown;
+    TRY(read_target(asked, to, &unknown));
+    if (unknown >= 0)
+        TRY(find_unknown(arena, from, to, unknown));
+    if (from->count != to->count)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input to reshape is a tensor with %lld dense values, but the "
+                            "requested shape has %lld. input_shape=%s output_shape=%s",
+                            (long long)from->count, (long long)to->count, dims_text(arena, from),
+                            dims_text(arena, to));
+    return status_ok();
+}
+
+static struct status check_inputs(const struct tensor *indices, const struct tensor *shape,
+                                  const struct tensor *target)
+{
+    if (indices->shape.rank != 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "Input must be a matrix.");
+    if (shape->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Input shape must be a vector.");
+    if (target->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Target shape should be a vector but received shape %s",
+                            shape_text(&target->shape));
+    if (indices->shape.dims[1] != shape->size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input tensor rank must match input shape length.");
+    return status_ok();
+}
+
+/* Wraps where an index does not fit its shape. */
+static void move_indices(const int64_t *in, int64_t *out, int64_t rows, const struct dims *from,
+                         const struct dims *to)
+{
+    for (int64_t row = 0; row < rows; row++, in += from->rank, out += to->rank) {
+        uint64_t place = 0;
+        for (int64_t i = 0; i < from->rank; i++)
+            place += (uint64_t)in[i] * (uint64_t)from->strides[i];
+        int64_t left = (int64_t)place;
+        for (int64_t i = 0; i < to->rank; i++) {
+            out[i] = left / to->strides[i];
+            left %= to->strides[i];
+        }
+    }
+}
+
+static struct status reshape_compute(struct kernel_context *k)
+{
+    const struct tensor *indices = kernel_input(k, 0), *shape = kernel_input(k, 1),
+                        *target = kernel_input(k, 2);
+    struct arena *arena = kernel_arena(k);
+    struct dims from, to;
+    struct tensor *out, *out_shape;
+    TRY(check_inputs(indices, shape, target));
+    TRY(dims_make(arena, shape->size, &from));
+    TRY(dims_make(arena, target->size, &to));
+    for (int64_t i = 0; i < from.rank; i++)
+        from.sizes[i] = tensor_int64s(shape)[i];
+    TRY(dims_count(&from));
+    TRY(make_target(arena, &from, tensor_int64s(target), &to));
+    int64_t rows = indices->shape.dims[0];
+    if (rows > 0 && to.count == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input tensor has %lld non zero elements but input shape (%s) or "
+                            "output shape (%s) is empty",
+                            (long long)rows, dims_text(arena, &from), dims_text(arena, &to));
+    struct shape matrix = shape_of(rows, to.rank), vector = shape_of(to.rank);
+    TRY(kernel_output(k, 0, &matrix, &out));
+    TRY(kernel_output(k, 1, &vector, &out_shape));
+    for (int64_t i = 0; i < to.rank; i++)
+        tensor_int64s_mut(out_shape)[i] = to.sizes[i];
+    if (rows == 0)
+        return status_ok();
+    set_strides(&from);
+    set_strides(&to);
+    move_indices(tensor_int64s(indices), tensor_int64s_mut(out), rows, &from, &to);
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "SparseReshape", DTYPES_ALL, .compute = reshape_compute },
+};
+const struct kernel_table kernels_sparse = { rows, COUNT(rows) };
