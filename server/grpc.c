@@ -197,7 +197,7 @@ grpc_run(struct grpc_request *request, struct callable *callable, const struct t
         .deadline_ns = deadline_ns == CLOCK_NEVER ? 0 : deadline_ns,
     };
     request->running = true;
-    if (inference_goes_to_pool(inference, &request->run)) {
+    if (inference_goes_to_pool(&request->run)) {
         inference_submit_to_pool(inference, &request->run);
         call_when_left(request->call, on_left, request);
     } else {

@@ -7,6 +7,7 @@
 
 #define LOOP_COST_MAX_NS  200000  /* dearer runs go to the pool */
 #define ROUND_COST_MAX_NS 1000000 /* of all runs of a round */
+#define LOOK_MAX          1024    /* calls that are asked whether they fit, of a long queue */
 
 /* Calls in the order they came. */
 struct call_list {
@@ -40,24 +41,27 @@ static void list_append(struct call_list *list, struct inference_call *call)
     list->end = &call->next;
 }
 
-/* Takes the first call, and with it those behind it that fit in its batch. */
+/* Takes the first call, and with it those not far behind it that fit in its batch. */
 static struct inference_call *list_take_batch(struct call_list *list, bool batch)
 {
-    struct inference_call *first = list->first;
-    struct call_list taken, left;
+    struct inference_call *first = list->first, **at = &list->first;
+    int64_t rows = first->rows;
+    struct call_list taken;
     list_init(&taken);
-    list_init(&left);
-    int64_t rows = 0;
-    for (struct inference_call *call = first, *next; call != NULL; call = next) {
-        next = call->next;
-        bool rides = call == first ||
-                     (batch && rows + call->rows <= BATCH_ROWS_MAX && batch_fits(first, call));
-        rows += rides ? call->rows : 0;
-        list_append(rides ? &taken : &left, call);
+    *at = first->next;
+    list_append(&taken, first);
+    for (int i = 0; *at != NULL && batch && rows < BATCH_ROWS_MAX && i < LOOK_MAX; i++) {
+        struct inference_call *call = *at;
+        if (rows + call->rows > BATCH_ROWS_MAX || !batch_fits(first, call)) {
+            at = &call->next;
+            continue;
+        }
+        rows += call->rows;
+        *at = call->next;
+        list_append(&taken, call);
     }
-    *list = left;
-    if (left.first == NULL)
-        list->end = &list->first;
+    if (*at == NULL)
+        list->end = at;
     return taken.first;
 }
 
@@ -153,9 +157,8 @@ void inference_destroy(struct inference *inference)
 
 /* ---- The round. ---- */
 
-bool inference_goes_to_pool(struct inference *inference, struct inference_call *call)
+bool inference_goes_to_pool(struct inference_call *call)
 {
-    (void)inference;
     call->rows = batch_rows(call->callable, call->inputs);
     uint32_t cost = callable_cost_ns(call->callable, call->rows > 0 ? call->rows : 1);
     return cost == 0 || cost > LOOP_COST_MAX_NS;
@@ -172,18 +175,15 @@ void inference_submit(struct inference *inference, struct inference_call *call)
 
 void inference_forget(struct inference *inference, struct inference_call *call)
 {
-    struct call_list left;
-    list_init(&left);
-    for (struct inference_call *at = inference->round.first, *next; at != NULL; at = next) {
-        next = at->next;
-        if (at == call)
-            inference->waiting--;
-        else
-            list_append(&left, at);
+    struct inference_call *calls = inference->round.first;
+    list_init(&inference->round);
+    inference->waiting = 0;
+    inference->round_rows = inference->round_cost_ns = 0;
+    for (struct inference_call *next; calls != NULL; calls = next) {
+        next = calls->next;
+        if (calls != call)
+            inference_submit(inference, calls);
     }
-    inference->round = left;
-    if (left.first == NULL)
-        inference->round.end = &inference->round.first;
 }
 
 int inference_waiting(const struct inference *inference)

@@ -46,7 +46,7 @@ struct status inference_create(const struct inference_options *options, struct i
 void inference_destroy(struct inference *inference);
 
 /* Does this call go to the pool? Asked before submitting: an HTTP connection is suspended first. */
-bool inference_goes_to_pool(struct inference *inference, struct inference_call *call);
+bool inference_goes_to_pool(struct inference_call *call);
 void inference_submit(struct inference *inference, struct inference_call *call);
 void inference_submit_to_pool(struct inference *inference, struct inference_call *call);
 

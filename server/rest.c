@@ -274,7 +274,7 @@ exchange_call(struct exchange *exchange, struct callable *callable, const struct
         .arena = exchange->arena,
         .deadline_ns = server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0
     };
-    if (inference_goes_to_pool(server->inference, &exchange->call)) {
+    if (inference_goes_to_pool(&exchange->call)) {
         request->state = REQUEST_SUSPENDED;
         MHD_suspend_connection(request->connection);
         watch_client(request);

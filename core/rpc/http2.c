@@ -1,6 +1,5 @@
 #include "rpc/http2_internal.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,8 +7,7 @@
 #include "base/clock.h"
 #include "rpc/session_memory.h"
 
-#define WINDOW_MAX  INT32_MAX
-#define HEADERS_MAX 64
+#define WINDOW_MAX INT32_MAX
 
 /* ---- Life and end. ---- */
 

@@ -1,7 +1,6 @@
 #include "rpc/http2_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/arena.h"
 
