@@ -327,7 +327,7 @@ static struct status check_start(const struct options *options)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--port=0, --rest_api_port=0 and no --grpc_socket_path: nobody could "
                             "ask anything");
-    return status_ok();
+    return status_in(file_check_local(options->model_base_path), "--model_base_path");
 }
 
 int main(int argc, char **argv)

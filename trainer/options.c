@@ -273,6 +273,16 @@ static struct status check_checkpoints(const struct flag_values *flags)
     return status_ok();
 }
 
+/* Paths of a file system that this program does not know would be made here, with a colon. */
+static struct status check_paths(const struct flag_values *flags, const char *positional)
+{
+    TRY(status_in(file_check_local(flags->export_dir), "--export_dir"));
+    TRY(status_in(file_check_local(positional != NULL ? positional : ""), "DIR"));
+    TRY(status_in(file_check_local(flags->work_dir), "--work_dir"));
+    TRY(status_in(file_check_local(flags->train_dir), "--train_dir"));
+    return status_in(file_check_local(flags->checkpoint_dir), "--checkpoint_dir");
+}
+
 /* The numbers of tasks are the cluster's, where there is one. */
 static struct status check_counts(const struct options *options)
 {
@@ -326,6 +336,7 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
         return status_error(
             STATUS_INVALID_ARGUMENT,
             "'doctor' comes first: pstrain doctor [flags] (./doctor is a directory)");
+    TRY(check_paths(&values, positional_count == 1 ? argv[1] : NULL));
     log_level_parse(values.log_level, &out->log_level);
     TRY(read_map(true, arena, out));
     TRY(check_role(out));

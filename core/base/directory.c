@@ -148,6 +148,17 @@ struct status file_remove_tree(const char *path)
     return status;
 }
 
+struct status file_check_local(const char *path)
+{
+    size_t scheme = strspn(path, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+
+    if (scheme == 0 || strncmp(path + scheme, "://", 3) != 0)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "File system scheme '%.*s' not implemented (file: '%s')", (int)scheme, path,
+                        path);
+}
+
 bool file_is_bare(const char *path)
 {
     struct stat info;

@@ -80,6 +80,10 @@ struct status file_check_space(const char *path, uint64_t size_bytes);
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
+/* UNIMPLEMENTED for gs://… and the like, which would else be taken for a path here; in TensorFlow's
+ * words. */
+struct status file_check_local(const char *path);
+
 /* A directory in which there is nothing but such directories, as a failed run may leave it. */
 bool file_is_bare(const char *path);
 void file_remove_bare(const char *path); /* removes directories only, and only empty ones */

@@ -77,6 +77,15 @@ class ExportErrors(TestCase):
         open(self.path("file"), "w").close()
         self.assert_refused(self.pstrain("--export_dir=%s" % self.path("file")), self.path("file"), "is a file")
 
+    def test_other_file_systems_are_refused(self):
+        for flag in ("--export_dir=gs://bucket/m/1", "--checkpoint_dir=hdfs://host/c", "--work_dir=s3://bucket/m", "s3://bucket/m"):
+            path = flag.split("=")[-1]
+            self.assert_refused(self.pstrain(flag, cwd=self.dir), "File system scheme '%s' not implemented" % path.split(":")[0])
+            done = run("modelserver", "--model_base_path=" + path)
+            self.assertEqual(done.returncode, 255, done)
+            self.assertIn("Failed to start server. Error: UNIMPLEMENTED: --model_base_path: File system scheme", done.stdout)
+        self.assertFalse([name for name in os.listdir(self.dir) if ":" in name])
+
     def test_a_file_without_a_suffix_is_a_description_too(self):
         with open(self.path("description"), "w") as f:
             f.write("no JSON")

@@ -180,6 +180,18 @@ static void what_ended_processes_left_beside_is_removed_and_nothing_else(void **
     assert_true(file_exists(in("1.tempted")));
 }
 
+static void other_file_systems_are_refused(void **state)
+{
+    (void)state;
+    static const char *const local[] = { "", "a", "/a:/b", "a/b://c", "gs:/a", "://a", "C:\\a" };
+    for (size_t i = 0; i < COUNT(local); i++)
+        assert_ok(file_check_local(local[i]));
+    struct status status = file_check_local("gs://bucket/1");
+    assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
+    assert_string_equal(status.message,
+                        "File system scheme 'gs' not implemented (file: 'gs://bucket/1')");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -193,6 +205,7 @@ int main(void)
         TEST(a_full_device_is_an_error_and_leaves_nothing),
         TEST(a_reader_reads_anywhere_but_past_the_end),
         TEST(what_ended_processes_left_beside_is_removed_and_nothing_else),
+        TEST(other_file_systems_are_refused),
     };
     return cmocka_run_group_tests_name("file", tests, NULL, NULL);
 }
