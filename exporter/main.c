@@ -53,6 +53,21 @@ static void print_usage(FILE *out)
           out);
 }
 
+/* Where versions of a model lie is not where a model lies: names one of them. */
+static struct status add_hint(struct status status, const char *directory, struct arena *arena)
+{
+    struct file_list entries;
+    if (status.code != STATUS_NOT_FOUND ||
+        !status_is_ok(file_list(directory, arena, &entries))) /* the first failure is told */
+        return status;
+    for (size_t i = entries.count; i-- > 0;) {
+        const char *version = file_join(arena, directory, entries.names[i]);
+        if (file_exists(file_join(arena, version, "saved_model.pb")))
+            return status_error(status.code, "%s; did you mean '%s'?", status.message, version);
+    }
+    return status;
+}
+
 static struct status run(const struct command *command, int argc, char **argv)
 {
     int positional;
@@ -74,6 +89,8 @@ static struct status run(const struct command *command, int argc, char **argv)
     if (status_is_ok(status)) {
         status = command->run(model, arena);
         savedmodel_destroy(model);
+    } else {
+        status = add_hint(status, argv[1], arena);
     }
     arena_destroy(arena);
     return status;

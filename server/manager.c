@@ -165,8 +165,11 @@ static void look(struct manager *manager)
         return;
     }
     if (found.count == 0)
-        log_warning("model %s: no versions of servable found under base path %s",
-                    manager->options.model_name, path);
+        log_warning("model %s: no versions of servable found under base path %s%s",
+                    manager->options.model_name, path,
+                    source_is_version(path) ? ", which is a version itself: give the directory "
+                                              "above it, and name it by a number"
+                                            : "");
     apply(manager, &found);
     source_versions_finish(&found);
 }

@@ -84,6 +84,15 @@ void source_versions_finish(struct source_versions *versions)
     *versions = (struct source_versions){ 0 };
 }
 
+bool source_is_version(const char *directory)
+{
+    struct arena *arena = arena_create(0);
+    bool found = file_exists(file_join(arena, directory, "saved_model.pb")) ||
+                 file_exists(file_join(arena, directory, "saved_model.pbtxt"));
+    arena_destroy(arena);
+    return found;
+}
+
 static uint64_t fingerprint(const char *directory, int depth, struct arena *arena)
 {
     uint64_t sum = 0;

@@ -5,6 +5,7 @@
 #ifndef SERVER_SOURCE_H
 #define SERVER_SOURCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -23,6 +24,9 @@ struct source_versions {
  */
 struct status source_scan(const char *base_path, struct source_versions *out);
 void source_versions_finish(struct source_versions *versions);
+
+/* Does the directory hold a model, instead of directories that do? */
+bool source_is_version(const char *directory);
 
 /* A number that changes when files of a version come, go, grow or are written anew. */
 uint64_t source_fingerprint(const char *directory);

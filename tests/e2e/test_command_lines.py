@@ -3,7 +3,7 @@ import os
 import subprocess
 import time
 
-from harness import DEADLINE_S, TestCase, clean_environment, free_port, main, program, run, start, train
+from harness import DEADLINE_S, Server, TestCase, clean_environment, free_port, main, program, run, start, train
 
 # Each way to reach a table of flags, and a misspelt flag of it with what was meant.
 TABLES = ((("pstrain",), "--modle=mlp", "--model"), (("pstrain", "doctor"), "--ps_host=a:1", "--ps_hosts"),
@@ -55,6 +55,14 @@ class CommandLines(TestCase):
             done = subprocess.run([program("savedmodel"), "show", self.path("model", "1")], stdout=full, stderr=subprocess.PIPE,
                                   env=clean_environment(), text=True)
         self.assertEqual((done.returncode, done.stderr), (1, "savedmodel: write to the standard output: No space left on device\n"))
+
+    def test_a_directory_of_versions_and_a_version_are_told_apart(self):
+        train(self.path("model", "7"), "--training_iteration=1")
+        done = run("savedmodel", "show", self.path("model"))
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("; did you mean '%s'?\n" % self.path("model", "7"), done.stderr)
+        with Server(self.path("model", "7"), wait=False) as server:
+            server.wait_for_output("which is a version itself: give the directory above it")
 
     def test_what_is_printed_with_stdout_and_stderr_closed_goes_nowhere(self):
         """Not into the file or socket that would have their numbers."""
