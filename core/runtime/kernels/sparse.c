@@ -172,7 +172,7 @@ static struct status reshape_compute(struct kernel_context *k)
     TRY(kernel_output(k, 1, &vector, &out_shape));
     for (int64_t i = 0; i < to.rank; i++)
         tensor_int64s_mut(out_shape)[i] = to.sizes[i];
-    if (rows == 0)
+    if (out->size == 0) /* no rows, or more than one can count of no columns */
         return status_ok();
     set_strides(&from);
     set_strides(&to);
