@@ -15,6 +15,13 @@
 #define SPIN_FAILURES_MAX 8
 #define EXPECTING_NS      60000 /* the rest of a message that a peer is sending right now */
 
+/* Polling before sleep, and how well that went. */
+struct spin {
+    int64_t ns;                 /* for so long */
+    int pause;                  /* waits to come that are not begun by it */
+    int failures, failures_max; /* in vain, one after the other: so often is the pause doubled */
+};
+
 struct loop_watch {
     void (*ready)(void *context, uint32_t events);
     void *context;
@@ -34,9 +41,9 @@ struct loop {
     struct loop_task *deferred, **deferred_end;
     _Atomic uintptr_t owner; /* the thread whose loop this is; 0: nobody's now */
     struct loop_watch *wake_watch, *dead;
-    int64_t now_ns, spin_ns;
-    int spin_pause, spin_failures; /* waits that are not begun by spinning; spins in vain since */
-    bool expecting;                /* loop_expect was called in this round */
+    int64_t now_ns;
+    struct spin spin, expecting_spin;
+    bool expecting; /* loop_expect was called in this round */
     _Atomic bool stopped;
 };
 
@@ -164,6 +171,7 @@ struct status loop_create(struct loop **out)
     loop->wake = -1;
     loop->deferred_end = &loop->deferred;
     loop->now_ns = clock_now_ns(clock_monotonic());
+    loop->expecting_spin.ns = EXPECTING_NS;
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (loop->epoll < 0)
         TRY_OR(fail, status_errno(errno, "epoll_create"));
@@ -334,7 +342,7 @@ int64_t loop_now_ns(const struct loop *loop)
 
 void loop_set_spin(struct loop *loop, int64_t spin_ns)
 {
-    loop->spin_ns = spin_ns;
+    loop->spin = (struct spin){ .ns = spin_ns, .failures_max = SPIN_FAILURES_MAX };
 }
 
 void loop_expect(struct loop *loop)
@@ -343,26 +351,26 @@ void loop_expect(struct loop *loop)
 }
 
 /* Polls for a while before it sleeps, unless that was in vain lately: each failure doubles the
- * number of waits until the next try. */
+ * number of waits until the next try. Not so where a message is under way. */
 static int wait_for_events(struct loop *loop, struct epoll_event *events, int timeout_ms)
 {
-    int64_t spin_ns = loop->expecting && loop->spin_ns == 0 ? EXPECTING_NS : loop->spin_ns;
+    struct spin *spin = loop->expecting ? &loop->expecting_spin : &loop->spin;
 
     loop->expecting = false;
-    if (timeout_ms == 0 || spin_ns == 0 || loop->spin_pause > 0) {
-        loop->spin_pause -= loop->spin_pause > 0;
+    if (timeout_ms == 0 || spin->ns == 0 || spin->pause > 0) {
+        spin->pause -= spin->pause > 0;
         return epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
     }
-    int64_t end_ns = clock_now_ns(clock_monotonic()) + spin_ns;
+    int64_t end_ns = clock_now_ns(clock_monotonic()) + spin->ns;
     do {
         int count = epoll_wait(loop->epoll, events, EVENTS_MAX, 0);
         if (count != 0) {
-            loop->spin_failures = 0;
+            spin->failures = 0;
             return count;
         }
     } while (clock_now_ns(clock_monotonic()) < end_ns);
-    loop->spin_pause = SPIN_PAUSE << loop->spin_failures;
-    loop->spin_failures += loop->spin_failures < SPIN_FAILURES_MAX;
+    spin->pause = SPIN_PAUSE << spin->failures;
+    spin->failures += spin->failures < spin->failures_max;
     return epoll_wait(loop->epoll, events, EVENTS_MAX, timeout_ms);
 }
 
