@@ -75,12 +75,13 @@ static void numbers_elsewhere_and_too_much_around_them_are_not_learnt(void **sta
     static char room[2 * PREDICT_AROUND_MAX], elsewhere[4];
     struct predict_bytes bytes;
     struct bytes all = { room, PREDICT_AROUND_MAX + 4 };
+    const void *before = (const void *)((uintptr_t)room - 1);
     (void)state;
 
     assert_true(predict_bytes_learn(&bytes, all, room + 10, 4));
     assert_false(predict_bytes_learn(&bytes, all, elsewhere, 4));
     assert_false(predict_bytes_learn(&bytes, all, room + all.size - 3, 4));
-    assert_false(predict_bytes_learn(&bytes, all, room - 1, 4));
+    assert_false(predict_bytes_learn(&bytes, all, before, 4));
     assert_false(predict_bytes_learn(&bytes, all, room, all.size + 1));
     all.size++;
     assert_false(predict_bytes_learn(&bytes, all, room + 10, 4));
