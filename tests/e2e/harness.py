@@ -18,7 +18,6 @@ By hand: python3 tests/e2e/test_x.py takes build/dev/bin. Exit status 77 means t
 Nothing but the standard library is used. A process whose stderr speaks of a sanitizer fails the test that ran it.
 A test that is killed takes what it started along: start long-lived processes with start(), from the main thread.
 """
-import ctypes
 import http.client
 import json
 import os
@@ -41,8 +40,9 @@ SANITIZED = os.environ.get("SLIPWAY_SANITIZE", "")  # "address,undefined", "thre
 DEADLINE_S = float(os.environ.get("SLIPWAY_TEST_DEADLINE", "120"))
 SANITIZER = re.compile(rb"(ERROR|SUMMARY): (Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer|runtime error:")
 SKIP_STATUS = 77
-libc = ctypes.CDLL(None, use_errno=True)
-prctl = libc.prctl
+# The kernel kills the process with the thread that started it. By a program, and not in the child before it runs: that takes a
+# fork of this process, which waits for ever where grpcio's threads hold a lock.
+DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "--"]
 
 
 def program(name):
@@ -74,14 +74,9 @@ def clean_environment(**more):
     return environment
 
 
-def die_with_parent():
-    prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: with the thread that started it
-
-
 def start(command, env=None, **options):
     """A process that nobody waits for yet; the kernel kills it when this test ends, however it ends."""
-    return subprocess.Popen([str(x) for x in command], preexec_fn=die_with_parent, stdin=subprocess.DEVNULL,
-                            env=env or clean_environment(), **options)
+    return subprocess.Popen(DIE_WITH_PARENT + [str(x) for x in command], stdin=subprocess.DEVNULL, env=env or clean_environment(), **options)
 
 
 def run(*command, timeout=DEADLINE_S, env=None, cwd=None, input=None):
@@ -89,8 +84,7 @@ def run(*command, timeout=DEADLINE_S, env=None, cwd=None, input=None):
     command = [str(x) for x in command]
     if "/" not in command[0]:
         command[0] = program(command[0])
-    done = subprocess.run(command, capture_output=True, timeout=timeout, env=env or clean_environment(), cwd=cwd, input=input,
-                          preexec_fn=die_with_parent)
+    done = subprocess.run(DIE_WITH_PARENT + command, capture_output=True, timeout=timeout, env=env or clean_environment(), cwd=cwd, input=input)
     if SANITIZER.search(done.stderr):
         raise AssertionError("%s: %s" % (" ".join(command)[:200], done.stderr.decode("utf-8", "replace")[-6000:]))
     done.stdout, done.stderr = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")

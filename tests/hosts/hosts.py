@@ -18,6 +18,7 @@ Needs iproute2 and nftables, and root or a kernel that lets everybody be root in
 skipped, and says why.
 """
 import contextlib
+import ctypes
 import os
 import shutil
 import subprocess
@@ -27,7 +28,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from harness import DEADLINE_S, SANITIZER, clean_environment, die_with_parent, libc, program  # noqa: E402 (behind the path)
+from harness import DEADLINE_S, DIE_WITH_PARENT, SANITIZER, clean_environment, program  # noqa: E402 (behind the path)
 
 NETWORK = "10.77.0."
 DISK = "/mnt"
@@ -61,7 +62,7 @@ class Keeper:
 
     def __init__(self, script):
         ready = "%s && echo ready && exec sleep infinity" % script
-        self.process = subprocess.Popen(["unshare", "--net", "--mount", "--uts", "sh", "-c", ready], preexec_fn=die_with_parent,
+        self.process = subprocess.Popen(DIE_WITH_PARENT + ["unshare", "--net", "--mount", "--uts", "sh", "-c", ready],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.pid = self.process.pid
         if self.process.stdout.readline() != "ready\n":
@@ -90,7 +91,7 @@ class Process:
         self.host, self.label = host, label
         self.log = tempfile.TemporaryFile()
         inside = ["env", "--chdir=" + DISK, "HOME=" + DISK, "TMPDIR=" + DISK]
-        self.process = subprocess.Popen(host.keeper.enter(*inside, *command), preexec_fn=die_with_parent, env=environment,
+        self.process = subprocess.Popen(DIE_WITH_PARENT + host.keeper.enter(*inside, *command), env=environment,
                                         stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.pid = self.process.pid
 
@@ -199,7 +200,7 @@ class Host:
 @contextlib.contextmanager
 def inside(host):
     """Sockets that this thread makes meanwhile are the host's."""
-    libc_setns = libc.setns
+    libc_setns = ctypes.CDLL(None, use_errno=True).setns
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     there = os.open("/proc/%d/ns/net" % host.keeper.pid, os.O_RDONLY)
     try:
