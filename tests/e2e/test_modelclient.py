@@ -174,6 +174,11 @@ class Client(TestCase):
         self.assertIn("predict", run("modelclient", "--help").stdout)
         self.assertIn("--concurrency", run("modelclient", "predict", "--help").stdout)
 
+    def test_the_wrong_port_is_told(self):
+        done = run("modelclient", "status", "--server=127.0.0.1:%d" % self.server.port, "--model=tiny")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("what answers speaks HTTP/1, not HTTP/2", done.stderr)
+
     def test_nobody_there_and_somebody_silent(self):
         with socket.socket() as s:
             s.bind(("127.0.0.1", 0))

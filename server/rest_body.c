@@ -1,0 +1,113 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/gunzip.h"
+#include "server/json_text.h"
+#include "server/rest_internal.h"
+
+#define GUNZIP_BYTES_MAX ((size_t)100 * 1024 * 1024)
+
+/* Room for `size` bytes of body and the padding. */
+static struct status reserve_body(struct request *request, size_t size)
+{
+    if (size + JSON_PADDING <= request->capacity)
+        return status_ok();
+    size_t capacity = size + JSON_PADDING;
+    if (capacity < 2 * request->capacity)
+        capacity = 2 * request->capacity;
+    if (capacity > REST_KEPT_BYTES_MAX) /* small ones are kept, and few */
+        TRY(exchange_take_memory(&request->exchange, capacity - (size_t)request->exchange.taken));
+    char *data = realloc(request->data, capacity);
+    if (data == NULL)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a body of %zu bytes", size);
+    request->data = data;
+    request->capacity = capacity;
+    return status_ok();
+}
+
+/* A body that is refused is still read to its end: closing at once would lose the answer. */
+static void refuse_body(struct request *request, struct status status)
+{
+    request->too_large = true;
+    exchange_fail(&request->exchange, status);
+}
+
+static struct status too_large(const struct request *request, uint64_t size)
+{
+    return status_error(STATUS_RESOURCE_EXHAUSTED,
+                        "request body of %llu bytes is over --max_request_bytes=%lld",
+                        (unsigned long long)size, (long long)request->rest->server->body_bytes_max);
+}
+
+void rest_body_expect(struct request *request)
+{
+    const char *length = rest_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    uint64_t size = length != NULL ? strtoull(length, NULL, 10) : 0;
+    int64_t limit = request->rest->server->body_bytes_max;
+    if (limit > 0 && size > (uint64_t)limit) {
+        refuse_body(request, too_large(request, size));
+        return;
+    }
+    /* What a header promises is believed up to a size; beyond it, what has come. */
+    struct status status = reserve_body(request, size < ((uint64_t)1 << 20) ? size : (1 << 20));
+    if (!status_is_ok(status))
+        refuse_body(request, status);
+}
+
+void rest_body_append(struct request *request, const char *data, size_t size)
+{
+    int64_t limit = request->rest->server->body_bytes_max;
+    if (request->too_large)
+        return;
+    struct status status = status_ok();
+    if (limit > 0 && request->size + size > (uint64_t)limit)
+        status = too_large(request, request->size + size);
+    else
+        status = reserve_body(request, request->size + size);
+    if (!status_is_ok(status)) {
+        refuse_body(request, status);
+        return;
+    }
+    memcpy(request->data + request->size, data, size);
+    request->size += size;
+}
+
+/* A body that cannot be expanded counts as empty, and so does a bomb, as in TensorFlow Serving; one
+ * over the operator's own limit is refused. */
+static struct status expand_body(struct request *request)
+{
+    const char *encoding = rest_header(request, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    if (encoding == NULL || strcasestr(encoding, "gzip") == NULL)
+        return status_ok();
+    char *data;
+    size_t size;
+    int64_t taken;
+    int64_t own_limit = request->rest->server->body_bytes_max;
+    bool ours = own_limit > 0 && (uint64_t)own_limit < GUNZIP_BYTES_MAX;
+    size_t limit = ours ? (size_t)own_limit : GUNZIP_BYTES_MAX;
+    struct status status = gunzip(request->data, request->size, limit, JSON_PADDING,
+                                  &request->rest->server->budget, &data, &size, &taken);
+    if (status.code == STATUS_OUT_OF_RANGE && ours)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "request body expands to over --max_request_bytes=%lld",
+                            (long long)own_limit);
+    if (status.code == STATUS_RESOURCE_EXHAUSTED)
+        return status;
+    request->size = 0;
+    if (!status_is_ok(status))
+        return status_ok();
+    free(request->data);
+    request->data = data;
+    request->size = size;
+    request->capacity = size + JSON_PADDING;
+    request->exchange.taken += taken;
+    return status_ok();
+}
+
+struct status rest_body_finish(struct request *request)
+{
+    TRY(expand_body(request));
+    TRY(reserve_body(request, request->size));
+    memset(request->data + request->size, 0, JSON_PADDING);
+    return status_ok();
+}

@@ -1,0 +1,274 @@
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/log.h"
+#include "server/rest_internal.h"
+
+#define ARENA_BYTES       ((size_t)64 * 1024 * 1024)
+#define ARENA_BODY_FACTOR 24 /* the dearest JSON: `"",` becomes 16 bytes, and grows by copies */
+
+/* ---- Requests and their buffers. ---- */
+
+static struct request *request_begin(struct rest *rest)
+{
+    struct request *request = rest->idle;
+    if (request != NULL)
+        rest->idle = request->next;
+    else
+        request = zalloc(sizeof *request);
+    struct exchange kept = request->exchange;
+    char *data = request->data;
+    size_t capacity = request->capacity;
+    *request = (struct request){ .rest = rest, .data = data, .capacity = capacity };
+    request->exchange.server = rest->server;
+    request->exchange.arena = kept.arena ? kept.arena : arena_create(ARENA_BYTES);
+    request->exchange.http = MHD_HTTP_OK;
+    rest->requests++;
+    rest->reading++;
+    return request;
+}
+
+/* Keeps small buffers for the next request and gives large ones back. */
+static void request_end(struct request *request)
+{
+    struct rest *rest = request->rest;
+    struct exchange *exchange = &request->exchange;
+    if (request->state < REQUEST_RUNNING)
+        rest->reading--;
+    rest->requests--;
+    servable_release(exchange->servable);
+    budget_give(&rest->server->budget, exchange->taken);
+    buffer_finish(&exchange->reply);
+    free(request->url);
+    if (request->capacity > REST_KEPT_BYTES_MAX) {
+        free(request->data);
+        request->data = NULL;
+        request->capacity = 0;
+    }
+    if (arena_used(exchange->arena) > REST_KEPT_BYTES_MAX) {
+        arena_destroy(exchange->arena);
+        exchange->arena = NULL;
+    } else {
+        arena_reset(exchange->arena);
+    }
+    request->next = rest->idle;
+    rest->idle = request;
+}
+
+void rest_request_free(struct request *request)
+{
+    arena_destroy(request->exchange.arena);
+    free(request->data);
+    free(request);
+}
+
+/* ---- Answers. ---- */
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    if (MHD_add_response_header(response, name, value) != MHD_YES)
+        log_error("no memory for a response header");
+}
+
+static enum MHD_Result send_reply(struct request *request, bool json)
+{
+    struct exchange *exchange = &request->exchange;
+    struct rest *rest = request->rest;
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        exchange->reply.size, exchange->reply.data, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL)
+        return MHD_NO;
+    exchange->reply = (struct buffer){ 0 };
+    if (json)
+        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    if (rest->server->cors) {
+        add_header(response, "Access-Control-Allow-Origin", "*");
+        add_header(response, "Access-Control-Allow-Methods", "POST, GET");
+        add_header(response, "Access-Control-Allow-Headers", "Content-Type");
+    }
+    if (rest->draining)
+        add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    enum MHD_Result queued =
+        MHD_queue_response(request->connection, (unsigned)exchange->http, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+static enum MHD_Result send_preflight(struct request *request)
+{
+    const char *origin = rest_header(request, "Origin");
+    bool web = origin != NULL && (strstr(origin, "http://") || strstr(origin, "https://"));
+    request->exchange.http = web ? MHD_HTTP_OK : MHD_HTTP_BAD_REQUEST;
+    return send_reply(request, false);
+}
+
+static enum MHD_Result send_foreign_path(struct request *request)
+{
+    static char page[] = "<html><head><title>404 Not Found</title></head>"
+                         "<body><h1>404 Not Found</h1></body></html>\n";
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(sizeof page - 1, page, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        return MHD_NO;
+    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html");
+    enum MHD_Result queued = MHD_queue_response(request->connection, MHD_HTTP_NOT_FOUND, response);
+    MHD_destroy_response(response);
+    return queued;
+}
+
+/* ---- Handling. ---- */
+
+static void call_done(struct inference_call *call, struct status status)
+{
+    struct request *request = (struct request *)exchange_of(call);
+    if (!status_is_ok(status))
+        exchange_fail(&request->exchange, status);
+    bool suspended = request->state == REQUEST_SUSPENDED;
+    request->state = REQUEST_DONE;
+    request->rest->answered = true;
+    if (!suspended)
+        return;
+    loop_unwatch(request->rest->server->loop, request->watch);
+    request->watch = NULL;
+    MHD_resume_connection(request->connection);
+}
+
+static void on_left(void *context, uint32_t events)
+{
+    struct request *request = context;
+    (void)events;
+    inference_leave(&request->exchange.call);
+}
+
+/* microhttpd does not look at a connection that is suspended. Without a watch the run goes on to
+ * its end, for nobody. */
+static void watch_client(struct request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info != NULL)
+        status_ignore(loop_watch(request->rest->server->loop, info->connect_fd,
+                                 EPOLLRDHUP | EPOLLET, on_left, request, &request->watch));
+}
+
+struct status
+exchange_call(struct exchange *exchange, struct callable *callable, const struct tensor *inputs,
+              struct status (*answer)(struct inference_call *, const struct tensor *outputs))
+{
+    struct request *request = (struct request *)exchange;
+    struct server_context *server = exchange->server;
+    TRY(callable->status);
+    exchange->call = (struct inference_call){
+        .callable = callable,
+        .inputs = inputs,
+        .answer = answer,
+        .done = call_done,
+        .arena = exchange->arena,
+        .deadline_ns = server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0
+    };
+    if (inference_goes_to_pool(&exchange->call)) {
+        request->state = REQUEST_SUSPENDED;
+        MHD_suspend_connection(request->connection);
+        watch_client(request);
+        inference_submit_to_pool(server->inference, &exchange->call);
+    } else {
+        request->state = REQUEST_RUNNING;
+        inference_submit(server->inference, &exchange->call);
+    }
+    return status_ok();
+}
+
+/* Tensors take a multiple of the text: a large body gets a larger arena, and pays for it. */
+static struct status size_arena(struct request *request)
+{
+    if (request->size <= REST_KEPT_BYTES_MAX)
+        return status_ok();
+    TRY(exchange_take_memory(&request->exchange, request->size * 4));
+    arena_destroy(request->exchange.arena); /* it holds nothing yet */
+    request->exchange.arena = arena_create(ARENA_BYTES + request->size * ARENA_BODY_FACTOR);
+    return status_ok();
+}
+
+static struct status handle(struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+    const struct route *route;
+    TRY(rest_body_finish(request));
+    TRY(size_arena(request));
+    exchange->body = (struct bytes){ request->data, request->size };
+    TRY(route_find(exchange->method, exchange->url, exchange->arena, &exchange->target, &route));
+    return route->handle(exchange);
+}
+
+/* The request has been read whole. */
+static enum MHD_Result answer_request(struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+    request->rest->reading--;
+    request->state = REQUEST_DONE;
+    if (strncasecmp(exchange->url, "/v1/", 4) != 0)
+        return send_foreign_path(request);
+    if (strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
+        return send_preflight(request);
+    if (!request->too_large) {
+        struct status status = handle(request);
+        if (!status_is_ok(status)) {
+            request->state = REQUEST_DONE;
+            exchange_fail(exchange, status);
+        }
+    }
+    return request->state == REQUEST_DONE ? send_reply(request, true) : MHD_YES;
+}
+
+enum MHD_Result rest_on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                const char *method, const char *version, const char *data,
+                                size_t *size, void **state)
+{
+    (void)context, (void)url, (void)version;
+    struct request *request = *state;
+    switch (request->state) {
+    case REQUEST_NEW:
+        request->connection = connection;
+        request->state = REQUEST_READING;
+        request->exchange.method = method; /* lives as long as the request */
+        request->exchange.url = request->url;
+        rest_body_expect(request);
+        return MHD_YES;
+    case REQUEST_READING:
+        if (*size == 0)
+            return answer_request(request);
+        rest_body_append(request, data, *size);
+        *size = 0;
+        return MHD_YES;
+    case REQUEST_DONE:
+        return send_reply(request, true);
+    case REQUEST_RUNNING:
+    case REQUEST_SUSPENDED:
+        break;
+    }
+    return MHD_YES;
+}
+
+/* Called with the request line as it came: microhttpd's own URL is decoded and has lost its query.
+ */
+void *rest_on_request_line(void *context, const char *url, struct MHD_Connection *connection)
+{
+    (void)connection;
+    struct request *request = request_begin(context);
+    request->url = xstrdup(url);
+    return request;
+}
+
+void rest_on_completed(void *context, struct MHD_Connection *connection, void **state,
+                       enum MHD_RequestTerminationCode code)
+{
+    (void)context, (void)connection, (void)code;
+    struct request *request = *state;
+    *state = NULL;
+    if (request == NULL)
+        return;
+    if (request->state == REQUEST_RUNNING) /* its client has gone */
+        inference_forget(request->rest->server->inference, &request->exchange.call);
+    request_end(request);
+}
