@@ -4,27 +4,15 @@
 #include "rpc/grpc.h"
 #include "rpc/remote_internal.h"
 
-#define ATTEMPTS_MAX  5
-#define ERROR_REFUSED 0x7 /* HTTP/2's REFUSED_STREAM: the server has not looked at it */
 #define ERROR_CANCEL  0x8
 #define HEADERS_FIXED 9
-
-#define TEXT(text)            \
-    {                         \
-        text, sizeof text - 1 \
-    }
-
-static struct remote_call *of_stream(struct http2_stream *stream)
-{
-    return (struct remote_call *)stream;
-}
 
 static struct remote_call *of_client(const struct client_call *client)
 {
     return (struct remote_call *)((char *)(uintptr_t)client - offsetof(struct remote_call, client));
 }
 
-static void drop(struct remote_call *call)
+void remote_call_drop(struct remote_call *call)
 {
     if (atomic_fetch_sub_explicit(&call->references, 1, memory_order_acq_rel) != 1)
         return;
@@ -36,7 +24,7 @@ static void drop(struct remote_call *call)
     free(call);
 }
 
-static void acquire(struct remote_call *call)
+void remote_call_acquire(struct remote_call *call)
 {
     atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
 }
@@ -78,7 +66,7 @@ static void stop_waiting(struct remote_call *call)
         remote->waiting_end = at;
 }
 
-static void wait_for_connection(struct remote_call *call)
+void remote_call_wait(struct remote_call *call)
 {
     struct remote *remote = call->remote;
 
@@ -102,14 +90,14 @@ static void release_request(struct remote_call *call)
     outgoing_release(request);
 }
 
-static void finish(struct remote_call *call, struct status status, struct message *reply)
+void remote_call_finish(struct remote_call *call, struct status status, struct message *reply)
 {
     struct message nothing = { 0 };
 
     if (call->finished)
         return;
     call->finished = true;
-    acquire(call);
+    remote_call_acquire(call);
     stop_waiting(call);
     loop_clear_timer(call->remote->loop, &call->timer);
     if (call->begun)
@@ -120,8 +108,8 @@ static void finish(struct remote_call *call, struct status status, struct messag
     call->done(call->context, status, reply == NULL ? &nothing : reply);
     if (reply != NULL)
         message_release(reply);
-    drop(call); /* this function's */
-    drop(call); /* the loop's */
+    remote_call_drop(call); /* this function's */
+    remote_call_drop(call); /* the loop's */
 }
 
 static void on_deadline(void *context)
@@ -129,214 +117,13 @@ static void on_deadline(void *context)
     struct remote_call *call = context;
 
     if (call->waits)
-        finish(call,
-               remote_unavailable(call->remote, STATUS_DEADLINE_EXCEEDED,
-                                  "deadline exceeded, no connection to "),
-               NULL);
+        remote_call_finish(call,
+                           remote_unavailable(call->remote, STATUS_DEADLINE_EXCEEDED,
+                                              "deadline exceeded, no connection to "),
+                           NULL);
     else
-        finish(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
+        remote_call_finish(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
 }
-
-/* What the trailers say, or the lack of them. */
-static struct status outcome(const struct remote_call *call)
-{
-    if (call->has_code)
-        return (struct status){ call->code, call->text.data == NULL ? "" : call->text.data };
-    if (call->http != 200)
-        return status_error(grpc_code_of_http(call->http), "HTTP status %d, and no grpc-status",
-                            call->http);
-    if (!call->content_type)
-        return status_error(STATUS_UNKNOWN, "the answer is not application/grpc");
-    return status_error(STATUS_INTERNAL, "the stream ended without grpc-status");
-}
-
-static void ended(struct http2_stream *stream)
-{
-    struct remote_call *call = of_stream(stream);
-    struct status status = outcome(call);
-
-    if (status_is_ok(status) && !call->replied && call->received == NULL)
-        status = status_error(STATUS_INTERNAL, "no message in the reply of %s", call->path);
-    struct message reply = message_move(&call->reply);
-    if (!status_is_ok(status))
-        message_release(&reply);
-    finish(call, status, &reply);
-}
-
-static void failed(struct http2_stream *stream, struct status status)
-{
-    finish(of_stream(stream), status, NULL);
-}
-
-static const char *reset_text(uint32_t error)
-{
-    static const char *const names[] = {
-        "NO_ERROR",
-        "PROTOCOL_ERROR",
-        "INTERNAL_ERROR",
-        "FLOW_CONTROL_ERROR",
-        "SETTINGS_TIMEOUT",
-        "STREAM_CLOSED",
-        "FRAME_SIZE_ERROR",
-        "REFUSED_STREAM",
-        "CANCEL",
-        "COMPRESSION_ERROR",
-        "CONNECT_ERROR",
-        "ENHANCE_YOUR_CALM",
-        "INADEQUATE_SECURITY",
-        "HTTP_1_1_REQUIRED",
-    };
-
-    return error < COUNT(names) ? names[error] : "an unknown error";
-}
-
-static void closed(struct http2_stream *stream, uint32_t error)
-{
-    struct remote_call *call = of_stream(stream);
-    struct http2 *http2 = stream->http2;
-
-    if (call->request != NULL && call->request->references > 1)
-        http2_let_go(http2, call->request);
-    stream->http2 = NULL;
-    if (call->finished) {
-        drop(call); /* the stream's */
-        return;
-    }
-    acquire(call);
-    drop(call);
-    if (error == ERROR_REFUSED && !call->answered && call->attempts < ATTEMPTS_MAX &&
-        !call->remote->closing) {
-        outgoing_rewind(call->request);
-        wait_for_connection(call);
-        remote_submit_waiting(call->remote);
-    } else if (error == HTTP2_LOST) {
-        struct status why = http2_why(http2);
-        finish(call, status_error(STATUS_UNAVAILABLE, "%s: %s", call->remote->text, why.message),
-               NULL);
-    } else {
-        finish(call,
-               status_error(grpc_code_of_reset(error), "the server reset the stream: %s",
-                            reset_text(error)),
-               NULL);
-    }
-    drop(call);
-}
-
-/* ---- The reply. ---- */
-
-static bool is(struct bytes name, const char *text)
-{
-    return bytes_equal(name, bytes_of(text));
-}
-
-static void header(struct http2_stream *stream, struct bytes name, struct bytes value)
-{
-    struct remote_call *call = of_stream(stream);
-
-    if (is(name, ":status")) {
-        call->http = is(value, "200") ? 200 : (int)strtol(value.data, NULL, 10);
-    } else if (is(name, "content-type")) {
-        call->content_type = grpc_content_type(value);
-    } else if (is(name, "grpc-status")) {
-        call->has_code = true;
-        call->code = grpc_code_parse(value);
-    } else if (is(name, "grpc-message")) {
-        call->text.size = 0;
-        grpc_message_decode(value, &call->text);
-        buffer_append_char(&call->text, 0);
-    } else {
-        metadata_add(&call->metadata, name.data, value.data);
-    }
-}
-
-static void headers(struct http2_stream *stream)
-{
-    struct remote_call *call = of_stream(stream);
-
-    call->answered = call->http >= 200;
-    if (call->http != 200 || !call->content_type)
-        stream->deaf = stream->awaited = call->answered; /* its body is no message */
-}
-
-static void on_message(struct http2_stream *stream, struct message *message)
-{
-    struct remote_call *call = of_stream(stream);
-
-    if (call->received != NULL) {
-        acquire(call);
-        call->received(call->context, message);
-        message_release(message);
-        drop(call);
-    } else if (!call->replied) {
-        call->replied = true;
-        call->reply = message_move(message);
-    } else {
-        message_release(message);
-        finish(
-            call,
-            status_error(STATUS_INTERNAL, "more than one message in the reply of %s", call->path),
-            NULL);
-    }
-}
-
-static void sent(struct http2_stream *stream)
-{
-    (void)stream;
-}
-
-static struct http2_stream *opened(struct http2 *http2)
-{
-    (void)http2;
-    return NULL;
-}
-
-static void eased(struct http2 *http2)
-{
-    (void)http2;
-}
-
-static void ready(struct http2 *http2)
-{
-    remote_connection_ready(http2_context(http2));
-}
-
-static void pinged(struct http2 *http2)
-{
-    struct remote *remote = ((struct remote_connection *)http2_context(http2))->remote;
-
-    pthread_mutex_lock(&remote->lock);
-    if (remote->state.round_trip_ns == 0)
-        remote->state.round_trip_ns = http2_round_trip_ns(http2);
-    pthread_mutex_unlock(&remote->lock);
-}
-
-static void away(struct http2 *http2, const char *why)
-{
-    (void)why;
-    remote_connection_away(http2_context(http2));
-}
-
-static void lost(struct http2 *http2, struct status why)
-{
-    remote_connection_lost(http2_context(http2), why);
-}
-
-const struct http2_side remote_side = {
-    .server = false,
-    .opened = opened,
-    .header = header,
-    .headers = headers,
-    .message = on_message,
-    .failed = failed,
-    .ended = ended,
-    .sent = sent,
-    .closed = closed,
-    .eased = eased,
-    .ready = ready,
-    .pinged = pinged,
-    .away = away,
-    .lost = lost,
-};
 
 /* ---- The request. ---- */
 
@@ -385,10 +172,10 @@ static void submit(struct remote_call *call)
     struct status status = http2_submit(http2, &call->stream, headers, count);
     free(headers);
     if (!status_is_ok(status)) {
-        finish(call, status, NULL);
+        remote_call_finish(call, status, NULL);
         return;
     }
-    acquire(call); /* the stream's */
+    remote_call_acquire(call); /* the stream's */
     http2_send(&call->stream, call->request);
     http2_end(&call->stream, NULL, 0);
 }
@@ -407,13 +194,14 @@ void remote_fail_waiting(struct remote *remote)
     if (remote->options.wait_for_ready)
         return;
     while (remote->waiting != NULL)
-        finish(remote->waiting, remote_unavailable(remote, STATUS_UNAVAILABLE, ""), NULL);
+        remote_call_finish(remote->waiting, remote_unavailable(remote, STATUS_UNAVAILABLE, ""),
+                           NULL);
 }
 
 void remote_fail_all(struct remote *remote, struct status why)
 {
     while (remote->calls != NULL)
-        finish(remote->calls, why, NULL);
+        remote_call_finish(remote->calls, why, NULL);
 }
 
 static void start_here(struct remote_call *call)
@@ -434,9 +222,9 @@ static void start_here(struct remote_call *call)
     if (remote->phase == REMOTE_READY)
         submit(call);
     else if (remote->phase == REMOTE_PAUSING && !remote->options.wait_for_ready)
-        finish(call, remote_unavailable(remote, STATUS_UNAVAILABLE, ""), NULL);
+        remote_call_finish(call, remote_unavailable(remote, STATUS_UNAVAILABLE, ""), NULL);
     else
-        wait_for_connection(call);
+        remote_call_wait(call);
 }
 
 static void start_posted(struct loop_task *task)
@@ -445,12 +233,12 @@ static void start_posted(struct loop_task *task)
         (struct remote_call *)((char *)task - offsetof(struct remote_call, start));
 
     start_here(call);
-    drop(call);
+    remote_call_drop(call);
 }
 
 static void cancel_here(struct remote_call *call)
 {
-    finish(call, status_error(STATUS_CANCELLED, "cancelled"), NULL);
+    remote_call_finish(call, status_error(STATUS_CANCELLED, "cancelled"), NULL);
 }
 
 static void cancel_posted(struct loop_task *task)
@@ -459,7 +247,7 @@ static void cancel_posted(struct loop_task *task)
         (struct remote_call *)((char *)task - offsetof(struct remote_call, cancel));
 
     cancel_here(call);
-    drop(call);
+    remote_call_drop(call);
 }
 
 /* ---- From any thread. ---- */
@@ -492,7 +280,7 @@ struct client_call *remote_begin(struct channel *channel, const char *path, stru
             http2_flush(remote->connection->http2);
         shared_loop_leave(channel->loop);
     } else {
-        acquire(call);
+        remote_call_acquire(call);
         mailbox_post(remote->mailbox, &call->start);
     }
     return &call->client;
@@ -507,14 +295,14 @@ void remote_cancel(struct client_call *client)
         cancel_here(call);
         shared_loop_leave(loop);
     } else if (!atomic_exchange(&call->cancel_posted, true)) {
-        acquire(call);
+        remote_call_acquire(call);
         mailbox_post(call->remote->mailbox, &call->cancel);
     }
 }
 
 void remote_release(struct client_call *client)
 {
-    drop(of_client(client));
+    remote_call_drop(of_client(client));
 }
 
 const char *remote_metadata(const struct client_call *client, const char *name)

@@ -86,8 +86,6 @@ struct remote_call {
     struct buffer text;
 };
 
-extern const struct http2_side remote_side;
-
 /* remote_connect.c; in the loop. */
 void remote_want(struct remote *remote); /* connects unless it does or pauses */
 void remote_connection_ready(struct remote_connection *connection);
@@ -107,5 +105,13 @@ const char *remote_metadata(const struct client_call *client, const char *name);
 void remote_submit_waiting(struct remote *remote);
 void remote_fail_waiting(struct remote *remote); /* those that do not wait for a connection */
 void remote_fail_all(struct remote *remote, struct status why);
+void remote_call_acquire(struct remote_call *call);
+void remote_call_drop(struct remote_call *call); /* a reference */
+void remote_call_wait(struct remote_call *call); /* for a connection */
+/* Its one end: `done` is called. Takes the reply; NULL: none. */
+void remote_call_finish(struct remote_call *call, struct status status, struct message *reply);
+
+/* remote_reply.c */
+extern const struct http2_side remote_side;
 
 #endif
