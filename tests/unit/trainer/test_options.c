@@ -90,7 +90,7 @@ static const struct choice {
     { "--model_version=7 out", "out/7", "sgd", .3, 1000 },
     { "--export_dir=x/12/", "x/12", "sgd", .3, 1000 },
     { "--work_dir w", "w/1", "sgd", .3, 1000 },
-    { "--model=mlp", "./model/1", "adam", .0005, 5500 },
+    { "--model=mlp", "./model/1", "adam", .0002, 5500 },
     { "--model=mlp --optimizer=sgd", "./model/1", "sgd", .01, 5500 },
     { "--model=mlp --learning_rate=0.02", "./model/1", "adam", .02, 5500 },
     { "--model=convnet", "./model/1", "adam", .0005, 2750 },
