@@ -10,7 +10,7 @@ from digits import write_digits
 from harness import DEADLINE_S, TestCase, clean_environment, main, program
 
 # Steps enough to last for seconds, on a model whose steps cost nothing.
-LINEAR = ["--model=linear", "--learning_rate=0.01", "--seed=3", "--training_iteration=30000", "--recovery_timeout=60"]
+LINEAR = ["--model=linear", "--learning_rate=0.01", "--seed=3", "--training_iteration=60000", "--recovery_timeout=60"]
 ENDLESS = LINEAR + ["--training_iteration=100000000"]
 OFTEN = ["--eval_start_delay_secs=0", "--eval_throttle_secs=0.1"]
 
@@ -58,8 +58,11 @@ class Evaluator(TestCase):
     def test_a_short_job_is_evaluated_once(self):
         data = write_digits(self.path("data"))
         job = self.job(ps=1, flags=["--train_dir=" + data, "--training_iteration=300"])
-        job.start("evaluator", 0)
-        job.start_all(self.export)
+        evaluator = job.start("evaluator", 0)
+        job.start("ps", 0)
+        evaluator.wait_for("waiting for the chief (never heard of) to make the variables")  # else the job may be over before it joins
+        job.start("worker", 0, "--export_dir=" + self.export)
+        job.start("worker", 1)
         self.assert_done(job)
         found = self.evaluations(job.log("evaluator 0"), r"loss \S+, accuracy (\S+)")
         self.assertEqual(len(found), 1, job.log("evaluator 0"))
