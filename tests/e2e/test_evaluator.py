@@ -10,7 +10,7 @@ from digits import write_digits
 from harness import DEADLINE_S, TestCase, clean_environment, main, program
 
 # Steps enough to last for seconds, on a model whose steps cost nothing.
-LINEAR = ["--model=linear", "--learning_rate=0.01", "--seed=3", "--training_iteration=60000", "--recovery_timeout=60"]
+LINEAR = ["--model=linear", "--learning_rate=0.01", "--seed=3", "--training_iteration=30000", "--recovery_timeout=60"]
 ENDLESS = LINEAR + ["--training_iteration=100000000"]
 OFTEN = ["--eval_start_delay_secs=0", "--eval_throttle_secs=0.1"]
 
