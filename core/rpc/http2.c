@@ -310,7 +310,8 @@ struct http2_stream *http2_find(struct http2 *http2, int32_t id)
 
 struct http2_stream *http2_opened(struct http2 *http2, int32_t id)
 {
-    struct http2_stream *stream = http2->options.side->opened(http2);
+    const struct http2_side *side = http2->options.side;
+    struct http2_stream *stream = side->opened == NULL ? NULL : side->opened(http2);
 
     if (stream == NULL)
         return NULL;

@@ -69,7 +69,8 @@ struct http2_header {
 
 #define HTTP2_LOST UINT32_MAX /* a stream's end by that of its connection */
 
-/* What a side does with a connection's events. */
+/* What a side does with a connection's events. What it need not hear of may be NULL: opened, sent,
+ * eased, ready, pinged, away. */
 struct http2_side {
     bool server;
     /* A request begins; NULL: refused. Server only. */

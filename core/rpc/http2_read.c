@@ -185,7 +185,8 @@ static void ping_answered(struct http2 *http2)
         return;
     http2->ping_waits = false;
     http2->round_trip_ns = clock_now_ns(clock_monotonic()) - http2->pinged_ns;
-    http2->options.side->pinged(http2);
+    if (http2->options.side->pinged != NULL)
+        http2->options.side->pinged(http2);
 }
 
 static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
@@ -208,7 +209,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
     case NGHTTP2_SETTINGS:
         if (!(frame->hd.flags & NGHTTP2_FLAG_ACK) && !http2->ready) {
             http2->ready = true;
-            http2->options.side->ready(http2);
+            if (http2->options.side->ready != NULL)
+                http2->options.side->ready(http2);
         }
         break;
     case NGHTTP2_PING:
@@ -216,6 +218,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
             ping_answered(http2);
         break;
     case NGHTTP2_GOAWAY:
+        if (http2->options.side->away == NULL)
+            break;
         snprintf(why, sizeof why, "%s%s%.*s", nghttp2_http2_strerror(frame->goaway.error_code),
                  frame->goaway.opaque_data_len > 0 ? ": " : "",
                  frame->goaway.opaque_data_len < 64 ? (int)frame->goaway.opaque_data_len : 64,

@@ -130,7 +130,7 @@ static int send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8
         take_from_queue(stream, run.iov_len);
     }
     stream->moved_ns = loop_now_ns(http2->options.loop);
-    if (size > 0 && stream->unsent == 0)
+    if (size > 0 && stream->unsent == 0 && http2->options.side->sent != NULL)
         http2->options.side->sent(stream);
     return 0;
 }
@@ -274,7 +274,8 @@ static void check_congestion(struct http2 *http2)
     if (!http2->congested || !http2_has_room(http2))
         return;
     http2->congested = false;
-    http2->options.side->eased(http2);
+    if (http2->options.side->eased != NULL)
+        http2->options.side->eased(http2);
 }
 
 static void write_all(struct http2 *http2)

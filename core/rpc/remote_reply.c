@@ -158,22 +158,6 @@ static void on_message(struct http2_stream *stream, struct message *message)
     }
 }
 
-static void sent(struct http2_stream *stream)
-{
-    (void)stream;
-}
-
-static struct http2_stream *opened(struct http2 *http2)
-{
-    (void)http2;
-    return NULL;
-}
-
-static void eased(struct http2 *http2)
-{
-    (void)http2;
-}
-
 static void ready(struct http2 *http2)
 {
     remote_connection_ready(http2_context(http2));
@@ -202,15 +186,12 @@ static void lost(struct http2 *http2, struct status why)
 
 const struct http2_side remote_side = {
     .server = false,
-    .opened = opened,
     .header = header,
     .headers = headers,
     .message = on_message,
     .failed = failed,
     .ended = ended,
-    .sent = sent,
     .closed = closed,
-    .eased = eased,
     .ready = ready,
     .pinged = pinged,
     .away = away,

@@ -372,22 +372,6 @@ static void sent(struct http2_stream *stream)
         server_call_deliver(call);
 }
 
-static void ready(struct http2 *http2)
-{
-    (void)http2;
-}
-
-static void pinged(struct http2 *http2)
-{
-    (void)http2;
-}
-
-static void away(struct http2 *http2, const char *why)
-{
-    (void)http2;
-    (void)why;
-}
-
 static void lost(struct http2 *http2, struct status why)
 {
     (void)why;
@@ -405,8 +389,5 @@ const struct http2_side server_side = {
     .sent = sent,
     .closed = closed,
     .eased = eased,
-    .ready = ready,
-    .pinged = pinged,
-    .away = away,
     .lost = lost,
 };
