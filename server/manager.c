@@ -127,9 +127,8 @@ static void see_version(struct manager *manager, const struct source_version *fo
         free(version->directory);
         version->directory = xstrdup(found->directory);
     }
-    if (version->state == STATE_END && (came || (wanted && version->error == NULL)))
-        begin_again(manager, version);
-    else if (version->error != NULL && version->mended && wanted)
+    bool ended = version->state == STATE_END, failed = version->error != NULL;
+    if ((ended && came) || (wanted && (failed ? version->mended : ended)))
         begin_again(manager, version);
 }
 
