@@ -47,8 +47,8 @@ static void ask(struct small_cluster *cluster, struct rest *rest, struct bytes *
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const float ones[SMALL_W] = { 1 };
-    static const float *const gradients[] = { ones, ones };
+    static const float one[SMALL_W] = { 1 };
+    static const float *const gradients[] = { one, one };
     struct rest rest = { (const char *)data, size };
     struct bytes payloads[REQUESTS_MAX];
     struct small_cluster cluster;

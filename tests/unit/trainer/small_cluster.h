@@ -8,11 +8,22 @@
 
 #include "rpc/loopback.h"
 #include "trainer/client.h"
+#include "trainer/protocol.h"
 #include "trainer/ps.h"
 
 #define SMALL_PS_MAX 5
 #define SMALL_W      12
 #define SMALL_B      2
+
+#define OK(expression)                                                   \
+    do {                                                                 \
+        struct status ok_ = (expression);                                \
+        if (!status_is_ok(ok_))                                          \
+            fail_msg("%s: %s", status_code_name(ok_.code), ok_.message); \
+    } while (0)
+
+static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+static const float *const all_ones[] = { ones, ones };
 
 struct small_cluster {
     int ps_count;
@@ -90,6 +101,22 @@ static inline struct status small_create_until(struct client *chief, uint32_t wo
 static inline struct status small_create(struct client *chief, uint32_t workers, bool sync)
 {
     return small_create_until(chief, workers, sync, 0);
+}
+
+/* The raw first half of a snapshot, by one ps alone. */
+static inline struct status small_hold(struct channel *channel, Slipway__Training__Ticket ticket,
+                                       uint64_t number)
+{
+    Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
+    struct message reply = { 0 };
+
+    header.ticket = &ticket;
+    header.number = number;
+    struct message request = protocol_pack(&header);
+    struct status status = channel_call(channel, PS_HOLD, &request,
+                                        clock_deadline_ns(clock_monotonic(), 20000), &reply);
+    message_release(&reply);
+    return status;
 }
 
 #endif

@@ -11,16 +11,6 @@
 #include "small_cluster.h"
 #include "trainer/protocol.h"
 
-#define OK(expression)                                                   \
-    do {                                                                 \
-        struct status ok_ = (expression);                                \
-        if (!status_is_ok(ok_))                                          \
-            fail_msg("%s: %s", status_code_name(ok_.code), ok_.message); \
-    } while (0)
-
-static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-static const float *const all_ones[] = { ones, ones };
-
 static void assert_values(const struct client *client, float w, float b)
 {
     const float *values_w = client->values[0], *values_b = client->values[1];

@@ -12,16 +12,6 @@
 #include "trainer/client_internal.h"
 
 #define PS 2
-#define OK(expression)                                                   \
-    do {                                                                 \
-        struct status ok_ = (expression);                                \
-        if (!status_is_ok(ok_))                                          \
-            fail_msg("%s: %s", status_code_name(ok_.code), ok_.message); \
-    } while (0)
-
-static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-static const float *const all_ones[] = { ones, ones };
-
 struct fixture {
     struct small_cluster cluster;
     struct clock *clock;
@@ -116,20 +106,9 @@ static void *push_twice(void *context)
     return (void *)(uintptr_t)code;
 }
 
-/* The raw first half of a snapshot, by ps 0 alone. */
 static struct status hold(struct client *client, uint64_t number)
 {
-    Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = client_ticket(client, 0);
-    struct message reply = { 0 };
-
-    header.ticket = &ticket;
-    header.number = number;
-    struct message request = protocol_pack(&header);
-    struct status status = channel_call(client->options.channels[0], PS_HOLD, &request,
-                                        clock_deadline_ns(clock_monotonic(), 20000), &reply);
-    message_release(&reply);
-    return status;
+    return small_hold(client->options.channels[0], client_ticket(client, 0), number);
 }
 
 /* The pushes of another thread wait until ps 0 lets go of what was held. */

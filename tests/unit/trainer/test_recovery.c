@@ -112,9 +112,6 @@ struct ones_source {
     uint32_t index;
 };
 
-static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-static const float *const all_ones[] = { ones, ones };
-
 /* A task that is held would not notice the fault. */
 static bool has_to_wait(const struct ones_source *source, int faults)
 {

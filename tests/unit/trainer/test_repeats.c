@@ -13,13 +13,6 @@
 #include "small_cluster.h"
 #include "trainer/protocol.h"
 
-#define OK(expression)                                                   \
-    do {                                                                 \
-        struct status ok_ = (expression);                                \
-        if (!status_is_ok(ok_))                                          \
-            fail_msg("%s: %s", status_code_name(ok_.code), ok_.message); \
-    } while (0)
-
 struct pair {
     struct small_cluster cluster;
     struct client workers[2]; /* incarnations 10 and 11 */
@@ -180,17 +173,7 @@ static void who_joins_again_after_the_last_step_still_reports(void **state)
 
 static struct status hold(struct pair *pair, uint64_t incarnation, uint64_t number)
 {
-    Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = ticket_of(0, incarnation);
-    struct message reply = { 0 };
-
-    header.ticket = &ticket;
-    header.number = number;
-    struct message request = protocol_pack(&header);
-    struct status status = channel_call(pair->cluster.channels[0], PS_HOLD, &request,
-                                        clock_deadline_ns(clock_monotonic(), 20000), &reply);
-    message_release(&reply);
-    return status;
+    return small_hold(pair->cluster.channels[0], ticket_of(0, incarnation), number);
 }
 
 /* Returns the snapshot's id, 0 where it was refused. */
