@@ -74,6 +74,11 @@ def clean_environment(**more):
     return environment
 
 
+def read_log(log):
+    """All that a file has by now. Not by seek and read: its writer shares the place, and would write over the beginning."""
+    return os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode("utf-8", "replace")
+
+
 def start(command, env=None, **options):
     """A process that nobody waits for yet; the kernel kills it when this test ends, however it ends."""
     return subprocess.Popen(DIE_WITH_PARENT + [str(x) for x in command], stdin=subprocess.DEVNULL, env=env or clean_environment(), **options)
@@ -139,8 +144,7 @@ class Server:
 
     def output(self):
         """What the server has printed so far, on both streams."""
-        self.log.seek(0)
-        return self.log.read().decode("utf-8", "replace")
+        return read_log(self.log)
 
     def wait_for_output(self, text):
         """All that it has printed, as soon as `text` is part of it."""

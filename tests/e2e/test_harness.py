@@ -2,8 +2,9 @@
 import os
 import subprocess
 import sys
+import tempfile
 
-from harness import DEADLINE_S, TestCase, main
+from harness import DEADLINE_S, TestCase, main, read_log, start
 
 # What is started says itself that it runs: by then the kernel knows with whom it dies, which it need not when start() returns.
 SCRIPT = """
@@ -22,6 +23,13 @@ class Harness(TestCase):
             self.assertEqual(child.stdout.readline(), "runs\n")
             child.kill()
             child.communicate(timeout=DEADLINE_S)  # its stdout ends with the last process that has it
+
+    def test_a_log_that_is_read_while_it_is_written_stays_whole(self):
+        with tempfile.TemporaryFile() as log:
+            writer = start(["sh", "-c", "for i in $(seq 20000); do echo $i; done"], stdout=log)
+            while writer.poll() is None:
+                read_log(log)
+            self.assertEqual(read_log(log).splitlines(), [str(n) for n in range(1, 20001)])
 
 
 if __name__ == "__main__":

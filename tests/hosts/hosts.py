@@ -28,7 +28,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from harness import DEADLINE_S, DIE_WITH_PARENT, SANITIZER, clean_environment, program  # noqa: E402 (behind the path)
+from harness import DEADLINE_S, DIE_WITH_PARENT, SANITIZER, clean_environment, program, read_log  # noqa: E402 (behind the path)
 
 NETWORK = "10.77.0."
 DISK = "/mnt"
@@ -96,8 +96,7 @@ class Process:
         self.pid = self.process.pid
 
     def output(self):
-        size = os.fstat(self.log.fileno()).st_size
-        return os.pread(self.log.fileno(), size, 0).decode("utf-8", "replace")
+        return read_log(self.log)
 
     def fail(self, text):
         raise AssertionError("%s on %s %s; it printed:\n%s" % (self.label, self.host.name, text, self.output()[-6000:]))

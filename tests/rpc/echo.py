@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 
-from harness import DEADLINE_S, SANITIZER, clean_environment, start
+from harness import DEADLINE_S, SANITIZER, clean_environment, read_log, start
 
 BUILD = os.environ.get("SLIPWAY_BUILD") or os.path.join(os.path.dirname(__file__), "..", "..", "build", "dev")
 ECHO, FAIL, REPEAT, CHAT, HOLD, COUNT = ("/slipway.test.Echo/" + m for m in ("Echo", "Fail", "Repeat", "Chat", "Hold", "Count"))
@@ -61,8 +61,7 @@ class Echo:
         self.port = int(line.split()[-1])
 
     def output(self):
-        self.log.seek(0)
-        return self.log.read().decode("utf-8", "replace")
+        return read_log(self.log)
 
     @property
     def pid(self):
