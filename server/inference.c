@@ -7,6 +7,8 @@
 
 #define LOOP_COST_MAX_NS  200000  /* dearer runs go to the pool */
 #define ROUND_COST_MAX_NS 1000000 /* of all runs of a round */
+#define CHEAP_NS          10000   /* cheaper runs cost no more than what is done around them */
+#define CHEAP_BYTES_MAX   81920   /* inputs of theirs: more would not stay in a near cache */
 #define LOOK_MAX          1024    /* calls that are asked whether they fit, of a long queue */
 
 /* Calls in the order they came. */
@@ -19,6 +21,7 @@ struct inference {
     struct call_list round; /* of the loop's thread */
     int waiting;
     int64_t round_rows, round_cost_ns;
+    size_t cheap_bytes; /* inputs of cheap runs of the round */
 
     pthread_mutex_t lock; /* the pool's: everything below */
     pthread_cond_t work;
@@ -164,21 +167,38 @@ bool inference_goes_to_pool(struct inference_call *call)
     return cost == 0 || cost > LOOP_COST_MAX_NS;
 }
 
+static size_t input_bytes(const struct inference_call *call)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < call->callable->signature->inputs_count; i++)
+        bytes += tensor_bytes(&call->inputs[i]);
+    return bytes;
+}
+
+static void begin_round(struct inference *inference)
+{
+    inference->waiting = 0;
+    inference->round_rows = inference->round_cost_ns = 0;
+    inference->cheap_bytes = 0;
+}
+
 void inference_submit(struct inference *inference, struct inference_call *call)
 {
+    int64_t rows = call->rows > 0 ? call->rows : 1;
+    uint32_t cost_ns = callable_cost_ns(call->callable, rows);
     list_append(&inference->round, call);
     inference->waiting++;
-    inference->round_rows += call->rows > 0 ? call->rows : 1;
-    /* The most it can cost: in a batch it costs less. */
-    inference->round_cost_ns += callable_cost_ns(call->callable, call->rows > 0 ? call->rows : 1);
+    inference->round_rows += rows;
+    inference->round_cost_ns += cost_ns; /* the most it can cost: in a batch it costs less */
+    if (cost_ns < CHEAP_NS)
+        inference->cheap_bytes += input_bytes(call);
 }
 
 void inference_forget(struct inference *inference, struct inference_call *call)
 {
     struct inference_call *calls = inference->round.first;
     list_init(&inference->round);
-    inference->waiting = 0;
-    inference->round_rows = inference->round_cost_ns = 0;
+    begin_round(inference);
     for (struct inference_call *next; calls != NULL; calls = next) {
         next = calls->next;
         if (calls != call)
@@ -193,7 +213,7 @@ int inference_waiting(const struct inference *inference)
 
 bool inference_is_full(const struct inference *inference)
 {
-    return inference->round_rows >= BATCH_ROWS_MAX ||
+    return inference->round_rows >= BATCH_ROWS_MAX || inference->cheap_bytes >= CHEAP_BYTES_MAX ||
            (inference->round_cost_ns >= ROUND_COST_MAX_NS && !inference->options.batch_ready);
 }
 
@@ -208,6 +228,5 @@ void inference_run(struct inference *inference)
             calls->done(calls, calls->status);
         }
     }
-    inference->waiting = 0;
-    inference->round_rows = inference->round_cost_ns = 0;
+    begin_round(inference);
 }

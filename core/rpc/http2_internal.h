@@ -38,7 +38,7 @@ struct http2 {
         *data_stream;              /* of the DATA frame under way; NULL: nobody wants its bytes */
     size_t data_left;              /* bytes of it to come; 0 also where there is padding */
     struct reading_piece *reading; /* what is looked at was read to here; NULL: elsewhere */
-    bool large;                    /* the last message was */
+    size_t last_size;              /* of the last message: the next is mostly alike */
     size_t unfinished;             /* bytes of messages under way */
     size_t unconsumed;             /* received, not told to the peer that it may send more */
     size_t unsent;                 /* bytes of messages queued, not in `output` yet */

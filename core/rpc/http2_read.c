@@ -7,8 +7,12 @@
 
 #define UNFINISHED_MORE 4
 
-/* What one connection may bring in a round before others have their turn. */
-#define ROUND_BYTES ((size_t)8 << 20)
+/* What one connection may bring in a round before others have their turn. Of small messages, no
+ * more than stays in a near cache along with all that is made of it: 64 calls of 3 KiB at a time
+ * cost a tenth less so than in one round. */
+#define ROUND_BYTES       ((size_t)8 << 20)
+#define SMALL_ROUND_BYTES ((size_t)96 << 10)
+#define SMALL_MAX         ((size_t)16 << 10)
 
 /* Beyond so many times the limit, each header counts as a frame that serves no call: a byte may
  * name one of 4 KiB. */
@@ -87,7 +91,7 @@ static void feed_stream(struct http2_stream *stream, const char *data, size_t si
         if (!complete)
             continue;
         http2->unfinished -= incoming_unfinished(incoming);
-        http2->large = incoming->size >= LARGE_MIN;
+        http2->last_size = incoming->size;
         struct message message = incoming_take(incoming);
         http2->options.side->message(stream, &message);
     }
@@ -294,6 +298,18 @@ void http2_receive(struct http2 *http2, const char *data, size_t size)
         http2_fail(http2, status_error(STATUS_INTERNAL, "HTTP/2: %s", nghttp2_strerror((int)used)));
 }
 
+static size_t round_bytes(const struct http2 *http2)
+{
+    return http2->last_size > SMALL_MAX ? ROUND_BYTES : SMALL_ROUND_BYTES;
+}
+
+static size_t piece_bytes(const struct http2 *http2)
+{
+    if (http2->last_size >= LARGE_MIN)
+        return GLANCE_BYTES;
+    return http2->last_size > SMALL_MAX ? READING_BYTES : SMALL_ROUND_BYTES;
+}
+
 /* Where the next bytes go: first those of a message under way, straight to their place. */
 static int aim(struct http2 *http2, struct reading_piece *piece, struct iovec to[2])
 {
@@ -309,8 +325,7 @@ static int aim(struct http2 *http2, struct reading_piece *piece, struct iovec to
             to[count++] = (struct iovec){ at, room };
         }
     }
-    size_t size = http2->large ? GLANCE_BYTES : READING_BYTES;
-    to[count++] = (struct iovec){ reading_data(piece), size };
+    to[count++] = (struct iovec){ reading_data(piece), piece_bytes(http2) };
     return count;
 }
 
@@ -319,7 +334,7 @@ void http2_read(struct http2 *http2)
     struct iovec to[2];
     size_t total = 0;
 
-    while (total < ROUND_BYTES && !http2->over) {
+    while (total < round_bytes(http2) && !http2->over) {
         struct reading_piece *piece = reading_next(http2->options.reading);
         int count = aim(http2, piece, to);
         size_t asked = to[0].iov_len + (count > 1 ? to[1].iov_len : 0);
@@ -345,7 +360,7 @@ void http2_read(struct http2 *http2)
     if (http2->over)
         return;
     /* What the transport has taken from the descriptor, the descriptor does not show again. */
-    if (total >= ROUND_BYTES && http2->transport->type->pending(http2->transport))
+    if (http2->transport->type->pending(http2->transport))
         loop_set_timer(http2->options.loop, &http2->rest, loop_now_ns(http2->options.loop));
     if (http2->data_left > 0)
         loop_expect(http2->options.loop);

@@ -1,0 +1,99 @@
+/* Of small calls a connection brings no more in a round than stays near; the rest comes in the
+ * next ones. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "rpc/calls.h"
+#include "rpc/remote.h"
+#include "rpc/server.h"
+
+#define CALLS         400
+#define MESSAGE_BYTES ((size_t)3 << 10)
+#define ROUND_BYTES   ((size_t)96 << 10) /* as http2_read.c has it */
+
+static void ok(struct status status)
+{
+    if (!status_is_ok(status))
+        fail_msg("%s", status.message);
+}
+
+static void count(void *instance, struct call *call, struct message *request)
+{
+    struct message reply = { 0 };
+    ++*(int *)instance;
+    message_release(request);
+    call_reply(call, &reply);
+}
+
+static const struct method methods[] = { { "/t/Count", count, METHOD_UNARY, true } };
+static const struct service service = { methods, COUNT(methods) };
+
+/* All at once, from another thread. */
+static void *call(void *address)
+{
+    struct remote_options options = { .payload = true };
+    struct channel *channel;
+    struct calls calls;
+    char zeros[MESSAGE_BYTES] = { 0 };
+    struct bytes piece = { zeros, sizeof zeros };
+
+    ok(remote_open(address, &options, &channel));
+    calls_init(&calls, channel_clock(channel), CALLS);
+    calls_begin(&calls);
+    for (int i = 0; i < CALLS; i++) {
+        struct message request = { .header = { "\x08\x01", 2 },
+                                   .pieces = &piece,
+                                   .pieces_count = 1 };
+        calls_add(&calls, channel, "/t/Count", &request, CLOCK_NEVER);
+    }
+    ok(calls_wait(&calls));
+    calls_finish(&calls);
+    channel_close(channel);
+    return NULL;
+}
+
+static void a_round_brings_what_stays_near(void **state)
+{
+    struct rpc_server_options options = { .message_max_bytes = 1 << 20 };
+    struct rpc_server *server;
+    struct loop *loop;
+    pthread_t thread;
+    char address[64];
+    int port, handled = 0, most = 0;
+    (void)state;
+
+    ok(loop_create(&loop));
+    loop_own(loop);
+    ok(rpc_server_create(loop, &options, &server));
+    rpc_server_add(server, &service, &handled);
+    ok(rpc_server_listen(server, "127.0.0.1:0", &port));
+    snprintf(address, sizeof address, "127.0.0.1:%d", port);
+    pthread_create(&thread, NULL, call, address);
+    while (handled < CALLS) {
+        int before = handled;
+        ok(loop_turn(loop, CLOCK_NEVER));
+        if (handled - before > most)
+            most = handled - before;
+        usleep(5000); /* the client sends what it may */
+    }
+    assert_in_range(most, 1, ROUND_BYTES / MESSAGE_BYTES);
+    rpc_server_destroy(server); /* what is answered is written: the client ends */
+    pthread_join(thread, NULL);
+    loop_disown(loop);
+    loop_destroy(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(a_round_brings_what_stays_near) };
+    return cmocka_run_group_tests_name("round", tests, NULL, NULL);
+}
