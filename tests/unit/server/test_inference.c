@@ -41,9 +41,8 @@ static void fills(void **state)
     assert_true(status_is_ok(inference_create(&options, &inference)));
     callable_measured(&callable, row->rows, row->took_ns);
     while (count < MANY && !inference_is_full(inference)) {
-        calls[count] = (struct inference_call){ .callable = &callable,
-                                                .inputs = &input,
-                                                .rows = row->rows };
+        calls[count] =
+            (struct inference_call){ .callable = &callable, .inputs = &input, .rows = row->rows };
         inference_submit(inference, &calls[count++]);
     }
     assert_int_equal(count, row->calls);
