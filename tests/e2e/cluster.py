@@ -8,30 +8,10 @@
 import os
 import random
 import signal
-import socket
 import subprocess
 import time
 
-from harness import DEADLINE_S, SANITIZER, clean_environment, program, start
-
-LOW, HIGH = 20000, 30000  # below the ports that the kernel gives to connections of its own accord
-
-
-def free_ports(count):
-    """Ports that nobody has right now."""
-    held, ports = [], []
-    while len(ports) < count:
-        s = socket.socket()
-        try:
-            s.bind(("127.0.0.1", random.randrange(LOW, HIGH)))
-        except OSError:
-            s.close()
-            continue
-        held.append(s)
-        ports.append(s.getsockname()[1])
-    for s in held:
-        s.close()
-    return ports
+from harness import DEADLINE_S, SANITIZER, clean_environment, free_ports, program, start
 
 
 class Task:

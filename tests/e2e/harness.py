@@ -21,6 +21,7 @@ A test that is killed takes what it started along: start long-lived processes wi
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -60,10 +61,31 @@ def shared(*parts):
     return path
 
 
+LOW, HIGH = 20000, 30000  # below the ports that the kernel gives to connections of its own accord
+CLAIMS = []
+
+
+def free_ports(count):
+    """Ports that nobody has right now, and that no other test is given as long as this one runs: a name of the kernel's, which
+    leaves no file behind, says that they are taken."""
+    ports = []
+    while len(ports) < count:
+        port = random.randrange(LOW, HIGH)
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind("\0slipway-test-port-%d" % port)
+            with socket.socket() as s:
+                s.bind(("127.0.0.1", port))
+        except OSError:
+            claim.close()
+            continue
+        CLAIMS.append(claim)
+        ports.append(port)
+    return ports
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    return free_ports(1)[0]
 
 
 def clean_environment(**more):

@@ -7,8 +7,8 @@ import socket
 import subprocess
 import threading
 
-from cluster import Job, free_ports
-from harness import TestCase, clean_environment, main, program, start, train
+from cluster import Job
+from harness import DEADLINE_S, TestCase, clean_environment, free_ports, main, program, start, train
 
 LINEAR = ["--model=linear", "--training_iteration=300", "--seed=3"]
 

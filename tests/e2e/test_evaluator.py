@@ -5,9 +5,9 @@ import signal
 import subprocess
 import time
 
-from cluster import Job, free_ports
+from cluster import Job
 from digits import write_digits
-from harness import DEADLINE_S, TestCase, clean_environment, main, program
+from harness import DEADLINE_S, TestCase, clean_environment, free_ports, main, program
 
 # Steps enough to last for seconds, on a model whose steps cost nothing.
 LINEAR = ["--model=linear", "--learning_rate=0.01", "--seed=3", "--training_iteration=30000", "--recovery_timeout=60"]
