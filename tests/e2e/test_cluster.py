@@ -94,12 +94,15 @@ class Start(Cluster):
     def test_a_sparse_cluster(self):
         job = self.job(ps=2, workers=2)
         directory = self.path("m", "1")
-        for kind, index in job.names():
+        # The chief last: the ps tasks, which know of no worker, do not stay for one that comes when the job is over.
+        for kind, index in (("ps", 0), ("ps", 1), ("worker", 1), ("worker", 0)):
             address = job.hosts[kind][index]
             known = {"ps": [address], "worker": {}} if kind == "ps" else {"ps": job.hosts["ps"], "worker": {str(index): address}}
             config = {"sparseCluster": known, "task": {"type": kind, "index": str(index)}}
             more = ["--export_dir=" + directory] if (kind, index) == ("worker", 0) else []
-            job.start(kind, index, *more, cluster=[], env=clean_environment(TF_CONFIG=json.dumps(config)))
+            task = job.start(kind, index, *more, cluster=[], env=clean_environment(TF_CONFIG=json.dumps(config)))
+            if not more:
+                task.wait_for("waiting for the chief")
         self.assertEqual(set(job.wait().values()), {0}, job.logs()[-8000:])
         self.assertTrue(exported(directory))
 
@@ -189,7 +192,7 @@ class Waits(Cluster):
     def test_the_chief_says_where_the_job_stops(self):
         job = self.job(ps=1, workers=2, flags=["--model=linear"])
         job.start("ps", 0)
-        job.start("worker", 1, "--stop_at_step=100000000").wait_for("waiting for")
+        job.start("worker", 1, "--stop_at_step=100000000").wait_for("waiting for the chief")
         job.start("worker", 0, "--stop_at_step=2000", "--export_dir=" + self.path("m", "1"))
         self.assertEqual(set(job.wait().values()), {0}, job.logs()[-6000:])
         self.assertIn("stops at step 2000, as the chief says, and not at 100000000", job.log("worker 1"))
@@ -197,8 +200,8 @@ class Waits(Cluster):
 
     def test_a_worker_says_that_it_waits_for_the_chief(self):
         job = self.job(ps=1, workers=2)
-        job.start("ps", 0)
-        task = job.start("worker", 1, "--start_timeout=3")
+        job.start("ps", 0).wait_for("serves at")
+        task = job.start("worker", 1, "--start_timeout=6")
         task.wait_for("waiting for the chief (never heard of) to make the variables")
         job.tasks["ps 0"].wait_for("waiting for the chief (never heard of) to make the variables")
         self.assertGreaterEqual(task.wait(), 128, task.text())
@@ -272,12 +275,13 @@ class Outcome(Cluster):
         self.assertEqual(set(job.wait().values()), {0}, job.logs())
 
     def test_a_failed_export_is_everybodys(self):
-        job = self.job(ps=2, workers=2, flags=["--model=linear", "--training_iteration=20000"])
-        job.start_all(self.path("m", "1"))
+        job = self.job(ps=2, workers=2, flags=LINEAR + ["--sync"])  # no step is made without worker 1
+        job.start_all(self.path("m", "1"), order=[("ps", 0), ("ps", 1), ("worker", 0)])
         job.tasks["worker 0"].wait_for("trains from step")
         os.makedirs(self.path("m", "1"), exist_ok=True)
         with open(self.path("m", "1", "in_the_way"), "w"):
             pass
+        job.start("worker", 1)
         codes = job.wait()
         self.assertEqual(set(codes.values()), {1}, "%s %s" % (codes, job.logs()[-6000:]))
         for name in ("ps 0", "ps 1", "worker 1"):
@@ -304,7 +308,7 @@ class Outcome(Cluster):
 
     def test_a_killed_worker_costs_its_speed_only(self):
         job = self.job(ps=1, workers=3, flags=["--model=linear", "--training_iteration=30000", "--linger_timeout=30", "--finish_timeout=8"])
-        job.start_all(self.path("m", "1"))
+        job.start_together("--export_dir=" + self.path("m", "1"))
         job.tasks["worker 2"].wait_for("trains from step")
         job.kill("worker 2")
         codes = job.wait()

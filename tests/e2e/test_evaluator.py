@@ -35,14 +35,15 @@ class Evaluator(TestCase):
             at = text.index(word, at)
 
     def test_tells_how_good_the_values_are_while_the_job_runs_and_at_its_end(self):
-        job = self.job()
+        job = self.job(flags=LINEAR + ["--training_iteration=5000", "--sync"])
         evaluator = job.start("evaluator", 0, *OFTEN)
         evaluator.wait_for("waiting for ps 0 at %s: connection refused" % job.hosts["ps"][0])
         job.start("ps", 0)
         job.start("ps", 1)
         evaluator.wait_for("waiting for the chief (never heard of) to make the variables")
         job.start("worker", 0, "--export_dir=" + self.export)
-        job.start("worker", 1)
+        evaluator.wait_for("Test at step 0: ")
+        job.start("worker", 1)  # without it no step is made
         self.assert_done(job)
         text = evaluator.text()
         self.in_order(text, "all 2 ps tasks answer", "looks on, the job is at step ", "Test at step ", "the job is finished")
@@ -73,7 +74,10 @@ class Evaluator(TestCase):
         job.start_all(self.export)
         job.tasks["worker 1"].wait_for("trains from step")
         for _ in range(3):
+            job.kill("worker 1", signal.SIGSTOP)  # the job does not end before the evaluator has begun
             evaluator = job.start("evaluator", 0, *OFTEN)
+            evaluator.wait_for("looks on, the job is at step ")
+            job.kill("worker 1", signal.SIGCONT)
             evaluator.wait_for("Test at step ")
             job.kill("evaluator 0")
             self.assertEqual(evaluator.process.wait(), -signal.SIGKILL)
@@ -85,8 +89,8 @@ class Evaluator(TestCase):
 
     def test_it_may_hang(self):
         job = self.job()
-        job.start_all(self.export)
         evaluator = job.start("evaluator", 0, *OFTEN, "--recovery_timeout=2")
+        job.start_together("--export_dir=" + self.export)
         evaluator.wait_for("Test at step ")
         job.kill("evaluator 0", signal.SIGSTOP)
         del job.tasks["evaluator 0"]
@@ -107,16 +111,18 @@ class Evaluator(TestCase):
             with self.subTest(code=code):
                 self.tearDown()
                 self.setUp()
-                job = self.job(flags=ENDLESS if signal_number else LINEAR)
+                job = self.job(flags=ENDLESS if signal_number else LINEAR + ["--sync", "--training_iteration=300"])
                 evaluator = job.start("evaluator", 0, *OFTEN)
-                job.start_all(self.export)
+                job.start_all(self.export, order=[("ps", 0), ("ps", 1), ("worker", 0)])
                 evaluator.wait_for("Test at step ")
-                if signal_number:
-                    job.kill("worker 0", signal_number)
-                else:
+                if not signal_number:
                     subprocess.run(["mkdir", "-p", self.export + "/mine"], check=True)
                     with open(self.export + "/mine/file", "w"):
                         pass
+                job.start("worker", 1)  # without it no step of a synchronous job is made
+                if signal_number:
+                    job.tasks["worker 1"].wait_for("trains from step")
+                    job.kill("worker 0", signal_number)
                 codes = job.wait()
                 self.assertEqual(codes["evaluator 0"], code, job.logs()[-8000:])
                 self.assertIn("E evaluator: the job ended: ", evaluator.text())
@@ -134,10 +140,8 @@ class Evaluator(TestCase):
 
     def test_it_goes_on_when_a_ps_was_lost(self):
         job = self.job(flags=ENDLESS)
-        for kind, index in job.names():
-            job.start(kind, index, *(["--export_dir=" + self.export, "--checkpoint_dir=" + self.path("ckpt"), "--save_checkpoint_secs=0.2"]
-                                     if job.is_chief(kind, index) else []))
-        evaluator = job.start("evaluator", 0, *OFTEN)
+        job.start_together("--export_dir=" + self.export, "--checkpoint_dir=" + self.path("ckpt"), "--save_checkpoint_secs=0.2")
+        evaluator = job.start("evaluator", 0, *OFTEN)  # it need not wait for a ps before one is killed
         evaluator.wait_for("Test at step ")
         job.kill("ps 1")
         evaluator.wait_for("waiting for ps 1 at %s: connection refused" % job.hosts["ps"][1])

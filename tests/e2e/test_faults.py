@@ -24,8 +24,10 @@ class Faults(TestCase):
         self.more = ["--export_dir=" + self.export]
         if checkpoints:
             self.more += ["--checkpoint_dir=" + self.directory, "--save_checkpoint_secs=0.1"]
-        for kind, index in job.names():
-            job.start(kind, index, *(self.more if job.is_chief(kind, index) else []))
+        job.start_together(*self.more)
+        for name in job.tasks:
+            if not name.startswith("ps"):
+                job.tasks[name].wait_for("trains from step")
         return job
 
     def wait_for_checkpoint(self, after=-1):
@@ -92,8 +94,6 @@ class Faults(TestCase):
 
     def test_without_a_checkpoint_no_task_pretends_that_nothing_happened(self):
         job = self.begin(checkpoints=False)
-        job.tasks["worker 0"].wait_for("step ")
-        time.sleep(0.3)
         self.killed(job, "ps 1")
         job.start("ps", 1)
         codes = job.wait()

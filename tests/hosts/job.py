@@ -49,6 +49,13 @@ class Job:
         for job, index in order or self.names():
             self.start(job, index, *(chief_flags if (job, index) == self.chief() else ()), tf_config=tf_config)
 
+    def start_together(self, *chief_flags):
+        """All tasks; the chief when all others wait for it, so that none of them comes when a short job is over."""
+        self.start_all(order=[name for name in self.names() if name != self.chief()])
+        for task in self.tasks.values():
+            task.wait_for("waiting for the chief")
+        self.start(*self.chief(), *chief_flags)
+
     def shuffled(self, seed, without=()):
         order = [n for n in self.names() if n not in without]
         random.Random(seed).shuffle(order)

@@ -15,7 +15,7 @@ class Faults(TestCase):
     def begin(self, hosts, *flags, ps=1, steps=200000):
         """ps tasks on the first hosts, the chief and one worker on the two after them."""
         job = Job(ps=hosts[:ps], worker=hosts[ps:ps + 2], flags=[*LINEAR, "--training_iteration=%d" % steps, *flags])
-        job.start_all(*CHIEF)
+        job.start_together(*CHIEF)
         for i in range(2):
             job.task("worker", i).wait_for("trains from step")
         return job
