@@ -122,12 +122,17 @@ class Waits(Cluster):
         return task.text()
 
     def test_for_one_whom_nobody_knows(self):
-        self.waits(["nowhere.invalid", "gave up waiting for ps 0 at nowhere.invalid:2222 after 2 s"], ps="nowhere.invalid:2222")
+        text = self.waits(["nowhere.invalid"], ps="nowhere.invalid:2222")
+        self.assertRegex(text, r"gave up waiting for ps 0 at nowhere\.invalid:2222 after \d+ s")
 
     def test_for_one_who_does_not_listen(self):
         address = "localhost:%d" % free_ports(1)[0]
-        text = self.waits(["onnection refused", "127.0.0.1:", "gave up waiting for ps 0"], ps=address)
-        self.assertEqual(text.count("waiting for ps 0 at %s: " % address), 1, "the reason is said once, then every 10 s\n" + text)
+        for _ in range(5):
+            text = self.waits(["onnection refused", "127.0.0.1:", "gave up waiting for ps 0"], ps=address)
+            said = text.count("waiting for ps 0 at %s: " % address)
+            if said > 0:  # else it stood still at its start for as long as it may wait
+                break
+        self.assertEqual(said, 1, "the reason is said once, then every 10 s\n" + text)
 
     def test_for_one_who_is_silent(self):
         with socket.socket() as s:
@@ -164,7 +169,7 @@ class Waits(Cluster):
 
     def test_a_ps_of_another_job(self):
         job = self.job(ps=1, workers=1)
-        job.start("ps", 0, "--cluster_id=theirs")
+        job.start("ps", 0, "--cluster_id=theirs").wait_for("serves at")
         task = job.start("worker", 0, "--cluster_id=mine", "--start_timeout=2", "--export_dir=" + self.path("m", "1"))
         self.assertEqual(task.wait(), 138, task.text())
         self.assertIn("ps 0 belongs to cluster 'theirs', worker 0 to 'mine'", task.text())
@@ -181,7 +186,7 @@ class Waits(Cluster):
         self.assertIn(",".join(swapped["ps"]), task.text())
 
     def test_another_model_than_the_chief(self):
-        job = self.job(ps=1, workers=2, flags=["--training_iteration=1000000"])
+        job = self.job(ps=1, workers=2, flags=["--training_iteration=100000000"])
         job.start("ps", 0)
         chief = job.start("worker", 0, "--model=linear", "--export_dir=" + self.path("m", "1"))
         chief.wait_for("trains from step")
@@ -241,7 +246,7 @@ class Refused(Cluster):
                 (["doctor"], "no cluster is given"),
                 (["doctor", *hosts, "x"], "'x' is no flag")):
             with self.subTest(flags=flags):
-                done = subprocess.run([program("pstrain"), *flags], capture_output=True, text=True, timeout=60, env=clean_environment())
+                done = subprocess.run([program("pstrain"), *flags], capture_output=True, text=True, timeout=DEADLINE_S, env=clean_environment())
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(words, done.stderr)
 
@@ -289,12 +294,12 @@ class Outcome(Cluster):
         self.assertEqual(os.listdir(self.path("m")), ["1"])
 
     def test_a_killed_chief_that_does_not_come_back(self):
-        job = self.begin(ps=2, flags=["--linger_timeout=2"])
+        job = self.begin(ps=2, flags=["--linger_timeout=4"])
         job.kill("worker 0")
         codes = job.wait()
         for name in ("ps 0", "ps 1", "worker 1"):
             self.assertEqual(codes[name], 138, "%s %s" % (codes, job.log(name)))
-            self.assertIn("worker 0 has not been heard of for 2 s", job.log(name))
+            self.assertIn("worker 0 has not been heard of for 4 s", job.log(name))
         self.assertFalse(os.path.exists(self.path("m", "1")))
 
     def test_a_killed_ps_that_does_not_come_back(self):
@@ -339,7 +344,7 @@ class Outcome(Cluster):
         job.kill("worker 1", signal.SIGTERM)
         job.tasks["ps 0"].wait_for("worker 1 has left: stopped at step")
         job.kill("worker 2")
-        job.tasks["ps 0"].wait_for("worker 2 has not been heard of for 5 s")
+        job.tasks["ps 0"].wait_for("worker 2 has not been heard of for ")
         job.start("worker", 2)
         job.tasks["ps 0"].wait_for("worker 2 is here, started anew")
         job.kill("worker 0", signal.SIGTERM)
@@ -347,7 +352,7 @@ class Outcome(Cluster):
 
     def test_on_a_terminal_a_line_of_the_log_does_not_begin_behind_the_bar(self):
         job = self.job(ps=1, workers=1, flags=self.ENDLESS)
-        job.start("ps", 0)
+        job.start("ps", 0).wait_for("serves at")  # so that nothing is waited for before it is killed
         master, slave = os.openpty()
         chief = start([program("pstrain"), *job.map_flags(), "--job_name=worker", "--task_index=0", *job.flags,
                        "--export_dir=" + self.path("m", "1")], stdout=slave, stderr=slave)
@@ -360,7 +365,7 @@ class Outcome(Cluster):
                 seen += os.read(master, 65536)
             then()
         os.close(master)
-        self.assertEqual(chief.wait(120), 130)
+        self.assertEqual(chief.wait(DEADLINE_S), 130)
         for words in (b"waiting for ps 0", b"stopped by SIGINT"):
             line = [line for line in seen.split(b"\n") if words in line][0]
             self.assertNotIn(b"ETA", line)
@@ -378,7 +383,7 @@ class Outcome(Cluster):
 class Doctor(Cluster):
     def doctor(self, job, *flags, hosts=None):
         return subprocess.run([program("pstrain"), "doctor", *job.map_flags(hosts), *flags], capture_output=True, text=True,
-                              timeout=120, env=clean_environment())
+                              timeout=DEADLINE_S, env=clean_environment())
 
     def test_all_are_fine(self):
         job = self.job(ps=2, workers=2, flags=["--model=linear", "--training_iteration=100000000"])

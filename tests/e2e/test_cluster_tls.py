@@ -3,7 +3,7 @@ import os
 import subprocess
 
 from cluster import Job
-from harness import TestCase, clean_environment, main, program
+from harness import DEADLINE_S, TestCase, clean_environment, main, program
 
 LINEAR = ["--model=linear", "--training_iteration=300", "--sync"]
 
@@ -42,10 +42,10 @@ class Tls(TestCase):
 
     def test_a_stranger_is_kept_out_and_told_why(self):
         tls, strange = self.certificates("task", "ca"), self.certificates("stranger", "another")
-        job = Job(self, ps=1, workers=1, flags=["--model=linear", "--start_timeout=3"])
+        job = Job(self, ps=1, workers=1, flags=["--model=linear"])
         job.start("ps", 0, *tls).wait_for("serves at")
-        for flags, words in ((strange, "TLS"), ([], "")):
-            task = job.start("worker", 0, "--export_dir=" + self.path("m", "1"), *flags)
+        for flags, words in ((strange, "TLS"), ([], "what answers speaks TLS, and we do not")):
+            task = job.start("worker", 0, "--export_dir=" + self.path("m", "1"), "--start_timeout=3", *flags)
             self.assertEqual(task.wait(), 138, task.text())
             self.assertIn("gave up waiting for ps 0 at " + job.hosts["ps"][0], task.text())
             self.assertIn(words, task.text())
@@ -54,10 +54,10 @@ class Tls(TestCase):
         tls = self.certificates("task", "ca")
         job = Job(self, ps=1, workers=1)
         job.start("ps", 0, *tls).wait_for("serves at")
-        done = subprocess.run([program("pstrain"), "doctor", *job.map_flags(), *tls], capture_output=True, text=True, timeout=60,
+        done = subprocess.run([program("pstrain"), "doctor", *job.map_flags(), *tls], capture_output=True, text=True, timeout=DEADLINE_S,
                               env=clean_environment())
         self.assertRegex(done.stdout, "ps 0 at .*: fine, ")
-        done = subprocess.run([program("pstrain"), "doctor", *job.map_flags()], capture_output=True, text=True, timeout=60,
+        done = subprocess.run([program("pstrain"), "doctor", *job.map_flags()], capture_output=True, text=True, timeout=DEADLINE_S,
                               env=clean_environment())
         self.assertEqual(done.returncode, 1)
         self.assertNotRegex(done.stdout, "ps 0 at .*: fine")

@@ -102,7 +102,7 @@ class Evaluator(TestCase):
 
     def test_when_the_job_is_long_over_it_says_so_as_every_other_task(self):
         job = self.job(ps=1, workers=1)
-        evaluator = job.start("evaluator", 0, "--start_timeout=1")
+        evaluator = job.start("evaluator", 0, "--start_timeout=4")
         self.assertEqual(evaluator.wait(), 138, evaluator.text())
         self.in_order(evaluator.text(), "waiting for ps 0 at %s: connection refused" % job.hosts["ps"][0], "gave up waiting for ps 0 at ")
 
@@ -179,7 +179,7 @@ class Evaluator(TestCase):
                     job.start(kind, 0, "--export_dir=" + self.export, cluster=[], env=environment(kind))
                 evaluator = job.start("evaluator", 0, *OFTEN, cluster=[], env=environment("evaluator"))
                 evaluator.wait_for("Test at step ")
-                done = subprocess.run([program("pstrain"), "doctor"], capture_output=True, text=True, timeout=60, env=environment("evaluator"))
+                done = subprocess.run([program("pstrain"), "doctor"], capture_output=True, text=True, timeout=DEADLINE_S, env=environment("evaluator"))
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertIn("%d of %d tasks are fine" % ((3, 3) if listed else (2, 2)), done.stdout)
                 self.assertEqual("evaluator at " in done.stdout, bool(listed))

@@ -4,7 +4,7 @@ import signal
 import subprocess
 
 from digits import write_digits
-from harness import TestCase, main, program, start
+from harness import DEADLINE_S, TestCase, main, program, start
 
 
 class TrainStop(TestCase):
@@ -17,7 +17,7 @@ class TrainStop(TestCase):
             if line.startswith("step "):
                 break
         child.send_signal(number)
-        rest, errors = child.communicate(timeout=120)
+        rest, errors = child.communicate(timeout=DEADLINE_S)
         self.assertEqual(child.returncode, 128 + number, errors)
         self.assertIn("stopped by %s" % signal.Signals(number).name, errors)
         self.assertIn("nothing was exported", errors)
@@ -42,7 +42,7 @@ class TrainStop(TestCase):
         child.send_signal(signal.SIGHUP)
         next(steps)
         child.send_signal(signal.SIGTERM)
-        _, errors = child.communicate(timeout=120)
+        _, errors = child.communicate(timeout=DEADLINE_S)
         self.assertEqual(child.returncode, 128 + signal.SIGTERM, errors)
 
 

@@ -1,7 +1,7 @@
 """What becomes of a job over several hosts when tasks are killed and networks cut, and what each task prints about it."""
 import time
 
-from harness import TestCase, main
+from harness import DEADLINE_S, TestCase, main
 from hosts import Hosts
 from job import Job
 
@@ -22,7 +22,7 @@ class Faults(TestCase):
 
     def wait_for_checkpoint(self, host, count):
         """Until so many checkpoints have been begun since the start."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + DEADLINE_S
         while sum(f.endswith(".index") for f in host.files()) < count:
             self.assertLess(time.monotonic(), end, host.files())
             time.sleep(0.02)
@@ -65,7 +65,7 @@ class Cuts(Faults):
         with Hosts(3) as (a, b, c):
             job = self.begin((a, b, c), "--sync", steps=20000)
             break_it(a, b, c)
-            cut = job.task("worker", 0).wait_for("waiting for ps 0", timeout=60)
+            cut = job.task("worker", 0).wait_for("waiting for ps 0")
             time.sleep(seconds)
             for task in job.tasks.values():
                 self.assertIsNone(task.process.poll(), task.output())
@@ -126,12 +126,12 @@ class Chief(Faults):
 
     def test_a_chief_that_does_not_come_back_ends_all(self):
         with Hosts(3) as (a, b, c):
-            job = self.begin((a, b, c), "--linger_timeout=3", steps=100000000)
+            job = self.begin((a, b, c), "--linger_timeout=4", steps=100000000)
             job.task("worker", 0).kill()
             for name in (("ps", 0), ("worker", 1)):
                 task = job.tasks[name]
                 self.assertGreaterEqual(task.wait(), 128, task.output())
-                self.assert_said(task, "worker 0 has not been heard of for 3 s")
+                self.assert_said(task, "worker 0 has not been heard of for 4 s")
 
 
 if __name__ == "__main__":
