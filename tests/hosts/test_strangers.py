@@ -42,18 +42,18 @@ class Strangers(TestCase):
 
     def test_none_of_them_disturbs_a_job(self):
         with Hosts(3) as (a, b, c):
-            job = Job(ps=[a], worker=[b, c], flags=[*LINEAR, "--sync", "--training_iteration=20000"])
+            job = Job(ps=[a], worker=[b, c], flags=[*LINEAR, "--sync", "--training_iteration=40000"])
             job.start_all("--export_dir=model/1")
             for i in range(2):
                 job.task("worker", i).wait_for("trains from step")
-            with inside(c):
-                self.strangers(job)
             other = b.start("pstrain", *job.map_flags(), "--job_name=worker", "--task_index=1", "--cluster_id=theirs", *LINEAR,
                             "--start_timeout=2", label="another job's worker")
+            other.wait_for("belongs to cluster 'default', worker 1 to 'theirs'")
+            with inside(c):
+                self.strangers(job)
             self.assertNotEqual(other.wait(), 0)
-            self.assertIn("belongs to cluster 'default', worker 1 to 'theirs'", other.output())
             job.end(0)
-            self.assertIn("the job is finished at step 20000", job.task("ps").output())
+            self.assertIn("the job is finished at step 40000", job.task("ps").output())
 
     def strangers(self, job):
         host, port = job.addresses["ps"][0].split(":")
