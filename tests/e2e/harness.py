@@ -169,9 +169,9 @@ class Server:
         return read_log(self.log)
 
     def wait_for_output(self, text):
-        """All that it has printed, as soon as `text` is part of it."""
+        """All that it has printed, as soon as `text` is part of a whole line."""
         end = time.monotonic() + DEADLINE_S
-        while text not in self.output():
+        while text not in self.output().rpartition("\n")[0]:
             if time.monotonic() > end or self.process.poll() is not None:
                 raise AssertionError("modelserver did not print %r: %s" % (text, self.output()[-4000:]))
             time.sleep(0.005)
