@@ -129,15 +129,15 @@ class Path(TestCase):
     def test_sigterm_under_load_ends_with_0_and_no_broken_answer(self):
         self.train(1)
         server = Server(self.base)
-        broken, told, counts = [], threading.Event(), []
+        broken, told, answered = [], threading.Event(), [threading.Event() for _ in range(8)]
 
-        def ask():
-            count, connection = 0, server.connect()
+        def ask(first):
+            connection = server.connect()
             while True:
                 late = told.is_set()
                 try:
                     answer = server.post(ASK, row(), connection=connection)
-                    count += 1
+                    first.set()
                     if answer.status != 200 or len(answer.json["predictions"][0]) != 10:
                         broken.append(answer)
                 except (ConnectionError, http.client.RemoteDisconnected) as e:
@@ -148,18 +148,18 @@ class Path(TestCase):
                 except Exception as e:  # half an answer, or one that is no JSON
                     broken.append(e)
                     break
-            counts.append(count)
 
-        threads = [threading.Thread(target=ask) for _ in range(8)]
+        threads = [threading.Thread(target=ask, args=(first,)) for first in answered]
         for t in threads:
             t.start()
-        time.sleep(1)
+        for first in answered:
+            self.assertTrue(first.wait(DEADLINE_S), broken)
+        time.sleep(0.5)
         told.set()
         self.assertEqual(server.stop(signal.SIGTERM), 0, server.output())
         for t in threads:
             t.join(DEADLINE_S)
         self.assertEqual(broken, [])
-        self.assertGreater(min(counts), 0)
 
 
 if __name__ == "__main__":
