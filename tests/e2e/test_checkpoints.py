@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import select
 import signal
 import subprocess
 import time
@@ -29,6 +30,15 @@ def listed(directory):
     paths = [re.fullmatch(r'(\w+): "(.*)"', line).groups() for line in lines]
     latest = [value for key, value in paths if key == "model_checkpoint_path"]
     return latest[0], [value for key, value in paths if key == "all_model_checkpoint_paths"]
+
+
+def state(directory):
+    """What the file that lists the checkpoints says; None: it is not there yet."""
+    try:
+        with open(os.path.join(directory, "checkpoint"), encoding="utf-8") as f:
+            return f.read()
+    except FileNotFoundError:
+        return None
 
 
 def files_of(checkpoints):
@@ -87,12 +97,12 @@ class Checkpoints(TestCase):
         flags = ["--stop_at_step=1000000", "--save_checkpoint_secs=0.001", "--max_to_keep=2", "--log_level=info"]
         before, unfinished = -1, 0
         for kill in range(KILLS):
+            found, end = state(directory), time.monotonic() + DEADLINE_S
             child = start(self.command("ckpt", *flags), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            end = time.monotonic() + DEADLINE_S
-            while not os.path.exists(os.path.join(directory, "checkpoint")) and time.monotonic() < end:
+            # Most as soon as they write checkpoints; some at once, so that kills hit starts that clean up, too.
+            while (kill % 3 or not found) and state(directory) == found and time.monotonic() < end:
                 time.sleep(0.001)
-            # Some at once, so that kills hit starts that clean up, too.
-            time.sleep(draw.uniform(0, 0.3) + (0.2 if kill % 3 else 0))
+            time.sleep(draw.uniform(0, 0.3))
             child.send_signal(signal.SIGKILL)
             out, err = child.communicate(timeout=DEADLINE_S)
             self.assertEqual(child.returncode, -signal.SIGKILL, err)
@@ -155,11 +165,13 @@ class Checkpoints(TestCase):
             while not os.path.exists(self.path("ckpt", "checkpoint")):
                 time.sleep(0.01)
             with open(filler, "wb", buffering=0) as f:
-                try:
-                    while True:
-                        f.write(b"x" * 65536)
-                except OSError:
-                    pass
+                # Again and again: a checkpoint that goes because a later one is there leaves room for the next.
+                while not select.select([child.stderr], [], [], 0.02)[0]:
+                    try:
+                        while True:
+                            f.write(b"x" * 65536)
+                    except OSError:
+                        pass
             said = child.stderr.readline()
             self.assertRegex(said, "training goes on without this checkpoint: .*No space left on device")
             before = max(steps(self.path("ckpt")))
