@@ -8,7 +8,7 @@ import time
 
 import tiny_model
 from grpc_here import PREDICTION, Client, messages, tensor
-from harness import Server, TestCase, main
+from harness import DEADLINE_S, Server, TestCase, main
 
 STEPS = 3000
 
@@ -63,10 +63,22 @@ class Dear(TestCase):
     def server(self, threads):
         return Server(self.base, "--rest_api_num_threads=%d" % threads, grpc=True)
 
-    def start(self, client, n):
+    def start(self, server, client, n):
+        """A call that is under way: the server has answered another that came after it, and computes."""
         future = client.start(PREDICTION + "Predict", request(n), messages().PredictResponse, timeout=3600)
-        time.sleep(0.3)  # it is under way
+        self.assertEqual(client.status(messages().GetModelStatusRequest(model_spec=messages().ModelSpec(name="default"))).code, "OK")
+        self.wait_until_it_computes(server)
         return future
+
+    def wait_until_it_computes(self, server):
+        def cpu_seconds():
+            with open("/proc/%d/stat" % server.pid, encoding="ascii") as f:
+                fields = f.read().rsplit(")", 1)[1].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        begun, end = cpu_seconds(), time.monotonic() + DEADLINE_S
+        while cpu_seconds() < begun + 0.1:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
 
     def answers(self, client):
         answer = client.predict(request(2))
@@ -79,10 +91,10 @@ class Dear(TestCase):
 
     def test_a_run_that_nobody_waits_for_ends(self):
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            self.start(client, 1500).cancel()
+            self.start(server, client, 1500).cancel()
             self.answers(client)
             with Client("127.0.0.1:%d" % server.grpc_port) as other:
-                self.start(other, 1500)
+                self.start(server, other, 1500)
             self.answers(client)  # the other one has hung up
 
     def test_a_rest_client_that_hangs_up_ends_its_run(self):
@@ -91,7 +103,7 @@ class Dear(TestCase):
         with self.server(1) as server:
             with socket.create_connection(("127.0.0.1", server.port)) as client:
                 client.sendall(head + body)
-                time.sleep(0.3)  # it is under way
+                self.wait_until_it_computes(server)
             self.assertEqual(server.post("/v1/models/default:predict", {"inputs": 2}).status, 200)
 
     def test_an_answer_that_is_larger_than_the_memory_is_429(self):
@@ -109,8 +121,8 @@ class Dear(TestCase):
 
     def test_calls_that_were_left_while_they_waited_are_not_run(self):
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            first = self.start(client, 1500)
-            waiting = [self.start(client, 1500) for _ in range(3)]
+            first = self.start(server, client, 1500)
+            waiting = [self.start(server, client, 1500) for _ in range(3)]
             self.assertEqual(client.predict(request(1500), timeout=0.3).code, "DEADLINE_EXCEEDED")
             for future in (*waiting, first):
                 future.cancel()
@@ -119,7 +131,7 @@ class Dear(TestCase):
     def test_the_end_waits_for_who_is_there_and_not_for_who_has_left(self):
         server = self.server(2)
         with Client("127.0.0.1:%d" % server.grpc_port) as client:
-            left, stays = self.start(client, 700), self.start(client, 60)
+            left, stays = self.start(server, client, 700), self.start(server, client, 60)
             server.process.send_signal(signal.SIGTERM)
             left.cancel()
             self.assertEqual(client.end(stays).code, "OK")
@@ -131,8 +143,10 @@ class Dear(TestCase):
             rest = threading.Thread(target=lambda: server.raw(b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n\r\n"
                                                               b'{"inputs":1500}'))
             rest.start()
-            future = self.start(client, 1500)
+            self.wait_until_it_computes(server)
+            future = self.start(server, client, 1500)
             server.process.send_signal(signal.SIGTERM)
+            server.wait_for_output("stopping: finishing requests in flight")  # two at once would be taken for the second
             time.sleep(0.3)
             self.assertIsNone(server.process.poll())
             self.assertEqual(server.stop(), 0, server.output())
