@@ -158,7 +158,7 @@ class Ports(TestCase):
 
             def load():
                 while not stopping.is_set():
-                    codes.append(client.predict(request(), timeout=5).code)
+                    codes.append(client.predict(request()).code)
             threads = [threading.Thread(target=load) for _ in range(4)]
             for t in threads:
                 t.start()

@@ -184,7 +184,7 @@ class Client(TestCase):
             s.bind(("127.0.0.1", 0))
             port = s.getsockname()[1]
             for scheme in ("", "http://"):
-                self.fails(1, "UNAVAILABLE", "status", "--server=%s127.0.0.1:%d" % (scheme, port), "--timeout_ms=3000")
+                self.fails(1, "UNAVAILABLE", "status", "--server=%s127.0.0.1:%d" % (scheme, port), "--timeout_ms=20000")
             self.fails(1, "UNAVAILABLE: nohost.invalid:1: resolve 'nohost.invalid'", "status", "--server=http://nohost.invalid:1")
             self.fails(1, "UNAVAILABLE: nohost.invalid:1: resolve 'nohost.invalid'", "status", "--server=nohost.invalid:1")
             s.listen()

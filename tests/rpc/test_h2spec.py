@@ -29,7 +29,7 @@ def failed_cases(port):
     with tempfile.TemporaryDirectory() as directory:
         report = os.path.join(directory, "report.xml")
         # A loaded machine may take its time; a case that passes does not wait.
-        done = subprocess.run([go_tool("h2spec"), "generic", "http2", "hpack", "-p", str(port), "-o", "5", "-j", report],
+        done = subprocess.run([go_tool("h2spec"), "generic", "http2", "hpack", "-p", str(port), "-o", "15", "-j", report],
                               capture_output=True, text=True, timeout=10 * DEADLINE_S)
         if not os.path.exists(report):
             raise AssertionError("h2spec: %s%s" % (done.stdout[-2000:], done.stderr[-2000:]))
