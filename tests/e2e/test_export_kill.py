@@ -12,8 +12,23 @@ from harness import DEADLINE_S, TestCase, main, program, run, start, train
 
 KILLS = 50
 
+
 def numbered(base):
     return [n for n in os.listdir(base) if n.isdigit()]
+
+
+def names(directory):
+    try:
+        return set(os.listdir(directory))
+    except FileNotFoundError:
+        return set()
+
+
+def inode(directory):
+    try:
+        return os.stat(directory).st_ino
+    except FileNotFoundError:
+        return None
 
 
 class Watch:
@@ -27,11 +42,10 @@ class Watch:
         while not self.stopping:
             for version in numbered(self.base):
                 directory = os.path.join(self.base, version)
-                have = set(os.listdir(directory)) if os.path.isdir(directory) else set()
-                variables = os.path.join(directory, "variables")
-                have |= set(os.listdir(variables)) if os.path.isdir(variables) else set()
-                # The test itself takes a version away by one rename, after which the path is gone as a whole.
-                if os.path.isdir(directory) and not {"saved_model.pb", "variables.index", "variables.data-00000-of-00001"} <= have:
+                # The test itself takes a version away by one rename, and another may come in its place.
+                before, have = inode(directory), names(directory) | names(os.path.join(directory, "variables"))
+                whole = {"saved_model.pb", "variables.index", "variables.data-00000-of-00001"} <= have
+                if not whole and before and inode(directory) == before:
                     self.wrong.append((version, sorted(have)))
             self.looks += 1
             time.sleep(0.001)
