@@ -41,7 +41,7 @@ struct server {
     char address[64];
     struct loop_task task;
     void (*work)(struct server *server);
-    _Atomic bool done, drained;
+    _Atomic bool done, drained, blocked;
     _Atomic int hoarded, answered, left;
     struct {
         struct call *call;
@@ -259,7 +259,7 @@ static void one_that_speaks_something_else_is_foreign(void **state)
         struct remote_state seen;
         stranger_listen(&stranger);
         pthread_create(&stranger.thread, NULL, answer, &stranger);
-        ok(remote_open(stranger.address, &(struct remote_options){ .connect_timeout_ms = 1000 },
+        ok(remote_open(stranger.address, &(struct remote_options){ .connect_timeout_ms = 3000 },
                        &channel));
         assert_int_equal(call_once(channel, DEADLINE_MS).code, STATUS_UNAVAILABLE);
         remote_state(channel, &seen);
@@ -290,10 +290,16 @@ static void a_deadline_before_the_connection_says_what_it_waited_for(void **stat
     (void)state;
     struct stranger stranger = { 0 };
     struct channel *channel;
+    struct remote_state seen = { 0 };
 
     stranger_listen(&stranger);
     close(stranger.fd);
     ok(remote_open(stranger.address, &(struct remote_options){ .wait_for_ready = true }, &channel));
+    remote_connect(channel);
+    for (int i = 0; i < DEADLINE_MS && seen.trouble != REMOTE_REFUSED; i++) {
+        usleep(1000);
+        remote_state(channel, &seen);
+    }
     struct status status = call_once(channel, 300);
     assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
     assert_non_null(strstr(status.message, "connection refused"));
@@ -388,6 +394,7 @@ static void a_draining_server_finishes_what_it_has_begun(void **state)
     struct server *server = zalloc(sizeof *server);
     struct message request = { 0 };
     struct channel *channel;
+    struct remote_state seen;
     struct calls calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
@@ -398,7 +405,12 @@ static void a_draining_server_finishes_what_it_has_begun(void **state)
     until(&server->hoarded, 1);
     server_do(server, drain);
     assert_false(atomic_load(&server->drained));
-    usleep(300000); /* the GOAWAY is there */
+    remote_state(channel, &seen);
+    for (int i = 0; i < DEADLINE_MS && seen.connected; i++) { /* until the GOAWAY is there */
+        usleep(1000);
+        remote_state(channel, &seen);
+    }
+    assert_false(seen.connected);
     assert_int_equal(call_once(channel, DEADLINE_MS).code, STATUS_UNAVAILABLE); /* it listens not */
     server_do(server, reply_all);
     ok(calls_wait(&calls));
@@ -439,10 +451,11 @@ static void closing_a_channel_ends_its_calls(void **state)
 
 /* ---- Silence. ---- */
 
+/* The whole loop: no PING is answered. */
 static void block(struct server *server)
 {
-    (void)server;
-    usleep(1500000); /* the whole loop: no PING is answered */
+    while (atomic_load(&server->blocked))
+        usleep(1000);
 }
 
 static void a_peer_that_goes_silent_is_noticed(void **state)
@@ -455,18 +468,20 @@ static void a_peer_that_goes_silent_is_noticed(void **state)
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
     ok(remote_open(server->address,
-                   &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 100 },
+                   &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 2000 },
                    &channel));
     calls_init(&calls, clock_monotonic(), 1);
     calls_begin(&calls);
     calls_add(&calls, channel, "/t/Hoard", &request, soon());
     until(&server->hoarded, 1);
-    usleep(300000); /* PINGs are answered: nothing ends */
+    usleep(3000000); /* PINGs are answered: nothing ends */
     assert_int_equal(server->left, 0);
+    atomic_store(&server->blocked, true);
     server->work = block;
     server->task.work = run_task;
     loop_post(server->loop, &server->task);
     struct status status = calls_wait(&calls);
+    atomic_store(&server->blocked, false);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(status.message, "silent"));
     calls_finish(&calls);

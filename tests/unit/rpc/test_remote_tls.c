@@ -90,7 +90,7 @@ static void server_start(struct server *server, bool encrypted)
 {
     struct tls_options tls = options_of(&made.server, &made.ca);
     struct rpc_server_options options = { .message_max_bytes = 64 << 20,
-                                          .handshake_timeout_ms = 2000 };
+                                          .handshake_timeout_ms = DEADLINE_MS };
     *server = (struct server){ 0 };
     tls.verify_client = true;
     if (encrypted) {
@@ -121,7 +121,7 @@ static struct status call(const struct server *server, struct tls_options *tls, 
     char address[64];
     struct tls *context = NULL;
     struct channel *channel;
-    struct remote_options options = { .server_name = name, .connect_timeout_ms = 2000 };
+    struct remote_options options = { .server_name = name, .connect_timeout_ms = DEADLINE_MS };
     snprintf(address, sizeof address, "127.0.0.1:%d", server->port);
     if (tls != NULL) {
         ok(tls_client_create(tls, &context));

@@ -155,7 +155,7 @@ static void what_it_holds_back_beyond_a_round_is_read(void **state)
     for (int i = 0; i < CALLS; i++) {
         struct message request = { .pieces = &piece, .pieces_count = 1 };
         calls_add(&calls, channel, "/t/Take", &request,
-                  clock_deadline_ns(clock_monotonic(), 10000));
+                  clock_deadline_ns(clock_monotonic(), 60000));
     }
     ok(calls_wait(&calls));
     calls_finish(&calls);
