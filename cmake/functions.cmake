@@ -21,7 +21,7 @@ function(add_unit_test module file)
   target_link_libraries(${target} PRIVATE ${module} ${arg_LINK} PkgConfig::CMOCKA project_options m)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   add_test(NAME ${module}/${file} COMMAND ${target} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${module}/${file} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300
+  set_tests_properties(${module}/${file} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 900
     ENVIRONMENT "CMOCKA_MESSAGE_OUTPUT=STDOUT")
 endfunction()
 
@@ -43,6 +43,6 @@ function(add_fuzz_target what)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   if(NOT SLIPWAY_FUZZ)
     add_test(NAME fuzz/${what} COMMAND ${target} ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${what})
-    set_tests_properties(fuzz/${what} PROPERTIES LABELS fuzz TIMEOUT 300)
+    set_tests_properties(fuzz/${what} PROPERTIES LABELS fuzz TIMEOUT 900)
   endif()
 endfunction()

@@ -38,7 +38,7 @@ BIN = os.environ.get("SLIPWAY_BIN") or os.path.join(SOURCE, "build", "dev", "bin
 SHARED = os.environ.get("SLIPWAY_SHARED") or os.path.join(SOURCE, "..", "shared")
 # Generous on purpose: what is asserted is order, wording and results, never a speed.
 SANITIZED = os.environ.get("SLIPWAY_SANITIZE", "")  # "address,undefined", "thread"
-DEADLINE_S = float(os.environ.get("SLIPWAY_TEST_DEADLINE", "120"))
+DEADLINE_S = float(os.environ.get("SLIPWAY_TEST_DEADLINE", "300"))
 SANITIZER = re.compile(rb"(ERROR|SUMMARY): (Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer|runtime error:")
 SKIP_STATUS = 77
 # The kernel kills the process with the thread that started it. By a program, and not in the child before it runs: that takes a

@@ -4,7 +4,7 @@ import re
 from harness import TestCase, main, shared, train
 
 # Long enough for the convnet's default epochs on a busy machine.
-TIMEOUT_S = 1500
+TIMEOUT_S = 3000
 
 
 class Accuracy(TestCase):
