@@ -62,7 +62,8 @@ static inline void inference_leave(struct inference_call *call)
 
 /* Calls of this round. */
 int inference_waiting(const struct inference *inference);
-/* Has the round collected as much as may run at once: 64 rows, or about a millisecond? */
+/* Has the round collected as much as should run at once: 64 rows, about a millisecond, or, of cheap
+ * runs, as much input as stays in a near cache? */
 bool inference_is_full(const struct inference *inference);
 /* Runs the round's calls. */
 void inference_run(struct inference *inference);
