@@ -1,6 +1,6 @@
 /*
- * scatter: rows put where an index says, and values counted: Unique, ScatterNd, DynamicStitch,
- * Bincount.
+ * scatter: values looked for, rows put where an index says, and values counted: Unique, ListDiff,
+ * ScatterNd, DynamicStitch, Bincount.
  */
 #include "base/map.h"
 #include "runtime/kernels/elementwise.h"
@@ -15,39 +15,92 @@ static void store_index(struct tensor *out, int64_t i, int64_t value)
         tensor_int64s_mut(out)[i] = value;
 }
 
-/* ---- Unique: in order of first appearance ---- */
+/* ---- Unique, ListDiff: values by what they are ---- */
 
-static struct bytes element_bytes(const struct tensor *x, int64_t i)
+static float real_value(const struct tensor *x, int64_t i)
 {
-    if (x->dtype == DT_STRING)
-        return tensor_strings(x)[i].size ? tensor_strings(x)[i] : (struct bytes){ "", 0 };
-    size_t size = dtype_size(x->dtype);
-    return (struct bytes){ at_bytes_const(x->data, i, size), size };
+    if (x->dtype == DT_HALF)
+        return half_to_float(((const uint16_t *)x->data)[i]);
+    if (x->dtype == DT_BFLOAT16)
+        return bfloat16_to_float(((const uint16_t *)x->data)[i]);
+    return x->dtype == DT_FLOAT ? tensor_floats(x)[i] : 1;
 }
 
+/* By which a value is found again; false: by nothing, as a NaN is not even itself. The zero of
+ * either sign is the same value in float and double; TensorFlow tells them apart in half types. */
+static bool find_key(const struct tensor *x, int64_t i, struct bytes *out)
+{
+    static const double zero = 0;
+    size_t size = dtype_size(x->dtype);
+    double value = x->dtype == DT_DOUBLE ? tensor_doubles(x)[i] : (double)real_value(x, i);
+    if (x->dtype == DT_STRING)
+        *out = tensor_strings(x)[i].size ? tensor_strings(x)[i] : (struct bytes){ "", 0 };
+    else if (value == 0 && size >= sizeof(float))
+        *out = (struct bytes){ (const char *)&zero, size };
+    else
+        *out = (struct bytes){ at_bytes_const(x->data, i, size), size };
+    return value == value;
+}
+
+static void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at)
+{
+    size_t size = dtype_size(from->dtype);
+    copy_elements(from->dtype, at_bytes(to->data, at, size), at_bytes_const(from->data, i, size),
+                  1);
+}
+
+/* In order of first appearance. */
 static struct status unique_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct map seen = { 0 };
     struct tensor *values, *places;
+    struct bytes key;
     if (x->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "unique expects a 1D vector.");
     TRY(kernel_output(k, 0, &x->shape, &values));
     TRY(kernel_output(k, 1, &x->shape, &places));
     int64_t count = 0;
     for (int64_t i = 0; i < x->size; i++) {
-        struct bytes key = element_bytes(x, i);
-        uintptr_t at = (uintptr_t)map_get(&seen, key); /* place + 1 */
+        bool is_found_by_it = find_key(x, i, &key);
+        uintptr_t at = is_found_by_it ? (uintptr_t)map_get(&seen, key) : 0; /* place + 1 */
         if (at == 0) {
-            copy_elements(x->dtype, at_bytes(values->data, count, dtype_size(x->dtype)),
-                          at_bytes_const(x->data, i, dtype_size(x->dtype)), 1);
+            copy_element(x, i, values, count);
             at = (uintptr_t)++count;
-            map_put(&seen, key, (void *)at);
+            if (is_found_by_it)
+                map_put(&seen, key, (void *)at);
         }
         store_index(places, i, (int64_t)at - 1);
     }
     map_finish(&seen);
     values->shape.dims[0] = values->size = count;
+    return status_ok();
+}
+
+/* What of x is not in y, and where it was. */
+static struct status list_diff_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *y = kernel_input(k, 1);
+    struct map taken = { 0 };
+    struct tensor *values, *places;
+    struct bytes key;
+    if (x->shape.rank != 1 || y->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s should be a 1D vector.",
+                            x->shape.rank != 1 ? "x" : "y");
+    TRY(kernel_output(k, 0, &x->shape, &values));
+    TRY(kernel_output(k, 1, &x->shape, &places));
+    for (int64_t i = 0; i < y->size; i++)
+        if (find_key(y, i, &key))
+            map_put(&taken, key, &taken);
+    int64_t count = 0;
+    for (int64_t i = 0; i < x->size; i++) {
+        if (find_key(x, i, &key) && map_get(&taken, key) != NULL)
+            continue;
+        copy_element(x, i, values, count);
+        store_index(places, count++, i);
+    }
+    map_finish(&taken);
+    values->shape.dims[0] = values->size = places->shape.dims[0] = places->size = count;
     return status_ok();
 }
 
@@ -237,6 +290,7 @@ static struct status bincount_compute(struct kernel_context *k)
 #define DTYPES_LOOPS (DTYPES_REAL & ~(DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16)))
 static const struct kernel rows[] = {
     { "Unique", DTYPES_MOVED, "T", .compute = unique_compute },
+    { "ListDiff", DTYPES_MOVED, "T", .compute = list_diff_compute },
     { "ScatterNd", DTYPES_LOOPS, "T", .compute = scatter_nd_compute },
     { "DynamicStitch", DTYPES_MOVED, "T", .compute = stitch_compute },
     { "Bincount", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_INT64), "T",

@@ -623,6 +623,18 @@ def sparse():
             (np.zeros((0, 2)), [0, 3], [-1]), (np.zeros((0, 2)), [0, 3], [3, 0]), (np.zeros((0, 2)), [0, 3], [-1, 0]),
             (np.zeros((0, 2)), [2, 3], [3, 2]), (np.zeros((1, 0)), [], []), (np.zeros((1, 0)), [], [1, 1]), ([[0, 0]], [1, 1], [])]:
         rows.add("SparseReshape", [i64(indices), i64(before), i64(after)])
+    one, text = np.float32(-1), np.array(b"none")
+    three = [[2, 1], [0, 0], [2, 0]]
+    for indices, values, shape, empty in [
+            (two, f32(1, 2), [4, 3], one), (three, f32(1, 2, 3), [4, 3], one), ([[0, 1], [1, 0]], f32(1, 2), [2, 3], one),
+            ([[1, 1], [0, 0]], f32(1, 2), [2, 3], one), (np.zeros((0, 2)), f32(), [3, 2], one), (np.zeros((0, 2)), f32(), [0, 2], one),
+            ([[0, 1]], f32(1), [0, 2], one), ([[5, 1]], f32(1), [3, 2], one), (two, f32(1, 2), [1, 2], one), ([[-1, 1]], f32(1), [3, 2], one),
+            ([[0, 9]], f32(1), [3, 2], one), ([[0, 1]], f32(1, 2), [3, 2], one), ([[0, 1]], f32(1), [3, 2], f32(-1)), ([0, 1], f32(1, 2), [3, 2], one),
+            ([[0, 1]], np.float32([[1]]), [3, 2], one), ([[0, 1]], f32(1), [[3, 2]], one), ([[0, 1]], f32(1), [], one), ([[0], [2]], f32(1, 2), [3], one),
+            ([[0, 1, 2]], f32(1), [3, 2], one), ([[0, 1]], f32(1), [-3, 2], one), ([[0, 1]], f32(1), [3, -2], one), (np.zeros((1, 0)), f32(1), [], one),
+            (three, np.array([b"a", b"", b"longer than what lies in place"]), [4, 3], text), (three, i64([1, 2, 3]), [3, 3], np.int64(7)),
+            (three, np.array([True, False, True]), [5, 3], np.array(True)), (three, np.float64([1, 2, 3]), [4, 3], np.float64(0.5))]:
+        rows.add("SparseFillEmptyRows", [i64(indices), values, i64(shape), empty])
     rows.write()
 
 
@@ -702,6 +714,16 @@ def rest():
         for out_idx in [np.int32, np.int64]:
             rows.add("Unique", [x], out_idx=out_idx)
     rows.add("Unique", [np.zeros((1, 1), np.int32)])
+    odd = [np.nan, np.nan, 0.0, -0.0, 1, 0.0]
+    for dtype in [tf.float32, tf.float64, tf.half, tf.bfloat16]:
+        rows.add("Unique", [tf.cast(odd, dtype)])
+        rows.add("ListDiff", [tf.cast(odd, dtype), tf.cast([-0.0, np.nan], dtype)])
+    for x, y in [(i32(1, 2, 3, 4, 5, 6, 2), i32(1, 3, 5)), (np.array([b"b", b"a", b"", b"b"]), np.array([b"a", b"c"])), (i32(), i32(1)),
+                 (i32(1, 1), i32()), (np.int64([5, 4]), np.int64([4, 5]))]:
+        for out_idx in [np.int32, np.int64]:
+            rows.add("ListDiff", [x, y], out_idx=out_idx)
+    rows.add("ListDiff", [np.zeros((1, 1), np.int32), i32(1)])
+    rows.add("ListDiff", [i32(1), np.int32(1)])
     rows.add("ScatterNd", [np.array([[1], [3], [1]], np.int32), f32(1, 2, 3), i32(5)])
     rows.add("ScatterNd", [np.array([[0, 1], [1, 0]], np.int64), floats(2, 2), np.array([2, 2, 2], np.int64)])
     rows.add("ScatterNd", [np.array([[5]], np.int32), f32(1), i32(5)], text=False)
