@@ -1,6 +1,6 @@
 /*
  * scan: running sums and products, and small sums over everything: Cumsum, Cumprod, L2Loss,
- * ClipByValue, UnsortedSegmentSum, Bucketize.
+ * ClipByValue, UnsortedSegmentSum, SparseSegmentSum, SparseSegmentMean, Bucketize.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -181,6 +181,103 @@ static struct status segment_sum_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* ---- SparseSegmentSum, SparseSegmentMean: rows named by index, added to the segment of theirs
+ * ----
+ */
+
+static struct status check_segments(const struct tensor *data, const struct tensor *indices,
+                                    const struct tensor *ids)
+{
+    if (indices->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "indices should be a vector.");
+    if (ids->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "segment_ids should be a vector.");
+    if (indices->size != ids->size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "segment_ids and indices should have same size.");
+    if (data->shape.rank < 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Shape must be at least rank 1");
+    return status_ok();
+}
+
+/* Ids grow from one to the next, so that the last one says how many segments there are. */
+static struct status count_segments(const struct tensor *data, const struct tensor *indices,
+                                    const struct tensor *ids, int64_t *out)
+{
+    int64_t last = ids->size > 0 ? tensor_index(ids, ids->size - 1) : -1;
+    if (ids->size > 0 && last < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "segment ids must be >= 0");
+    if (last == INT64_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "segment id %lld is too large",
+                            (long long)last);
+    *out = last + 1;
+    for (int64_t i = 0; i < ids->size; i++) {
+        int64_t id = tensor_index(ids, i), row = tensor_index(indices, i);
+        if (id < 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Segment id %lld out of range [0, %lld), possibly because "
+                                "'segment_ids' input is not sorted.",
+                                (long long)id, (long long)*out);
+        if (i > 0 && id < tensor_index(ids, i - 1))
+            return status_error(STATUS_INVALID_ARGUMENT, "segment ids are not increasing");
+        if (row < 0 || row >= data->shape.dims[0])
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Bad: indices[%lld] == %lld out of range [0, %lld)", (long long)i,
+                                (long long)row, (long long)data->shape.dims[0]);
+    }
+    return status_ok();
+}
+
+/* A segment's sum of so many rows becomes their mean. */
+static void divide(struct tensor *out, int64_t at, int64_t inner, int64_t count)
+{
+    for (int64_t i = at * inner; i < (at + 1) * inner; i++)
+        if (out->dtype == DT_DOUBLE)
+            tensor_doubles_mut(out)[i] /= (double)count;
+        else
+            tensor_floats_mut(out)[i] /= (float)count;
+}
+
+static struct status sparse_segments(struct kernel_context *k, bool mean)
+{
+    const struct tensor *data = kernel_input(k, 0), *indices = kernel_input(k, 1);
+    const struct tensor *ids = kernel_input(k, 2);
+    struct shape shape = data->shape;
+    struct tensor *out;
+    int64_t count;
+    TRY(check_segments(data, indices, ids));
+    TRY(count_segments(data, indices, ids, &count));
+    shape.dims[0] = count;
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    if (out->size == 0)
+        return status_ok();
+    memset(out->data, 0, tensor_bytes(out));
+    int64_t inner = out->size / count, begin = 0;
+    size_t size = dtype_size(data->dtype);
+    for (int64_t i = 0; i < ids->size; i++) {
+        int64_t id = tensor_index(ids, i);
+        add_rows[data->dtype](at_bytes_const(data->data, tensor_index(indices, i) * inner, size),
+                              at_bytes(out->data, id * inner, size), inner);
+        if (i + 1 < ids->size && tensor_index(ids, i + 1) == id)
+            continue;
+        if (mean)
+            divide(out, id, inner, i + 1 - begin);
+        begin = i + 1;
+    }
+    return status_ok();
+}
+
+static struct status sparse_segment_sum(struct kernel_context *k)
+{
+    return sparse_segments(k, false);
+}
+
+static struct status sparse_segment_mean(struct kernel_context *k)
+{
+    return sparse_segments(k, true);
+}
+
 /* ---- Bucketize: how many boundaries are <= x ---- */
 
 struct bucket_state {
@@ -240,6 +337,9 @@ static const struct kernel rows[] = {
     { "L2Loss", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .compute = l2_loss_compute },
     { "ClipByValue", DTYPES_LOOPS, .compute = clip_compute },
     { "UnsortedSegmentSum", DTYPES_LOOPS, "T", .compute = segment_sum_compute },
+    { "SparseSegmentSum", DTYPES_LOOPS, "T", .compute = sparse_segment_sum },
+    { "SparseSegmentMean", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), "T",
+      .compute = sparse_segment_mean },
     { "Bucketize", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_INT64),
       .prepare = bucket_prepare, .compute = bucket_compute },
 };

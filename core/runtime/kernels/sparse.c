@@ -2,6 +2,8 @@
  * sparse: ops of sparse tensors, which are three dense ones: indices [n, rank], values [n] and the
  * shape [rank]. Indices are not checked against the shape, as TensorFlow does not.
  */
+#include <stdlib.h>
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
@@ -301,8 +303,192 @@ static struct status fill_compute(struct kernel_context *k)
     return status;
 }
 
+/* ---- SparseToDense ---- */
+
+static struct status check_dense(struct kernel_context *k)
+{
+    const struct tensor *indices = kernel_input(k, 0), *shape = kernel_input(k, 1);
+    const struct tensor *values = kernel_input(k, 2), *empty = kernel_input(k, 3);
+    int64_t count = indices->shape.rank > 0 ? indices->shape.dims[0] : 1;
+    int64_t rank = indices->shape.rank > 1 ? indices->shape.dims[1] : 1;
+    if (indices->shape.rank > 2)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "sparse_indices should be a scalar, vector, or matrix, got shape %s",
+                            shape_text(&indices->shape));
+    if (shape->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "output_shape must be rank 1, got shape %s",
+                            shape_text(&shape->shape));
+    if (shape->size != rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "output_shape has incorrect number of elements: %lld should be: %lld",
+                            (long long)shape->size, (long long)rank);
+    if (values->shape.rank != 0 && (values->shape.rank != 1 || values->size != count))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "sparse_values has incorrect shape %s, should be [] or [%lld]",
+                            shape_text(&values->shape), (long long)count);
+    if (empty->shape.rank != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "default_value should be a scalar.");
+    return status_ok();
+}
+
+static const char *index_text(struct arena *arena, const struct tensor *indices, int64_t row,
+                              int64_t rank)
+{
+    struct dims dims = { .sizes = ARENA_ARRAY(arena, int64_t, rank + 1), .rank = rank };
+    for (int64_t i = 0; i < rank; i++)
+        dims.sizes[i] = tensor_index(indices, row * rank + i);
+    return dims_text(arena, &dims);
+}
+
+/* Where a row's index is in the dense tensor; -1: nowhere. */
+static int64_t place_of(const struct tensor *indices, int64_t row, const struct shape *shape)
+{
+    int64_t place = 0;
+    for (int d = 0; d < shape->rank; d++) {
+        int64_t index = tensor_index(indices, row * shape->rank + d);
+        if (index < 0 || index >= shape->dims[d])
+            return -1;
+        place = place * shape->dims[d] + index;
+    }
+    return place;
+}
+
+static struct status misplaced(struct kernel_context *k, int64_t row, const struct shape *shape,
+                               int64_t place, int64_t before)
+{
+    const bool *validate = kernel_state(k);
+    const char *index = index_text(kernel_arena(k), kernel_input(k, 0), row, shape->rank);
+    if (place < 0 && !*validate)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Indices are not valid (out of bounds).  Shape: %s", shape_text(shape));
+    if (place < 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "indices[%lld] = %s is out of bounds: need 0 <= index < %s",
+                            (long long)row, index, shape_text(shape));
+    if (place == before)
+        return status_error(STATUS_INVALID_ARGUMENT, "indices[%lld] = %s is repeated",
+                            (long long)row, index);
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "indices[%lld] = %s is out of order. Many sparse ops require sorted "
+                        "indices.\n    Use `tf.sparse.reorder` to create a correctly ordered "
+                        "copy.\n\n",
+                        (long long)row, index);
+}
+
+static struct status dense_shape(const struct tensor *sizes, struct shape *out)
+{
+    *out = (struct shape){ 0 };
+    if (sizes->size > SHAPE_RANK_MAX)
+        return status_error(STATUS_UNIMPLEMENTED, "a dense tensor of rank %lld, and %d is the most",
+                            (long long)sizes->size, SHAPE_RANK_MAX);
+    for (int64_t i = 0; i < sizes->size; i++) {
+        if (tensor_index(sizes, i) < 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "Dimension %lld must be >= 0",
+                                (long long)tensor_index(sizes, i));
+        shape_append(out, tensor_index(sizes, i));
+    }
+    return shape_check(out->rank, out->dims, out);
+}
+
+static struct status dense_prepare(struct prepare_context *p)
+{
+    bool *validate = prepare_state(p, sizeof *validate, NULL);
+    return node_attr_bool(prepare_node(p), "validate_indices", validate);
+}
+
+static struct status dense_compute(struct kernel_context *k)
+{
+    const struct tensor *indices = kernel_input(k, 0), *values = kernel_input(k, 2);
+    const bool *validate = kernel_state(k);
+    struct shape shape;
+    struct tensor *out;
+    TRY(check_dense(k));
+    TRY(dense_shape(kernel_input(k, 1), &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    size_t size = dtype_size(out->dtype);
+    for (int64_t i = 0; i < out->size; i++)
+        copy_elements(out->dtype, at_bytes(out->data, i, size), kernel_input(k, 3)->data, 1);
+    int64_t count = indices->shape.rank > 0 ? indices->shape.dims[0] : 1, before = -1;
+    for (int64_t row = 0; row < count; row++) {
+        int64_t place = place_of(indices, row, &shape);
+        if (place < 0 || (*validate && place <= before))
+            return misplaced(k, row, &shape, place, before);
+        copy_elements(out->dtype, at_bytes(out->data, place, size),
+                      at_bytes_const(values->data, values->shape.rank > 0 ? row : 0, size), 1);
+        before = place;
+    }
+    return status_ok();
+}
+
+/* ---- SparseReorder: by index, the last dimension fastest; equal ones as they came ---- */
+
+struct sorted_row {
+    const int64_t *index;
+    int64_t rank, at;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct sorted_row *x = a, *y = b;
+    for (int64_t i = 0; i < x->rank; i++)
+        if (x->index[i] != y->index[i])
+            return x->index[i] < y->index[i] ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static struct status check_reorder(const struct tensor *indices, const struct tensor *values,
+                                   const struct tensor *shape)
+{
+    const struct {
+        const char *what;
+        int rank, wanted;
+    } inputs[] = { { "indices", indices->shape.rank, 2 },
+                   { "values", values->shape.rank, 1 },
+                   { "shape", shape->shape.rank, 1 } };
+    for (size_t i = 0; i < COUNT(inputs); i++)
+        if (inputs[i].rank != inputs[i].wanted)
+            return status_error(STATUS_INVALID_ARGUMENT, "Sparse %s must be rank %d but is rank %d",
+                                inputs[i].what, inputs[i].wanted, inputs[i].rank);
+    if (indices->shape.dims[1] != shape->size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Index rank (%lld) and shape rank (%lld) do not match",
+                            (long long)indices->shape.dims[1], (long long)shape->size);
+    if (indices->shape.dims[0] != values->size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Number of elements in indices (%lld) and values (%lld) do not match",
+                            (long long)indices->shape.dims[0], (long long)values->size);
+    return status_ok();
+}
+
+static struct status reorder_compute(struct kernel_context *k)
+{
+    const struct tensor *indices = kernel_input(k, 0), *values = kernel_input(k, 1);
+    struct tensor *out_indices, *out_values;
+    void *memory;
+    TRY(check_reorder(indices, values, kernel_input(k, 2)));
+    TRY(kernel_output(k, 0, &indices->shape, &out_indices));
+    TRY(kernel_output(k, 1, &values->shape, &out_values));
+    int64_t count = values->size, rank = indices->shape.dims[1];
+    TRY(arena_reserve(kernel_arena(k), (size_t)count * sizeof(struct sorted_row), &memory));
+    struct sorted_row *sorted = memory;
+    for (int64_t i = 0; i < count; i++)
+        sorted[i] = (struct sorted_row){ tensor_int64s(indices) + i * rank, rank, i };
+    if (count > 1)
+        qsort(sorted, (size_t)count, sizeof *sorted, compare_rows);
+    size_t size = dtype_size(values->dtype), bytes = (size_t)rank * sizeof(int64_t);
+    for (int64_t i = 0; i < count; i++) {
+        if (rank > 0)
+            memcpy(tensor_int64s_mut(out_indices) + i * rank, sorted[i].index, bytes);
+        copy_elements(values->dtype, at_bytes(out_values->data, i, size),
+                      at_bytes_const(values->data, sorted[i].at, size), 1);
+    }
+    return status_ok();
+}
+
 static const struct kernel rows[] = {
     { "SparseReshape", DTYPES_ALL, .compute = reshape_compute },
     { "SparseFillEmptyRows", DTYPES_MOVED, "T", .compute = fill_compute },
+    { "SparseReorder", DTYPES_MOVED, "T", .compute = reorder_compute },
+    { "SparseToDense", DTYPES_MOVED, "T", .prepare = dense_prepare, .compute = dense_compute },
 };
 const struct kernel_table kernels_sparse = { rows, COUNT(rows) };

@@ -635,6 +635,36 @@ def sparse():
             (three, np.array([b"a", b"", b"longer than what lies in place"]), [4, 3], text), (three, i64([1, 2, 3]), [3, 3], np.int64(7)),
             (three, np.array([True, False, True]), [5, 3], np.array(True)), (three, np.float64([1, 2, 3]), [4, 3], np.float64(0.5))]:
         rows.add("SparseFillEmptyRows", [i64(indices), values, i64(shape), empty])
+    zero, none = np.float32(0), np.zeros((0, 2))
+    for indices, shape, values, empty in [
+            (two, [4, 3], f32(5, 6), one), ([1, 3], [5], f32(5, 6), zero), (2, [4], np.float32(9), zero), ([1, 3], [5], np.float32(7), zero),
+            ([[1, 0], [0, 1]], [2, 2], f32(5, 6), zero), ([[1, 0], [1, 0]], [2, 2], f32(5, 6), zero), ([[1, 2]], [2, 2], f32(5), zero),
+            ([[-1, 0]], [2, 2], f32(5), zero), ([[0, 1]], [2, 2], f32(5, 6), zero), ([[0, 1]], [2], f32(5), zero), ([[[0]]], [2], f32(5), zero),
+            ([0], [[2]], f32(5), zero), ([0], [2], np.float32([[5]]), zero), ([0], [2], f32(5), f32(1)), ([0], [-2], f32(5), zero),
+            (none, [2, 2], f32(), one), ([], [3], f32(), one), (none, [0, 2], f32(), one), ([0], [], f32(5), zero), ([7], [5], f32(5), zero),
+            ([1], [2], np.array([b"b"]), text), ([1, 2], [4], np.array([True, True]), np.array(False)), ([1], [3], i64([1 << 40]), np.int64(-1))]:
+        for dtype in [np.int32, np.int64]:
+            for validate in [True, False]:
+                rows.add("SparseToDense", [np.array(indices, dtype), np.array(shape, dtype), values, empty], validate_indices=validate,
+                         text=str(indices) != "[[1, 0], [0, 1]]")  # of several lines
+    for indices, values, shape in [
+            ([[1, 0], [0, 1], [0, 0]], f32(1, 2, 3), [2, 2]), ([[0, 0], [0, 0]], f32(1, 2), [2, 2]), (none, f32(), [2, 2]),
+            ([[5, 0], [0, 1]], f32(1, 2), [2, 2]), ([[0, 1], [-1, 0]], f32(1, 2), [2, 2]), ([[1, 0]], f32(1, 2), [2, 2]), ([1], f32(1), [2]),
+            ([[1]], np.float32([[1]]), [2]), ([[1]], f32(1), [[2]]), ([[1]], f32(1), [2, 2]), (np.zeros((2, 0)), f32(1, 2), []),
+            (three, np.array([b"a", b"", b"c"]), [4, 3]), (three, i64([1, 2, 3]), [4, 3]), (three, np.array([True, False, True]), [4, 3])]:
+        rows.add("SparseReorder", [i64(indices), values, i64(shape)])
+    table = floats(4, 3)
+    for data, indices, ids in [
+            (table, [0, 1, 2], [0, 0, 2]), (table, [3, 3], [1, 1]), (table, [], []), (table, [0, 1], [1, 0]), (table, [0, 4], [0, 0]),
+            (table, [0, -1], [0, 0]), (table, [0], [-1]), (table, [0, 1], [-1, 0]), (table, [0, 1, 2], [0, 2, 1]), (table, [0, 1], [0]),
+            (table, [[0]], [0]), (table, [0], [[0]]), (table, 0, 0), (one, [0, 1], [0, 0]), (f32(7, 8), [0, 1], [0, 1]), (floats(3, 0), [0, 1], [0, 0]),
+            (floats(0, 2), [0], [0]), (floats(2, 2, 2), [1, 0, 1], [0, 1, 1]), (floats(4, 3, dtype=np.float64), [0, 1, 2, 3], [0, 0, 0, 3])]:
+        for dtype in [np.int32, np.int64]:
+            for op in ["SparseSegmentSum", "SparseSegmentMean"]:
+                rows.add(op, [data, np.array(indices, dtype), np.array(ids, dtype)])
+    rows.add("SparseSegmentMean", [table, i64([0]), i64([2**63 - 1])], text=False)
+    for dtype in [np.int8, np.int32, np.int64, np.uint8]:
+        rows.add("SparseSegmentSum", [np.array([[100, 2], [100, 4]], dtype), i32(0, 1, 1), i32(0, 0, 1)])
     rows.write()
 
 
