@@ -164,6 +164,12 @@ class Server:
     def url(self):
         return "http://127.0.0.1:%d" % self.port
 
+    def cpu_seconds(self):
+        """That it has used so far."""
+        with open("/proc/%d/stat" % self.pid, encoding="ascii") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def output(self):
         """What the server has printed so far, on both streams."""
         return read_log(self.log)

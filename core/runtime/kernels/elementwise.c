@@ -1,6 +1,7 @@
 #include "runtime/kernels/elementwise.h"
 
 #include "runtime/kernels/plain/broadcast.h"
+#include "runtime/kernels/plain/types.h"
 
 #define HALF_BLOCK 512
 
@@ -24,6 +25,22 @@ void half_block_store(enum dtype dtype, const float *from, void *to, int64_t cou
     else
         for (int64_t i = 0; i < count; i++)
             out[i] = float_to_bfloat16(from[i]);
+}
+
+#define ADD_RUN(s, T, W)                                                  \
+    static void add_run_##s(const void *x, void *sum, int64_t count)      \
+    {                                                                     \
+        for (int64_t i = 0; i < count; i++)                               \
+            ((T *)sum)[i] = (T)((W)((T *)sum)[i] + (W)((const T *)x)[i]); \
+    }
+REAL_TYPES(ADD_RUN)
+
+typedef void add_run(const void *x, void *sum, int64_t count);
+static add_run *const add_runs[DTYPE_COUNT] = { ROWS_REAL(add_run) };
+
+void add_elements(enum dtype dtype, const void *x, void *sum, int64_t count)
+{
+    add_runs[dtype](x, sum, count);
 }
 
 double floating_element(const struct tensor *x, int64_t i)

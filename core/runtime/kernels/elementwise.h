@@ -27,6 +27,9 @@ struct status binary_compute_rows(struct kernel_context *k, binary_row *const *r
 void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count);
 void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count);
 
+/* sum[i] += x[i], of any real type but the half ones. */
+void add_elements(enum dtype dtype, const void *x, void *sum, int64_t count);
+
 /* Element i of a tensor of any floating type. */
 double floating_element(const struct tensor *x, int64_t i);
 

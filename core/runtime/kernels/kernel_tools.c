@@ -64,6 +64,13 @@ void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count)
             object_acquire(((struct object *const *)src)[i]);
 }
 
+void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at)
+{
+    size_t size = dtype_size(from->dtype);
+    copy_elements(from->dtype, (char *)to->data + (size_t)at * size,
+                  (const char *)from->data + (size_t)i * size, 1);
+}
+
 void repeat_element(void *data, size_t element_bytes, const void *value, int64_t count)
 {
     if (count == 0)

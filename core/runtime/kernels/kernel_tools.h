@@ -21,6 +21,9 @@ int64_t shape_inner(const struct shape *shape, int axis);
 /* dst[i] = src[i], elements of the size of dtype; objects are acquired. */
 void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count);
 
+/* to[at] = from[i], tensors of one dtype. */
+void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at);
+
 /* All elements the same. */
 void repeat_element(void *data, size_t element_bytes, const void *value, int64_t count);
 

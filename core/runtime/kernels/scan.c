@@ -125,17 +125,6 @@ static struct status clip_compute(struct kernel_context *k)
 
 /* ---- UnsortedSegmentSum: rows added where their id says; negative ids are left out ---- */
 
-#define ADD_ROW(s, T, W)                                                  \
-    static void add_row_##s(const void *x, void *sum, int64_t count)      \
-    {                                                                     \
-        for (int64_t i = 0; i < count; i++)                               \
-            ((T *)sum)[i] = (T)((W)((T *)sum)[i] + (W)((const T *)x)[i]); \
-    }
-REAL_TYPES(ADD_ROW)
-
-typedef void add_row(const void *x, void *sum, int64_t count);
-static add_row *const add_rows[DTYPE_COUNT] = { ROWS_REAL(add_row) };
-
 static struct status segment_sum_compute(struct kernel_context *k)
 {
     const struct tensor *data = kernel_input(k, 0), *ids = kernel_input(k, 1);
@@ -175,15 +164,13 @@ static struct status segment_sum_compute(struct kernel_context *k)
                                 "segment_ids[%lld] = %lld is out of range [0, %lld)", (long long)i,
                                 (long long)id, (long long)count);
         if (id >= 0 && inner > 0)
-            add_rows[data->dtype](at_bytes_const(data->data, i * inner, size),
-                                  at_bytes(out->data, id * inner, size), inner);
+            add_elements(data->dtype, at_bytes_const(data->data, i * inner, size),
+                         at_bytes(out->data, id * inner, size), inner);
     }
     return status_ok();
 }
 
-/* ---- SparseSegmentSum, SparseSegmentMean: rows named by index, added to the segment of theirs
- * ----
- */
+/* ---- SparseSegmentSum, SparseSegmentMean: rows by index, added to their segment ---- */
 
 static struct status check_segments(const struct tensor *data, const struct tensor *indices,
                                     const struct tensor *ids)
@@ -257,8 +244,9 @@ static struct status sparse_segments(struct kernel_context *k, bool mean)
     size_t size = dtype_size(data->dtype);
     for (int64_t i = 0; i < ids->size; i++) {
         int64_t id = tensor_index(ids, i);
-        add_rows[data->dtype](at_bytes_const(data->data, tensor_index(indices, i) * inner, size),
-                              at_bytes(out->data, id * inner, size), inner);
+        add_elements(data->dtype,
+                     at_bytes_const(data->data, tensor_index(indices, i) * inner, size),
+                     at_bytes(out->data, id * inner, size), inner);
         if (i + 1 < ids->size && tensor_index(ids, i + 1) == id)
             continue;
         if (mean)

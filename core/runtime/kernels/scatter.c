@@ -17,22 +17,13 @@ static void store_index(struct tensor *out, int64_t i, int64_t value)
 
 /* ---- Unique, ListDiff: values by what they are ---- */
 
-static float real_value(const struct tensor *x, int64_t i)
-{
-    if (x->dtype == DT_HALF)
-        return half_to_float(((const uint16_t *)x->data)[i]);
-    if (x->dtype == DT_BFLOAT16)
-        return bfloat16_to_float(((const uint16_t *)x->data)[i]);
-    return x->dtype == DT_FLOAT ? tensor_floats(x)[i] : 1;
-}
-
 /* By which a value is found again; false: by nothing, as a NaN is not even itself. The zero of
  * either sign is the same value in float and double; TensorFlow tells them apart in half types. */
 static bool find_key(const struct tensor *x, int64_t i, struct bytes *out)
 {
     static const double zero = 0;
     size_t size = dtype_size(x->dtype);
-    double value = x->dtype == DT_DOUBLE ? tensor_doubles(x)[i] : (double)real_value(x, i);
+    double value = DTYPES(x->dtype) & DTYPES_FLOATING ? floating_element(x, i) : 1;
     if (x->dtype == DT_STRING)
         *out = tensor_strings(x)[i].size ? tensor_strings(x)[i] : (struct bytes){ "", 0 };
     else if (value == 0 && size >= sizeof(float))
@@ -40,13 +31,6 @@ static bool find_key(const struct tensor *x, int64_t i, struct bytes *out)
     else
         *out = (struct bytes){ at_bytes_const(x->data, i, size), size };
     return value == value;
-}
-
-static void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at)
-{
-    size_t size = dtype_size(from->dtype);
-    copy_elements(from->dtype, at_bytes(to->data, at, size), at_bytes_const(from->data, i, size),
-                  1);
 }
 
 /* In order of first appearance. */
@@ -105,17 +89,6 @@ static struct status list_diff_compute(struct kernel_context *k)
 }
 
 /* ---- ScatterNd: updates added at indices ---- */
-
-#define ADD_RUN(s, T, W)                                                  \
-    static void add_run_##s(const void *x, void *sum, int64_t count)      \
-    {                                                                     \
-        for (int64_t i = 0; i < count; i++)                               \
-            ((T *)sum)[i] = (T)((W)((T *)sum)[i] + (W)((const T *)x)[i]); \
-    }
-REAL_TYPES(ADD_RUN)
-
-typedef void add_run(const void *x, void *sum, int64_t count);
-static add_run *const add_runs[DTYPE_COUNT] = { ROWS_REAL(add_run) };
 
 static struct status read_shape(struct kernel_context *k, const struct tensor *vector,
                                 struct shape *out)
@@ -181,8 +154,8 @@ static struct status scatter_nd_compute(struct kernel_context *k)
             at = at * shape.dims[d] + index;
         }
         if (inner > 0)
-            add_runs[out->dtype](at_bytes_const(updates->data, i * inner, size),
-                                 at_bytes(out->data, at * inner, size), inner);
+            add_elements(out->dtype, at_bytes_const(updates->data, i * inner, size),
+                         at_bytes(out->data, at * inner, size), inner);
     }
     return status_ok();
 }
@@ -281,8 +254,8 @@ static struct status bincount_compute(struct kernel_context *k)
         if (bin < 0)
             return status_error(STATUS_INVALID_ARGUMENT, "Input arr must be non-negative!");
         if (bin < bins)
-            add_runs[out->dtype](weights->size ? at_bytes_const(weights->data, i, bytes) : unit,
-                                 at_bytes(out->data, bin, bytes), 1);
+            add_elements(out->dtype, weights->size ? at_bytes_const(weights->data, i, bytes) : unit,
+                         at_bytes(out->data, bin, bytes), 1);
     }
     return status_ok();
 }

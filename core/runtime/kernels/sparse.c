@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 
-#include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
 #define RANK_MAX 254 /* of any tensor in TensorFlow */
@@ -246,8 +245,7 @@ static void begin_rows(int64_t *counts, int64_t rows, const struct tensor *value
             int64_t *index = tensor_int64s_mut(indices) + at * rank;
             memset(index, 0, (size_t)rank * sizeof *index);
             index[0] = row;
-            copy_elements(value->dtype, at_bytes(values->data, at, dtype_size(value->dtype)),
-                          value->data, 1);
+            copy_element(value, 0, values, at);
         }
         at += count > 0 ? count : 1;
     }
@@ -268,13 +266,11 @@ static struct status fill_rows(struct kernel_context *k, int64_t rows, int64_t *
     TRY(kernel_output(k, 2, &vector, &is_empty));
     TRY(kernel_output(k, 3, &values->shape, &places));
     begin_rows(counts, rows, kernel_input(k, 3), out_indices, out_values, is_empty->data);
-    size_t size = dtype_size(values->dtype);
     for (int64_t i = 0; i < values->size; i++) {
         const int64_t *index = tensor_int64s(indices) + i * rank;
         int64_t at = counts[index[0]]++;
         memcpy(tensor_int64s_mut(out_indices) + at * rank, index, (size_t)rank * sizeof *index);
-        copy_elements(values->dtype, at_bytes(out_values->data, at, size),
-                      at_bytes_const(values->data, i, size), 1);
+        copy_element(values, i, out_values, at);
         tensor_int64s_mut(places)[i] = at;
     }
     return status_ok();
@@ -405,16 +401,13 @@ static struct status dense_compute(struct kernel_context *k)
     TRY(check_dense(k));
     TRY(dense_shape(kernel_input(k, 1), &shape));
     TRY(kernel_output(k, 0, &shape, &out));
-    size_t size = dtype_size(out->dtype);
-    for (int64_t i = 0; i < out->size; i++)
-        copy_elements(out->dtype, at_bytes(out->data, i, size), kernel_input(k, 3)->data, 1);
+    repeat_element(out->data, dtype_size(out->dtype), kernel_input(k, 3)->data, out->size);
     int64_t count = indices->shape.rank > 0 ? indices->shape.dims[0] : 1, before = -1;
     for (int64_t row = 0; row < count; row++) {
         int64_t place = place_of(indices, row, &shape);
         if (place < 0 || (*validate && place <= before))
             return misplaced(k, row, &shape, place, before);
-        copy_elements(out->dtype, at_bytes(out->data, place, size),
-                      at_bytes_const(values->data, values->shape.rank > 0 ? row : 0, size), 1);
+        copy_element(values, values->shape.rank > 0 ? row : 0, out, place);
         before = place;
     }
     return status_ok();
@@ -475,12 +468,11 @@ static struct status reorder_compute(struct kernel_context *k)
         sorted[i] = (struct sorted_row){ tensor_int64s(indices) + i * rank, rank, i };
     if (count > 1)
         qsort(sorted, (size_t)count, sizeof *sorted, compare_rows);
-    size_t size = dtype_size(values->dtype), bytes = (size_t)rank * sizeof(int64_t);
+    size_t bytes = (size_t)rank * sizeof(int64_t);
     for (int64_t i = 0; i < count; i++) {
         if (rank > 0)
             memcpy(tensor_int64s_mut(out_indices) + i * rank, sorted[i].index, bytes);
-        copy_elements(values->dtype, at_bytes(out_values->data, i, size),
-                      at_bytes_const(values->data, sorted[i].at, size), 1);
+        copy_element(values, sorted[i].at, out_values, i);
     }
     return status_ok();
 }

@@ -143,6 +143,18 @@ static void until(_Atomic int *value, int least)
     assert_true(atomic_load(value) >= least);
 }
 
+static bool until_disconnected(struct channel *channel)
+{
+    struct remote_state seen;
+
+    remote_state(channel, &seen);
+    for (int i = 0; i < DEADLINE_MS && seen.connected; i++) {
+        usleep(1000);
+        remote_state(channel, &seen);
+    }
+    return !seen.connected;
+}
+
 /* ---- Peers that are none. ---- */
 
 struct stranger {
@@ -340,10 +352,7 @@ static void a_call_may_wait_for_a_server_that_starts_later(void **state)
     assert_int_equal(seen.trouble, REMOTE_FINE);
     server_stop(server); /* and once more: the next call is over a new connection */
     server_start(server, &(struct rpc_server_options){ 0 }, port);
-    for (int i = 0; i < DEADLINE_MS && seen.connected; i++) { /* until the housekeeper sees it */
-        usleep(1000);
-        remote_state(channel, &seen);
-    }
+    (void)until_disconnected(channel); /* the housekeeper sees it */
     ok(call_once(channel, DEADLINE_MS));
     channel_close(channel);
     server_stop(server);
@@ -394,7 +403,6 @@ static void a_draining_server_finishes_what_it_has_begun(void **state)
     struct server *server = zalloc(sizeof *server);
     struct message request = { 0 };
     struct channel *channel;
-    struct remote_state seen;
     struct calls calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
@@ -405,12 +413,7 @@ static void a_draining_server_finishes_what_it_has_begun(void **state)
     until(&server->hoarded, 1);
     server_do(server, drain);
     assert_false(atomic_load(&server->drained));
-    remote_state(channel, &seen);
-    for (int i = 0; i < DEADLINE_MS && seen.connected; i++) { /* until the GOAWAY is there */
-        usleep(1000);
-        remote_state(channel, &seen);
-    }
-    assert_false(seen.connected);
+    assert_true(until_disconnected(channel)); /* the GOAWAY is there */
     assert_int_equal(call_once(channel, DEADLINE_MS).code, STATUS_UNAVAILABLE); /* it listens not */
     server_do(server, reply_all);
     ok(calls_wait(&calls));
