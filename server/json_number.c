@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define DIGITS_MAX 19 /* always fit 64 bits */
+#define DIGITS_MAX   19  /* always fit 64 bits */
+#define EXPONENT_MAX 308 /* RapidJSON refuses larger ones, even of zero */
 
 static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -222,6 +223,11 @@ float json_number_float(const struct json_number *number)
     return (float)json_number_double(number);
 }
 
+bool json_number_is_too_big(const struct json_number *number, double value)
+{
+    return number->kind == JSON_FINITE && (number->exponent > EXPONENT_MAX || isinf(value));
+}
+
 bool json_number_int64(const struct json_number *number, int64_t *out)
 {
     uint64_t limit = (uint64_t)INT64_MAX + number->negative;
@@ -410,11 +416,12 @@ const char *json_floats_read(const char *at, float *out, size_t max, size_t *cou
         if (end == NULL) {
             struct json_number number;
             end = json_number_read(at, &number);
-            if (end == NULL) {
+            double value = end != NULL ? json_number_double(&number) : 0;
+            if (end == NULL || json_number_is_too_big(&number, value)) {
                 *count = n;
                 return NULL;
             }
-            out[n] = json_number_float(&number);
+            out[n] = (float)value;
         }
         n++;
         at = *end == ',' ? end : skip_space(end);

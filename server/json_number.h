@@ -31,6 +31,10 @@ const char *json_number_read(const char *at, struct json_number *out);
 double json_number_double(const struct json_number *number);
 float json_number_float(const struct json_number *number);
 
+/* A finite literal beyond the range of double, which is an error. `value`: json_number_double of
+ * it. */
+bool json_number_is_too_big(const struct json_number *number, double value);
+
 /* Integer literals only; false: not one, or out of the range. */
 bool json_number_int64(const struct json_number *number, int64_t *out);
 bool json_number_uint64(const struct json_number *number, uint64_t *out);
@@ -39,7 +43,8 @@ bool json_number_uint64(const struct json_number *number, uint64_t *out);
  * Reads "number, number, number" as floats: up to `max` of them into `out`.
  *
  * Returns the first byte behind the last number read, white space skipped: a ',' only where max was
- * reached; NULL where what stands after a comma is not a plain number (*count of them are read).
+ * reached; NULL if what stands after a comma is not a plain number, or is too big for a double
+ * (*count of them are read).
  */
 const char *json_floats_read(const char *at, float *out, size_t max, size_t *count);
 

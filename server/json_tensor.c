@@ -38,10 +38,13 @@ static const char *read_real(struct json_tensor *tensor, const char *at)
     const char *end = json_number_read(at, &number);
     if (end == NULL)
         return NULL;
+    double value = json_number_double(&number);
+    if (json_number_is_too_big(&number, value))
+        return NULL;
     if (tensor->dtype == DT_FLOAT)
-        ((float *)tensor->data)[tensor->count++] = json_number_float(&number);
+        ((float *)tensor->data)[tensor->count++] = (float)value;
     else
-        ((double *)tensor->data)[tensor->count++] = json_number_double(&number);
+        ((double *)tensor->data)[tensor->count++] = value;
     return end;
 }
 

@@ -1,6 +1,5 @@
 #include "server/json_text.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "server/json_print.h"
@@ -36,9 +35,12 @@ static const char *check_special(const char *at, struct json_error *error)
 /* Only a literal that may be out of range is converted. */
 static const char *check_magnitude(const char *start, const char *end, struct json_error *error)
 {
-    if ((end - start > 300 || memchr(start, 'e', (size_t)(end - start)) ||
-         memchr(start, 'E', (size_t)(end - start))) &&
-        isinf(strtod(start, NULL)))
+    struct json_number number;
+    if (end - start <= 300 && !memchr(start, 'e', (size_t)(end - start)) &&
+        !memchr(start, 'E', (size_t)(end - start)))
+        return end;
+    json_number_read(start, &number);
+    if (json_number_is_too_big(&number, json_number_double(&number)))
         return fail(error, "Number too big to be stored in double.", start);
     return end;
 }

@@ -94,6 +94,10 @@ static const char *tensor_words(const struct tensor *tensor)
 #define ROW_ERROR "Failed to process element: "
 #define ROW_LIST  " of 'instances' list. Error: INVALID_ARGUMENT: "
 
+#define TOO_BIG   "JSON Parse error: Number too big to be stored in double. at offset: "
+#define ZEROS_62  "00000000000000000000000000000000000000000000000000000000000000"
+#define ZEROS_310 ZEROS_62 ZEROS_62 ZEROS_62 ZEROS_62 ZEROS_62
+
 /* A body and its tensors, or its error. */
 static const struct row {
     const char *body, *words[2];
@@ -103,6 +107,14 @@ static const struct row {
     { " { \"instances\" : [ [ [ 1 ] , [ 2 ] ] ] } trailing {", { "float [1,2,1] 1 2" } },
     { "{\"instances\":[[],[]]}", { "float [2,0]" } },
     { "{\"instances\":[NaN,-Infinity,Inf,1e39,1e-60]}", { "float [5] nan -inf inf inf 0" } },
+    { "{\"instances\":[1e400]}", { TOO_BIG "14" } },
+    { "{\"instances\":[0.5,0.25,-1e309]}", { TOO_BIG "23" } },
+    { "{\"instances\":[0e309]}", { TOO_BIG "14" } },
+    { "{\"instances\":[1" ZEROS_310 "]}", { TOO_BIG "14" } },
+    { "{\"instances\":[{\"x\":1},{\"x\":1e999}]}", { TOO_BIG "27" } },
+    { "{\"inputs\":-1e999}", { TOO_BIG "10" } },
+    { "{\"k\":1e999,\"inputs\":1}", { TOO_BIG "5" } },
+    { "{" S("double") "\"inputs\":[1e308,1.8e308]}", { TOO_BIG "43" } },
     { "{\"inputs\":7}", { "float [] 7" } },
     { "{\"inputs\":[]}", { "float [0]" } },
     { "{\"inputs\":{\"x\":[[1],[2]],\"extra\":{}}}", { "float [2,1] 1 2" } },
