@@ -277,6 +277,7 @@ static struct status start(struct server *server)
                                        .load_retries_max = options->max_num_load_retries,
                                        .load_retry_interval_us =
                                            options->load_retry_interval_micros,
+                                       .budget = &context->budget,
                                        .loop = context->loop,
                                        .started = on_started,
                                        .changed = on_models_changed,

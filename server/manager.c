@@ -226,6 +226,8 @@ static void load(struct manager *manager, struct version *version)
     version->tried_files = version->seen_files = source_fingerprint(version->directory);
     struct status status = servable_load(name, version->number, version->directory,
                                          &manager->options.savedmodel, &servable);
+    if (status_is_ok(status) && manager->options.budget != NULL)
+        servable_charge(servable, manager->options.budget);
     pthread_mutex_lock(&manager->lock);
     if (!status_is_ok(status)) {
         load_failed(manager, version, status);

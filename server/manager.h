@@ -20,6 +20,7 @@ struct manager_options {
     int load_retries_max;
     int64_t load_retry_interval_us;
     struct savedmodel_options savedmodel;
+    struct budget *budget; /* of what runs hold; NULL: none */
 
     struct loop *loop; /* where `started` is called, once */
     /* OK: a version serves. Otherwise: all that were wanted have failed for good. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SWEEPS_MAX 3 /* a run that is idle for longer is freed */
+
 static void callable_init(struct callable *callable, struct servable *servable,
                           const struct signature *signature)
 {
@@ -53,18 +55,55 @@ void servable_release(struct servable *servable)
         atomic_fetch_sub_explicit(&servable->references, 1, memory_order_release);
 }
 
+static void free_idle(struct idle_run *idle)
+{
+    while (idle != NULL) {
+        struct idle_run *next = idle->next;
+        run_destroy(idle->run);
+        free(idle);
+        idle = next;
+    }
+}
+
+/* Takes out the runs that are idle, or only those that are for long: they are at the end. */
+static struct idle_run *take_idle(struct callable *callable, bool stale)
+{
+    pthread_mutex_lock(&callable->lock);
+    struct idle_run **at = &callable->idle;
+    while (stale && *at != NULL && ++(*at)->sweeps <= SWEEPS_MAX)
+        at = &(*at)->next;
+    struct idle_run *taken = *at;
+    *at = NULL;
+    pthread_mutex_unlock(&callable->lock);
+    return taken;
+}
+
+static void give_back(struct budget_holder *holder, bool stale)
+{
+    struct callable *callable =
+        (struct callable *)((char *)holder - offsetof(struct callable, holder));
+    free_idle(take_idle(callable, stale));
+}
+
+void servable_charge(struct servable *servable, struct budget *budget)
+{
+    for (int i = 0; i < servable->callables_count; i++) {
+        struct callable *callable = &servable->callables[i];
+        callable->budget = budget;
+        callable->holder.give_back = give_back;
+        budget_hold(budget, &callable->holder);
+    }
+}
+
 void servable_destroy(struct servable *servable)
 {
     if (servable == NULL)
         return;
     for (int i = 0; i < servable->callables_count; i++) {
         struct callable *callable = &servable->callables[i];
-        while (callable->idle != NULL) {
-            struct idle_run *next = callable->idle->next;
-            run_destroy(callable->idle->run);
-            free(callable->idle);
-            callable->idle = next;
-        }
+        if (callable->budget != NULL)
+            budget_forget(callable->budget, &callable->holder);
+        free_idle(callable->idle);
         pthread_mutex_destroy(&callable->lock);
     }
     savedmodel_destroy(servable->model);
@@ -102,9 +141,9 @@ struct run *callable_take_run(struct callable *callable, size_t memory_limit_byt
     if (idle != NULL)
         callable->idle = idle->next;
     pthread_mutex_unlock(&callable->lock);
-    if (idle == NULL)
-        return run_create(memory_limit_bytes);
-    struct run *run = idle->run;
+    struct run *run = idle != NULL ? idle->run : run_create(memory_limit_bytes);
+    if (idle == NULL && callable->budget != NULL)
+        run_charge(run, callable->budget);
     free(idle);
     return run;
 }
@@ -112,7 +151,7 @@ struct run *callable_take_run(struct callable *callable, size_t memory_limit_byt
 void callable_give_run(struct callable *callable, struct run *run)
 {
     struct idle_run *idle = zalloc(sizeof *idle);
-    run_reset(run);
+    run_settle(run);
     idle->run = run;
     pthread_mutex_lock(&callable->lock);
     idle->next = callable->idle;

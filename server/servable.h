@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/budget.h"
 #include "savedmodel/load.h"
 
 #define BATCH_ROWS_MAX    64
@@ -17,6 +18,7 @@
 /* A run that is free for the next request. */
 struct idle_run {
     struct run *run;
+    int sweeps; /* of the budget since it was used */
     struct idle_run *next;
 };
 
@@ -29,8 +31,10 @@ struct callable {
     bool batches;            /* rows of different requests may run together, and it pays */
     _Atomic uint32_t
         cost_ns[BATCH_SIZES_COUNT]; /* of a run of 2^i rows, smoothed; 0: not measured */
+    struct budget *budget;          /* of its runs; NULL: none */
+    struct budget_holder holder;    /* of the idle ones */
     pthread_mutex_t lock;
-    struct idle_run *idle;
+    struct idle_run *idle; /* the last used first */
 };
 
 struct servable {
@@ -47,6 +51,9 @@ struct servable {
 /* Loads, makes the plans. Owner: one reference for the caller. Errors: savedmodel_load's. */
 struct status servable_load(const char *name, int64_t version, const char *directory,
                             const struct savedmodel_options *options, struct servable **out);
+/* Before the first run: from now on runs are paid for from `budget`, which outlives the servable,
+ * and idle ones are freed when the budget is short, or after some sweeps of it. */
+void servable_charge(struct servable *servable, struct budget *budget);
 struct servable *servable_acquire(struct servable *servable);
 /* Never the last one of a request's: the manager's is released by servable_destroy, where freeing
  * may take its time. */

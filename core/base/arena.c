@@ -1,9 +1,12 @@
 #include "base/arena.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/budget.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -26,7 +29,8 @@ struct block {
 
 struct arena {
     struct block *first, *current; /* a list; blocks behind current are empty */
-    size_t limit, used, next_size;
+    size_t limit, used, held, next_size;
+    struct budget *budget; /* NULL: none */
 };
 
 static _Noreturn void die(size_t size)
@@ -65,24 +69,55 @@ struct arena *arena_create(size_t limit_bytes)
     return arena;
 }
 
-static struct block *block_create(size_t size)
+void arena_charge(struct arena *arena, struct budget *budget)
 {
-    if (size > SIZE_MAX - sizeof(struct block) - 64)
-        return NULL;
+    assert(arena->first == NULL);
+    arena->budget = budget;
+}
+
+static struct status no_memory(size_t size)
+{
+    return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes", size);
+}
+
+/* How the budget is asked: a size of our own is counted even if it is over the limit. */
+enum payment { PAY_IF_THERE_IS, PAY_ANYWAY };
+
+static struct status pay(struct budget *budget, size_t size, enum payment payment)
+{
+    if (budget == NULL)
+        return status_ok();
+    if (payment == PAY_IF_THERE_IS)
+        return budget_take(budget, (int64_t)size);
+    budget_charge(budget, (int64_t)size);
+    return status_ok();
+}
+
+static struct status block_create(struct arena *arena, size_t size, enum payment payment,
+                                  struct block **out)
+{
+    if (size > INT64_MAX - sizeof(struct block) - 64)
+        return no_memory(size);
     size_t total = (sizeof(struct block) + size + 63) & ~(size_t)63;
+    TRY(pay(arena->budget, total, payment));
     struct block *block = aligned_alloc(64, total);
-    if (block == NULL)
-        return NULL;
+    if (block == NULL) {
+        if (arena->budget != NULL)
+            budget_give(arena->budget, (int64_t)total);
+        return no_memory(size);
+    }
     block->next = NULL;
     block->size = total - sizeof(struct block);
     block->used = 0;
     POISON(block->data, block->size);
-    return block;
+    arena->held += total;
+    *out = block;
+    return status_ok();
 }
 
-/* Room of `size` bytes at `align`, from the current block, the next empty one, or a new one. NULL:
- * no memory. */
-static void *take(struct arena *arena, size_t size, size_t align)
+/* Room of `size` bytes at `align`, from the current block, the next empty one, or a new one. */
+static struct status take(struct arena *arena, size_t size, size_t align, enum payment payment,
+                          void **out)
 {
     struct block *block = arena->current;
     while (block != NULL) {
@@ -92,7 +127,8 @@ static void *take(struct arena *arena, size_t size, size_t align)
             arena->current = block;
             arena->used += size;
             UNPOISON(block->data + at, size);
-            return block->data + at;
+            *out = block->data + at;
+            return status_ok();
         }
         if (block->next == NULL || block->next->used != 0)
             break;
@@ -100,11 +136,10 @@ static void *take(struct arena *arena, size_t size, size_t align)
     }
 
     size_t want = arena->next_size;
+    struct block *fresh;
+    TRY(block_create(arena, size > want ? size : want, payment, &fresh));
     if (arena->next_size < BLOCK_MAX)
         arena->next_size *= 2;
-    struct block *fresh = block_create(size > want ? size : want);
-    if (fresh == NULL)
-        return NULL;
     if (arena->current == NULL) {
         fresh->next = arena->first;
         arena->first = fresh;
@@ -116,13 +151,14 @@ static void *take(struct arena *arena, size_t size, size_t align)
     fresh->used = size;
     arena->used += size;
     UNPOISON(fresh->data, size);
-    return fresh->data;
+    *out = fresh->data;
+    return status_ok();
 }
 
 void *arena_alloc(struct arena *arena, size_t size_bytes)
 {
-    void *data = take(arena, size_bytes, 16);
-    if (data == NULL)
+    void *data;
+    if (!status_is_ok(take(arena, size_bytes, 16, PAY_ANYWAY, &data)))
         die(size_bytes);
     return memset(data, 0, size_bytes);
 }
@@ -142,11 +178,7 @@ struct status arena_reserve(struct arena *arena, size_t size_bytes, void **out)
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "%zu bytes wanted, %zu of the limit of %zu are in use", size_bytes,
                             arena->used, arena->limit);
-    void *data = take(arena, size_bytes, 64);
-    if (data == NULL)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes", size_bytes);
-    *out = data;
-    return status_ok();
+    return take(arena, size_bytes, 64, PAY_IF_THERE_IS, out);
 }
 
 char *arena_memdup(struct arena *arena, const void *data, size_t size)
@@ -180,6 +212,11 @@ size_t arena_used(const struct arena *arena)
     return arena->used;
 }
 
+size_t arena_held(const struct arena *arena)
+{
+    return arena->held;
+}
+
 void arena_reset(struct arena *arena)
 {
     for (struct block *block = arena->first; block != NULL; block = block->next) {
@@ -190,14 +227,24 @@ void arena_reset(struct arena *arena)
     arena->used = 0;
 }
 
-void arena_destroy(struct arena *arena)
+void arena_trim(struct arena *arena)
 {
-    if (arena == NULL)
-        return;
     for (struct block *block = arena->first, *next; block != NULL; block = next) {
         next = block->next;
         UNPOISON(block->data, block->size);
         free(block);
     }
+    if (arena->budget != NULL && arena->held > 0)
+        budget_give(arena->budget, (int64_t)arena->held);
+    arena->first = arena->current = NULL;
+    arena->used = arena->held = 0;
+    arena->next_size = BLOCK_MIN;
+}
+
+void arena_destroy(struct arena *arena)
+{
+    if (arena == NULL)
+        return;
+    arena_trim(arena);
     free(arena);
 }

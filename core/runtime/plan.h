@@ -17,6 +17,7 @@
 struct plan;
 struct run;
 struct resources;
+struct budget;
 
 struct plan_options {
     bool no_fold; /* keep constants and variables as steps: for tests (folding off = on) */
@@ -73,6 +74,9 @@ void plan_print(const struct plan *plan, struct buffer *out);
 
 /* memory_limit_bytes: what a run may hold at once, arena and buffers together; 0 = no limit. */
 struct run *run_create(size_t memory_limit_bytes);
+/* From the start: its arena and its buffers are taken from the budget, also while the run is kept
+ * for the next one. */
+void run_charge(struct run *run, struct budget *budget);
 void run_set_deadline(
     struct run *run,
     uint64_t deadline_ns); /* CLOCK_MONOTONIC; 0 = none; DEADLINE_EXCEEDED when past */
@@ -83,6 +87,8 @@ void run_set_width(struct run *run, int width); /* 0: what the plan's options sa
 struct arena *run_arena(struct run *run);       /* lives until run_reset: for feeds' strings too */
 struct tensor_pool *run_pool(struct run *run);  /* feeds may be made in it */
 void run_reset(struct run *run);                /* after the fetches were released or copied */
+/* Resets it to be kept for a later request: memory that recent runs did not need is freed. */
+void run_settle(struct run *run);
 void run_destroy(struct run *run);
 
 /**

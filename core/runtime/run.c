@@ -5,6 +5,8 @@
 
 #include "runtime/plan_internal.h"
 
+#define ARENA_KEPT_BYTES ((size_t)1 << 20) /* of strings and the like: kept for the next run */
+
 static uint64_t now_ns(void)
 {
     struct timespec now;
@@ -29,6 +31,12 @@ struct run *run_create(size_t memory_limit_bytes)
     run->pool = tensor_pool_create(memory_limit_bytes);
     run->random = fresh_seed();
     return run;
+}
+
+void run_charge(struct run *run, struct budget *budget)
+{
+    arena_charge(run->arena, budget);
+    tensor_pool_charge(run->pool, budget);
 }
 
 void run_set_deadline(struct run *run, uint64_t deadline_ns)
@@ -61,6 +69,15 @@ struct tensor_pool *run_pool(struct run *run)
 void run_reset(struct run *run)
 {
     arena_reset(run->arena);
+}
+
+void run_settle(struct run *run)
+{
+    if (arena_held(run->arena) > ARENA_KEPT_BYTES)
+        arena_trim(run->arena);
+    else
+        arena_reset(run->arena);
+    tensor_pool_settle(run->pool);
 }
 
 static void frame_finish(struct frame *frame)

@@ -26,12 +26,14 @@
 #include "tensor/shape.h"
 
 struct arena;
+struct budget;
 struct tensor_pool;
 
 struct tensor_buffer {
     _Atomic int references;
-    size_t capacity; /* bytes at data */
-    void *data;      /* aligned to TENSOR_ALIGNMENT */
+    uint32_t taken_in; /* the pool's time when it was last taken */
+    size_t capacity;   /* bytes at data */
+    void *data;        /* aligned to TENSOR_ALIGNMENT */
     int64_t
         object_count; /* elements of data that are `struct object *`, released with the buffer */
     struct tensor_pool *pool;   /* where it goes back to; NULL: the heap */
@@ -155,8 +157,15 @@ int64_t tensor_index(const struct tensor *tensor, int64_t i);
  */
 struct tensor_pool *
 tensor_pool_create(size_t limit_bytes); /* limit on what is handed out at once; 0 = none */
+/* From the first buffer on: the pool takes its buffers from the budget, which outlives them, and
+ * gives them back when it frees them. A buffer that is used again costs nothing. */
+void tensor_pool_charge(struct tensor_pool *pool, struct budget *budget);
 size_t tensor_pool_used(const struct tensor_pool *pool); /* bytes handed out now */
+size_t tensor_pool_held(const struct tensor_pool *pool); /* and of free buffers */
 void tensor_pool_trim(struct tensor_pool *pool);         /* gives free buffers back to the system */
+/* After each run: if the pool holds much more than runs hand out at once, the buffers that the last
+ * runs did not take go back to the system. */
+void tensor_pool_settle(struct tensor_pool *pool);
 void tensor_pool_destroy(struct tensor_pool *pool); /* buffers still out live on, on the heap */
 
 #endif

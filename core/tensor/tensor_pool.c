@@ -12,14 +12,20 @@
  */
 #include "tensor/tensor_pool.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/budget.h"
 
 #define CLASS_COUNT 170 /* up to 2^48 bytes */
 #define STEP_LOG2   6
+
+#define SETTLED_BYTES   ((size_t)8 << 20) /* so much may be kept without a look at its use */
+#define STALE_RUNS      16
+#define PEAK_DECAY_LOG2 3
 
 struct tensor_pool {
     size_t limit;
@@ -30,6 +36,10 @@ struct tensor_pool {
      * or the last buffer to come home, frees the pool.
      */
     _Atomic size_t home;
+    struct budget *budget;    /* NULL: none */
+    size_t held;              /* bytes of all buffers; only the run writes it */
+    size_t peak, recent_peak; /* most bytes out at once: in this run; of recent ones */
+    uint32_t now;             /* how many runs there were */
     struct tensor_buffer *free[CLASS_COUNT];
     _Atomic(struct tensor_buffer *) back[CLASS_COUNT];
 };
@@ -113,6 +123,31 @@ size_t tensor_pool_used(const struct tensor_pool *pool)
            (atomic_load_explicit(&pool->home, memory_order_relaxed) & ~(size_t)1);
 }
 
+size_t tensor_pool_held(const struct tensor_pool *pool)
+{
+    return pool->held;
+}
+
+void tensor_pool_charge(struct tensor_pool *pool, struct budget *budget)
+{
+    assert(pool->held == 0);
+    pool->budget = budget;
+}
+
+/* What a buffer takes from the budget. */
+static size_t cost_of(size_t capacity)
+{
+    return TENSOR_ALIGNMENT + capacity;
+}
+
+/* Not while the pool may be closed: then the budget is given its bytes, and `held` left alone. */
+static void buffer_return(struct tensor_pool *pool, struct tensor_buffer *buffer)
+{
+    if (pool->budget != NULL)
+        budget_give(pool->budget, (int64_t)cost_of(buffer->capacity));
+    free(buffer);
+}
+
 /* Puts what came home in front: it is the warmest. */
 static void collect(struct tensor_pool *pool, unsigned index)
 {
@@ -125,6 +160,48 @@ static void collect(struct tensor_pool *pool, unsigned index)
         last = last->next;
     last->next = pool->free[index];
     pool->free[index] = first;
+}
+
+/* Frees what has not been taken for STALE_RUNS; `all`: every free buffer. */
+static void free_buffers(struct tensor_pool *pool, bool all)
+{
+    for (unsigned i = 0; i < CLASS_COUNT; i++) {
+        collect(pool, i);
+        struct tensor_buffer **at = &pool->free[i];
+        while (*at != NULL) {
+            struct tensor_buffer *buffer = *at;
+            if (!all && pool->now - buffer->taken_in < STALE_RUNS) {
+                at = &buffer->next;
+                continue;
+            }
+            *at = buffer->next;
+            pool->held -= buffer->capacity;
+            buffer_return(pool, buffer);
+        }
+    }
+}
+
+/* A run's own free buffers make room before other requests' memory is asked for. */
+static struct status pay(struct tensor_pool *pool, size_t cost)
+{
+    if (pool->budget == NULL || budget_try(pool->budget, (int64_t)cost))
+        return status_ok();
+    free_buffers(pool, true);
+    return budget_take(pool->budget, (int64_t)cost);
+}
+
+static struct status buffer_from_system(struct tensor_pool *pool, size_t capacity,
+                                        struct tensor_buffer **out)
+{
+    TRY(pay(pool, cost_of(capacity)));
+    struct status status = tensor_buffer_create(capacity, out);
+    if (status_is_ok(status)) {
+        (*out)->pool = pool;
+        pool->held += capacity;
+    } else if (pool->budget != NULL) {
+        budget_give(pool->budget, (int64_t)cost_of(capacity));
+    }
+    return status;
 }
 
 struct status tensor_pool_take(struct tensor_pool *pool, size_t size_bytes,
@@ -146,25 +223,15 @@ struct status tensor_pool_take(struct tensor_pool *pool, size_t size_bytes,
         buffer->next = NULL;
         atomic_store_explicit(&buffer->references, 1, memory_order_relaxed);
     } else {
-        TRY(tensor_buffer_create(class.capacity, &buffer));
-        buffer->pool = pool;
+        TRY(buffer_from_system(pool, class.capacity, &buffer));
     }
+    buffer->taken_in = pool->now;
+    if (used + buffer->capacity > pool->peak)
+        pool->peak = used + buffer->capacity;
     size_t taken = atomic_load_explicit(&pool->taken, memory_order_relaxed);
     atomic_store_explicit(&pool->taken, taken + buffer->capacity, memory_order_relaxed);
     *out = buffer;
     return status_ok();
-}
-
-static void free_buffers(struct tensor_pool *pool)
-{
-    for (unsigned i = 0; i < CLASS_COUNT; i++) {
-        collect(pool, i);
-        for (struct tensor_buffer *buffer = pool->free[i], *next; buffer != NULL; buffer = next) {
-            next = buffer->next;
-            free(buffer);
-        }
-        pool->free[i] = NULL;
-    }
 }
 
 void tensor_pool_give(struct tensor_buffer *buffer)
@@ -173,7 +240,7 @@ void tensor_pool_give(struct tensor_buffer *buffer)
     size_t capacity =
         buffer->capacity; /* not home yet, so the pool cannot go before the addition below */
     if ((atomic_load_explicit(&pool->home, memory_order_relaxed) & 1) == 0) {
-        free(buffer);
+        buffer_return(pool, buffer);
     } else {
         _Atomic(struct tensor_buffer *) *back = &pool->back[class_of(capacity).index];
         buffer->next = atomic_load_explicit(back, memory_order_relaxed);
@@ -182,24 +249,35 @@ void tensor_pool_give(struct tensor_buffer *buffer)
             ;
     }
     if (atomic_fetch_add_explicit(&pool->home, capacity, memory_order_acq_rel) + capacity == 0) {
-        free_buffers(pool);
+        free_buffers(pool, true);
         free(pool);
     }
 }
 
 void tensor_pool_trim(struct tensor_pool *pool)
 {
-    free_buffers(pool);
+    free_buffers(pool, true);
+}
+
+void tensor_pool_settle(struct tensor_pool *pool)
+{
+    size_t recent = pool->recent_peak;
+    pool->recent_peak =
+        pool->peak >= recent ? pool->peak : recent - ((recent - pool->peak) >> PEAK_DECAY_LOG2);
+    pool->peak = tensor_pool_used(pool);
+    pool->now++;
+    if (pool->held > 2 * pool->recent_peak + SETTLED_BYTES)
+        free_buffers(pool, false);
 }
 
 void tensor_pool_destroy(struct tensor_pool *pool)
 {
     if (pool == NULL)
         return;
-    free_buffers(pool);
+    free_buffers(pool, true);
     size_t out = atomic_load_explicit(&pool->taken, memory_order_relaxed) + 1;
     if (atomic_fetch_sub_explicit(&pool->home, out, memory_order_acq_rel) == out) {
-        free_buffers(pool); /* a buffer may have come home between the two lines above */
+        free_buffers(pool, true); /* a buffer may have come home between the two lines above */
         free(pool);
     }
 }

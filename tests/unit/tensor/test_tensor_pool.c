@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/budget.h"
 #include "tensor/tensor.h"
 
 static struct tensor take(struct tensor_pool *pool, int64_t size)
@@ -82,6 +83,54 @@ static void a_buffer_outlives_its_pool(void **state)
     tensor_release(&b);
 }
 
+static void buffers_are_paid_for_until_they_are_freed(void **state)
+{
+    (void)state;
+    struct budget budget = { .limit_bytes = 1 << 20 };
+    struct tensor_pool *pool = tensor_pool_create(0);
+    struct shape shape = shape_of(900000);
+    struct tensor a, b;
+    tensor_pool_charge(pool, &budget);
+    a = take(pool, 500000);
+    assert_in_range(budget.used_bytes, 500000, 700000);
+    assert_int_equal(tensor_create_pooled(pool, DT_INT8, &shape, &b).code,
+                     STATUS_RESOURCE_EXHAUSTED);
+    tensor_release(&a);
+    assert_in_range(budget.used_bytes, 500000, 700000); /* kept for the next one */
+    b = take(pool, 900000);                             /* in its place */
+    assert_in_range(budget.used_bytes, 900000, 1 << 20);
+    tensor_pool_destroy(pool);
+    assert_in_range(budget.used_bytes, 900000, 1 << 20); /* it outlives the pool */
+    tensor_release(&b);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
+/* One run: takes buffers of these sizes one after the other. */
+static void run_with(struct tensor_pool *pool, int64_t size, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct tensor tensor = take(pool, size << i);
+        tensor_release(&tensor);
+    }
+    tensor_pool_settle(pool);
+}
+
+static void settling_frees_what_recent_runs_did_not_take(void **state)
+{
+    (void)state;
+    struct tensor_pool *pool = tensor_pool_create(0);
+    run_with(pool, 16 << 20, 3); /* 112 MiB in three classes, and no more than 64 at once */
+    size_t all = tensor_pool_held(pool);
+    assert_in_range(all, 100 << 20, 120 << 20);
+    for (int i = 0; i < 50; i++)
+        run_with(pool, 16 << 20, 3);
+    assert_int_equal(tensor_pool_held(pool), all); /* runs of the same kind free nothing */
+    for (int i = 0; i < 100; i++)
+        run_with(pool, 1000, 1);
+    assert_int_equal(tensor_pool_held(pool), 1024);
+    tensor_pool_destroy(pool);
+}
+
 enum { ROUNDS = 20000, SLOTS = 16 };
 
 struct mail {
@@ -127,6 +176,8 @@ int main(void)
         cmocka_unit_test(every_size_fits_its_class_and_wastes_little),
         cmocka_unit_test(the_limit_is_on_what_is_out),
         cmocka_unit_test(a_buffer_outlives_its_pool),
+        cmocka_unit_test(buffers_are_paid_for_until_they_are_freed),
+        cmocka_unit_test(settling_frees_what_recent_runs_did_not_take),
         cmocka_unit_test(another_thread_may_release),
     };
     return cmocka_run_group_tests_name("tensor pool", tests, NULL, NULL);

@@ -1,0 +1,75 @@
+#include "base/budget.h"
+
+#include <stddef.h>
+
+/* A walk over many holders that finds nothing is not repeated at once: a server that is out of
+ * memory refuses many requests a second, and one may have ten thousand connections. */
+#define HOLDERS_PER_SKIP 64
+
+void budget_hold(struct budget *budget, struct budget_holder *holder)
+{
+    pthread_mutex_lock(&budget->lock);
+    holder->previous = NULL;
+    holder->next = budget->holders;
+    if (holder->next != NULL)
+        holder->next->previous = holder;
+    budget->holders = holder;
+    budget->holders_count++;
+    pthread_mutex_unlock(&budget->lock);
+}
+
+void budget_forget(struct budget *budget, struct budget_holder *holder)
+{
+    pthread_mutex_lock(&budget->lock);
+    if (holder->next != NULL)
+        holder->next->previous = holder->previous;
+    if (holder->previous != NULL)
+        holder->previous->next = holder->next;
+    else
+        budget->holders = holder->next;
+    budget->holders_count--;
+    pthread_mutex_unlock(&budget->lock);
+}
+
+void budget_sweep(struct budget *budget)
+{
+    pthread_mutex_lock(&budget->lock);
+    for (struct budget_holder *holder = budget->holders; holder != NULL; holder = holder->next)
+        holder->give_back(holder, true);
+    pthread_mutex_unlock(&budget->lock);
+}
+
+/* Asks one holder after the other until there is enough. */
+static bool take_from_holders(struct budget *budget, int64_t bytes)
+{
+    int64_t before = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
+    for (struct budget_holder *holder = budget->holders; holder != NULL; holder = holder->next) {
+        holder->give_back(holder, false);
+        if (budget_try(budget, bytes))
+            return true;
+    }
+    if (atomic_load_explicit(&budget->used_bytes, memory_order_relaxed) >= before)
+        budget->skips = budget->holders_count / HOLDERS_PER_SKIP;
+    return false;
+}
+
+struct status budget_take_kept(struct budget *budget, int64_t bytes)
+{
+    bool taken = false;
+    if (bytes <= budget->limit_bytes) {
+        pthread_mutex_lock(&budget->lock);
+        if (budget->skips > 0)
+            budget->skips--;
+        else
+            taken = take_from_holders(budget, bytes);
+        pthread_mutex_unlock(&budget->lock);
+    }
+    if (taken)
+        return status_ok();
+    return status_error(STATUS_RESOURCE_EXHAUSTED,
+                        "the server's memory for requests is used up: %lld bytes wanted, %lld of "
+                        "%lld in use",
+                        (long long)bytes,
+                        (long long)atomic_load_explicit(&budget->used_bytes, memory_order_relaxed),
+                        (long long)budget->limit_bytes);
+}
