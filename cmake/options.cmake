@@ -8,6 +8,15 @@ target_compile_options(project_options INTERFACE
   -ffunction-sections -fdata-sections -fno-math-errno)
 target_link_options(project_options INTERFACE -Wl,--gc-sections)
 
+# Hardening. Sanitizers replace the run-time checks: fortified calls would bypass AddressSanitizer's own.
+target_link_options(project_options INTERFACE -Wl,-z,relro,-z,now)
+if(NOT SLIPWAY_SANITIZE AND NOT SLIPWAY_COVERAGE)
+  target_compile_options(project_options INTERFACE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  target_compile_options(project_options INTERFACE -fcf-protection=full)
+endif()
+
 if(SLIPWAY_SANITIZE)
   target_compile_options(project_options INTERFACE
     -fsanitize=${SLIPWAY_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
