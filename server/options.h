@@ -28,8 +28,8 @@ struct options {
 
 /**
  * Errors  NOT_FOUND an unknown argument; INVALID_ARGUMENT an impossible
- * value; UNIMPLEMENTED a flag of TensorFlow Serving's that is not at its default and that we do not
- * have yet. Each ends the program with 2.
+ * value; UNIMPLEMENTED a flag of TensorFlow Serving's that we do not have yet, with a value that
+ * asks for more than what happens anyway. Each ends the program with 2.
  */
 struct status options_parse(int argc, char **argv, struct options *out);
 

@@ -151,13 +151,13 @@ static void set_default(const struct flag *flag)
     status_ignore(set_value(&unchecked, initial_text(flag))); /* a table's own text is readable */
 }
 
-bool flag_is_default(const struct flag *flag)
+bool flag_is(const struct flag *flag, const char *text)
 {
     struct flag unchecked = *flag;
     union flag_value value;
     unchecked.min = unchecked.max = 0;
     unchecked.choices = NULL;
-    status_ignore(parse_value(&unchecked, initial_text(flag), &value)); /* as in set_default */
+    status_ignore(parse_value(&unchecked, text, &value)); /* the program's own text is readable */
     switch (flag->type) {
     case FLAG_BOOL:
         return *(bool *)flag->target == value.boolean;
@@ -173,6 +173,11 @@ bool flag_is_default(const struct flag *flag)
         break;
     }
     return ((struct flag_texts *)flag->target)->count == 0;
+}
+
+bool flag_is_default(const struct flag *flag)
+{
+    return flag_is(flag, initial_text(flag));
 }
 
 static const struct flag *find(const struct flag_set *set, const char *name, size_t size)

@@ -63,7 +63,9 @@ struct flag_set {
  */
 struct status flags_parse(const struct flag_set *set, int argc, char **argv, int *positional_count);
 
-/* Is the value what the default says, whether or not it was given? */
+/* Does the flag have the value that `text` stands for? A FLAG_TEXTS: was it not given at all? */
+bool flag_is(const struct flag *flag, const char *text);
+/* Does the flag have its default value, whether or not it was given? */
 bool flag_is_default(const struct flag *flag);
 
 /* NULL: no such row. */
