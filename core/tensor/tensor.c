@@ -173,7 +173,50 @@ int64_t tensor_index(const struct tensor *tensor, int64_t i)
 {
     assert(i >= 0);
     assert(i < tensor->size);
-    if (tensor->dtype == DT_INT32)
+    switch (tensor->dtype) {
+    case DT_INT32:
         return tensor_int32s(tensor)[i];
-    return tensor_int64s(tensor)[i];
+    case DT_INT64:
+    case DT_UINT64:
+        return ((const int64_t *)tensor->data)[i];
+    case DT_INT16:
+        return ((const int16_t *)tensor->data)[i];
+    case DT_UINT16:
+        return ((const uint16_t *)tensor->data)[i];
+    case DT_INT8:
+        return ((const int8_t *)tensor->data)[i];
+    case DT_UINT8:
+        return ((const uint8_t *)tensor->data)[i];
+    case DT_UINT32:
+        return ((const uint32_t *)tensor->data)[i];
+    default:
+        assert(!"an integer type");
+        return 0;
+    }
+}
+
+void tensor_set_index(struct tensor *tensor, int64_t i, int64_t value)
+{
+    assert(i >= 0);
+    assert(i < tensor->size);
+    switch (tensor->dtype) {
+    case DT_INT32:
+    case DT_UINT32:
+        ((uint32_t *)tensor->data)[i] = (uint32_t)value;
+        break;
+    case DT_INT64:
+    case DT_UINT64:
+        ((int64_t *)tensor->data)[i] = value;
+        break;
+    case DT_INT16:
+    case DT_UINT16:
+        ((uint16_t *)tensor->data)[i] = (uint16_t)value;
+        break;
+    case DT_INT8:
+    case DT_UINT8:
+        ((uint8_t *)tensor->data)[i] = (uint8_t)value;
+        break;
+    default:
+        assert(!"an integer type");
+    }
 }

@@ -147,9 +147,13 @@ TENSOR_ACCESS(resources, struct object *, DT_RESOURCE)
 TENSOR_ACCESS(variants, struct object *, DT_VARIANT)
 #undef TENSOR_ACCESS
 
-/* Element i of an int32 or int64 tensor (shapes, axes, indices come as either); the dtype is
- * asserted. */
+/*
+ * Element i of a tensor of any plain integer type (shapes, axes and indices come as several), read
+ * and written at the size of that type. tensor_set_index keeps the low bits of a value that does
+ * not fit. Another type is asserted; in release it reads as 0, and nothing is written.
+ */
 int64_t tensor_index(const struct tensor *tensor, int64_t i);
+void tensor_set_index(struct tensor *tensor, int64_t i, int64_t value);
 
 /*
  * A pool of buffers by size class, of one run (not thread-safe but for releases, which any thread

@@ -173,7 +173,7 @@ static struct status split_axis(struct kernel_context *k, const struct tensor *x
     if (dim->size != 1)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "split_dim_tensor must have exactly one element.");
-    int64_t axis = tensor_wide_index(dim, 0);
+    int64_t axis = tensor_index(dim, 0);
     if (axis < -rank || axis >= rank)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "-input rank(-%d) <= split_dim < input rank (%d), but got %lld", rank,
@@ -233,7 +233,7 @@ struct lengths {
 static int64_t given_length(const void *lengths_, int i)
 {
     const struct lengths *lengths = lengths_;
-    return i == lengths->unknown ? lengths->rest : tensor_wide_index(lengths->sizes, i);
+    return i == lengths->unknown ? lengths->rest : tensor_index(lengths->sizes, i);
 }
 
 static struct status read_lengths(const struct tensor *sizes, int count, int64_t dim,
@@ -246,7 +246,7 @@ static struct status read_lengths(const struct tensor *sizes, int count, int64_t
                             "outputs got %s and %d outputs",
                             shape_text(&sizes->shape), count);
     for (int i = 0; i < count; i++) {
-        int64_t size = tensor_wide_index(sizes, i);
+        int64_t size = tensor_index(sizes, i);
         if (size == -1 && out->unknown == -1) {
             out->unknown = i;
             continue;

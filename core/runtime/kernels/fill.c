@@ -103,10 +103,7 @@ static struct status range_integers(struct kernel_context *k, int64_t start, int
     TRY(kernel_output(k, 0, &shape, &out));
     for (int64_t i = 0; i < out->size; i++) {
         int64_t value = (int64_t)((uint64_t)start + (uint64_t)i * (uint64_t)delta);
-        if (out->dtype == DT_INT32)
-            tensor_int32s_mut(out)[i] = (int32_t)value;
-        else
-            tensor_int64s_mut(out)[i] = value;
+        tensor_set_index(out, i, value);
     }
     return status_ok();
 }
@@ -225,7 +222,7 @@ static struct status one_hot_compute(struct kernel_context *k)
     repeat_element(out->data, size, off->data, out->size);
     int64_t inner = shape_inner(&shape, axis);
     for (int64_t i = 0; i < indices->size && out->size > 0; i++) {
-        int64_t hot = tensor_wide_index(indices, i);
+        int64_t hot = tensor_index(indices, i);
         if (hot >= 0 && hot < depth)
             memcpy(at_bytes(out->data, (i / inner * depth + hot) * inner + i % inner, size),
                    on->data, size);

@@ -38,7 +38,7 @@ static const char *index_place(const struct shape *shape, int64_t i)
 static struct status check_indices(const struct tensor *indices, int64_t dim)
 {
     for (int64_t i = 0; i < indices->size; i++) {
-        int64_t index = tensor_wide_index(indices, i);
+        int64_t index = tensor_index(indices, i);
         if (index >= 0 && index < dim)
             continue;
         if (indices->shape.rank == 0)
@@ -62,7 +62,7 @@ static void gather_rows(const struct gather_size *size, const struct tensor *par
     for (int64_t b = 0; b < size->batch; b++)
         for (int64_t o = 0; o < size->outer; o++)
             for (int64_t i = 0; i < size->indices; i++, to += size->inner) {
-                int64_t index = tensor_wide_index(indices, b * size->indices + i);
+                int64_t index = tensor_index(indices, b * size->indices + i);
                 int64_t from = ((b * size->outer + o) * size->axis + index) * size->inner;
                 copy_elements(params->dtype, at_bytes(out->data, to, bytes),
                               at_bytes_const(params->data, from, bytes), size->inner);
@@ -78,7 +78,7 @@ static struct status gather_axis(struct kernel_context *k, int64_t *axis, int64_
         const struct tensor *given = kernel_input(k, 2);
         if (given->size != 1)
             return status_error(STATUS_INVALID_ARGUMENT, "axis must be scalar");
-        *axis = tensor_wide_index(given, 0);
+        *axis = tensor_index(given, 0);
     }
     if (params->rank < 1)
         return status_error(STATUS_INVALID_ARGUMENT, "params must be at least 1 dimensional");
@@ -147,7 +147,7 @@ static struct status place_error(struct kernel_context *k, int64_t i, int64_t de
     size_t used = 0;
     for (int64_t d = 0; d < depth; d++)
         used += (size_t)snprintf(place + used, sizeof place - used, d > 0 ? ", %lld" : "%lld",
-                                 (long long)tensor_wide_index(indices, i * depth + d));
+                                 (long long)tensor_index(indices, i * depth + d));
     return status_error(STATUS_INVALID_ARGUMENT,
                         "indices[%s] = [%s] does not index into param shape %s, node name: %s",
                         index_place(&outer, i), place, shape_text(&params->shape),
@@ -186,7 +186,7 @@ static struct status gather_nd_compute(struct kernel_context *k)
     for (int64_t i = 0; i < places; i++) {
         int64_t at = 0;
         for (int d = 0; d < depth; d++) {
-            int64_t index = tensor_wide_index(indices, i * depth + d);
+            int64_t index = tensor_index(indices, i * depth + d);
             if (index < 0 || index >= params->shape.dims[d])
                 return place_error(k, i, depth);
             at = at * params->shape.dims[d] + index;

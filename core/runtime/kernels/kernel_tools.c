@@ -1,35 +1,12 @@
 #include "runtime/kernels/kernel_tools.h"
 
-int64_t tensor_wide_index(const struct tensor *tensor, int64_t i)
-{
-    switch (tensor->dtype) {
-    case DT_INT8:
-        return ((const int8_t *)tensor->data)[i];
-    case DT_INT16:
-        return ((const int16_t *)tensor->data)[i];
-    case DT_UINT8:
-        return ((const uint8_t *)tensor->data)[i];
-    case DT_UINT16:
-        return ((const uint16_t *)tensor->data)[i];
-    case DT_UINT32:
-        return ((const uint32_t *)tensor->data)[i];
-    default:
-        return tensor_index(tensor, i);
-    }
-}
-
-bool tensor_is_index(const struct tensor *tensor)
-{
-    return tensor->dtype == DT_INT32 || tensor->dtype == DT_INT64;
-}
-
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out)
 {
     const struct tensor *tensor = kernel_input(k, index);
     if (tensor->size != 1)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "axis must be a scalar, but has shape %s",
                             shape_text(&tensor->shape));
-    int64_t axis = tensor_wide_index(tensor, 0);
+    int64_t axis = tensor_index(tensor, 0);
     if (axis < -rank || axis >= rank)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "Expected dimension in the range [%d, %d), but got %lld", -rank, rank,

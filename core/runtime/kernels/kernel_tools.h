@@ -7,10 +7,6 @@
 
 #include "runtime/kernel.h"
 
-/* Element i of a tensor of any plain integer type. */
-int64_t tensor_wide_index(const struct tensor *tensor, int64_t i);
-bool tensor_is_index(const struct tensor *tensor); /* is it int32 or int64? */
-
 /* An axis given as a scalar of input `index`: from [-rank, rank) to [0, rank). */
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out);
 

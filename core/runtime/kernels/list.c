@@ -218,10 +218,7 @@ static struct status element_shape_compute(struct kernel_context *k)
     TRY(kernel_output(k, 0, &shape, &out));
     for (int d = 0; d < out->size; d++) {
         int64_t dim = unknown ? -1 : list->shape.dims[d];
-        if (out->dtype == DT_INT32)
-            tensor_int32s_mut(out)[d] = (int32_t)dim;
-        else
-            tensor_int64s_mut(out)[d] = dim;
+        tensor_set_index(out, d, dim);
     }
     return status_ok();
 }

@@ -10,7 +10,7 @@ static struct status shape_asked(const struct tensor *dims, struct shape *out)
 {
     int64_t values[SHAPE_RANK_MAX];
 
-    if (dims->shape.rank != 1 || !tensor_is_index(dims))
+    if (dims->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "shape must be a vector of {int32,int64}, got shape %s",
                             shape_text(&dims->shape));

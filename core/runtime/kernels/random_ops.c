@@ -139,10 +139,7 @@ static struct status random_int_compute(struct kernel_context *k)
     start(k, &random);
     for (int64_t i = 0; i < out->size; i++) {
         uint64_t value = (uint64_t)first + random_below(&random, (uint64_t)end - (uint64_t)first);
-        if (out->dtype == DT_INT32)
-            tensor_int32s_mut(out)[i] = (int32_t)value;
-        else
-            tensor_int64s_mut(out)[i] = (int64_t)value;
+        tensor_set_index(out, i, (int64_t)value);
     }
     return status_ok();
 }

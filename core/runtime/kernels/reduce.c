@@ -160,18 +160,6 @@ static struct status arg_prepare(struct prepare_context *p)
     return node_attr_type(prepare_node(p), "output_type", &state->out);
 }
 
-static void store_index(struct tensor *out, int64_t i, int64_t value)
-{
-    if (out->dtype == DT_INT32)
-        ((int32_t *)out->data)[i] = (int32_t)value;
-    else if (out->dtype == DT_INT64)
-        ((int64_t *)out->data)[i] = value;
-    else if (out->dtype == DT_INT16)
-        ((int16_t *)out->data)[i] = (int16_t)value;
-    else
-        ((uint16_t *)out->data)[i] = (uint16_t)value;
-}
-
 static struct status arg_compute(struct kernel_context *k)
 {
     const struct arg_state *state = kernel_state(k);
@@ -182,7 +170,7 @@ static struct status arg_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "dim must be a scalar, but received tensor of shape: %s",
                             shape_text(&dimension->shape));
-    int64_t given = tensor_wide_index(dimension, 0);
+    int64_t given = tensor_index(dimension, 0);
     axis = (int)(given < 0 ? given + x->shape.rank : given);
     if (given < -x->shape.rank || given >= x->shape.rank)
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -206,8 +194,9 @@ static struct status arg_compute(struct kernel_context *k)
     size_t size = dtype_size(x->dtype);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < inner; i++)
-            store_index(out, o * inner + i,
-                        row(at_bytes_const(x->data, o * count * inner + i, size), count, inner));
+            tensor_set_index(
+                out, o * inner + i,
+                row(at_bytes_const(x->data, o * count * inner + i, size), count, inner));
     return status_ok();
 }
 

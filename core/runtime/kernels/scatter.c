@@ -7,14 +7,6 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/types.h"
 
-static void store_index(struct tensor *out, int64_t i, int64_t value)
-{
-    if (out->dtype == DT_INT32)
-        tensor_int32s_mut(out)[i] = (int32_t)value;
-    else
-        tensor_int64s_mut(out)[i] = value;
-}
-
 /* ---- Unique, ListDiff: values by what they are ---- */
 
 /* By which a value is found again; false: by nothing, as a NaN is not even itself. The zero of
@@ -54,7 +46,7 @@ static struct status unique_compute(struct kernel_context *k)
             if (is_found_by_it)
                 map_put(&seen, key, (void *)at);
         }
-        store_index(places, i, (int64_t)at - 1);
+        tensor_set_index(places, i, (int64_t)at - 1);
     }
     map_finish(&seen);
     values->shape.dims[0] = values->size = count;
@@ -81,7 +73,7 @@ static struct status list_diff_compute(struct kernel_context *k)
         if (find_key(x, i, &key) && map_get(&taken, key) != NULL)
             continue;
         copy_element(x, i, values, count);
-        store_index(places, count++, i);
+        tensor_set_index(places, count++, i);
     }
     map_finish(&taken);
     values->shape.dims[0] = values->size = places->shape.dims[0] = places->size = count;

@@ -4,14 +4,6 @@
  */
 #include "runtime/kernels/kernel_tools.h"
 
-static void store_index(struct tensor *out, int64_t i, int64_t value)
-{
-    if (out->dtype == DT_INT32)
-        tensor_int32s_mut(out)[i] = (int32_t)value;
-    else
-        tensor_int64s_mut(out)[i] = value;
-}
-
 static struct status check_fits(struct kernel_context *k, const struct tensor *out, int64_t value)
 {
     if (out->dtype == DT_INT32 && value > INT32_MAX)
@@ -29,7 +21,7 @@ static struct status shape_compute(struct kernel_context *k)
         TRY(kernel_output(k, i, &vector, &out));
         for (int d = 0; d < shape->rank; d++) {
             TRY(check_fits(k, out, shape->dims[d]));
-            store_index(out, d, shape->dims[d]);
+            tensor_set_index(out, d, shape->dims[d]);
         }
     }
     return status_ok();
@@ -42,7 +34,7 @@ static struct status size_compute(struct kernel_context *k)
     int64_t size = kernel_input(k, 0)->size;
     TRY(kernel_output(k, 0, &scalar, &out));
     TRY(check_fits(k, out, size));
-    store_index(out, 0, size);
+    tensor_set_index(out, 0, size);
     return status_ok();
 }
 
@@ -51,7 +43,7 @@ static struct status rank_compute(struct kernel_context *k)
     struct shape scalar = shape_scalar();
     struct tensor *out;
     TRY(kernel_output(k, 0, &scalar, &out));
-    store_index(out, 0, kernel_input(k, 0)->shape.rank);
+    tensor_set_index(out, 0, kernel_input(k, 0)->shape.rank);
     return status_ok();
 }
 
@@ -226,7 +218,7 @@ static struct status output_vector(struct kernel_context *k, int index, int coun
     struct tensor *out;
     TRY(kernel_output(k, index, &shape, &out));
     for (int i = 0; i < count; i++)
-        store_index(out, i, values[i]);
+        tensor_set_index(out, i, values[i]);
     return status_ok();
 }
 
@@ -275,7 +267,7 @@ static struct status concat_offset_compute(struct kernel_context *k)
                                 (long long)first->size, (long long)shape->size);
         TRY(kernel_output(k, i - 1, &shape->shape, &out));
         for (int64_t d = 0; d < shape->size; d++)
-            store_index(out, d, d == axis ? at : 0);
+            tensor_set_index(out, d, d == axis ? at : 0);
         at = (int64_t)((uint64_t)at + (uint64_t)tensor_index(shape, axis));
     }
     return status_ok();
@@ -289,7 +281,7 @@ static struct status invert_permutation_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT, "invert_permutation expects a 1D vector.");
     TRY(kernel_output(k, 0, &x->shape, &out));
     for (int64_t i = 0; i < x->size; i++)
-        store_index(out, i, -1);
+        tensor_set_index(out, i, -1);
     for (int64_t i = 0; i < x->size; i++) {
         int64_t at = tensor_index(x, i);
         if (at < 0 || at >= x->size)
@@ -298,7 +290,7 @@ static struct status invert_permutation_compute(struct kernel_context *k)
         if (tensor_index(out, at) != -1)
             return status_error(STATUS_INVALID_ARGUMENT, "%lld is duplicated in the input.",
                                 (long long)at);
-        store_index(out, at, i);
+        tensor_set_index(out, at, i);
     }
     return status_ok();
 }

@@ -56,8 +56,8 @@ struct slice_spec {
 static struct status slice_dim(const struct slice_spec *spec, int i, int d, int64_t dim,
                                struct slice_plan *plan)
 {
-    int64_t begin = tensor_wide_index(spec->begin, i), end = tensor_wide_index(spec->end, i);
-    int64_t stride = tensor_wide_index(spec->strides, i);
+    int64_t begin = tensor_index(spec->begin, i), end = tensor_index(spec->end, i);
+    int64_t stride = tensor_index(spec->strides, i);
     bool shrink = has(spec->masks->shrink_axis, i);
     if (stride == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "strides[%d] must be non-zero", i);
@@ -231,8 +231,8 @@ static struct status slice_bounds(const struct tensor *x, const struct tensor *b
                             rank, shape_text(&begin->shape), shape_text(&size->shape));
     *plan = (struct slice_plan){ 0 };
     for (int d = 0; d < rank; d++) {
-        int64_t dim = x->shape.dims[d], b = tensor_wide_index(begin, d);
-        int64_t s = tensor_wide_index(size, d);
+        int64_t dim = x->shape.dims[d], b = tensor_index(begin, d);
+        int64_t s = tensor_index(size, d);
         if (b < 0 || b > dim)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "Expected begin[%d] in [0, %lld], but got %lld", d, (long long)dim,

@@ -251,10 +251,7 @@ static struct status store_number(struct kernel_context *k, struct bytes text, s
         long long value = strtoll(copy, &end, 10);
         if (errno == ERANGE || (out->dtype == DT_INT32 && (value < INT32_MIN || value > INT32_MAX)))
             return number_error(text);
-        if (out->dtype == DT_INT32)
-            tensor_int32s_mut(out)[i] = (int32_t)value;
-        else
-            tensor_int64s_mut(out)[i] = value;
+        tensor_set_index(out, i, value);
     } else {
         double value = strtod(copy, &end);
         if (out->dtype == DT_FLOAT)
@@ -328,7 +325,7 @@ static int print_element(const struct print_state *state, const struct tensor *x
         return snprintf(text, size, state->format, value);
     }
     snprintf(format, sizeof format, "%.*slld", (int)strlen(state->format) - 1, state->format);
-    return snprintf(text, size, format, (long long)tensor_wide_index(x, i));
+    return snprintf(text, size, format, (long long)tensor_index(x, i));
 }
 
 static struct status print_compute(struct kernel_context *k)

@@ -91,10 +91,7 @@ static struct status store_number(const struct reading *at, struct bytes text, s
     bool fits = out->dtype == DT_INT64 || (value >= INT32_MIN && value <= INT32_MAX);
     if (end == copy || *end != '\0' || errno != 0 || !fits)
         return bad_field(at, text, out->dtype);
-    if (out->dtype == DT_INT64)
-        tensor_int64s_mut(out)[i] = value;
-    else
-        tensor_int32s_mut(out)[i] = (int32_t)value;
+    tensor_set_index(out, i, value);
     return status_ok();
 }
 

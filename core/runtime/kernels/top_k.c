@@ -76,7 +76,7 @@ static struct status top_k_check(const struct tensor *x, const struct tensor *k_
     if (k_tensor->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "k must be scalar, got shape %s",
                             shape_text(&k_tensor->shape));
-    *k = tensor_wide_index(k_tensor, 0);
+    *k = tensor_index(k_tensor, 0);
     if (*k < 0)
         return status_error(STATUS_INVALID_ARGUMENT, "Need k >= 0, got %lld", (long long)*k);
     if (x->shape.rank < 1)
@@ -115,12 +115,7 @@ static struct status top_k_compute(struct kernel_context *k)
         for (int64_t i = 0; i < count; i++) {
             memcpy(at_bytes(values->data, r * count + i, size), at_bytes_const(row, best[i], size),
                    size);
-            if (indices->dtype == DT_INT64)
-                tensor_int64s_mut(indices)[r * count + i] = best[i];
-            else if (indices->dtype == DT_INT16)
-                ((int16_t *)indices->data)[r * count + i] = (int16_t)best[i];
-            else
-                tensor_int32s_mut(indices)[r * count + i] = best[i];
+            tensor_set_index(indices, r * count + i, best[i]);
         }
     }
     tensor_release(&heap);

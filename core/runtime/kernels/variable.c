@@ -148,10 +148,7 @@ static struct status shape_compute(struct kernel_context *context)
     tensor_release(&value);
     TRY(kernel_output(context, 0, &rank, &out));
     for (int i = 0; i < shape.rank; i++) {
-        if (out->dtype == DT_INT32)
-            tensor_int32s_mut(out)[i] = (int32_t)shape.dims[i];
-        else
-            tensor_int64s_mut(out)[i] = shape.dims[i];
+        tensor_set_index(out, i, shape.dims[i]);
     }
     return status_ok();
 }
