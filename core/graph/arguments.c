@@ -87,6 +87,7 @@ struct status node_fill_outputs(struct graph *graph, struct node *node)
     const struct op *op = node_signature(graph, node);
     if (op == NULL)
         return status_ok();
+    TRY(node_check_attrs(node));
 
     int total = 0, count;
     for (int i = 0; i < op->outputs_count; i++) {

@@ -30,7 +30,12 @@ struct status argument_count(const struct node *node, const struct op *op, const
 struct status argument_type(const struct node *node, const struct op *op, const struct op_arg *arg,
                             int index, enum dtype *dtype, bool *is_ref);
 
-/* Fills in node->outputs (types known, shapes not) where the node has a signature. */
+/* Is each attribute that is given of the kind, and among the values, that the op's definition
+ * allows? INVALID_ARGUMENT names the node, the attribute, the value and what is allowed. */
+struct status node_check_attrs(const struct node *node);
+
+/* Fills in node->outputs (types known, shapes not) where the node has a signature. Checks the
+ * attributes (node_check_attrs). */
 struct status node_fill_outputs(struct graph *graph, struct node *node);
 
 /* The attribute `shape` of a Placeholder or a variable. */

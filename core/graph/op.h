@@ -13,6 +13,13 @@
  * function that infers output shapes (infer_unknown: not known before running) and the one that
  * emits the gradient (gradient_none: there is none, gradient_stop: nothing flows back).
  *
+ * An attribute says what TensorFlow allows for it, before its default: a set of types or strings in
+ * braces, and the least value of an int or the least length of a list:
+ *
+ *     T:type{floating,int32}=float, padding:string{SAME,VALID}, N:int>=2, strides:list(int)>=4
+ *
+ * The names of sets of types (index, floating, …) stand in op_parse.c.
+ *
  * Only the ops that Slipway runs stand in it; of any other op the graph keeps name and attributes
  * (see graph.h).
  */
@@ -44,7 +51,12 @@ struct op_arg {
 struct op_attr {
     const char *name;
     const char *type;                       /* "int", "list(type)", "func", … */
+    enum attr_kind kind, element_kind;      /* the same; element_kind is of a list */
     const struct attr_value *default_value; /* NULL: must be given */
+    dtype_set allowed_types;                /* of a type or list(type); DTYPES_ALL: any */
+    const struct bytes *allowed_strings;    /* NULL: any */
+    int allowed_strings_count;
+    int64_t minimum; /* of an int, or of the length of a list; INT64_MIN: none */
 };
 
 struct op {

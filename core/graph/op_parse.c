@@ -53,6 +53,20 @@ static bool find_dtype(const char *name, enum dtype *out)
     return false;
 }
 
+#define DTYPES_COMPLEX (DTYPES(DT_COMPLEX64) | DTYPES(DT_COMPLEX128))
+#define DTYPES_QUANTIZED                                                             \
+    (DTYPES(DT_QINT8) | DTYPES(DT_QUINT8) | DTYPES(DT_QINT16) | DTYPES(DT_QUINT16) | \
+     DTYPES(DT_QINT32))
+
+const struct op_type_set op_type_sets[] = {
+    { "number", DTYPES_REAL | DTYPES_COMPLEX | DTYPES_QUANTIZED },
+    { "real", DTYPES_REAL },
+    { "floating", DTYPES_FLOATING },
+    { "complex", DTYPES_COMPLEX },
+    { "index", DTYPES(DT_INT32) | DTYPES(DT_INT64) },
+    { NULL, 0 },
+};
+
 /* How many entries a text of entries joined by ", " has at most. */
 static int entries_max(const char *text)
 {
@@ -167,11 +181,70 @@ static void parse_value(struct cursor *cursor, const char *type, struct attr_val
     }
 }
 
+static void parse_kind(struct cursor *cursor, struct op_attr *attr)
+{
+    const char *element = attr->type;
+    bool is_list = strncmp(element, "list(", 5) == 0;
+    if (is_list)
+        element += 5;
+    for (enum attr_kind kind = ATTR_STRING; kind <= ATTR_FUNC; kind++) {
+        const char *name = attr_kind_name(kind);
+        if (strncmp(element, name, strlen(name)) == 0)
+            attr->element_kind = kind;
+    }
+    if (attr->element_kind == ATTR_NONE)
+        malformed(cursor, "a kind of attribute before");
+    attr->kind = is_list ? ATTR_LIST : attr->element_kind;
+}
+
+/* One type, or the name of a set of them. */
+static dtype_set parse_types(struct cursor *cursor)
+{
+    const char *name = word(cursor, ",}");
+    enum dtype dtype;
+    if (find_dtype(name, &dtype))
+        return DTYPES(dtype);
+    for (const struct op_type_set *set = op_type_sets; set->name != NULL; set++)
+        if (strcmp(set->name, name) == 0)
+            return set->types;
+    malformed(cursor, "a type or a set of types before");
+}
+
+static void parse_allowed(struct cursor *cursor, struct op_attr *attr)
+{
+    enum { STRINGS_MAX = 8 };
+    struct bytes strings[STRINGS_MAX];
+    int count = 0;
+
+    if (attr->element_kind == ATTR_TYPE)
+        attr->allowed_types = 0;
+    do {
+        if (attr->element_kind == ATTR_TYPE) {
+            attr->allowed_types |= parse_types(cursor);
+        } else {
+            assert(count < STRINGS_MAX);
+            strings[count++] = bytes_of(word(cursor, ",}"));
+        }
+    } while (accept(cursor, ","));
+    expect(cursor, "}");
+    attr->allowed_strings_count = count;
+    if (count > 0)
+        attr->allowed_strings = (const struct bytes *)arena_memdup(cursor->arena, strings,
+                                                                   (size_t)count * sizeof *strings);
+}
+
 static void parse_attr(struct cursor *cursor, struct op_attr *attr)
 {
     attr->name = word(cursor, ":");
     expect(cursor, ":");
-    attr->type = word(cursor, "=,");
+    attr->type = word(cursor, "=,{>");
+    attr->allowed_types = DTYPES_ALL;
+    attr->minimum = INT64_MIN;
+    parse_kind(cursor, attr);
+    if (accept(cursor, "{"))
+        parse_allowed(cursor, attr);
+    if (accept(cursor, ">="))
+        attr->minimum = strtoll(cursor->at, (char **)&cursor->at, 10);
     if (!accept(cursor, "="))
         return;
     struct attr_value *value = ARENA_NEW(cursor->arena, struct attr_value);

@@ -1,56 +1,13 @@
 /*
  * What kernels take for granted and a file may contradict. That inputs are as many and of the types
- * that the op's row says is checked where graphs are read (graph/arguments.h); here is what that
- * leaves open: the bodies of branches and loops, feeds of outputs that nobody knows, and types that
- * TensorFlow allows for one attribute only among a few.
+ * that the op's row says, and that attributes are what it allows, is checked where graphs are read
+ * (graph/arguments.h); here is what that leaves open: the bodies of branches and loops, and feeds
+ * of outputs that nobody knows.
  */
 #include <string.h>
 
 #include "graph/arguments.h"
 #include "runtime/plan_internal.h"
-
-static bool is_one_of(const char *name, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Attributes that say of which integers an index, an axis or a shape is. */
-static bool is_index_attr(const struct node *node, const char *name)
-{
-    static const char *const names[] = { "Tidx",         "Tindices",     "Tpaddings", "Index",
-                                         "index_type",   "Tshape",       "Tlen",      "Tperm",
-                                         "Tdim",         "Tblock_shape", "Tcrops",    "Taxis",
-                                         "Tmultiples",   "Tlabels",      "Tindex",    "Tk",
-                                         "shape_type",   "out_idx",      "out_type",  "output_type",
-                                         "Tnumsegments", "Tseed" };
-    if (strcmp(node->op_name, "Range") == 0 || strcmp(node->op_name, "StringToNumber") == 0)
-        return false;           /* their Tidx, out_type is that of the numbers */
-    if (strcmp(name, "T") == 0) /* of the shape that random numbers fill */
-        return strncmp(node->op_name, "Random", 6) == 0 ||
-               strncmp(node->op_name, "StatelessRandom", 15) == 0 ||
-               strcmp(node->op_name, "TruncatedNormal") == 0;
-    return is_one_of(name, names, COUNT(names));
-}
-
-struct status check_index_types(const struct node *node)
-{
-    for (int i = 0; node->op != NULL && i < node->op->attrs_count; i++) {
-        const struct op_attr *attr = &node->op->attrs[i];
-        enum dtype dtype;
-        if (strcmp(attr->type, "type") != 0 || !is_index_attr(node, attr->name))
-            continue;
-        TRY(node_attr_type(node, attr->name, &dtype));
-        if (dtype != DT_INT32 && dtype != DT_INT64)
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "op '%s' of node '%s' is not implemented for %s %s", node->op_name,
-                                node->name, attr->name, dtype_name(dtype));
-    }
-    return status_ok();
-}
 
 /* A file may hold fused ops of TensorFlow's own making, of which ours are a part. */
 struct status check_fused(const struct node *node)

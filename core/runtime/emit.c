@@ -77,7 +77,6 @@ static void give_outputs(struct maker *maker, struct region *region, const struc
 static struct status prepare(struct maker *maker, struct region *region, const struct node *node,
                              const struct kernel *kernel, struct step *step)
 {
-    TRY(check_index_types(node));
     TRY(check_fused(node));
     step->node = node;
     step->compute = kernel->compute;
@@ -289,11 +288,15 @@ struct status region_emit(struct maker *maker, struct region *region, struct blo
 /* ---- computing a node when the plan is made ---- */
 
 /* Constants outlive the run that they were computed in. */
-static struct status keep_output(const struct node *node, struct tensor *made, struct tensor *out)
+static struct status keep_output(const struct node *node, const struct output *declared,
+                                 struct tensor *made, struct tensor *out)
 {
     if (made->dtype == DT_INVALID)
         return status_error(STATUS_INTERNAL, "node '%s' (%s) gave no value", node->name,
                             node->op_name);
+    if (made->dtype != declared->dtype && !declared->is_ref)
+        return status_error(STATUS_INTERNAL, "node '%s' (%s) gave %s, should be %s", node->name,
+                            node->op_name, dtype_name(made->dtype), dtype_name(declared->dtype));
     if (made->buffer == NULL || made->buffer->pool != NULL || made->dtype == DT_STRING)
         return tensor_copy_deep(made, out);
     *out = tensor_acquire(made);
@@ -304,7 +307,7 @@ static struct status keep_outputs(const struct node *node, struct tensor *made,
                                   struct tensor *outputs)
 {
     for (int i = 0; i < node->outputs_count; i++) {
-        struct status status = keep_output(node, &made[i], &outputs[i]);
+        struct status status = keep_output(node, &node->outputs[i], &made[i], &outputs[i]);
         if (status_is_ok(status))
             continue;
         while (i-- > 0)

@@ -48,10 +48,18 @@ static struct tensor *output_place(const struct kernel_context *context, int ind
     return &context->storage[context->step->first_output + (uint32_t)index];
 }
 
+/* Whoever reads the output relies on it. A reference is the handle of its variable. */
+static inline bool is_declared(const struct kernel_context *context, int index, enum dtype dtype)
+{
+    const struct output *declared = &context->step->node->outputs[index];
+    return declared->dtype == dtype || declared->is_ref || declared->dtype == DT_INVALID;
+}
+
 struct status kernel_output_typed(struct kernel_context *context, int index, enum dtype dtype,
                                   const struct shape *shape, struct tensor **out)
 {
     struct tensor *place = output_place(context, index);
+    assert(is_declared(context, index, dtype));
     if (place->buffer != NULL)
         tensor_release(place);
     struct status status = tensor_create_pooled(context->run->pool, dtype, shape, place);
@@ -92,6 +100,7 @@ struct status kernel_output_forward(struct kernel_context *context, int index, i
 void kernel_output_set(struct kernel_context *context, int index, struct tensor tensor)
 {
     struct tensor *place = output_place(context, index);
+    assert(is_declared(context, index, tensor.dtype));
     if (place->buffer != NULL)
         tensor_release(place);
     *place = tensor;

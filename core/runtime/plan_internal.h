@@ -201,7 +201,6 @@ bool node_is_control(const struct node *node);
 bool node_is_identity(const struct node *node);
 
 /* check.c: what kernels take for granted. */
-struct status check_index_types(const struct node *node);
 struct status check_fused(const struct node *node);
 struct status check_body(const struct node *node, const struct region *body, int first_input,
                          bool is_condition);

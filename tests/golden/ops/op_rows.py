@@ -46,8 +46,42 @@ WRITERS = {
 }
 
 
+# Names for sets of types, as ops.def has them (op_type_sets of core/graph/op_parse.c): the largest first.
+TYPE_SETS = {
+    "number": "float double int32 uint8 int16 int8 complex64 int64 qint8 quint8 qint32 bfloat16 qint16 quint16 uint16 complex128 half "
+              "uint32 uint64",
+    "real": "float double int32 uint8 int16 int8 int64 bfloat16 uint16 half uint32 uint64",
+    "floating": "float double bfloat16 half",
+    "complex": "complex64 complex128",
+    "index": "int32 int64",
+}
+
+
+def type_set(numbers):
+    """The types, by the names of sets first and then in the order of their numbers."""
+    types = {number: type_name(number) for number in numbers}
+    words = []
+    for word, names in TYPE_SETS.items():
+        if set(names.split()) <= set(types.values()):
+            words.append(word)
+            types = {number: name for number, name in types.items() if name not in names.split()}
+    return words + [types[number] for number in sorted(types)]
+
+
+def allowed(attr):
+    """What the definition allows: `{index}` of types, `{SAME,VALID}` of strings, `>=2` of an int or of the length of a list."""
+    text = ""
+    if attr.allowed_values.list.type:
+        text += "{" + ",".join(type_set(attr.allowed_values.list.type)) + "}"
+    if attr.allowed_values.list.s:
+        text += "{" + ",".join(value.decode() for value in attr.allowed_values.list.s) + "}"
+    if attr.has_minimum and (attr.type == "int" or attr.minimum > 0):
+        text += f">={attr.minimum}"
+    return text
+
+
 def attribute(attr):
-    text = f"{attr.name}:{attr.type}"
+    text = f"{attr.name}:{attr.type}{allowed(attr)}"
     if not attr.HasField("default_value"):
         return text
     if attr.type.startswith("list("):

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "graph/graph.h"
+#include "graph/op_parse.h"
 
 #define GOLDEN "tests/golden/ops/ops.txt"
 
@@ -57,11 +58,44 @@ static void put_value(struct buffer *out, const struct attr_value *value)
         fail_msg("a default of kind %s", attr_kind_name(value->kind));
 }
 
+static void put_types(struct buffer *out, dtype_set types)
+{
+    const char *before = "{";
+    for (const struct op_type_set *set = op_type_sets; set->name != NULL; set++) {
+        if ((set->types & ~types) != 0)
+            continue;
+        buffer_printf(out, "%s%s", before, set->name);
+        types &= ~set->types;
+        before = ",";
+    }
+    for (int i = 1; i < DTYPE_COUNT; i++) {
+        if ((types & DTYPES(i)) == 0)
+            continue;
+        buffer_printf(out, "%s%s", before, dtype_name((enum dtype)i));
+        before = ",";
+    }
+    buffer_append_char(out, '}');
+}
+
+static void put_allowed(struct buffer *out, const struct op_attr *attr)
+{
+    if (attr->allowed_types != DTYPES_ALL)
+        put_types(out, attr->allowed_types);
+    for (int i = 0; i < attr->allowed_strings_count; i++)
+        buffer_printf(out, "%s%.*s", i == 0 ? "{" : ",", (int)attr->allowed_strings[i].size,
+                      attr->allowed_strings[i].data);
+    if (attr->allowed_strings_count > 0)
+        buffer_append_char(out, '}');
+    if (attr->minimum != INT64_MIN)
+        buffer_printf(out, ">=%lld", (long long)attr->minimum);
+}
+
 static void put_attr(struct buffer *out, const struct op_attr *attr)
 {
     const struct attr_value *value = attr->default_value;
 
     buffer_printf(out, "%s:%s", attr->name, attr->type);
+    put_allowed(out, attr);
     if (value == NULL)
         return;
     buffer_append_char(out, '=');

@@ -112,20 +112,6 @@ static void outputs_of_an_unknown_op_are_counted(void **state)
     }
 }
 
-static void an_index_that_is_no_integer_is_refused(void **state)
-{
-    (void)state;
-    struct endpoint x = X, i = build_placeholder(&b, "i", DT_FLOAT, shape_of(-1));
-    struct endpoint y = build_binary(&b, "Reshape", "y", x, i);
-    struct flatten_request request = {
-        .feeds = (struct endpoint[]){ x, i }, .feeds_count = 2, .fetches = &y, .fetches_count = 1
-    };
-    assert_ok(builder_status(&b));
-    struct plan *plan;
-    assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan), STATUS_UNIMPLEMENTED,
-                 "op 'Reshape' of node 'y' is not implemented for Tshape float");
-}
-
 /* num_sparse is the file's own count of what sparse_types lists. */
 static void features_that_are_counted_twice_are_counted_alike(void **state)
 {
@@ -623,7 +609,6 @@ int main(void)
         TEST(a_feed_of_another_type_is_refused),
         TEST(a_fed_output_of_an_unknown_op_has_the_type_its_user_wants),
         TEST(outputs_of_an_unknown_op_are_counted),
-        TEST(an_index_that_is_no_integer_is_refused),
         TEST(features_that_are_counted_twice_are_counted_alike),
         TEST(a_missing_kernel_is_named),
         TEST(missing_kernels_are_listed),
