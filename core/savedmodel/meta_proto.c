@@ -251,10 +251,26 @@ static void read_saved_objects(const Tensorflow__SavedObjectGraph *proto, struct
         const Tensorflow__SavedObject *object = proto->nodes[i];
         nodes[i].children = children_of(object->children, object->n_children, arena);
         nodes[i].children_count = (int)object->n_children;
-        if (object->kind_case == TENSORFLOW__SAVED_OBJECT__KIND_VARIABLE)
-            nodes[i].variable_name = arena_strdup(arena, object->variable->name);
+        nodes[i].is_variable = object->kind_case == TENSORFLOW__SAVED_OBJECT__KIND_VARIABLE;
     }
     *out = (struct object_graph){ nodes, (int)proto->n_nodes };
+}
+
+static void read_bound_inputs(const Tensorflow__SavedObjectGraph *proto, struct arena *arena,
+                              struct map *out)
+{
+    *out = (struct map){ .arena = arena };
+    for (size_t i = 0; i < proto->n_concrete_functions; i++) {
+        const Tensorflow__SavedConcreteFunction *function = proto->concrete_functions[i]->value;
+        if (function == NULL)
+            continue;
+        struct bound_inputs *bound = ARENA_NEW(arena, struct bound_inputs);
+        int *objects = ARENA_ARRAY(arena, int, function->n_bound_inputs);
+        for (size_t k = 0; k < function->n_bound_inputs; k++)
+            objects[k] = function->bound_inputs[k];
+        *bound = (struct bound_inputs){ objects, (int)function->n_bound_inputs };
+        map_put_text(out, arena_strdup(arena, proto->concrete_functions[i]->key), bound);
+    }
 }
 
 struct status meta_read_checkpoint_objects(struct bytes serialized, struct arena *arena,
@@ -317,8 +333,10 @@ static struct status read_meta_graph(const meta_graph *proto, const char *direct
     read_saver(proto, arena, out);
     TRY(read_init_op(proto, directory, arena, out));
     TRY(read_assets(proto, arena, out));
-    if (proto->object_graph_def != NULL)
+    if (proto->object_graph_def != NULL) {
         read_saved_objects(proto->object_graph_def, arena, &out->objects);
+        read_bound_inputs(proto->object_graph_def, arena, &out->bound_inputs);
+    }
     out->tensorflow_version = arena_strdup(arena, info != NULL ? info->tensorflow_version : "");
     return status_ok();
 }

@@ -22,12 +22,17 @@ struct object_child {
 struct object_node {
     const struct object_child *children;
     int children_count;
-    const char *variable_name;  /* saved_model.pb: the handle's shared name where the object is a
-                                   variable, else NULL */
+    bool is_variable;           /* saved_model.pb */
     const char *checkpoint_key; /* checkpoint: the key of VARIABLE_VALUE, or NULL */
 };
 struct object_graph {
     const struct object_node *nodes;
+    int count;
+};
+
+/* The objects that a function captured: the last inputs of each call of it, in this order. */
+struct bound_inputs {
+    const int *objects; /* ids in saved_model.pb's object graph */
     int count;
 };
 
@@ -42,6 +47,7 @@ struct meta {
     int assets_count;
     const char *tensorflow_version; /* "" if it does not say */
     struct object_graph objects;    /* count 0: a TF1 export */
+    struct map bound_inputs;        /* name of a function -> struct bound_inputs */
 };
 
 /**

@@ -2,9 +2,8 @@
 
 #include "base/file.h"
 #include "runtime/resources.h"
+#include "savedmodel/restore_objects.h"
 #include "storage/bundle.h"
-
-#define OBJECT_GRAPH_KEY "_CHECKPOINTABLE_OBJECT_GRAPH"
 
 struct status run_once(const struct graph *graph, struct resources *resources,
                        const struct run_feed *feeds, int feeds_count, struct node *const *targets,
@@ -92,22 +91,47 @@ static const struct node *skip_identity(struct endpoint endpoint, int *index)
     return endpoint.node;
 }
 
+/* The keys that a RestoreV2 reads, where they are a constant, which they are in all files; else
+ * NULL. */
+static const struct tensor *restored_names(const struct node *restore)
+{
+    const struct tensor *names;
+    if (strcmp(restore->op_name, "RestoreV2") != 0 || restore->inputs_count < 2)
+        return NULL;
+    const struct node *constant = restore->inputs[1].node;
+    bool known = strcmp(constant->op_name, "Const") == 0 &&
+                 status_is_ok(node_attr_tensor(constant, "value", &names)) &&
+                 names->dtype == DT_STRING;
+    return known ? names : NULL;
+}
+
 /* The key that an assignment restores from: element k of the names that RestoreV2 gets, where its
  * output k is assigned. */
 static const char *restored_key(const struct node *assign, struct arena *arena)
 {
     int index;
-    const struct tensor *names;
-    const struct node *restore = skip_identity(assign->inputs[1], &index);
-    if (strcmp(restore->op_name, "RestoreV2") != 0 || restore->inputs_count < 2)
-        return NULL;
-    const struct node *constant = restore->inputs[1].node;
-    if (strcmp(constant->op_name, "Const") != 0 ||
-        !status_is_ok(node_attr_tensor(constant, "value", &names)) || names->dtype != DT_STRING ||
-        index >= names->size)
+    const struct tensor *names = restored_names(skip_identity(assign->inputs[1], &index));
+    if (names == NULL || index >= names->size)
         return NULL;
     struct bytes key = tensor_strings(names)[index];
     return arena_memdup(arena, key.data, key.size);
+}
+
+/* TensorFlow restores every variable and so refuses a checkpoint that lacks one. We read only what
+ * signatures need, but ask for the other keys too. */
+static struct status check_keys(const struct graph *flat, const struct bundle *bundle,
+                                struct arena *scratch)
+{
+    for (int i = 0; i < flat->count; i++) {
+        const struct tensor *names = restored_names(flat->nodes[i]);
+        for (int64_t k = 0; names != NULL && k < names->size; k++) {
+            struct bytes key = tensor_strings(names)[k];
+            if (bundle_find(bundle, arena_memdup(scratch, key.data, key.size)) == NULL)
+                return status_error(STATUS_NOT_FOUND, "Key %.*s not found in checkpoint",
+                                    (int)key.size, key.data);
+        }
+    }
+    return status_ok();
 }
 
 static void note_variable(struct restore *restore, const struct node *handle, const char *key)
@@ -149,8 +173,26 @@ static struct node **pick_targets(struct restore *restore, const struct graph *f
     return targets;
 }
 
+/* Two assignments to one variable would race: the value would be the last one's. */
+static struct status check_unique(const struct restore *restore)
+{
+    struct map keys = { 0 };
+    struct status status = status_ok();
+    for (int i = 0; i < restore->variables_count && status_is_ok(status); i++) {
+        const struct savedmodel_variable *variable = &restore->variables[i];
+        const char *known = map_get_text(&keys, variable->name);
+        if (known != NULL && variable->key != NULL && strcmp(known, variable->key) != 0)
+            status = status_error(STATUS_DATA_LOSS,
+                                  "variable '%s' is restored from two keys, '%s' and '%s'",
+                                  variable->name, known, variable->key);
+        map_put_text(&keys, variable->name, (void *)variable->key);
+    }
+    map_finish(&keys);
+    return status;
+}
+
 static struct status run_restore_op(struct restore *restore, const struct map *needed,
-                                    struct arena *scratch)
+                                    const struct bundle *bundle, struct arena *scratch)
 {
     const struct meta *meta = restore->meta;
     int feeds_count = meta->assets_count + 1;
@@ -176,145 +218,126 @@ static struct status run_restore_op(struct restore *restore, const struct map *n
         feeds[i].endpoint = flat.feeds[i];
     int targets_count;
     struct node **targets = pick_targets(restore, flat.graph, needed, scratch, &targets_count);
-    struct status status =
-        run_once(flat.graph, restore->resources, feeds, feeds_count, targets, targets_count);
+    struct status status = check_keys(flat.graph, bundle, scratch);
+    if (status_is_ok(status))
+        status = check_unique(restore);
+    if (status_is_ok(status))
+        status =
+            run_once(flat.graph, restore->resources, feeds, feeds_count, targets, targets_count);
     graph_finish(flat.graph);
     return status;
 }
 
-/* ---- by the object graphs ---- */
+/* ---- what variables hold ---- */
 
-struct walk {
-    struct restore *restore;
-    const struct object_graph *checkpoint;
-    const struct map *needed;
-    struct bundle *bundle;
-    struct arena *scratch;
-    int *partner; /* [objects.count] node of the checkpoint's graph + 1; 0: not seen */
-};
-
-static struct status read_value(struct bundle *bundle, const char *key, enum dtype wanted,
-                                struct tensor *out)
+static struct status find_variable(const struct restore *restore, const struct node *handle,
+                                   struct variable **out)
 {
-    TRY(bundle_read(bundle, key, out));
-    enum dtype dtype = out->dtype;
-    if (dtype == wanted)
-        return status_ok();
-    tensor_release(out);
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "tensor '%s' of the checkpoint is %s, its variable %s", key,
-                        dtype_name(dtype), dtype_name(wanted));
+    struct bytes container = { "", 0 };
+    struct object *object;
+    status_ignore(node_attr_string(handle, "container", &container)); /* absent: the default */
+    TRY(resources_find(restore->resources, &variable_type, container, variable_name(handle),
+                       &object));
+    *out = (struct variable *)object;
+    return status_ok();
 }
 
-static struct status restore_object(struct walk *walk, const struct object_node *object,
-                                    const char *key)
+static bool is_initialised(const struct restore *restore, const struct node *handle)
 {
-    struct restore *restore = walk->restore;
-    struct bytes name = bytes_of(object->variable_name);
-    const struct node *handle = map_get(walk->needed, name);
-    if (handle == NULL)
-        return status_ok();
+    struct variable *variable;
+    if (!status_is_ok(find_variable(restore, handle, &variable)))
+        return false;
+    bool empty = variable->value.dtype == DT_INVALID; /* one thread loads: no lock */
+    object_release(&variable->object);
+    return !empty;
+}
+
+/* The op `Variable`, which VariableV2 replaced, says "scalar" if it does not know its shape. */
+static bool declares_shape(const struct node *handle, const struct shape **out)
+{
+    return status_is_ok(node_attr_shape(handle, "shape", out)) &&
+           !(strcmp(handle->op_name, "Variable") == 0 && (*out)->rank == 0);
+}
+
+/* AssignVariableOp takes any shape. A value that contradicts the graph is another variable's. */
+static struct status check_value(const struct node *handle, const struct tensor *value)
+{
+    struct bytes name = variable_name(handle);
+    enum dtype dtype;
+    const struct shape *shape;
+    TRY(node_attr_type(handle, "dtype", &dtype));
+    if (value->dtype != dtype)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "variable '%.*s' is %s, its value in the checkpoint %s", (int)name.size,
+                            name.data, dtype_name(dtype), dtype_name(value->dtype));
+    if (declares_shape(handle, &shape) && !shape_compatible(&value->shape, shape))
+        return status_error(
+            STATUS_INVALID_ARGUMENT, "variable '%.*s' has shape %s, its value in the checkpoint %s",
+            (int)name.size, name.data, shape_text(shape), shape_text(&value->shape));
+    return status_ok();
+}
+
+static struct status check_restored(const struct restore *restore, const struct map *needed)
+{
+    for (size_t i = 0; i < needed->count; i++) {
+        const struct node *handle = needed->entries[i].value;
+        struct variable *variable;
+        if (!status_is_ok(find_variable(restore, handle, &variable)))
+            continue;
+        struct status status = status_ok();
+        if (variable->value.dtype != DT_INVALID)
+            status = check_value(handle, &variable->value);
+        object_release(&variable->object);
+        TRY(status);
+    }
+    return status_ok();
+}
+
+/* ---- by the object graphs ---- */
+
+static struct status restore_from_key(struct restore *restore, const struct bundle *bundle,
+                                      const struct node *handle, const char *key)
+{
     enum dtype dtype;
     const struct shape *shape;
     struct variable *variable;
     struct tensor value = { 0 };
     struct bytes container = { "", 0 };
+    status_ignore(node_attr_string(handle, "container", &container)); /* absent: the default */
     TRY(node_attr_type(handle, "dtype", &dtype));
     TRY(node_attr_shape(handle, "shape", &shape));
-    TRY(variable_find_or_create(restore->resources, container, name, dtype, shape, &variable));
-    struct status status = variable_read(variable, &value);
-    if (status_is_ok(status)) { /* the graph itself has filled it */
-        tensor_release(&value);
-    } else {
-        status = read_value(walk->bundle, key, dtype, &value);
-        if (status_is_ok(status)) {
-            note_variable(restore, handle, arena_strdup(restore->arena, key));
-            status = variable_assign(variable, &value);
-        }
+    TRY(variable_find_or_create(restore->resources, container, variable_name(handle), dtype, shape,
+                                &variable));
+    struct status status = bundle_read(bundle, key, &value);
+    if (status_is_ok(status)) {
+        note_variable(restore, handle, arena_strdup(restore->arena, key));
+        status = variable_assign(variable, &value);
     }
     object_release(&variable->object);
     return status;
 }
 
-/* Visits the pair (saved object, checkpoint object) and the children that have a name in common,
- * each saved object once. */
-static struct status walk_pairs(struct walk *walk)
+/* Fills the variables that the restore sub-graph left empty. One that the object graphs do not tie
+ * to a key stays empty: whoever reads it gets TensorFlow's error, never another one's value. */
+static struct status restore_by_objects(struct restore *restore, const struct map *needed,
+                                        const struct bundle *bundle, struct arena *scratch)
 {
-    const struct object_graph *saved = &walk->restore->meta->objects;
-    int *queue = ARENA_ARRAY(walk->scratch, int, saved->count);
-    int head = 0, tail = 0;
-    queue[tail++] = 0;
-    walk->partner[0] = 1;
-    while (head < tail) {
-        int id = queue[head++];
-        const struct object_node *object = &saved->nodes[id];
-        const struct object_node *partner = &walk->checkpoint->nodes[walk->partner[id] - 1];
-        if (object->variable_name != NULL && partner->checkpoint_key != NULL)
-            TRY(restore_object(walk, object, partner->checkpoint_key));
-        for (int i = 0; i < object->children_count; i++) {
-            int child = object->children[i].node;
-            if (child < 0 || child >= saved->count || walk->partner[child] != 0)
-                continue;
-            for (int k = 0; k < partner->children_count; k++) {
-                int other = partner->children[k].node;
-                if (other < 0 || other >= walk->checkpoint->count ||
-                    strcmp(object->children[i].name, partner->children[k].name) != 0)
-                    continue;
-                walk->partner[child] = other + 1;
-                queue[tail++] = child;
-                break;
-            }
-        }
+    struct map keys = { .arena = scratch };
+    TRY(restore_object_keys(restore->meta, bundle, scratch, &keys));
+    for (size_t i = 0; i < needed->count; i++) {
+        struct bytes name = needed->entries[i].key;
+        const struct node *handle = needed->entries[i].value;
+        const struct object_key *found = map_get(&keys, name);
+        if (found == NULL || is_initialised(restore, handle))
+            continue;
+        if (found->rival != NULL)
+            return status_error(STATUS_DATA_LOSS,
+                                "variable '%.*s': the object graphs give it two values of the "
+                                "checkpoint, '%s' and '%s'",
+                                (int)name.size, name.data, found->key, found->rival);
+        TRY(restore_from_key(restore, bundle, handle, found->key));
     }
     return status_ok();
-}
-
-static bool is_initialised(const struct restore *restore, struct bytes name)
-{
-    struct object *object;
-    const struct bytes container = { "", 0 };
-    if (!status_is_ok(resources_find(restore->resources, &variable_type, container, name, &object)))
-        return false;
-    bool empty =
-        ((struct variable *)object)->value.dtype == DT_INVALID; /* one thread loads: no lock */
-    object_release(object);
-    return !empty;
-}
-
-static bool all_initialised(const struct restore *restore, const struct map *needed)
-{
-    for (size_t i = 0; i < needed->count; i++)
-        if (!is_initialised(restore, needed->entries[i].key))
-            return false;
-    return true;
-}
-
-static struct status restore_by_objects(struct restore *restore, const struct map *needed,
-                                        struct arena *scratch)
-{
-    struct status status;
-    struct walk walk = { .restore = restore, .needed = needed, .scratch = scratch };
-    struct object_graph checkpoint;
-    struct tensor serialized = { 0 };
-
-    TRY_OR(done, bundle_open(restore->prefix, &walk.bundle));
-    /* Without an object graph the variables are the init op's business. */
-    if (bundle_find(walk.bundle, OBJECT_GRAPH_KEY) == NULL)
-        goto done;
-    TRY_OR(done, bundle_read(walk.bundle, OBJECT_GRAPH_KEY, &serialized));
-    if (serialized.dtype != DT_STRING || serialized.size != 1)
-        goto done;
-    TRY_OR(done,
-           meta_read_checkpoint_objects(tensor_strings(&serialized)[0], scratch, &checkpoint));
-    if (checkpoint.count == 0)
-        goto done;
-    walk.checkpoint = &checkpoint;
-    walk.partner = ARENA_ARRAY(scratch, int, restore->meta->objects.count);
-    TRY_OR(done, walk_pairs(&walk));
-done:
-    tensor_release(&serialized);
-    bundle_close(walk.bundle);
-    return status;
 }
 
 static void add_weight(void *context, struct bytes container, struct bytes name,
@@ -335,18 +358,21 @@ struct status restore_variables(struct restore *restore)
     const struct meta *meta = restore->meta;
     struct status status = status_ok();
     struct map needed = { 0 };
+    struct bundle *bundle = NULL;
     struct arena *scratch = arena_create(0);
 
     if (meta->restore_op == NULL)
         goto done;
     if (!has_index(restore, scratch))
         goto done;
+    TRY_OR(done, bundle_open(restore->prefix, &bundle));
     find_needed(restore, scratch, &needed);
-    TRY_OR(done, run_restore_op(restore, &needed, scratch));
-    if (meta->objects.count > 0 && !all_initialised(restore, &needed))
-        TRY_OR(done, restore_by_objects(restore, &needed, scratch));
+    TRY_OR(done, run_restore_op(restore, &needed, bundle, scratch));
+    TRY_OR(done, restore_by_objects(restore, &needed, bundle, scratch));
+    TRY_OR(done, check_restored(restore, &needed));
     resources_visit(restore->resources, add_weight, &restore->weights_bytes);
 done:
+    bundle_close(bundle);
     map_finish(&needed);
     arena_destroy(scratch);
     return status;
@@ -363,7 +389,7 @@ struct status restore_check_whole(const struct restore *restore, const struct ma
     find_needed(restore, scratch, &needed);
     for (size_t i = 0; i < needed.count; i++) {
         struct bytes name = needed.entries[i].key;
-        if (map_has(written, name) || is_initialised(restore, name))
+        if (map_has(written, name) || is_initialised(restore, needed.entries[i].value))
             continue;
         status = status_error(STATUS_DATA_LOSS,
                               "there is no %s.index, and nothing else fills the variable '%.*s': "

@@ -4,8 +4,10 @@
  * What a variable's key is stands nowhere but in the restore sub-graph: RestoreV2 feeds
  * AssignVariableOp (or Assign). So that sub-graph is run, but only those assignments whose variable
  * is needed: today's Keras exports hold every weight twice, and a training export its optimizer
- * slots. Where it leaves a needed variable empty (tf.saved_model.save around Keras 3 layers), the
- * two object graphs are walked together instead. Source: savedmodel-format.md §13, §14, §14b, §15.
+ * slots. Variables that it leaves empty (tf.saved_model.save around Keras 3 layers fills others
+ * than the signatures read) are restored as tf.saved_model.load does it, by the object graphs
+ * (restore_objects.h). A value must have the dtype and shape that the graph declares. Source:
+ * savedmodel-format.md §13, §14, §14b, §15.
  */
 #ifndef SAVEDMODEL_RESTORE_H
 #define SAVEDMODEL_RESTORE_H

@@ -99,6 +99,59 @@ class Foreign(TestCase):
         tf.saved_model.save(module, self.directory, {"serving_default": module.all})
         self.check(("serving_default", {"x": np.float32(2.5)}))
 
+    def save_one_input(self, module, shape, dtype, **functions):
+        """tf.saved_model.save with one signature per function of x."""
+        spec = [tf.TensorSpec(shape, dtype, "x")]
+        tf.saved_model.save(module, self.directory,
+                            {name: tf.function(lambda x, f=f: {"y": f(x)}, input_signature=spec, autograph=False) for name, f in functions.items()})
+
+    def test_two_towers_have_embeddings_of_one_name(self):
+        class TwoTowers(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.user, self.item = layers.Embedding(50, 8), layers.Embedding(50, 8)
+
+            def call(self, given):
+                return tf.reduce_sum(self.user(given["u"]) * self.item(given["i"]), -1)
+
+        model, ids = TwoTowers(), np.array([1, 2], np.int32)
+        model({"u": ids, "i": ids})
+        self.save_one_input(model, [None], tf.int32, serving_default=model.user, item=model.item)
+        self.check(("serving_default", {"x": ids}), ("item", {"x": ids}))
+
+    def test_a_subclassed_model_has_two_layers_of_one_name(self):
+        class Two(keras.Model):
+            def __init__(self):
+                super().__init__()
+                self.first, self.second = layers.Dense(6), layers.Dense(6)
+
+            def call(self, x):
+                return self.second(self.first(x))
+
+        model, x = Two(), self.floats(3, 6)
+        model(x)
+        self.save_one_input(model, [None, 6], tf.float32, serving_default=model, first=model.first, second=model.second)
+        self.check(*[(name, {"x": x}) for name in ("serving_default", "first", "second")])
+
+    def test_a_model_and_its_average_or_target(self):
+        for name, served in (("ema_model", "model"), ("ema_model", "ema_model"), ("target", "model"), ("target", "target")):
+            with self.subTest(name=name, served=served):
+                self.base, self.directory = self.path(name + served), self.path(name + served, "1")
+                net = keras.Sequential([layers.Input((6,)), layers.Dense(8, "relu", name="h"), layers.Dense(3, name="o")])
+                other = keras.models.clone_model(net)
+                other.set_weights([w + 0.5 for w in net.get_weights()])
+                module = tf.Module()
+                module.model = net
+                setattr(module, name, other)
+                self.save_one_input(module, [None, 6], tf.float32, serving_default=getattr(module, served))
+                self.check(("serving_default", {"x": self.floats(2, 6)}))
+
+    def test_plain_variables_of_one_name(self):
+        module = tf.Module()
+        module.one, module.two = (tf.Variable(k * np.eye(6, 3, dtype=np.float32), name="w") for k in (1, 2))
+        self.save_one_input(module, [None, 6], tf.float32, serving_default=lambda x: x @ module.two, one=lambda x: x @ module.one)
+        self.check(*[(name, {"x": self.floats(2, 6)}) for name in ("serving_default", "one")])
+
     def test_tf1_builder_with_examples_and_a_table(self):
         """The classic export example: parse tf.Example, a softmax regression, top k, an index-to-string table."""
         v1 = tf.compat.v1

@@ -1,0 +1,33 @@
+/*
+ * restore_objects: which key of the checkpoint belongs to which variable handle, by the object
+ * graphs of a TF2 export.
+ *
+ *     call node of the graph -> its function's bound inputs -> object of saved_model.pb
+ *         -> the object of the checkpoint on the same path from the root -> checkpoint key
+ *
+ * Names decide nothing: tf.saved_model.save gives several objects one name, and adds suffixes to
+ * the names of their handles in an order of its own. Source: savedmodel-format.md §14, §14b;
+ * TensorFlow's saved_model/save.py (_SaveableView) and load.py (_setup_function_captures).
+ */
+#ifndef SAVEDMODEL_RESTORE_OBJECTS_H
+#define SAVEDMODEL_RESTORE_OBJECTS_H
+
+#include "savedmodel/meta_proto.h"
+#include "storage/bundle.h"
+
+struct object_key {
+    const char *key;
+    const char *rival; /* another key that the files give to the same handle; NULL: none */
+};
+
+/**
+ * Fills `keys` (shared name of a VarHandleOp -> struct object_key) for each handle that the graph
+ * passes to a function as a bound input. Empty if the checkpoint holds no object graph.
+ *
+ * Owner   everything in `arena`
+ * Errors  DATA_LOSS an object graph that does not parse or contradicts the graph
+ */
+struct status restore_object_keys(const struct meta *meta, const struct bundle *bundle,
+                                  struct arena *arena, struct map *keys);
+
+#endif
