@@ -40,10 +40,10 @@ static int fail(struct status status, int code)
 /* A line of this program, or, where there are other tasks, of the log with this one's name. */
 static void complain(const struct session *session, const char *text)
 {
-    if (session_is_local(session))
-        fprintf(stderr, "pstrain: %s\n", text);
-    else
+    if (!session_is_local(session))
         log_error("%s", text);
+    else if (session->options.log_level < LOG_NONE)
+        fprintf(stderr, "pstrain: %s\n", text);
 }
 
 /* With what the chief has done by then, and what is left of it. */
@@ -52,12 +52,14 @@ static int stopped(const struct session *session)
     const char *signal_name = stop_signal == SIGINT   ? "SIGINT"
                               : stop_signal == SIGHUP ? "SIGHUP"
                                                       : "SIGTERM";
+    const struct options *options = &session->options;
     const struct checkpoint_dir *dir = session->checkpoints;
     const char *text = arena_printf(session->arena, "stopped by %s", signal_name);
 
     if (session_is_chief(session))
-        text = arena_printf(session->arena, "%s at step %llu; nothing was exported", text,
-                            (unsigned long long)atomic_load(&session->progress.global_step));
+        text = arena_printf(session->arena, "%s at step %llu; %s was exported", text,
+                            (unsigned long long)atomic_load(&session->progress.global_step),
+                            session->exported ? options->export_directory : "nothing");
     if (dir != NULL && checkpoint_dir_count(dir) > 0)
         text = arena_printf(session->arena, "%s; the last checkpoint is %s", text,
                             checkpoint_dir_at(dir, 0, session->arena));
@@ -79,10 +81,8 @@ static int conclude(const struct session *session, struct status status, const c
     }
     if (!session_is_local(session))
         log_info("the job is finished");
-    if (session_is_chief(session)) {
-        printf("Exported to %s\n", options->export_directory);
-        report_commands(program, options->model, options->export_directory);
-    }
+    if (session_is_chief(session))
+        report_commands(&session->report, program, options->model, options->export_directory);
     return EXIT_SUCCESS;
 }
 

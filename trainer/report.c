@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +21,25 @@
 /* The chief's thread tells what happens while the main one draws where the job is. */
 static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
 
-void report_init(struct report *report, struct clock *clock, bool quiet, uint64_t steps,
-                 uint32_t rows_per_step)
+void report_init(struct report *report, struct clock *clock, enum log_level level, bool task,
+                 uint64_t steps, uint32_t rows_per_step)
 {
+    bool terminal = isatty(STDOUT_FILENO) == 1;
+
     *report = (struct report){ .clock = clock,
-                               .quiet = quiet,
-                               .terminal = isatty(STDOUT_FILENO) == 1,
+                               .quiet = level > LOG_INFO,
+                               .silent = level >= LOG_NONE,
+                               .terminal = terminal,
+                               .headed = task || !terminal,
                                .steps = steps,
                                .rows_per_step = rows_per_step,
                                .next_line_step = 1 };
+}
+
+const char *report_loss(double loss, char out[LOSS_TEXT_MAX])
+{
+    snprintf(out, LOSS_TEXT_MAX, fabs(loss) >= .1 || loss == 0 ? "%.4f" : "%.4g", loss);
+    return out;
 }
 
 /* "476.2 k": three digits before the unit. */
@@ -79,14 +90,15 @@ static void print_step(char *out, size_t size, const struct report *report,
     double rate = samples_per_second(report, progress);
     char speed[32], left[48];
     bool eta = !last && rate > 0;
+    char loss[LOSS_TEXT_MAX];
 
     print_rate(speed, sizeof speed, rate);
     if (eta)
         print_duration(left, sizeof left,
                        (double)(report->steps - shown) * report->rows_per_step / rate);
-    snprintf(out, size, "step %llu/%llu  loss %.4f  %s samples/s%s%s", (unsigned long long)shown,
-             (unsigned long long)report->steps, (double)atomic_load(&progress->loss), speed,
-             eta ? "  ETA " : "", eta ? left : "");
+    snprintf(out, size, "step %llu/%llu  loss %s  %s samples/s%s%s", (unsigned long long)shown,
+             (unsigned long long)report->steps, report_loss(atomic_load(&progress->loss), loss),
+             speed, eta ? "  ETA " : "", eta ? left : "");
 }
 
 static int terminal_columns(void)
@@ -123,6 +135,17 @@ static bool is_line_due(const struct report *report, uint64_t shown, int64_t now
 }
 
 /* With the lock. */
+static void print_line(const struct report *report, const char *text)
+{
+    char head[LOG_HEAD_MAX] = "";
+
+    if (report->headed)
+        log_head(LOG_INFO, head);
+    printf("%s%s\n", head, text);
+    fflush(stdout);
+}
+
+/* With the lock. */
 static void draw(struct report *report, const struct progress *progress, bool last)
 {
     uint64_t step = atomic_load(&progress->global_step);
@@ -136,8 +159,10 @@ static void draw(struct report *report, const struct progress *progress, bool la
     if (report->terminal)
         draw_line(report, shown, text);
     report->line_open = report->terminal && !last;
-    if (!report->line_open)
-        printf("%s\n", report->terminal ? "" : text);
+    if (!report->terminal)
+        print_line(report, text);
+    else if (!report->line_open)
+        printf("\n");
     fflush(stdout);
     report->line_ns = now_ns;
     report->line_step = shown;
@@ -172,15 +197,37 @@ void report_break(struct report *report)
     pthread_mutex_unlock(&printing);
 }
 
-void report_line(struct report *report, const char *line)
+static void print_result(struct report *report, const char *format, va_list arguments)
 {
-    if (report->quiet)
-        return;
+    char line[PATH_MAX + 256];
+
+    vsnprintf(line, sizeof line, format, arguments);
     pthread_mutex_lock(&printing);
     end_line(report);
-    printf("%s\n", line);
-    fflush(stdout);
+    print_line(report, line);
     pthread_mutex_unlock(&printing);
+}
+
+void report_line(struct report *report, const char *format, ...)
+{
+    va_list arguments;
+
+    if (report->quiet)
+        return;
+    va_start(arguments, format);
+    print_result(report, format, arguments);
+    va_end(arguments);
+}
+
+void report_result(struct report *report, const char *format, ...)
+{
+    va_list arguments;
+
+    if (report->silent)
+        return;
+    va_start(arguments, format);
+    print_result(report, format, arguments);
+    va_end(arguments);
 }
 
 void report_training(struct report *report, const struct progress *progress)
@@ -191,21 +238,22 @@ void report_training(struct report *report, const struct progress *progress)
     pthread_mutex_lock(&printing);
     if (!report->quiet && atomic_load(&progress->began_ns) != 0)
         draw(report, progress, true);
-    print_rate(speed, sizeof speed, samples_per_second(report, progress));
-    printf("Trained %llu steps in %.2f s: %s samples/s\n", (unsigned long long)steps,
-           seconds_so_far(report, progress), speed);
-    fflush(stdout);
     pthread_mutex_unlock(&printing);
+    print_rate(speed, sizeof speed, samples_per_second(report, progress));
+    report_result(report, "Trained %llu steps in %.2f s: %s samples/s", (unsigned long long)steps,
+                  seconds_so_far(report, progress), speed);
 }
 
-void report_evaluation(const char *what, const struct layers_model *model,
+void report_evaluation(struct report *report, const char *what, const struct layers_model *model,
                        const struct evaluation *evaluation)
 {
+    char loss[LOSS_TEXT_MAX];
+
     if (model->loss == LAYERS_CROSS_ENTROPY)
-        printf("%s: loss %.4f, accuracy %.4f\n", what, evaluation->loss, evaluation->accuracy);
+        report_result(report, "%s: loss %s, accuracy %.4f", what,
+                      report_loss(evaluation->loss, loss), evaluation->accuracy);
     else
-        printf("%s: mean squared error %.3g\n", what, evaluation->loss);
-    fflush(stdout);
+        report_result(report, "%s: mean squared error %.4g", what, evaluation->loss);
 }
 
 /* "model" of "model/1", "." of "1"; *version: is the last part a number? */
@@ -257,11 +305,14 @@ static void print_question(const struct layers_model *model)
     buffer_finish(&command);
 }
 
-void report_commands(const char *program, const struct layers_model *model, const char *directory)
+void report_commands(const struct report *report, const char *program,
+                     const struct layers_model *model, const char *directory)
 {
     char base[PATH_MAX];
     bool version;
 
+    if (report->silent)
+        return;
     split_directory(directory, base, sizeof base, &version);
     if (!version) {
         printf("A server looks for directories whose names are numbers: move this one to MODEL/1 "

@@ -1,5 +1,6 @@
 #include "trainer/session.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "exporter/export.h"
@@ -55,7 +56,10 @@ static struct status export_now(struct session *session, struct client *client)
     TRY(client_snapshot_begin(client, false, SNAPSHOT_TIMEOUT_MS, &snapshot));
     struct status status = export_model(&request, &snapshot.source);
     client_snapshot_end(&snapshot);
-    return status;
+    TRY(status);
+    session->exported = true;
+    report_result(&session->report, "Exported to %s", request.directory);
+    return status_ok();
 }
 
 /* The chief, when all steps are made: how good is it? and the export. */
@@ -69,11 +73,16 @@ static struct status conclude(void *context, struct client *client)
     if (session->data->validation.rows > 0) {
         TRY(model_evaluate(session->model, client->values, &session->data->validation,
                            &session->progress.stop, &evaluation));
-        report_evaluation("Validation", model, &evaluation);
+        report_evaluation(&session->report, "Validation", model, &evaluation);
     }
     TRY(model_evaluate(session->model, client->values, &session->data->test,
                        &session->progress.stop, &evaluation));
-    report_evaluation("Test", model, &evaluation);
+    report_evaluation(&session->report, "Test", model, &evaluation);
+    if (!isfinite(evaluation.loss))
+        return status_error(STATUS_OUT_OF_RANGE,
+                            "the loss on the test rows is %g: nothing was exported; try a smaller "
+                            "--learning_rate",
+                            evaluation.loss);
     return export_now(session, client);
 }
 
@@ -87,7 +96,7 @@ static struct status evaluate(void *context, uint64_t step, const void *const *v
 
     TRY(model_evaluate(session->model, values, &session->data->test, enough, &evaluation));
     snprintf(what, sizeof what, "Test at step %llu", (unsigned long long)step);
-    report_evaluation(what, session->options.model, &evaluation);
+    report_evaluation(&session->report, what, session->options.model, &evaluation);
     return status_ok();
 }
 
@@ -124,7 +133,7 @@ static void say(void *context, const char *line)
     struct session *session = context;
 
     if (session_is_chief(session))
-        report_line(&session->report, line);
+        report_line(&session->report, "%s", line);
     else
         log_info("%s", line);
 }
@@ -141,14 +150,15 @@ static bool watch(void *context, const struct progress *progress)
 static void speak(struct session *session, const struct progress *progress)
 {
     int64_t now_ns = clock_now_ns(clock_monotonic());
+    char loss[LOSS_TEXT_MAX];
 
     if (!session->trains || now_ns - session->spoke_ns < (int64_t)SPEAK_MS * NS_PER_MS)
         return;
     session->spoke_ns = now_ns;
-    log_info("the job is at step %llu of %llu, loss %.4f here",
+    log_info("the job is at step %llu of %llu, loss %s here",
              (unsigned long long)atomic_load(&progress->global_step),
              (unsigned long long)session->options.job.stop_step,
-             (double)atomic_load(&progress->loss));
+             report_loss(atomic_load(&progress->loss), loss));
 }
 
 /* The same for a task of a cluster, of which only the chief speaks to people. */
@@ -170,20 +180,17 @@ static bool watch_task(void *context, const struct progress *progress)
     return *session->stop_signal == 0;
 }
 
-static void announce(const struct session *session)
+static void announce(struct session *session)
 {
     const struct options *options = &session->options;
 
-    if (session->report.quiet)
-        return;
-    printf("Training %s on %s\n", options->flags.model, session->data->origin);
-    printf("%llu steps of %u rows, %s %g, %d ps and %u worker%s%s, %s\n",
-           (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
-           (double)options->job.learning_rate, session->placement.ps_count, options->job.workers,
-           options->job.workers == 1 ? "" : "s",
-           session_is_local(session) ? " in this process" : "",
-           options->job.sync ? "synchronous" : "asynchronous");
-    fflush(stdout);
+    report_line(&session->report, "Training %s on %s", options->flags.model, session->data->origin);
+    report_line(
+        &session->report, "%llu steps of %u rows, %s %g, %d ps and %u worker%s%s, %s",
+        (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
+        (double)options->job.learning_rate, session->placement.ps_count, options->job.workers,
+        options->job.workers == 1 ? "" : "s", session_is_local(session) ? " in this process" : "",
+        options->job.sync ? "synchronous" : "asynchronous");
 }
 
 /* ---- The job. ---- */

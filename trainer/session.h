@@ -22,7 +22,8 @@ struct session {
     struct checkpoint_dir *checkpoints; /* NULL: none are kept */
     struct progress progress;
     struct report report;
-    bool trains;      /* said in the log */
+    bool trains; /* said in the log */
+    bool exported;
     int64_t spoke_ns; /* when a worker last said where it is */
 };
 

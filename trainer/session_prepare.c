@@ -69,7 +69,7 @@ struct status session_prepare(struct session *session)
     TRY(model_create(options->model, &model, &session->model));
     options->job.stop_step = options_steps(options, session->data->train.rows);
     place(session);
-    report_init(&session->report, clock_monotonic(), options->log_level > LOG_INFO,
+    report_init(&session->report, clock_monotonic(), options->log_level, !session_is_local(session),
                 options->job.stop_step,
                 options->batch_size * (options->job.sync ? options->job.workers : 1));
     return session_is_chief(session) ? check_space(session) : status_ok();

@@ -44,9 +44,14 @@ static int print_head(enum log_level level, char *out, size_t size)
                                 "DIWE"[level], speaker);
 }
 
+void log_head(enum log_level level, char out[LOG_HEAD_MAX])
+{
+    print_head(level, out, LOG_HEAD_MAX);
+}
+
 void log_line(enum log_level level, const char *format, ...)
 {
-    char local[1024], head[128];
+    char local[1024], head[LOG_HEAD_MAX];
     va_list arguments;
     if (level < level_min || level >= LOG_NONE)
         return;

@@ -22,6 +22,10 @@ bool log_level_parse(const char *name, enum log_level *out);
  * printed as a space. */
 void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* What a line begins with, "2026-01-02 03:04:05.678 I worker 3: ", for lines on another stream. */
+#define LOG_HEAD_MAX 128
+void log_head(enum log_level level, char out[LOG_HEAD_MAX]);
+
 #define log_debug(...)   log_line(LOG_DEBUG, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_INFO, __VA_ARGS__)
 #define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)

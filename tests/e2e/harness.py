@@ -118,6 +118,11 @@ def run(*command, timeout=DEADLINE_S, env=None, cwd=None, input=None):
     return done
 
 
+def head(task=""):
+    """The pattern of what a line of pstrain begins with: the time, and the task's name where there are several."""
+    return r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} I " + (task + ": " if task else "")
+
+
 def train(export_dir, *flags, **options):
     """Trains and exports with pstrain; gives its CompletedProcess, having checked that it succeeded."""
     done = run("pstrain", "--export_dir=%s" % export_dir, *flags, **options)

@@ -30,6 +30,8 @@ class Cluster(TestCase):
         self.assertEqual(set(codes.values()), {0}, "%s\n%s" % (codes, job.logs()[-8000:]))
         self.assertTrue(exported(directory))
         self.assertEqual(os.listdir(self.path(label)), ["1"])
+        chief = job.log("chief" if job.hosts["chief"] else "worker 0")
+        self.assertLess(chief.index("Exported to"), chief.index("the job is finished"))
         return exported(directory)
 
 

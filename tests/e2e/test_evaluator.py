@@ -7,7 +7,7 @@ import time
 
 from cluster import Job
 from digits import write_digits
-from harness import DEADLINE_S, TestCase, clean_environment, free_ports, main, program
+from harness import DEADLINE_S, TestCase, clean_environment, free_ports, head, main, program
 
 # Steps enough to last for seconds, on a model whose steps cost nothing.
 LINEAR = ["--model=linear", "--learning_rate=0.01", "--seed=3", "--training_iteration=30000", "--recovery_timeout=60"]
@@ -26,7 +26,7 @@ class Evaluator(TestCase):
 
     def evaluations(self, text, form=r"mean squared error (\S+)"):
         """Step and value of each line, in order."""
-        return [(int(m.group(1)), m.group(2)) for m in re.finditer(r"^Test at step (\d+): %s$" % form, text, re.M)]
+        return [(int(m.group(1)), m.group(2)) for m in re.finditer(r"^%sTest at step (\d+): %s$" % (head("evaluator"), form), text, re.M)]
 
     def in_order(self, text, *words):
         at = 0
@@ -52,7 +52,7 @@ class Evaluator(TestCase):
         steps = [step for step, _ in found]
         self.assertEqual(steps, sorted(set(steps)), text)
         final = int(re.search(r"the job is finished at step (\d+)", job.log("ps 0")).group(1))
-        said = re.search(r"^Test: mean squared error (\S+)$", job.log("worker 0"), re.M).group(1)
+        said = re.search(r"^%sTest: mean squared error (\S+)$" % head("worker 0"), job.log("worker 0"), re.M).group(1)
         self.assertEqual(found[-1], (final, said), "the last line is of the values that were exported")
         self.assertNotIn("evaluator", job.log("ps 0") + job.log("ps 1") + job.log("worker 0") + job.log("worker 1"))
 
@@ -67,7 +67,7 @@ class Evaluator(TestCase):
         self.assert_done(job)
         found = self.evaluations(job.log("evaluator 0"), r"loss \S+, accuracy (\S+)")
         self.assertEqual(len(found), 1, job.log("evaluator 0"))
-        self.assertIn("accuracy %s\n" % found[0][1], re.search(r"^Test: .*\n", job.log("worker 0"), re.M).group(0))
+        self.assertIn("accuracy %s\n" % found[0][1], re.search(r"^%sTest: .*\n" % head("worker 0"), job.log("worker 0"), re.M).group(0))
 
     def test_it_may_come_late_and_die(self):
         job = self.job(flags=LINEAR + ["--sync"])

@@ -8,7 +8,10 @@ import subprocess
 import termios
 
 from digits import write_digits
-from harness import TestCase, clean_environment, main, program, run
+from harness import TestCase, clean_environment, head, main, program, run
+
+# The loss of both steps is a number, the loss after them is not.
+DIVERGES = ["--model=linear", "--sync", "--training_iteration=2", "--learning_rate=1e9"]
 
 
 class Progress(TestCase):
@@ -47,9 +50,28 @@ class Progress(TestCase):
         done = run("pstrain", *self.flags, "--export_dir=" + self.path("m", "1"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotRegex(done.stdout + done.stderr, "[\r\x1b]")
-        steps = re.findall(r"^step (\d+)/20000  loss \S+  \S+ [kM] samples/s(?:  ETA \d+ s)?$", done.stdout, re.M)
+        steps = re.findall(r"^%sstep (\d+)/20000  loss \S+  \S+ [kM] samples/s(?:  ETA \d+ s)?$" % head(), done.stdout, re.M)
         self.assertEqual(steps[-1], "20000")
         self.assertEqual(steps.count("20000"), 1)
+        for words in ("Trained", "Test: ", "Exported to"):
+            self.assertRegex(done.stdout, "(?m)^%s%s" % (head(), words))
+
+    def test_log_level_none_is_silent(self):
+        done = run("pstrain", *self.flags, "--export_dir=" + self.path("m", "1"), "--log_level=none")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        done = run("pstrain", *DIVERGES, "--export_dir=" + self.path("m", "2"), "--log_level=none")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", ""))
+
+    def test_a_small_loss_has_digits_that_matter(self):
+        done = run("pstrain", *self.flags, "--export_dir=" + self.path("m", "1"))
+        self.assertRegex(done.stdout, r"step 20000/20000  loss (0\.\d{4}|0\.0*[1-9]\d{3}|[1-9]\.\d+e-\d+|0\.0000)  ")
+        self.assertNotIn("loss 0.0000 ", done.stdout)
+
+    def test_nothing_is_exported_when_the_last_loss_is_no_number(self):
+        done = run("pstrain", *DIVERGES, "--export_dir=" + self.path("m", "1"))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("nothing was exported", done.stderr)
+        self.assertFalse(os.path.exists(self.path("m", "1")))
 
 
 if __name__ == "__main__":
