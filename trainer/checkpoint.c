@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "storage/bundle_writer.h"
+#include "trainer/finite.h"
 
 #define GLOBAL_STEP "global_step"
 #define NAMES_SHOWN 8
@@ -232,6 +233,9 @@ static struct status get(struct client_state *state, int variable, int part, str
         status = bundle_read(checkpoint->bundle, key, &checkpoint->tensor);
     if (status_is_ok(status) && checkpoint->tensor.data != NULL)
         *out = (struct bytes){ checkpoint->tensor.data, tensor_bytes(&checkpoint->tensor) };
+    if (out->data != NULL && part == 0 && checkpoint->tensor.dtype == DT_FLOAT)
+        status = finite_check(key, *out);
+    status = status_in(status, "checkpoint '%s'", checkpoint->prefix);
     arena_destroy(arena);
     return status;
 }
@@ -245,6 +249,7 @@ struct status checkpoint_open(const struct checkpoint_layout *layout, const char
     checkpoint->state.get = get;
     checkpoint->layout = layout;
     checkpoint->arena = arena_create(0);
+    checkpoint->prefix = arena_strdup(checkpoint->arena, prefix);
     TRY_OR(fail, bundle_open(prefix, &checkpoint->bundle));
     TRY_OR(fail, check_all(checkpoint));
     TRY_OR(fail, read_step(checkpoint));

@@ -35,6 +35,7 @@ struct status checkpoint_write(const struct checkpoint_layout *layout,
 struct checkpoint {
     struct client_state state; /* first: the values and slots, read when they are asked for */
     const struct checkpoint_layout *layout;
+    const char *prefix;
     struct bundle *bundle;
     struct arena *arena;
     uint64_t global_step;
@@ -46,7 +47,8 @@ struct checkpoint {
 };
 
 /**
- * Opens a bundle and checks that it fits. Slots that it has not begin anew.
+ * Opens a bundle and checks that it fits. Slots that it has not begin anew. Values that are NaN or
+ * infinite are OUT_OF_RANGE when they are read: the job that wrote it had diverged.
  *
  * Errors  NOT_FOUND no such bundle; DATA_LOSS damaged: another one may do;
  *         FAILED_PRECONDITION it lacks a variable; INVALID_ARGUMENT another shape or type

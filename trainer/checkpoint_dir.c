@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "proto/checkpoint.pb-c.h"
 #include "proto/text.h"
+#include "trainer/checkpoint_scan.h"
 
 #define STATE           "checkpoint"
 #define BASENAME        "model.ckpt-"
@@ -25,6 +26,7 @@ struct checkpoint_dir {
     int max_to_keep;
     char **names; /* as the state file has them, the latest last */
     int count;
+    char *note; /* NULL: none */
 };
 
 /* ---- Names. ---- */
@@ -80,28 +82,16 @@ static struct status read_state(const char *path, struct arena *arena,
 }
 
 /* What the state file lists, the latest last: TensorFlow's may have it anywhere, or not at all. */
-static struct status load_state(struct checkpoint_dir *dir)
+static void take_state(struct checkpoint_dir *dir, const Tensorflow__CheckpointState *state)
 {
-    struct arena *arena = arena_create(0);
-    const char *path = path_of(dir, arena, STATE);
-    Tensorflow__CheckpointState *state;
-    struct status status = status_ok();
-
-    if (!file_exists(path))
-        goto done;
-    TRY_OR(done, read_state(path, arena, &state));
-    if (*state->model_checkpoint_path == '\0')
-        goto done;
     char **names = zalloc((state->n_all_model_checkpoint_paths + 1) * sizeof *names);
     int count = 0;
+
     for (size_t i = 0; i < state->n_all_model_checkpoint_paths; i++)
         if (strcmp(state->all_model_checkpoint_paths[i], state->model_checkpoint_path) != 0)
             names[count++] = xstrdup(state->all_model_checkpoint_paths[i]);
     names[count++] = xstrdup(state->model_checkpoint_path);
     set_names(dir, names, count);
-done:
-    arena_destroy(arena);
-    return status;
 }
 
 static void print_state(char *const *names, int count, struct buffer *out)
@@ -141,6 +131,65 @@ static struct status write_state(const struct checkpoint_dir *dir)
     struct status status =
         file_write(path_of(dir, arena, STATE), (struct bytes){ text.data, text.size });
     buffer_finish(&text);
+    arena_destroy(arena);
+    return status;
+}
+
+/* Lists the checkpoints that there are. Those over the limit were not listed before, either: they
+ * are not ours to remove. `why`: what is wrong with the state file. */
+static struct status repair_state(struct checkpoint_dir *dir, struct arena *arena,
+                                  struct status why)
+{
+    const char *damage = arena_strdup(arena, status_is_ok(why) ? "it is empty" : why.message);
+    struct checkpoint_scan found;
+
+    TRY(checkpoint_scan(dir->path, arena, &found));
+    if (found.count == 0)
+        return why;
+    int over =
+        dir->max_to_keep > 0 && found.count > dir->max_to_keep ? found.count - dir->max_to_keep : 0;
+    char **names = zalloc((size_t)found.count * sizeof *names);
+    for (int i = over; i < found.count; i++)
+        names[i - over] = xstrdup(found.names[i]);
+    set_names(dir, names, found.count - over);
+    dir->note = xstrdup(arena_printf(
+        arena,
+        "the state file '%s/" STATE "' is damaged: %s; it was written anew, with %s as the "
+        "latest of %d checkpoints",
+        dir->path, damage, found.names[found.count - 1], found.count - over));
+    return write_state(dir);
+}
+
+static struct status note_missing_state(struct checkpoint_dir *dir, struct arena *arena)
+{
+    struct checkpoint_scan found;
+
+    TRY(checkpoint_scan(dir->path, arena, &found));
+    if (found.count > 0)
+        dir->note = xstrdup(arena_printf(
+            arena,
+            "'%s' holds %s, but no state file '" STATE "' that lists it: training begins anew. To "
+            "go on from it, put the line model_checkpoint_path: \"%s\" into '%s/" STATE "'",
+            dir->path, found.names[found.count - 1], found.names[found.count - 1], dir->path));
+    return status_ok();
+}
+
+static struct status load_state(struct checkpoint_dir *dir)
+{
+    struct arena *arena = arena_create(0);
+    const char *path = path_of(dir, arena, STATE);
+    Tensorflow__CheckpointState *state = NULL;
+    struct status status;
+
+    if (!file_exists(path)) {
+        status = note_missing_state(dir, arena);
+    } else {
+        status = read_state(path, arena, &state);
+        if (status_is_ok(status) && *state->model_checkpoint_path != '\0')
+            take_state(dir, state);
+        else if (status_is_ok(status) || status.code == STATUS_INVALID_ARGUMENT)
+            status = repair_state(dir, arena, status);
+    }
     arena_destroy(arena);
     return status;
 }
@@ -313,6 +362,7 @@ void checkpoint_dir_close(struct checkpoint_dir *dir)
     if (dir->lock_fd >= 0)
         close(dir->lock_fd);
     set_names(dir, NULL, 0);
+    free(dir->note);
     free(dir->path);
     free(dir);
 }
@@ -320,6 +370,11 @@ void checkpoint_dir_close(struct checkpoint_dir *dir)
 const char *checkpoint_dir_path(const struct checkpoint_dir *dir)
 {
     return dir->path;
+}
+
+const char *checkpoint_dir_note(const struct checkpoint_dir *dir)
+{
+    return dir->note != NULL ? dir->note : "";
 }
 
 int checkpoint_dir_count(const struct checkpoint_dir *dir)

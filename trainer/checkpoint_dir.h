@@ -14,6 +14,10 @@
  * removed
  *
  * A checkpoint leaves the state file after it is gone, so that none is forgotten on the disk.
+ *
+ * A state file that does not parse is written anew from the checkpoints beside it. A state file
+ * that is missing means, as in TensorFlow, that the job begins anew. checkpoint_dir_note tells of
+ * both.
  */
 #ifndef TRAINER_CHECKPOINT_DIR_H
 #define TRAINER_CHECKPOINT_DIR_H
@@ -30,13 +34,15 @@ struct checkpoint_dir;
  * Makes the directory if need be, locks it, completes or removes what a killed process left, and
  * reads the state file. max_to_keep 0: all are kept.
  *
- * Errors  UNAVAILABLE another process has it; INVALID_ARGUMENT a state file that does not parse;
- * what the file system says: it must be writable
+ * Errors  UNAVAILABLE another process has it; INVALID_ARGUMENT a state file that does not parse,
+ *         and no checkpoint beside it; what the file system says: it must be writable
  */
 struct status checkpoint_dir_open(const char *path, int max_to_keep, struct checkpoint_dir **out);
 void checkpoint_dir_close(struct checkpoint_dir *dir); /* accepts NULL */
 
 const char *checkpoint_dir_path(const struct checkpoint_dir *dir);
+/* A warning about the state file as it was found; "": it was fine. */
+const char *checkpoint_dir_note(const struct checkpoint_dir *dir);
 /* Prefixes of bundles, the latest first; each may be damaged or gone. */
 int checkpoint_dir_count(const struct checkpoint_dir *dir);
 char *checkpoint_dir_at(const struct checkpoint_dir *dir, int index, struct arena *arena);

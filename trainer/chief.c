@@ -168,6 +168,31 @@ static void warn_of_workers(struct chief *chief)
     options->warn(options->context, text);
 }
 
+/* Is the failure of a save the disk's, which may have room for the export, or another disk's? */
+static bool is_of_disk(struct status status)
+{
+    return status.code != STATUS_ABORTED && status.code != STATUS_CANCELLED &&
+           status.code != STATUS_UNAVAILABLE;
+}
+
+/* The last checkpoint, then the tests and the export. A checkpoint that fails is the job's failure,
+ * but not the end of what was learnt. */
+static struct status save_and_conclude(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    char text[1024];
+
+    TRY(client_pull(chief->client));
+    TRY(client_check_values(chief->client));
+    struct status saved = chief->saver != NULL ? saver_finish(chief->saver) : status_ok();
+    if (!status_is_ok(saved) && !is_of_disk(saved))
+        return saved;
+    snprintf(text, sizeof text, "%s", saved.message);
+    TRY(options->conclude(options->context, chief->client));
+    return status_is_ok(saved) ? saved
+                               : status_error(saved.code, "the last checkpoint failed: %s", text);
+}
+
 static struct status work(struct chief *chief)
 {
     const struct chief_options *options = chief->options;
@@ -182,10 +207,7 @@ static struct status work(struct chief *chief)
         warn_of_workers(chief);
     else
         TRY(waited);
-    if (chief->saver != NULL)
-        TRY(saver_finish(chief->saver));
-    TRY(client_pull(client));
-    return options->conclude(options->context, client);
+    return save_and_conclude(chief);
 }
 
 /* ---- When a ps was lost. ---- */

@@ -109,6 +109,9 @@ struct status client_create(struct client *client, const struct client_job *job,
 
 struct status client_pull(struct client *client);
 
+/* OUT_OF_RANGE: a value of the last pull or push is NaN or infinite. */
+struct status client_check_values(const struct client *client);
+
 /* gradients: [variables_count]; NULL for what is not trainable. Values of before are invalid when
  * it returns. */
 struct status client_push(struct client *client, const float *const *gradients, bool pull);
@@ -124,7 +127,8 @@ struct status client_await(struct client *client, bool job, int64_t timeout_ms);
  * when it does not answer. */
 void client_ask_whom(struct client *client, char *out, size_t size);
 
-/* A consistent snapshot as a source of values for the exporter. */
+/* A consistent snapshot as a source of values for the exporter. Reading a value that is NaN or
+ * infinite fails with OUT_OF_RANGE: it is neither exported nor saved. */
 struct client_snapshot {
     struct value_source source; /* first */
     struct client *client;

@@ -1,6 +1,7 @@
 /* The chief's side of ps_snapshot.c: cuts all ps tasks at one place and reads the values chunk by
  * chunk. */
 #include "trainer/client_internal.h"
+#include "trainer/finite.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -230,7 +231,8 @@ static struct status source_next(struct value_source *source, struct bytes *chun
                   variable->name));
     *chunk = snapshot->chunk.pieces[0];
     snapshot->offset += chunk->size;
-    return status_ok();
+    return snapshot->part == 0 && variable->dtype == DT_FLOAT ? finite_check(variable->name, *chunk)
+                                                              : status_ok();
 }
 
 /* Tells every ps that a snapshot, or the hold before it, is no longer wanted. If one cannot be

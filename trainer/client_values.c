@@ -1,5 +1,6 @@
 /* Values in, gradients out. */
 #include "trainer/client_internal.h"
+#include "trainer/finite.h"
 
 #include <stdlib.h>
 
@@ -89,6 +90,20 @@ struct status client_pull(struct client *client)
         client->global_step = reply->global_step;
     arena_destroy(arena);
     return status_is_ok(status) ? take_values(client) : status;
+}
+
+struct status client_check_values(const struct client *client)
+{
+    const struct placement *placement = client->options.placement;
+
+    for (int v = 0; v < placement->variables_count; v++) {
+        const struct placed_variable *row = &placement->variables[v];
+        struct bytes values = { client->values[v],
+                                (size_t)shape_size(&row->shape) * dtype_size(row->dtype) };
+        if (row->dtype == DT_FLOAT)
+            TRY(finite_check(row->name, values));
+    }
+    return status_ok();
 }
 
 /* The gradient bytes that go to one ps, in order of ids; as many pieces as neighbours allow. */

@@ -1,5 +1,6 @@
 /* What a session needs before it can train. */
 #include "base/file.h"
+#include "base/log.h"
 #include "trainer/session.h"
 
 static struct status load_data(struct session *session)
@@ -31,9 +32,13 @@ static struct status open_checkpoints(struct session *session)
 
     if (*flags->checkpoint_dir == '\0' || !session_is_chief(session))
         return status_ok();
-    return status_in(
+    TRY(status_in(
         checkpoint_dir_open(flags->checkpoint_dir, flags->max_to_keep, &session->checkpoints),
-        "--checkpoint_dir");
+        "--checkpoint_dir"));
+    const char *note = checkpoint_dir_note(session->checkpoints);
+    if (*note != '\0')
+        log_warning("%s", note);
+    return status_ok();
 }
 
 /* Has the disk room for what the training is for? */

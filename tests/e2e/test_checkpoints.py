@@ -140,12 +140,53 @@ class Checkpoints(TestCase):
         done = run(*self.command("file", "--stop_at_step=5"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("--checkpoint_dir", done.stderr)
-        self.train("ckpt", "--stop_at_step=5")
+        os.makedirs(self.path("ckpt"))
         with open(self.path("ckpt", "checkpoint"), "w", encoding="utf-8") as f:
             f.write("model_checkpoint_path: model")
         done = run(*self.command("ckpt", "--stop_at_step=5"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("CheckpointState", done.stderr)
+
+    def test_a_damaged_state_file_is_written_anew_from_the_checkpoints_beside_it(self):
+        for steps in (9, 10):
+            self.train("ckpt", "--sync", "--stop_at_step=%d" % steps)
+        for damage in ("model_checkpoint_path: model", ""):
+            with open(self.path("ckpt", "checkpoint"), "w", encoding="utf-8") as f:
+                f.write(damage)
+            done = run(*self.command("ckpt", "--sync", "--stop_at_step=11", "--max_to_keep=2"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, "W .*the state file '%s/checkpoint' is damaged" % self.path("ckpt"))
+            self.assertRegex(done.stdout, r"Restored %s/model.ckpt-1[01]," % self.path("ckpt"))
+        # Those over the limit were listed by nobody, so nobody removes them.
+        self.assertEqual(listed(self.path("ckpt")), ("model.ckpt-11", ["model.ckpt-10", "model.ckpt-11"]))
+        self.assertIn("model.ckpt-0.index", names(self.path("ckpt")))
+
+    def test_checkpoints_without_a_state_file_are_mentioned(self):
+        self.train("ckpt", "--sync", "--stop_at_step=5")
+        os.remove(self.path("ckpt", "checkpoint"))
+        done = run(*self.command("ckpt", "--sync", "--stop_at_step=3"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "W .*holds model.ckpt-5, but no state file 'checkpoint'.*begins anew")
+        self.assertNotIn("Restored", done.stdout)
+
+    def test_the_export_is_made_although_the_last_checkpoint_fails(self):
+        mount_tmpfs(self, self.path("ckpt"), "size=32m")
+        child = start(self.command("ckpt", "--sync", "--workers=1", "--stop_at_step=2000", "--max_to_keep=0"), text=True, stdout=subprocess.PIPE,
+                      stderr=subprocess.PIPE)
+        while state(self.path("ckpt")) is None:
+            self.assertIsNone(child.poll(), "it ended")
+            time.sleep(0.001)
+        with open(self.path("ckpt", "filler"), "wb", buffering=0) as f:
+            try:
+                while True:
+                    f.write(b"x" * 65536)
+            except OSError:
+                pass
+        out, err = child.communicate(timeout=DEADLINE_S)
+        self.assertEqual(child.returncode, 1, err)
+        self.assertIn("the last checkpoint failed", err)
+        self.assertIn("Exported to %s" % self.path("model", str(self.exports)), out)
+        self.assertTrue(os.path.exists(self.path("model", str(self.exports), "saved_model.pb")))
 
     def test_who_stops_it_is_told_where_it_would_go_on(self):
         child = start(self.command("ckpt", "--stop_at_step=1000000"), text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
