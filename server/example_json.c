@@ -1,6 +1,7 @@
 #include "server/example_json.h"
 
 #include "base/base64.h"
+#include "base/map.h"
 #include "server/json_body.h"
 #include "server/json_text.h"
 #include "storage/example.h"
@@ -81,8 +82,13 @@ static struct status check_element(struct bytes name, const char *at, enum kind 
     return status_ok();
 }
 
-/* One value, or a list of them. An empty list is a feature without values: it is left out, which
- * parsers treat alike. */
+static bool is_empty_list(const char *at)
+{
+    return *at == '[' && json_first(at) == NULL;
+}
+
+/* One value, or a list of them. An empty list is a feature without a kind, which parsers treat as
+ * absent: it is left out. */
 static struct status add_feature(struct example_builder *builder, struct bytes name, const char *at,
                                  struct arena *arena)
 {
@@ -109,6 +115,42 @@ static struct status add_feature(struct example_builder *builder, struct bytes n
     return status_ok();
 }
 
+/*
+ * Of two features of one name the last counts. Parsers of Examples see to that, but they cannot see
+ * an empty list, which is left out. Where the object has one, *out maps each name to its last
+ * member; else it stays empty.
+ */
+static struct status find_last_members(const char *object, struct arena *arena, struct map *out)
+{
+    bool has_empty_list = false;
+    for (const char *at = json_first(object); at != NULL; at = json_next_member(at))
+        has_empty_list = has_empty_list || is_empty_list(json_member_value(at));
+    for (const char *at = json_first(object); at != NULL && has_empty_list;
+         at = json_next_member(at)) {
+        struct bytes name;
+        TRY(json_string(at, arena, &name));
+        map_put(out, name, (void *)(uintptr_t)at);
+    }
+    return status_ok();
+}
+
+static struct status add_features(struct example_builder *builder, const char *object,
+                                  struct arena *arena)
+{
+    struct map last = { .arena = arena };
+    TRY(find_last_members(object, arena, &last));
+    for (const char *member = json_first(object); member != NULL;
+         member = json_next_member(member)) {
+        struct bytes name;
+        size_t before = builder->features.size;
+        TRY(json_string(member, arena, &name));
+        TRY(add_feature(builder, name, json_member_value(member), arena));
+        if (last.count > 0 && map_get(&last, name) != member)
+            example_builder_rewind(builder, before);
+    }
+    return status_ok();
+}
+
 /* The serialized Example of the JSON object behind `prefix`, both in the arena. */
 static struct status read_example(struct example_builder *builder, const char *at,
                                   struct bytes prefix, struct arena *arena, struct bytes *out)
@@ -116,11 +158,7 @@ static struct status read_example(struct example_builder *builder, const char *a
     if (*at != '{')
         return status_error(STATUS_INVALID_ARGUMENT, "Example must be JSON object but got JSON %s",
                             json_type_name(at));
-    for (const char *member = json_first(at); member != NULL; member = json_next_member(member)) {
-        struct bytes name;
-        TRY(json_string(member, arena, &name));
-        TRY(add_feature(builder, name, json_member_value(member), arena));
-    }
+    TRY(add_features(builder, at, arena));
     struct bytes example = example_builder_end(builder);
     char *data;
     TRY(arena_reserve(arena, prefix.size + example.size + 1, (void **)&data));
@@ -130,29 +168,36 @@ static struct status read_example(struct example_builder *builder, const char *a
     return status_ok();
 }
 
+/* The list of examples; it is not empty. */
+static struct status find_examples(const char *object, struct arena *arena, const char **out)
+{
+    TRY(json_body_member(object, "examples", arena, out));
+    if (*out == NULL)
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "JSON Value: %s When method is classify, key 'examples' is expected and "
+            "was not found",
+            json_dump(object, arena));
+    if (**out != '[')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "JSON Value: %s Expecting 'examples' value to be an list/array",
+                            json_dump(object, arena));
+    if (json_first(*out) == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "JSON Value: %s 'examples' value is an empty array",
+                            json_dump(object, arena));
+    return status_ok();
+}
+
 static struct status read_examples(struct example_builder *builder, const char *object,
                                    struct arena *arena, struct example_request *out)
 {
     const char *list, *context;
     struct bytes prefix = { "", 0 };
     TRY(json_body_member(object, "context", arena, &context));
-    TRY(json_body_member(object, "examples", arena, &list));
-    if (list == NULL)
-        return status_error(
-            STATUS_INVALID_ARGUMENT,
-            "JSON Value: %s When method is classify, key 'examples' is expected and "
-            "was not found",
-            json_dump(object, arena));
-    if (*list != '[')
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "JSON Value: %s Expecting 'examples' value to be an list/array",
-                            json_dump(list, arena));
-    if (json_first(list) == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "JSON Value: %s 'examples' value is an empty array",
-                            json_dump(list, arena));
     if (context != NULL)
         TRY(read_example(builder, context, (struct bytes){ "", 0 }, arena, &prefix));
+    TRY(find_examples(object, arena, &list));
     size_t count = json_list_size(list), i = 0;
     struct bytes *examples;
     TRY(arena_reserve(arena, count * sizeof *examples, (void **)&examples));

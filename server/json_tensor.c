@@ -284,7 +284,7 @@ static struct status leaf_error(struct json_tensor *tensor, const char *at)
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "the request's tensors are over the limit of memory");
     const char *dump = json_dump(at, tensor->arena);
-    if (!has_json_form(tensor->dtype))
+    if (*at != '{' && !has_json_form(tensor->dtype))
         return status_error(STATUS_UNIMPLEMENTED, "Conversion of JSON Value: %s to type: %s", dump,
                             dtype_name(tensor->dtype));
     if (tensor->dtype == DT_STRING && json_is_base64(at, &text))

@@ -1,5 +1,6 @@
 #include "server/json_text.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "server/json_print.h"
@@ -411,9 +412,37 @@ const char *json_type_name(const char *at)
     }
 }
 
-#define DUMP_MAX 256
+#define DUMP_MAX  256
+#define FLOAT_MAX 3.4028234e38 /* RapidJSON's bound in Value::IsFloat */
 
-static const char *dump_number(const char *at, struct buffer *out)
+/* In what form numbers, strings and brackets are written: that of RapidJSON's PrettyWriter. */
+#define DUMP_INDENT 4
+
+struct dump {
+    struct buffer out;
+    struct arena *arena;
+    int depth;
+    bool opened;  /* nothing has followed the last opening bracket yet */
+    bool stopped; /* at a number that has no JSON form */
+};
+
+static void dump_line(struct dump *dump)
+{
+    buffer_append_char(&dump->out, '\n');
+    for (int i = 0; i < dump->depth * DUMP_INDENT; i++)
+        buffer_append_char(&dump->out, ' ');
+}
+
+/* Before each element and each name: a list's and an object's first one opens a line. */
+static void dump_begin(struct dump *dump)
+{
+    if (dump->opened)
+        dump_line(dump);
+    dump->opened = false;
+}
+
+/* A number inside a list or an object. The writer stops at NaN and at infinity. */
+static const char *dump_number(const char *at, struct dump *dump)
 {
     struct json_number number;
     int64_t value;
@@ -422,64 +451,106 @@ static const char *dump_number(const char *at, struct buffer *out)
     if (end == NULL)
         return skip_token(at);
     if (number.integer && number.digits == 0 && !number.rounded)
-        buffer_append_char(out, '0');
+        buffer_append_char(&dump->out, '0');
     else if (json_number_int64(&number, &value) || json_number_uint64(&number, &wide))
-        buffer_append(out, at, (size_t)(end - at));
+        buffer_append(&dump->out, at, (size_t)(end - at));
+    else if (isfinite(json_number_double(&number)))
+        json_print_shortest(&dump->out, json_number_double(&number));
     else
-        json_print_shortest(out, json_number_double(&number));
+        dump->stopped = true;
     return end;
 }
 
-static const char *dump_string(const char *at, struct arena *arena, struct buffer *out)
+static const char *dump_string(const char *at, struct dump *dump)
 {
     struct bytes text;
     const char *end = skip_string(at);
     /* Nothing prints as fewer bytes than it has, so these fill what is shown. */
-    if (status_is_ok(json_string(at, arena, &text))) {
+    if (status_is_ok(json_string(at, dump->arena, &text))) {
         text.size = text.size < DUMP_MAX ? text.size : DUMP_MAX;
-        json_print_string(out, text);
+        json_print_string(&dump->out, text);
     }
     return end;
 }
 
-static const char *dump_token(const char *at, struct arena *arena, struct buffer *out)
+static const char *dump_word(const char *at, struct dump *dump)
 {
+    size_t size = *at == 'f' ? 5 : 4;
+    buffer_append(&dump->out, at, size);
+    return at + size;
+}
+
+static const char *dump_bracket(const char *at, struct dump *dump)
+{
+    bool opens = *at == '[' || *at == '{';
+    dump->depth += opens ? 1 : -1;
+    if (!opens && !dump->opened)
+        dump_line(dump);
+    dump->opened = opens;
+    buffer_append_char(&dump->out, *at);
+    return at + 1;
+}
+
+static const char *dump_token(const char *at, struct dump *dump)
+{
+    if (*at == ']' || *at == '}')
+        return dump_bracket(at, dump);
+    dump_begin(dump);
     switch (*at) {
     case '[':
-    case ']':
     case '{':
-    case '}':
+        return dump_bracket(at, dump);
     case ',':
+        buffer_append_char(&dump->out, ',');
+        dump_line(dump);
+        return at + 1;
     case ':':
-        buffer_append_char(out, *at);
+        buffer_append_text(&dump->out, ": ");
         return at + 1;
     case '"':
-        return dump_string(at, arena, out);
+        return dump_string(at, dump);
     case 't':
     case 'f':
-    case 'n': {
-        size_t size = *at == 'f' ? 5 : 4;
-        buffer_append(out, at, size);
-        return at + size;
-    }
+    case 'n':
+        return dump_word(at, dump);
     default:
-        return dump_number(at, out);
+        return dump_number(at, dump);
     }
+}
+
+/* A value that is a decimal number is written as an answer is: as a float if it fits one. */
+static bool dump_decimal(const char *at, struct buffer *out)
+{
+    struct json_number number;
+    int64_t value;
+    uint64_t wide;
+    char text[JSON_NUMBER_MAX];
+    if (json_number_read(at, &number) == NULL || json_number_int64(&number, &value) ||
+        json_number_uint64(&number, &wide))
+        return false;
+    double decimal = json_number_double(&number);
+    bool fits = fabs(decimal) <= FLOAT_MAX;
+    char *end = fits ? json_put_float(text, (float)decimal) : json_put_double(text, decimal);
+    buffer_append(out, text, (size_t)(end - text));
+    return true;
 }
 
 const char *json_dump(const char *at, struct arena *arena)
 {
-    struct buffer out = { 0 };
+    struct dump dump = { .arena = arena };
+    struct buffer *out = &dump.out;
     /* Behind a number or a word that is the whole document stands what nobody has checked. */
     bool one_token = *at != '{' && *at != '[' && *at != '"';
     const char *end = one_token ? at + 1 : json_skip(at);
-    while (out.size < DUMP_MAX && (at = json_space(at)) < end)
-        at = dump_token(at, arena, &out);
-    size_t size = out.size < DUMP_MAX ? out.size : DUMP_MAX;
-    while (size > 0 && size < out.size && ((unsigned char)out.data[size] & 0xC0) == 0x80)
+    if (one_token && strchr("tfn", *at) == NULL && dump_decimal(at, out))
+        end = at;
+    while (out->size < DUMP_MAX && !dump.stopped && (at = json_space(at)) < end)
+        at = dump_token(at, &dump);
+    size_t size = out->size < DUMP_MAX ? out->size : DUMP_MAX;
+    while (size > 0 && size < out->size && ((unsigned char)out->data[size] & 0xC0) == 0x80)
         size--; /* not inside a character */
-    char *text = arena_memdup(arena, out.data, size);
-    buffer_finish(&out);
+    char *text = arena_memdup(arena, out->data, size);
+    buffer_finish(out);
     return text;
 }
 

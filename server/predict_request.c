@@ -282,13 +282,17 @@ static struct status read_object_row(struct reader *reader, const char *object, 
     return given == count ? status_ok() : keys_error(reader, object, element);
 }
 
-static struct status read_instances(struct reader *reader, const char *list)
+static struct status read_instances(struct reader *reader, const char *object, const char *list)
 {
     if (*list != '[')
-        return status_error(STATUS_INVALID_ARGUMENT, "Expecting 'instances' to be an list/array");
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "JSON Value: %s Expecting 'instances' to be an list/array",
+                            json_dump(object, reader->arena));
     const char *first = json_first(list);
     if (first == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "No values in 'instances' array");
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "JSON Value: %s No values in 'instances' array",
+                            json_dump(object, reader->arena));
     bool objects = is_plain_object(first);
     int count = reader->signature->inputs_count;
     if (!objects && count > 1)
@@ -358,12 +362,12 @@ static struct status read_body(struct reader *reader, bool *rows)
     if (instances != NULL && inputs != NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "JSON Value: %s Not formatted correctly expecting only one of 'inputs' "
-                            "or 'instances' keys to exist",
+                            "or 'instances' keys to exist ",
                             json_dump(object, reader->arena));
     if (instances == NULL && inputs == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "Missing 'inputs' or 'instances' key");
     *rows = instances != NULL;
-    return *rows ? read_instances(reader, instances) : read_inputs(reader, inputs);
+    return *rows ? read_instances(reader, object, instances) : read_inputs(reader, inputs);
 }
 
 struct status predict_request_read(struct bytes body, struct signature_finder *finder,

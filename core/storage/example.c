@@ -1,5 +1,6 @@
 #include "storage/example.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -166,6 +167,12 @@ void example_builder_add_int64s(struct example_builder *builder, struct bytes ke
     put_head(&builder->features, 1, size);
     for (size_t i = 0; i < count; i++)
         put_varint(&builder->features, (uint64_t)values[i]);
+}
+
+void example_builder_rewind(struct example_builder *builder, size_t size)
+{
+    assert(size <= builder->features.size);
+    builder->features.size = size;
 }
 
 struct bytes example_builder_end(struct example_builder *builder)

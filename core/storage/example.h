@@ -71,6 +71,8 @@ void example_builder_add_int64s(struct example_builder *builder, struct bytes ke
                                 const int64_t *values, size_t count);
 void example_builder_add_strings(struct example_builder *builder, struct bytes key,
                                  const struct bytes *values, size_t count);
+/* Forgets the features that were added since `builder->features` had `size` bytes. */
+void example_builder_rewind(struct example_builder *builder, size_t size);
 /* The serialized Example; valid until the builder changes. The next Example begins empty. */
 struct bytes example_builder_end(struct example_builder *builder);
 void example_builder_finish(struct example_builder *builder);

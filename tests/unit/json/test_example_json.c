@@ -52,6 +52,10 @@ static const struct row {
       WIRE("\x0a\x0f\x0a\x0d\x0a\x01\x61\x12\x08\x12\x06\x0a\x04\x00\x00\xc0\x3f") },
     { "{\"examples\":[{\"a\":[\"x\",{\"b64\":\"eQ==\"}]}]}",
       WIRE("\x0a\x0f\x0a\x0d\x0a\x01\x61\x12\x08\x0a\x06\x0a\x01\x78\x0a\x01\x79") },
+    { "{\"examples\":[{\"a\":[]}]}", WIRE("\x0a\x00") },
+    { "{\"examples\":[{\"a\":[1.0],\"a\":[]}]}", WIRE("\x0a\x00") },
+    { "{\"examples\":[{\"a\":[],\"b\":[],\"\\u0061\":7}]}",
+      WIRE("\x0a\x0c\x0a\x0a\x0a\x01\x61\x12\x05\x1a\x03\x0a\x01\x07") },
     { "{\"context\":{\"a\":7},\"examples\":[{\"b\":7}]}",
       WIRE(
           "\x0a\x0c\x0a\x0a\x0a\x01\x61\x12\x05\x1a\x03\x0a\x01\x07\x0a\x0c\x0a\x0a\x0a\x01\x62\x12"
@@ -73,10 +77,16 @@ static const struct error_row {
     const char *body, *error;
 } error_rows[] = {
     { "{\"a\":1}",
-      "JSON Value: {\"a\":1} When method is classify, key 'examples' is expected and was "
+      "JSON Value: {\n    \"a\": 1\n} When method is classify, key 'examples' is expected and was "
       "not found" },
-    { "{\"examples\":5}", "JSON Value: 5 Expecting 'examples' value to be an list/array" },
-    { "{\"examples\":[]}", "JSON Value: [] 'examples' value is an empty array" },
+    { "{\"examples\":5}",
+      "JSON Value: {\n    \"examples\": 5\n} Expecting 'examples' value to be an list/array" },
+    { "{\"examples\":[]}",
+      "JSON Value: {\n    \"examples\": []\n} 'examples' value is an empty array" },
+    { "{\"context\":3}", "Example must be JSON object but got JSON Number" },
+    { "{\"context\":3,\"examples\":[]}", "Example must be JSON object but got JSON Number" },
+    { "{\"examples\":[{\"a\":null,\"a\":[]}]}",
+      "Feature: a has element with unexpected JSON type: Null" },
     { "{\"examples\":[5]}", "Example must be JSON object but got JSON Number" },
     { "{\"context\":[],\"examples\":[{}]}", "Example must be JSON object but got JSON Array" },
     { "{\"examples\":[{\"a\":null}]}", "Feature: a has element with unexpected JSON type: Null" },
@@ -92,7 +102,7 @@ static const struct error_row {
       "Unexpected element type in feature: a expecting type: bytes" },
     { "{\"examples\":[{\"a\":9223372036854775808}]}",
       "Feature: a has uint64_t element. Only int64_t is supported." },
-    { "[1]", "JSON Value: [1] Is not object" },
+    { "[1]", "JSON Value: [\n    1\n] Is not object" },
 };
 
 static void is_refused(void **state)

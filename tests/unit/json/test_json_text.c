@@ -94,12 +94,26 @@ static void strings_are_decoded(void **state)
 static const struct dump_row {
     const char *text, *dump;
 } dump_rows[] = {
-    { "{ \"a\" : [ 1 , 2.50 , -3e2 ] }", "{\"a\":[1,2.5,-300.0]}" },
-    { "[true, false , null, \"x\\ny\\u0001\"]", "[true,false,null,\"x\\ny\\u0001\"]" },
+    { "{ \"a\" : [ 1 , 2.50 , -3e2 ] }",
+      "{\n    \"a\": [\n        1,\n        2.5,\n        -300.0\n    ]\n}" },
+    { "[true, false , null, \"x\\ny\\u0001\"]",
+      "[\n    true,\n    false,\n    null,\n    \"x\\ny\\u0001\"\n]" },
     { "[1e21, 1e22, 1.5e-7, 0.00001, -0, -0.0, 123456789.125]",
-      "[1e21,1e22,1.5e-7,0.00001,0,-0.0,123456789.125]" },
-    { "[NaN, -Infinity, 18446744073709551615, 18446744073709551616]",
-      "[NaN,-Infinity,18446744073709551615,18446744073709552000.0]" },
+      "[\n    1e21,\n    1e22,\n    1.5e-7,\n    0.00001,\n    0,\n    -0.0,\n    "
+      "123456789.125\n]" },
+    { "[18446744073709551615, 18446744073709551616]",
+      "[\n    18446744073709551615,\n    18446744073709552000.0\n]" },
+    { "{\"a\":[[],{ },[1]],\"b\":2}", "{\n    \"a\": [\n        [],\n        {},\n        [\n      "
+                                      "      1\n        ]\n    ],\n    \"b\": 2\n}" },
+    /* RapidJSON's writer stops where a number has no JSON form … */
+    { "[NaN, 1]", "[\n    " },
+    { "{\"a\":{\"b\":-Infinity}}", "{\n    \"a\": {\n        \"b\": " },
+    /* … and TensorFlow Serving writes a single decimal number itself. */
+    { "NaN", "NaN" },
+    { "-Infinity]", "-Infinity" },
+    { "1.5e-7", "1.5e-07" },
+    { "0.1234567891", "0.123456791" },
+    { "1e39", "1e+39" },
     { "\"\\u00e9\"", "\"\xC3\xA9\"" },
     { "2\"behind it", "2" },
     { "truex\"", "true" },

@@ -153,19 +153,24 @@ static const struct row {
     { "{\"instances\": [1.0 2.0]}",
       { "JSON Parse error: Missing a comma or ']' after an array element. at offset: 19" } },
     { "{\"instances\": [\"a\"], \"x\": }", { "JSON Parse error: Invalid value. at offset: 26" } },
-    { "[1, {\"a\": 2.50}]", { "JSON Value: [1,{\"a\":2.5}] Is not object" } },
+    { "[1, {\"a\": 2.50}]",
+      { "JSON Value: [\n    1,\n    {\n        \"a\": 2.5\n    }\n] Is not object" } },
     { "{\"signature_name\":5,\"instances\":[1]}",
-      { "JSON Value: {\"signature_name\":5,\"instances\":[1]} not formatted correctly. "
+      { "JSON Value: {\n    \"signature_name\": 5,\n    \"instances\": [\n        1\n    ]\n} not "
+        "formatted correctly. "
         "'signature_name' key must be a string value." } },
     { "{" S("missing") "\"instances\":[\"no\"]}",
       { "Serving signature name: \"missing\" not found in signature def" } },
     { "{" S("none") "\"instances\":[]}", { "Failed to get input map for signature: none" } },
     { "{\"instances\":[1],\"inputs\":[1]}",
-      { "JSON Value: {\"instances\":[1],\"inputs\":[1]} Not formatted correctly expecting only one "
-        "of 'inputs' or 'instances' keys to exist" } },
+      { "JSON Value: {\n    \"instances\": [\n        1\n    ],\n    \"inputs\": [\n        1\n    "
+        "]\n} Not formatted correctly expecting only one "
+        "of 'inputs' or 'instances' keys to exist " } },
     { "{}", { "Missing 'inputs' or 'instances' key" } },
-    { "{\"instances\":5}", { "Expecting 'instances' to be an list/array" } },
-    { "{\"instances\":[]}", { "No values in 'instances' array" } },
+    { "{\"instances\":5}",
+      { "JSON Value: {\n    \"instances\": 5\n} Expecting 'instances' to be an list/array" } },
+    { "{\"instances\":[]}",
+      { "JSON Value: {\n    \"instances\": []\n} No values in 'instances' array" } },
     { "{" S("pair") "\"instances\":[1]}",
       { "instances is a plain list, but expecting list of objects as multiple input tensors "
         "required as per tensorinfo_map" } },
@@ -178,7 +183,8 @@ static const struct row {
     { "{\"instances\":[1,{\"x\":2}]}",
       { "Expecting value/list but got object at item 1 of input list" } },
     { "{" S("pair") "\"instances\":[{\"a\":1,\"b\":\"x\"},{\"a\":1}]}",
-      { ROW_ERROR "1 of 'instances' list. JSON object: {\"a\":1} keys must be equal to: a,b" } },
+      { ROW_ERROR
+        "1 of 'instances' list. JSON object: {\n    \"a\": 1\n} keys must be equal to: a,b" } },
     { "{\"instances\":[{\"x\":1},{\"y\":2}]}",
       { ROW_ERROR "1 key: y" ROW_LIST "JSON object: does not have named input: y" } },
     { "{\"instances\":[[1,2],[3]]}",
@@ -193,8 +199,9 @@ static const struct row {
     { "{\"instances\":[true]}",
       { ROW_ERROR "0" ROW_LIST "JSON Value: true Type: True is not of expected type: float" } },
     { "{\"instances\":[{\"b64\":\"aGk=\"}]}",
-      { ROW_ERROR "0" ROW_LIST
-                  "JSON Value: {\"b64\":\"aGk=\"} Type: Object is not of expected type: float" } },
+      { ROW_ERROR
+        "0" ROW_LIST
+        "JSON Value: {\n    \"b64\": \"aGk=\"\n} Type: Object is not of expected type: float" } },
     { "{" S("int32") "\"instances\":[1.0]}",
       { ROW_ERROR "0" ROW_LIST "JSON Value: 1.0 Type: Number is not of expected type: int32" } },
     { "{" S("int32") "\"instances\":[2147483648]}",
@@ -207,12 +214,15 @@ static const struct row {
     { "{" S("string") "\"inputs\":[5]}",
       { "JSON Value: 5 Type: Number is not of expected type: string" } },
     { "{" S("string") "\"inputs\":[{\"b64\":5}]}",
-      { "JSON Value: {\"b64\":5} not formatted correctly for base64 data" } },
+      { "JSON Value: {\n    \"b64\": 5\n} not formatted correctly for base64 data" } },
     { "{" S("string") "\"inputs\":[{\"b64\":\"a!\"}]}", { "Unable to base64 decode" } },
     { "{" S("half") "\"inputs\":[1]}", { "Conversion of JSON Value: 1 to type: half" } },
     { "{" S("half") "\"instances\":[1]}",
       { ROW_ERROR "0 of 'instances' list. Error: UNIMPLEMENTED: Conversion of JSON Value: 1 to "
                   "type: half" } },
+    { "{" S("half") "\"inputs\":null}", { "Conversion of JSON Value: null to type: half" } },
+    { "{" S("half") "\"inputs\":{\"b64\":\"aGk=\"}}",
+      { "JSON Value: {\n    \"b64\": \"aGk=\"\n} Type: Object is not of expected type: half" } },
     { "{\"inputs\":[[1,2],3]}",
       { "JSON Value: 3 found at incorrect level: 2 in the JSON DOM. Expected at level: 2" } },
     { "{\"inputs\":[1,[2]]}", { "Encountered list at unexpected level: 1 expected < 1" } },
