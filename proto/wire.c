@@ -1,6 +1,9 @@
 #include "proto/wire.h"
 
-#define NUMBER_MAX 0x1fffffff
+#define NUMBER_MAX      0x1fffffff
+#define GROUP_DEPTH_MAX 100 /* as protobuf's parsers */
+
+enum { WIRE_GROUP = 3, WIRE_GROUP_END = 4 };
 
 static bool damaged(struct wire *wire)
 {
@@ -17,16 +20,21 @@ static bool take(struct wire *wire, size_t size, struct bytes *out)
     return true;
 }
 
-bool wire_next(struct wire *wire, struct wire_field *out)
+static bool read_tag(struct wire *wire, struct wire_field *out)
 {
-    uint64_t tag, size;
-    struct bytes fixed;
-    if (wire->at == wire->end || wire->damaged)
-        return false;
+    uint64_t tag;
     if (!varint_get(&wire->at, wire->end, &tag) || tag >> 3 == 0 || tag >> 3 > NUMBER_MAX)
         return damaged(wire);
     out->number = (uint32_t)(tag >> 3);
     out->type = (enum wire_type)(tag & 7);
+    return true;
+}
+
+/* What follows the tag of a field that is no group. */
+static bool read_value(struct wire *wire, struct wire_field *out)
+{
+    uint64_t size;
+    struct bytes fixed;
     switch (out->type) {
     case WIRE_VARINT:
         return varint_get(&wire->at, wire->end, &out->value) || damaged(wire);
@@ -45,7 +53,43 @@ bool wire_next(struct wire *wire, struct wire_field *out)
             return damaged(wire);
         return take(wire, (size_t)size, &out->bytes);
     }
-    return damaged(wire); /* groups: no message of ours has them */
+    return damaged(wire);
+}
+
+/* The fields of a group whose first tag was read, up to the tag that ends it. */
+static bool skip_group(struct wire *wire, uint32_t number)
+{
+    uint32_t open[GROUP_DEPTH_MAX] = { number };
+    struct wire_field field;
+    int depth = 1;
+    while (depth > 0) {
+        if (!read_tag(wire, &field))
+            return false;
+        if ((int)field.type == WIRE_GROUP) {
+            if (depth == GROUP_DEPTH_MAX)
+                return damaged(wire);
+            open[depth++] = field.number;
+        } else if ((int)field.type == WIRE_GROUP_END) {
+            if (open[--depth] != field.number)
+                return damaged(wire);
+        } else if (!read_value(wire, &field)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool wire_next(struct wire *wire, struct wire_field *out)
+{
+    while (wire->at < wire->end && !wire->damaged) {
+        if (!read_tag(wire, out))
+            return false;
+        if ((int)out->type != WIRE_GROUP)
+            return read_value(wire, out);
+        if (!skip_group(wire, out->number))
+            return false;
+    }
+    return false;
 }
 
 bool wire_is_whole(struct bytes bytes)

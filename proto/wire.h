@@ -9,7 +9,8 @@
  *             … field.bytes
  *     if (wire.damaged) …
  *
- * Unknown fields and fields of another type than expected are skipped, as protobuf does.
+ * Unknown fields and fields of another type than expected are skipped, as protobuf does. Groups are
+ * skipped by wire_next: no message of ours has one.
  */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H

@@ -48,11 +48,41 @@ static void a_cut_within_a_field_is_damage(void **state)
 static void refuses_what_is_no_field(void **state)
 {
     (void)state;
-    assert_false(wire_is_whole(bytes_of("\x0b\x0c")));                 /* a group */
+    assert_false(wire_is_whole(bytes_of("\x0c")));                     /* the end of no group */
     assert_false(wire_is_whole((struct bytes){ "\x00\x01", 2 }));      /* number 0 */
     assert_false(wire_is_whole(bytes_of("\x0e\x01")));                 /* type 6 */
     assert_false(wire_is_whole(bytes_of("\x88\x80\x80\x80\x10\x01"))); /* number 2^29 */
     assert_false(wire_is_whole(bytes_of("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")));
+}
+
+/* 1: 5, a group 2 { 1: bytes, 3: fixed32, group 4 { } }, 3: 7. */
+static void skips_groups(void **state)
+{
+    (void)state;
+    struct wire wire = wire_of(bytes_of("\x08\x05\x13\x0a\x01x\x1d"
+                                        "abcd"
+                                        "\x23\x24\x14\x18\x07"));
+    struct wire_field field;
+    assert_true(wire_next(&wire, &field) && wire_is(&field, 1, WIRE_VARINT));
+    assert_true(wire_next(&wire, &field) && wire_is(&field, 3, WIRE_VARINT) && field.value == 7);
+    assert_false(wire_next(&wire, &field));
+    assert_false(wire.damaged);
+    assert_true(wire_is_whole(bytes_of("\x13\x14")));
+    assert_false(wire_is_whole(bytes_of("\x13")));             /* not ended */
+    assert_false(wire_is_whole(bytes_of("\x13\x1c")));         /* another one's end */
+    assert_false(wire_is_whole(bytes_of("\x13\x1b\x14\x1c"))); /* not nested */
+    assert_false(wire_is_whole(bytes_of("\x13\x0a\x05x\x14")));
+}
+
+static void groups_nest_a_hundred_deep(void **state)
+{
+    (void)state;
+    char groups[2 * 101];
+    for (int depth = 99; depth <= 101; depth++) {
+        memset(groups, 0x13, (size_t)depth);
+        memset(groups + depth, 0x14, (size_t)depth);
+        assert_int_equal(wire_is_whole((struct bytes){ groups, 2 * (size_t)depth }), depth <= 100);
+    }
 }
 
 static void closing_makes_room_for_a_long_length(void **state)
@@ -102,6 +132,8 @@ int main(void)
         cmocka_unit_test(reads_one_field_after_the_other),
         cmocka_unit_test(a_cut_within_a_field_is_damage),
         cmocka_unit_test(refuses_what_is_no_field),
+        cmocka_unit_test(skips_groups),
+        cmocka_unit_test(groups_nest_a_hundred_deep),
         cmocka_unit_test(closing_makes_room_for_a_long_length),
         cmocka_unit_test(numbers_of_zero_are_left_out_but_not_a_negative_one),
     };
