@@ -28,6 +28,11 @@ struct status grpc_damaged(const char *message)
     return status_error(STATUS_INTERNAL, "Failed to parse tensorflow.serving.%s", message);
 }
 
+struct status grpc_no_model_spec(void)
+{
+    return status_error(STATUS_INVALID_ARGUMENT, "Missing ModelSpec");
+}
+
 struct status grpc_find_servable(struct grpc_request *request)
 {
     return manager_find(request->server->manager, request->spec.name, &request->spec.version,

@@ -168,15 +168,20 @@ static struct status answer(struct grpc_request *request, const struct kind *kin
     struct bytes input = { "", 0 };
     struct callable *callable;
     struct tensor *examples;
+    bool has_spec = false;
     request->method = (void *)kind;
     while (wire_next(&wire, &field)) {
-        if (wire_is(&field, REQUEST_SPEC, WIRE_BYTES))
+        if (wire_is(&field, REQUEST_SPEC, WIRE_BYTES)) {
             TRY(model_spec_read(field.bytes, &request->spec));
-        else if (wire_is(&field, REQUEST_INPUT, WIRE_BYTES))
+            has_spec = true;
+        } else if (wire_is(&field, REQUEST_INPUT, WIRE_BYTES)) {
             input = field.bytes;
+        }
     }
     if (wire.damaged)
         return grpc_damaged(kind == &classify ? "ClassificationRequest" : "RegressionRequest");
+    if (!has_spec)
+        return grpc_no_model_spec();
     TRY(grpc_find_servable(request));
     TRY(examples_find(request->servable, request->spec.signature_name, &callable));
     TRY(kind->check(callable->signature, request->server->check_method_names, request->arena));

@@ -43,7 +43,7 @@ static struct status read_request(struct grpc_request *request, const char *mess
     }
     if (wire.damaged)
         return grpc_damaged(message);
-    return has_spec ? status_ok() : status_error(STATUS_INVALID_ARGUMENT, "Missing ModelSpec");
+    return has_spec ? status_ok() : grpc_no_model_spec();
 }
 
 static void put_shape(const struct shape *shape, struct buffer *out)

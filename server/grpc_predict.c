@@ -91,7 +91,7 @@ static struct status read_request(struct grpc_request *request, struct predict *
             predict->filter[predict->filter_count++] = field.bytes;
         }
     }
-    return has_spec ? status_ok() : status_error(STATUS_INVALID_ARGUMENT, "Missing ModelSpec");
+    return has_spec ? status_ok() : grpc_no_model_spec();
 }
 
 static struct status find_callable(struct grpc_request *request, struct predict *predict)
@@ -212,6 +212,8 @@ static struct status parsing_error(struct status status, const struct signature_
 {
     if (status_is_ok(status) || status.code == STATUS_RESOURCE_EXHAUSTED)
         return status;
+    if (status.code == STATUS_UNIMPLEMENTED)
+        return status_in(status, "input '%s'", input->key);
     return status_error(STATUS_INVALID_ARGUMENT, "tensor parsing error: %s", input->key);
 }
 

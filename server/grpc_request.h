@@ -65,4 +65,7 @@ static inline struct grpc_request *grpc_request_of(struct inference_call *call)
 /* "Failed to parse tensorflow.serving.PredictRequest": as gRPC has it, INTERNAL. */
 struct status grpc_damaged(const char *message);
 
+/* INVALID_ARGUMENT: the request has no model_spec. */
+struct status grpc_no_model_spec(void);
+
 #endif

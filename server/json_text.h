@@ -46,8 +46,8 @@ struct status json_string(const char *at, struct arena *arena, struct bytes *out
 /* "Null", "False", "True", "Object", "Array", "String" or "Number": the words of error texts. */
 const char *json_type_name(const char *at);
 
-/* The checked value written again for an error text, as RapidJSON's PrettyWriter does, and cut at 256
- * bytes. In `arena`. */
+/* The checked value written again for an error text, as RapidJSON's PrettyWriter does, and cut at
+ * 256 bytes. In `arena`. */
 const char *json_dump(const char *at, struct arena *arena);
 
 /*

@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "rpc/grpc.h"
@@ -20,6 +21,7 @@ static struct server_call *of_call(const struct call *call)
 static const struct http2_header ok_headers[] = {
     HTTP2_CONSTANT(":status", "200"),
     HTTP2_CONSTANT("content-type", "application/grpc"),
+    HTTP2_CONSTANT("grpc-accept-encoding", INFLATE_ENCODINGS),
 };
 
 static const struct http2_header ok_trailers[] = { HTTP2_CONSTANT("grpc-status", "0") };
@@ -50,15 +52,9 @@ static int make_end(struct server_call *call, struct status status, int first)
 /* An answer without a message is headers only. */
 static void answer_failure(struct server_call *call, struct status status)
 {
-    int count = make_end(call, status, 2);
+    int count = make_end(call, status, COUNT(ok_headers));
 
-    call->end[0] = ok_headers[0];
-    call->end[1] = ok_headers[1];
-    if (call->encoded && status.code == STATUS_UNIMPLEMENTED) {
-        call->end = xrealloc(call->end, (size_t)(count + 1) * sizeof *call->end);
-        call->end[count++] = (struct http2_header)HTTP2_HEADER("grpc-accept-encoding",
-                                                               HTTP2_TEXT(INFLATE_ENCODINGS));
-    }
+    memcpy(call->end, ok_headers, sizeof ok_headers);
     http2_answer(&call->stream, call->end, count, true);
 }
 

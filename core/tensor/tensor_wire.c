@@ -7,7 +7,9 @@
 /* Fields of TensorProto that are no values. */
 enum { FIELD_DTYPE = 1, FIELD_SHAPE = 2, FIELD_CONTENT = 4 };
 /* … of TensorShapeProto and its Dim. */
-enum { FIELD_DIM = 2, FIELD_UNKNOWN_RANK = 3, FIELD_DIM_SIZE = 1 };
+enum { FIELD_DIM = 2, FIELD_DIM_SIZE = 1 };
+
+#define RANK_MAX 254 /* in TensorFlow */
 
 /* The field that holds a dtype's values, and how one element stands there. */
 struct values {
@@ -74,36 +76,39 @@ static struct status damaged(void)
     return status_error(STATUS_INVALID_ARGUMENT, "Failed to parse tensorflow.TensorProto");
 }
 
-static struct status scan_dim(struct bytes bytes, struct shape *shape)
+static struct status scan_dim(struct bytes bytes, int64_t *out)
 {
     struct wire wire = wire_of(bytes);
     struct wire_field field;
-    int64_t size = 0;
+    *out = 0;
     while (wire_next(&wire, &field))
         if (wire_is(&field, FIELD_DIM_SIZE, WIRE_VARINT))
-            size = (int64_t)field.value;
-    if (wire.damaged)
-        return damaged();
-    if (shape->rank == SHAPE_RANK_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "shape of rank over %d, at most %d are possible", SHAPE_RANK_MAX,
-                            SHAPE_RANK_MAX);
-    shape->dims[shape->rank++] = size;
-    return status_ok();
+            *out = (int64_t)field.value;
+    return wire.damaged ? damaged() : status_ok();
 }
 
+/* TensorFlow ignores unknown_rank in the shape of a TensorProto. */
 static struct status scan_shape(struct bytes bytes, struct shape *shape)
 {
     struct wire wire = wire_of(bytes);
     struct wire_field field;
-    while (wire_next(&wire, &field)) {
-        if (wire_is(&field, FIELD_DIM, WIRE_BYTES))
-            TRY(scan_dim(field.bytes, shape));
-        else if (wire_is(&field, FIELD_UNKNOWN_RANK, WIRE_VARINT) && field.value != 0)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "TensorProto of shape <unknown>, not fully known");
+    int rank = shape->rank;
+    while (rank <= RANK_MAX && wire_next(&wire, &field)) {
+        int64_t size;
+        if (!wire_is(&field, FIELD_DIM, WIRE_BYTES))
+            continue;
+        TRY(scan_dim(field.bytes, &size));
+        if (rank < SHAPE_RANK_MAX)
+            shape->dims[rank] = size;
+        rank++;
     }
-    return wire.damaged ? damaged() : status_ok();
+    if (wire.damaged)
+        return damaged();
+    if (rank > SHAPE_RANK_MAX)
+        return status_error(rank > RANK_MAX ? STATUS_INVALID_ARGUMENT : STATUS_UNIMPLEMENTED,
+                            "tensors of rank %d and more are not implemented", SHAPE_RANK_MAX + 1);
+    shape->rank = rank;
+    return status_ok();
 }
 
 struct status tensor_wire_scan(struct bytes message, struct tensor_wire *out)

@@ -7,7 +7,7 @@ import time
 
 import tiny_model
 from grpc_here import Client, messages, module, tensor, values
-from harness import DEADLINE_S, Server, TestCase, main
+from harness import DEADLINE_S, Server, TestCase, main, run
 
 HTTP = {"OK": 200, "INVALID_ARGUMENT": 400, "NOT_FOUND": 404, "FAILED_PRECONDITION": 400, "UNIMPLEMENTED": 501, "INTERNAL": 500}
 NUMBERS = tiny_model.DTYPES
@@ -302,6 +302,29 @@ class Both(TestCase):
         answer = self.client.predict(request)
         self.assertEqual({k: values(v) for k, v in answer.message.outputs.items()}, {"b": ([1], [-2])})
 
+    def test_what_tensorflow_accepts_beside_a_tensor(self):
+        request = Row("", "predict", X).request()
+        request.inputs["x"].tensor_shape.unknown_rank = True
+        self.assertEqual(self.client.predict(request).code, "OK")
+        group = bytes([100 << 3 & 127 | 128 | 3, 100 << 3 >> 7, 8, 5, 100 << 3 & 127 | 128 | 4, 100 << 3 >> 7])  # 100 { 1: 5 }
+        serialized = Row("", "predict", X).request().SerializeToString() + group
+        answer = self.client.call("/tensorflow.serving.PredictionService/Predict", serialized, messages().PredictResponse)
+        self.assertEqual((answer.code, answer.text), ("OK", ""))
+
+    def test_a_rank_that_is_not_implemented(self):
+        self.wrong(lambda r: r.inputs["x"].CopyFrom(tensor(1, [1] * 13, [1.0])), "UNIMPLEMENTED",
+                   "input 'x': tensors of rank 13 and more are not implemented")
+
+    def test_answers_say_in_which_encodings_requests_may_come(self):
+        for request in (Row("", "predict", X).request(), messages().PredictRequest()):  # a message; a failure
+            body = request.SerializeToString()
+            with open(self.path("call"), "wb") as f:
+                f.write(b"\0" + struct.pack(">I", len(body)) + body)
+            done = run("/usr/bin/curl", "--silent", "--http2-prior-knowledge", "--dump-header", "-", "--output", "/dev/null",
+                       "--header", "content-type: application/grpc", "--header", "te: trailers", "--data-binary", "@" + self.path("call"),
+                       "http://127.0.0.1:%d/tensorflow.serving.PredictionService/Predict" % self.server.grpc_port)
+            self.assertIn("grpc-accept-encoding: identity,deflate,gzip", done.stdout)
+
     def test_a_long_error_is_cut(self):
         answer = self.client.predict(messages().PredictRequest(model_spec=messages().ModelSpec(name="n" * 3000)))
         self.assertEqual(answer.code, "NOT_FOUND")
@@ -336,7 +359,9 @@ class Both(TestCase):
         for answer, text in ((self.client.predict(m.PredictRequest()), "Missing ModelSpec"),
                              (self.client.metadata(m.GetModelMetadataRequest()), "Missing ModelSpec"),
                              (self.client.status(m.GetModelStatusRequest()), "Missing ModelSpec"),
-                             (self.client.classify(m.ClassificationRequest()), "ModelSpec has no name specified."),
+                             (self.client.classify(m.ClassificationRequest()), "Missing ModelSpec"),
+                             (self.client.regress(m.RegressionRequest()), "Missing ModelSpec"),
+                             (self.client.classify(m.ClassificationRequest(model_spec=m.ModelSpec())), "ModelSpec has no name specified."),
                              (self.client.regress(m.RegressionRequest(model_spec=m.ModelSpec(name="tiny", signature_name="regress_x_to_y"))),
                               "Input is empty.")):
             self.assertEqual((answer.code, answer.text), (bad, text))

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "proto/message.h"
 #include "proto/tensor.pb-c.h"
+#include "proto/wire.h"
 #include "tensor/tensor_proto.h"
 #include "tensor/tensor_wire.h"
 
@@ -214,6 +215,30 @@ static void reads_fields_in_any_form_and_order(void **state)
     assert_memory_equal(tensor_int32s(&got), ((int32_t[]){ 5, 6, 7, 8, 8 }), 20);
 }
 
+/* TensorFlow accepts both; ours holds no more than SHAPE_RANK_MAX dimensions. */
+static void ignores_unknown_rank_and_names_a_rank_that_is_not_implemented(void **state)
+{
+    (void)state;
+    static const char unknown[] =
+        "\x08\x01\x12\x06\x12\x02\x08\x01\x18\x01"; /* [1], unknown_rank */
+    struct tensor got;
+    assert_int_equal(read_message(bytes_of(unknown), &got).code, STATUS_OK);
+    assert_string_equal(shape_text(&got.shape), "[1]");
+    for (int rank = 0; rank <= 256; rank++) {
+        struct buffer message = { 0 };
+        wire_put_varint(&message, 1, DT_FLOAT);
+        size_t shape = wire_open(&message, 2);
+        for (int i = 0; i < rank; i++)
+            buffer_append(&message, "\x12\x02\x08\x01", 4);
+        wire_close(&message, shape);
+        struct status status = read_message((struct bytes){ message.data, message.size }, &got);
+        assert_int_equal(status.code, rank <= SHAPE_RANK_MAX ? STATUS_OK
+                                      : rank <= 254          ? STATUS_UNIMPLEMENTED
+                                                             : STATUS_INVALID_ARGUMENT);
+        buffer_finish(&message);
+    }
+}
+
 static void a_few_bytes_that_claim_many_elements_are_refused_by_the_arena(void **state)
 {
     (void)state;
@@ -292,6 +317,7 @@ int main(void)
         TEST(numbers_are_read_where_they_lie),
         TEST(numbers_stay_at_an_address_that_does_not_fit_for_who_copies_them),
         TEST(reads_fields_in_any_form_and_order),
+        TEST(ignores_unknown_rank_and_names_a_rank_that_is_not_implemented),
         TEST(a_few_bytes_that_claim_many_elements_are_refused_by_the_arena),
         TEST(every_prefix_is_answered),
         TEST(what_is_written_is_read_back),
