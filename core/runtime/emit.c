@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/denormals.h"
 #include "runtime/plan_internal.h"
 
 static uint32_t slots_take(struct maker *maker, int count, int owner)
@@ -347,8 +348,10 @@ struct status evaluate_node(struct maker *maker, struct region *region, struct n
     struct run *run = folding_run(maker, region, node);
     struct kernel_context context = { step, values, storage, run, maker->plan };
     struct status status = prepare(maker, region, node, kernel, step);
+    unsigned long mode = denormals_flush(); /* as when a plan runs */
     if (status_is_ok(status))
         status = step->compute(&context);
+    denormals_restore(mode);
     if (status_is_ok(status))
         status = keep_outputs(node, storage + inputs, outputs);
     for (int i = inputs; i < slots; i++)

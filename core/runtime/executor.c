@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/denormals.h"
 #include "runtime/plan_internal.h"
 
 /* ---- what kernels see ---- */
@@ -252,7 +253,9 @@ struct status plan_run(const struct plan *plan, struct run *run, const struct te
     struct kernel_context context = {
         .values = frame->values, .storage = frame->storage, .run = run, .plan = plan
     };
+    unsigned long mode = denormals_flush();
     struct status status = run_block(&context, plan->main);
+    denormals_restore(mode);
     if (status_is_ok(status))
         status = take_fetches(plan, frame, run, fetches);
     if (!status_is_ok(status))

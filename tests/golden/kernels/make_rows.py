@@ -785,7 +785,53 @@ def rest():
     rows.write()
 
 
-FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order, example, sparse, quant, text, rest]
+def edges(dtype):
+    """Numbers at the borders of a type."""
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        return np.array([info.min, info.min + 1, info.max // 2, info.max - 1, info.max, 0, 1, 3, 100], dtype)
+    return np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, 1e30, -1e30, -1.0, 1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 5.5, 6.0, 6.5,
+                     -6.5, 20.0, -20.0, 88.5, -88.5, 100.0, -104.5, 1e-3, 127.5, 255.9, 1e10, -1e10], np.float64).astype(dtype)
+
+
+def signed(values, dtype):
+    """Without -0, whose sign TensorFlow's kernels for half and bfloat16 treat in other ways."""
+    return values if dtype in (np.float32, np.float64) else values[~((values == 0) & np.signbit(values))]
+
+
+def pairs(values):
+    x, y = np.meshgrid(values, values)
+    return [x.reshape(-1), y.reshape(-1)]
+
+
+EXACT = {np.float32: 2e-6, np.float64: 1e-9, np.float16: 2e-3, tf.bfloat16.as_numpy_dtype: 1.6e-2}
+
+
+def value_denormal(rows):
+    """Below the smallest normal number all count as 0, except where an op only hands them on."""
+    for op in ["Neg", "Sign", "Square", "Exp", "Floor", "Ceil", "Round", "Tanh", "Sigmoid", "Softplus", "Softsign", "Sqrt", "Rsqrt", "Log",
+               "Reciprocal"]:
+        rows.add(op, [f32(1e-40, -1e-40, 1.2e-38, -1.2e-38)], each=2e-6)
+    rows.add("Exp", [f32(-87, -88.5, -100)], each=2e-6)
+    rows.add("Softmax", [f32(100, 0, -100)], each=2e-6)
+    for op in ["AddV2", "Sub", "Mul", "RealDiv", "DivNoNan", "SquaredDifference", "Equal", "Less", "GreaterEqual"]:
+        rows.add(op, pairs(f32(1e-40, -1e-40, 0, 1e-20, 1)), each=2e-6)
+    rows.add("Mul", [np.float64(1e-200), np.float64(1e-120)], each=0)
+    for op in ["Sum", "Mean", "Prod"]:
+        rows.add(op, [f32(1e-40, 1e-40), i32(0)], each=0)
+    for target in FLOATS + INTEGERS + [np.bool_]:
+        rows.add("Cast", [f32(1e-40, -1e-40, 1.2e-38)], each=0, DstT=target)
+
+
+def values():
+    """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
+    rows = Rows("values")
+    for part in [value_denormal]:
+        part(rows)
+    rows.write()
+
+
+FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order, example, sparse, quant, text, rest, values]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:]

@@ -4,7 +4,8 @@ A line is   op TAB attributes TAB inputs TAB outputs
 attributes  name=kind:value, separated by spaces; kinds i f b s t (type) sh (shape), lists li lf ls lt lh (shapes: 2.3;4)
 tensors     separated by " ; ": dtype[dims] values; strings in quotes with %XX escapes
 outputs     tensors, "-" for one that TensorFlow leaves uninitialised, or !code text where TensorFlow refuses
-A tolerance other than the usual one stands in the attributes as ~=value, relative to the greatest magnitude.
+A tolerance other than the usual one stands in the attributes as ~=value, relative to the greatest magnitude, or as
+~each=value, relative to each element: then zeros must have the same sign, too.
 """
 import os
 import re
@@ -34,21 +35,22 @@ def escape(data):
     return '"' + "".join(chr(b) if 33 <= b < 127 and b not in b'%";' else "%%%02X" % b for b in data) + '"'
 
 
-def number(value, dtype):
+def number(value, dtype, digits):
     if dtype == tf.bool:
         return "1" if value else "0"
     if dtype.is_floating:
-        return {"nan": "nan", "inf": "inf", "-inf": "-inf"}.get(str(float(value)), "%.9g" % float(value))
+        return {"nan": "nan", "inf": "inf", "-inf": "-inf"}.get(str(float(value)), "%.*g" % (digits, float(value)))
     return str(int(value))
 
 
-def tensor_text(tensor):
+def tensor_text(tensor, exact=False):
     tensor = tf.convert_to_tensor(tensor)
+    digits = 17 if exact and tensor.dtype == tf.float64 else 9
     flat = np.asarray(tensor.numpy()).reshape(-1)
     if tensor.dtype == tf.string:
         values = [escape(v if isinstance(v, bytes) else v.encode()) for v in flat]
     else:
-        values = [number(v, tensor.dtype) for v in flat]
+        values = [number(v, tensor.dtype, digits) for v in flat]
     shape = ",".join(str(d) for d in tensor.shape)
     return "%s[%s] %s" % (dtype_name(tensor.dtype), shape, " ".join(values))
 
@@ -82,7 +84,7 @@ class Rows:
     def __init__(self, name):
         self.name, self.lines = name, []
 
-    def add(self, op, inputs, tolerance=None, text=True, skip=(), **attrs):
+    def add(self, op, inputs, tolerance=None, text=True, skip=(), each=None, **attrs):
         definition = op_def_registry.get(op)
         kinds = {attr.name: attr.type for attr in definition.attr}
         inputs = [[tf.convert_to_tensor(v) for v in value] if isinstance(value, list)
@@ -91,17 +93,19 @@ class Rows:
         words = [attr_text(name, kinds[name], value) for name, value in attrs.items()]
         if tolerance is not None:
             words.append("~=%g" % tolerance)
+        if each is not None:
+            words.append("~each=%g" % each)
         renamed = RENAMED_IN.get(op, RENAMED)
         arguments = {renamed.get(name, name): value for name, value in {**arguments, **attrs}.items()}
         try:
             result = getattr(tf.raw_ops, op)(**arguments)
             flat = [] if result is None else tf.nest.flatten(result)
-            outputs = " ; ".join("-" if i in skip else tensor_text(v) for i, v in enumerate(flat))
+            outputs = " ; ".join("-" if i in skip else tensor_text(v, each is not None) for i, v in enumerate(flat))
         except tf.errors.OpError as error:
             if "not in the list of allowed values" in error.message or "Could not find device" in error.message:
                 return  # TensorFlow has no kernel for this type
             outputs = "!%d %s" % (CODES[type(error).__name__], clean(error.message) if text else "")
-        tensors = " ; ".join(tensor_text(v) for v in tf.nest.flatten(inputs))
+        tensors = " ; ".join(tensor_text(v, each is not None) for v in tf.nest.flatten(inputs))
         self.lines.append("\t".join([op, " ".join(words), tensors, outputs]))
 
     def write(self):

@@ -15,7 +15,7 @@
 /* X of tests/golden/kernels/X.rows. */
 static const char *const families[] = {
     "binary", "compare", "unary", "cast",    "reduce", "matmul", "array", "slices", "conv",
-    "pool",   "norm",    "order", "example", "sparse", "quant",  "text",  "rest",
+    "pool",   "norm",    "order", "example", "sparse", "quant",  "text",  "rest",   "values",
 };
 
 static enum dtype dtype_of(const char *name)
@@ -185,8 +185,9 @@ static void read_attr(struct arena *arena, char *text, struct kernel_row *row, i
     assert_non_null(equals);
     *equals = '\0';
     char *kind = equals + 1, *value = strchr(kind, ':');
-    if (strcmp(text, "~") == 0) {
+    if (text[0] == '~') {
         row->tolerance = strtod(kind, NULL);
+        row->each = strcmp(text, "~each") == 0;
         return;
     }
     assert_non_null(value);
@@ -233,7 +234,7 @@ static struct kernel_row *read_rows(struct arena *arena, const char *path, int *
     FILE *file = fopen(path, "r");
     char *line = NULL;
     size_t capacity = 0;
-    int rows_capacity = 2048;
+    int rows_capacity = 16384;
     struct kernel_row *rows = ARENA_ARRAY(arena, struct kernel_row, rows_capacity);
     if (file == NULL)
         fail_msg("cannot open %s", path);
@@ -288,13 +289,15 @@ static double element(const struct tensor *tensor, int64_t i)
     }
 }
 
-static bool close_enough(double want, double got, double bound)
+static bool close_enough(const struct kernel_row *row, double want, double got, double greatest)
 {
     if (isnan(want) || isnan(got))
         return isnan(want) && isnan(got);
     if (isinf(want) || isinf(got))
         return want == got;
-    return fabs(want - got) <= bound;
+    if (row->each && signbit(want) != signbit(got))
+        return false;
+    return fabs(want - got) <= row->tolerance * (row->each ? fabs(want) : greatest);
 }
 
 static void compare_floats(const struct kernel_row *row, const char *how, int output,
@@ -305,7 +308,7 @@ static void compare_floats(const struct kernel_row *row, const char *how, int ou
         if (isfinite(element(want, i)))
             greatest = fmax(greatest, fabs(element(want, i)));
     for (int64_t i = 0; i < want->size; i++)
-        if (!close_enough(element(want, i), element(got, i), row->tolerance * greatest))
+        if (!close_enough(row, element(want, i), element(got, i), greatest))
             fail_msg("%s:%d: %s (%s): output %d [%lld] is %.9g, not %.9g", row->file, row->line,
                      row->op, how, output, (long long)i, element(got, i), element(want, i));
 }

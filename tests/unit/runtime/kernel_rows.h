@@ -23,7 +23,8 @@ struct kernel_row {
     struct attr attrs[24]; /* ended by ATTR_END */
     struct tensor inputs[ROW_TENSORS_MAX], outputs[ROW_TENSORS_MAX];
     int inputs_count, outputs_count;
-    double tolerance;
+    double tolerance;       /* relative to the output's greatest magnitude, or … */
+    bool each;              /* … to each element, and zeros have a sign */
     int error_code;         /* 0: outputs are compared */
     const char *error_text; /* what TensorFlow says */
 };
