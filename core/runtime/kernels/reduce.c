@@ -66,6 +66,7 @@ static void fold(const struct reduction *r, int d, const struct fold_rows *rows,
 struct reduce_state {
     const struct fold_op *op;
     bool keep_dims;
+    bool single_is_result; /* the result for one element is that element, -0 included: no norm */
 };
 
 static struct status reduce_prepare(struct prepare_context *p)
@@ -73,6 +74,7 @@ static struct status reduce_prepare(struct prepare_context *p)
     const struct node *node = prepare_node(p);
     struct reduce_state *state = prepare_state(p, sizeof *state, NULL);
     state->op = fold_op_find(node->op_name);
+    state->single_is_result = strcmp(node->op_name, "EuclideanNorm") != 0;
     return node_attr_bool(node, "keep_dims", &state->keep_dims);
 }
 
@@ -98,7 +100,7 @@ static struct status read_axes(struct kernel_context *k, int rank, bool *axes)
     return status_ok();
 }
 
-/* The loops of a type: half and bfloat16 fold in float (as a row of converted blocks). */
+/* half and bfloat16 fold in float. */
 static struct status reduce_half(struct kernel_context *k, const struct reduce_state *state,
                                  const struct reduction *r, const struct tensor *x,
                                  struct tensor *out)
@@ -116,11 +118,32 @@ static struct status reduce_half(struct kernel_context *k, const struct reduce_s
     if (x->size > 0)
         fold(r, 0, rows, sizeof(float), sizeof(float), wide_x.data, wide_out.data);
     if (rows->finish != NULL && out->size > 0)
-        rows->finish(wide_out.data, out->size, x->size / out->size);
+        rows->finish(wide_out.data, wide_out.data, out->size, x->size / out->size);
     half_block_store(out->dtype, wide_out.data, out->data, out->size);
     tensor_release(&wide_x);
     tensor_release(&wide_out);
     return status_ok();
+}
+
+/* Folds into sums of another dtype than that of x and out. */
+static struct status reduce_wide(struct kernel_context *k, const struct fold_rows *rows,
+                                 const struct reduction *r, const struct tensor *x,
+                                 struct tensor *out)
+{
+    struct tensor sums;
+    TRY(kernel_scratch(k, rows->wide, &out->shape, &sums));
+    rows->start(sums.data, out->size);
+    if (x->size > 0)
+        fold(r, 0, rows, dtype_size(x->dtype), dtype_size(rows->wide), x->data, sums.data);
+    if (out->size > 0)
+        rows->finish(sums.data, out->data, out->size, x->size / out->size);
+    tensor_release(&sums);
+    return status_ok();
+}
+
+static bool reduces_nothing(const struct reduction *r)
+{
+    return r->rank == 0 || (r->rank == 1 && !r->reduced[0]);
 }
 
 static struct status reduce_compute(struct kernel_context *k)
@@ -132,21 +155,29 @@ static struct status reduce_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(read_axes(k, x->shape.rank, axes));
     reduction_init(&r, &x->shape, axes, state->keep_dims);
+    if (state->single_is_result && reduces_nothing(&r)) {
+        struct tensor same = kernel_take_input(k, 0);
+        same.shape = r.out;
+        kernel_output_set(k, 0, same);
+        return status_ok();
+    }
     TRY(kernel_output(k, 0, &r.out, &out));
     if (dtype_is_half(x->dtype))
         return reduce_half(k, state, &r, x, out);
 
     const struct fold_rows *rows = &state->op->rows[x->dtype];
+    if (rows->wide != DT_INVALID)
+        return reduce_wide(k, rows, &r, x, out);
     size_t size = dtype_size(x->dtype);
     rows->start(out->data, out->size);
     if (x->size > 0)
         fold(&r, 0, rows, size, size, x->data, out->data);
     if (rows->finish != NULL && out->size > 0)
-        rows->finish(out->data, out->size, x->size / out->size);
+        rows->finish(out->data, out->data, out->size, x->size / out->size);
     return status_ok();
 }
 
-/* ---- ArgMax, ArgMin: the first of equals; NaN wins nothing ---- */
+/* ---- ArgMax, ArgMin ---- */
 
 struct arg_state {
     bool minimum;

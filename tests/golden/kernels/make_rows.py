@@ -823,10 +823,93 @@ def value_denormal(rows):
         rows.add("Cast", [f32(1e-40, -1e-40, 1.2e-38)], each=0, DstT=target)
 
 
+def value_reduce(rows):
+    for op in ["Sum", "Mean", "Prod", "Max", "Min", "EuclideanNorm"]:
+        for dtype in INTEGERS:
+            high, low = np.iinfo(dtype).max, np.iinfo(dtype).min
+            if op == "EuclideanNorm":
+                continue
+            for count in [2, 3, 8, 17, 70]:
+                for value in [high, low, min(192, high)]:
+                    rows.add(op, [np.full(count, value, dtype), i32(0)])
+            rows.add(op, [np.full(700, 100, dtype), i32(0)])
+            rows.add(op, [integers(40, 3, low=0, high=100, dtype=dtype), i32(0)])
+            rows.add(op, [integers(3, 40, low=0, high=100, dtype=dtype), i32(1)])
+            rows.add(op, [integers(3, 4, 5, low=0, high=100, dtype=dtype), i32(0, 2)])
+            rows.add(op, [integers(3, 4, 5, low=0, high=100, dtype=dtype), i32(1)])
+            rows.add(op, [edges(dtype), i32(0)])
+            rows.add(op, [edges(dtype), np.zeros(0, np.int32)])
+            rows.add(op, [dtype(high), np.zeros(0, np.int32)])
+            rows.add(op, [np.zeros((0,), dtype), i32(0)])
+            rows.add(op, [np.zeros((2, 0), dtype), i32(1)])
+            rows.add(op, [np.zeros((0, 2), dtype), i32(1)])
+            if low < 0:
+                for values in [[-1, -2], [-1, -1, -1], [-7, 2, 1], [-1, 0, 0], [-5, 4], [-100] * 9, [5, -1, -1]]:
+                    rows.add(op, [np.array(values, dtype), i32(0)])
+                    rows.add(op, [np.array([values, values], dtype), i32(1)])
+                    rows.add(op, [np.array([values, values], dtype).T, i32(0)])
+        for dtype in [np.float32, np.float64] if op == "EuclideanNorm" else FLOATS:
+            for values in [[1, np.nan, 3], [np.nan, 1], [1, np.inf], [np.inf, -np.inf], [-np.inf, 1], [np.nan, np.inf], [np.nan] * 2,
+                           [-0.0], [-3], [1e30, 1e30], [1e-30, 1e-30], [1, 2, np.nan] * 9, [np.nan] + [1] * 20,
+                           [1] * 20 + [np.nan], [-np.inf] * 10]:
+                rows.add(op, [np.array(values).astype(dtype), i32(0)], each=4 * EXACT[dtype])
+                rows.add(op, [np.array([values, values]).astype(dtype), i32(1)], each=4 * EXACT[dtype])
+                rows.add(op, [np.array([values, values, values]).T.astype(dtype), i32(0)], each=4 * EXACT[dtype])
+            for shape, axis in [((0,), 0), ((2, 0), 1), ((0, 2), 1)]:
+                rows.add(op, [np.zeros(shape, dtype), i32(axis)], each=0)
+    for op in ["ArgMax", "ArgMin"]:
+        for dtype in INTEGERS:
+            rows.add(op, [edges(dtype), np.int32(0)])
+            rows.add(op, [edges(dtype)[::-1], np.int32(0)])
+            rows.add(op, [np.full(9, np.iinfo(dtype).max, dtype), np.int32(0)])
+            rows.add(op, [np.full(9, np.iinfo(dtype).min, dtype), np.int32(0)])
+        for dtype in FLOATS:
+            for values in [[np.nan, 1, 2], [1, np.nan, 2], [2, 1, np.nan], [np.nan] * 3, [np.nan, np.inf, 1], [-np.inf] * 2, [np.inf] * 2,
+                           [-np.inf, np.nan], [np.nan, -np.inf], [np.inf, np.nan], [np.nan, np.inf], [0.0, -0.0], [-0.0, 0.0],
+                           [1, 2, np.nan, 5, 5, 3] * 3, [-np.inf, -np.inf, -1],
+                           [np.inf, np.inf, 1]]:
+                rows.add(op, [np.array(values).astype(dtype), np.int32(0)])
+                rows.add(op, [np.array([values, values]).T.astype(dtype), np.int32(0)])
+    for op in ["All", "Any"]:
+        rows.add(op, [np.array([True] * 20 + [False]), i32(0)])
+        rows.add(op, [np.zeros((2, 0), bool), i32(1)])
+
+
+def value_scan(rows):
+    for op in ["Cumsum", "Cumprod"]:
+        for dtype in [np.float32, np.float64] + INTEGERS:
+            for attrs in [dict(), dict(exclusive=True), dict(reverse=True), dict(exclusive=True, reverse=True)]:
+                rows.add(op, [edges(dtype)[:9], np.int32(0)], each=4 * EXACT.get(dtype, 0), **attrs)
+                rows.add(op, [np.full((2, 5), 100, dtype), np.int32(1)], each=4 * EXACT.get(dtype, 0), **attrs)
+                rows.add(op, [np.zeros((2, 0), dtype), np.int32(1)], **attrs)
+                rows.add(op, [np.full((40,), 1.1, dtype), np.int32(0)], each=8 * EXACT.get(dtype, 0), **attrs)
+    for dtype in [np.float32, np.float64] + INTEGERS:
+        data = np.full((4, 2), 100, dtype)
+        for ids in [i32(0, 0, 0, 1), i32(0, -1, 2, 2)]:
+            rows.add("UnsortedSegmentSum", [data, ids, np.int32(4)], each=EXACT.get(dtype, 0))
+        rows.add("SparseSegmentSum", [data, i32(0, 1, 2, 3), i32(0, 0, 0, 2)], each=EXACT.get(dtype, 0))
+        rows.add("SparseSegmentMean", [data, i32(0, 1, 2, 3), i32(0, 0, 0, 2)], each=EXACT.get(dtype, 0))
+        rows.add("UnsortedSegmentSum", [edges(dtype)[:9], i32(0, 0, 1, 1, 2, 2, 3, 3, 4), np.int32(6)], each=EXACT.get(dtype, 0))
+        rows.add("ScatterNd", [i32(0, 0, 1, 1, 2)[:, None], edges(dtype)[:5], i32(4)], each=EXACT.get(dtype, 0))
+        rows.add("L2Loss", [edges(dtype)[3:9]], each=EXACT.get(dtype, 0))
+        rows.add("L2Loss", [np.full(300, 100.3, dtype)], each=EXACT.get(dtype, 0))
+    for weights in [np.int32, np.int64, np.float32, np.float64]:
+        rows.add("Bincount", [i32(1, 1, 1, 0), np.int32(2), np.array([np.iinfo(weights).max] * 4, weights)
+                              if np.issubdtype(weights, np.integer) else np.array([1, np.nan, np.inf, -np.inf], weights)])
+    rows.add("Bucketize", [f32(*edges(np.float32))], boundaries=[-1.0, 0.0, 1.0, 100.0])
+    rows.add("Bucketize", [edges(np.float64)], boundaries=[-1.0, 0.0, 1.0, 100.0])
+    rows.add("Bucketize", [f32(0.1, 0.2, 0.3)], boundaries=[0.1, 0.2, 0.3])
+    rows.add("Bucketize", [np.array([0.1, 0.2, 0.3], np.float64)], boundaries=[0.1, 0.2, 0.3])
+    for dtype in [np.int32, np.int64]:
+        rows.add("Bucketize", [edges(dtype)], boundaries=[-1.0, 0.0, 1.5, 3.0])
+    rows.add("Bucketize", [np.array([16777216, 16777217, 16777218], np.int32)], boundaries=[16777216.0, 16777218.0])
+    rows.add("Bucketize", [np.array([2**53, 2**53 + 1, 2**62, 2**62 + 1, 2**62 - 1], np.int64)], boundaries=[2.0**53, 2.0**62])
+
+
 def values():
     """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
     rows = Rows("values")
-    for part in [value_denormal]:
+    for part in [value_denormal, value_reduce, value_scan]:
         part(rows)
     rows.write()
 

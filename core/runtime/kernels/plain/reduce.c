@@ -1,5 +1,6 @@
 #include "runtime/kernels/plain/reduce.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -97,43 +98,56 @@ REAL_TYPES(PROD_ROWS)
 REAL_TYPES(MAX_ROWS)
 REAL_TYPES(MIN_ROWS)
 
-#define MEAN_FINISH(s, T, W)                                              \
-    static void mean_finish_##s(void *out, int64_t count, int64_t folded) \
-    {                                                                     \
-        for (int64_t i = 0; i < count && folded > 0; i++)                 \
-            ((T *)out)[i] = (T)(((T *)out)[i] / (T)folded);               \
-        for (int64_t i = 0; i < count && folded == 0; i++)                \
-            ((T *)out)[i] = MEAN_OF_NONE_##s;                             \
+/* Integers add up in 64 bits, as in TensorFlow: in their own type already two large ones overflow.
+ */
+#define WIDE_SUM_ROWS(s, T, S)                                                              \
+    SIMD static void wide_sum_row_##s(const void *x, void *sums, int64_t count)             \
+    {                                                                                       \
+        uint64_t sum = *(uint64_t *)sums;                                                   \
+        for (int64_t i = 0; i < count; i++)                                                 \
+            sum += (uint64_t)((const T *)x)[i];                                             \
+        *(uint64_t *)sums = sum;                                                            \
+    }                                                                                       \
+    SIMD static void wide_sum_columns_##s(const void *x, void *sums, int64_t count)         \
+    {                                                                                       \
+        for (int64_t i = 0; i < count; i++)                                                 \
+            ((uint64_t *)sums)[i] += (uint64_t)((const T *)x)[i];                           \
+    }                                                                                       \
+    static void mean_finish_##s(const void *sums, void *out, int64_t count, int64_t folded) \
+    {                                                                                       \
+        for (int64_t i = 0; i < count; i++)                                                 \
+            ((T *)out)[i] = (T)(folded > 0 ? ((const S *)sums)[i] / (S)folded : 0);         \
     }
-#define MEAN_OF_NONE_f32 NAN
-#define MEAN_OF_NONE_f64 NAN
-#define MEAN_OF_NONE_i8  0
-#define MEAN_OF_NONE_i16 0
-#define MEAN_OF_NONE_i32 0
-#define MEAN_OF_NONE_i64 0
-#define MEAN_OF_NONE_u8  0
-#define MEAN_OF_NONE_u16 0
-#define MEAN_OF_NONE_u32 0
-#define MEAN_OF_NONE_u64 0
-REAL_TYPES(MEAN_FINISH)
+#define WIDE_SIGNED(s, T, W)   WIDE_SUM_ROWS(s, T, int64_t)
+#define WIDE_UNSIGNED(s, T, W) WIDE_SUM_ROWS(s, T, uint64_t)
+SIGNED_TYPES(WIDE_SIGNED)
+UNSIGNED_TYPES(WIDE_UNSIGNED)
+
+#define MEAN_FINISH(s, T, W)                                                                \
+    static void mean_finish_##s(const void *sums, void *out, int64_t count, int64_t folded) \
+    {                                                                                       \
+        for (int64_t i = 0; i < count; i++)                                                 \
+            ((T *)out)[i] = folded > 0 ? ((const T *)sums)[i] / (T)folded : (T)NAN;         \
+    }
+FLOAT_TYPES(MEAN_FINISH)
 
 /* Sums of squares; the root at the end. The plain loop: norms are rare. */
-#define EUCLIDEAN(s, T, root)                                               \
-    static void square_row_##s(const void *x, void *out, int64_t count)     \
-    {                                                                       \
-        for (int64_t i = 0; i < count; i++)                                 \
-            *(T *)out += ((const T *)x)[i] * ((const T *)x)[i];             \
-    }                                                                       \
-    static void square_columns_##s(const void *x, void *out, int64_t count) \
-    {                                                                       \
-        for (int64_t i = 0; i < count; i++)                                 \
-            ((T *)out)[i] += ((const T *)x)[i] * ((const T *)x)[i];         \
-    }                                                                       \
-    static void root_##s(void *out, int64_t count, int64_t folded)          \
-    {                                                                       \
-        (void)folded;                                                       \
-        for (int64_t i = 0; i < count; i++)                                 \
-            ((T *)out)[i] = root(((T *)out)[i]);                            \
+#define EUCLIDEAN(s, T, root)                                                        \
+    static void square_row_##s(const void *x, void *out, int64_t count)              \
+    {                                                                                \
+        for (int64_t i = 0; i < count; i++)                                          \
+            *(T *)out += ((const T *)x)[i] * ((const T *)x)[i];                      \
+    }                                                                                \
+    static void square_columns_##s(const void *x, void *out, int64_t count)          \
+    {                                                                                \
+        for (int64_t i = 0; i < count; i++)                                          \
+            ((T *)out)[i] += ((const T *)x)[i] * ((const T *)x)[i];                  \
+    }                                                                                \
+    static void root_##s(const void *sums, void *out, int64_t count, int64_t folded) \
+    {                                                                                \
+        (void)folded;                                                                \
+        for (int64_t i = 0; i < count; i++)                                          \
+            ((T *)out)[i] = root(((const T *)sums)[i]);                              \
     }
 EUCLIDEAN(f32, float, sqrtf)
 EUCLIDEAN(f64, double, sqrt)
@@ -147,9 +161,9 @@ ROW(, any_row, bool, bool, FOLD_OR)
 COLUMNS(, all_columns, bool, bool, FOLD_AND)
 COLUMNS(, any_columns, bool, bool, FOLD_OR)
 
-#define FOLD_ROWS(op, s)                                     \
-    {                                                        \
-        op##_start_##s, op##_row_##s, op##_columns_##s, NULL \
+#define FOLD_ROWS(op, s)                                                 \
+    {                                                                    \
+        op##_start_##s, op##_row_##s, op##_columns_##s, NULL, DT_INVALID \
     }
 #define FOLD_OP(op)                                                        \
     {                                                                      \
@@ -159,9 +173,13 @@ COLUMNS(, any_columns, bool, bool, FOLD_OR)
         [DT_UINT8] = FOLD_ROWS(op, u8), [DT_UINT16] = FOLD_ROWS(op, u16),  \
         [DT_UINT32] = FOLD_ROWS(op, u32), [DT_UINT64] = FOLD_ROWS(op, u64) \
     }
-#define MEAN_ROWS(s)                                                 \
-    {                                                                \
-        sum_start_##s, sum_row_##s, sum_columns_##s, mean_finish_##s \
+#define MEAN_ROWS(s)                                                             \
+    {                                                                            \
+        sum_start_##s, sum_row_##s, sum_columns_##s, mean_finish_##s, DT_INVALID \
+    }
+#define WIDE_MEAN_ROWS(s)                                                                 \
+    {                                                                                     \
+        sum_start_u64, wide_sum_row_##s, wide_sum_columns_##s, mean_finish_##s, DT_UINT64 \
     }
 
 static const struct fold_op fold_ops[] = {
@@ -172,19 +190,20 @@ static const struct fold_op fold_ops[] = {
     { "Mean",
       { [DT_FLOAT] = MEAN_ROWS(f32),
         [DT_DOUBLE] = MEAN_ROWS(f64),
-        [DT_INT8] = MEAN_ROWS(i8),
-        [DT_INT16] = MEAN_ROWS(i16),
-        [DT_INT32] = MEAN_ROWS(i32),
-        [DT_INT64] = MEAN_ROWS(i64),
-        [DT_UINT8] = MEAN_ROWS(u8),
-        [DT_UINT16] = MEAN_ROWS(u16),
-        [DT_UINT32] = MEAN_ROWS(u32),
-        [DT_UINT64] = MEAN_ROWS(u64) } },
+        [DT_INT8] = WIDE_MEAN_ROWS(i8),
+        [DT_INT16] = WIDE_MEAN_ROWS(i16),
+        [DT_INT32] = WIDE_MEAN_ROWS(i32),
+        [DT_INT64] = WIDE_MEAN_ROWS(i64),
+        [DT_UINT8] = WIDE_MEAN_ROWS(u8),
+        [DT_UINT16] = WIDE_MEAN_ROWS(u16),
+        [DT_UINT32] = WIDE_MEAN_ROWS(u32),
+        [DT_UINT64] = WIDE_MEAN_ROWS(u64) } },
     { "EuclideanNorm",
-      { [DT_FLOAT] = { sum_start_f32, square_row_f32, square_columns_f32, root_f32 },
-        [DT_DOUBLE] = { sum_start_f64, square_row_f64, square_columns_f64, root_f64 } } },
-    { "All", { [DT_BOOL] = { all_start, all_row, all_columns, NULL } } },
-    { "Any", { [DT_BOOL] = { any_start, any_row, any_columns, NULL } } },
+      { [DT_FLOAT] = { sum_start_f32, square_row_f32, square_columns_f32, root_f32, DT_INVALID },
+        [DT_DOUBLE] = { sum_start_f64, square_row_f64, square_columns_f64, root_f64,
+                        DT_INVALID } } },
+    { "All", { [DT_BOOL] = { all_start, all_row, all_columns, NULL, DT_INVALID } } },
+    { "Any", { [DT_BOOL] = { any_start, any_row, any_columns, NULL, DT_INVALID } } },
 };
 
 const struct fold_op *fold_op_find(const char *name)
@@ -195,30 +214,43 @@ const struct fold_op *fold_op_find(const char *name)
     return NULL;
 }
 
-/* NaN wins nothing, not even from the first place. */
-#define ARG_LOOP(name, T, load, better)                                  \
-    static int64_t name(const void *x_, int64_t count, int64_t step)     \
-    {                                                                    \
-        const T *x = x_;                                                 \
-        int64_t best = 0;                                                \
-        for (int64_t i = 1; i < count; i++) {                            \
-            bool first = load(x[best * step]) != load(x[best * step]) && \
-                         load(x[i * step]) == load(x[i * step]);         \
-            if (load(x[i * step]) better load(x[best * step]) || first)  \
-                best = i;                                                \
-        }                                                                \
-        return best;                                                     \
+/* NaN wins nothing. Nor does what does not beat `worst`: with none better, the first wins. */
+#define ARG_LOOP(name, T, V, load, better, worst)                    \
+    static int64_t name(const void *x_, int64_t count, int64_t step) \
+    {                                                                \
+        const T *x = x_;                                             \
+        V best = worst;                                              \
+        int64_t at = 0;                                              \
+        for (int64_t i = 0; i < count; i++) {                        \
+            V value = load(x[i * step]);                             \
+            if (value better best) {                                 \
+                best = value;                                        \
+                at = i;                                              \
+            }                                                        \
+        }                                                            \
+        return at;                                                   \
     }
-#define AS_IS(x) (x)
-#define ARG_ROWS(s, T, W)              \
-    ARG_LOOP(arg_max_##s, T, AS_IS, >) \
-    ARG_LOOP(arg_min_##s, T, AS_IS, <)
-REAL_TYPES(ARG_ROWS)
-ARG_ROWS(b8, bool, )
-ARG_LOOP(arg_max_f16, uint16_t, half_to_float, >)
-ARG_LOOP(arg_min_f16, uint16_t, half_to_float, <)
-ARG_LOOP(arg_max_bf16, uint16_t, bfloat16_to_float, >)
-ARG_LOOP(arg_min_bf16, uint16_t, bfloat16_to_float, <)
+#define AS_IS(x)      (x)
+#define WORST_MAX_f32 -FLT_MAX
+#define WORST_MAX_f64 -DBL_MAX
+#define WORST_MIN_f32 FLT_MAX
+#define WORST_MIN_f64 DBL_MAX
+#define HALF_MAX      65504.0f
+#define BFLOAT16_MAX  3.38953139e38f
+#define ARG_FLOAT_ROWS(s, T, W)                          \
+    ARG_LOOP(arg_max_##s, T, T, AS_IS, >, WORST_MAX_##s) \
+    ARG_LOOP(arg_min_##s, T, T, AS_IS, <, WORST_MIN_##s)
+#define ARG_ROWS(s, T, W)                             \
+    ARG_LOOP(arg_max_##s, T, T, AS_IS, >, LOWEST_##s) \
+    ARG_LOOP(arg_min_##s, T, T, AS_IS, <, HIGHEST_##s)
+FLOAT_TYPES(ARG_FLOAT_ROWS)
+INTEGER_TYPES(ARG_ROWS)
+ARG_LOOP(arg_max_b8, bool, bool, AS_IS, >, false)
+ARG_LOOP(arg_min_b8, bool, bool, AS_IS, <, true)
+ARG_LOOP(arg_max_f16, uint16_t, float, half_to_float, >, -HALF_MAX)
+ARG_LOOP(arg_min_f16, uint16_t, float, half_to_float, <, HALF_MAX)
+ARG_LOOP(arg_max_bf16, uint16_t, float, bfloat16_to_float, >, -BFLOAT16_MAX)
+ARG_LOOP(arg_min_bf16, uint16_t, float, bfloat16_to_float, <, BFLOAT16_MAX)
 
 arg_row *arg_row_find(enum dtype dtype, bool minimum)
 {

@@ -1,7 +1,7 @@
 /*
- * reduce: the leaf loops of reductions. `row` folds count elements into out[0]; `columns` folds
- * x[0 .. count) into out[0 .. count), element by element; `start` writes what folding starts from;
- * `finish` (may be NULL) turns a sum into a mean.
+ * reduce: the leaf loops of reductions. `row` folds count elements into sums[0]; `columns` folds
+ * x[0 .. count) into sums[0 .. count), element by element; `start` writes what folding starts from;
+ * `finish` (may be NULL) makes the result of the sums, such as a mean.
  */
 #ifndef KERNELS_PLAIN_REDUCE_H
 #define KERNELS_PLAIN_REDUCE_H
@@ -9,10 +9,11 @@
 #include "tensor/dtype.h"
 
 struct fold_rows {
-    void (*start)(void *out, int64_t count);
-    void (*row)(const void *x, void *out, int64_t count);
-    void (*columns)(const void *x, void *out, int64_t count);
-    void (*finish)(void *out, int64_t count, int64_t folded);
+    void (*start)(void *sums, int64_t count);
+    void (*row)(const void *x, void *sums, int64_t count);
+    void (*columns)(const void *x, void *sums, int64_t count);
+    void (*finish)(const void *sums, void *out, int64_t count, int64_t folded);
+    enum dtype wide; /* the dtype of `sums` if it is not that of x and out, else DT_INVALID */
 };
 
 struct fold_op {
@@ -21,7 +22,9 @@ struct fold_op {
 };
 const struct fold_op *fold_op_find(const char *name);
 
-/* The index of the greatest (or least) of x[0], x[step], …; the first of equals. */
+/* The index of the greatest (or least) of x[0], x[step], …; the first of equals. 0 if no element is
+ * greater than the lowest finite number (or less than the highest): TensorFlow starts from these.
+ */
 typedef int64_t arg_row(const void *x, int64_t count, int64_t step);
 arg_row *arg_row_find(enum dtype dtype, bool minimum); /* NULL: no such type */
 
