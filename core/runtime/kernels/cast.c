@@ -21,9 +21,8 @@ static inline int64_t to_i64(double x)
 
 static inline uint64_t to_u64(double x)
 {
-    if (x >= 9223372036854775808.0)
-        return x < 18446744073709551616.0 ? (uint64_t)x : 0;
-    return (uint64_t)to_i64(x);
+    return x >= 9223372036854775808.0 && x < 18446744073709551616.0 ? (uint64_t)x
+                                                                    : (uint64_t)to_i64(x);
 }
 
 #define FLOAT_TO_f32(x) (float)(x)
@@ -103,7 +102,7 @@ static cast_row *const casts[DTYPE_COUNT][DTYPE_COUNT] = {
 
 struct cast_state {
     enum dtype from, to;
-    bool truncate; /* bfloat16 by cutting bits off */
+    uint64_t keep; /* mask of a float's or double's bits: Truncate cuts off what `to` cannot hold */
 };
 
 static enum dtype through(enum dtype dtype)
@@ -111,14 +110,41 @@ static enum dtype through(enum dtype dtype)
     return dtype_is_half(dtype) ? DT_FLOAT : dtype;
 }
 
+static int fraction_bits(enum dtype dtype)
+{
+    switch (dtype) {
+    case DT_DOUBLE:
+        return 52;
+    case DT_FLOAT:
+        return 23;
+    case DT_HALF:
+        return 10;
+    default:
+        return 7; /* DT_BFLOAT16 */
+    }
+}
+
+/* Cutting off applies where float or double becomes a narrower floating type. TensorFlow forgets it
+ * from double to bfloat16. */
+static uint64_t kept_bits(const struct cast_state *state)
+{
+    if ((state->from != DT_FLOAT && state->from != DT_DOUBLE) || !dtype_is_floating(state->to) ||
+        (state->from == DT_DOUBLE && state->to == DT_BFLOAT16))
+        return UINT64_MAX;
+    int lost = fraction_bits(state->from) - fraction_bits(state->to);
+    return lost > 0 ? UINT64_MAX << lost : UINT64_MAX;
+}
+
 static struct status cast_prepare(struct prepare_context *p)
 {
     const struct node *node = prepare_node(p);
     struct cast_state *state = prepare_state(p, sizeof *state, NULL);
+    bool truncate = false;
     TRY(node_attr_type(node, "SrcT", &state->from));
     TRY(node_attr_type(node, "DstT", &state->to));
     if (node_attr(node, "Truncate") != NULL)
-        TRY(node_attr_bool(node, "Truncate", &state->truncate));
+        TRY(node_attr_bool(node, "Truncate", &truncate));
+    state->keep = truncate ? kept_bits(state) : UINT64_MAX;
     if (state->from != state->to && casts[through(state->from)][through(state->to)] == NULL)
         return status_error(STATUS_UNIMPLEMENTED, "Cast %s to %s is not supported",
                             dtype_name(state->from), dtype_name(state->to));
@@ -126,25 +152,33 @@ static struct status cast_prepare(struct prepare_context *p)
 }
 
 #define CAST_BLOCK 512
+
+/* x with only the kept bits: float or double, as `from` says. */
+static void cut_bits(const struct cast_state *state, const void *x, double *room, int64_t count)
+{
+    if (state->from == DT_FLOAT)
+        for (int64_t i = 0; i < count; i++)
+            ((uint32_t *)room)[i] = ((const uint32_t *)x)[i] & (uint32_t)state->keep;
+    else
+        for (int64_t i = 0; i < count; i++)
+            ((uint64_t *)room)[i] = ((const uint64_t *)x)[i] & state->keep;
+}
+
 static void cast_block(const struct cast_state *state, const void *from, void *to, int64_t count)
 {
     float in[CAST_BLOCK], out[CAST_BLOCK];
+    double cut[CAST_BLOCK];
     const void *source = from;
     if (dtype_is_half(state->from)) {
         half_block_load(state->from, from, in, count);
         source = in;
+    } else if (state->keep != UINT64_MAX) {
+        cut_bits(state, from, cut, count);
+        source = cut;
     }
     bool narrow = dtype_is_half(state->to);
     casts[through(state->from)][through(state->to)](source, narrow ? out : to, count);
-    if (!narrow)
-        return;
-    if (state->truncate && state->to == DT_BFLOAT16)
-        for (int64_t i = 0; i < count; i++) {
-            uint32_t bits;
-            memcpy(&bits, &out[i], sizeof bits);
-            ((uint16_t *)to)[i] = (uint16_t)(bits >> 16);
-        }
-    else
+    if (narrow)
         half_block_store(state->to, out, to, count);
 }
 
@@ -158,7 +192,7 @@ static struct status cast_compute(struct kernel_context *k)
         return status_ok();
     }
     TRY(kernel_output(k, 0, &x->shape, &out));
-    if (!dtype_is_half(state->from) && !dtype_is_half(state->to)) {
+    if (!dtype_is_half(state->from) && !dtype_is_half(state->to) && state->keep == UINT64_MAX) {
         casts[state->from][state->to](x->data, out->data, x->size);
         return status_ok();
     }

@@ -823,6 +823,29 @@ def value_denormal(rows):
         rows.add("Cast", [f32(1e-40, -1e-40, 1.2e-38)], each=0, DstT=target)
 
 
+def value_cast(rows):
+    types = FLOATS + INTEGERS + [np.bool_]
+    inside = np.array([np.nan, np.inf, -np.inf, -0.0, 0.5, -0.5, 1e-30, 1e-46, 127.9, -128.9, 255.9, 1e30, 1e300, -1e300, 65519, 65520, 1e-8,
+                       5.9e-8, 3e-8, 2.9802322387695312e-08, 1.00390625, 1.01171875, 16777217, 8388609.5, 3.4028236e38, 3.38953139e38, 3.3961775e38])
+    outside = np.array([128, 255, 256, -129, 32768, -32769, 65535, 65536, 70000, 2147483647, 2147483648, -2147483648, -2147483649, 4294967295,
+                        4294967296, -4294967297, 3e9, -3e9, 1e10, 9.3e18, -9.3e18, 1.8e19, 1.9e19, 1e20, -1, -1.5, -300.7])
+    for source in FLOATS:
+        for target in types:
+            if target in FLOATS + [np.bool_] and source != target:
+                rows.add("Cast", [np.array([*inside, *outside]).astype(source)], each=0, DstT=target)
+            if target in INTEGERS:  # one by one: TensorFlow's vectors differ from its single numbers in what does not fit
+                for value in [np.nan, np.inf, -np.inf, 0.9, 127.9, -128.9, 1e30, -1e30, *outside]:
+                    rows.add("Cast", [np.array([value]).astype(source)], each=0, DstT=target)
+    for source in INTEGERS:
+        for target in types:
+            if source != target:
+                rows.add("Cast", [edges(source)], each=0, DstT=target)
+    for source in [np.float32, np.float64]:
+        for target in [np.float32, tf.bfloat16, np.float16, np.int32]:
+            if source != target:
+                rows.add("Cast", [inside.astype(source)], each=0, DstT=target, Truncate=True)
+
+
 def value_reduce(rows):
     for op in ["Sum", "Mean", "Prod", "Max", "Min", "EuclideanNorm"]:
         for dtype in INTEGERS:
@@ -909,7 +932,7 @@ def value_scan(rows):
 def values():
     """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
     rows = Rows("values")
-    for part in [value_denormal, value_reduce, value_scan]:
+    for part in [value_denormal, value_reduce, value_scan, value_cast]:
         part(rows)
     rows.write()
 
