@@ -13,19 +13,23 @@
 #define SELU_SCALE       1.0507009873554804934193349852946
 #define SELU_SCALE_ALPHA 1.7580993408473768599402175208123
 
-/* x < 0 is false for NaN: it passes through. */
-#define RELU(T, W, x)           (x) < 0 ? 0 : (x)
-#define RELU6(T, W, x)          (x)<0 ? 0 : (x)> 6 ? 6 : (x)
-#define SAME(T, W, x)           (x)
-#define AT_MOST_6(T, W, x)      (x) > 6 ? 6 : (x)
-#define RELU_ROW(s, T, W)       UNARY_ROW(SIMD_##s, relu_##s, T, W, T, RELU)
-#define RELU_UINT_ROW(s, T, W)  UNARY_ROW(SIMD_##s, relu_##s, T, W, T, SAME)
-#define RELU6_ROW(s, T, W)      UNARY_ROW(SIMD_##s, relu6_##s, T, W, T, RELU6)
-#define RELU6_UINT_ROW(s, T, W) UNARY_ROW(SIMD_##s, relu6_##s, T, W, T, AT_MOST_6)
-FLOAT_TYPES(RELU_ROW)
+/* x < 0 is false for NaN: it passes through. Adding 0 makes 0 of -0. */
+#define RELU(T, W, x)            (x) < 0 ? 0 : (x)
+#define RELU6(T, W, x)           (x)<0 ? 0 : (x)> 6 ? 6 : (x)
+#define RELU_FLOAT(T, W, x)      (RELU(T, W, x)) + 0
+#define RELU6_FLOAT(T, W, x)     (RELU6(T, W, x)) + 0
+#define SAME(T, W, x)            (x)
+#define AT_MOST_6(T, W, x)       (x) > 6 ? 6 : (x)
+#define RELU_ROW(s, T, W)        UNARY_ROW(SIMD_##s, relu_##s, T, W, T, RELU)
+#define RELU_FLOAT_ROW(s, T, W)  UNARY_ROW(SIMD_##s, relu_##s, T, W, T, RELU_FLOAT)
+#define RELU_UINT_ROW(s, T, W)   UNARY_ROW(SIMD_##s, relu_##s, T, W, T, SAME)
+#define RELU6_ROW(s, T, W)       UNARY_ROW(SIMD_##s, relu6_##s, T, W, T, RELU6)
+#define RELU6_FLOAT_ROW(s, T, W) UNARY_ROW(SIMD_##s, relu6_##s, T, W, T, RELU6_FLOAT)
+#define RELU6_UINT_ROW(s, T, W)  UNARY_ROW(SIMD_##s, relu6_##s, T, W, T, AT_MOST_6)
+FLOAT_TYPES(RELU_FLOAT_ROW)
 SIGNED_TYPES(RELU_ROW)
 UNSIGNED_TYPES(RELU_UINT_ROW)
-FLOAT_TYPES(RELU6_ROW)
+FLOAT_TYPES(RELU6_FLOAT_ROW)
 SIGNED_TYPES(RELU6_ROW)
 UNSIGNED_TYPES(RELU6_UINT_ROW)
 
@@ -81,19 +85,20 @@ static struct status activation_compute(struct kernel_context *k)
 
 /* ---- gradients ---- */
 
-/* Relu's own: x is the gradient, y the features (or the activation: the sign is the same). */
-#define RELU_GRAD(T, W, x, y)     (y) > 0 ? (x) : 0
-#define RELU6_GRAD(T, W, x, y)    (y) > 0 && (y) < 6 ? (x) : 0
+/* Relu's own: x is the gradient, y the features (or the activation: the sign is the same). A
+ * product, as in TensorFlow: a gradient that is NaN or infinite stays visible. */
+#define RELU_GRAD(T, W, x, y)     (x) * ((y) > 0 ? (T)1 : (T)0)
+#define RELU6_GRAD(T, W, x, y)    (x) * ((y) > 0 && (y) < 6 ? (T)1 : (T)0)
 #define ELU_GRAD(T, W, x, y)      (y) < 0 ? (x) * ((y) + 1) : (x)
 #define SELU_GRAD(T, W, x, y)     (y) < 0 ? (x) * ((y) + (T)SELU_SCALE_ALPHA) : (x) * (T)SELU_SCALE
 #define SOFTPLUS_GRAD(T, W, x, y) (T)((double)(x) / (exp(-(double)(y)) + 1))
 #define SOFTSIGN_GRAD(T, W, x, y) (x) / ((1 + (T)fabs((double)(y))) * (1 + (T)fabs((double)(y))))
-/* Here x is the activation's output, y the gradient. */
-#define SIGMOID_GRAD(T, W, x, y)  (y) * (x) * (1 - (x))
+/* Here x is the activation's output, y the gradient. Of a gradient 0, Sqrt and its kind make 0. */
+#define SIGMOID_GRAD(T, W, x, y)  (y) * ((x) * (1 - (x)))
 #define TANH_GRAD(T, W, x, y)     (y) * (1 - (x) * (x))
-#define SQRT_GRAD(T, W, x, y)     (y) * (T)0.5 / (x)
-#define RSQRT_GRAD(T, W, x, y)    (y) * ((T)-0.5 * (x)) * ((x) * (x))
-#define INV_GRAD(T, W, x, y)      -(y) * ((x) * (x))
+#define SQRT_GRAD(T, W, x, y)     (y) == 0 ? 0 : (y) * (T)0.5 / (x)
+#define RSQRT_GRAD(T, W, x, y)    (y) == 0 ? 0 : (y) * ((T)-0.5 * (x)) * ((x) * (x))
+#define INV_GRAD(T, W, x, y)      (y) == 0 ? 0 : -(y) * ((x) * (x))
 
 #define GRAD_ROW(s, T, W, op, EXPR) BINARY_ROW(SIMD_##s, op##_##s, T, W, T, EXPR)
 #define RELU_GRAD_ROW(s, T, W)      GRAD_ROW(s, T, W, relu_grad, RELU_GRAD)

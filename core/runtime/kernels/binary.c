@@ -22,8 +22,8 @@
 #define FLOOR_DIV(T, W, x, y)  (T) floor((double)((x) / (y)))
 #define POW(T, W, x, y)        (T) pow((double)(x), (double)(y))
 #define ATAN2(T, W, x, y)      (T) atan2((double)(x), (double)(y))
-#define XDIVY(T, W, x, y)      (x) == 0 ? 0 : (x) / (y)
-#define XLOGY(T, W, x, y)      (T)((x) == 0 ? 0 : (double)(x)*log((double)(y)))
+#define XDIVY(T, W, x, y)      (x) == 0 ? (x) : (x) / (y)
+#define XLOGY(T, W, x, y)      (x) == 0 ? (x) : (T)((double)(x)*log((double)(y)))
 #define TRUNC_MOD(T, W, x, y)  (T) fmod((double)(x), (double)(y))
 #define FLOOR_MOD(T, W, x, y)  (T) float_floor_mod((double)(x), (double)(y))
 
@@ -120,8 +120,9 @@ INTEGER_TYPES(BIT_XOR_ROW)
 
 enum check {
     CHECK_NOTHING,
-    CHECK_DIVISOR,  /* of integers: not zero */
-    CHECK_EXPONENT, /* of integers: not negative */
+    CHECK_DIVISOR,   /* of integers: not zero */
+    CHECK_TRUNCATED, /* the same, with the words that TensorFlow has for TruncateDiv, TruncateMod */
+    CHECK_EXPONENT,  /* of integers: not negative */
 };
 
 struct binary_op {
@@ -140,11 +141,11 @@ static const struct binary_op ops[] = {
     { "SquaredDifference", CHECK_NOTHING, { ROWS_REAL(squared_difference) } },
     { "RealDiv", CHECK_NOTHING, { ROWS_FLOAT(div) } },
     { "Div", CHECK_DIVISOR, { ROWS_REAL(div) } },
-    { "TruncateDiv", CHECK_DIVISOR, { ROWS_INTEGER(div) } },
+    { "TruncateDiv", CHECK_TRUNCATED, { ROWS_INTEGER(div) } },
     { "FloorDiv", CHECK_DIVISOR, { ROWS_REAL(floor_div) } },
     { "FloorMod", CHECK_DIVISOR, { ROWS_REAL(floor_mod) } },
     { "Mod", CHECK_DIVISOR, { ROWS_REAL(trunc_mod) } },
-    { "TruncateMod", CHECK_DIVISOR, { ROWS_REAL(trunc_mod) } },
+    { "TruncateMod", CHECK_TRUNCATED, { ROWS_REAL(trunc_mod) } },
     { "Pow", CHECK_EXPONENT, { ROWS_REAL(power) } },
     { "DivNoNan", CHECK_NOTHING, { ROWS_FLOAT(div_no_nan) } },
     { "MulNoNan", CHECK_NOTHING, { ROWS_FLOAT(mul_no_nan) } },
@@ -192,6 +193,10 @@ static struct status check_operand(enum check check, const struct tensor *y)
 {
     if (check == CHECK_DIVISOR && has_zero[y->dtype] && has_zero[y->dtype](y->data, y->size))
         return status_error(STATUS_INVALID_ARGUMENT, "Integer division by zero");
+    if (check == CHECK_TRUNCATED && has_zero[y->dtype] && has_zero[y->dtype](y->data, y->size))
+        return status_error(STATUS_INTERNAL,
+                            "Unexpected error in binary operator (only integer div "
+                            "and mod should have errors)");
     if (check == CHECK_EXPONENT && has_negative[y->dtype] &&
         has_negative[y->dtype](y->data, y->size))
         return status_error(STATUS_INVALID_ARGUMENT,

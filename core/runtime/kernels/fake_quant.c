@@ -65,8 +65,8 @@ static void round_to_steps(const float *in, float *out, int64_t rows, int64_t st
 {
     float inverse = 1 / steps->size;
     for (int64_t i = 0; i < rows; i++, in += stride, out += stride) {
-        float x = *in < steps->max ? *in : steps->max;
-        x = x > steps->min ? x : steps->min;
+        float x = *in > steps->max ? steps->max : *in; /* NaN stays */
+        x = x < steps->min ? steps->min : x;
         *out = floorf((x - steps->min) * inverse - steps->zero + 0.5f) * steps->size;
     }
 }

@@ -167,7 +167,7 @@ static struct status lin_space_compute(struct kernel_context *k)
     double from = scalar_as_double(start), to = scalar_as_double(stop);
     double step = count > 1 ? (to - from) / (double)(count - 1) : 0;
     for (int64_t i = 0; i < count; i++) {
-        double value = i > 0 && i == count - 1 ? to : from + step * (double)i;
+        double value = i == 0 ? from : i == count - 1 ? to : from + step * (double)i;
         if (out->dtype == DT_FLOAT)
             tensor_floats_mut(out)[i] = (float)value;
         else

@@ -32,6 +32,14 @@ static struct status pool_size(struct kernel_context *k, const struct shape *x,
 
 typedef void pool_leaf(const struct conv_size *size, const float *x, float *out);
 
+/* A maximum of NaN and -Inf alone is the lowest finite number, here of the narrow type. */
+static void raise_to_lowest(enum dtype dtype, float *values, int64_t count)
+{
+    const float lowest = dtype == DT_HALF ? -65504.0f : -3.38953139e38f;
+    for (int64_t i = 0; i < count; i++)
+        values[i] = values[i] < lowest ? lowest : values[i];
+}
+
 /* half and bfloat16 through floats. */
 static struct status pool_half(struct kernel_context *k, pool_leaf *leaf,
                                const struct conv_size *size, const struct tensor *x,
@@ -43,6 +51,8 @@ static struct status pool_half(struct kernel_context *k, pool_leaf *leaf,
     TRY_OR(done, kernel_scratch(k, DT_FLOAT, &out->shape, &wide_out));
     half_block_load(x->dtype, x->data, wide_x.data, x->size);
     leaf(size, wide_x.data, wide_out.data);
+    if (leaf == max_pool_f32)
+        raise_to_lowest(x->dtype, wide_out.data, out->size);
     half_block_store(out->dtype, wide_out.data, out->data, out->size);
 done:
     tensor_release(&wide_x);

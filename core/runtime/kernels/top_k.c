@@ -1,17 +1,21 @@
 /*
- * top_k: TopKV2 and InTopKV2. Equal values: the lower index first. A heap of the k best so far, so
- * that a row of n costs n log k at most.
+ * top_k: TopKV2 and InTopKV2. Equal values: the lower index first. NaN comes after all numbers,
+ * where TensorFlow's order depends on how its sort happens to compare. A heap of the k best so far,
+ * so that a row of n costs n log k at most.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/types.h"
 
-/* Is element a of x before element b in the result? */
-#define BEFORE(s, T, W)                                                    \
-    static bool before_##s(const void *x, int32_t a, int32_t b)            \
-    {                                                                      \
-        const T *values = x;                                               \
-        return values[a] > values[b] || (values[a] == values[b] && a < b); \
+/* Is element a, of value va, before element b in the result? */
+#define IS_NAN(v) ((v) != (v))
+#define IS_BEFORE(va, vb, a, b) \
+    ((va) > (vb) || (!((va) < (vb)) && (IS_NAN(va) == IS_NAN(vb) ? (a) < (b) : IS_NAN(vb))))
+#define BEFORE(s, T, W)                                         \
+    static bool before_##s(const void *x, int32_t a, int32_t b) \
+    {                                                           \
+        const T va = ((const T *)x)[a], vb = ((const T *)x)[b]; \
+        return IS_BEFORE(va, vb, a, b);                         \
     }
 REAL_TYPES(BEFORE)
 
@@ -19,14 +23,14 @@ static bool before_half(const void *x, int32_t a, int32_t b)
 {
     float va = half_to_float(((const uint16_t *)x)[a]),
           vb = half_to_float(((const uint16_t *)x)[b]);
-    return va > vb || (va == vb && a < b);
+    return IS_BEFORE(va, vb, a, b);
 }
 
 static bool before_bfloat16(const void *x, int32_t a, int32_t b)
 {
     float va = bfloat16_to_float(((const uint16_t *)x)[a]);
     float vb = bfloat16_to_float(((const uint16_t *)x)[b]);
-    return va > vb || (va == vb && a < b);
+    return IS_BEFORE(va, vb, a, b);
 }
 
 typedef bool before(const void *x, int32_t a, int32_t b);

@@ -12,7 +12,7 @@
 #define ABSOLUTE(T, W, x)      (T)((x) < 0 ? 0 - (W)(x) : (W)(x))
 #define SAME(T, W, x)          (x)
 #define SIGN(T, W, x)          (T)(((x) > 0) - ((x) < 0))
-#define SIGN_FLOAT(T, W, x)    (x) > 0 ? 1 : (x) < 0 ? -1 : (x)
+#define SIGN_FLOAT(T, W, x)    (x) > 0 ? 1 : (x) < 0 ? -1 : (x) + 0 /* of -0: 0; of NaN: NaN */
 #define UNSIGNED_SIGN(T, W, x) (x) > 0
 #define SQUARE(T, W, x)        (T)((W)(x) * (W)(x))
 #define RECIPROCAL(T, W, x)    1 / (x)

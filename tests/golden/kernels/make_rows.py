@@ -823,6 +823,66 @@ def value_denormal(rows):
         rows.add("Cast", [f32(1e-40, -1e-40, 1.2e-38)], each=0, DstT=target)
 
 
+def value_unary(rows):
+    for op in ["Neg", "Abs", "Sign", "Square", "Exp", "Expm1", "Floor", "Ceil", "Round", "Rint", "Atan", "Sinh", "Cosh", "Tanh",
+               "Asinh", "Acosh", "Asin", "Acos", "Atanh", "Erf", "Erfc", "Sigmoid", "Relu", "Relu6", "Elu", "Selu", "Softplus",
+               "Softsign", "LeakyRelu", "Sqrt", "Rsqrt", "Log", "Log1p", "Reciprocal", "Inv", "IsNan", "IsInf", "IsFinite"]:
+        for dtype in FLOATS:
+            if (op, dtype) != ("Erf", np.float64):  # of infinity it is NaN in TensorFlow 2.21, and 1 elsewhere
+                rows.add(op, [signed(edges(dtype), dtype) if "Relu" in op else edges(dtype)], each=EXACT[dtype])
+    for op in ["Sin", "Cos", "Tan"]:
+        rows.add(op, [f32(np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30)], each=1e-6)
+    for op in ["Neg", "Abs", "Sign", "Square", "Relu", "Relu6", "Floor", "Ceil", "Round"]:
+        for dtype in INTEGERS:
+            if op != "Round":  # gives 0 for int32 and int64 in TensorFlow 2.21, and what came in elsewhere
+                rows.add(op, [edges(dtype)])
+    for dtype in FLOATS:
+        for alpha in [0.0, 1.0, 3.0, -0.5]:
+            rows.add("LeakyRelu", [edges(dtype)], each=EXACT[dtype], alpha=alpha)
+        for op in ["ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad", "LeakyReluGrad", "SigmoidGrad",
+                   "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad"]:
+            values = edges(dtype)[[0, 1, 2, 8, 9, 10] if op == "RsqrtGrad" else slice(9)]
+            if op != "LeakyReluGrad" or dtype == np.float32:
+                rows.add(op, pairs(values), each=EXACT[dtype])
+
+
+def value_binary(rows):
+    for op in ["AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "Div", "RealDiv", "FloorDiv", "FloorMod", "Mod",
+               "TruncateMod", "Pow", "DivNoNan", "MulNoNan", "Atan2", "Xdivy", "Xlogy", "Equal", "Less", "LessEqual", "Greater",
+               "GreaterEqual", "NotEqual"]:
+        for dtype in FLOATS:
+            values = edges(dtype)[:14]
+            rows.add(op, pairs(signed(values, dtype) if op in ("Maximum", "Minimum") else values), each=EXACT[dtype])
+    for op in ["AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "Div", "FloorDiv", "FloorMod", "Mod", "TruncateMod",
+               "TruncateDiv", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Less", "GreaterEqual"]:
+        for dtype in INTEGERS:
+            x, y = pairs(edges(dtype))
+            if op in ["Div", "FloorDiv", "FloorMod", "Mod", "TruncateMod", "TruncateDiv"]:
+                x, y = x[y != 0], y[y != 0]
+                if np.iinfo(dtype).min < 0:  # the lowest number by -1: TensorFlow itself dies of it
+                    negative = np.array([-1, -2, -3, -7, 7, 5], dtype)
+                    rows.add(op, [negative, np.array([-1, -1, -1, 2, -2, -5], dtype)])
+                rows.add(op, [np.ones(2, dtype), np.zeros(2, dtype)])
+                rows.add(op, [np.ones(0, dtype), np.zeros(0, dtype)])
+                rows.add(op, [np.ones(0, dtype), dtype(0)])
+            rows.add(op, [x, y])
+    for dtype in INTEGERS:
+        low = np.iinfo(dtype).min
+        rows.add("Pow", [np.array([0, 0, 1, 2, 2, 3, 3, 10, low], dtype), np.array([0, 5, 100, 7, 64, 5, 41, 20, 3], dtype)])
+        if low < 0:
+            rows.add("Pow", [np.array([1, -1, 2, 0], dtype), dtype(-1)])
+            rows.add("Pow", [np.zeros(0, dtype), dtype(-1)])
+        rows.add("AddN", [[edges(dtype), edges(dtype), edges(dtype)]])
+        rows.add("BiasAdd", [np.stack([edges(dtype), edges(dtype)[::-1]]), edges(dtype)])
+        rows.add("ClipByValue", [edges(dtype), dtype(2), dtype(90)])
+        rows.add("ClipByValue", [edges(dtype), dtype(90), dtype(2)])
+    for dtype in [np.float32, np.float64]:
+        rows.add("ClipByValue", [edges(dtype), dtype(-1), dtype(6)], each=0)
+        rows.add("ClipByValue", [edges(dtype), dtype(6), dtype(-1)], each=0)
+        rows.add("ClipByValue", [edges(dtype), dtype(np.nan), dtype(1)], each=0)
+        rows.add("ClipByValue", [edges(dtype), dtype(-1), dtype(np.nan)], each=0)
+
+
 def value_cast(rows):
     types = FLOATS + INTEGERS + [np.bool_]
     inside = np.array([np.nan, np.inf, -np.inf, -0.0, 0.5, -0.5, 1e-30, 1e-46, 127.9, -128.9, 255.9, 1e30, 1e300, -1e300, 65519, 65520, 1e-8,
@@ -929,10 +989,119 @@ def value_scan(rows):
     rows.add("Bucketize", [np.array([2**53, 2**53 + 1, 2**62, 2**62 + 1, 2**62 - 1], np.int64)], boundaries=[2.0**53, 2.0**62])
 
 
+def value_order(rows):
+    for dtype in FLOATS:
+        for values in [[3, 2, 1, np.nan], [np.nan] * 4, [0.0, -0.0, 0.0, -0.0], [np.inf, 1, -np.inf, 1]]:  # elsewhere the place of NaN is chance
+            for count in [1, 2, 3, 4]:
+                rows.add("TopKV2", [np.array(values).astype(dtype), np.int32(count)], each=0)
+        rows.add("TopKV2", [edges(dtype), np.int32(1)], each=0)
+    for dtype in INTEGERS:
+        for count in [1, 4, 9]:
+            rows.add("TopKV2", [edges(dtype), np.int32(count)])
+    for values in [[1, 2, 3, 4], [1, np.nan, 3, 4], [np.nan] * 4, [np.inf, 1, 2, np.inf], [-np.inf, 1, 2, 3], [2, 2, 2, 2]]:
+        for target in [0, 1, 3, 4, -1]:
+            for count in [0, 1, 2, 4, 9]:
+                rows.add("InTopKV2", [f32(*values)[None], i32(target), np.int32(count)])
+
+
+def value_softmax(rows):
+    for op in ["Softmax", "LogSoftmax"]:
+        for dtype in FLOATS:
+            for values in [[1, np.inf, 2], [np.inf, np.inf, 1], [np.inf], [np.inf, -np.inf], [-np.inf, -np.inf, -np.inf], [-np.inf], [np.nan],
+                           [1, np.nan, 2], [np.nan, np.inf, -np.inf], [-np.inf, 1, 2], [1e30, -1e30, 0], [1e30, 1e30], [-1e30, -1e30], [88, -88, 0],
+                           [100, 0, -100], [0.0, -0.0], [3e4, -3e4], [1] * 15 + [np.inf], [1] * 15 + [-np.inf], [np.nan] + [1] * 15, [-np.inf] * 20,
+                           [np.inf] + [1] * 20, [1] * 20 + [np.nan], [-104, 0], [-87, 0], [-90, 0]]:
+                rows.add(op, [np.array([values, [0.5] * len(values)]).astype(dtype)], each=10 * EXACT[dtype])
+    with_inf = f32(1, np.inf, 2), f32(1, -np.inf, 2), f32(np.nan, 1, 2), f32(-np.inf, -np.inf, -np.inf), f32(1e30, 0, -1e30)
+    for row in with_inf:
+        for label in [[1, 0, 0], [0, 1, 0], [0.2, 0.3, 0.5], [0, 0, 0], [np.nan, 0, 0]]:
+            rows.add("SoftmaxCrossEntropyWithLogits", [row[None], f32(*label)[None]], each=1e-5)
+        for label in [0, 1, 2]:
+            rows.add("SparseSoftmaxCrossEntropyWithLogits", [row[None], i32(label)], each=1e-5)
+
+
+def value_pool(rows):
+    special = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 5.0, 1e30]
+    for dtype in FLOATS:
+        for index in range(0, 16, 3):
+            image = np.arange(16.0)
+            for value in special[:3]:
+                image[index] = value
+                rows.add("MaxPool", [image.reshape(1, 4, 4, 1).astype(dtype)], ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID", each=0)
+                if index in (0, 6):
+                    rows.add("MaxPool", [image.reshape(1, 4, 4, 1).astype(dtype)], ksize=[1, 3, 3, 1], strides=[1, 1, 1, 1], padding="SAME", each=0)
+                    rows.add("AvgPool", [image.reshape(1, 4, 4, 1).astype(dtype)], ksize=[1, 3, 3, 1], strides=[1, 1, 1, 1], padding="SAME",
+                             each=2 * EXACT[dtype])
+        for value in special:
+            rows.add("MaxPool", [np.full((1, 3, 3, 10), value).astype(dtype)], ksize=[1, 2, 2, 1], strides=[1, 1, 1, 1], padding="SAME", each=0)
+        deep = np.tile(np.array(special), 4 * 4 * 2)[: 4 * 4 * 17].reshape(1, 4, 4, 17).astype(dtype)
+        for size in [2, 3, 4]:
+            for op in ["MaxPool", "AvgPool"]:
+                rows.add(op, [deep], ksize=[1, size, size, 1], strides=[1, 1, 1, 1], padding="SAME", each=2 * EXACT[dtype])
+    gradient = f32(1, 2, 3, 4).reshape(1, 2, 2, 1)
+    for index in range(4):
+        image = np.arange(16, dtype=np.float32)
+        image[index] = np.nan
+        image = image.reshape(1, 4, 4, 1)
+        pooled = tf.raw_ops.MaxPool(input=image, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
+        rows.add("MaxPoolGrad", [image, pooled, gradient], ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID", each=0)
+
+
+def value_array(rows):
+    for indices in [i32(-1, 0, 2, 3, 1000, -2147483648, 2147483647), np.array([-1, 3, 2**40, -2**63], np.int64), np.array([0, 255], np.uint8),
+                    np.array([-128, 127, 1], np.int8)]:
+        rows.add("OneHot", [indices, np.int32(3), np.float32(np.nan), np.float32(-0.0)], each=0)
+        rows.add("OneHot", [indices, np.int32(0), np.float32(1), np.float32(0)])
+    for dtype in [np.float32, np.float64, np.int32, np.int64]:
+        for a in [(0, 1, 0.1), (0, 1, 0.3), (1, 0, -0.1), (0, 10, 3.3), (-1, 1, 0.7), (0, 1, 1), (0.1, 0.7, 0.2), (0, 0.9, 0.1), (3, 3, 0.5),
+                  (10, 0, -3), (0, -1, 1), (0, 1, np.inf), (0, 1, np.nan), (np.nan, 1, 1), (0, np.inf, 1)]:
+            if dtype in (np.int32, np.int64) and not all(np.isfinite(a)):
+                continue
+            rows.add("Range", [np.array(v).astype(dtype) for v in a], each=EXACT.get(dtype, 0), text=False)
+    rows.add("Range", [np.int32(2147483640), np.int32(2147483647), np.int32(3)])
+    rows.add("Range", [np.int32(-2147483648), np.int32(2147483647), np.int32(2147483647)])
+    rows.add("Range", [np.int64(-2**63), np.int64(2**63 - 1), np.int64(2**62)])
+    rows.add("Range", [np.int64(2**63 - 3), np.int64(2**63 - 1), np.int64(1)])
+    for a in [(0, 1, 3), (0, 1, 7), (1, 0, 6), (-1e30, 1e30, 5), (0, np.inf, 3), (np.nan, 1, 3), (5, 5, 4), (0, 1, 1), (0.1, 0.7, 11)]:
+        for dtype in [np.float32, np.float64]:
+            rows.add("LinSpace", [dtype(a[0]), dtype(a[1]), np.int32(a[2])], each=EXACT[dtype])
+    rows.add("LinSpace", [np.float32(0), np.float32(1), np.int32(0)])
+    for dtype in [np.int8, np.uint8, np.int32]:
+        rows.add("ResizeBilinear", [integers(1, 2, 2, 1, high=127, dtype=dtype), i32(3, 3)], each=1e-6)
+    for op in ["ResizeBilinear", "ResizeNearestNeighbor"]:
+        for value in [np.nan, np.inf, -np.inf]:
+            for attrs in [dict(), dict(align_corners=True), dict(half_pixel_centers=True)]:
+                rows.add(op, [f32(1, value, 3, 4).reshape(1, 2, 2, 1), i32(3, 5)], each=2e-6, **attrs)
+    for value in [np.nan, np.inf, -np.inf, 1e30, -0.0]:
+        image = np.arange(1, 33, dtype=np.float32).reshape(1, 4, 4, 2)
+        image[0, 1, 2, 0] = value
+        for padding in ["SAME", "VALID"]:
+            rows.add("Conv2D", [image, floats(3, 3, 2, 3)], each=1e-4, strides=[1, 1, 1, 1], padding=padding)
+            rows.add("DepthwiseConv2dNative", [image, floats(3, 3, 2, 1)], each=1e-4, strides=[1, 1, 1, 1], padding=padding)
+        for scale, variance in [(1, 1), (0, 1), (1, 0), (np.inf, 1), (1, np.inf), (1, np.nan), (1, -1)]:
+            rows.add("FusedBatchNormV3", [image, f32(scale, 1), f32(0, 1), f32(2, 3), f32(variance, 1)], each=1e-5, is_training=False, skip=(1, 2, 3, 4, 5))
+        for bits in [8, 2]:
+            rows.add("FakeQuantWithMinMaxArgs", [image], num_bits=bits, each=2e-6)
+            rows.add("FakeQuantWithMinMaxVars", [image, np.float32(-1), np.float32(9.1)], num_bits=bits, each=2e-6)
+            rows.add("FakeQuantWithMinMaxVars", [image, np.float32(1), np.float32(value)], num_bits=bits, each=2e-6)
+            rows.add("FakeQuantWithMinMaxVarsPerChannel", [image, f32(-1, -1), f32(9.1, 2)], num_bits=bits, each=2e-6)
+    rows.add("Where", [f32(*SPECIAL)])
+    rows.add("ApproximateEqual", [*pairs(f32(*SPECIAL))], tolerance=None)
+    rows.add("CheckNumerics", [f32(np.nan, np.inf)], message="m")
+    rows.add("CheckNumerics", [f32(-np.inf)], message="m")
+    for dtype in [np.int32, np.int64]:
+        for mat in [np.full((2, 2), np.iinfo(dtype).max, dtype), np.full((2, 2), np.iinfo(dtype).min, dtype)]:
+            rows.add("MatMul", [mat, mat])
+    for row in [[np.nan, 0], [np.inf, 0], [np.inf, -np.inf], [1e30, 1e30]]:
+        rows.add("MatMul", [f32(*row)[None], f32(0, 1)[:, None]], each=1e-6)
+        rows.add("MatMul", [np.tile(f32(*row), (3, 16)), np.tile(f32(0, 1)[:, None], (16, 34))], each=1e-5)
+        rows.add("BatchMatMulV2", [np.tile(f32(*row), (2, 2, 8)), np.tile(f32(0, 1)[:, None], (8, 34))], each=1e-5)
+
+
 def values():
     """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
     rows = Rows("values")
-    for part in [value_denormal, value_reduce, value_scan, value_cast]:
+    for part in [value_denormal, value_reduce, value_scan, value_cast, value_unary, value_binary, value_order, value_softmax, value_pool, value_array]:
         part(rows)
     rows.write()
 

@@ -61,17 +61,16 @@ static inline float fast_sigmoid(float x)
 /* Near 0 a polynomial in x², elsewhere by exp; both are computed, one is chosen. */
 static inline float fast_tanh(float x)
 {
-    float size = x < 0 ? -x : x;
+    float size = __builtin_fabsf(x);
     float u = x * x;
     float p = -6.11318847e-3f;
     p = p * u + 2.10100791e-2f;
     p = p * u - 5.38540692e-2f;
     p = p * u + 0.133327945f;
     p = p * u - 0.333333292f;
-    float near_zero = x + x * (u * p);
+    float near_zero = size + size * (u * p);
     float away = 1.0f - 2.0f / (1.0f + fast_exp(2.0f * size));
-    away = x < 0 ? -away : away;
-    return size < 0.625f ? near_zero : away;
+    return __builtin_copysignf(size < 0.625f ? near_zero : away, x);
 }
 
 #endif

@@ -1,6 +1,6 @@
 #include "runtime/kernels/plain/pool.h"
 
-#include <math.h>
+#include <float.h>
 #include <string.h>
 
 #include "runtime/kernels/plain/types.h"
@@ -16,6 +16,9 @@ static struct range range_of(const struct window *window, int64_t out)
     return (struct range){ first < 0 ? 0 : first, end > window->in ? window->in : end };
 }
 
+/* TensorFlow's maximum starts from the lowest finite number, which NaN and -Inf do not beat. */
+#define LOWEST_f32 -FLT_MAX
+#define LOWEST_f64 -DBL_MAX
 #define POOL(attributes, suffix, T)                                                         \
     attributes static void keep_greater_##suffix(const T *x, T *out, int64_t c)             \
     {                                                                                       \
@@ -32,7 +35,7 @@ static struct range range_of(const struct window *window, int64_t out)
                 for (int64_t ow = 0; ow < s->columns.out; ow++, out += s->c) {              \
                     struct range h = range_of(&s->rows, oh), w = range_of(&s->columns, ow); \
                     for (int64_t c = 0; c < s->c; c++)                                      \
-                        out[c] = average ? 0 : (T)-INFINITY;                                \
+                        out[c] = average ? 0 : LOWEST_##suffix;                             \
                     for (int64_t i = h.first; i < h.end; i++)                               \
                         for (int64_t j = w.first; j < w.end; j++)                           \
                             (average ? add_##suffix : keep_greater_##suffix)(               \

@@ -101,7 +101,7 @@ SIMD static float cross_entropy_row(const float *x, const float *labels, float m
 {
     float loss = 0;
     for (int64_t i = 0; i < n; i++)
-        loss += labels[i] == 0 ? 0 : labels[i] * (log_of_sum - (x[i] - most));
+        loss += labels[i] * (log_of_sum - (x[i] - most));
     for (int64_t i = 0; i < n; i++)
         backprop[i] -= labels[i];
     return loss;
