@@ -5,17 +5,9 @@
 
 #include "base/clock.h"
 
-int64_t batch_rows(const struct callable *callable, const struct tensor *inputs)
-{
-    int count = callable->signature->inputs_count;
-    if (!callable->batches || count == 0 || !plan_rows_fit(callable->plan, inputs))
-        return 0; /* the proof that rows are independent does not hold for such shapes */
-    return inputs[0].shape.dims[0];
-}
-
 bool batch_fits(const struct inference_call *a, const struct inference_call *b)
 {
-    if (a->callable != b->callable || a->rows == 0 || b->rows == 0)
+    if (a->callable != b->callable || !a->callable->batches || a->rows == 0 || b->rows == 0)
         return false;
     for (int i = 0; i < a->callable->signature->inputs_count; i++) {
         const struct shape *x = &a->inputs[i].shape, *y = &b->inputs[i].shape;
@@ -82,8 +74,10 @@ static struct status answer_rows(struct inference_call *call, const struct tenso
 
 /* The calls of one run: of a list, up to `end`. */
 struct riders {
-    const struct inference_call *first, *end;
+    struct inference_call *first, *end;
     const struct batch_limits *limits;
+    int64_t run_ns;  /* what the run may take; 0: any time */
+    int64_t stop_ns; /* when that is over; 0: never */
 };
 
 static int64_t latest_deadline(const struct riders *riders)
@@ -100,9 +94,8 @@ static int64_t latest_deadline(const struct riders *riders)
 }
 
 /* Is anybody left who wants what the run gives? */
-static struct status check_wanted(const void *context)
+static struct status check_wanted(const struct riders *riders)
 {
-    const struct riders *riders = context;
     if (atomic_load_explicit(&riders->limits->stopping, memory_order_relaxed))
         return status_error(STATUS_UNAVAILABLE, "the server is going down");
     for (const struct inference_call *call = riders->first; call != riders->end; call = call->next)
@@ -111,8 +104,30 @@ static struct status check_wanted(const void *context)
     return status_error(STATUS_CANCELLED, "the client has left");
 }
 
+static struct status check_time(const struct riders *riders)
+{
+    if (riders->stop_ns == 0 || clock_now_ns(clock_monotonic()) < riders->stop_ns)
+        return status_ok();
+    for (struct inference_call *call = riders->first; call != riders->end; call = call->next)
+        call->unfinished = true;
+    return status_error(STATUS_ABORTED, "the run takes longer than the loop has time for");
+}
+
+static struct status check_run(const void *riders)
+{
+    TRY(check_wanted(riders));
+    return check_time(riders);
+}
+
+static void measure(const struct inference_call *first, int64_t rows, int64_t took_ns)
+{
+    struct cost_key key = { rows > 0 ? rows : 1, first->size.shape };
+    if (first->size.rows > 0)
+        cost_add(&first->callable->costs, key, took_ns);
+}
+
 /* A call may have waited so long that nobody wants it any more. */
-static struct status run_plan(const struct riders *riders, int64_t rows, struct run *run,
+static struct status run_plan(struct riders *riders, int64_t rows, struct run *run,
                               const struct tensor *feeds, struct tensor *outputs)
 {
     struct callable *callable = riders->first->callable;
@@ -122,12 +137,13 @@ static struct status run_plan(const struct riders *riders, int64_t rows, struct 
         return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed before the model ran");
     TRY(check_wanted(riders));
     run_set_deadline(run, (uint64_t)deadline_ns);
-    run_set_check(run, check_wanted, riders);
+    riders->stop_ns = riders->run_ns > 0 ? begin + riders->run_ns : 0;
+    run_set_check(run, check_run, riders);
     struct status status = plan_run(callable->plan, run, feeds, outputs);
     run_set_check(run, NULL, NULL);
-    TRY(status);
-    callable_measured(callable, rows > 0 ? rows : 1, clock_now_ns(clock_monotonic()) - begin);
-    return status_ok();
+    if (status_is_ok(status) || riders->first->unfinished) /* then it costs at least so much */
+        measure(riders->first, rows, clock_now_ns(clock_monotonic()) - begin);
+    return status;
 }
 
 /* Inputs whose elements lie where a message has them are copied to where they can be read. */
@@ -154,11 +170,11 @@ static struct status align_inputs(struct inference_call *call)
 }
 
 static struct status run_one(struct inference_call *call, const struct batch_limits *limits,
-                             struct run *run)
+                             int64_t run_ns, struct run *run)
 {
     int count = call->callable->signature->outputs_count;
     struct tensor *outputs = ARENA_ARRAY(call->arena, struct tensor, count);
-    struct riders alone = { call, call->next, limits };
+    struct riders alone = { call, call->next, limits, .run_ns = run_ns };
     TRY(align_inputs(call));
     TRY(run_plan(&alone, call->rows, run, call->inputs, outputs));
     struct status status = call->answer(call, outputs);
@@ -168,12 +184,13 @@ static struct status run_one(struct inference_call *call, const struct batch_lim
 
 /* All as one run. A failure is of the whole batch: whose fault it is shows when each runs alone. */
 static struct status run_together(struct inference_call *calls, int64_t rows,
-                                  const struct batch_limits *limits, struct run *run)
+                                  const struct batch_limits *limits, int64_t run_ns,
+                                  struct run *run)
 {
     const struct signature *signature = calls->callable->signature;
     struct tensor *feeds = ARENA_ARRAY(calls->arena, struct tensor, signature->inputs_count);
     struct tensor *outputs = ARENA_ARRAY(calls->arena, struct tensor, signature->outputs_count);
-    struct riders all = { calls, NULL, limits };
+    struct riders all = { calls, NULL, limits, .run_ns = run_ns };
     struct status status = status_ok();
     for (int i = 0; i < signature->inputs_count && status_is_ok(status); i++)
         status = concatenate(calls, i, rows, run, &feeds[i]);
@@ -191,17 +208,20 @@ static struct status run_together(struct inference_call *calls, int64_t rows,
     return status;
 }
 
-void batch_run(struct inference_call *calls, const struct batch_limits *limits)
+void batch_run(struct inference_call *calls, const struct batch_limits *limits, int64_t run_ns)
 {
     struct callable *callable = calls->callable;
     struct run *run = callable_take_run(callable, limits->run_memory_bytes);
     int64_t rows = 0;
-    for (const struct inference_call *call = calls; call != NULL; call = call->next)
+    for (struct inference_call *call = calls; call != NULL; call = call->next) {
+        call->unfinished = false;
         rows += call->rows;
-    bool ran = calls->next != NULL && status_is_ok(run_together(calls, rows, limits, run));
+    }
+    bool ran = calls->next != NULL && status_is_ok(run_together(calls, rows, limits, run_ns, run));
     for (struct inference_call *call = calls; !ran && call != NULL; call = call->next) {
         run_reset(run);
-        call->status = status_keep(call->arena, run_one(call, limits, run));
+        if (!call->unfinished) /* it was stopped together with the others */
+            call->status = status_keep(call->arena, run_one(call, limits, run_ns, run));
     }
     callable_give_run(callable, run);
 }

@@ -6,10 +6,6 @@
 
 #include "server/inference.h"
 
-/* Rows of a call where all its inputs have the same dimension 0 and the callable batches; else 0.
- */
-int64_t batch_rows(const struct callable *callable, const struct tensor *inputs);
-
 /* May these two ride in one run? Same callable, same dtypes, shapes equal
  * behind dimension 0. */
 bool batch_fits(const struct inference_call *a, const struct inference_call *b);
@@ -20,7 +16,11 @@ struct batch_limits {
 };
 
 /* Runs the list of calls and calls `answer` of each; what comes of each is in its `status`:
- * also DEADLINE_EXCEEDED, CANCELLED where all of them were left. */
-void batch_run(struct inference_call *calls, const struct batch_limits *limits);
+ * also DEADLINE_EXCEEDED, CANCELLED where all of them were left.
+ *
+ * A run that takes longer than `run_ns` (0: any time) stops before its next costly step: its calls
+ * are `unfinished`, have no answer yet and can run again. Only for plans of predictable cost, which
+ * have no side effects. */
+void batch_run(struct inference_call *calls, const struct batch_limits *limits, int64_t run_ns);
 
 #endif

@@ -186,11 +186,16 @@ static void on_left(void *context, struct call *call)
     inference_leave(&request->run);
 }
 
+static void run_to_pool(struct inference_call *call)
+{
+    struct grpc_request *request = grpc_request_of(call);
+    call_when_left(request->call, on_left, request);
+}
+
 struct status
 grpc_run(struct grpc_request *request, struct callable *callable, const struct tensor *inputs,
          struct status (*answer)(struct inference_call *, const struct tensor *outputs))
 {
-    struct inference *inference = request->server->inference;
     int64_t deadline_ns = call_deadline_ns(request->call);
     TRY(callable->status);
     request->run = (struct inference_call){
@@ -198,16 +203,12 @@ grpc_run(struct grpc_request *request, struct callable *callable, const struct t
         .inputs = inputs,
         .answer = answer,
         .done = run_done,
+        .to_pool = run_to_pool,
         .arena = request->arena,
         .deadline_ns = deadline_ns == CLOCK_NEVER ? 0 : deadline_ns,
     };
     request->running = true;
-    if (inference_goes_to_pool(&request->run)) {
-        inference_submit_to_pool(inference, &request->run);
-        call_when_left(request->call, on_left, request);
-    } else {
-        inference_submit(inference, &request->run);
-    }
+    inference_submit(request->server->inference, &request->run);
     return status_ok();
 }
 

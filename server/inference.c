@@ -5,7 +5,8 @@
 
 #include "server/batch.h"
 
-#define LOOP_COST_MAX_NS  200000  /* dearer runs go to the pool */
+#define LOOP_COST_MAX_NS  200000  /* dearer calls go to the pool */
+#define LOOP_RUN_MAX_NS   1000000 /* and a run, of one call or many, that takes longer than this */
 #define ROUND_COST_MAX_NS 1000000 /* of all runs of a round */
 #define CHEAP_NS          10000   /* cheaper runs cost no more than what is done around them */
 #define CHEAP_BYTES_MAX   81920   /* inputs of theirs: more would not stay in a near cache */
@@ -55,7 +56,7 @@ static struct inference_call *list_take_batch(struct call_list *list, bool batch
     list_append(&taken, first);
     for (int i = 0; *at != NULL && batch && rows < BATCH_ROWS_MAX && i < LOOK_MAX; i++) {
         struct inference_call *call = *at;
-        if (rows + call->rows > BATCH_ROWS_MAX || !batch_fits(first, call)) {
+        if (call->rows > BATCH_ROWS_MAX - rows || !batch_fits(first, call)) {
             at = &call->next;
             continue;
         }
@@ -89,7 +90,7 @@ static void *work(void *context)
         struct inference_call *calls =
             list_take_batch(&inference->queue, inference->options.batch_ready);
         pthread_mutex_unlock(&inference->lock);
-        batch_run(calls, &inference->limits);
+        batch_run(calls, &inference->limits, 0);
         for (struct inference_call *next; calls != NULL; calls = next) {
             next = calls->next; /* the call is its owner's again once it is posted */
             calls->task.work = finish_in_loop;
@@ -101,8 +102,9 @@ static void *work(void *context)
     return NULL;
 }
 
-void inference_submit_to_pool(struct inference *inference, struct inference_call *call)
+static void submit_to_pool(struct inference *inference, struct inference_call *call)
 {
+    call->to_pool(call);
     pthread_mutex_lock(&inference->lock);
     list_append(&inference->queue, call);
     pthread_cond_signal(&inference->work);
@@ -160,19 +162,20 @@ void inference_destroy(struct inference *inference)
 
 /* ---- The round. ---- */
 
-bool inference_goes_to_pool(struct inference_call *call)
+/* What is known of the call's cost: nothing if the proof that rows are independent does not hold
+ * for such shapes. */
+static void estimate(struct inference_call *call)
 {
-    call->rows = batch_rows(call->callable, call->inputs);
-    uint32_t cost = callable_cost_ns(call->callable, call->rows > 0 ? call->rows : 1);
-    return cost == 0 || cost > LOOP_COST_MAX_NS;
-}
-
-static size_t input_bytes(const struct inference_call *call)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < call->callable->signature->inputs_count; i++)
-        bytes += tensor_bytes(&call->inputs[i]);
-    return bytes;
+    const struct callable *callable = call->callable;
+    int count = callable->signature->inputs_count;
+    call->rows = call->cost_ns = 0;
+    call->size = (struct cost_key){ 0 };
+    if (!callable->predictable || !plan_rows_fit(callable->plan, call->inputs))
+        return;
+    call->rows = call->inputs[0].shape.dims[0];
+    call->bytes = cost_bytes(call->inputs, count);
+    call->size = cost_key_of(call->inputs, count, call->bytes, call->rows);
+    call->cost_ns = cost_find(&callable->costs, call->size);
 }
 
 static void begin_round(struct inference *inference)
@@ -182,16 +185,23 @@ static void begin_round(struct inference *inference)
     inference->cheap_bytes = 0;
 }
 
-void inference_submit(struct inference *inference, struct inference_call *call)
+static void add_to_round(struct inference *inference, struct inference_call *call)
 {
-    int64_t rows = call->rows > 0 ? call->rows : 1;
-    uint32_t cost_ns = callable_cost_ns(call->callable, rows);
     list_append(&inference->round, call);
     inference->waiting++;
-    inference->round_rows += rows;
-    inference->round_cost_ns += cost_ns; /* the most it can cost: in a batch it costs less */
-    if (cost_ns < CHEAP_NS)
-        inference->cheap_bytes += input_bytes(call);
+    inference->round_rows += call->size.rows;
+    inference->round_cost_ns += call->cost_ns; /* the most it can cost: in a batch it costs less */
+    if (call->cost_ns < CHEAP_NS)
+        inference->cheap_bytes += call->bytes;
+}
+
+void inference_submit(struct inference *inference, struct inference_call *call)
+{
+    estimate(call);
+    if (call->cost_ns == 0 || call->cost_ns > LOOP_COST_MAX_NS)
+        submit_to_pool(inference, call);
+    else
+        add_to_round(inference, call);
 }
 
 void inference_forget(struct inference *inference, struct inference_call *call)
@@ -202,7 +212,7 @@ void inference_forget(struct inference *inference, struct inference_call *call)
     for (struct inference_call *next; calls != NULL; calls = next) {
         next = calls->next;
         if (calls != call)
-            inference_submit(inference, calls);
+            add_to_round(inference, calls);
     }
 }
 
@@ -217,16 +227,33 @@ bool inference_is_full(const struct inference *inference)
            (inference->round_cost_ns >= ROUND_COST_MAX_NS && !inference->options.batch_ready);
 }
 
+/* Calls that are cheap one by one may be dear together. */
+static bool fits_in_loop(const struct inference_call *calls)
+{
+    struct cost_key size = { 0, calls->size.shape };
+    for (const struct inference_call *call = calls; call != NULL; call = call->next)
+        size.rows += call->size.rows;
+    return calls->next == NULL || cost_find(&calls->callable->costs, size) <= LOOP_RUN_MAX_NS;
+}
+
+static void run_in_loop(struct inference *inference, struct inference_call *calls)
+{
+    bool stopping = atomic_load(&inference->limits.stopping);
+    bool runs = stopping || fits_in_loop(calls);
+    if (runs)
+        batch_run(calls, &inference->limits, LOOP_RUN_MAX_NS);
+    for (struct inference_call *next; calls != NULL; calls = next) {
+        next = calls->next;
+        if (runs && !calls->unfinished)
+            calls->done(calls, calls->status);
+        else
+            submit_to_pool(inference, calls);
+    }
+}
+
 void inference_run(struct inference *inference)
 {
-    while (inference->round.first != NULL) {
-        struct inference_call *calls =
-            list_take_batch(&inference->round, inference->options.batch_ready);
-        batch_run(calls, &inference->limits);
-        for (struct inference_call *next; calls != NULL; calls = next) {
-            next = calls->next;
-            calls->done(calls, calls->status);
-        }
-    }
+    while (inference->round.first != NULL)
+        run_in_loop(inference, list_take_batch(&inference->round, inference->options.batch_ready));
     begin_round(inference);
 }

@@ -2,9 +2,11 @@
  * inference: the seam between the protocols and the models. REST and gRPC turn a request into a
  * call, hand it in, and turn the outputs into an answer.
  *
- * A call whose cost is measured and small runs in the loop's thread at the end of the round that
- * brought it, together with the others of the round that fit beside it in one batch. One that is
- * dear, or not measured yet, goes to the pool of threads.
+ * A call runs in the loop's thread at the end of the round that brought it if runs with inputs of
+ * its size are known to be cheap (cost_table.h), together with the others of the round that fit
+ * beside it in one batch. All others run in the pool of threads: inputs of a size that was not
+ * measured, and models whose cost inputs of one size do not tell (plan_cost_is_predictable). A run
+ * in the loop that takes longer than a millisecond all the same stops and starts again in the pool.
  */
 #ifndef SERVER_INFERENCE_H
 #define SERVER_INFERENCE_H
@@ -24,10 +26,17 @@ struct inference_call {
     struct status (*answer)(struct inference_call *call, const struct tensor *outputs);
     /* Called in the loop's thread, once. */
     void (*done)(struct inference_call *call, struct status status);
+    /* Called in the loop's thread when the call goes to the pool: at once, or out of its round. An
+     * HTTP connection is suspended meanwhile. */
+    void (*to_pool)(struct inference_call *call);
 
     /* inference's own */
-    _Atomic bool left; /* by who asked: see inference_leave */
-    int64_t rows;      /* dimension 0 of all inputs; 0: it rides alone */
+    _Atomic bool left;    /* by who asked: see inference_leave */
+    bool unfinished;      /* its run in the loop was stopped */
+    int64_t rows;         /* dimension 0 of all inputs; 0: it rides alone */
+    size_t bytes;         /* of all inputs */
+    struct cost_key size; /* rows 0: its cost is not predictable */
+    uint32_t cost_ns;     /* 0: unknown */
     struct status status;
     struct arena *arena; /* keeps the status' text from one thread to the other */
     struct inference_call *next;
@@ -45,10 +54,8 @@ struct status inference_create(const struct inference_options *options, struct i
 /* What the pool and the round have ends soon, and `done` of it is called. Accepts NULL. */
 void inference_destroy(struct inference *inference);
 
-/* Does this call go to the pool? Asked before submitting: an HTTP connection is suspended first. */
-bool inference_goes_to_pool(struct inference_call *call);
+/* Puts the call into this round or, after `to_pool` of it, into the pool's queue. */
 void inference_submit(struct inference *inference, struct inference_call *call);
-void inference_submit_to_pool(struct inference *inference, struct inference_call *call);
 
 /* Forgets a call of this round, whose client has gone; `done` is not called. */
 void inference_forget(struct inference *inference, struct inference_call *call);

@@ -13,8 +13,10 @@
 enum request_state {
     REQUEST_NEW,
     REQUEST_READING,
-    REQUEST_RUNNING, /* in this round's batch */
-    REQUEST_SUSPENDED,
+    REQUEST_RUNNING,   /* in this round's batch */
+    REQUEST_POOLED,    /* in the pool; to be suspended when microhttpd asks next */
+    REQUEST_SUSPENDED, /* in the pool */
+    REQUEST_LEFT,      /* in the pool, and its connection is gone */
     REQUEST_DONE,
 };
 

@@ -122,6 +122,10 @@ static enum MHD_Result send_foreign_path(struct request *request)
 static void call_done(struct inference_call *call, struct status status)
 {
     struct request *request = (struct request *)exchange_of(call);
+    if (request->state == REQUEST_LEFT) {
+        request_end(request);
+        return;
+    }
     if (!status_is_ok(status))
         exchange_fail(&request->exchange, status);
     bool suspended = request->state == REQUEST_SUSPENDED;
@@ -152,6 +156,22 @@ static void watch_client(struct request *request)
                                  EPOLLRDHUP | EPOLLET, on_left, request, &request->watch));
 }
 
+static void call_to_pool(struct inference_call *call)
+{
+    struct request *request = (struct request *)exchange_of(call);
+    request->state = REQUEST_POOLED;
+    request->rest->answered = true;
+}
+
+/* Inside microhttpd's callback only. */
+static enum MHD_Result suspend(struct request *request)
+{
+    request->state = REQUEST_SUSPENDED;
+    MHD_suspend_connection(request->connection);
+    watch_client(request);
+    return MHD_YES;
+}
+
 struct status
 exchange_call(struct exchange *exchange, struct callable *callable, const struct tensor *inputs,
               struct status (*answer)(struct inference_call *, const struct tensor *outputs))
@@ -164,18 +184,12 @@ exchange_call(struct exchange *exchange, struct callable *callable, const struct
         .inputs = inputs,
         .answer = answer,
         .done = call_done,
+        .to_pool = call_to_pool,
         .arena = exchange->arena,
         .deadline_ns = server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0
     };
-    if (inference_goes_to_pool(&exchange->call)) {
-        request->state = REQUEST_SUSPENDED;
-        MHD_suspend_connection(request->connection);
-        watch_client(request);
-        inference_submit_to_pool(server->inference, &exchange->call);
-    } else {
-        request->state = REQUEST_RUNNING;
-        inference_submit(server->inference, &exchange->call);
-    }
+    request->state = REQUEST_RUNNING;
+    inference_submit(server->inference, &exchange->call);
     return status_ok();
 }
 
@@ -218,6 +232,8 @@ static enum MHD_Result answer_request(struct request *request)
             exchange_fail(exchange, status);
         }
     }
+    if (request->state == REQUEST_POOLED)
+        return suspend(request);
     return request->state == REQUEST_DONE ? send_reply(request, true) : MHD_YES;
 }
 
@@ -241,10 +257,13 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *connection
         rest_body_append(request, data, *size);
         *size = 0;
         return MHD_YES;
+    case REQUEST_POOLED:
+        return suspend(request);
     case REQUEST_DONE:
         return send_reply(request, true);
     case REQUEST_RUNNING:
     case REQUEST_SUSPENDED:
+    case REQUEST_LEFT:
         break;
     }
     return MHD_YES;
@@ -268,7 +287,13 @@ void rest_on_completed(void *context, struct MHD_Connection *connection, void **
     *state = NULL;
     if (request == NULL)
         return;
-    if (request->state == REQUEST_RUNNING) /* its client has gone */
+    /* Its client may have gone before the run has ended. */
+    if (request->state == REQUEST_POOLED) {
+        inference_leave(&request->exchange.call);
+        request->state = REQUEST_LEFT;
+        return;
+    }
+    if (request->state == REQUEST_RUNNING)
         inference_forget(request->rest->server->inference, &request->exchange.call);
     request_end(request);
 }

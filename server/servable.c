@@ -17,7 +17,8 @@ static void callable_init(struct callable *callable, struct servable *servable,
         callable->status = status_keep(servable->arena, callable->status);
         return;
     }
-    callable->batches = plan_rows_independent(callable->plan) && plan_batch_pays(callable->plan);
+    callable->predictable = plan_cost_is_predictable(callable->plan);
+    callable->batches = callable->predictable && plan_batch_pays(callable->plan);
 }
 
 static _Atomic uint64_t loaded;
@@ -157,50 +158,4 @@ void callable_give_run(struct callable *callable, struct run *run)
     idle->next = callable->idle;
     callable->idle = idle;
     pthread_mutex_unlock(&callable->lock);
-}
-
-/* Index of the smallest of 1, 2, 4 … 64 that is at least `rows`. */
-static int size_index(int64_t rows)
-{
-    int index = 0;
-    while (index < BATCH_SIZES_COUNT - 1 && (int64_t)1 << index < rows)
-        index++;
-    return index;
-}
-
-static uint32_t cost_for(uint64_t cost, int index, int64_t rows)
-{
-    cost = cost * (uint64_t)rows >> index;
-    return cost > UINT32_MAX ? UINT32_MAX : cost == 0 ? 1 : (uint32_t)cost;
-}
-
-/* Where this size is not measured, a smaller one tells the most it can cost; and else a larger one
- * what it may cost: where calls come many at a time, none is ever measured alone. */
-uint32_t callable_cost_ns(const struct callable *callable, int64_t rows)
-{
-    int index = size_index(rows);
-    for (int i = index; i >= 0; i--) {
-        uint64_t cost = atomic_load_explicit(&callable->cost_ns[i], memory_order_relaxed);
-        if (cost != 0)
-            return cost_for(cost, i, rows > (int64_t)1 << i ? rows : (int64_t)1 << i);
-    }
-    for (int i = index + 1; i < BATCH_SIZES_COUNT; i++) {
-        uint64_t cost = atomic_load_explicit(&callable->cost_ns[i], memory_order_relaxed);
-        if (cost != 0)
-            return cost_for(cost, i, rows);
-    }
-    return 0;
-}
-
-void callable_measured(struct callable *callable, int64_t rows, int64_t took_ns)
-{
-    _Atomic uint32_t *cost = &callable->cost_ns[size_index(rows)];
-    int64_t old = atomic_load_explicit(cost, memory_order_relaxed);
-    if (took_ns < 1)
-        took_ns = 1;
-    /* A first run pays for caches and pages, so that what is cheaper counts at once and what is
-     * dearer slowly. */
-    int64_t smoothed = old == 0 || took_ns < old / 2 ? took_ns : old + (took_ns - old) / 8;
-    atomic_store_explicit(cost, smoothed > UINT32_MAX ? UINT32_MAX : (uint32_t)smoothed,
-                          memory_order_relaxed);
 }

@@ -11,9 +11,9 @@
 
 #include "base/budget.h"
 #include "savedmodel/load.h"
+#include "server/cost_table.h"
 
-#define BATCH_ROWS_MAX    64
-#define BATCH_SIZES_COUNT 7 /* 1, 2, 4 … 64 rows */
+#define BATCH_ROWS_MAX 64
 
 /* A run that is free for the next request. */
 struct idle_run {
@@ -28,11 +28,11 @@ struct callable {
     const struct signature *signature;
     const struct plan *plan; /* NULL: `status` says why */
     struct status status;    /* its text lives as long as the servable */
+    bool predictable;        /* inputs of one shape cost about the same: the loop may run it */
     bool batches;            /* rows of different requests may run together, and it pays */
-    _Atomic uint32_t
-        cost_ns[BATCH_SIZES_COUNT]; /* of a run of 2^i rows, smoothed; 0: not measured */
-    struct budget *budget;          /* of its runs; NULL: none */
-    struct budget_holder holder;    /* of the idle ones */
+    struct cost_table costs;
+    struct budget *budget;       /* of its runs; NULL: none */
+    struct budget_holder holder; /* of the idle ones */
     pthread_mutex_t lock;
     struct idle_run *idle; /* the last used first */
 };
@@ -70,9 +70,5 @@ struct status callable_check_predict(const struct callable *callable);
 /* A run, used before or new, and back. Threads: safe. */
 struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes);
 void callable_give_run(struct callable *callable, struct run *run);
-
-/* The cost of a run of so many rows; 0: nothing is known. */
-uint32_t callable_cost_ns(const struct callable *callable, int64_t rows);
-void callable_measured(struct callable *callable, int64_t rows, int64_t took_ns);
 
 #endif

@@ -180,6 +180,7 @@ static struct status emit_loop(struct maker *maker, struct region *region, struc
 {
     struct region *cond = branches->regions[0], *body = branches->regions[1];
     struct control *control = control_create(maker, node->op_name, 2);
+    maker->plan->has_loop = true;
     control->blocks[0] = block_create(maker);
     control->blocks[1] = block_create(maker);
     int capacity = node->inputs_count + 1;

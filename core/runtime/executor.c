@@ -175,11 +175,14 @@ static inline void give_up(struct kernel_context *context, const struct step *st
     }
 }
 
+/* Steps between two checks where none is costly: each may still take long on a large tensor. */
+#define CHECK_STEPS 16
+
 struct status run_block(struct kernel_context *context, const struct block *block)
 {
     const struct step *step = block->steps;
     for (int left = block->steps_count; left > 0; left--, step++) {
-        if (step->costly)
+        if (step->costly || left % CHECK_STEPS == 0)
             TRY(run_check(context->run));
         context->step = step;
         TRY(step->compute(context));

@@ -293,3 +293,8 @@ bool plan_batch_pays(const struct plan *plan)
 {
     return plan->batch_pays;
 }
+
+bool plan_cost_is_predictable(const struct plan *plan)
+{
+    return plan->rows_independent && !plan->has_loop;
+}

@@ -67,6 +67,10 @@ bool plan_rows_independent(const struct plan *plan);
  * differ in shape. */
 bool plan_rows_fit(const struct plan *plan, const struct tensor *feeds);
 bool plan_batch_pays(const struct plan *plan);
+/* Do the shapes of the feeds tell what a run costs? Rows are proven independent and there is no
+ * loop: neither the number of a loop's turns nor the size of a tensor depends on a feed's values.
+ * Such a plan has no side effects: a run that was stopped may start again. */
+bool plan_cost_is_predictable(const struct plan *plan);
 
 int plan_steps_count(const struct plan *plan);
 /* One line per step, indented by region: for `savedmodel show --plan` and for people. */

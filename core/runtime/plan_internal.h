@@ -83,7 +83,7 @@ struct plan {
     struct shape *feed_shapes; /* as declared */
     int feeds_count;
     int steps_count, blocks_count;
-    bool rows_independent, batch_pays;
+    bool rows_independent, batch_pays, has_loop;
     struct tensor **owned; /* constants to release */
     int owned_count, owned_capacity;
     struct plan_cleanup *cleanups;

@@ -13,8 +13,8 @@ from harness import DEADLINE_S, Server, TestCase, main
 STEPS = 3000
 
 
-def write_chain(directory):
-    """n -> the sum of an n×n matrix, multiplied with itself STEPS times: for n = 1500 minutes, for n = 2 nothing."""
+def write_chain(directory, steps=STEPS):
+    """n -> the sum of an n×n matrix, multiplied with itself so many times: for n = 1500 minutes, for n = 2 nothing."""
     b = tiny_model.Builder()
     number = ("type", 1)
     b.placeholder("n", 3, [])
@@ -22,9 +22,9 @@ def write_chain(directory):
     b.const("axes", 3, [2], [0, 1])
     b.node("dims", "Pack", "n", "n", N=("i", 2), T=("type", 3), axis=("i", 0))
     b.node("m0", "Fill", "dims", "zero", T=number, index_type=("type", 3))
-    for i in range(STEPS):
+    for i in range(steps):
         b.node("m%d" % (i + 1), "MatMul", "m%d" % i, "m0", T=number, transpose_a=("b", False), transpose_b=("b", False))
-    b.node("sum", "Sum", "m%d" % STEPS, "axes", T=number, Tidx=("type", 3), keep_dims=("b", False))
+    b.node("sum", "Sum", "m%d" % steps, "axes", T=number, Tidx=("type", 3), keep_dims=("b", False))
     b.signature("serving_default", "predict", {"n": ("n:0", 3, [])}, {"sum": ("sum:0", 1, [])})
     os.makedirs(directory)
     with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
@@ -70,6 +70,13 @@ class Dear(TestCase):
         self.wait_until_it_computes(server)
         return future
 
+    def begin_by_rest(self, server, n):
+        body = b'{"inputs":%d}' % n
+        client = socket.create_connection(("127.0.0.1", server.port))
+        client.sendall(b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        self.wait_until_it_computes(server)
+        return client
+
     def wait_until_it_computes(self, server):
         begun, end = server.cpu_seconds(), time.monotonic() + DEADLINE_S
         while server.cpu_seconds() < begun + 0.1:
@@ -94,13 +101,24 @@ class Dear(TestCase):
             self.answers(client)  # the other one has hung up
 
     def test_a_rest_client_that_hangs_up_ends_its_run(self):
-        body = b'{"inputs":1500}'
-        head = b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
         with self.server(1) as server:
-            with socket.create_connection(("127.0.0.1", server.port)) as client:
-                client.sendall(head + body)
-                self.wait_until_it_computes(server)
+            self.begin_by_rest(server, 1500).close()
             self.assertEqual(server.post("/v1/models/default:predict", {"inputs": 2}).status, 200)
+
+    def test_a_dear_run_is_not_in_the_loop_however_cheap_those_before_it_were(self):
+        base = self.path("short")
+        write_chain(os.path.join(base, "1"), steps=100)  # microseconds for n = 2
+        with Server(base, "--rest_api_num_threads=1", grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            for _ in range(20):
+                self.answers(client)
+            dear = self.start(server, client, 2000)
+            self.assertFalse(dear.done())  # others are answered meanwhile
+            dear.cancel()
+            self.answers(client)
+            with self.begin_by_rest(server, 2000) as dear:
+                self.assertEqual(server.get("/v1/models/default").status, 200)
+                self.assertRaises(BlockingIOError, dear.recv, 1, socket.MSG_DONTWAIT)
+            self.answers(client)
 
     def test_an_answer_that_is_larger_than_the_memory_is_429(self):
         base = self.path("fill")

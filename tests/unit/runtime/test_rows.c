@@ -283,6 +283,7 @@ static void says_what_is_true_of_its_rows(void **state)
     struct endpoint fetch = row->build(feeds[0], feeds[1]);
     struct plan *plan = plan_of(2, feeds, 1, &fetch, NULL);
     assert_int_equal(plan_rows_independent(plan), row->independent);
+    assert_int_equal(plan_cost_is_predictable(plan), row->independent);
     if (row->independent)
         check_rows(plan);
     plan_destroy(plan);

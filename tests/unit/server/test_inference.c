@@ -1,13 +1,55 @@
-/* When a round has collected as much as may run at once. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+/* Which calls run in the loop, when a round has collected as much as may run at once, and what
+ * becomes of a run in the loop that takes too long. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "../runtime/plan_fixture.h"
 #include "server/inference.h"
 
-#define MANY 1000
+#define MANY  1000
+#define STEPS 64 /* tanh, one after the other */
+
+static struct signature signature = { .inputs_count = 1, .outputs_count = 1 };
+static struct callable callable;
+static struct inference_options options;
+static struct inference *inference;
+
+/* x [?,?] -> tanh(tanh(… x)). */
+static void begin(bool batch_ready, int steps)
+{
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, -1)), y = x;
+    for (int i = 0; i < steps; i++)
+        y = build_unary(&b, "Tanh", NULL, y);
+    callable = (struct callable){ .signature = &signature, .plan = plan_of(1, &x, 1, &y, NULL) };
+    callable.predictable = callable.batches = plan_cost_is_predictable(callable.plan);
+    pthread_mutex_init(&callable.lock, NULL);
+    options = (struct inference_options){ .batch_ready = batch_ready, .threads = 1 };
+    assert_ok(loop_create(&options.loop));
+    assert_ok(inference_create(&options, &inference));
+}
+
+static void end(void)
+{
+    inference_destroy(inference);
+    loop_destroy(options.loop);
+    while (callable.idle != NULL) {
+        struct idle_run *idle = callable.idle;
+        callable.idle = idle->next;
+        run_destroy(idle->run);
+        free(idle);
+    }
+    pthread_mutex_destroy(&callable.lock);
+    plan_destroy((struct plan *)(uintptr_t)callable.plan);
+}
+
+static void measured(const struct tensor *input, int64_t took_ns)
+{
+    cost_add(&callable.costs, cost_key_of(input, 1, cost_bytes(input, 1), input->shape.dims[0]),
+             took_ns);
+}
+
+/* ---- What fills a round. ---- */
 
 static const struct row {
     const char *label;
@@ -28,38 +70,179 @@ static const struct row {
 static void fills(void **state)
 {
     const struct row *row = *state;
-    struct signature signature = { .inputs_count = 1 };
-    struct callable callable = { .signature = &signature };
-    struct shape shape = shape_of(row->rows, row->columns);
-    struct tensor input = tensor_borrow(DT_FLOAT, &shape, NULL);
-    struct inference_options options = { .batch_ready = row->batch_ready, .threads = 1 };
+    struct tensor input = floats(shape_of(row->rows, row->columns), NULL);
     struct inference_call calls[MANY];
-    struct inference *inference;
     int count = 0;
 
-    assert_true(status_is_ok(loop_create(&options.loop)));
-    assert_true(status_is_ok(inference_create(&options, &inference)));
-    callable_measured(&callable, row->rows, row->took_ns);
+    setup(NULL);
+    begin(row->batch_ready, 1);
+    measured(&input, row->took_ns);
     while (count < MANY && !inference_is_full(inference)) {
-        calls[count] =
-            (struct inference_call){ .callable = &callable, .inputs = &input, .rows = row->rows };
+        calls[count] = (struct inference_call){ .callable = &callable, .inputs = &input };
         inference_submit(inference, &calls[count++]);
     }
     assert_int_equal(count, row->calls);
     for (int i = 0; i < count; i++)
         inference_forget(inference, &calls[i]);
     assert_false(inference_is_full(inference));
-    inference_destroy(inference);
-    loop_destroy(options.loop);
+    end();
+    teardown(NULL);
+}
+
+/* ---- Where a call runs. ---- */
+
+struct caller {
+    struct inference_call call; /* first */
+    struct status status;
+    int answers, moves;
+    bool done, right;
+};
+
+static struct status on_answer(struct inference_call *call, const struct tensor *outputs)
+{
+    struct caller *caller = (struct caller *)call;
+    float y = tensor_floats(&call->inputs[0])[0];
+    for (int i = 0; i < plan_steps_count(callable.plan); i++)
+        y = tanhf(y);
+    caller->right = fabsf(tensor_floats(&outputs[0])[0] - y) < 1e-5f;
+    caller->answers++;
+    return status_ok();
+}
+
+static void on_done(struct inference_call *call, struct status status)
+{
+    struct caller *caller = (struct caller *)call;
+    caller->status = status;
+    caller->done = true;
+}
+
+static void on_pool(struct inference_call *call)
+{
+    ((struct caller *)call)->moves++;
+}
+
+static void submit(struct caller *caller, const struct tensor *input)
+{
+    *caller = (struct caller){ .call = { .callable = &callable,
+                                         .inputs = input,
+                                         .answer = on_answer,
+                                         .done = on_done,
+                                         .to_pool = on_pool,
+                                         .arena = arena } };
+    inference_submit(inference, &caller->call);
+}
+
+static void wait_for(struct caller *caller)
+{
+    while (!caller->done)
+        assert_ok(loop_turn(options.loop, INT64_MAX));
+    assert_ok(caller->status);
+    assert_int_equal(caller->answers, 1);
+    assert_true(caller->right);
+}
+
+/* One call, on its own. Did it go to the pool? */
+static bool goes_to_pool(const struct tensor *input)
+{
+    struct caller caller;
+    submit(&caller, input);
+    bool moved = caller.moves > 0;
+    inference_run(inference);
+    wait_for(&caller);
+    return moved;
+}
+
+static const float ones[16] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+static void only_a_size_that_is_known_to_be_cheap_runs_in_the_loop(void **state)
+{
+    (void)state;
+    struct tensor small = floats(shape_of(1, 2), ones), large = floats(shape_of(1, 16), ones);
+    begin(true, 1);
+    assert_true(goes_to_pool(&small));
+    measured(&small, 1000);
+    assert_false(goes_to_pool(&small));
+    assert_true(goes_to_pool(&large)); /* however cheap small ones are */
+    measured(&large, 1000);
+    assert_false(goes_to_pool(&large));
+    end();
+}
+
+static void a_dear_one_goes_to_the_pool(void **state)
+{
+    (void)state;
+    struct tensor input = floats(shape_of(1, 2), ones);
+    begin(true, 1);
+    measured(&input, 300000);
+    assert_true(goes_to_pool(&input));
+    end();
+}
+
+static void one_of_unpredictable_cost_goes_to_the_pool(void **state)
+{
+    (void)state;
+    struct tensor input = floats(shape_of(1, 2), ones);
+    begin(true, 1);
+    callable.predictable = callable.batches = false;
+    measured(&input, 1000);
+    assert_true(goes_to_pool(&input));
+    end();
+}
+
+static void cheap_ones_that_are_dear_together_go_to_the_pool(void **state)
+{
+    (void)state;
+    struct tensor input = floats(shape_of(1, 2), ones);
+    struct caller callers[20];
+    begin(true, 1);
+    measured(&input, 100000);
+    for (size_t i = 0; i < COUNT(callers); i++)
+        submit(&callers[i], &input);
+    inference_run(inference);
+    for (size_t i = 0; i < COUNT(callers); i++) {
+        assert_int_equal(callers[i].moves, 1);
+        wait_for(&callers[i]);
+    }
+    end();
+}
+
+static void a_run_that_takes_too_long_ends_in_the_pool(void **state)
+{
+    (void)state;
+    struct shape shape = shape_of(1, 1 << 18);
+    struct tensor input;
+    struct caller callers[2];
+    assert_ok(tensor_create(DT_FLOAT, &shape, &input));
+    memset(input.data, 0, tensor_bytes(&input));
+    tensor_floats_mut(&input)[0] = 1;
+    begin(true, STEPS);
+    measured(&input, 1000); /* it is not so cheap at all */
+    for (size_t i = 0; i < COUNT(callers); i++)
+        submit(&callers[i], &input);
+    inference_run(inference);
+    for (size_t i = 0; i < COUNT(callers); i++) {
+        assert_false(callers[i].done);
+        assert_int_equal(callers[i].moves, 1);
+    }
+    for (size_t i = 0; i < COUNT(callers); i++)
+        wait_for(&callers[i]);
+    end();
+    tensor_release(&input);
 }
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases)];
+    struct CMUnitTest tests[COUNT(cases) + 5] = {
+        TEST(only_a_size_that_is_known_to_be_cheap_runs_in_the_loop),
+        TEST(a_dear_one_goes_to_the_pool),
+        TEST(one_of_unpredictable_cost_goes_to_the_pool),
+        TEST(cheap_ones_that_are_dear_together_go_to_the_pool),
+        TEST(a_run_that_takes_too_long_ends_in_the_pool),
+    };
 
     for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i] = (struct CMUnitTest){ .name = cases[i].label,
-                                        .test_func = fills,
-                                        .initial_state = (void *)(uintptr_t)&cases[i] };
+        tests[i + 5] = (struct CMUnitTest){ .name = cases[i].label,
+                                            .test_func = fills,
+                                            .initial_state = (void *)(uintptr_t)&cases[i] };
     return cmocka_run_group_tests_name("inference", tests, NULL, NULL);
 }

@@ -1,0 +1,108 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/status.h"
+#include "server/cost_table.h"
+
+/* What was measured, and what a run of `rows` may then cost. */
+static const struct row {
+    const char *label;
+    struct {
+        int64_t rows, took_ns;
+    } measured[2];
+    int64_t rows;
+    uint32_t cost_ns;
+} cases[] = {
+    { "nothing is known", { { 0 } }, 1, 0 },
+    { "that size", { { 1, 500 } }, 1, 500 },
+    { "the sizes up to the next power of two are one", { { 7, 800 } }, 8, 800 },
+    { "a smaller one: as many times as dear", { { 2, 1000 } }, 16, 8000 },
+    { "more than the largest", { { 64, 6400 } }, 128, 12800 },
+    { "the nearest smaller one", { { 1, 900 }, { 4, 1000 } }, 8, 2000 },
+    { "only a larger one, as of many calls at a time: its share", { { 64, 64000 } }, 1, 1000 },
+    { "the nearest larger one", { { 64, 64000 }, { 8, 16000 } }, 2, 4000 },
+    { "a smaller one before a larger one", { { 64, 64000 }, { 1, 3000 } }, 4, 12000 },
+    { "hardly anything is not nothing", { { 64, 5 } }, 1, 1 },
+    { "no overflow", { { 1, 3000000000 } }, 1000, UINT32_MAX },
+    { "nor with as many rows as a shape can say", { { 1, 4 } }, (int64_t)1 << 62, UINT32_MAX },
+};
+
+static void costs_what_it_should(void **state)
+{
+    const struct row *row = *state;
+    struct cost_table table = { 0 };
+
+    for (size_t i = 0; i < COUNT(row->measured); i++)
+        if (row->measured[i].rows > 0)
+            cost_add(&table, (struct cost_key){ row->measured[i].rows, 7 },
+                     row->measured[i].took_ns);
+    assert_int_equal(cost_find(&table, (struct cost_key){ row->rows, 7 }), row->cost_ns);
+}
+
+static struct cost_key key_of(enum dtype dtype, struct shape shape, const void *data)
+{
+    struct tensor input = tensor_borrow(dtype, &shape, data);
+    return cost_key_of(&input, 1, cost_bytes(&input, 1), shape.dims[0]);
+}
+
+static struct cost_key key_of_text(const char *text)
+{
+    struct bytes strings[] = { bytes_of(text) };
+    return key_of(DT_STRING, shape_of(1), strings);
+}
+
+static bool is_known(const struct cost_table *table, struct cost_key key)
+{
+    return cost_find(table, key) != 0;
+}
+
+static void inputs_of_another_size_are_unknown(void **state)
+{
+    (void)state;
+    struct cost_table table = { 0 };
+    cost_add(&table, key_of(DT_FLOAT, shape_of(1, 8, 8, 3), NULL), 500);
+    assert_true(is_known(&table, key_of(DT_FLOAT, shape_of(1, 8, 8, 3), NULL)));
+    assert_true(is_known(&table, key_of(DT_FLOAT, shape_of(1, 7, 8, 3), NULL)));
+    assert_true(is_known(&table, key_of(DT_FLOAT, shape_of(5, 8, 8, 3), NULL)));
+    assert_false(is_known(&table, key_of(DT_FLOAT, shape_of(1, 1500, 1500, 3), NULL)));
+    assert_false(is_known(&table, key_of(DT_FLOAT, shape_of(1, 4, 16, 3), NULL)));
+    assert_false(is_known(&table, key_of(DT_DOUBLE, shape_of(1, 8, 8, 3), NULL)));
+}
+
+static void longer_strings_are_unknown(void **state)
+{
+    (void)state;
+    struct cost_table table = { 0 };
+    cost_add(&table, key_of_text("short"), 500);
+    assert_true(is_known(&table, key_of_text("as so")));
+    assert_false(is_known(&table, key_of_text("a text that is a good deal longer than that")));
+}
+
+static void a_shape_replaces_another_of_the_same_place(void **state)
+{
+    (void)state;
+    struct cost_table table = { 0 };
+    struct cost_key old = { 1, 5 }, new = { 1, 5 + COST_SHAPES_COUNT };
+    cost_add(&table, old, 500);
+    cost_add(&table, new, 90000);
+    assert_int_equal(cost_find(&table, old), 0);
+    assert_int_equal(cost_find(&table, new), 90000);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(cases) + 3] = {
+        cmocka_unit_test(inputs_of_another_size_are_unknown),
+        cmocka_unit_test(longer_strings_are_unknown),
+        cmocka_unit_test(a_shape_replaces_another_of_the_same_place),
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++)
+        tests[i + 3] = (struct CMUnitTest){ .name = cases[i].label,
+                                            .test_func = costs_what_it_should,
+                                            .initial_state = (void *)(uintptr_t)&cases[i] };
+    return cmocka_run_group_tests_name("cost_table", tests, NULL, NULL);
+}
