@@ -214,6 +214,20 @@ static void load_failed(struct manager *manager, struct version *version, struct
                                         status_code_name(status.code), version->error));
 }
 
+static void log_signature(const struct version *version, const char *name,
+                          const struct callable *callable)
+{
+    if (!signature_is_callable(callable->signature))
+        return;
+    if (callable->plan == NULL)
+        log_warning("model %s version %lld: signature %s cannot answer: %s", name,
+                    (long long)version->number, callable->signature->name,
+                    callable->status.message);
+    else
+        log_debug("model %s version %lld: signature %s: %s", name, (long long)version->number,
+                  callable->signature->name, callable->batches ? "batches" : "runs alone");
+}
+
 /* One attempt. The lock is given up while it lasts. */
 static void load(struct manager *manager, struct version *version)
 {
@@ -241,11 +255,7 @@ static void load(struct manager *manager, struct version *version)
     log_info("model %s version %lld: available, loaded in %.1f ms from %s", name,
              (long long)version->number, (double)(now_ns() - begin) / 1e6, version->directory);
     for (int i = 0; i < servable->callables_count; i++)
-        log_debug("model %s version %lld: signature %s: %s", name, (long long)version->number,
-                  servable->callables[i].signature->name,
-                  servable->callables[i].plan == NULL ? servable->callables[i].status.message
-                  : servable->callables[i].batches    ? "batches"
-                                                      : "runs alone");
+        log_signature(version, name, &servable->callables[i]);
     start_is_over(manager, status_ok());
 }
 

@@ -21,6 +21,31 @@ static void callable_init(struct callable *callable, struct servable *servable,
     callable->batches = callable->predictable && plan_batch_pays(callable->plan);
 }
 
+static struct status cannot_answer(const struct callable *callable)
+{
+    return status_error(callable->status.code, "signature '%s': %s", callable->signature->name,
+                        callable->status.message);
+}
+
+/* A version that cannot answer what it is there for must not replace one that can: its default
+ * signature has to work, or if it has none, at least one signature. */
+static struct status check_answers(struct servable *servable)
+{
+    const struct callable *failed = servable_callable(servable, bytes_of(SIGNATURE_DEFAULT));
+    if (failed != NULL)
+        return failed->plan == NULL ? cannot_answer(failed) : status_ok();
+    for (int i = 0; i < servable->callables_count; i++) {
+        const struct callable *callable = &servable->callables[i];
+        if (!signature_is_callable(callable->signature))
+            continue;
+        if (callable->plan != NULL)
+            return status_ok();
+        if (failed == NULL)
+            failed = callable;
+    }
+    return failed != NULL ? cannot_answer(failed) : status_ok();
+}
+
 static _Atomic uint64_t loaded;
 
 struct status servable_load(const char *name, int64_t version, const char *directory,
@@ -40,6 +65,11 @@ struct status servable_load(const char *name, int64_t version, const char *direc
     for (int i = 0; i < servable->callables_count; i++)
         callable_init(&servable->callables[i], servable, savedmodel_signature_at(model, i));
     atomic_init(&servable->references, 1);
+    struct status status = check_answers(servable);
+    if (!status_is_ok(status)) {
+        servable_destroy(servable);
+        return status;
+    }
     *out = servable;
     return status_ok();
 }

@@ -48,7 +48,8 @@ struct servable {
     _Atomic int references;
 };
 
-/* Loads, makes the plans. Owner: one reference for the caller. Errors: savedmodel_load's. */
+/* Loads, makes the plans. Owner: one reference for the caller. Errors: savedmodel_load's; why the
+ * default signature has no plan, or if there is none of that name, why no signature has one. */
 struct status servable_load(const char *name, int64_t version, const char *directory,
                             const struct savedmodel_options *options, struct servable **out);
 /* Before the first run: from now on runs are paid for from `budget`, which outlives the servable,

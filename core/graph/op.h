@@ -71,6 +71,10 @@ struct op {
 };
 
 /* The op of that name, or NULL. Threads: safe. */
+/* Does TensorFlow register an op of that name? Most of those we have no kernel for. An op that it
+ * does not register is another library's: TensorFlow refuses a graph with such a node. */
+bool op_is_registered(const char *name);
+
 const struct op *op_find(const char *name);
 int op_count(void);
 /* The definition of an attribute, or NULL. */

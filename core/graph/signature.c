@@ -1,5 +1,7 @@
 #include "graph/signature.h"
 
+#include <string.h>
+
 static int find(const struct signature_tensor *tensors, int count, struct bytes key)
 {
     for (int i = 0; i < count; i++) {
@@ -7,6 +9,11 @@ static int find(const struct signature_tensor *tensors, int count, struct bytes 
             return i;
     }
     return -1;
+}
+
+bool signature_is_callable(const struct signature *signature)
+{
+    return strncmp(signature->name, "__", 2) != 0;
 }
 
 int signature_input(const struct signature *signature, struct bytes key)

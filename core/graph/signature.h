@@ -30,6 +30,9 @@ struct signature {
     int inputs_count, outputs_count;
 };
 
+/* Names that begin with two underscores are TensorFlow's own: what runs once when a model loads. */
+bool signature_is_callable(const struct signature *signature);
+
 /* Index of the input or output of that key, or -1. */
 int signature_input(const struct signature *signature, struct bytes key);
 int signature_output(const struct signature *signature, struct bytes key);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "graph/function.h"
 #include "runtime/resources.h"
 #include "savedmodel/meta_proto.h"
 #include "savedmodel/restore.h"
@@ -66,6 +67,22 @@ static struct status find_file(struct arena *arena, const char *directory, const
         directory);
 }
 
+/* As TensorFlow, which looks at the nodes of the graph when it loads it, and at those of functions
+ * when they are called. */
+static struct status check_registered(const struct graph *graph)
+{
+    for (int i = 0; i < graph->count; i++) {
+        const struct node *node = graph->nodes[i];
+        if (node->op == NULL && function_find(graph->library, node->op_name) == NULL &&
+            !op_is_registered(node->op_name))
+            return status_error(STATUS_NOT_FOUND,
+                                "Op type not registered '%s': TensorFlow has no such op, which "
+                                "node '%s' needs",
+                                node->op_name, node->name);
+    }
+    return status_ok();
+}
+
 static struct status read_meta(struct savedmodel *model)
 {
     static const char *const serve[] = { "serve" };
@@ -88,17 +105,14 @@ static struct status read_meta(struct savedmodel *model)
         status = meta_read((struct bytes){ file.data, file.size }, is_text, model->directory, tags,
                            tags_count, model->arena, &model->meta);
     buffer_finish(&file);
+    if (status_is_ok(status) && !options->graph_only)
+        status = check_registered(model->meta.graph);
     return status.code == STATUS_DATA_LOSS || status.code == STATUS_INTERNAL
                ? status_in(status, "'%s'", path)
                : status;
 }
 
 /* ---- signatures ---- */
-
-static bool is_callable(const struct signature *signature)
-{
-    return strncmp(signature->name, "__", 2) != 0;
-}
 
 /* The endpoints of a signature: what flatten and plan ask for. */
 static struct status request_of(const struct savedmodel *model, struct arena *arena,
@@ -170,7 +184,7 @@ static struct status needed_requests(const struct savedmodel *model, struct aren
     int n = 0;
     for (int i = 0; i < meta->signatures_count; i++) {
         /* One that names what the graph lacks fails when it is called, not the others now. */
-        if (is_callable(&meta->signatures[i]) &&
+        if (signature_is_callable(&meta->signatures[i]) &&
             status_is_ok(signature_request(model, arena, &meta->signatures[i], &all[n])))
             n++;
     }
@@ -303,7 +317,7 @@ void savedmodel_plan_all(struct savedmodel *model)
 {
     for (int i = 0; i < model->meta.signatures_count; i++) {
         const struct plan *plan;
-        if (is_callable(&model->meta.signatures[i]))
+        if (signature_is_callable(&model->meta.signatures[i]))
             status_ignore(
                 savedmodel_plan(model, &model->meta.signatures[i], &plan)); /* kept in its slot */
     }

@@ -102,7 +102,13 @@ def build():
     return b.model
 
 
+def save(model, directory):
+    """Renamed last: a server that looks at the base path sees all of it or nothing."""
+    os.makedirs(directory + ".making")
+    with open(os.path.join(directory + ".making", "saved_model.pb"), "wb") as f:
+        f.write(model.SerializeToString())
+    os.rename(directory + ".making", directory)
+
+
 def write(directory):
-    os.makedirs(directory)
-    with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
-        f.write(build().SerializeToString())
+    save(build(), directory)

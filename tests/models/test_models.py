@@ -80,6 +80,8 @@ def problem(name):
     load = case_file["load"]
     if not load["ok"] and not load.get("with_soft_placement"):
         return refused(name, load.get("ops_lacking", []))
+    if case_file["cases"] and all(case.get("oracle", {}).get("kernel_missing") for case in case_file["cases"]):
+        return refused(name, [])  # TensorFlow loads it and fails each request: such a version must not replace one that answers
     try:
         with Server(shared("models", name), *QUICK_REFUSAL, name=name, grpc=True) as server:
             more, environment = over_grpc(server)

@@ -164,6 +164,22 @@ static void no_two_rows_have_one_name(void **state)
     assert_null(op_find("NoSuchOp"));
 }
 
+static void tensorflows_other_ops_are_known_by_name(void **state)
+{
+    (void)state;
+    static const char *const registered[] = {
+        "A", "MatMul", "TensorArrayV3", "XlaSvd", "ZipDataset", "_FusedMatMul", "XlaCallModule"
+    };
+    static const char *const others[] = { "", "SimpleMLInferenceOpWithHandle", "TRTEngineOp",
+                                          "matmul", "zzz" };
+    for (size_t i = 0; i < COUNT(registered); i++)
+        if (!op_is_registered(registered[i]))
+            fail_msg("%s is one of TensorFlow's", registered[i]);
+    for (size_t i = 0; i < COUNT(others); i++)
+        if (op_is_registered(others[i]))
+            fail_msg("%s is none of TensorFlow's", others[i]);
+}
+
 static void every_type_attribute_of_an_argument_is_an_attribute(void **state)
 {
     (void)state;
@@ -186,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_what_tensorflow_registers),
         cmocka_unit_test(no_two_rows_have_one_name),
+        cmocka_unit_test(tensorflows_other_ops_are_known_by_name),
         cmocka_unit_test(every_type_attribute_of_an_argument_is_an_attribute),
     };
     return cmocka_run_group_tests_name("op", tests, NULL, NULL);

@@ -298,6 +298,34 @@ static void a_body_of_other_types_is_refused(void **state)
                  "node 'branch' (If): argument 0 of function 'hand_on' is float, should be int32");
 }
 
+/* Nobody knows what type an unknown op gives, so its type must not be what is complained about. */
+static void an_unknown_op_in_a_body_is_named(void **state)
+{
+    (void)state;
+    add_branches();
+    add_function("strange", 1, float_type, 1, float_type, TEXTS("s:y:0"), 1,
+                 &(struct line){ "s", "Strange", { "a0" }, { T_FLOAT } });
+    struct endpoint c = build_placeholder(&b, "c", DT_FLOAT, shape_scalar());
+    enum dtype types[] = { DT_FLOAT };
+    struct endpoint y[2];
+    y[0] = build(&b, "If", "branch", 2, (struct endpoint[]){ c, c },
+                 (struct attr[]){ attr_types(&b, "Tout", 1, types),
+                                  attr_func("then_branch", "strange"),
+                                  attr_func("else_branch", "negate"), ATTR_END });
+    y[1] = build(
+        &b, "While", "loop", 1, &c,
+        (struct attr[]){ attr_func("cond", "hand_on"), attr_func("body", "strange"), ATTR_END });
+    assert_ok(builder_status(&b));
+    for (int i = 0; i < 2; i++) {
+        struct flatten_request request = {
+            .feeds = &c, .feeds_count = 1, .fetches = &y[i], .fetches_count = 1
+        };
+        struct plan *plan;
+        assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan),
+                     STATUS_UNIMPLEMENTED, "op 'Strange' of node 's' is not implemented");
+    }
+}
+
 static void a_function_that_calls_itself_is_refused(void **state)
 {
     (void)state;
@@ -344,6 +372,7 @@ int main(void)
         TEST_WITH_FUNCTIONS(a_loop_can_swap_its_values),
         TEST_WITH_FUNCTIONS(constants_reach_into_loops),
         TEST_WITH_FUNCTIONS(a_body_of_other_types_is_refused),
+        TEST_WITH_FUNCTIONS(an_unknown_op_in_a_body_is_named),
         TEST_WITH_FUNCTIONS(a_function_that_calls_itself_is_refused),
     };
     return cmocka_run_group_tests_name("regions", tests, NULL, NULL);
