@@ -1,10 +1,8 @@
 /*
- * rest: the HTTP/1 edge: libmicrohttpd in the loop's thread, bodies in, answers out (serving-api.md
- * §2, §5).
+ * rest: requests of REST over HTTP/1 (http1.h): bodies in, answers out (serving-api.md §2, §5).
  *
- * A request is taken in whole, then handled. What runs in this round's batch stays with microhttpd,
- * which asks again in its next run and gets the answer then; what goes to the pool is suspended
- * until it is back.
+ * A request is taken in whole, then handled. It waits while it runs, in this round's batch or in
+ * the pool; answers are sent at the end of the round.
  */
 #ifndef SERVER_REST_H
 #define SERVER_REST_H
@@ -14,7 +12,7 @@
 
 struct rest;
 
-struct status rest_create(struct server_context *server, struct rest **out);
+struct rest *rest_create(struct server_context *server);
 void rest_destroy(struct rest *rest); /* closes all connections; accepts NULL */
 
 /* A connection of the listener's. */

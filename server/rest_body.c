@@ -39,10 +39,9 @@ static struct status too_large(const struct request *request, uint64_t size)
                         (unsigned long long)size, (long long)request->rest->server->body_bytes_max);
 }
 
-void rest_body_expect(struct request *request)
+void rest_body_expect(struct request *request, int64_t length)
 {
-    const char *length = rest_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    uint64_t size = length != NULL ? strtoull(length, NULL, 10) : 0;
+    uint64_t size = length > 0 ? (uint64_t)length : 0; /* it is not known of chunks */
     int64_t limit = request->rest->server->body_bytes_max;
     if (limit > 0 && size > (uint64_t)limit) {
         refuse_body(request, too_large(request, size));
@@ -76,8 +75,7 @@ void rest_body_append(struct request *request, const char *data, size_t size)
  * over the operator's own limit is refused. */
 static struct status expand_body(struct request *request)
 {
-    const char *encoding = rest_header(request, MHD_HTTP_HEADER_CONTENT_ENCODING);
-    if (encoding == NULL || strcasestr(encoding, "gzip") == NULL)
+    if (!request->gzip)
         return status_ok();
     char *data;
     size_t size;
