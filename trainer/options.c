@@ -65,7 +65,8 @@ static const struct flag rows[] = {
     { "cluster_id", FLAG_TEXT, &values.cluster_id, "default",
       .help = "a name of the job: tasks of another are refused" },
     { "start_timeout", FLAG_INT32, &values.start_timeout, "300",
-      .help = "seconds to wait for the other tasks at the start", .min = 1, .max = 1e6 },
+      .help = "seconds to wait for the other tasks at the start; with --sync also for each worker",
+      .min = 1, .max = 1e6 },
     { "linger_timeout", FLAG_INT32, &values.linger_timeout, "300",
       .help = "seconds without a word of the chief, of all workers, or, with --sync, of one of "
               "them, until a ps ends the job",

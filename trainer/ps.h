@@ -25,6 +25,10 @@ struct ps_options {
     struct clock *clock; /* NULL: clock_monotonic() */
     const char *ps_list; /* the addresses of all ps tasks, in order; borrowed */
     const char *address; /* its own, where the others are not known to it (ps_list NULL) */
+    /* Those that train, by rank: "worker 1 at b:2222"; borrowed. NULL: it does not know them, and
+     * takes any rank. */
+    const char *const *trainers;
+    uint32_t trainers_count;
 };
 
 struct ps;
@@ -43,9 +47,10 @@ uint64_t ps_global_step(struct ps *ps); /* updates applied so far */
 
 int64_t ps_heard_ns(struct ps *ps); /* when a task of the job was last heard of; 0: never */
 
-/* Ends the job when who it cannot go on without has not been heard of for so long: the chief, and
- * in a synchronous job each worker. */
-void ps_watch(struct ps *ps, int64_t lost_ms);
+/* Ends the job when a task that it cannot go on without has not been heard of for lost_ms: the
+ * chief, and in a synchronous job each worker; or when such a worker has not come at all within
+ * start_ms after the variables were there. */
+void ps_watch(struct ps *ps, int64_t lost_ms, int64_t start_ms);
 
 /* Ends holds of pushes for a snapshot that nobody takes any more. */
 void ps_expire(struct ps *ps);

@@ -17,6 +17,17 @@ void ps_mark_told(struct ps *ps, uint32_t rank)
 
 /* ---- Whom does it wait for? ---- */
 
+/* A task that has not come: its address tells where to look for it. */
+static void append_stranger(const struct ps *ps, uint32_t rank, struct buffer *out)
+{
+    if (rank == 0)
+        buffer_append_text(out, "the chief");
+    else if (rank < ps->options.trainers_count)
+        buffer_append_text(out, ps->options.trainers[rank]);
+    else
+        buffer_printf(out, "the task of rank %u", rank);
+}
+
 static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out)
 {
     const struct member *member = ps->members != NULL ? &ps->members[rank] : NULL;
@@ -29,7 +40,7 @@ static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out
     if (member != NULL && *member->name != '\0')
         buffer_append_text(out, member->name);
     else
-        buffer_printf(out, rank == 0 ? "the chief" : "the task of rank %u", rank);
+        append_stranger(ps, rank, out);
     if (member == NULL || member->heard_ns == 0)
         buffer_append_text(out, " (never heard of)");
     else if (member->left != NULL)
@@ -170,6 +181,8 @@ void ps_forgive(struct ps *ps, int64_t stood_still_ns)
     for (uint32_t rank = 0; ps->members != NULL && rank < PS_WORKERS_MAX; rank++)
         if (ps->members[rank].heard_ns != 0)
             ps->members[rank].heard_ns += stood_still_ns;
+    if (ps->opened_ns != 0)
+        ps->opened_ns += stood_still_ns;
     pthread_mutex_unlock(&ps->lock);
 }
 
@@ -188,19 +201,47 @@ static const struct member *find_lost(const struct ps *ps, int64_t lost_ms)
     return NULL;
 }
 
-void ps_watch(struct ps *ps, int64_t lost_ms)
+/* With the lock: whom a synchronous job waits for and has never seen; NOBODY: all have come. */
+static uint32_t find_absent(const struct ps *ps, int64_t start_ms)
+{
+    int64_t since_ns = clock_now_ns(ps->options.clock) - start_ms * NS_PER_MS;
+
+    if (ps->opened_ns == 0 || ps->opened_ns > since_ns)
+        return NOBODY;
+    for (uint32_t rank = 1; ps->members != NULL && ps_is_needed(ps, rank); rank++)
+        if (ps->members[rank].heard_ns == 0)
+            return rank;
+    return NOBODY;
+}
+
+/* With the lock: why the job cannot go on; false: it can. */
+static bool find_reason(const struct ps *ps, int64_t lost_ms, int64_t start_ms, struct buffer *out)
+{
+    const struct member *lost = find_lost(ps, lost_ms);
+    uint32_t absent = find_absent(ps, start_ms);
+
+    if (lost != NULL) {
+        buffer_printf(out, "%s has not been heard of for %" PRId64 " s", lost->name,
+                      lost_ms / 1000);
+    } else if (absent != NOBODY) {
+        append_stranger(ps, absent, out);
+        buffer_printf(out, " has not come within %" PRId64 " s, and --sync needs all workers",
+                      start_ms / 1000);
+    }
+    buffer_append_char(out, '\0');
+    return lost != NULL || absent != NOBODY;
+}
+
+void ps_watch(struct ps *ps, int64_t lost_ms, int64_t start_ms)
 {
     struct ending ending = { 0 };
+    struct buffer why = { 0 };
 
     pthread_mutex_lock(&ps->lock);
-    const struct member *lost = ps->over ? NULL : find_lost(ps, lost_ms);
-    if (lost != NULL) {
-        char text[128];
-        snprintf(text, sizeof text, "%s has not been heard of for %" PRId64 " s", lost->name,
-                 lost_ms / 1000);
-        ending = ps_set_outcome(ps, STATUS_UNAVAILABLE, text);
-    }
+    if (!ps->over && find_reason(ps, lost_ms, start_ms, &why))
+        ending = ps_set_outcome(ps, STATUS_UNAVAILABLE, why.data);
     pthread_mutex_unlock(&ps->lock);
+    buffer_finish(&why);
     ps_tell(ps, &ending);
 }
 

@@ -145,6 +145,11 @@ static struct status check_chief(struct ps *ps, const Slipway__Training__CreateR
     if (request->workers == 0 || request->workers > PS_WORKERS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%u workers, must be 1 to %d",
                             request->workers, PS_WORKERS_MAX);
+    if (ps->options.trainers != NULL && request->workers != ps->options.trainers_count)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "the chief's lists have %u tasks that train, those of ps %u have %u: "
+                            "compare --worker_hosts and --chief_hosts",
+                            request->workers, ps->options.index, ps->options.trainers_count);
     return status_ok();
 }
 

@@ -59,6 +59,8 @@ static struct status open_generation(struct ps *ps, const Slipway__Training__Ope
     for (int i = 0; i < ps->slices_count && !ps->open; i++)
         TRY(status_in(slice_check_filled(&ps->slices[i]), "ps %u", ps->options.index));
     ps->open = true;
+    if (ps->opened_ns == 0)
+        ps->opened_ns = clock_now_ns(ps->options.clock);
     return status_ok();
 }
 

@@ -106,6 +106,12 @@ struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Id
     if (identity->index >= PS_WORKERS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%s: at most %d workers", identity->task,
                             PS_WORKERS_MAX);
+    if (ps->options.trainers != NULL && !identity->reader &&
+        identity->index >= ps->options.trainers_count)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "%s is none of the %u tasks that train by the lists of ps %u: compare "
+                            "--worker_hosts and --chief_hosts",
+                            identity->task, ps->options.trainers_count, ps->options.index);
     if (ps->generation != 0 && identity->placement_hash != ps->placement_hash)
         return status_error(STATUS_FAILED_PRECONDITION,
                             "%s has another model or placement than the chief: compare --model, "

@@ -70,7 +70,7 @@ static void check_idle(struct serving *serving, int64_t now_ns)
     int64_t since_ns = heard_ns != 0 ? heard_ns : serving->began_ns;
     int64_t limit_ms = serving->training ? options->linger_timeout_ms : options->start_timeout_ms;
 
-    ps_watch(serving->ps, options->linger_timeout_ms);
+    ps_watch(serving->ps, options->linger_timeout_ms, options->start_timeout_ms);
     ps_expire(serving->ps);
     if (now_ns - since_ns < limit_ms * NS_PER_MS)
         return;
@@ -147,6 +147,22 @@ static void tick(void *context)
         loop_set_timer(serving->post.loop, &serving->timer, serving->due_ns);
 }
 
+/* A ps of a sparse cluster knows none of them. */
+static const char *const *name_trainers(const struct job_map *map, struct arena *arena)
+{
+    static const enum job_kind kinds[] = { JOB_CHIEF, JOB_WORKER }; /* by rank */
+    const char **names = ARENA_ARRAY(arena, const char *, job_map_trainers(map) + 1);
+    int count = 0;
+
+    for (size_t k = 0; k < COUNT(kinds) && !map->sparse; k++)
+        for (int i = 0; i < map->lists[kinds[k]].count; i++) {
+            const struct job_task *task = &map->lists[kinds[k]].tasks[i];
+            names[count++] = arena_printf(
+                arena, "%s at %s", job_task_name(map, kinds[k], task->index, arena), task->address);
+        }
+    return map->sparse ? NULL : names;
+}
+
 static struct status serve(struct serving *serving)
 {
     const struct job_map *map = serving->options->map;
@@ -174,7 +190,9 @@ struct status task_serve(const struct task_options *options)
                                  .index = map->index,
                                  .incarnation = serving.post.identity.incarnation,
                                  .ps_list = map->sparse ? NULL : serving.post.ps_list,
-                                 .address = job_self(map)->address };
+                                 .address = job_self(map)->address,
+                                 .trainers = name_trainers(map, serving.post.arena),
+                                 .trainers_count = job_map_trainers(map) };
         serving.ps = ps_create(&ps);
         status = serve(&serving);
     }

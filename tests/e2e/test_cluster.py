@@ -109,6 +109,31 @@ class Start(Cluster):
         self.assertTrue(exported(directory))
 
 
+class Lists(Cluster):
+    """Tasks that the lists name and that do not come, and tasks that come and stand in no list."""
+
+    def test_a_worker_that_never_starts_is_waited_for_so_long_and_named(self):
+        job = self.job(ps=1, workers=2, flags=LINEAR + ["--sync"])
+        job.start("worker", 0, "--export_dir=" + self.path("m", "1")).wait_for("waiting for ps 0")
+        job.start("ps", 0, "--start_timeout=5")
+        self.assertEqual(set(job.wait().values()), {138}, job.logs())
+        words = "worker 1 at %s has not come within 5 s, and --sync needs all workers" % job.hosts["worker"][1]
+        for name in ("ps 0", "worker 0"):
+            self.assertIn(words, job.log(name))
+
+    def test_a_worker_of_a_longer_list_is_refused_and_the_job_goes_on(self):
+        job = self.job(ps=1, workers=2, flags=LINEAR + ["--sync"])
+        job.start("ps", 0)
+        job.start("worker", 0, "--export_dir=" + self.path("m", "1")).wait_for("waiting for worker 1 at " + job.hosts["worker"][1])
+        longer = dict(job.hosts, worker=job.hosts["worker"] + ["127.0.0.1:%d" % free_ports(1)[0]])
+        intruder = job.start("worker", 2, hosts=longer)
+        self.assertEqual(intruder.wait(), 1, intruder.text())
+        self.assertIn("worker 2 is none of the 2 tasks that train by the lists of ps 0", intruder.text())
+        job.start("worker", 1)
+        codes = job.wait()
+        self.assertEqual((codes["ps 0"], codes["worker 0"], codes["worker 1"]), (0, 0, 0), job.logs()[-8000:])
+
+
 class Waits(Cluster):
     """A worker's wait names whom it waits for, the address and the reason, and ends."""
 

@@ -32,8 +32,10 @@ struct small_cluster {
     struct channel *channels[SMALL_PS_MAX];
 };
 
-/* clock: the ps tasks'; NULL: the monotonic one. */
-static inline void small_start_at(struct small_cluster *cluster, int ps_count, struct clock *clock)
+/* clock: the ps tasks'; NULL: the monotonic one. trainers: as in struct ps_options. */
+static inline void small_start_with(struct small_cluster *cluster, int ps_count,
+                                    struct clock *clock, const char *const *trainers,
+                                    uint32_t trainers_count)
 {
     struct placed_variable variables[] = {
         { .name = "w", .dtype = DT_FLOAT, .shape = shape_of(6, 2), .trainable = true },
@@ -47,10 +49,17 @@ static inline void small_start_at(struct small_cluster *cluster, int ps_count, s
                                       .index = (uint32_t)i,
                                       .incarnation = 100,
                                       .clock = clock,
-                                      .ps_list = "a:1,b:1" };
+                                      .ps_list = "a:1,b:1",
+                                      .trainers = trainers,
+                                      .trainers_count = trainers_count };
         cluster->ps[i] = ps_create(&options);
         cluster->channels[i] = loopback_open(&ps_service, cluster->ps[i], clock_monotonic());
     }
+}
+
+static inline void small_start_at(struct small_cluster *cluster, int ps_count, struct clock *clock)
+{
+    small_start_with(cluster, ps_count, clock, NULL, 0);
 }
 
 static inline void small_start(struct small_cluster *cluster, int ps_count)

@@ -202,10 +202,10 @@ static void a_chief_that_is_gone_ends_the_job(void **state)
     begin(fixture, false);
     clock_fake_advance(fixture->clock, 9 * NS_PER_S);
     assert_true(status_is_ok(beat(&fixture->worker).status));
-    ps_watch(ps, 10000);
+    ps_watch(ps, 10000, 10000);
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 2 * NS_PER_S);
-    ps_watch(ps, 10000);
+    ps_watch(ps, 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
     assert_int_equal(outcome.code, STATUS_UNAVAILABLE);
     assert_string_equal(outcome.message, "chief has not been heard of for 10 s");
@@ -220,10 +220,10 @@ static void what_it_did_not_hear_while_it_stood_still_is_nobodys_silence(void **
     begin(fixture, false);
     clock_fake_advance(fixture->clock, 60 * NS_PER_S);
     ps_forgive(ps, 59 * NS_PER_S);
-    ps_watch(ps, 10000);
+    ps_watch(ps, 10000, 10000);
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 10 * NS_PER_S);
-    ps_watch(ps, 10000);
+    ps_watch(ps, 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
 }
 
@@ -236,9 +236,74 @@ static void a_worker_that_is_gone_ends_only_a_synchronous_job(void **state)
     begin(fixture, true);
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
     assert_true(status_is_ok(beat(&fixture->chief).status));
-    ps_watch(ps, 10000);
+    ps_watch(ps, 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
     assert_string_equal(outcome.message, "worker 1 has not been heard of for 10 s");
+}
+
+static const char *const three[] = { "worker 0 at a:1", "worker 1 at b:1", "worker 2 at c:1" };
+
+/* Another fixture, whose ps knows the tasks that train. */
+static void start_again_with_lists(struct fixture *fixture, uint32_t trainers_count)
+{
+    client_finish(&fixture->chief);
+    client_finish(&fixture->worker);
+    small_stop(&fixture->cluster);
+    small_start_with(&fixture->cluster, 1, fixture->clock, three, trainers_count);
+    small_client(&fixture->cluster, 0, 1, &fixture->chief);
+    small_client(&fixture->cluster, 1, 1, &fixture->worker);
+}
+
+static void a_worker_that_never_comes_ends_only_a_synchronous_job_and_is_named(void **state)
+{
+    for (int sync = 0; sync < 2; sync++) {
+        struct fixture *fixture = *state;
+        struct status outcome;
+        start_again_with_lists(fixture, 2);
+        struct ps *ps = fixture->cluster.ps[0];
+        assert_true(status_is_ok(client_join(&fixture->chief, false, 1000)));
+        clock_fake_advance(fixture->clock, 60 * NS_PER_S);
+        assert_true(status_is_ok(small_create(&fixture->chief, 2, sync)));
+        assert_true(status_is_ok(beat(&fixture->chief).status));
+        ps_watch(ps, 100000, 10000); /* the time counts from when the variables are there */
+        assert_false(ps_outcome(ps, &outcome));
+        clock_fake_advance(fixture->clock, 11 * NS_PER_S);
+        ps_watch(ps, 100000, 10000);
+        assert_int_equal(ps_outcome(ps, &outcome), sync);
+        if (sync)
+            assert_string_equal(
+                outcome.message,
+                "worker 1 at b:1 has not come within 10 s, and --sync needs all workers");
+    }
+}
+
+static void
+a_task_beyond_the_lists_is_refused_before_and_after_the_variables_are_there(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start_again_with_lists(fixture, 1);
+    for (int created = 0; created < 2; created++) {
+        struct status status = beat(&fixture->worker).status;
+        assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+        assert_non_null(strstr(status.message, "--worker_hosts"));
+        assert_int_equal(client_join(&fixture->worker, false, 1000).code,
+                         STATUS_FAILED_PRECONDITION);
+        assert_true(status_is_ok(client_join(&fixture->chief, false, 1000)));
+        if (!created)
+            assert_true(status_is_ok(small_create(&fixture->chief, 1, true)));
+    }
+}
+
+static void a_chief_with_other_lists_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+
+    start_again_with_lists(fixture, 3);
+    assert_true(status_is_ok(client_join(&fixture->chief, false, 1000)));
+    struct status status = small_create(&fixture->chief, 2, true);
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(status.message, "the chief's lists have 2 tasks"));
 }
 
 static void a_worker_of_an_asynchronous_job_may_go(void **state)
@@ -249,7 +314,7 @@ static void a_worker_of_an_asynchronous_job_may_go(void **state)
     begin(fixture, false);
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
     assert_true(status_is_ok(beat(&fixture->chief).status));
-    ps_watch(fixture->cluster.ps[0], 10000);
+    ps_watch(fixture->cluster.ps[0], 10000, 10000);
     assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
     assert_true(status_is_ok(
         client_report(&fixture->worker, status_error(STATUS_INTERNAL, "it died"), false)));
@@ -280,7 +345,7 @@ static void a_synchronous_job_waits_for_a_worker_that_was_stopped(void **state)
     assert_false(ps_outcome(ps, &outcome));
     clock_fake_advance(fixture->clock, 11 * NS_PER_S);
     assert_true(status_is_ok(beat(&fixture->chief).status));
-    ps_watch(ps, 10000);
+    ps_watch(ps, 10000, 10000);
     assert_true(ps_outcome(ps, &outcome));
 }
 
@@ -364,6 +429,9 @@ int main(void)
         TEST(a_chief_that_is_gone_ends_the_job),
         TEST(what_it_did_not_hear_while_it_stood_still_is_nobodys_silence),
         TEST(a_worker_that_is_gone_ends_only_a_synchronous_job),
+        TEST(a_worker_that_never_comes_ends_only_a_synchronous_job_and_is_named),
+        TEST(a_task_beyond_the_lists_is_refused_before_and_after_the_variables_are_there),
+        TEST(a_chief_with_other_lists_is_refused),
         TEST(a_worker_of_an_asynchronous_job_may_go),
         TEST(a_failure_of_a_worker_ends_a_synchronous_job),
         TEST(a_synchronous_job_waits_for_a_worker_that_was_stopped),
