@@ -1,5 +1,41 @@
 #include "exporter/export.h"
 
+#include <stdlib.h>
+
+#include "base/file.h"
+
+#define VERSION_MAX (INT64_MAX - 1)
+
+/* -1: the name is no number. */
+static int64_t version_of(const char *name)
+{
+    char *end;
+    unsigned long long number = strtoull(name, &end, 10);
+
+    return *name >= '0' && *name <= '9' && *end == '\0' && number <= VERSION_MAX ? (int64_t)number
+                                                                                 : -1;
+}
+
+int64_t export_next_version(const char *base)
+{
+    struct arena *arena = arena_create(0);
+    struct file_list list = { 0 };
+    int64_t last = 0;
+
+    if (status_is_ok(file_list(base, arena, &list)))
+        for (size_t i = 0; i < list.count; i++) {
+            int64_t version = version_of(list.names[i]);
+            last = version > last ? version : last;
+        }
+    arena_destroy(arena);
+    return last + 1;
+}
+
+char *export_version_path(const char *base, int64_t version, struct arena *arena)
+{
+    return file_join(arena, base, arena_printf(arena, "%lld", (long long)version));
+}
+
 struct status export_check_target(const char *directory)
 {
     return savedmodel_check_target(directory);
@@ -29,7 +65,8 @@ struct status export_model(const struct export_request *request, struct value_so
         .variables_count = serving.variables_count,
         .init_op = serving.init_op,
     };
-    TRY_OR(done, savedmodel_write(request->directory, &model, source));
+    TRY_OR(done, request->again ? savedmodel_write_again(request->directory, &model, source)
+                                : savedmodel_write(request->directory, &model, source));
 done:
     graph_finish(serving.graph);
     arena_destroy(arena);

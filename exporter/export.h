@@ -18,7 +18,16 @@ struct export_request {
     const char *directory;      /* the final one, "model/1": must not exist or hold no file */
     const char *const *classes; /* names of the classes; NULL: "0", "1", … */
     int classes_count;
+    bool
+        again; /* the directory may hold this very export already, of a task that was killed then */
 };
+
+/* The number behind the largest that a directory in `base` has for its name; 1 where there is none.
+ */
+int64_t export_next_version(const char *base);
+
+/* base/version, in `arena`. */
+char *export_version_path(const char *base, int64_t version, struct arena *arena);
 
 /* The directory can be made: see savedmodel_check_target. */
 struct status export_check_target(const char *directory);

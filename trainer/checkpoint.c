@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "storage/bundle_writer.h"
@@ -240,6 +241,31 @@ static struct status get(struct client_state *state, int variable, int part, str
     return status;
 }
 
+static struct checkpoint *of_source(struct value_source *source)
+{
+    return (struct checkpoint *)((char *)source - offsetof(struct checkpoint, source));
+}
+
+static struct status source_begin(struct value_source *source, const char *name)
+{
+    struct checkpoint *checkpoint = of_source(source);
+    const struct placement *placement = checkpoint->layout->placement;
+
+    for (int v = 0; v < placement->variables_count; v++)
+        if (strcmp(placement->variables[v].name, name) == 0)
+            return get(&checkpoint->state, v, 0, &checkpoint->rest);
+    return status_error(STATUS_NOT_FOUND, "the checkpoint has no variable '%s'", name);
+}
+
+static struct status source_next(struct value_source *source, struct bytes *chunk)
+{
+    struct checkpoint *checkpoint = of_source(source);
+
+    *chunk = checkpoint->rest;
+    checkpoint->rest = (struct bytes){ 0 };
+    return status_ok();
+}
+
 struct status checkpoint_open(const struct checkpoint_layout *layout, const char *prefix,
                               struct checkpoint **out)
 {
@@ -247,6 +273,7 @@ struct status checkpoint_open(const struct checkpoint_layout *layout, const char
     struct status status;
 
     checkpoint->state.get = get;
+    checkpoint->source = (struct value_source){ source_begin, source_next };
     checkpoint->layout = layout;
     checkpoint->arena = arena_create(0);
     checkpoint->prefix = arena_strdup(checkpoint->arena, prefix);

@@ -33,7 +33,8 @@ struct status checkpoint_write(const struct checkpoint_layout *layout,
                                struct client_snapshot *snapshot, const char *prefix);
 
 struct checkpoint {
-    struct client_state state; /* first: the values and slots, read when they are asked for */
+    struct client_state state;  /* first: the values and slots, read when they are asked for */
+    struct value_source source; /* the values alone, for the exporter */
     const struct checkpoint_layout *layout;
     const char *prefix;
     struct bundle *bundle;
@@ -44,6 +45,7 @@ struct checkpoint {
     const char *slot_missing; /* the first one's name */
     bool has_global_step;
     struct tensor tensor; /* asked for last */
+    struct bytes rest;    /* of it: what source.next has to give */
 };
 
 /**

@@ -392,6 +392,14 @@ static void name_of(uint64_t step, char *out, size_t size)
     snprintf(out, size, BASENAME "%" PRIu64, step);
 }
 
+bool checkpoint_dir_last_step(const struct checkpoint_dir *dir, uint64_t *step)
+{
+    if (dir->count == 0 || !is_ours(last_part(dir->names[dir->count - 1])))
+        return false;
+    *step = strtoull(last_part(dir->names[dir->count - 1]) + strlen(BASENAME), NULL, 10);
+    return true;
+}
+
 bool checkpoint_dir_has_step(const struct checkpoint_dir *dir, uint64_t step)
 {
     char name[64];

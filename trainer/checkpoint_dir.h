@@ -47,6 +47,9 @@ const char *checkpoint_dir_note(const struct checkpoint_dir *dir);
 int checkpoint_dir_count(const struct checkpoint_dir *dir);
 char *checkpoint_dir_at(const struct checkpoint_dir *dir, int index, struct arena *arena);
 
+/* The step in the name of the latest one; false: there is none, or it has a name of its own. */
+bool checkpoint_dir_last_step(const struct checkpoint_dir *dir, uint64_t *step);
+
 /* Is the latest one of this step, under our name? */
 bool checkpoint_dir_has_step(const struct checkpoint_dir *dir, uint64_t step);
 

@@ -251,7 +251,11 @@ static struct status recover(struct chief *chief)
 
 static struct status begin_and_work(struct chief *chief)
 {
+    const struct chief_options *options = chief->options;
+
     TRY(begin_for_sure(chief));
+    if (options->begun != NULL)
+        TRY(options->begun(options->context, chief->client->global_step));
     atomic_store(&chief->progress->global_step, chief->client->global_step);
     for (;;) {
         struct status status = work(chief);

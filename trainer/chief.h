@@ -28,6 +28,8 @@ struct chief_options {
     struct chief_checkpoints checkpoints;
     int64_t start_timeout_ms, finish_timeout_ms;
     int64_t recovery_timeout_ms; /* for lost ps tasks to come back */
+    /* The job begins at this step: may it? NULL: always. */
+    struct status (*begun)(void *context, uint64_t step);
     /* After the last step, with the final values in client->values: tests, exports. */
     struct status (*conclude)(void *context, struct client *client);
     void *context;

@@ -81,7 +81,7 @@ static int conclude(const struct session *session, struct status status, const c
     }
     if (!session_is_local(session))
         log_info("the job is finished");
-    if (session_is_chief(session))
+    if (session->exported)
         report_commands(&session->report, program, options->model, options->export_directory);
     return EXIT_SUCCESS;
 }

@@ -20,11 +20,15 @@ static const struct flag rows[] = {
       .help = "directory of IDX files of MNIST's names, plain or .gz; without it the program draws "
               "digits itself" },
     { "export_dir", FLAG_TEXT, &values.export_dir, "",
-      .help = "the directory to make, such as model/1; wins over DIR and --work_dir" },
+      .help = "the directory to make, such as model/1; one that holds numbered versions gets the "
+              "next one; wins over --work_dir" },
     { "work_dir", FLAG_TEXT, &values.work_dir, "./model",
       .help = "exports to work_dir/model_version when neither --export_dir nor DIR is given" },
-    { "model_version", FLAG_INT64, &values.model_version, "1", .help = "the version's number",
-      .min = 0, .max = 9e15 },
+    { "model_version", FLAG_INT64, &values.model_version, "-1",
+      .help = "the version's number in DIR or --work_dir; -1: the one behind the largest there is",
+      .min = -1, .max = 9e15 },
+    { "export", FLAG_BOOL, &values.export, "true",
+      .help = "export what was learnt; with --noexport the job trains and tests only" },
     { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
       .help = "steps; wins over --epochs; 0: what the model says", .min = 0, .max = 9e15 },
     { "stop_at_step", FLAG_INT64, &values.stop_at_step, "0",
@@ -113,8 +117,8 @@ static const struct flag rows[] = {
 
 const struct flag_set train_flags = {
     "usage: pstrain [flags] [DIR]\n\n"
-    "Trains a model on parameter servers and exports it as a TensorFlow SavedModel, to "
-    "DIR/model_version\n"
+    "Trains a model on parameter servers and exports it as a TensorFlow SavedModel, to the next "
+    "version in DIR\n"
     "or to --export_dir. With no cluster configured, the whole cluster runs inside this "
     "process.\n\n"
     "       pstrain doctor [flags]\n\n"
@@ -142,21 +146,65 @@ static struct status read_model(const char *name, struct arena *arena, struct la
     return status;
 }
 
-static struct status choose_directory(const struct flag_values *flags, const char *positional,
-                                      struct arena *arena, char **out)
+static char *without_slashes(const char *directory, struct arena *arena)
 {
-    if (*flags->export_dir != '\0' && positional != NULL)
+    size_t size = strlen(directory);
+
+    while (size > 1 && directory[size - 1] == '/')
+        size--;
+    return arena_memdup(arena, directory, size);
+}
+
+/* A server's base path: numbered versions, and no model of its own. */
+static bool is_base(const char *directory, struct arena *arena)
+{
+    return export_next_version(directory) > 1 &&
+           !file_exists(file_join(arena, directory, "saved_model.pb"));
+}
+
+static struct status choose_directory(const struct flag_values *flags, const char *positional,
+                                      struct arena *arena, struct options *out)
+{
+    const char *base = positional != NULL ? positional : flags->work_dir;
+    bool given = *flags->export_dir != '\0';
+
+    if (given && positional != NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "'%s' and --export_dir=%s: give one of them",
                             positional, flags->export_dir);
-    if (*flags->export_dir != '\0') {
-        char *directory = arena_strdup(arena, flags->export_dir);
-        for (size_t end = strlen(directory); end > 1 && directory[end - 1] == '/'; end--)
-            directory[end - 1] = '\0';
-        *out = directory;
-    } else {
-        const char *base = positional != NULL ? positional : flags->work_dir;
-        *out = file_join(arena, base, arena_printf(arena, "%lld", (long long)flags->model_version));
+    if (given)
+        base = without_slashes(flags->export_dir, arena);
+    if (given ? is_base(base, arena) : flags->model_version < 0)
+        out->export_base = base;
+    out->export_directory = out->export_base != NULL
+                                ? export_version_path(base, export_next_version(base), arena)
+                            : given ? arena_strdup(arena, base)
+                                    : export_version_path(base, flags->model_version, arena);
+    return status_ok();
+}
+
+/* A directory that is taken may hold what this very job has exported before it was killed: one that
+ * goes on from a checkpoint, or with ps tasks that hold its values, finds out. */
+static struct status check_target(struct options *out, struct arena *arena)
+{
+    struct status status = export_check_target(out->export_directory);
+    bool goes_on = *out->flags.checkpoint_dir != '\0' || !job_map_is_local(&out->map);
+
+    out->export_taken = status.code == STATUS_ALREADY_EXISTS && goes_on &&
+                        file_exists(file_join(arena, out->export_directory, "saved_model.pb"));
+    return out->export_taken ? status_ok() : status;
+}
+
+static struct status choose_export(const char *positional, struct arena *arena, struct options *out)
+{
+    const struct flag_values *flags = &out->flags;
+
+    if (flags->export) {
+        TRY(choose_directory(flags, positional, arena, out));
+        return check_target(out, arena);
     }
+    if (*flags->export_dir != '\0' || positional != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "--noexport and '%s': give one of them",
+                            positional != NULL ? positional : flags->export_dir);
     return status_ok();
 }
 
@@ -349,9 +397,7 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
     if (!job_map_is_local(&out->map) && !job_map_is_chief(&out->map))
         return status_ok();
     TRY(check_checkpoints(&values));
-    TRY(choose_directory(&values, positional_count == 1 ? argv[1] : NULL, arena,
-                         &out->export_directory));
-    return export_check_target(out->export_directory);
+    return choose_export(positional_count == 1 ? argv[1] : NULL, arena, out);
 }
 
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out)

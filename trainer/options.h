@@ -25,14 +25,16 @@ struct flag_values {
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;
     const char *tls_cert, *tls_key, *tls_ca;
     int64_t task_index;
-    bool sync, version, help;
+    bool sync, export, version, help;
 };
 
 struct options {
     struct flag_values flags;
     enum log_level log_level;
-    struct job_map map;     /* local: the whole job in this process */
-    char *export_directory; /* the final one; NULL for a task that does not export */
+    struct job_map map;      /* local: the whole job in this process */
+    char *export_directory;  /* NULL: a task that does not export; with a base the next version */
+    const char *export_base; /* gets the next version's directory; NULL: the directory is given */
+    bool export_taken; /* the directory holds an export, which may be this job's own: see session */
     struct layers_model *model;
     enum layers_reduction reduction;
     enum placement_strategy placement;

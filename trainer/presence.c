@@ -319,6 +319,14 @@ void presence_finish(struct presence *presence)
     presence->peers = NULL;
 }
 
+bool presence_is_alone(const struct presence *presence)
+{
+    for (int ps = 0; ps < peers_count(presence); ps++)
+        if (presence->peers[ps].answered)
+            return false;
+    return true;
+}
+
 const char *presence_note(const struct presence *presence)
 {
     return presence->note_text;

@@ -51,6 +51,9 @@ void presence_start(struct presence *presence, const struct presence_options *op
 void presence_finish(struct presence *presence); /* the loop does not run any more */
 
 /* The last words of a ps about whom it waits for; "" for nobody. */
+/* Has no ps ever answered? */
+bool presence_is_alone(const struct presence *presence);
+
 const char *presence_note(const struct presence *presence);
 
 #endif

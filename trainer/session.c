@@ -3,12 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "exporter/export.h"
 #include "trainer/cluster.h"
 
-#define SNAPSHOT_TIMEOUT_MS 30000
-#define MS_PER_S            1000
-#define SPEAK_MS            60000 /* between two lines of a worker about where it is */
+#define MS_PER_S 1000
+#define SPEAK_MS 60000 /* between two lines of a worker about where it is */
 
 bool session_is_local(const struct session *session)
 {
@@ -47,21 +45,6 @@ static const void *const *first_values(void *context, struct arena *arena)
     return model_first_values(session->model, (uint64_t)session->options.flags.seed, arena);
 }
 
-static struct status export_now(struct session *session, struct client *client)
-{
-    struct export_request request = { .model = session->options.model,
-                                      .directory = session->options.export_directory };
-    struct client_snapshot snapshot;
-
-    TRY(client_snapshot_begin(client, false, SNAPSHOT_TIMEOUT_MS, &snapshot));
-    struct status status = export_model(&request, &snapshot.source);
-    client_snapshot_end(&snapshot);
-    TRY(status);
-    session->exported = true;
-    report_result(&session->report, "Exported to %s", request.directory);
-    return status_ok();
-}
-
 /* The chief, when all steps are made: how good is it? and the export. */
 static struct status conclude(void *context, struct client *client)
 {
@@ -83,7 +66,12 @@ static struct status conclude(void *context, struct client *client)
                             "the loss on the test rows is %g: nothing was exported; try a smaller "
                             "--learning_rate",
                             evaluation.loss);
-    return export_now(session, client);
+    return session_export(session, client);
+}
+
+static struct status begun(void *context, uint64_t step)
+{
+    return session_check_begin(context, step);
 }
 
 /* The evaluator, now and then. */
@@ -208,6 +196,7 @@ static struct chief_options chief_options(struct session *session)
         .recovery_timeout_ms = (int64_t)(flags->recovery_timeout * MS_PER_S),
         .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
         .finish_timeout_ms = (int64_t)flags->finish_timeout * MS_PER_S,
+        .begun = begun,
         .conclude = conclude,
         .context = session,
         .warn = warn
@@ -268,14 +257,21 @@ static struct status run_task(struct session *session)
                                       .evaluator = evaluator_options(session),
                                       .make_source = make_source };
 
-    return session_is_ps(session) ? task_serve(&task)
-                                  : task_train(&task, &training, &session->progress);
+    if (session_is_ps(session))
+        return task_serve(&task);
+    struct status status = task_train(&task, &training, &session->progress);
+    bool alone = status.code == STATUS_UNAVAILABLE && session->progress.alone;
+    return alone && session_was_finished(session) ? status_ok() : status;
 }
 
 struct status session_run(struct session *session)
 {
     session->progress.say = say;
     session->progress.say_context = session;
+    if (!session_is_local(session)) {
+        const struct job_map *map = &session->options.map;
+        log_set_name(job_task_name(map, map->kind, map->index, session->arena));
+    }
     if (session_is_chief(session))
         announce(session);
     struct status status = session_is_local(session) ? run_here(session) : run_task(session);

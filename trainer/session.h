@@ -44,6 +44,13 @@ struct status session_run(struct session *session);
 
 void session_finish(struct session *session);
 
+/* Exports, unless that is not wanted, and says where to. */
+struct status session_export(struct session *session, struct client *client);
+/* No ps has answered: is it because the job is finished, and its model exported? */
+bool session_was_finished(struct session *session);
+/* ALREADY_EXISTS: the job begins at this step, and the directory for its export holds another. */
+struct status session_check_begin(const struct session *session, uint64_t step);
+
 /* How the session is a task, also for `pstrain doctor`. */
 struct task_options session_task_options(struct session *session);
 

@@ -50,7 +50,8 @@ static struct status check_space(const struct session *session)
 
     for (int ps = 0; ps < session->placement.ps_count; ps++)
         values_bytes += placement_bytes(&session->placement, ps);
-    TRY(status_in(file_check_space(options->export_directory, values_bytes), "the export"));
+    if (options->export_directory != NULL)
+        TRY(status_in(file_check_space(options->export_directory, values_bytes), "the export"));
     if (session->checkpoints == NULL)
         return status_ok();
     return status_in(file_check_space(options->flags.checkpoint_dir,
@@ -77,5 +78,12 @@ struct status session_prepare(struct session *session)
     report_init(&session->report, clock_monotonic(), options->log_level, !session_is_local(session),
                 options->job.stop_step,
                 options->batch_size * (options->job.sync ? options->job.workers : 1));
-    return session_is_chief(session) ? check_space(session) : status_ok();
+    if (!session_is_chief(session))
+        return status_ok();
+    uint64_t step = 0;
+    if (session->checkpoints != NULL) {
+        checkpoint_dir_last_step(session->checkpoints, &step);
+        TRY(session_check_begin(session, step));
+    }
+    return check_space(session);
 }

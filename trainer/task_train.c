@@ -199,6 +199,7 @@ static struct status run(struct trainee *trainee)
     if (trainee->started)
         pthread_join(trainee->thread, NULL);
     trainee->options->watch(trainee->options->context, trainee->progress); /* the last it can see */
+    trainee->progress->alone = presence_is_alone(&trainee->presence);
     presence_finish(&trainee->presence);
     client_finish(&trainee->client);
     /* A task that was stopped says why, unless it had ended well by then. */

@@ -34,6 +34,7 @@ struct progress {
     _Atomic uint64_t first_step; /* the global step at began_ns */
     _Atomic bool stop;           /* ends the job at each worker's next step */
     _Atomic bool over;           /* it has ended well, or is stopped: for the evaluator */
+    bool alone;                  /* it has ended, and no ps has ever answered */
     struct status why;           /* it is stopped: set before, if at all; OK: by whoever runs it */
     /* Tells what happens to the job, a line each time; NULL: nobody listens. Set before it runs. */
     void (*say)(void *context, const char *line);

@@ -183,3 +183,53 @@ void file_remove_bare(const char *path)
     arena_destroy(arena);
     rmdir(path);
 }
+
+#define COMPARE_BYTES ((size_t)16 << 10)
+
+static bool same_bytes(const struct file_reader *a, const struct file_reader *b)
+{
+    char left[COMPARE_BYTES], right[COMPARE_BYTES];
+    bool same = a->size == b->size;
+
+    for (uint64_t at = 0; same && at < a->size; at += COMPARE_BYTES) {
+        size_t rest = a->size - at < COMPARE_BYTES ? (size_t)(a->size - at) : COMPARE_BYTES;
+        same = status_is_ok(file_reader_get(a, at, left, rest)) &&
+               status_is_ok(file_reader_get(b, at, right, rest)) && memcmp(left, right, rest) == 0;
+    }
+    return same;
+}
+
+static bool same_files(const char *a, const char *b)
+{
+    struct file_reader left = { 0 }, right = { 0 };
+
+    bool same = status_is_ok(file_reader_open(a, &left)) &&
+                status_is_ok(file_reader_open(b, &right)) && same_bytes(&left, &right);
+    file_reader_close(&left);
+    file_reader_close(&right);
+    return same;
+}
+
+static bool same_directories(const char *a, const char *b)
+{
+    struct arena *arena = arena_create(0);
+    struct file_list left, right;
+    bool same = status_is_ok(file_list(a, arena, &left)) &&
+                status_is_ok(file_list(b, arena, &right)) && left.count == right.count;
+
+    for (size_t i = 0; same && i < left.count; i++)
+        same =
+            strcmp(left.names[i], right.names[i]) == 0 &&
+            file_is_same(file_join(arena, a, left.names[i]), file_join(arena, b, right.names[i]));
+    arena_destroy(arena);
+    return same;
+}
+
+bool file_is_same(const char *a, const char *b)
+{
+    bool directory = file_is_directory(a);
+
+    if (directory != file_is_directory(b))
+        return false;
+    return directory ? same_directories(a, b) : same_files(a, b);
+}

@@ -84,6 +84,10 @@ bool file_is_directory(const char *path);
  * words. */
 struct status file_check_local(const char *path);
 
+/* Do two files have the same bytes, or two directories the same names, each with the same bytes?
+ * What cannot be read is not the same. */
+bool file_is_same(const char *a, const char *b);
+
 /* A directory in which there is nothing but such directories, as a failed run may leave it. */
 bool file_is_bare(const char *path);
 void file_remove_bare(const char *path); /* removes directories only, and only empty ones */

@@ -123,8 +123,22 @@ static struct status check_empty(const char *directory)
     return status_ok();
 }
 
-struct status savedmodel_write(const char *directory, const struct saved_model *model,
-                               struct value_source *source)
+/* From beside its place into it; again: what is there may be the same. */
+static struct status publish(const char *beside, const char *target, const char *parent, bool again)
+{
+    struct status empty = check_empty(target); /* somebody may have been faster */
+
+    if (empty.code == STATUS_ALREADY_EXISTS && again && file_is_same(beside, target))
+        return file_remove_tree(beside);
+    TRY(empty);
+    if (file_exists(target)) /* rename replaces an empty directory, but not on every file system */
+        file_remove_bare(target);
+    TRY(file_rename(beside, target));
+    return file_sync_directory(parent);
+}
+
+static struct status write_beside(const char *directory, const struct saved_model *model,
+                                  struct value_source *source, bool again)
 {
     struct status status;
     struct arena *arena = arena_create(0);
@@ -132,15 +146,12 @@ struct status savedmodel_write(const char *directory, const struct saved_model *
     char *beside = file_beside(arena, target);
     const char *parent = parent_of(arena, target);
 
-    TRY_OR(done, check_empty(target));
+    if (!again)
+        TRY_OR(done, check_empty(target));
     TRY_OR(done, file_make_directories(parent));
     TRY_OR(done, file_remove_leftovers(target)); /* of an export that was killed */
     TRY_OR(fail, write_all(beside, model, source, arena));
-    TRY_OR(fail, check_empty(target)); /* somebody may have been faster */
-    if (file_exists(target)) /* rename replaces an empty directory, but not on every file system */
-        file_remove_bare(target);
-    TRY_OR(fail, file_rename(beside, target));
-    TRY_OR(done, file_sync_directory(parent));
+    TRY_OR(fail, publish(beside, target, parent, again));
     goto done;
 
 fail:
@@ -151,6 +162,18 @@ done:
         status = status_error(status.code, "%s", status.message); /* out of the arena */
     arena_destroy(arena);
     return status;
+}
+
+struct status savedmodel_write(const char *directory, const struct saved_model *model,
+                               struct value_source *source)
+{
+    return write_beside(directory, model, source, false);
+}
+
+struct status savedmodel_write_again(const char *directory, const struct saved_model *model,
+                                     struct value_source *source)
+{
+    return write_beside(directory, model, source, true);
 }
 
 /* Makes a directory and takes it away again, with all that had to be made above it: a job that

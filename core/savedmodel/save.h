@@ -56,6 +56,11 @@ struct saved_model {
 struct status savedmodel_write(const char *directory, const struct saved_model *model,
                                struct value_source *source);
 
+/* The same, but a directory that holds what would be written, byte for byte, is left as it is: OK.
+ * For a process that may have been killed after it had written it. */
+struct status savedmodel_write_again(const char *directory, const struct saved_model *model,
+                                     struct value_source *source);
+
 /* Could savedmodel_write make this directory? Tried now (a temporary sibling is made and removed),
  * so that nobody trains in vain. */
 struct status savedmodel_check_target(const char *directory);

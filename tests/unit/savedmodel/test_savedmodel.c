@@ -76,7 +76,10 @@ static struct endpoint build_variable(struct builder *b, const char *name, struc
                  (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
 }
 
-static struct status write_model(const char *path, struct memory_source *source)
+static struct status write_model_with(const char *path, struct memory_source *source,
+                                      struct status (*write)(const char *directory,
+                                                             const struct saved_model *model,
+                                                             struct value_source *source))
 {
     struct arena *arena = arena_create(0);
     struct graph *graph = graph_create(arena);
@@ -100,10 +103,15 @@ static struct status write_model(const char *path, struct memory_source *source)
                                  .signatures_count = 1,
                                  .variables = variables,
                                  .variables_count = 2 };
-    struct status status = savedmodel_write(path, &model, &source->source);
+    struct status status = write(path, &model, &source->source);
     graph_finish(graph);
     arena_destroy(arena);
     return status;
+}
+
+static struct status write_model(const char *path, struct memory_source *source)
+{
+    return write_model_with(path, source, savedmodel_write);
 }
 
 static const char *path_of(const char *name)
@@ -222,6 +230,19 @@ static void a_directory_that_is_not_empty_is_refused(void **state)
     assert_true(file_exists(path_of("full/1/inner/something")));
 }
 
+static void the_same_model_is_written_again_only_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    struct memory_source source = { .piece = 12 };
+    assert_ok(write_model(path_of("same/1"), &source));
+    assert_int_equal(write_model(path_of("same/1"), &source).code, STATUS_ALREADY_EXISTS);
+    assert_ok(write_model_with(path_of("same/1"), &source, savedmodel_write_again));
+    assert_ok(write_model_with(path_of("same/2"), &source, savedmodel_write_again));
+    assert_ok(file_write(path_of("same/1/variables/variables.index"), (struct bytes){ "x", 1 }));
+    assert_int_equal(write_model_with(path_of("same/1"), &source, savedmodel_write_again).code,
+                     STATUS_ALREADY_EXISTS);
+}
+
 static void an_empty_directory_is_taken(void **state)
 {
     (void)state;
@@ -287,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_failing_source_leaves_nothing_behind),
         cmocka_unit_test(a_source_that_gives_too_little_is_told),
         cmocka_unit_test(a_directory_that_is_not_empty_is_refused),
+        cmocka_unit_test(the_same_model_is_written_again_only_where_that_is_asked_for),
         cmocka_unit_test(an_empty_directory_is_taken),
         cmocka_unit_test(other_tags_are_named_in_the_error),
     };
