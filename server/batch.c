@@ -104,6 +104,14 @@ static struct status check_wanted(const struct riders *riders)
     return status_error(STATUS_CANCELLED, "the client has left");
 }
 
+struct status batch_prepare(struct inference_call *call, const struct batch_limits *limits)
+{
+    struct riders alone = { call, call->next, limits, .run_ns = 0 };
+    TRY(check_wanted(&alone));
+    TRY(call->prepare(call));
+    return check_wanted(&alone); /* it may have taken long */
+}
+
 static struct status check_time(const struct riders *riders)
 {
     if (riders->stop_ns == 0 || clock_now_ns(clock_monotonic()) < riders->stop_ns)

@@ -15,6 +15,9 @@ struct batch_limits {
     _Atomic bool stopping; /* runs end soon, with UNAVAILABLE */
 };
 
+/* Calls `prepare` of a call that is still wanted; UNAVAILABLE, CANCELLED: it is not. */
+struct status batch_prepare(struct inference_call *call, const struct batch_limits *limits);
+
 /* Runs the list of calls and calls `answer` of each; what comes of each is in its `status`:
  * also DEADLINE_EXCEEDED, CANCELLED where all of them were left.
  *

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "rpc/inflate.h"
 #include "server/grpc_request.h"
 #include "server/manager.h"
 #include "server/predict_form.h"
@@ -57,6 +58,9 @@ bool grpc_writes_content(const struct grpc_request *request)
 
 /* ---- The life of a request. ---- */
 
+static void run_done(struct inference_call *call, struct status status);
+static void run_to_pool(struct inference_call *call);
+
 static struct grpc_request *request_begin(struct grpc *grpc, struct call *call,
                                           struct message *message)
 {
@@ -75,7 +79,11 @@ static struct grpc_request *request_begin(struct grpc *grpc, struct call *call,
         .forms = grpc->forms,
         .call = call,
         .message = message_move(message),
+        .run = { .done = run_done, .to_pool = run_to_pool },
     };
+    int64_t deadline_ns = call_deadline_ns(call);
+    request->run.arena = request->arena;
+    request->run.deadline_ns = deadline_ns == CLOCK_NEVER ? 0 : deadline_ns;
     request->body = request->message.header;
     request->older = grpc->newest;
     if (request->older != NULL)
@@ -196,29 +204,48 @@ struct status
 grpc_run(struct grpc_request *request, struct callable *callable, const struct tensor *inputs,
          struct status (*answer)(struct inference_call *, const struct tensor *outputs))
 {
-    int64_t deadline_ns = call_deadline_ns(request->call);
     TRY(callable->status);
-    request->run = (struct inference_call){
-        .callable = callable,
-        .inputs = inputs,
-        .answer = answer,
-        .done = run_done,
-        .to_pool = run_to_pool,
-        .arena = request->arena,
-        .deadline_ns = deadline_ns == CLOCK_NEVER ? 0 : deadline_ns,
-    };
+    request->run.callable = callable;
+    request->run.inputs = inputs;
+    request->run.answer = answer;
     request->running = true;
-    inference_submit(request->server->inference, &request->run);
+    if (!request->in_pool) /* else it is submitted when it has come back */
+        inference_submit(request->server->inference, &request->run);
     return status_ok();
 }
 
 /* ---- The services. ---- */
 
+static struct status read_in_pool(struct inference_call *call)
+{
+    struct grpc_request *request = grpc_request_of(call);
+    TRY(message_unpack(&request->message));
+    request->body = request->message.header;
+    TRY(request->read(request));
+    request->in_pool = false;
+    return status_ok();
+}
+
+/* Reading takes long if there is much to read, but not where only numbers have changed. */
+static bool is_large(const struct grpc_request *request)
+{
+    return request->message.packed_max > 0 ||
+           (request->body.size > INFERENCE_READ_BYTES_MAX &&
+            predict_forms_find(request->forms, request->body) == NULL);
+}
+
 static void handle(struct grpc *grpc, struct call *call, struct message *message,
                    grpc_method *method)
 {
     struct grpc_request *request = request_begin(grpc, call, message);
-    finish(request, method(request));
+    if (!is_large(request)) {
+        finish(request, method(request));
+        return;
+    }
+    request->read = method;
+    request->in_pool = request->running = true;
+    request->run.prepare = read_in_pool;
+    inference_submit(grpc->server->inference, &request->run);
 }
 
 #define HANDLER(name)                                                                 \
@@ -238,13 +265,19 @@ HANDLER(reload_config)
 #define MODEL      "/tensorflow.serving.ModelService/"
 
 static const struct method methods[] = {
-    { .path = PREDICTION "Predict", .handle = handle_predict },
-    { .path = PREDICTION "Classify", .handle = handle_classify },
-    { .path = PREDICTION "Regress", .handle = handle_regress },
-    { .path = PREDICTION "MultiInference", .handle = handle_multi_inference },
-    { .path = PREDICTION "GetModelMetadata", .handle = handle_model_metadata },
-    { .path = MODEL "GetModelStatus", .handle = handle_model_status },
-    { .path = MODEL "HandleReloadConfigRequest", .handle = handle_reload_config },
+    { .path = PREDICTION "Predict", .handle = handle_predict, .kind = METHOD_PACKED },
+    { .path = PREDICTION "Classify", .handle = handle_classify, .kind = METHOD_PACKED },
+    { .path = PREDICTION "Regress", .handle = handle_regress, .kind = METHOD_PACKED },
+    { .path = PREDICTION "MultiInference",
+      .handle = handle_multi_inference,
+      .kind = METHOD_PACKED },
+    { .path = PREDICTION "GetModelMetadata",
+      .handle = handle_model_metadata,
+      .kind = METHOD_PACKED },
+    { .path = MODEL "GetModelStatus", .handle = handle_model_status, .kind = METHOD_PACKED },
+    { .path = MODEL "HandleReloadConfigRequest",
+      .handle = handle_reload_config,
+      .kind = METHOD_PACKED },
 };
 const struct service grpc_service = { methods, COUNT(methods) };
 

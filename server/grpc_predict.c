@@ -10,6 +10,7 @@
 #include "tensor/tensor_wire.h"
 
 #define NAMES_MAX 4096 /* characters of a list of names in an error text */
+#define EXTRA_MAX 1024 /* inputs more than the signature's whose names are sorted for that text */
 
 /* Fields of PredictRequest, PredictResponse and of an entry of their maps. */
 enum { REQUEST_SPEC = 1, REQUEST_INPUTS = 2, REQUEST_FILTER = 3 };
@@ -28,7 +29,8 @@ struct predict {
     int filter_count;
     struct bytes *tensors; /* of each input of the signature; data NULL: not in the request */
     int unknown_count;     /* given ones that the signature does not have */
-    int *outputs;          /* what is to be answered, by its place in the signature */
+    const struct tensor *inputs;
+    int *outputs; /* what is to be answered, by its place in the signature */
     int outputs_count;
 
     /* Of a form that is known, or is being learnt. */
@@ -193,6 +195,9 @@ static struct status match_inputs(struct grpc_request *request, struct predict *
 {
     const struct signature *signature = predict->callable->signature;
     int matched = 0;
+    if (predict->given_count - signature->inputs_count > EXTRA_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "input size does not match signature: %d!=%d",
+                            predict->given_count, signature->inputs_count);
     predict->tensors = ARENA_ARRAY(request->arena, struct bytes, signature->inputs_count);
     for (int i = 0; i < predict->given_count; i++) {
         int input = signature_input(signature, predict->given[i].key);
@@ -376,16 +381,16 @@ static bool recall(struct grpc_request *request, struct predict *predict)
 }
 
 /* A request that was read: its form, if it has one tensor in and one out. */
-static void learn(const struct grpc_request *request, const struct predict *predict,
-                  const struct tensor *inputs)
+static void learn_request(const struct grpc_request *request, const struct predict *predict)
 {
+    const struct tensor *inputs = predict->inputs; /* NULL: the form is known */
     struct bytes body = request->body;
     struct predict_form *form = predict_forms_place(request->forms, body);
     struct model_spec spec = request->spec;
-    size_t size = tensor_bytes(inputs);
-    if (predict->callable->signature->inputs_count != 1 || predict->given_count != 1 ||
-        predict->outputs_count != 1 || inputs->dtype != DT_FLOAT || size == 0 ||
-        !predict_bytes_learn(&form->request, body, inputs->data, size))
+    size_t size = inputs != NULL ? tensor_bytes(inputs) : 0;
+    if (inputs == NULL || predict->callable->signature->inputs_count != 1 ||
+        predict->given_count != 1 || predict->outputs_count != 1 || inputs->dtype != DT_FLOAT ||
+        size == 0 || !predict_bytes_learn(&form->request, body, inputs->data, size))
         return;
     spec.name = predict_bytes_moved(&form->request, body, spec.name);
     spec.signature_name = predict_bytes_moved(&form->request, body, spec.signature_name);
@@ -397,14 +402,15 @@ static void learn(const struct grpc_request *request, const struct predict *pred
     form->input = tensor_borrow(inputs->dtype, &inputs->shape, NULL);
 }
 
-/* In the loop's thread again: the form of the answer, unless it is known. */
-static struct status learn_answer(struct grpc_request *request)
+/* In the loop's thread again: the forms of the request and of the answer, unless they are known. */
+static struct status learn(struct grpc_request *request)
 {
     const struct predict *predict = request->method;
     struct bytes reply = { request->reply.data, request->reply.size };
     struct predict_form *form;
     if (predict->answer_at == 0)
         return status_ok();
+    learn_request(request, predict);
     form = predict_forms_find(request->forms, request->body);
     if (form == NULL || form->serial != request->servable->serial)
         return status_ok();
@@ -420,14 +426,14 @@ struct status grpc_predict(struct grpc_request *request)
     struct predict *predict = ARENA_NEW(request->arena, struct predict);
     struct tensor *inputs;
     request->method = predict;
-    request->next = learn_answer;
-    if (recall(request, predict))
+    request->next = learn;
+    if (!request->in_pool && recall(request, predict))
         return grpc_run(request, predict->callable, &predict->input, put_outputs);
     TRY(read_request(request, predict));
     TRY(find_callable(request, predict));
     TRY(match_inputs(request, predict));
     TRY(read_tensors(request, predict, &inputs));
     TRY(choose_outputs(request, predict));
-    learn(request, predict, inputs);
+    predict->inputs = inputs;
     return grpc_run(request, predict->callable, inputs, put_outputs);
 }

@@ -10,7 +10,12 @@
 #include "server/model_spec.h"
 
 struct grpc;
+struct grpc_request;
 struct predict_forms;
+
+/* Answers into `reply`, or hands in a run whose end answers. A failure ends the call. Runs in the
+ * loop's thread, or in the pool if the request is large or compressed. */
+typedef struct status grpc_method(struct grpc_request *request);
 
 struct grpc_request {
     struct grpc *grpc;
@@ -20,7 +25,7 @@ struct grpc_request {
     struct servable *servable; /* the same */
     struct model_spec spec;
     struct buffer reply;         /* the answer's message */
-    struct predict_forms *forms; /* predict_form.h */
+    struct predict_forms *forms; /* predict_form.h; the loop's */
 
     struct inference_call run;
     /* Called in the loop's thread when a run ended well; NULL: the answer is complete. */
@@ -30,14 +35,13 @@ struct grpc_request {
     /* the edge's own */
     struct call *call;
     struct message message;
+    grpc_method *read; /* what runs in the pool */
     bool running;
+    bool in_pool;  /* the method runs in the pool, and has nothing of the loop's */
     int64_t taken; /* of the budget */
     struct grpc_request *next_free;
     struct grpc_request *newer, *older; /* among those in work */
 };
-
-/* Answers into `reply`, or hands in a run whose end answers. A failure ends the call. */
-typedef struct status grpc_method(struct grpc_request *request);
 
 /* Each in grpc_<what>.c. */
 grpc_method grpc_predict, grpc_classify, grpc_regress, grpc_multi_inference;

@@ -51,6 +51,7 @@ static struct inference_call *list_take_batch(struct call_list *list, bool batch
     struct inference_call *first = list->first, **at = &list->first;
     int64_t rows = first->rows;
     struct call_list taken;
+    batch = batch && first->prepare == NULL;
     list_init(&taken);
     *at = first->next;
     list_append(&taken, first);
@@ -75,7 +76,18 @@ static void finish_in_loop(struct loop_task *task)
 {
     struct inference_call *call =
         (struct inference_call *)((char *)task - offsetof(struct inference_call, task));
-    call->done(call, call->status);
+    bool prepared = call->prepare != NULL && call->callable != NULL;
+    call->prepare = NULL;
+    if (prepared && status_is_ok(call->status))
+        inference_submit(call->inference, call);
+    else
+        call->done(call, call->status);
+}
+
+static void prepare(struct inference_call *call, const struct batch_limits *limits)
+{
+    struct status status = batch_prepare(call, limits);
+    call->status = status_keep(call->arena, status);
 }
 
 static void *work(void *context)
@@ -90,7 +102,10 @@ static void *work(void *context)
         struct inference_call *calls =
             list_take_batch(&inference->queue, inference->options.batch_ready);
         pthread_mutex_unlock(&inference->lock);
-        batch_run(calls, &inference->limits, 0);
+        if (calls->prepare != NULL)
+            prepare(calls, &inference->limits);
+        else
+            batch_run(calls, &inference->limits, 0);
         for (struct inference_call *next; calls != NULL; calls = next) {
             next = calls->next; /* the call is its owner's again once it is posted */
             calls->task.work = finish_in_loop;
@@ -104,6 +119,7 @@ static void *work(void *context)
 
 static void submit_to_pool(struct inference *inference, struct inference_call *call)
 {
+    call->inference = inference;
     call->to_pool(call);
     pthread_mutex_lock(&inference->lock);
     list_append(&inference->queue, call);
@@ -141,6 +157,15 @@ struct status inference_create(const struct inference_options *options, struct i
     return status;
 }
 
+/* What was submitted after the threads' end. */
+static void end_queue(struct inference *inference)
+{
+    while (inference->queue.first != NULL) {
+        struct inference_call *call = list_take_batch(&inference->queue, false);
+        call->done(call, status_error(STATUS_UNAVAILABLE, "the server is going down"));
+    }
+}
+
 void inference_destroy(struct inference *inference)
 {
     if (inference == NULL)
@@ -151,9 +176,9 @@ void inference_destroy(struct inference *inference)
     pthread_mutex_unlock(&inference->lock);
     for (int i = 0; i < inference->threads_count; i++)
         pthread_join(inference->threads[i], NULL);
-    /* What is done now may hand in its next run: nobody does it where it goes to the pool. */
     loop_run_posted(inference->options.loop);
     inference_run(inference); /* ends what the last round brought, as it is stopping */
+    end_queue(inference);
     pthread_cond_destroy(&inference->work);
     pthread_mutex_destroy(&inference->lock);
     free(inference->threads);
@@ -197,8 +222,9 @@ static void add_to_round(struct inference *inference, struct inference_call *cal
 
 void inference_submit(struct inference *inference, struct inference_call *call)
 {
-    estimate(call);
-    if (call->cost_ns == 0 || call->cost_ns > LOOP_COST_MAX_NS)
+    if (call->prepare == NULL)
+        estimate(call);
+    if (call->prepare != NULL || call->cost_ns == 0 || call->cost_ns > LOOP_COST_MAX_NS)
         submit_to_pool(inference, call);
     else
         add_to_round(inference, call);

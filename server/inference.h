@@ -16,7 +16,14 @@
 
 struct inference;
 
+/* Reading a request that is larger than this, or compressed, is work for the pool (`prepare`). */
+#define INFERENCE_READ_BYTES_MAX ((size_t)64 << 10)
+
 struct inference_call {
+    /* If it is not NULL, it is called first, in a thread of the pool: it reads the request and
+     * fills in callable and inputs. If it leaves callable NULL, the answer is there already. */
+    struct status (*prepare)(struct inference_call *call);
+
     /* Filled in by the caller; all of it lives until `done`. */
     struct callable *callable;
     const struct tensor *inputs; /* in the order of the signature's; numbers at any address */
@@ -37,7 +44,8 @@ struct inference_call {
     struct cost_key size; /* rows 0: its cost is not predictable */
     uint32_t cost_ns;     /* 0: unknown */
     struct status status;
-    struct arena *arena; /* keeps the status' text from one thread to the other */
+    struct arena *arena;         /* keeps the status' text from one thread to the other */
+    struct inference *inference; /* that has it */
     struct inference_call *next;
     struct loop_task task;
 };
@@ -53,7 +61,8 @@ struct status inference_create(const struct inference_options *options, struct i
 /* What the pool and the round have ends soon, and `done` of it is called. Accepts NULL. */
 void inference_destroy(struct inference *inference);
 
-/* Puts the call into this round or, after `to_pool` of it, into the pool's queue. */
+/* Puts the call into this round or, after `to_pool` of it, into the pool's queue. A call that was
+ * prepared in the pool does so again. */
 void inference_submit(struct inference *inference, struct inference_call *call);
 
 /* Forgets a call of this round, whose client has gone; `done` is not called. */

@@ -32,6 +32,8 @@ typedef void method_function(void *instance, struct call *call, struct message *
 enum method_kind {
     METHOD_UNARY,   /* one request, one reply */
     METHOD_REPLIES, /* one request, any number of replies (call_send), then call_end */
+    METHOD_PACKED,  /* as METHOD_UNARY, but a compressed request comes as it is (inflate.h):
+                       inflating may take long, so the method does it in the thread it likes */
     METHOD_STREAM,  /* messages both ways: handle gets an empty request and says call_receive */
 };
 

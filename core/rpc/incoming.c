@@ -165,8 +165,8 @@ static struct status unpack(struct incoming *incoming)
     struct block *block;
     size_t size;
 
-    TRY(inflate_message(incoming->blocks, (struct bytes){ incoming->data, incoming->size },
-                        incoming->message_max, &block, &size));
+    TRY(inflate_block(incoming->blocks, (struct bytes){ incoming->data, incoming->size },
+                      incoming->message_max, &block, &size));
     block_release(incoming->block);
     incoming->block = block;
     incoming->data = block->data;
@@ -211,7 +211,8 @@ struct status incoming_feed(struct incoming *incoming, const char *data, size_t 
     }
     *used = at;
     *complete = incoming->have == incoming->size;
-    return *complete && incoming->prefix[0] == 1 ? unpack(incoming) : status_ok();
+    return *complete && incoming->prefix[0] == 1 && !incoming->packed ? unpack(incoming)
+                                                                      : status_ok();
 }
 
 /* The payload, found only now, where it can be used in place. */
@@ -239,6 +240,8 @@ struct message incoming_take(struct incoming *incoming)
     assert(block != NULL && incoming->have == incoming->size);
     struct bytes all = { incoming->data, incoming->size };
     struct message message = { .release = block_release, .owner = block };
+    if (incoming->packed && incoming->prefix[0] == 1)
+        message.packed_max = incoming->message_max;
     if (incoming->payload && find_payload(all, incoming->size, &tag, &at) == FOUND_PAYLOAD) {
         align(incoming, at);
         message.pieces = &block->piece;

@@ -10,12 +10,13 @@
 #include "rpc/message.h"
 #include "rpc/outgoing.h"
 
-/* Zero-initialise it and set the first four. */
+/* Zero-initialise it and set the first five. */
 struct incoming {
     struct blocks *blocks;
     size_t message_max;
     bool payload;                           /* split off field 15 */
     bool encoded;                           /* they may be compressed: inflate.h */
+    bool packed;                            /* such a one is handed on as it is */
     bool may_stay;                          /* they may be left where they were read to, */
     struct reading_piece *reading;          /* which is in here, or NULL: set before each feed */
     unsigned char prefix[GRPC_PREFIX_SIZE]; /* of the message under way */

@@ -54,8 +54,8 @@ static struct status run(z_stream *stream, struct block *block, size_t max, size
     return *out_size > max ? too_large(max) : status_ok();
 }
 
-struct status inflate_message(struct blocks *blocks, struct bytes compressed, size_t max,
-                              struct block **out, size_t *out_size)
+struct status inflate_block(struct blocks *blocks, struct bytes compressed, size_t max,
+                            struct block **out, size_t *out_size)
 {
     size_t first = compressed.size < max / FIRST_RATIO ? FIRST_RATIO * compressed.size : max;
     struct block *block = blocks_take(blocks, first + 1);
@@ -75,4 +75,20 @@ struct status inflate_message(struct blocks *blocks, struct bytes compressed, si
     else
         *out = block;
     return status;
+}
+
+struct status message_unpack(struct message *message)
+{
+    struct block *packed = message->owner, *block;
+    size_t size;
+
+    if (message->packed_max == 0)
+        return status_ok();
+    TRY(inflate_block(packed->blocks, message->header, message->packed_max, &block, &size));
+    block_count(block, size);
+    *message = (struct message){ .header = { block->data, size },
+                                 .release = block_release,
+                                 .owner = block };
+    block_release(packed);
+    return status_ok();
 }

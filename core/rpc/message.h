@@ -22,6 +22,8 @@ struct message {
     struct bytes header;
     const struct bytes *pieces;
     int pieces_count;
+    size_t packed_max; /* 0: plain. Else it is compressed and may have so many bytes when it is
+                          unpacked (inflate.h) */
     void (*release)(void *owner); /* NULL: what it points to outlives it */
     void *owner;
 };

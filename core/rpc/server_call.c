@@ -240,6 +240,7 @@ static void headers(struct http2_stream *stream)
     }
     stream->incoming.payload = call->served->method->payload;
     stream->incoming.encoded = call->encoded;
+    stream->incoming.packed = call->served->method->kind == METHOD_PACKED;
     stream->incoming.may_stay = !is_stream(call);
     stream->patient = is_stream(call);
     if (call->timeout_ns >= 0) {

@@ -97,11 +97,11 @@ class Client:
     def __exit__(self, *_):
         self.channel.close()
 
-    def start(self, path, request, response, timeout=DEADLINE_S):
+    def start(self, path, request, response, timeout=DEADLINE_S, **more):
         """A future; request: a message, or bytes as they are."""
         method = self.channel.unary_unary(path, request_serializer=lambda m: m if isinstance(m, bytes) else m.SerializeToString(),
                                           response_deserializer=response.FromString)
-        return method.future(request, timeout=timeout)
+        return method.future(request, timeout=timeout, **more)
 
     def end(self, future):
         try:

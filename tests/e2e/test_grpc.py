@@ -344,6 +344,12 @@ class Both(TestCase):
             answer = self.client.call("/tensorflow.serving." + path, b"\xff\xff\xff", messages().PredictResponse)
             self.assertEqual((answer.code, answer.text), ("INTERNAL", "Failed to parse tensorflow.serving." + text))
 
+    def test_far_too_many_inputs(self):
+        def add(request):
+            for i in range(5000):
+                request.inputs["x%d" % i].CopyFrom(tensor(1, [1], [1.0]))
+        self.wrong(add, "INVALID_ARGUMENT", "input size does not match signature: 5001!=1")  # their names are not looked at
+
     def test_compressed_requests(self):
         import grpc
         m = messages()

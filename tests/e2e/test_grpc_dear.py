@@ -120,6 +120,23 @@ class Dear(TestCase):
                 self.assertRaises(BlockingIOError, dear.recv, 1, socket.MSG_DONTWAIT)
             self.answers(client)
 
+    def test_large_and_compressed_requests_are_read_in_the_pool(self):
+        import grpc
+        large = request(2)
+        large.output_filter.extend(["x" * 1000] * 100)
+        with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            dear = self.start(server, client, 1500)  # it has the only thread of the pool
+            waiting = [client.start(PREDICTION + "Predict", *what, messages().PredictResponse, **more)
+                       for what, more in (((large,), {}), ((request(2),), {"compression": grpc.Compression.Gzip}),
+                                          ((b"\xff" * (1 << 20),), {"compression": grpc.Compression.Deflate}))]
+            self.assertEqual(client.status(messages().GetModelStatusRequest(model_spec=messages().ModelSpec(name="default"))).code, "OK")
+            self.assertEqual([future.done() for future in waiting], [False] * 3)
+            dear.cancel()
+            answers = [client.end(future) for future in waiting]
+            self.assertEqual([answer.code for answer in answers], ["INVALID_ARGUMENT", "OK", "INTERNAL"])
+            self.assertIn("output tensor alias not found in signature: xxx", answers[0].text)
+            self.assertEqual(answers[2].text, "Failed to parse tensorflow.serving.PredictRequest")
+
     def test_an_answer_that_is_larger_than_the_memory_is_429(self):
         base = self.path("fill")
         write_fill(os.path.join(base, "1"))

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "rpc/incoming.h"
+#include "rpc/inflate.h"
 
 struct fixture {
     struct loop *loop;
@@ -103,6 +104,90 @@ static void a_message_may_be_cut_anywhere(void **state)
         }
         close_incoming(&fixture);
     }
+}
+
+/* "hello", by zlib. */
+#define PACKED "\x78\x9c\xcb\x48\xcd\xc9\xc9\x07\0\x06\x2c\x02\x15"
+
+/* Feeds a compressed message that lacks its last `missing` bytes. */
+static struct message take_packed(struct fixture *fixture, bool packed, size_t missing)
+{
+    struct buffer wire = { 0 };
+    size_t size = sizeof PACKED - 1 - missing, used;
+    bool complete;
+    char prefix[] = { 1, 0, 0, 0, (char)size };
+
+    fixture->incoming.encoded = true;
+    fixture->incoming.packed = packed;
+    buffer_append(&wire, prefix, sizeof prefix);
+    buffer_append(&wire, PACKED, size);
+    assert_true(
+        status_is_ok(incoming_feed(&fixture->incoming, wire.data, wire.size, &used, &complete)));
+    assert_true(complete);
+    buffer_finish(&wire);
+    return incoming_take(&fixture->incoming);
+}
+
+static void a_compressed_message_is_unpacked(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_incoming(&fixture, false);
+    struct message message = take_packed(&fixture, false, 0);
+    assert_int_equal(message.packed_max, 0);
+    assert_true(bytes_equal(message.header, bytes_of("hello")));
+    message_release(&message);
+    close_incoming(&fixture);
+}
+
+static void or_later_by_who_gets_it(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_incoming(&fixture, false);
+    struct message message = take_packed(&fixture, true, 0);
+    assert_int_equal(message.packed_max, 1 << 20);
+    assert_int_equal(message.header.size, sizeof PACKED - 1);
+    assert_true(status_is_ok(message_unpack(&message)));
+    assert_int_equal(message.packed_max, 0);
+    assert_true(bytes_equal(message.header, bytes_of("hello")));
+    assert_int_equal(blocks_held(fixture.incoming.blocks), 5);
+    assert_true(status_is_ok(message_unpack(&message))); /* it is plain now */
+    message_release(&message);
+    assert_int_equal(blocks_held(fixture.incoming.blocks), 0);
+    close_incoming(&fixture);
+}
+
+static void also_when_its_connection_is_gone(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_incoming(&fixture, false);
+    struct message message = take_packed(&fixture, true, 0);
+    close_incoming(&fixture);
+    assert_true(status_is_ok(message_unpack(&message)));
+    assert_true(bytes_equal(message.header, bytes_of("hello")));
+    message_release(&message);
+}
+
+static void a_damaged_one_stays_as_it_is(void **state)
+{
+    (void)state;
+    struct fixture fixture;
+    open_incoming(&fixture, false);
+    struct message message = take_packed(&fixture, true, 4);
+    struct status status = message_unpack(&message);
+    assert_int_equal(status.code, STATUS_INTERNAL);
+    assert_string_equal(status.message, "a compressed message is damaged: it is cut short");
+    assert_int_equal(message.header.size, sizeof PACKED - 5);
+    message.packed_max = 3;
+    assert_int_equal(message_unpack(&message).code, STATUS_INTERNAL);
+    message_release(&message);
+    message = take_packed(&fixture, true, 0);
+    message.packed_max = 3;
+    assert_int_equal(message_unpack(&message).code, STATUS_RESOURCE_EXHAUSTED);
+    message_release(&message);
+    close_incoming(&fixture);
 }
 
 /* Where a message of `size` that was read in one piece, but for its last `missing` bytes, is put.
@@ -226,16 +311,20 @@ static void a_claimed_size_costs_nothing_until_it_comes(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 + COUNT(odd) + COUNT(stay_rows)] = {
+    struct CMUnitTest tests[6 + COUNT(odd) + COUNT(stay_rows)] = {
         cmocka_unit_test(a_message_may_be_cut_anywhere),
         cmocka_unit_test(a_claimed_size_costs_nothing_until_it_comes),
+        cmocka_unit_test(a_compressed_message_is_unpacked),
+        cmocka_unit_test(or_later_by_who_gets_it),
+        cmocka_unit_test(also_when_its_connection_is_gone),
+        cmocka_unit_test(a_damaged_one_stays_as_it_is),
     };
     for (size_t i = 0; i < COUNT(odd); i++)
-        tests[2 + i] = (struct CMUnitTest){ .name = odd[i].label,
+        tests[6 + i] = (struct CMUnitTest){ .name = odd[i].label,
                                             .test_func = odd_bytes_are_an_error_or_a_header,
                                             .initial_state = (void *)(uintptr_t)&odd[i] };
     for (size_t i = 0; i < COUNT(stay_rows); i++)
-        tests[2 + COUNT(odd) + i] =
+        tests[6 + COUNT(odd) + i] =
             (struct CMUnitTest){ .name = stay_rows[i].label,
                                  .test_func = a_message_stays_where_it_was_read_to,
                                  .initial_state = (void *)(uintptr_t)&stay_rows[i] };

@@ -230,9 +230,110 @@ static void a_run_that_takes_too_long_ends_in_the_pool(void **state)
     tensor_release(&input);
 }
 
+/* ---- Calls that are prepared in the pool. ---- */
+
+static struct tensor prepared;
+
+static struct status fill_in(struct inference_call *call)
+{
+    assert_false(loop_is_mine(options.loop));
+    call->callable = &callable;
+    call->inputs = &prepared;
+    return status_ok();
+}
+
+static struct status fail_to_read(struct inference_call *call)
+{
+    (void)call;
+    return status_error(STATUS_INVALID_ARGUMENT, "it is %s", "wrong");
+}
+
+static struct status answer_at_once(struct inference_call *call)
+{
+    ((struct caller *)call)->answers++;
+    return status_ok();
+}
+
+static void submit_unread(struct caller *caller, struct status (*prepare)(struct inference_call *))
+{
+    *caller = (struct caller){ .call = { .prepare = prepare,
+                                         .answer = on_answer,
+                                         .done = on_done,
+                                         .to_pool = on_pool,
+                                         .arena = arena } };
+    inference_submit(inference, &caller->call);
+    assert_int_equal(caller->moves, 1);
+}
+
+static void take_turns(struct caller *caller)
+{
+    while (!caller->done && inference_waiting(inference) == 0)
+        assert_ok(loop_turn(options.loop, INT64_MAX));
+}
+
+static void a_call_is_read_in_the_pool(void **state)
+{
+    (void)state;
+    struct caller caller;
+    prepared = floats(shape_of(1, 2), ones);
+    begin(true, 1);
+    submit_unread(&caller, fill_in);
+    take_turns(&caller);
+    assert_int_equal(caller.moves, 2); /* its cost is not known */
+    wait_for(&caller);
+    measured(&prepared, 1000);
+    submit_unread(&caller, fill_in);
+    take_turns(&caller);
+    assert_int_equal(caller.moves, 1); /* now it is */
+    inference_run(inference);
+    wait_for(&caller);
+    end();
+}
+
+static void one_that_cannot_be_read_fails(void **state)
+{
+    (void)state;
+    struct caller caller;
+    begin(true, 1);
+    submit_unread(&caller, fail_to_read);
+    take_turns(&caller);
+    assert_true(caller.done);
+    assert_fails(caller.status, STATUS_INVALID_ARGUMENT, "it is wrong");
+    end();
+}
+
+static void one_that_needs_no_run_is_done(void **state)
+{
+    (void)state;
+    struct caller caller;
+    begin(true, 1);
+    submit_unread(&caller, answer_at_once);
+    take_turns(&caller);
+    assert_ok(caller.status);
+    assert_int_equal(caller.answers, 1);
+    end();
+}
+
+static void what_waits_for_the_pool_at_the_end_is_done(void **state)
+{
+    (void)state;
+    struct caller callers[40];
+    prepared = floats(shape_of(1, 2), ones);
+    begin(true, 1);
+    for (size_t i = 0; i < COUNT(callers); i++)
+        submit_unread(&callers[i], fill_in);
+    end();
+    for (size_t i = 0; i < COUNT(callers); i++)
+        assert_true(callers[i].done);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 5] = {
+    struct CMUnitTest tests[COUNT(cases) + 9] = {
+        TEST(a_call_is_read_in_the_pool),
+        TEST(one_that_cannot_be_read_fails),
+        TEST(one_that_needs_no_run_is_done),
+        TEST(what_waits_for_the_pool_at_the_end_is_done),
         TEST(only_a_size_that_is_known_to_be_cheap_runs_in_the_loop),
         TEST(a_dear_one_goes_to_the_pool),
         TEST(one_of_unpredictable_cost_goes_to_the_pool),
@@ -241,7 +342,7 @@ int main(void)
     };
 
     for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i + 5] = (struct CMUnitTest){ .name = cases[i].label,
+        tests[i + 9] = (struct CMUnitTest){ .name = cases[i].label,
                                             .test_func = fills,
                                             .initial_state = (void *)(uintptr_t)&cases[i] };
     return cmocka_run_group_tests_name("inference", tests, NULL, NULL);
