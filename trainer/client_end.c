@@ -29,7 +29,7 @@ struct status client_report(struct client *client, struct status outcome, bool j
         struct message request = protocol_pack(&header);
         client_call_ps(client, ps, PS_FINISH, &request, until);
     }
-    return calls_wait(&client->calls);
+    return calls_wait_all(&client->calls);
 }
 
 struct status client_await(struct client *client, bool job, int64_t timeout_ms)

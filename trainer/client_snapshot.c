@@ -255,7 +255,7 @@ static void drop(struct client_snapshot *snapshot)
         calls_add(&calls, client->options.channels[ps], PS_DROP, &request,
                   until < soon ? until : soon);
     }
-    status_ignore(calls_wait(&calls));
+    status_ignore(calls_wait_all(&calls));
     calls_finish(&calls);
 }
 

@@ -2,13 +2,17 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "rpc/shared_loop.h"
 
 #define PAUSE_MIN_MS 10 /* after a failure; twice as much after each, */
 #define PAUSE_MAX_MS 1000
+
+#define RELEASE_POLL_NS 50000 /* between two looks whether a request has been given back */
 
 /* A request that may be sent again: every attempt borrows its bytes. */
 struct kept_request {
@@ -79,6 +83,8 @@ static int forget(struct calls *calls)
     int count = calls->count;
     calls->count = 0;
     calls->cancelled = false;
+    calls->failed = NULL;
+    calls->seen = STATUS_OK;
     calls->loop = NULL;
     pthread_mutex_unlock(&calls->lock);
     return count;
@@ -149,7 +155,10 @@ static void done(void *context, struct status status, struct message *reply)
         calls->replies[entry - calls->entries] = message_move(reply);
         calls->waiting--;
     }
-    if (again || calls->waiting == 0)
+    bool first = !again && !status_is_ok(status) && calls->failed == NULL;
+    if (first)
+        calls->failed = entry;
+    if (again || first || calls->waiting == 0)
         changed(calls);
     pthread_mutex_unlock(&calls->lock);
 }
@@ -247,7 +256,27 @@ static void end_pauses(struct calls *calls)
         entry->code = STATUS_CANCELLED;
         entry->done = true;
         calls->waiting--;
+        if (calls->failed == NULL)
+            calls->failed = entry;
     }
+}
+
+/* With the lock, which is given up meanwhile. */
+static void cancel_all(struct calls *calls)
+{
+    calls->cancelled = true; /* and no attempt follows */
+    calls->cancelling++;
+    for (int i = 0; i < calls->count; i++) {
+        struct client_call *call = calls->entries[i].call;
+        if (calls->entries[i].done || call == NULL)
+            continue;
+        /* The entry keeps its reference until calls_begin, which waits for us. */
+        pthread_mutex_unlock(&calls->lock);
+        client_call_cancel(call);
+        pthread_mutex_lock(&calls->lock);
+    }
+    calls->cancelling--;
+    changed(calls);
 }
 
 struct wait {
@@ -280,42 +309,83 @@ static void wait_for_change(struct calls *calls, int64_t deadline_ns)
     pthread_mutex_lock(&calls->lock);
 }
 
-struct status calls_wait(struct calls *calls)
+/* A peer in this process may still read the request of a call that has ended: a ps that applies a
+ * push goes on to its end. */
+static void await_requests(const struct calls *calls)
 {
+    const struct timespec pause = { .tv_nsec = RELEASE_POLL_NS };
+
+    for (int i = 0; i < calls->count; i++) {
+        struct kept_request *request = calls->entries[i].request;
+        while (request != NULL && atomic_load(&request->references) > 1)
+            nanosleep(&pause, NULL);
+    }
+}
+
+/* With the lock, which is given up meanwhile. */
+static void look(struct calls *calls, const struct calls_watch *watch)
+{
+    pthread_mutex_unlock(&calls->lock);
+    struct status status = watch->look(watch->context);
+    pthread_mutex_lock(&calls->lock);
+    if (status_is_ok(status) || calls->failed != NULL || calls->waiting == 0)
+        return;
+    calls->seen = status.code;
+    snprintf(calls->seen_text, sizeof calls->seen_text, "%s", status.message);
+    cancel_all(calls);
+}
+
+static struct status wait_for(struct calls *calls, bool all, const struct calls_watch *watch)
+{
+    int64_t look_ns =
+        watch != NULL ? clock_deadline_ns(calls->clock, watch->every_ms) : CLOCK_NEVER;
+
     pthread_mutex_lock(&calls->lock);
     while (calls->waiting > 0) {
         struct calls_entry *next;
         int64_t next_ns = earliest(calls, &next);
-        if (calls->cancelled && next != NULL)
+        if (!all && calls->failed != NULL && !calls->cancelled)
+            cancel_all(calls);
+        else if (calls->cancelled && next != NULL)
             end_pauses(calls);
         else if (next != NULL && clock_now_ns(calls->clock) >= next_ns)
             try_again(calls, next);
-        else
-            wait_for_change(calls, next_ns);
+        else if (look_ns != CLOCK_NEVER && clock_now_ns(calls->clock) >= look_ns) {
+            look(calls, watch);
+            look_ns =
+                calls->cancelled ? CLOCK_NEVER : clock_deadline_ns(calls->clock, watch->every_ms);
+        } else
+            wait_for_change(calls, next_ns < look_ns ? next_ns : look_ns);
     }
+    const struct calls_entry *failed = calls->failed;
     pthread_mutex_unlock(&calls->lock);
-    for (int i = 0; i < calls->count; i++)
-        if (calls->entries[i].code != STATUS_OK)
-            return status_error(calls->entries[i].code, "%s", calls->entries[i].text);
-    return status_ok();
+    if (failed == NULL)
+        return status_ok();
+    await_requests(calls);
+    if (calls->seen != STATUS_OK)
+        return status_error(calls->seen, "%s", calls->seen_text);
+    return status_error(failed->code, "%s", failed->text);
+}
+
+struct status calls_wait(struct calls *calls)
+{
+    return wait_for(calls, false, NULL);
+}
+
+struct status calls_wait_watched(struct calls *calls, const struct calls_watch *watch)
+{
+    return wait_for(calls, false, watch);
+}
+
+struct status calls_wait_all(struct calls *calls)
+{
+    return wait_for(calls, true, NULL);
 }
 
 void calls_cancel(struct calls *calls)
 {
     pthread_mutex_lock(&calls->lock);
-    calls->cancelled = true; /* and no attempt follows */
-    calls->cancelling++;
-    for (int i = 0; i < calls->count; i++) {
-        struct client_call *call = calls->entries[i].call;
-        if (calls->entries[i].done || call == NULL)
-            continue;
-        /* The entry keeps its reference until calls_begin, which waits for us. */
-        pthread_mutex_unlock(&calls->lock);
-        client_call_cancel(call);
-        pthread_mutex_lock(&calls->lock);
-    }
-    calls->cancelling--;
-    changed(calls);
+    cancel_all(calls);
     pthread_mutex_unlock(&calls->lock);
 }
 

@@ -4,7 +4,7 @@
  *
  *     calls_begin(&calls);
  *     calls_add(&calls, channel, path, &request, deadline_ns);      for each
- *     TRY(calls_wait(&calls));              the first failure, in the order of adding
+ *     TRY(calls_wait(&calls));              the first failure, which ends the others
  *     … calls.replies[i] …                  released by the next calls_begin, or calls_finish
  *
  * Told so (calls.retry), the thread that waits sends a call again that ended with UNAVAILABLE, or
@@ -29,7 +29,10 @@ struct calls {
     struct message *replies; /* [count]; empty where the call failed */
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int waiting; /* replies still to come */
+    int waiting;                /* replies still to come */
+    struct calls_entry *failed; /* the first that failed; NULL: none */
+    enum status_code seen;      /* the failure that a watch has seen; OK: none */
+    char seen_text[256];
     int changes; /* that the thread which waits may have to do with */
     bool cancelled;
     int cancelling;           /* threads are at it, and may hold calls of these */
@@ -41,11 +44,29 @@ void calls_begin(struct calls *calls);
 void calls_add(struct calls *calls, struct channel *channel, const char *path,
                struct message *request, int64_t deadline_ns);
 
-/* Waits for all: each ends by itself at its deadline. The status' text lives as any other of this
- * thread. */
+/**
+ * Waits until all calls have succeeded or one has failed for good, and cancels the others then:
+ * what one ps answers can be the reason why another never will. Returns the first failure. Requests
+ * are the caller's again.
+ *
+ * Owner  the status' text lives as any other of this thread
+ */
 struct status calls_wait(struct calls *calls);
 
-/* Cancels what is still in flight; from another thread than the one that waits. */
+/* The same, but each call is waited for, whatever became of the others. */
+struct status calls_wait_all(struct calls *calls);
+
+/* Looks now and then whether the wait makes sense, by other calls than those that are waited for. A
+ * failure ends the wait as that of a call does. */
+struct calls_watch {
+    int64_t every_ms;
+    struct status (*look)(void *context);
+    void *context;
+};
+
+struct status calls_wait_watched(struct calls *calls, const struct calls_watch *watch);
+
+/* Cancels what is still in flight; in any thread. */
 void calls_cancel(struct calls *calls);
 void calls_finish(struct calls *calls); /* after calls_wait */
 

@@ -313,6 +313,59 @@ static void a_cancelled_call_answers_cancelled(struct place *place)
     wait_left(place);
 }
 
+/* The first call would wait for ever: a ps that waits for a worker that has died. */
+static void the_first_failure_ends_the_calls_beside_it(struct place *place)
+{
+    struct message request = { 0 };
+    struct calls calls;
+
+    calls_init(&calls, channel_clock(place->channel), 2);
+    calls_begin(&calls);
+    calls_add(&calls, place->channel, "/t/Keep", &request, CLOCK_NEVER);
+    calls_add(&calls, place->channel, "/t/Refuse", &request, soon());
+    assert_int_equal(calls_wait(&calls).code, STATUS_FAILED_PRECONDITION);
+    calls_finish(&calls);
+    wait_left(place);
+}
+
+static struct status look_thrice(void *context)
+{
+    int *looks = context;
+
+    return ++*looks < 3 ? status_ok() : status_error(STATUS_ABORTED, "look %d", *looks);
+}
+
+static void a_watch_ends_a_wait_that_makes_no_sense(struct place *place)
+{
+    struct message request = { 0 };
+    struct calls calls;
+    int looks = 0;
+    struct calls_watch watch = { 1, look_thrice, &looks };
+
+    calls_init(&calls, channel_clock(place->channel), 1);
+    calls_begin(&calls);
+    calls_add(&calls, place->channel, "/t/Keep", &request, CLOCK_NEVER);
+    struct status status = calls_wait_watched(&calls, &watch);
+    assert_int_equal(status.code, STATUS_ABORTED);
+    assert_string_equal(status.message, "look 3");
+    calls_finish(&calls);
+    wait_left(place);
+}
+
+static void all_calls_are_waited_for_if_so_told(struct place *place)
+{
+    struct message request = { 0 };
+    struct calls calls;
+
+    calls_init(&calls, channel_clock(place->channel), 2);
+    calls_begin(&calls);
+    calls_add(&calls, place->channel, "/t/Refuse", &request, soon());
+    calls_add(&calls, place->channel, "/t/Later", &request, soon());
+    assert_int_equal(calls_wait_all(&calls).code, STATUS_FAILED_PRECONDITION);
+    assert_int_equal(calls.replies[1].header.size, 4);
+    calls_finish(&calls);
+}
+
 struct canceller {
     struct calls *calls;
     _Atomic bool stop;
@@ -484,6 +537,9 @@ static const struct case_row {
     CASE(a_reply_may_come_later_from_another_thread),
     CASE(a_call_ends_at_its_deadline_and_the_server_is_told),
     CASE(a_cancelled_call_answers_cancelled),
+    CASE(the_first_failure_ends_the_calls_beside_it),
+    CASE(a_watch_ends_a_wait_that_makes_no_sense),
+    CASE(all_calls_are_waited_for_if_so_told),
     CASE(calls_are_cancelled_at_any_moment),
     CASE(many_calls_at_once_are_all_answered),
     CASE(several_replies_come_in_order),
