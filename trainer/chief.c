@@ -84,6 +84,18 @@ static struct status begin_from_last(struct chief *chief)
     return status;
 }
 
+/* The chief before may have died when its push had reached some ps tasks only. The first checkpoint
+ * needs all of them at one step. */
+static struct status complete_step(struct chief *chief)
+{
+    struct client *client = chief->client;
+
+    TRY(client_pull(client));
+    if (!client->torn)
+        return status_ok();
+    return worker_steps(client, chief->source, client->global_step + 1, chief->progress, NULL);
+}
+
 static bool has_checkpoint(const struct chief *chief)
 {
     const struct checkpoint_dir *dir = chief->options->checkpoints.dir;
@@ -102,7 +114,7 @@ static struct status begin(struct chief *chief)
     progress_say(chief->progress,
                  "The ps tasks hold the variables of step %llu: going on with them",
                  step_of(chief));
-    return status_ok();
+    return complete_step(chief);
 }
 
 /* A ps that is lost before it has its variables only has to be given them again. */
@@ -219,11 +231,14 @@ static struct status go_back(struct chief *chief)
     TRY(client_join(client, false, chief->options->recovery_timeout_ms));
     if (client->open)
         return status_ok(); /* nothing is lost: it only had to join again */
-    if (!has_checkpoint(chief))
+    if (has_checkpoint(chief))
+        return begin_from_last(chief);
+    if (chief->options->checkpoints.dir == NULL)
         return status_error(STATUS_FAILED_PRECONDITION,
                             "a ps has lost its variables, and there is no checkpoint to go back "
                             "to: give --checkpoint_dir");
-    return begin_from_last(chief);
+    progress_say(chief->progress, "A ps was lost before the first checkpoint: beginning again");
+    return begin_anew(chief);
 }
 
 /* Until it goes on: the next ps may be lost while the first one gets its values back. */

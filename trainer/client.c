@@ -16,6 +16,7 @@ void client_init(struct client *client, const struct client_options *options)
     client->assembled = zalloc((size_t)placement->variables_count * sizeof *client->assembled);
     client->payloads = zalloc((size_t)placement->ps_count * sizeof *client->payloads);
     client->incarnations = zalloc((size_t)placement->ps_count * sizeof *client->incarnations);
+    client->steps = zalloc((size_t)placement->ps_count * sizeof *client->steps);
     client->pieces = zalloc((size_t)placement->pieces_count * sizeof *client->pieces);
 }
 
@@ -35,6 +36,7 @@ void client_finish(struct client *client)
     free(client->payloads);
     free(client->pieces);
     free(client->incarnations);
+    free(client->steps);
 }
 
 void client_interrupt(struct client *client)
@@ -101,9 +103,10 @@ static void take_join(struct client *client, int ps, const Slipway__Training__Jo
         client->global_step = reply->global_step;
         client->begin_step = reply->begin_step;
         client->stop_step = reply->stop_step;
-        client->finished = reply->finished; /* by the word of the ps that the chief asks, too */
-        client->open = true;
+        client->finished = client->open = true;
     }
+    /* If one ps lacks a synchronous step, it has to be made before the job is over. */
+    client->finished &= reply->finished;
     client->open &= reply->open;
 }
 
@@ -132,11 +135,9 @@ static struct status join_replies(struct client *client, struct arena *arena, bo
     return status_ok();
 }
 
-struct status client_join(struct client *client, bool wait_until_created, int64_t timeout_ms)
+static void call_join(const struct client *client, struct calls *calls, bool wait_until_created,
+                      int64_t until)
 {
-    int64_t until = client_deadline_ns(client, timeout_ms);
-
-    calls_begin(&client->calls);
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
         Slipway__Training__JoinRequest header = SLIPWAY__TRAINING__JOIN_REQUEST__INIT;
         Slipway__Training__Identity identity = client_identity(&client->options, ps);
@@ -144,8 +145,14 @@ struct status client_join(struct client *client, bool wait_until_created, int64_
         header.wait_until_created = wait_until_created;
         header.again = client->joined;
         struct message request = protocol_pack(&header);
-        client_call_ps(client, ps, PS_JOIN, &request, until);
+        calls_add(calls, client->options.channels[ps], PS_JOIN, &request, until);
     }
+}
+
+struct status client_join(struct client *client, bool wait_until_created, int64_t timeout_ms)
+{
+    calls_begin(&client->calls);
+    call_join(client, &client->calls, wait_until_created, client_deadline_ns(client, timeout_ms));
     TRY(calls_wait(&client->calls));
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status = join_replies(client, arena, wait_until_created);
@@ -161,4 +168,39 @@ struct status client_check(struct client *client)
     if (!client->open || client->generation != generation)
         return status_error(STATUS_ABORTED, "a ps was started anew");
     return status_ok();
+}
+
+static struct status compare(const struct client *client, int ps, const struct message *reply,
+                             struct arena *arena)
+{
+    Slipway__Training__JoinReply *join;
+
+    if (reply->header.size == 0)
+        return status_ok(); /* it did not answer: that tells nothing */
+    TRY(protocol_unpack(reply, &slipway__training__join_reply__descriptor, arena, &join));
+    if (join->incarnation != client->incarnations[ps])
+        return status_error(STATUS_ABORTED, "ps %d was started anew", ps);
+    if (join->generation != client->generation)
+        return status_error(STATUS_ABORTED, "ps %d: the job has gone back", ps);
+    return status_ok();
+}
+
+struct status client_look(void *context)
+{
+    const struct client *client = context;
+    int ps_count = client->options.placement->ps_count;
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct status status = status_ok();
+    struct calls calls;
+
+    calls_init(&calls, client->calls.clock, ps_count);
+    calls_begin(&calls);
+    call_join(client, &calls, false, client_deadline_ns(client, CLIENT_LOOK_MS));
+    status_ignore(calls_wait_all(&calls));
+    for (int ps = 0; ps < ps_count; ps++)
+        TRY_OR(done, compare(client, ps, &calls.replies[ps], arena));
+done:
+    calls_finish(&calls);
+    arena_destroy(arena);
+    return status;
 }

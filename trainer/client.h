@@ -47,12 +47,14 @@ struct client {
     uint64_t generation, sequence, snapshots; /* pushes and snapshots are counted */
     uint64_t generation_seen;                 /* the largest that any ps told */
     uint64_t *incarnations; /* [ps_count]: of the ps tasks it has joined; 0: not yet */
+    uint64_t *steps;        /* [ps_count]: where each was when it was pulled from */
     uint64_t global_step;
     uint64_t begin_step;      /* where the generation began */
     uint64_t stop_step;       /* where the job ends, by the chief's word; 0: not known */
     bool joined;              /* once, by all ps tasks */
     bool open;                /* all ps tasks have their values, of one generation */
-    bool finished;            /* a ps said that the job is over */
+    bool torn;                /* some ps tasks had made a step that others lack (client_pull) */
+    bool finished;            /* the ps tasks said that there is nothing left to do */
     bool told;                /* client_await knows the job's outcome */
     _Atomic bool leaving;     /* says its last words, which are not to be interrupted */
     const void **values;      /* [variables_count] */
@@ -107,6 +109,13 @@ struct status client_begin(struct client *client, const struct client_job *job,
 struct status client_create(struct client *client, const struct client_job *job,
                             const void *const *values);
 
+/**
+ * The values of one step. If a worker died when its push had reached some ps tasks only, these have
+ * made a step that the others lack. The values are then those before that step: a worker that takes
+ * its place makes the same gradients from them, which the others still need.
+ *
+ * Errors  ABORTED the ps tasks are at no common step: join again
+ */
 struct status client_pull(struct client *client);
 
 /* OUT_OF_RANGE: a value of the last pull or push is NaN or infinite. */

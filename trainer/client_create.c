@@ -59,6 +59,12 @@ static void describe_job(const struct client_job *job, struct arena *arena,
     }
 }
 
+/* Can a worker's process end when its push has reached some ps tasks only? */
+static bool may_tear(const struct client *client, const struct client_job *job)
+{
+    return job->sync && client->options.placement->ps_count > 1 && *client->options.ps_list != '\0';
+}
+
 static struct status create(struct client *client, const struct client_job *job,
                             uint64_t generation, struct arena *arena)
 {
@@ -68,6 +74,7 @@ static struct status create(struct client *client, const struct client_job *job,
         Slipway__Training__Identity identity = client_identity(&client->options, ps);
         header.identity = &identity;
         header.generation = generation;
+        header.keep_before = may_tear(client, job);
         describe_job(job, arena, &header);
         list_pieces(client, ps, &header, arena);
         struct message request = protocol_pack(&header);

@@ -28,6 +28,11 @@ struct status client_reply(const struct client *client, int ps,
                            const ProtobufCMessageDescriptor *descriptor, struct arena *arena,
                            void *out);
 
+/* ABORTED if a ps is not what it was when this client joined it. For a wait that only ends when
+ * other tasks act: these may have been told already. Uses none of client->calls. */
+struct status client_look(void *client);
+#define CLIENT_LOOK_MS 1000
+
 /* How calls to a ps are sent again when they fail on the way. */
 struct calls_retry client_retry(const struct client *client);
 

@@ -25,6 +25,7 @@ struct furthest {
     struct furthest_row *rows;
     Slipway__Training__Applied **pointers;
     size_t count, capacity;
+    uint64_t step; /* of a synchronous job, which has no rows */
 };
 
 static void furthest_add(struct furthest *furthest, const Slipway__Training__Applied *applied)
@@ -103,6 +104,8 @@ static struct status hold(struct client *client, int64_t deadline_ns, struct are
                             arena, &reply));
         for (size_t i = 0; i < reply->n_applied; i++)
             furthest_add(furthest, reply->applied[i]);
+        if (reply->sync && reply->global_step > furthest->step)
+            furthest->step = reply->global_step;
     }
     return status_ok();
 }
@@ -128,6 +131,7 @@ static struct status cut(struct client *client, bool slots, int64_t deadline_ns,
             furthest->pointers[header.n_until++] = &furthest->rows[i].applied;
     header.number = client->snapshots;
     header.until = furthest->pointers;
+    header.until_step = furthest->step;
     header.slots = slots;
     calls_begin(&client->calls);
     for (int ps = 0; ps < ps_count(client); ps++) {
@@ -281,8 +285,8 @@ struct status client_snapshot_begin(struct client *client, bool slots, int64_t t
     out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
     int64_t wait_ms = timeout_ms >= 0 && timeout_ms < PUSH_WAIT_MS ? timeout_ms : PUSH_WAIT_MS;
     struct status status = take(client, slots, wait_ms, true, out);
-    /* A push that reached some ps and never comes to the others: its worker is gone, and so is that
-     * push. */
+    /* An asynchronous push that reached some ps and never comes to the others: its worker is gone,
+     * and so is that push. Of a synchronous step all have to come. */
     if (status.code == STATUS_DEADLINE_EXCEEDED)
         status = take(client, slots, timeout_ms, false, out);
     if (!status_is_ok(status))

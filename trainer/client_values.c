@@ -69,27 +69,64 @@ static struct status take_values(struct client *client)
     return status_ok();
 }
 
-struct status client_pull(struct client *client)
+/* Fills client->steps. before: those of before the last step, by the ps tasks that are later than
+ * this. */
+static struct status pull_once(struct client *client, uint64_t later_than, bool *sync)
 {
-    Slipway__Training__PullRequest header = SLIPWAY__TRAINING__PULL_REQUEST__INIT;
     int64_t until = client_deadline_ns(client, client->options.call_timeout_ms);
-    Slipway__Training__PullReply *reply;
+    int ps_count = client->options.placement->ps_count;
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct status status;
 
     calls_begin(&client->calls);
-    for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
+    for (int ps = 0; ps < ps_count; ps++) {
+        Slipway__Training__PullRequest header = SLIPWAY__TRAINING__PULL_REQUEST__INIT;
         Slipway__Training__Ticket ticket = client_ticket(client, ps);
         header.ticket = &ticket;
+        header.before = client->steps[ps] > later_than;
         struct message request = protocol_pack(&header);
         client_call_ps(client, ps, PS_PULL, &request, until);
     }
-    TRY(calls_wait(&client->calls));
-    struct arena *arena = arena_create(REPLY_ARENA_MAX);
-    struct status status =
-        client_reply(client, 0, &slipway__training__pull_reply__descriptor, arena, &reply);
-    if (status_is_ok(status))
-        client->global_step = reply->global_step;
+    TRY_OR(done, calls_wait(&client->calls));
+    for (int ps = 0; ps < ps_count; ps++) {
+        Slipway__Training__PullReply *reply;
+        TRY_OR(done,
+               client_reply(client, ps, &slipway__training__pull_reply__descriptor, arena, &reply));
+        client->steps[ps] = reply->global_step;
+        *sync = reply->sync;
+    }
+done:
     arena_destroy(arena);
-    return status_is_ok(status) ? take_values(client) : status;
+    return status;
+}
+
+/* Does any ps differ from ps 0? *least: the one that is least far. */
+static bool is_torn(const struct client *client, uint64_t *least)
+{
+    bool torn = false;
+
+    *least = client->steps[0];
+    for (int ps = 1; ps < client->options.placement->ps_count; ps++) {
+        torn |= client->steps[ps] != client->steps[0];
+        *least = client->steps[ps] < *least ? client->steps[ps] : *least;
+    }
+    return torn;
+}
+
+struct status client_pull(struct client *client)
+{
+    uint64_t least;
+    bool sync = false;
+
+    TRY(pull_once(client, UINT64_MAX, &sync));
+    client->torn = sync && is_torn(client, &least);
+    if (client->torn) {
+        TRY(pull_once(client, least, &sync));
+        if (is_torn(client, &least))
+            return status_error(STATUS_ABORTED, "the ps tasks are at no common step");
+    }
+    client->global_step = client->steps[0];
+    return take_values(client);
 }
 
 struct status client_check_values(const struct client *client)
@@ -145,7 +182,10 @@ struct status client_push(struct client *client, const float *const *gradients, 
         client_call_ps(client, ps, PS_PUSH, &request, until);
         pieces += count;
     }
-    TRY(calls_wait(&client->calls));
+    /* A worker that died may come back to wait for a ps that was started anew, and this push at
+     * another ps for the worker. */
+    struct calls_watch watch = { CLIENT_LOOK_MS, client_look, client };
+    TRY(calls_wait_watched(&client->calls, &watch));
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status =
         client_reply(client, 0, &slipway__training__push_reply__descriptor, arena, &reply);

@@ -9,7 +9,7 @@
 #include "rpc/message.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 2
+#define PROTOCOL_VERSION 3
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")

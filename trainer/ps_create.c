@@ -196,6 +196,7 @@ static void begin_generation(struct ps *ps, const Slipway__Training__CreateReque
     ps->sum = request->sync ? zalloc(ps->largest_bytes) : NULL;
     ps->placement_hash = request->identity->placement_hash;
     ps->sync = request->sync;
+    ps->keep_before = request->sync && request->keep_before;
     ps->sync_workers = request->workers;
     ps->begin_step = ps->global_step = request->global_step;
     ps->stop_step = request->stop_step;

@@ -3,7 +3,9 @@
  * pushes go on some ps have it and others not yet. The chief holds all ps tasks, which tell what
  * they have applied; the furthest of these is where each ps is cut: it applies what it has not yet
  * (held, or still on its way), takes one reference of each slice's values (and slots), and goes on.
- * Updates after that write elsewhere (slice.h).
+ * Updates after that write elsewhere (slice.h). In a synchronous job that is the latest step that
+ * any ps has made: a snapshot waits until all have made it, also for a worker that died between its
+ * push to one ps and to the next.
  *
  * The chief numbers its snapshots, so that a request that comes again, or late, is known for what
  * it is: a hold of an earlier number would hold a ps that nobody lets go.
@@ -27,7 +29,9 @@ static struct message hold_reply(struct ps *ps)
     Slipway__Training__Applied *rows = zalloc((ps->workers_count + 1) * sizeof *rows);
     Slipway__Training__Applied **pointers = zalloc((ps->workers_count + 1) * sizeof(void *));
 
-    for (uint32_t i = 0; i < ps->workers_count; i++) {
+    header.sync = ps->sync;
+    header.global_step = ps->global_step;
+    for (uint32_t i = 0; i < ps->workers_count && !ps->sync; i++) {
         if (!ps->workers[i].joined)
             continue;
         Slipway__Training__Applied *row = &rows[header.n_applied];
@@ -87,6 +91,8 @@ static void take_snapshot(struct ps *ps)
 
 static bool cut_reached(const struct ps *ps)
 {
+    if (ps->sync)
+        return ps->global_step >= ps->permitted_step;
     for (uint32_t i = 0; i < ps->workers_count; i++)
         if (ps->workers[i].joined && ps->workers[i].applied < ps->workers[i].permitted)
             return false;
@@ -200,6 +206,7 @@ static struct status hold_begin(struct ps *ps, const Slipway__Training__HoldRequ
     cutter->worker = worker;
     cutter->number = request->number;
     cutter->heard_ns = clock_now_ns(ps->options.clock);
+    ps->permitted_step = ps->global_step + (uint64_t)ps->applying; /* of a synchronous job */
     for (uint32_t i = 0; i < ps->workers_count; i++)
         ps->workers[i].permitted = ps->workers[i].applied;
     return status_ok();
@@ -217,6 +224,8 @@ static struct status cut_begin(struct ps *ps, const Slipway__Training__CutReques
                             ps->options.index, request->number);
     if (ps->held != cutter)
         return is_taken(cutter) ? status_ok() : given_up(ps, cutter);
+    if (request->until_step > ps->permitted_step)
+        ps->permitted_step = request->until_step;
     for (size_t i = 0; i < request->n_until; i++) {
         const Slipway__Training__Applied *until = request->until[i];
         if (until->worker >= ps->workers_count)

@@ -17,8 +17,7 @@ struct waiting {
     struct message request;
     struct worker *worker; /* of a push or a join */
     uint64_t incarnation, sequence;
-    uint64_t local_step; /* of a push: the step that it is for */
-    uint32_t rank;       /* of an await's caller */
+    uint32_t rank; /* of an await's caller */
     bool pull, job, hold;
     struct cutter *cutter; /* of a hold or a cut */
     struct ps *ps;
@@ -28,6 +27,7 @@ struct worker {
     bool joined, finished;
     uint32_t index;
     uint64_t incarnation;
+    /* Of an asynchronous job: */
     uint64_t applied;   /* sequence of its last push that was applied or is being applied */
     uint64_t done;      /* of its last push that was applied: its repetitions may be answered */
     uint64_t permitted; /* while the ps is held: pushes up to this one are applied all the same */
@@ -80,10 +80,12 @@ struct ps {
     float *sum;            /* of a synchronous step: as large as the largest slice */
 
     bool sync;
+    bool keep_before; /* the values before the last step: see slice.h */
     uint32_t sync_workers;
-    struct worker *workers; /* [PS_WORKERS_MAX], by index */
-    uint32_t workers_count; /* the largest index that joined, + 1 */
-    struct worker reader;   /* none of them: the task that only reads */
+    uint64_t permitted_step; /* while a synchronous ps is held: it makes the steps up to this one */
+    struct worker *workers;  /* [PS_WORKERS_MAX], by index */
+    uint32_t workers_count;  /* the largest index that joined, + 1 */
+    struct worker reader;    /* none of them: the task that only reads */
 
     struct member *members; /* [PS_WORKERS_MAX], by rank; NULL before the first beat */
 

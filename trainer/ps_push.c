@@ -27,30 +27,54 @@ static void release_references(void *owner)
     free(references);
 }
 
-/* Every slice as it is now. The slices do not move once they are made, so the ps' lock is not
- * needed. */
-static struct message values_message(struct ps *ps, const void *header)
+/* Every slice as it is now, or as it was before the last step: false, if it was not kept. The
+ * slices do not move once they are made, so the ps' lock is not needed. */
+static bool values_message(struct ps *ps, const void *header, bool before, struct message *out)
 {
     size_t count = (size_t)ps->slices_count;
     struct value_references *references =
         zalloc(sizeof *references + count * (sizeof(struct values *) + sizeof(struct bytes)));
     struct buffer buffer = { 0 };
 
-    references->count = ps->slices_count;
     references->pieces = (struct bytes *)(references + 1);
     references->values = (struct values **)(references->pieces + count);
-    for (size_t i = 0; i < count; i++) {
-        references->values[i] = slice_acquire(&ps->slices[i]);
-        references->pieces[i] =
-            (struct bytes){ references->values[i]->data, ps->slices[i].size_bytes };
+    for (size_t i = 0; i < count; i++, references->count++) {
+        struct slice *slice = &ps->slices[i];
+        struct values *values = before ? slice_acquire_before(slice) : slice_acquire(slice);
+        if (values == NULL) {
+            release_references(references);
+            return false;
+        }
+        references->values[i] = values;
+        references->pieces[i] = (struct bytes){ values->data, slice->size_bytes };
     }
     proto_pack(header, &buffer);
     references->header = (struct bytes){ buffer.data, buffer.size };
-    return (struct message){ .header = references->header,
+    *out = (struct message){ .header = references->header,
                              .pieces = references->pieces,
                              .pieces_count = ps->slices_count,
                              .release = release_references,
                              .owner = references };
+    return true;
+}
+
+/* With the lock, so that the values are those of the step that the reply names: a synchronous step
+ * that is being made is waited for. */
+static struct status pull(struct ps *ps, const Slipway__Training__PullRequest *request,
+                          struct message *reply)
+{
+    Slipway__Training__PullReply header = SLIPWAY__TRAINING__PULL_REPLY__INIT;
+    struct worker *worker;
+
+    TRY(ps_admit(ps, request->ticket, &worker));
+    while (ps->sync && ps->applying > 0)
+        pthread_cond_wait(&ps->idle, &ps->lock);
+    header.global_step = ps->global_step - request->before;
+    header.sync = ps->sync;
+    if (!values_message(ps, &header, request->before, reply))
+        return status_error(STATUS_ABORTED, "ps %u has no values of before step %" PRIu64,
+                            ps->options.index, ps->global_step);
+    return status_ok();
 }
 
 void ps_pull(void *instance, struct call *call, struct message *message)
@@ -58,24 +82,20 @@ void ps_pull(void *instance, struct call *call, struct message *message)
     struct ps *ps = instance;
     struct arena *arena = arena_create(REQUEST_ARENA_MAX);
     Slipway__Training__PullRequest *request;
-    Slipway__Training__PullReply header = SLIPWAY__TRAINING__PULL_REPLY__INIT;
-    struct worker *worker;
+    struct message reply = { 0 };
 
     struct status status =
         protocol_unpack(message, &slipway__training__pull_request__descriptor, arena, &request);
     if (status_is_ok(status)) {
         pthread_mutex_lock(&ps->lock);
-        status = ps_admit(ps, request->ticket, &worker);
-        header.global_step = ps->global_step;
+        status = pull(ps, request, &reply);
         pthread_mutex_unlock(&ps->lock);
     }
     message_release(message);
-    if (status_is_ok(status)) {
-        struct message reply = values_message(ps, &header);
+    if (status_is_ok(status))
         call_reply(call, &reply);
-    } else {
+    else
         call_fail(call, status);
-    }
     arena_destroy(arena);
 }
 
@@ -90,7 +110,9 @@ static void answer_push(struct ps *ps, struct waiting *push, uint64_t global_ste
     /* The gradients are given back before the sender goes on, and before values are taken: see
      * slice.h. */
     message_release(&push->request);
-    struct message reply = push->pull ? values_message(ps, &header) : protocol_pack(&header);
+    struct message reply;
+    if (!push->pull || !values_message(ps, &header, false, &reply))
+        reply = protocol_pack(&header);
     call_reply(push->call, &reply);
     free(push);
 }
@@ -120,7 +142,7 @@ static void apply_one(struct ps *ps, const struct waiting *push)
         struct slice *slice = &ps->slices[i];
         if (slice->trainable)
             slice_apply(slice, ps->optimizer, ps->rate, ps->settings,
-                        gradient_next(&payload, slice->size_bytes, &scratch));
+                        gradient_next(&payload, slice->size_bytes, &scratch), ps->keep_before);
     }
     free(scratch);
 }
@@ -145,7 +167,7 @@ static void apply_mean(struct ps *ps, const struct waiting *pushes)
         for (int w = 0; w < count; w++)
             gradients[w] = gradient_next(&payloads[w], slice->size_bytes, &scratch[w]);
         optimizer_mean(gradients, count, ps->sum, slice->size_bytes / sizeof(float));
-        slice_apply(slice, ps->optimizer, ps->rate, ps->settings, ps->sum);
+        slice_apply(slice, ps->optimizer, ps->rate, ps->settings, ps->sum, ps->keep_before);
     }
     for (int w = 0; w < count; w++)
         free(scratch[w]);
@@ -154,65 +176,52 @@ static void apply_mean(struct ps *ps, const struct waiting *pushes)
     free(payloads);
 }
 
-/* A push that is being applied already waits for that only: see pushes_applied. */
-static bool may_apply(const struct ps *ps, const struct waiting *push)
+/* ---- What is applied next. ---- */
+
+/* With the lock. One that is being applied already waits for that only: see pushes_applied. */
+static struct waiting *asynchronous_push(struct ps *ps)
 {
-    if (push->sequence <= push->worker->applied)
-        return false;
-    return ps->held == NULL || push->sequence <= push->worker->permitted;
+    for (struct waiting *push = ps->pushes; push != NULL; push = push->next) {
+        struct worker *worker = push->worker;
+        bool permitted = ps->held == NULL || push->sequence <= worker->permitted;
+        if (push->sequence <= worker->applied || !permitted)
+            continue;
+        worker->applied = push->sequence;
+        return waiting_take(&ps->pushes, push->call);
+    }
+    return NULL;
 }
 
-/* With the lock: the push that worker `index` has waiting, if it may be applied. */
 static struct waiting *push_of(const struct ps *ps, uint32_t index)
 {
     for (struct waiting *push = ps->pushes; push != NULL; push = push->next)
-        if (push->worker->index == index && may_apply(ps, push))
+        if (push->worker->index == index)
             return push;
     return NULL;
 }
 
-/*
- * With the lock: the pushes of a synchronous step, when every worker has one waiting.
- *
- * One that is for a later step says that its worker has no other: it died when its push had reached
- * some ps tasks and not this one, and came back to where they are. The step is then made of the
- * others', or passed over when none is for it, so that all ps tasks are at one step again.
- */
-static struct waiting *sync_pushes(struct ps *ps)
+/* With the lock: the pushes of a synchronous step, when every worker has one waiting. All that wait
+ * are for this step: see admit_push. */
+static struct waiting *synchronous_pushes(struct ps *ps)
 {
     struct waiting *batch = NULL;
-    uint64_t step = UINT64_MAX;
+    bool permitted = ps->held == NULL || ps->global_step < ps->permitted_step;
 
-    for (uint32_t w = 0; w < ps->sync_workers; w++) {
-        const struct waiting *push = push_of(ps, w);
-        if (push == NULL)
-            return NULL;
-        step = push->local_step < step ? push->local_step : step;
-    }
-    ps->global_step = step;
+    if (ps->applying > 0 || !permitted)
+        return NULL;
     for (uint32_t w = 0; w < ps->sync_workers; w++)
-        if (push_of(ps, w)->local_step == step)
-            waiting_append(&batch, waiting_take(&ps->pushes, push_of(ps, w)->call));
+        if (push_of(ps, w) == NULL)
+            return NULL;
+    for (uint32_t w = 0; w < ps->sync_workers; w++)
+        waiting_append(&batch, waiting_take(&ps->pushes, push_of(ps, w)->call));
     return batch;
 }
 
-/* With the lock: takes what is applied next: one push, or those of a synchronous step. NULL: none.
- */
+/* With the lock: one push, or those of a synchronous step. NULL: none. */
 static struct waiting *pushes_next(struct ps *ps)
 {
-    struct waiting *batch = NULL;
+    struct waiting *batch = ps->sync ? synchronous_pushes(ps) : asynchronous_push(ps);
 
-    if (ps->applying > 0 && ps->sync)
-        return NULL;
-    if (ps->sync) {
-        batch = sync_pushes(ps);
-    } else {
-        for (struct waiting *push = ps->pushes; push != NULL && batch == NULL; push = push->next)
-            if (may_apply(ps, push))
-                batch = waiting_take(&ps->pushes, push->call);
-    }
-    for (struct waiting *push = batch; push != NULL; push = push->next)
-        push->worker->applied = push->sequence;
     ps->applying += batch != NULL;
     return batch;
 }
@@ -228,7 +237,7 @@ static struct waiting *pushes_applied(struct ps *ps, const struct waiting *batch
         if (worker->incarnation != push->incarnation) /* another process has its place by now */
             continue;
         worker->done = push->sequence > worker->done ? push->sequence : worker->done;
-        struct waiting *copies = pushes_take(ps, worker, worker->done);
+        struct waiting *copies = pushes_take(ps, worker, ps->sync ? UINT64_MAX : worker->done);
         if (copies != NULL)
             waiting_append(&again, copies);
     }
@@ -278,11 +287,12 @@ static struct status admit_push(struct ps *ps, const Slipway__Training__PushRequ
     if (ps->sync && request->ticket->worker >= ps->sync_workers)
         return status_error(STATUS_FAILED_PRECONDITION, "worker %u of %u in a synchronous job",
                             request->ticket->worker, ps->sync_workers);
-    /* A synchronous step that was made without this push needs it no more. */
-    if (ps->sync && request->local_step < ps->global_step &&
-        request->sequence > push->worker->applied)
-        push->worker->applied = push->worker->done = request->sequence;
-    *repeated = request->sequence <= push->worker->done;
+    if (ps->sync && request->local_step > ps->global_step)
+        return status_error(STATUS_ABORTED,
+                            "ps %u is at step %" PRIu64 ", the push is for %" PRIu64,
+                            ps->options.index, ps->global_step, request->local_step);
+    *repeated =
+        ps->sync ? request->local_step < ps->global_step : request->sequence <= push->worker->done;
     if (*repeated)
         return status_ok();
     if (message_payload_size(message) != ps->gradient_bytes)
@@ -291,7 +301,6 @@ static struct status admit_push(struct ps *ps, const Slipway__Training__PushRequ
                             message_payload_size(message), ps->options.index, ps->gradient_bytes);
     push->incarnation = push->worker->incarnation;
     push->sequence = request->sequence;
-    push->local_step = request->local_step;
     push->request = message_move(message);
     waiting_append(&ps->pushes, push);
     return status_ok();

@@ -55,8 +55,16 @@ void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, 
     slice->now.parts[0] = values_create(&slice->spare, size_bytes, data);
 }
 
+static void forget_before(struct slice *slice)
+{
+    if (slice->before != NULL)
+        values_release(slice->before);
+    slice->before = NULL;
+}
+
 void slice_finish(struct slice *slice)
 {
+    forget_before(slice);
     for (int part = 0; part < SLICE_PARTS_MAX; part++) {
         struct values *values = slice->now.parts[part];
         assert(values == NULL || atomic_load(&values->references) == 1);
@@ -79,6 +87,16 @@ struct values *slice_acquire(struct slice *slice)
     struct values *values = one_more(slice->now.parts[0]);
     pthread_mutex_unlock(&slice->lock);
     return values;
+}
+
+struct values *slice_acquire_before(struct slice *slice)
+{
+    pthread_mutex_lock(&slice->lock);
+    struct values *before = slice->trainable ? slice->before : slice->now.parts[0];
+    if (before != NULL)
+        one_more(before);
+    pthread_mutex_unlock(&slice->lock);
+    return before;
 }
 
 void slice_hold(struct slice *slice, bool with_slots, struct slice_state *out)
@@ -158,6 +176,7 @@ void slice_begin(struct slice *slice, const struct optimizer *optimizer, const f
 
     pthread_mutex_lock(&slice->lock);
     memset(slice->filled, 0, sizeof slice->filled);
+    forget_before(slice);
     renewed(slice, 0, &slice->spare);
     for (int s = 0; s < OPTIMIZER_SLOTS_MAX; s++) {
         struct values **slot = &slice->now.parts[1 + s];
@@ -224,11 +243,12 @@ struct status slice_check_filled(const struct slice *slice)
 }
 
 void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,
-                 const float *settings, const float *g)
+                 const float *settings, const float *g, bool keep_before)
 {
     pthread_mutex_lock(&slice->lock);
+    forget_before(slice); /* whose buffer is the next one, unless a reader has it still */
     struct values *old = slice->now.parts[0],
-                  *next = is_shared(old) ? another(slice, &slice->spare) : old;
+                  *next = keep_before || is_shared(old) ? another(slice, &slice->spare) : old;
     struct optimizer_step step = { .rate = rate,
                                    .settings = settings,
                                    .scalars = slice->now.scalars,
@@ -240,7 +260,8 @@ void slice_apply(struct slice *slice, const struct optimizer *optimizer, float r
         step.slots[s] = writable_slot(slice, 1 + s);
     optimizer->apply(&step);
     slice->now.parts[0] = next;
+    slice->before = keep_before ? old : NULL;
     pthread_mutex_unlock(&slice->lock);
-    if (next != old)
+    if (next != old && !keep_before)
         values_release(old);
 }

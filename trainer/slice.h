@@ -45,6 +45,7 @@ struct slice {
     size_t size_bytes;
     pthread_mutex_t lock;
     struct slice_state now;
+    struct values *before;          /* the values before the last update; NULL: not kept */
     size_t filled[SLICE_PARTS_MAX]; /* bytes written since slice_begin */
     /* A buffer for the next update that finds the current one shared: of values, of slots. */
     _Atomic(struct values *) spare, spare_slot;
@@ -56,6 +57,9 @@ void slice_finish(struct slice *slice); /* nobody holds values of it any more */
 
 /* The values as they are now, for as long as the caller keeps them. */
 struct values *slice_acquire(struct slice *slice);
+/* The same before the last update, if that was to keep them. The values of what is not trained are
+ * the same at all times. NULL: they were not kept. */
+struct values *slice_acquire_before(struct slice *slice);
 void values_release(struct values *values);
 
 /* The same with all slots and scalars, when with_slots; the values and the slots are of one moment.
@@ -80,8 +84,9 @@ struct status slice_fill(struct slice *slice, uint32_t part, uint64_t offset,
 /* FAILED_PRECONDITION: the values, or a slot that was begun, are not whole. */
 struct status slice_check_filled(const struct slice *slice);
 
-/* One update by the gradient g of size_bytes / 4 elements. */
+/* One update by the gradient g of size_bytes / 4 elements. keep_before: the values of before remain
+ * for slice_acquire_before, until the next update. */
 void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,
-                 const float *settings, const float *g);
+                 const float *settings, const float *g, bool keep_before);
 
 #endif

@@ -428,9 +428,30 @@ static void *push_three(void *context)
     return NULL;
 }
 
-/* A worker dies when ps 0 has its push and ps 1 has not: one that comes in its place finds ps 0 a
- * step further. */
-static void half_a_push_does_not_leave_a_synchronous_job_out_of_step(void **state)
+/* A gradient that depends on the values: whoever had other values would push another. */
+static struct status push_thrice_the_values(struct client *client)
+{
+    float w[SMALL_W], b[SMALL_B];
+    const float *const gradients[] = { w, b };
+
+    for (int i = 0; i < SMALL_W; i++)
+        w[i] = 3 * ((const float *)client->values[0])[i];
+    for (int i = 0; i < SMALL_B; i++)
+        b[i] = 3 * ((const float *)client->values[1])[i];
+    return client_push(client, gradients, true);
+}
+
+/* What three steps make of a value: the chief's gradient is one, the worker's three times it. */
+static float after_three_steps(float value)
+{
+    for (int i = 0; i < 3; i++)
+        value -= .5f * ((1 + 3 * value) / 2);
+    return value;
+}
+
+/* A worker dies when ps 0 has its push and ps 1 has not. The one that comes in its place makes the
+ * same push again, for ps 1: no step is made without it, and none of other values. */
+static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
 {
     (void)state;
     struct small_cluster cluster;
@@ -444,22 +465,32 @@ static void half_a_push_does_not_leave_a_synchronous_job_out_of_step(void **stat
     OK(client_join(&chief, false, 1000));
     OK(small_create(&chief, 2, true));
     OK(client_join(&dying, true, 1000));
+    OK(client_pull(&dying));
     pthread_create(&thread, NULL, push_three, &chief);
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[1], clock_monotonic());
     loopback_break(cut_off);
     struct channel *half[] = { cluster.channels[0], cut_off };
     dying.options.channels = half;
     dying.options.call_timeout_ms = 1000;
-    assert_int_equal(client_push(&dying, all_ones, false).code, STATUS_UNAVAILABLE);
+    assert_int_equal(push_thrice_the_values(&dying).code, STATUS_UNAVAILABLE);
     assert_int_equal(ps_global_step(cluster.ps[0]), 1);
     assert_int_equal(ps_global_step(cluster.ps[1]), 0);
     OK(client_join(&again, true, 1000));
+    assert_false(again.finished);
     OK(client_pull(&again));
+    assert_true(again.torn);
+    assert_int_equal(again.global_step, 0);
     while (again.global_step < 3)
-        OK(client_push(&again, all_ones, true));
+        OK(push_thrice_the_values(&again));
     pthread_join(thread, NULL);
+    OK(client_pull(&again));
+    assert_false(again.torn);
     assert_int_equal(ps_global_step(cluster.ps[0]), 3);
     assert_int_equal(ps_global_step(cluster.ps[1]), 3);
+    for (int i = 0; i < SMALL_W; i++)
+        assert_true(((const float *)again.values[0])[i] == after_three_steps(1));
+    for (int i = 0; i < SMALL_B; i++)
+        assert_true(((const float *)again.values[1])[i] == after_three_steps(2));
     client_finish(&chief);
     client_finish(&dying);
     client_finish(&again);
@@ -741,7 +772,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_under_concurrent_pushes_is_consistent),
         cmocka_unit_test(a_snapshot_has_the_slots_of_its_moment),
         cmocka_unit_test(half_a_push_of_a_dead_worker_does_not_stop_a_snapshot),
-        cmocka_unit_test(half_a_push_does_not_leave_a_synchronous_job_out_of_step),
+        cmocka_unit_test(a_push_that_reached_half_of_the_ps_tasks_is_made_again),
         cmocka_unit_test(a_failed_snapshot_does_not_stop_training),
         cmocka_unit_test(a_new_generation_voids_all_of_the_one_before),
         cmocka_unit_test(who_awaits_the_end_is_told_that_the_job_has_gone_back),
