@@ -14,9 +14,11 @@
     (10 * NS_PER_MS) /* at most at once: who pauses by the clock is not in the queue */
 
 /* A thread that has no processor for a while is quiet, too. Before the clock runs on to the job's
- * own time-outs, of seconds, it gets one. */
+ * own time-outs, of seconds, it gets one, also on a machine that has much else to do. */
 #define ADVANCES_FAST 50
 #define SLOW_NS       2000000
+#define ADVANCES_SLOW 150
+#define SLOWER_NS     20000000
 
 /* Something that happens at a time. Embedded first. */
 struct event {
@@ -46,7 +48,7 @@ struct lossy {
     struct random random;
     struct delivery *deliveries; /* in flight at the inner channel */
     int calls;                   /* that somebody still refers to */
-    bool closing;
+    bool closing, cut;
 };
 
 struct lossy_call {
@@ -146,10 +148,18 @@ static bool run_due(struct network *network)
     return true;
 }
 
+static void sleep_a_tick(int advances)
+{
+    const struct timespec tick = { .tv_nsec = advances < ADVANCES_FAST   ? TICK_NS
+                                              : advances < ADVANCES_SLOW ? SLOW_NS
+                                                                         : SLOWER_NS };
+
+    nanosleep(&tick, NULL);
+}
+
 static void *network_run(void *context)
 {
     struct network *network = context;
-    const struct timespec tick = { .tv_nsec = TICK_NS }, slow = { .tv_nsec = SLOW_NS };
     uint64_t seen = 0;
     int quiet = 0, advances = 0; /* since something happened */
 
@@ -167,7 +177,7 @@ static void *network_run(void *context)
             by_ns = network->events->at_ns - clock_now_ns(network->clock);
         pthread_mutex_unlock(&network->lock);
         if (quiet < TICKS_QUIET) {
-            nanosleep(advances < ADVANCES_FAST ? &tick : &slow, NULL);
+            sleep_a_tick(advances);
         } else {
             clock_fake_advance(network->clock, by_ns);
             advances++;
@@ -516,6 +526,13 @@ static struct delivery *send_request(struct lossy *lossy, struct lossy_call *cal
     return NULL;
 }
 
+static void end_cut(struct lossy_call *call)
+{
+    struct message nothing = { 0 };
+
+    answer(call, status_error(STATUS_CANCELLED, "this process was killed"), &nothing);
+}
+
 static struct client_call *begin(struct channel *channel, const char *path, struct message *request,
                                  const struct call_options *options, reply_function *done,
                                  void *context)
@@ -537,12 +554,15 @@ static struct client_call *begin(struct channel *channel, const char *path, stru
     busy(network, 1);
     pthread_mutex_lock(&network->lock);
     lossy->calls++;
-    if (options->deadline_ns != CLOCK_NEVER)
+    bool cut = lossy->cut;
+    if (options->deadline_ns != CLOCK_NEVER && !cut)
         schedule_end(call, STATUS_DEADLINE_EXCEEDED, options->deadline_ns);
-    struct delivery *delivery = send_request(lossy, call);
+    struct delivery *delivery = cut ? NULL : send_request(lossy, call);
     pthread_mutex_unlock(&network->lock);
     if (delivery != NULL)
         delivery_begin(delivery);
+    if (cut)
+        end_cut(call);
     busy(network, -1);
     drop(call);
     return &call->client;
@@ -562,16 +582,19 @@ static void release(struct client_call *client)
     drop((struct lossy_call *)client);
 }
 
+static struct lossy_call *call_of(const struct event *event)
+{
+    return event->run == end_run     ? ((const struct end_event *)event)->call
+           : event->run == reply_run ? ((const struct reply_event *)event)->call
+                                     : ((const struct request_event *)event)->delivery->call;
+}
+
 /* With the lock: the next event that belongs to this channel, taken out of the queue. */
 static struct event *take_event(struct lossy *lossy)
 {
     for (struct event **at = &lossy->network->events; *at != NULL; at = &(*at)->next) {
         struct event *event = *at;
-        const struct lossy_call *call = event->run == end_run ? ((struct end_event *)event)->call
-                                        : event->run == reply_run
-                                            ? ((struct reply_event *)event)->call
-                                            : ((struct request_event *)event)->delivery->call;
-        if (call->lossy == lossy) {
+        if (call_of(event)->lossy == lossy) {
             *at = event->next;
             return event;
         }
@@ -604,6 +627,51 @@ static void close_lossy(struct channel *channel)
     pthread_mutex_unlock(&network->lock);
     channel_close(lossy->inner);
     free(lossy);
+}
+
+/* Its call ends; what it would have brought is lost. Without the lock. */
+static void cut_event(struct event *event)
+{
+    end_cut(call_of(event));
+    if (event->run != request_run) { /* to a call that has ended */
+        event->run(event);
+        return;
+    }
+    struct delivery *delivery = ((struct request_event *)event)->delivery;
+    delivery_drop(delivery); /* the one who would have begun it */
+    delivery_drop(delivery); /* the inner channel */
+    free(event);
+}
+
+static void end_calls(struct lossy *lossy, bool tell)
+{
+    struct network *network = lossy->network;
+    struct event *event;
+
+    pthread_mutex_lock(&network->lock);
+    while ((event = take_event(lossy)) != NULL) {
+        pthread_mutex_unlock(&network->lock);
+        cut_event(event);
+        pthread_mutex_lock(&network->lock);
+    }
+    pthread_mutex_unlock(&network->lock);
+    if (tell)
+        cancel_deliveries(lossy, NULL);
+}
+
+/* All at once: the process is not to say by one channel that another was cut. */
+void lossy_cut(struct channel *const *channels, int count, bool tell)
+{
+    struct network *network = ((struct lossy *)channels[0])->network;
+
+    pthread_mutex_lock(&network->lock);
+    for (int i = 0; i < count; i++)
+        ((struct lossy *)channels[i])->cut = true;
+    network->busy++; /* time stands still */
+    pthread_mutex_unlock(&network->lock);
+    for (int i = 0; i < count; i++)
+        end_calls((struct lossy *)channels[i], tell);
+    busy(network, -1);
 }
 
 static const char *metadata(const struct client_call *call, const char *name)

@@ -38,4 +38,9 @@ int network_harm(struct network *network);
 /* Owner  channel_close, which closes `inner`, too */
 struct channel *lossy_open(struct network *network, struct channel *inner);
 
+/* The process that calls by these channels is killed: what is on its way is lost, its calls end
+ * with CANCELLED at once, now and later. tell: the other side hears of it, as when its connections
+ * are closed. */
+void lossy_cut(struct channel *const *channels, int count, bool tell);
+
 #endif
