@@ -160,7 +160,8 @@ static struct status await_workers(struct chief *chief)
 
     for (;;) {
         struct status status = client_await(client, false, CHECK_MS);
-        if (status.code != STATUS_DEADLINE_EXCEEDED)
+        /* The last attempt of a look may end in either way. */
+        if (status.code != STATUS_DEADLINE_EXCEEDED && status.code != STATUS_UNAVAILABLE)
             return status;
         TRY(client_check(client));
         if (clock_now_ns(client->calls.clock) >= until)
