@@ -14,7 +14,7 @@ class TrainStop(TestCase):
                        "--training_iteration=100000000", *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(child.kill)
         for line in child.stdout:
-            if line.startswith("step "):
+            if " step " in line:
                 break
         child.send_signal(number)
         rest, errors = child.communicate(timeout=DEADLINE_S)
@@ -37,7 +37,7 @@ class TrainStop(TestCase):
         child = start(["nohup", program("pstrain"), "--export_dir=" + self.path("m", "1"), "--train_dir=" + self.data,
                        "--training_iteration=300000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(child.kill)
-        steps = (line for line in child.stdout if line.startswith("step "))
+        steps = (line for line in child.stdout if " step " in line)
         next(steps)
         child.send_signal(signal.SIGHUP)
         next(steps)
