@@ -9,6 +9,7 @@ pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 find_library(SNAPPY_LIBRARY snappy REQUIRED)
+find_library(UNISTRING_LIBRARY unistring REQUIRED) # has no .pc file
 find_program(PROTOC protoc REQUIRED)
 find_program(PROTOC_GEN_C protoc-gen-c REQUIRED)
 

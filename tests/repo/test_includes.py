@@ -33,6 +33,7 @@ EDGES = {
     "nghttp2/nghttp2.h": {"rpc"},
     "snappy-c.h": {"storage"},
     "sys/epoll.h": {"base"},
+    "unicase.h": {"runtime"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 

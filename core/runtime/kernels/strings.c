@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/text_case.h"
 
 static struct status keep(struct kernel_context *k, const void *data, size_t size,
                           struct bytes *out)
@@ -150,41 +151,97 @@ static struct status case_prepare(struct prepare_context *p)
     *utf8 = encoding.size > 0;
     if (*utf8 && !bytes_equal(encoding, bytes_of("utf-8")))
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "only utf-8 or '' (no encoding) is supported, received encoding %.*s",
+                            "only utf-8 or '' (no encoding) is supported, received %.*s",
                             (int)encoding.size, encoding.data);
     return status_ok();
 }
 
-/* Without an encoding only the letters of ASCII change. */
-static struct status change_case(struct kernel_context *k, char first, char last, int shift)
+static void change_ascii(struct bytes text, bool upper, char *out)
+{
+    char first = upper ? 'a' : 'A', last = upper ? 'z' : 'Z';
+    for (size_t c = 0; c < text.size; c++) {
+        bool letter = text.data[c] >= first && text.data[c] <= last;
+        out[c] = (char)(letter ? text.data[c] ^ 0x20 : text.data[c]);
+    }
+}
+
+/* TensorFlow hands a C string to its library: the text ends at the first NUL. */
+static struct bytes up_to_nul(struct bytes text)
+{
+    const void *nul = text.size > 0 ? memchr(text.data, '\0', text.size) : NULL;
+    if (nul != NULL)
+        text.size = (size_t)((const char *)nul - text.data);
+    return text;
+}
+
+static bool is_ascii(struct bytes text)
+{
+    unsigned char all = 0;
+    for (size_t c = 0; c < text.size; c++)
+        all |= (unsigned char)text.data[c];
+    return all < 0x80;
+}
+
+/* Room for the valid form of the longest text and for its other case. */
+static struct status case_room(struct kernel_context *k, const struct tensor *x, struct tensor *out)
+{
+    size_t longest = 0;
+    for (int64_t i = 0; i < x->size; i++)
+        longest = tensor_strings(x)[i].size > longest ? tensor_strings(x)[i].size : longest;
+    if (longest > SIZE_MAX / (4 * TEXT_CASE_GROWTH))
+        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "a string of %zu bytes", longest);
+    struct shape shape = shape_of((int64_t)(2 * TEXT_CASE_GROWTH * longest));
+    return kernel_scratch(k, DT_UINT8, &shape, out);
+}
+
+static struct status change_unicode(struct kernel_context *k, struct bytes text, bool upper,
+                                    const struct tensor *room, struct bytes *out)
+{
+    char *valid = room->data, *changed = valid + room->size / 2;
+    size_t size = text_change_case(text.data, text.size, upper, valid, changed);
+    if (size == TEXT_CASE_FAILED)
+        return kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "no memory for a string of %zu bytes",
+                            text.size);
+    return keep(k, changed, size, out);
+}
+
+static struct status change_text(struct kernel_context *k, struct bytes text, bool upper,
+                                 const struct tensor *room, struct bytes *out)
+{
+    const bool *utf8 = kernel_state(k);
+    if (*utf8) {
+        text = up_to_nul(text);
+        if (!is_ascii(text))
+            return change_unicode(k, text, upper, room, out);
+    }
+    TRY(keep(k, text.data, text.size, out));
+    change_ascii(text, upper, (char *)out->data);
+    return status_ok();
+}
+
+static struct status change_case(struct kernel_context *k, bool upper)
 {
     const bool *utf8 = kernel_state(k);
     const struct tensor *x = kernel_input(k, 0);
-    struct tensor *out;
+    struct tensor *out, room = { 0 };
     TRY(kernel_output(k, 0, &x->shape, &out));
-    for (int64_t i = 0; i < x->size; i++) {
-        struct bytes *text = &tensor_strings_mut(out)[i];
-        TRY(keep(k, tensor_strings(x)[i].data, tensor_strings(x)[i].size, text));
-        char *characters = (char *)text->data;
-        for (size_t c = 0; c < text->size; c++) {
-            if (characters[c] >= first && characters[c] <= last)
-                characters[c] = (char)(characters[c] + shift);
-            else if (*utf8 && (characters[c] & 0x80) != 0)
-                return kernel_error(k, STATUS_UNIMPLEMENTED,
-                                    "encoding utf-8 of characters that are not ASCII");
-        }
-    }
-    return status_ok();
+    if (*utf8)
+        TRY(case_room(k, x, &room));
+    struct status status = status_ok();
+    for (int64_t i = 0; i < x->size && status_is_ok(status); i++)
+        status = change_text(k, tensor_strings(x)[i], upper, &room, &tensor_strings_mut(out)[i]);
+    tensor_release(&room);
+    return status;
 }
 
 static struct status lower_compute(struct kernel_context *k)
 {
-    return change_case(k, 'A', 'Z', 'a' - 'A');
+    return change_case(k, false);
 }
 
 static struct status upper_compute(struct kernel_context *k)
 {
-    return change_case(k, 'a', 'z', 'A' - 'a');
+    return change_case(k, true);
 }
 
 static bool is_space(char c)
@@ -259,9 +316,11 @@ static struct status store_number(struct kernel_context *k, struct bytes text, s
         else
             tensor_doubles_mut(out)[i] = value;
     }
+    if (end == copy)
+        return number_error(text);
     while (is_space(*end))
         end++;
-    return end == copy || end != copy + text.size ? number_error(text) : status_ok();
+    return end != copy + text.size ? number_error(text) : status_ok();
 }
 
 static struct status to_number_compute(struct kernel_context *k)
@@ -285,11 +344,20 @@ static struct status print_prepare(struct prepare_context *p)
     int64_t precision, width;
     bool scientific, shortest;
     struct bytes fill;
+    enum dtype dtype;
     TRY(node_attr_int(node, "precision", &precision));
     TRY(node_attr_int(node, "width", &width));
     TRY(node_attr_bool(node, "scientific", &scientific));
     TRY(node_attr_bool(node, "shortest", &shortest));
     TRY(node_attr_string(node, "fill", &fill));
+    TRY(node_attr_type(node, "T", &dtype));
+    if (!dtype_is_floating(dtype) && precision >= 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "precision not supported for datatype %s",
+                            dtype_name(dtype));
+    if (!dtype_is_floating(dtype) && (scientific || shortest))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "scientific and shortest format not supported for datatype %s",
+                            dtype_name(dtype));
     if (scientific && shortest)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Cannot select both scientific and shortest notation");
@@ -320,11 +388,14 @@ static int print_element(const struct print_state *state, const struct tensor *x
     char format[40];
     if (x->dtype == DT_BOOL)
         return snprintf(text, size, "%s", tensor_bools(x)[i] ? "true" : "false");
-    if (x->dtype == DT_FLOAT || x->dtype == DT_DOUBLE) {
-        double value = x->dtype == DT_FLOAT ? (double)tensor_floats(x)[i] : tensor_doubles(x)[i];
-        return snprintf(text, size, state->format, value);
+    if (dtype_is_floating(x->dtype))
+        return snprintf(text, size, state->format, floating_element(x, i));
+    int head = (int)strlen(state->format) - 1;
+    if (x->dtype == DT_UINT64) {
+        snprintf(format, sizeof format, "%.*sllu", head, state->format);
+        return snprintf(text, size, format, (unsigned long long)((const uint64_t *)x->data)[i]);
     }
-    snprintf(format, sizeof format, "%.*slld", (int)strlen(state->format) - 1, state->format);
+    snprintf(format, sizeof format, "%.*slld", head, state->format);
     return snprintf(text, size, format, (long long)tensor_index(x, i));
 }
 
@@ -348,7 +419,8 @@ static struct status print_compute(struct kernel_context *k)
 #define DTYPES_NUMBERS (DTYPES(DT_INT32) | DTYPES(DT_INT64) | DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE))
 #define DTYPES_PRINTED                                                                            \
     (DTYPES_NUMBERS | DTYPES(DT_INT8) | DTYPES(DT_INT16) | DTYPES(DT_UINT8) | DTYPES(DT_UINT16) | \
-     DTYPES(DT_UINT32) | DTYPES(DT_BOOL) | DTYPES(DT_STRING))
+     DTYPES(DT_UINT32) | DTYPES(DT_UINT64) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16) |              \
+     DTYPES(DT_BOOL) | DTYPES(DT_STRING))
 static const struct kernel rows[] = {
     { "StringJoin", DTYPES_ALL, .prepare = join_prepare, .compute = join_compute },
     { "ShardedFilename", DTYPES_ALL, .compute = sharded_compute },

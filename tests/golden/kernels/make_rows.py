@@ -1098,10 +1098,47 @@ def value_array(rows):
         rows.add("BatchMatMulV2", [np.tile(f32(*row), (2, 2, 8)), np.tile(f32(0, 1)[:, None], (8, 34))], each=1e-5)
 
 
+def value_text(rows):
+    texts = ["abc XYZ", "\u00e4\u00f6\u00fc \u00c4\u00d6\u00dc", "stra\u00dfe STRASSE \u1e9e", "\u0130stanbul \u0131I i", "\u01c4\u01c5\u01c6 \u01f1\u01f2\u01f3",
+             "\u039f\u0394\u039f\u03a3 \u03a3 \u03a3\u03a3 \u0391\u03a3. \u03a3\u0391 \u0391\u03a3\u0391", "\u03bf\u03b4\u03cc\u03c2", "\ufb01 \ufb03 \u0149 \u01f0 \u0390 \u1f50 \u1fb3 \u1fbc",
+             "\u0410\u0411\u0432\u0433", "\U00010400\U00010428", "\u4e2d\u6587", "e\u0301E\u0301", "\u212a\u212b\u2126", "\u0345\u0399\u1f80", "\u10d0\u1c90\u10a0\u2d00",
+             "\u13a0\uab70", "\u0391\u0345\u03a3", "\u0391\u00b7\u03a3", "'\u03a3", "a\0b\u00c9", "", "\ufeffA\u00c4", "\u1e9b\u0307", "\u03f4\u03f5", "I\u0307\u00cc \u0128",
+             "\ua64a\u1c88", "\U0001e900\U0001e922", "\u0587"]
+    broken = [b"\xff", b"A\xffB", b"\xc3", b"\xc3A", b"\xe2\x82", b"\xe2\x82Z", b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\xed\xa0\x81\xed\xb0\x80", b"\xc0\x80", b"\xc1\xbf",
+              b"\xe0\x80\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80", b"\x80\x80", b"\xf0\x80\x80\x80", b"a\xe2\x28\xa1z", b"\xfe\xfe", b"\xef\xbf\xbe\xef\xbf\xbf",
+              b"\xf0\x9f\x98\xc3\x84", b"\xc3\xc3\x84", b"\xce\xa3\xff"]
+    new = {0x2c2f, 0x2c5f, 0xa7c0, 0xa7c1, *range(0xa7d0, 0xa7da), *range(0x10570, 0x105bd)}  # of Unicode 14: not in TensorFlow's ICU
+    cased = [chr(c) for c in range(0x80, 0x1ea00) if not 0xd800 <= c < 0xe000 and c not in new and (chr(c).upper(), chr(c).lower()) != (chr(c), chr(c))]
+    everything = [" ".join(cased[i : i + 256]) for i in range(0, len(cased), 256)]
+    for op in ["StringLower", "StringUpper"]:
+        for encoding in ["", "utf-8"]:
+            rows.add(op, [np.array([t.encode() for t in texts] + broken, object)], encoding=encoding)
+        for text in everything:
+            rows.add(op, [np.array([text.encode()], object)], encoding="utf-8")
+        rows.add(op, [np.array([b"a"])], encoding="latin-1")
+    for unit in ["BYTE", "UTF8_CHAR"]:
+        rows.add("StringLength", [np.array(broken + [t.encode() for t in texts], object)], unit=unit)
+    for out_type in [np.float32, np.float64, np.int32, np.int64]:
+        for one in [b"nan", b"NaN", b"inf", b"-inf", b"Infinity", b"+inf", b"1e400", b"-1e400", b"1e-400", b"0x10", b"0x1p3", b"1e39", b"1e-46", b"+5", b"--5", b"5.",
+                    b".5", b"", b" ", b"1 2", b"1\0", b"2147483648", b"-2147483649", b"9223372036854775808", b"-9223372036854775809", b"1_000", b"1,000", b"1e5",
+                    b"1.5", b"-0", b"0010", b"\t7\n", b"\xc2\xa07", b"1f", b"1d", b"infinit", b"nan(1)", b"1e", b"1e+", b"3.4028236e38", b"16777217"]:
+            rows.add("StringToNumber", [np.array([one])], out_type=out_type, each=0)
+    for dtype in FLOATS:
+        for attrs in [dict(), dict(precision=2), dict(scientific=True), dict(shortest=True), dict(precision=0), dict(width=12, fill="0"), dict(width=8, fill="+"),
+                      dict(shortest=True, precision=4), dict(scientific=True, precision=1, width=14, fill="-")]:
+            rows.add("AsString", [edges(dtype)], **attrs)
+    for dtype in INTEGERS:
+        for attrs in [dict(), dict(width=6), dict(width=6, fill="0"), dict(width=6, fill="-"), dict(precision=2), dict(scientific=True)]:
+            rows.add("AsString", [edges(dtype)], **attrs)
+    rows.add("AsString", [np.array([True, False])], width=7)
+    for text in [b"\xc2\xa0a\xc2\xa0", b"\0a\0", b"\x1f a \x0b", b"\xe3\x80\x80a"]:
+        rows.add("StringStrip", [np.array([text], object)])
+
+
 def values():
     """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
     rows = Rows("values")
-    for part in [value_denormal, value_reduce, value_scan, value_cast, value_unary, value_binary, value_order, value_softmax, value_pool, value_array]:
+    for part in [value_denormal, value_reduce, value_scan, value_cast, value_unary, value_binary, value_order, value_softmax, value_pool, value_array, value_text]:
         part(rows)
     rows.write()
 
