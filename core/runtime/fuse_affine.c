@@ -20,6 +20,20 @@ static float channel(const struct tensor *constant, int64_t i)
     return tensor_floats(constant)[constant->size == 1 ? 0 : i];
 }
 
+/* A weight or bias that is not finite would make NaN where the ops one by one make a number. */
+static struct status keep_finite(struct fuse *fuse, const char *name, struct tensor made,
+                                 struct endpoint *out)
+{
+    for (int64_t i = 0; i < made.size; i++)
+        if (!__builtin_isfinite(tensor_floats(&made)[i])) {
+            tensor_release(&made);
+            return status_error(STATUS_OUT_OF_RANGE, "%s: element %lld is not finite", name,
+                                (long long)i);
+        }
+    *out = fuse_constant(fuse, name, made);
+    return status_ok();
+}
+
 /* bias = bias · scale + shift; NULL: no bias, 1, 0. */
 static struct status make_bias(struct fuse *fuse, const struct node *node,
                                const struct product *product, int64_t channels,
@@ -38,8 +52,7 @@ static struct status make_bias(struct fuse *fuse, const struct node *node,
         if (shift != NULL)
             values[i] += sign * channel(shift, i);
     }
-    *out = fuse_constant(fuse, arena_printf(fuse->maker->arena, "%s/bias", node->name), bias);
-    return status_ok();
+    return keep_finite(fuse, arena_printf(fuse->maker->arena, "%s/bias", node->name), bias, out);
 }
 
 /* Where weights[i] goes: the channel that it adds to. */
@@ -68,8 +81,8 @@ static struct status scale_weights(struct fuse *fuse, const struct node *node,
     float *to = tensor_floats_mut(&scaled);
     for (int64_t i = 0; i < weights->size; i++)
         to[i] = from[i] * channel(scale, channel_of_weight(product, weights, channels, i));
-    *out = fuse_constant(fuse, arena_printf(fuse->maker->arena, "%s/weights", node->name), scaled);
-    return status_ok();
+    return keep_finite(fuse, arena_printf(fuse->maker->arena, "%s/weights", node->name), scaled,
+                       out);
 }
 
 /* product · scale ± shift, per channel: into weights and bias. All must be constants. */

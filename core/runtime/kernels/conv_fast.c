@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/float_flags.h"
 
 /* A filter in one of the library's layouts; sizes that want the same layout share it. */
 struct packed {
@@ -336,6 +337,12 @@ static struct binding *binding_take(struct conv_fast *conv, struct primitive *pr
     return binding;
 }
 
+/*
+ * The library's activations make 0 or another number of NaN, by the processor's maximum or minimum,
+ * which raises the flag for invalid operations; some make NaN of -Inf · 0, which raises it, too.
+ * With the flag raised the result is not used. A second pass for the activation would cost a read
+ * and a write of the whole image; the flag costs nothing.
+ */
 bool conv_fast_run(struct conv_fast *conv, const struct conv_fast_size *size, const float *in,
                    float *out)
 {
@@ -353,11 +360,12 @@ bool conv_fast_run(struct conv_fast *conv, const struct conv_fast_size *size, co
                                 { DNNL_ARG_DST, binding->out },
                                 { DNNL_ARG_SCRATCHPAD, binding->scratch },
                                 { DNNL_ARG_BIAS, conv->bias } };
+    float_flags_clear();
     bool done = dnnl_primitive_execute(primitive->conv, stream, conv->bias != NULL ? 5 : 4, args) ==
                     dnnl_success &&
                 dnnl_stream_wait(stream) == dnnl_success;
     binding_destroy(atomic_exchange(&primitive->spare, binding));
-    return done;
+    return done && !(conv->spec.activation != CONV_LINEAR && float_flags_invalid());
 }
 
 #else

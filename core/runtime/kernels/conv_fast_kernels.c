@@ -3,6 +3,7 @@
  * They stand before the plain rows of the same ops; where the library refuses a filter or a size,
  * the plain row does it.
  */
+#include "base/float_flags.h"
 #include "runtime/kernels/conv2d.h"
 #include "runtime/kernels/conv_fast.h"
 #include "runtime/plan_internal.h"
@@ -55,10 +56,16 @@ static bool find_activation(struct bytes name, enum conv_activation *out)
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (bytes_equal(name, bytes_of(rows[i].op))) {
             *out = rows[i].activation;
-            return true;
+            return FLOAT_FLAGS; /* else a lost NaN would not be noticed */
         }
     }
     return false;
+}
+
+/* The library takes a LeakyRelu of alpha 0 for a Relu, which makes 0 of -Inf and not NaN. */
+static bool read_alpha(const struct node *node, float *alpha)
+{
+    return status_is_ok(node_attr_float(node, "leakyrelu_alpha", alpha)) && *alpha != 0;
 }
 
 /* Bias and activation of a fused node; false: something the library does not fuse. */
@@ -81,8 +88,7 @@ static bool read_fused(const struct prepare_context *context, struct conv_fast_s
             return false;
         }
     }
-    return spec->activation != CONV_LEAKY_RELU ||
-           status_is_ok(node_attr_float(node, "leakyrelu_alpha", &spec->alpha));
+    return spec->activation != CONV_LEAKY_RELU || read_alpha(node, &spec->alpha);
 }
 
 static struct conv_fast *make_fast(const struct prepare_context *context, const struct state *state)

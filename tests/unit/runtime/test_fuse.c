@@ -155,16 +155,19 @@ static struct endpoint fused_batch_norm(struct endpoint x)
         (struct attr[]){ attr_bool("is_training", false), attr_float("epsilon", 0.01f), ATTR_END });
 }
 
-static struct endpoint transposed_convolution(struct endpoint x)
+static struct endpoint transposed(struct endpoint x)
 {
     int64_t strides[] = { 1, 2, 2, 1 };
     struct endpoint sizes = build_const_ints(&b, NULL, 4, (int32_t[]){ 2, 6, 6, 3 });
     struct endpoint filter = ramp(shape_of(2, 2, 3, 2), -0.4f, 0.1f);
-    struct endpoint y =
-        build(&b, "Conv2DBackpropInput", NULL, 3, (struct endpoint[]){ sizes, filter, x },
-              (struct attr[]){ attr_ints(&b, "strides", 4, strides), attr_text("padding", "SAME"),
-                               ATTR_END });
-    return build_unary(&b, "Relu", NULL, plain_batch_norm(bias(y, 3), 3));
+    return build(&b, "Conv2DBackpropInput", NULL, 3, (struct endpoint[]){ sizes, filter, x },
+                 (struct attr[]){ attr_ints(&b, "strides", 4, strides),
+                                  attr_text("padding", "SAME"), ATTR_END });
+}
+
+static struct endpoint transposed_convolution(struct endpoint x)
+{
+    return build_unary(&b, "Relu", NULL, plain_batch_norm(bias(transposed(x), 3), 3));
 }
 
 static struct endpoint flatten(struct endpoint x)
@@ -236,6 +239,53 @@ static const struct row rows[] = {
     { "a vector minus a product stays", a_vector_minus_a_product, 4, "Sub", 2 },
 };
 
+/* ---- both ways ---- */
+
+/* Scales are multiplied in another order. */
+static bool is_close(float got, float want, float greatest)
+{
+    if (isnan(got) || isnan(want))
+        return isnan(got) && isnan(want);
+    return got == want || fabsf(got - want) <= 1e-5f * fmaxf(greatest, fabsf(want));
+}
+
+static void compare_runs(const struct plan *fused, const struct plan *plain,
+                         const struct tensor *feed, float special)
+{
+    struct tensor out[2];
+    float greatest = isfinite(special) ? fmaxf(1, fabsf(special)) : 1;
+    assert_ok(plan_run(fused, run, feed, &out[0]));
+    assert_ok(plan_run(plain, run, feed, &out[1]));
+    assert_string_equal(shape_text(&out[0].shape), shape_text(&out[1].shape));
+    for (int64_t i = 0; i < out[1].size; i++) {
+        float got = tensor_floats(&out[0])[i], want = tensor_floats(&out[1])[i];
+        if (!is_close(got, want, greatest))
+            fail_msg("with %g: element %lld is %g with fusing on, %g with fusing off",
+                     (double)special, (long long)i, (double)got, (double)want);
+    }
+    tensor_release(&out[0]);
+    tensor_release(&out[1]);
+}
+
+/* Ordinary numbers, with each special number in one place, and the special number everywhere. */
+static void compare_values(const struct plan *fused, const struct plan *plain, struct shape shape)
+{
+    static const float special[] = { 0,      NAN,    INFINITY, -INFINITY, 1e30f,
+                                     -1e30f, 1e-40f, -1e-40f,  -0.0f };
+    float values[X_MAX] = { 0 };
+    struct tensor feed = floats(shape, values);
+    int64_t size = shape_size(&shape);
+    for (size_t s = 0; s < COUNT(special); s++) {
+        for (int i = 0; i < X_MAX; i++)
+            values[i] = (float)((i * 7) % 13) - 5.5f;
+        values[size / 3] = special[s];
+        compare_runs(fused, plain, &feed, special[s]);
+        for (int i = 0; i < X_MAX; i++)
+            values[i] = special[s];
+        compare_runs(fused, plain, &feed, special[s]);
+    }
+}
+
 static void gives_the_same_with_fusing_off(void **state)
 {
     const struct row *row = *state;
@@ -251,23 +301,99 @@ static void gives_the_same_with_fusing_off(void **state)
     assert_int_equal(plan_steps_count(fused), row->steps);
     assert_true(plan_steps_count(plain) >= row->steps);
 
-    float values[X_MAX];
-    for (int i = 0; i < X_MAX; i++)
-        values[i] = (float)((i * 7) % 13) - 5.5f;
-    struct tensor feed = floats(shape, values), out[2];
-    assert_ok(plan_run(fused, run, &feed, &out[0]));
-    assert_ok(plan_run(plain, run, &feed, &out[1]));
-    assert_string_equal(shape_text(&out[0].shape), shape_text(&out[1].shape));
-    for (int64_t i = 0; i < out[1].size; i++) { /* scales are multiplied in another order */
-        float wanted = tensor_floats(&out[1])[i];
-        assert_float_equal(tensor_floats(&out[0])[i], wanted, 1e-5f * fmaxf(1, fabsf(wanted)));
-    }
-    tensor_release(&out[0]);
-    tensor_release(&out[1]);
+    compare_values(fused, plain, shape);
     assert_int_equal(tensor_pool_used(run_pool(run)), 0);
     plan_destroy(fused);
     plan_destroy(plain);
     teardown(NULL);
+}
+
+/* ---- every activation behind every product ---- */
+
+static struct endpoint conv_of_many_channels(struct endpoint x)
+{
+    return convolution("Conv2D", x, shape_of(2, 2, 2, 35));
+}
+
+static struct endpoint conv_one_by_one(struct endpoint x)
+{
+    return convolution("Conv2D", x, shape_of(1, 1, 2, 16));
+}
+
+static const struct product_row {
+    const char *label;
+    struct endpoint (*build)(struct endpoint x);
+    int columns, channels;
+} products[] = {
+    { "MatMul", matmul, 4, 3 },
+    { "MatMul of few columns", narrow, 70, 3 },
+    { "Conv2D", conv, 0, 3 },
+    { "Conv2D of 35 channels", conv_of_many_channels, 0, 35 },
+    { "Conv2D 1x1", conv_one_by_one, 0, 16 },
+    { "DepthwiseConv2dNative", depthwise, 0, 4 },
+    { "Conv2DBackpropInput", transposed, 0, 3 },
+};
+
+static const struct activation_row {
+    const char *op;
+    float alpha; /* LeakyRelu */
+} activations[] = {
+    { "Relu", 0 },         { "Relu6", 0 },         { "LeakyRelu", 0.3f }, { "LeakyRelu", 0 },
+    { "LeakyRelu", 1.5f }, { "LeakyRelu", -0.5f }, { "Elu", 0 },          { "Selu", 0 },
+    { "Tanh", 0 },         { "Sigmoid", 0 },       { "Softplus", 0 },
+};
+
+static struct endpoint activate(struct endpoint x, const struct activation_row *row)
+{
+    struct attr alpha[] = { attr_float("alpha", row->alpha), ATTR_END };
+    return build(&b, row->op, NULL, 1, &x, strcmp(row->op, "LeakyRelu") == 0 ? alpha : NULL);
+}
+
+static void compare_activation(const struct product_row *product,
+                               const struct activation_row *activation, bool with_bias)
+{
+    setup(NULL);
+    struct shape pattern =
+        product->columns > 0 ? shape_of(-1, product->columns) : shape_of(-1, 3, 3, 2);
+    struct shape shape = pattern;
+    shape.dims[0] = 2;
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, pattern), y = product->build(x);
+    y = activate(with_bias ? bias(y, product->channels) : y, activation);
+    struct plan_options off = { .no_fuse = true };
+    struct plan *fused = plan_of(1, &x, 1, &y, NULL), *plain = plan_of(1, &x, 1, &y, &off);
+    assert_int_equal(plan_steps_count(fused), 1);
+    assert_int_equal(plan_steps_count(plain), with_bias ? 3 : 2);
+    compare_values(fused, plain, shape);
+    plan_destroy(fused);
+    plan_destroy(plain);
+    teardown(NULL);
+}
+
+static void gives_the_same_for_every_activation(void **state)
+{
+    const struct product_row *product = *state;
+    for (size_t i = 0; i < COUNT(activations); i++)
+        for (int with_bias = 0; with_bias < 2; with_bias++)
+            compare_activation(product, &activations[i], with_bias);
+}
+
+/* ---- scales that weights cannot take in ---- */
+
+static void a_scale_that_overflows_stays(void **state)
+{
+    (void)state;
+    static const float scales[] = { NAN, INFINITY, 1e38f };
+    for (size_t i = 0; i < COUNT(scales); i++) {
+        setup(NULL);
+        struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4));
+        struct endpoint weights = ramp(shape_of(4, 3), -40, 10);
+        struct endpoint y = build_binary(&b, "MatMul", NULL, x, weights);
+        y = build_binary(&b, "Mul", NULL, y, const_floats(NULL, shape_scalar(), &scales[i]));
+        struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+        assert_int_equal(plan_steps_count(plan), 2);
+        plan_destroy(plan);
+        teardown(NULL);
+    }
 }
 
 /* TensorFlow's own optimiser writes fused ops too, of kinds that we do not make. */
@@ -296,8 +422,15 @@ static void a_fused_op_of_another_kind_is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
-    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(a_fused_op_of_another_kind_is_refused);
+    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 2];
+    for (size_t i = 0; i < COUNT(products); i++)
+        tests[COUNT(rows) + i] =
+            (struct CMUnitTest){ .name = products[i].label,
+                                 .test_func = gives_the_same_for_every_activation,
+                                 .initial_state = (void *)&products[i] };
+    struct CMUnitTest *more = tests + COUNT(rows) + COUNT(products);
+    more[0] = (struct CMUnitTest)cmocka_unit_test(a_fused_op_of_another_kind_is_refused);
+    more[1] = (struct CMUnitTest)cmocka_unit_test(a_scale_that_overflows_stays);
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = gives_the_same_with_fusing_off,
