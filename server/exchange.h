@@ -24,7 +24,8 @@ struct exchange {
     int64_t taken; /* of the server's memory, given back when the exchange ends */
 };
 
-/* Handlers of the route table, each in rest_<what>.c. */
+/* Handlers of the route table, each in rest_<what>.c. They run in the loop's thread, or in the pool
+ * if the body is large or compressed. */
 route_handler answer_predict, answer_classify, answer_regress, answer_model_status, answer_metadata;
 
 /* The servable that the URL names, kept in the exchange. */
@@ -35,7 +36,8 @@ struct status exchange_find_servable(struct exchange *exchange);
 /* Pays for memory that a stranger sized. RESOURCE_EXHAUSTED: there is not so much. */
 struct status exchange_take_memory(struct exchange *exchange, size_t size_bytes);
 
-/* Runs `callable` on `inputs`; `answer` prints exchange->reply from the outputs. */
+/* What is to run when the handler has returned: `callable` on `inputs`; `answer` prints
+ * exchange->reply from the outputs. */
 struct status
 exchange_call(struct exchange *exchange, struct callable *callable, const struct tensor *inputs,
               struct status (*answer)(struct inference_call *, const struct tensor *outputs));

@@ -58,7 +58,7 @@ void rest_request_free(struct request *request); /* an idle one */
  * with an error, after they have been read. */
 void rest_body_expect(struct request *request, int64_t length);
 void rest_body_append(struct request *request, const char *data, size_t size);
-/* It has come whole: expanded where it was packed, and padded. */
+/* It has come whole: expanded where it was packed, and padded. In any thread. */
 struct status rest_body_finish(struct request *request);
 
 #endif

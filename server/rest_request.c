@@ -124,20 +124,10 @@ struct status
 exchange_call(struct exchange *exchange, struct callable *callable, const struct tensor *inputs,
               struct status (*answer)(struct inference_call *, const struct tensor *outputs))
 {
-    struct request *request = (struct request *)exchange;
-    struct server_context *server = exchange->server;
     TRY(callable->status);
-    exchange->call = (struct inference_call){
-        .callable = callable,
-        .inputs = inputs,
-        .answer = answer,
-        .done = call_done,
-        .to_pool = call_to_pool,
-        .arena = exchange->arena,
-        .deadline_ns = server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0
-    };
-    request->state = REQUEST_RUNNING;
-    inference_submit(server->inference, &exchange->call);
+    exchange->call.callable = callable;
+    exchange->call.inputs = inputs;
+    exchange->call.answer = answer;
     return status_ok();
 }
 
@@ -149,9 +139,11 @@ static struct status size_arena(struct request *request)
     TRY(exchange_take_memory(&request->exchange, request->size * 4));
     arena_destroy(request->exchange.arena); /* it holds nothing yet */
     request->exchange.arena = arena_create(ARENA_BYTES + request->size * ARENA_BODY_FACTOR);
+    request->exchange.call.arena = request->exchange.arena;
     return status_ok();
 }
 
+/* In the loop's thread, or in the pool. */
 static struct status handle(struct request *request)
 {
     struct exchange *exchange = &request->exchange;
@@ -161,6 +153,42 @@ static struct status handle(struct request *request)
     exchange->body = (struct bytes){ request->data, request->size };
     TRY(route_find(exchange->method, exchange->url, exchange->arena, &exchange->target, &route));
     return route->handle(exchange);
+}
+
+static struct status handle_in_pool(struct inference_call *call)
+{
+    return handle((struct request *)exchange_of(call));
+}
+
+/* Expanding and reading a large body takes long: that is for the pool. */
+static bool is_large(const struct request *request)
+{
+    return request->gzip || request->size > INFERENCE_READ_BYTES_MAX;
+}
+
+/* False: it is answered already, in exchange->reply. */
+static bool begin_call(struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+    struct server_context *server = exchange->server;
+    exchange->call = (struct inference_call){
+        .done = call_done,
+        .to_pool = call_to_pool,
+        .arena = exchange->arena,
+        .deadline_ns = server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0
+    };
+    if (is_large(request)) {
+        exchange->call.prepare = handle_in_pool;
+    } else {
+        struct status status = handle(request);
+        if (!status_is_ok(status))
+            exchange_fail(exchange, status);
+        if (!status_is_ok(status) || exchange->call.callable == NULL)
+            return false;
+    }
+    request->state = REQUEST_RUNNING;
+    inference_submit(server->inference, &exchange->call);
+    return true;
 }
 
 void rest_on_whole(void *context)
@@ -177,12 +205,7 @@ void rest_on_whole(void *context)
         send_preflight(request);
         return;
     }
-    struct status status = request->too_large ? status_ok() : handle(request);
-    if (!status_is_ok(status)) {
-        request->state = REQUEST_DONE;
-        exchange_fail(exchange, status);
-    }
-    if (request->state == REQUEST_DONE)
+    if (request->too_large || !begin_call(request))
         send_reply(request, "application/json");
 }
 

@@ -1,4 +1,5 @@
 """Calls that take long, or much: deadlines, clients that leave, the server's end, answers larger than its memory."""
+import gzip
 import os
 import signal
 import socket
@@ -70,10 +71,13 @@ class Dear(TestCase):
         self.wait_until_it_computes(server)
         return future
 
-    def begin_by_rest(self, server, n):
-        body = b'{"inputs":%d}' % n
+    def send_by_rest(self, server, body, header=b""):
         client = socket.create_connection(("127.0.0.1", server.port))
-        client.sendall(b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        client.sendall(b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n" % (header, len(body)) + body)
+        return client
+
+    def begin_by_rest(self, server, n):
+        client = self.send_by_rest(server, b'{"inputs":%d}' % n)
         self.wait_until_it_computes(server)
         return client
 
@@ -136,6 +140,19 @@ class Dear(TestCase):
             self.assertEqual([answer.code for answer in answers], ["INVALID_ARGUMENT", "OK", "INTERNAL"])
             self.assertIn("output tensor alias not found in signature: xxx", answers[0].text)
             self.assertEqual(answers[2].text, "Failed to parse tensorflow.serving.PredictRequest")
+
+    def test_large_and_compressed_bodies_are_read_in_the_pool(self):
+        with self.server(1) as server:
+            dear = self.begin_by_rest(server, 1500)
+            large = self.send_by_rest(server, b'{"inputs":2, "more": "%s"}' % (b"x" * 100000))
+            packed = self.send_by_rest(server, gzip.compress(b'{"inputs":"no number"}'), b"Content-Encoding: gzip\r\n")
+            self.assertEqual(server.get("/v1/models/default").status, 200)
+            for waiting in (large, packed):
+                self.assertRaises(BlockingIOError, waiting.recv, 1, socket.MSG_DONTWAIT)
+            dear.close()
+            for waiting, status in ((large, b"200"), (packed, b"400")):
+                self.assertEqual(waiting.recv(12, socket.MSG_WAITALL), b"HTTP/1.1 " + status)
+                waiting.close()
 
     def test_an_answer_that_is_larger_than_the_memory_is_429(self):
         base = self.path("fill")

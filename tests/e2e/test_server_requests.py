@@ -69,6 +69,19 @@ class Requests(TestCase):
             with self.subTest(body=body[:80]):
                 self.expect(self.server.post(ASK, body.encode()), 400, text)
 
+    def test_large_and_compressed_bodies_are_answered_as_small_ones(self):
+        images = '{"signature_name":"predict_images",'
+        for ask, body in ((ASK, json.dumps(row())), (ASK, "{]"), (ASK, "[1]"), (ASK, '{"instances":"a"}'), (ASK, images + '"instances":[["a"]]}'),
+                          (ASK, images + '"instances":[[1,2,3]]}'), (ASK, images + '"inputs":[[1]],"instances":[[1]]}'),
+                          (ASK, '{"signature_name":"none","instances":[1]}'), ("/v1/models/none:predict", "{]"), ("/v1/models/default", "{}"),
+                          ("/v1/models/default:classify", '{"examples":[3]}'), ("/v1/models/default:regress", '{"examples":[]}'), ("/v1/no", "")):
+            with self.subTest(ask=ask, body=body[:80]):
+                small = self.server.post(ask, body.encode())
+                large = self.server.post(ask, body.encode() + b" " * 100000)
+                packed = self.server.post(ask, gzip.compress(body.encode()), headers={"Content-Encoding": "gzip"})
+                for other in (large, packed):
+                    self.assertEqual((other.status, other.body), (small.status, small.body))
+
     def test_deep_nesting_beside_the_tensor_is_skipped(self):
         body = '{"deep":' + "[" * 100000 + "]" * 100000 + "," + json.dumps(row())[1:]
         self.same(self.server.post(ASK, body.encode()))
