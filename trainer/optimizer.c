@@ -5,11 +5,11 @@
 #include "trainer/optimizer.h"
 
 #include <math.h>
+#include <strings.h>
 
 #include "base/clones.h"
 
 #define STARTS_AT_0 (-1)
-#define STARTS_AT_1 (-2)
 
 /*
  * The step's parts under the formulas' names. `out` may be `w` itself but never overlaps it
@@ -59,16 +59,17 @@ CLONES static void apply_momentum(const struct optimizer_step *step)
         }
 }
 
-/* No epsilon: the accumulator starts above 0. */
+/* settings: initial accumulator, epsilon (inside the root; Keras', 0 with TensorFlow's) */
 CLONES static void apply_adagrad(const struct optimizer_step *step)
 {
     PARTS;
+    const float epsilon = step->settings[1];
     float *a = step->slots[0];
 
     EACH
     {
         a[i] += g[i] * g[i];
-        out[i] = w[i] - rate * g[i] / sqrtf(a[i]);
+        out[i] = w[i] - rate * g[i] / sqrtf(a[i] + epsilon);
     }
 }
 
@@ -105,14 +106,14 @@ CLONES static void apply_adadelta(const struct optimizer_step *step)
     }
 }
 
-/* settings: rho, momentum μ, epsilon (inside the root), centered */
+/* settings: rho, momentum μ, epsilon (inside the root), what s begins at, centered */
 CLONES static void apply_rmsprop(const struct optimizer_step *step)
 {
     PARTS;
     const float rho = step->settings[0], mu = step->settings[1], epsilon = step->settings[2];
     float *s = step->slots[0], *m = step->slots[1], *q = step->slots[2];
 
-    if (step->settings[3] != 0)
+    if (step->settings[4] != 0)
         EACH
         {
             s[i] += (g[i] * g[i] - s[i]) * (1 - rho);
@@ -237,8 +238,8 @@ static const struct optimizer optimizers[] = {
       apply_adadelta },
     { "adagrad",
       .01f,
-      1,
-      { ACCUMULATOR },
+      2,
+      { ACCUMULATOR, { "epsilon", 0 } },
       1,
       { { "accumulator", "Adagrad", 0, NULL } },
       0,
@@ -299,10 +300,14 @@ static const struct optimizer optimizers[] = {
       apply_proximal_gradient_descent },
     { "rmsprop",
       .001f,
-      4,
-      { { "rho", .9f }, { "momentum", 0 }, { "epsilon", 1e-10f }, { "centered", 0 } },
+      5,
+      { { "rho", .9f },
+        { "momentum", 0 },
+        { "epsilon", 1e-10f },
+        { "initial_rms", 1 },
+        { "centered", 0 } },
       3,
-      { { "rms", "RMSProp", STARTS_AT_1, NULL },
+      { { "rms", "RMSProp", 3, NULL },
         { "momentum", "RMSProp_1", STARTS_AT_0, "RMSProp_2" },
         { "mg", NULL, STARTS_AT_0, "RMSProp_1" } },
       0,
@@ -315,9 +320,22 @@ static const struct optimizer optimizers[] = {
 const struct optimizer *optimizer_find(const char *name)
 {
     for (size_t i = 0; i < COUNT(optimizers); i++)
-        if (strcmp(optimizers[i].name, name) == 0)
+        if (strcasecmp(optimizers[i].name, name) == 0)
             return &optimizers[i];
     return NULL;
+}
+
+const struct optimizer_setting optimizer_keras_defaults[] = {
+    { "epsilon", 1e-7f },
+    { "initial_rms", 0 },
+    { NULL, 0 },
+};
+
+float optimizer_keras_rate(const struct optimizer *optimizer)
+{
+    bool plain = strcmp(optimizer->name, "sgd") == 0 || strcmp(optimizer->name, "momentum") == 0;
+
+    return plain ? .01f : .001f;
 }
 
 const char *optimizer_names(void)
@@ -345,9 +363,7 @@ const char *optimizer_slot_suffix(const struct optimizer *optimizer, const float
 
 float optimizer_initial(const float *settings, int initial_setting)
 {
-    return initial_setting >= 0             ? settings[initial_setting]
-           : initial_setting == STARTS_AT_1 ? 1
-                                            : 0;
+    return initial_setting == STARTS_AT_0 ? 0 : settings[initial_setting];
 }
 
 CLONES static void add(const float *a, const float *b, float *restrict out, size_t count)

@@ -4,7 +4,8 @@
  * itself.
  *
  * Semantics are TensorFlow's (its TF1 classes), training.md §5: in formulas w is the variable, g
- * the gradient, η the learning rate. Settings go by Keras' names.
+ * the gradient, η the learning rate. Settings go by Keras' names; with the values of
+ * optimizer_keras_defaults they are Keras' classes.
  */
 #ifndef TRAINER_OPTIMIZER_H
 #define TRAINER_OPTIMIZER_H
@@ -36,7 +37,7 @@ struct optimizer_step {
 struct optimizer_slot {
     const char *name;    /* "momentum" */
     const char *suffix;  /* behind the variable's name in a checkpoint: "Adam_1" */
-    int initial_setting; /* the setting that it starts at; -1: 0, -2: 1 */
+    int initial_setting; /* the setting that it starts at; -1: 0 */
     /* The suffix when the optimizer's last setting is on and TensorFlow then makes other slots;
      * NULL: the same. A slot without a suffix is in no checkpoint. */
     const char *suffix_then;
@@ -59,9 +60,15 @@ struct optimizer {
     void (*apply)(const struct optimizer_step *step);
 };
 
-/* NULL: no such optimizer. */
+/* By its name in any case; NULL: no such optimizer. */
 const struct optimizer *optimizer_find(const char *name);
 const char *optimizer_names(void); /* "adadelta adagrad …": as choices of a flag */
+
+/* What Keras' classes begin with where TensorFlow's of before begin otherwise: "epsilon", 1e-7, and
+ * such, as far as an optimizer has them. Ends with a name of NULL. */
+extern const struct optimizer_setting optimizer_keras_defaults[];
+/* Keras' default of the learning rate. */
+float optimizer_keras_rate(const struct optimizer *optimizer);
 
 /* Index of a setting; -1: it has none of that name. */
 int optimizer_setting_index(const struct optimizer *optimizer, const char *name);

@@ -40,7 +40,8 @@ static const struct flag rows[] = {
     { "batch_size", FLAG_INT32, &values.batch_size, "100", .help = "rows of a worker's step",
       .min = 1, .max = 1e6 },
     { "optimizer", FLAG_TEXT, &values.optimizer, "",
-      .help = "sgd, momentum, adagrad, adam, … as TensorFlow defines them; else the model's" },
+      .help = "sgd, momentum, adagrad, adam, … as TensorFlow 1 defines them; else the model's, as "
+              "Keras defines it" },
     { "learning_rate", FLAG_DOUBLE, &values.learning_rate, "0",
       .help = "0: the model's, else the optimizer's default", .min = 0, .max = 1e9 },
     { "loss_reduction", FLAG_TEXT, &values.reduction, "",
@@ -220,26 +221,38 @@ static const char *optimizer_of_keras(const struct layers_training *training)
     return training->optimizer;
 }
 
-static bool means_nothing(const struct optimizer *optimizer, const struct layers_setting *setting)
+static bool means_nothing(const struct layers_setting *setting)
 {
-    bool off = setting->value == 0;
+    static const char *const off[] = { "amsgrad", "momentum", "nesterov", "weight_decay" };
 
-    if (strcmp(setting->name, "epsilon") == 0)
-        return strcmp(optimizer->name, "adagrad") == 0; /* TensorFlow's has none */
-    return off &&
-           (strcmp(setting->name, "amsgrad") == 0 || strcmp(setting->name, "momentum") == 0 ||
-            strcmp(setting->name, "nesterov") == 0 || strcmp(setting->name, "weight_decay") == 0);
+    for (size_t i = 0; i < COUNT(off) && setting->value == 0; i++)
+        if (strcmp(setting->name, off[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The later one counts. */
+static void set_setting(struct options *out, const char *name, double value)
+{
+    int i = 0;
+
+    while (i < out->job.settings_count && strcmp(out->settings[i].name, name) != 0)
+        i++;
+    out->settings[i] = (struct client_setting){ name, (float)value };
+    out->job.settings_count += i == out->job.settings_count;
 }
 
 static struct status take_settings(const struct layers_training *training,
                                    const struct optimizer *optimizer, struct options *out)
 {
+    for (const struct optimizer_setting *row = optimizer_keras_defaults; row->name != NULL; row++)
+        if (optimizer_setting_index(optimizer, row->name) >= 0)
+            set_setting(out, row->name, row->initial);
     for (int i = 0; i < training->settings_count; i++) {
         const struct layers_setting *setting = &training->settings[i];
         if (optimizer_setting_index(optimizer, setting->name) >= 0)
-            out->settings[out->job.settings_count++] =
-                (struct client_setting){ setting->name, (float)setting->value };
-        else if (!means_nothing(optimizer, setting))
+            set_setting(out, setting->name, setting->value);
+        else if (!means_nothing(setting))
             return status_error(STATUS_UNIMPLEMENTED,
                                 "the model's optimizer '%s': setting '%s' is not implemented",
                                 optimizer->name, setting->name);
@@ -256,7 +269,7 @@ static struct status choose_optimizer(struct options *out)
                        : described != NULL           ? described
                                                      : "sgd";
     const struct optimizer *optimizer = optimizer_find(name);
-    bool same = described != NULL && strcmp(described, name) == 0;
+    bool same = described != NULL && optimizer == optimizer_find(described);
 
     if (optimizer == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "--optimizer=%s: none of %s", name,
@@ -265,6 +278,7 @@ static struct status choose_optimizer(struct options *out)
         TRY(take_settings(training, optimizer, out));
     double rate = out->flags.learning_rate > 0          ? out->flags.learning_rate
                   : same && training->learning_rate > 0 ? training->learning_rate
+                  : same                                ? optimizer_keras_rate(optimizer)
                                                         : optimizer->rate;
     out->job.optimizer = optimizer->name;
     out->job.learning_rate = (float)rate;

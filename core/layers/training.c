@@ -162,6 +162,64 @@ static struct status read_loss(const struct value *value, struct arena *arena,
                         value_show(value, arena));
 }
 
+/* Numbers that pstrain prints in any case: of a classifier, of a regression. */
+static const char *const metrics[] = {
+    "accuracy",
+    "acc",
+    "sparse_categorical_accuracy",
+    "categorical_accuracy",
+    "sparse_categorical_crossentropy",
+    "categorical_crossentropy",
+    "mean_squared_error",
+    "mse",
+};
+
+/* A metric, or lists and objects of them by output. There are no weights of examples, so weighted
+ * ones are the same. */
+static struct status check_metrics(const char *key, const struct value *value, struct arena *arena)
+{
+    const struct value *config;
+    const char *name = value_is_null(value) ? NULL : named_object(value, &config);
+
+    if (value_is_null(value))
+        return status_ok();
+    for (size_t i = 0; name != NULL && i < COUNT(metrics); i++)
+        if (same_name(name, metrics[i]))
+            return status_ok();
+    if (name != NULL || (value->kind != VALUE_LIST && value->kind != VALUE_OBJECT))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "%s: %s is not implemented; known: accuracy, "
+                            "categorical_crossentropy, mean_squared_error",
+                            key, value_show(value, arena));
+    for (int i = 0; i < value->count; i++)
+        TRY(check_metrics(key, &value->members[i], arena));
+    return status_ok();
+}
+
+/* There is one output, so a weight would only change the learning rate. */
+static struct status check_loss_weights(const struct value *value, struct arena *arena)
+{
+    double number;
+
+    if (value_is_null(value) || (value_number(value, &number) && number == 1))
+        return status_ok();
+    if (value->kind != VALUE_LIST && value->kind != VALUE_OBJECT)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "loss_weights: %s is not implemented, only 1: change the learning rate "
+                            "instead",
+                            value_show(value, arena));
+    for (int i = 0; i < value->count; i++)
+        TRY(check_loss_weights(&value->members[i], arena));
+    return status_ok();
+}
+
+static struct status check_compiled(const struct value *compiled, struct arena *arena)
+{
+    TRY(check_loss_weights(value_get(compiled, "loss_weights"), arena));
+    TRY(check_metrics("metrics", value_get(compiled, "metrics"), arena));
+    return check_metrics("weighted_metrics", value_get(compiled, "weighted_metrics"), arena);
+}
+
 static struct status read_count(const struct value *value, struct arena *arena, const char *key,
                                 int *out)
 {
@@ -204,6 +262,7 @@ struct status training_read(const struct value *root, struct arena *arena, struc
     TRY(status_in(read_optimizer(value_get(compiled, "optimizer"), arena, &out->training),
                   "compile_config"));
     TRY(status_in(read_loss(value_get(compiled, "loss"), arena, out), "compile_config"));
+    TRY(status_in(check_compiled(compiled, arena), "compile_config"));
     for (int i = 0; own != NULL && own->kind == VALUE_OBJECT && i < own->count; i++)
         TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),
                       "training_config"));

@@ -127,6 +127,20 @@ static const struct row {
                        "\"config\": "
                        "{\"clipnorm\": 1.0}}}}",
       STATUS_UNIMPLEMENTED, "'clipnorm' is 1; it is not implemented" },
+    { "a weight of the loss",
+      "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
+          "[null, 4]") "]}, \"compile_config\": {\"loss_weights\": [0.5]}}",
+      STATUS_UNIMPLEMENTED, "compile_config: loss_weights: 0.5 is not implemented" },
+    { "a metric that is not printed",
+      "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
+          "[null, 4]") "]}, \"compile_config\": {\"metrics\": {\"y\": [[\"accuracy\", \"auc\"]]}}}",
+      STATUS_UNIMPLEMENTED,
+      "compile_config: metrics: 'auc' is not implemented; known: accuracy, " },
+    { "a weighted metric as an object",
+      "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
+          "[null, 4]") "]}, \"compile_config\": {\"weighted_metrics\": [{\"class_name\": "
+                       "\"Precision\", \"config\": {}}]}}",
+      STATUS_UNIMPLEMENTED, "weighted_metrics: an object 'Precision' is not implemented" },
     { "an unknown setting of ours",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"training_config\": {\"epoch\": 1}}",

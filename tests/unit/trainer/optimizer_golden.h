@@ -20,7 +20,7 @@ static const float golden_gradients[GOLDEN_STEPS][GOLDEN_COUNT] = {
 static const struct golden {
     const char *name;
     float rate;
-    struct optimizer_setting settings[3];
+    struct optimizer_setting settings[5];
     float expected[GOLDEN_STEPS][GOLDEN_COUNT];
 } goldens[] = {
     { "sgd",

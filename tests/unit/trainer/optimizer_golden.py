@@ -44,7 +44,7 @@ with open(os.path.join(os.path.dirname(__file__), "optimizer_golden.h"), "w") as
     out.write("static const float golden_gradients[GOLDEN_STEPS][GOLDEN_COUNT] = {\n")
     for g in G:
         out.write("    { %s },\n" % floats(np.float32(g)))
-    out.write("};\n\nstatic const struct golden {\n    const char *name;\n    float rate;\n    struct optimizer_setting settings[3];\n")
+    out.write("};\n\nstatic const struct golden {\n    const char *name;\n    float rate;\n    struct optimizer_setting settings[5];\n")
     out.write("    float expected[GOLDEN_STEPS][GOLDEN_COUNT];\n} goldens[] = {\n")
     for name, rate, settings, make in ROWS:
         with tf.Graph().as_default(), v1.Session() as session:

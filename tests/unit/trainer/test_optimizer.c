@@ -9,6 +9,7 @@
 
 #include "trainer/optimizer.h"
 #include "optimizer_golden.h"
+#include "optimizer_keras_golden.h"
 
 #define SIZE_MAX_ELEMENTS 100
 
@@ -29,7 +30,7 @@ static void variable_init(struct variable *variable, const char *name,
     *variable = (struct variable){ .optimizer = optimizer, .count = count };
     for (int i = 0; i < optimizer->settings_count; i++)
         variable->settings[i] = optimizer->settings[i].initial;
-    for (int i = 0; i < 3 && settings[i].name != NULL; i++) {
+    for (int i = 0; i < 5 && settings[i].name != NULL; i++) {
         int index = optimizer_setting_index(optimizer, settings[i].name);
         assert_true(index >= 0);
         variable->settings[index] = settings[i].initial;
@@ -78,7 +79,7 @@ static void updates_as_tensorflow(void **state)
 static const struct check {
     const char *label, *name;
     float rate;
-    struct optimizer_setting settings[3];
+    struct optimizer_setting settings[5];
     float expected[2];
     int updates;
 } checks[] = {
@@ -115,7 +116,7 @@ static void an_element_does_not_depend_on_where_a_slice_ends(void **state)
     for (int i = 0; i < SIZE_MAX_ELEMENTS; i++)
         gradient[i] = (float)(i % 7) * .37f - 1.1f;
     for (char *name; (name = strtok_r(rest, " ", &rest)) != NULL;) {
-        const struct optimizer_setting none[3] = { { 0 } };
+        const struct optimizer_setting none[5] = { { 0 } };
         struct variable whole, part;
         variable_init(&whole, name, none, SIZE_MAX_ELEMENTS);
         variable_init(&part, name, none, 37);
@@ -129,13 +130,18 @@ static void an_element_does_not_depend_on_where_a_slice_ends(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(goldens) + COUNT(checks) + 1];
+    struct CMUnitTest tests[COUNT(goldens) + COUNT(keras_goldens) + COUNT(checks) + 1];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(goldens); i++)
         tests[count++] = (struct CMUnitTest){ .name = goldens[i].name,
                                               .test_func = updates_as_tensorflow,
                                               .initial_state = (void *)(uintptr_t)&goldens[i] };
+    for (size_t i = 0; i < COUNT(keras_goldens); i++)
+        tests[count++] =
+            (struct CMUnitTest){ .name = keras_goldens[i].name,
+                                 .test_func = updates_as_tensorflow,
+                                 .initial_state = (void *)(uintptr_t)&keras_goldens[i] };
     for (size_t i = 0; i < COUNT(checks); i++)
         tests[count++] = (struct CMUnitTest){ .name = checks[i].label,
                                               .test_func = gives_the_numbers_of_the_reference,

@@ -127,9 +127,50 @@ static void the_founding_report_is_two_flags(void **state)
     arena_destroy(arena);
 }
 
+/* A description as Keras prints it, with nothing but the optimizer's class. */
+#define KERAS(optimizer)                                                                           \
+    "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": \"InputLayer\", " \
+    "\"config\": {\"batch_shape\": [null, 1]}}, {\"class_name\": \"Dense\", \"config\": "          \
+    "{\"units\": 1}}]}, \"compile_config\": {\"loss\": \"mse\", \"optimizer\": {\"class_name\": "  \
+    "\"" optimizer "\", \"config\": {\"rho\": 0.8, \"momentum\": 0.0, \"centered\": false}}}}"
+
+static double setting_of(const struct options *options, const char *name)
+{
+    for (int i = 0; i < options->job.settings_count; i++)
+        if (strcmp(options->job.settings[i].name, name) == 0)
+            return (double)options->job.settings[i].value;
+    return NAN;
+}
+
+static void an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    const char *json = KERAS("RMSprop");
+    struct options options;
+
+    FILE *file = fopen("rms.json", "w");
+    assert_non_null(file);
+    fputs(json, file);
+    fclose(file);
+    assert_string_equal(read_line("--model=rms.json", arena, &options).message, "");
+    assert_true(fabs(setting_of(&options, "epsilon") - 1e-7) < 1e-12);
+    assert_true(setting_of(&options, "initial_rms") == 0);
+    assert_true(fabs(setting_of(&options, "rho") - .8) < 1e-6);
+    assert_true(fabs((double)options.job.learning_rate - .001) < 1e-9);
+    assert_string_equal(read_line("--model=rms.json --optimizer=RMSProp", arena, &options).message,
+                        "");
+    assert_true(setting_of(&options, "initial_rms") == 0);
+    assert_string_equal(read_line("--model=linear --optimizer=RMSprop", arena, &options).message,
+                        "");
+    assert_string_equal(options.job.optimizer, "rmsprop");
+    assert_int_equal(options.job.settings_count, 0);
+    arena_destroy(arena);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 1];
+    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 2];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(refusals); i++)
@@ -141,5 +182,7 @@ int main(void)
                                               .test_func = chooses_by_flag_then_model_then_default,
                                               .initial_state = (void *)(uintptr_t)&choices[i] };
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_founding_report_is_two_flags);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(
+        an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows);
     return cmocka_run_group_tests_name("options", tests, make_directory, remove_directory);
 }

@@ -1,0 +1,42 @@
+"""Writes optimizer_keras_golden.h: five updates of Keras 3's own optimizers, where they differ from TensorFlow's of before, from the
+start and the gradients of optimizer_golden.py."""
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras
+import numpy as np
+
+W = [0.5, -0.25, 1.5, 0.0, -2.0, 0.125, 0.75]
+G = [[0.1 * (i + 1) * (-1) ** (i + t) + 0.05 * t for i in range(7)] for t in range(5)]
+o = keras.optimizers
+KERAS = {"epsilon": 1e-7, "initial_rms": 0}  # what options.c says of a description's RMSprop
+ROWS = [
+    ("rmsprop", 0.01, KERAS, lambda: o.RMSprop(0.01)),
+    ("rmsprop", 0.01, dict(KERAS, momentum=0.5), lambda: o.RMSprop(0.01, momentum=0.5)),
+    ("rmsprop", 0.01, dict(KERAS, rho=0.8, momentum=0.5, centered=1), lambda: o.RMSprop(0.01, rho=0.8, momentum=0.5, centered=True, epsilon=1e-7)),
+    ("rmsprop", 0.01, dict(KERAS, epsilon=0.1), lambda: o.RMSprop(0.01, epsilon=0.1)),
+    ("adagrad", 0.1, {"epsilon": 1e-7}, lambda: o.Adagrad(0.1)),
+    ("adagrad", 0.1, {"initial_accumulator_value": 0, "epsilon": 0.1}, lambda: o.Adagrad(0.1, initial_accumulator_value=0.0, epsilon=0.1)),
+    ("adam", 0.01, {"epsilon": 1e-7}, lambda: o.Adam(0.01)),
+    ("adadelta", 0.5, {"epsilon": 1e-7}, lambda: o.Adadelta(0.5)),
+]
+
+
+def floats(values):
+    return ", ".join(f"{float(v)!r}f" for v in np.asarray(values).ravel())
+
+
+with open(os.path.join(os.path.dirname(__file__), "optimizer_keras_golden.h"), "w") as out:
+    out.write("/* Made by optimizer_keras_golden.py with Keras %s. */\n" % keras.__version__)
+    out.write("static const struct golden keras_goldens[] = {\n")
+    for name, rate, settings, make in ROWS:
+        w, optimizer, rows = keras.Variable(np.float32(W)), make(), []
+        optimizer.build([w])
+        for gradient in G:
+            optimizer.apply([keras.ops.convert_to_tensor(np.float32(gradient))])
+            rows.append(keras.ops.convert_to_numpy(w))
+        out.write("    { \"%s\", %rf, { %s },\n      {\n" % (name, rate, ", ".join('{ "%s", %rf }' % (k, float(v)) for k, v in settings.items())))
+        for row in rows:
+            out.write("          { %s },\n" % floats(row))
+        out.write("      } },\n")
+    out.write("};\n")
