@@ -77,6 +77,8 @@ Slipway__Training__Identity client_identity(const struct client_options *options
     identity.ps_index = (uint32_t)ps;
     identity.protocol = PROTOCOL_VERSION;
     identity.reader = options->reader;
+    if (options->agreed != NULL && !options->reader)
+        identity.agreed = (char *)(uintptr_t)options->agreed;
     return identity;
 }
 

@@ -23,8 +23,9 @@ struct client_options {
     const char *cluster; /* borrowed, as all pointers here */
     const char *task;    /* its name: "worker 3", "chief" */
     const char *ps_list; /* the ps tasks' addresses; "" within one process */
-    uint32_t index;      /* its rank: 0 is the chief */
-    bool reader;         /* it only pulls and takes snapshots, and has no rank */
+    const char *agreed; /* "seed=1 batch_size=100": what all that train must have alike; NULL: "" */
+    uint32_t index;     /* its rank: 0 is the chief */
+    bool reader;        /* it only pulls and takes snapshots, and has no rank */
     uint64_t incarnation;
     const struct placement *placement;
     struct channel *const *channels; /* [placement->ps_count] */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
+#include "graph/graph_proto.h"
 #include "runtime/resources.h"
 #include "trainer/input.h"
 
@@ -75,6 +76,20 @@ static void list_variables(struct model *model)
     }
 }
 
+static struct status take_hash(struct model *model)
+{
+    struct layers_options options = { .mode = LAYERS_TRAIN, .reduction = LAYERS_MEAN };
+    struct arena *arena = arena_create(0);
+    struct layers_graph graph = { 0 };
+
+    struct status status = layers_build(model->description, &options, arena, &graph);
+    if (status_is_ok(status))
+        model->hash = graph_hash(graph.graph);
+    graph_finish(graph.graph);
+    arena_destroy(arena);
+    return status;
+}
+
 struct status model_create(const struct layers_model *description,
                            const struct model_options *options, struct model **out)
 {
@@ -91,6 +106,7 @@ struct status model_create(const struct layers_model *description,
     model->resources = resources_create();
     TRY_OR(fail, layers_build(description, &training, model->arena, &model->training));
     TRY_OR(fail, layers_build(description, &evaluation, model->arena, &model->evaluation));
+    TRY_OR(fail, take_hash(model));
     list_variables(model);
     TRY_OR(fail, make_training_plan(model));
     TRY_OR(fail, make_evaluation_plan(model));

@@ -25,6 +25,7 @@ struct model {
     struct resources *resources;
     struct placed_variable *variables; /* as placement_create takes them */
     int variables_count;
+    uint64_t hash; /* of what is computed, whatever the batch and the reduction */
 };
 
 /**

@@ -30,6 +30,7 @@ void ps_destroy(struct ps *ps)
         free(ps->members[rank].left);
     free(ps->members);
     free(ps->outcome_text);
+    free(ps->agreed);
     pthread_cond_destroy(&ps->idle);
     pthread_mutex_destroy(&ps->lock);
     free(ps);

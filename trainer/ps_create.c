@@ -194,6 +194,8 @@ static void begin_generation(struct ps *ps, const Slipway__Training__CreateReque
     }
     free(ps->sum);
     ps->sum = request->sync ? zalloc(ps->largest_bytes) : NULL;
+    free(ps->agreed);
+    ps->agreed = xstrdup(request->identity->agreed);
     ps->placement_hash = request->identity->placement_hash;
     ps->sync = request->sync;
     ps->keep_before = request->sync && request->keep_before;

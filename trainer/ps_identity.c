@@ -13,6 +13,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+#define AGREED_BYTES_MAX 1024
+
 /* The addresses of a list joined by commas, sorted. */
 static int split(char *list, const char **out, int max)
 {
@@ -98,11 +100,39 @@ static struct status check_job(const struct ps_options *mine,
     return status_ok();
 }
 
+/* The first word in which two lists of words differ, and how long it is in each. */
+static void find_difference(const char **a, const char **b, int *a_size, int *b_size)
+{
+    for (;; *a += *a_size + 1, *b += *b_size + 1) {
+        *a_size = (int)strcspn(*a, " ");
+        *b_size = (int)strcspn(*b, " ");
+        bool same = *a_size == *b_size && strncmp(*a, *b, (size_t)*a_size) == 0;
+        if (!same || (*a)[*a_size] == '\0' || (*b)[*b_size] == '\0')
+            return;
+    }
+}
+
+static struct status check_agreed(const struct ps *ps, const Slipway__Training__Identity *identity)
+{
+    const char *theirs = identity->agreed, *chiefs = ps->agreed;
+    int theirs_size, chiefs_size;
+
+    if (strcmp(theirs, chiefs) == 0)
+        return status_ok();
+    find_difference(&theirs, &chiefs, &theirs_size, &chiefs_size);
+    return status_error(STATUS_FAILED_PRECONDITION,
+                        "%s was given %.*s, the chief %.*s: it must be the same", identity->task,
+                        theirs_size, theirs, chiefs_size, chiefs);
+}
+
 struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Identity *identity)
 {
     if (identity == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "the request does not say who asks");
     TRY(check_job(&ps->options, identity));
+    if (strlen(identity->agreed) > AGREED_BYTES_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s: its settings have %zu bytes, at most %d",
+                            identity->task, strlen(identity->agreed), AGREED_BYTES_MAX);
     if (identity->index >= PS_WORKERS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%s: at most %d workers", identity->task,
                             PS_WORKERS_MAX);
@@ -117,5 +147,5 @@ struct status ps_check_identity(const struct ps *ps, const Slipway__Training__Id
                             "%s has another model or placement than the chief: compare --model, "
                             "--placement and the ps count",
                             identity->task);
-    return status_ok();
+    return ps->generation != 0 && !identity->reader ? check_agreed(ps, identity) : status_ok();
 }

@@ -69,6 +69,7 @@ struct ps {
     uint64_t creator;    /* incarnation of the chief that created it */
     bool open;           /* its values are whole: workers may come in */
     int64_t opened_ns;   /* when they were so for the first time; 0: not yet */
+    char *agreed; /* what the chief was given, and the workers must have been, too; on the heap */
     uint64_t placement_hash, begin_step, global_step, stop_step;
     const struct optimizer *optimizer;
     float rate, settings[OPTIMIZER_SETTINGS_MAX];

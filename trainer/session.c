@@ -249,10 +249,24 @@ static struct status run_here(struct session *session)
     return cluster_run(&cluster, &session->progress);
 }
 
+/* What decides the batches of a task and their gradients, but for the model. In a sparse cluster
+ * nobody knows the number of workers. */
+static const char *agreed(const struct session *session)
+{
+    const struct options *options = &session->options;
+
+    return arena_printf(
+        session->arena, "seed=%lld batch_size=%u loss_reduction=%s training_rows=%u workers=%u",
+        (long long)options->flags.seed, options->batch_size,
+        options->reduction == LAYERS_SUM ? "sum" : "mean",
+        session->data != NULL ? session->data->train.rows : 0, options->job.workers);
+}
+
 static struct status run_task(struct session *session)
 {
     struct task_options task = session_task_options(session);
     struct task_training training = { .placement = &session->placement,
+                                      .agreed = agreed(session),
                                       .chief = chief_options(session),
                                       .evaluator = evaluator_options(session),
                                       .make_source = make_source };

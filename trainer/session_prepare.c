@@ -24,6 +24,8 @@ static void place(struct session *session)
 
     placement_create(session->model->variables, session->model->variables_count, ps_count,
                      PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
+    /* Activations, dropout and regularisers change no variable. */
+    session->placement.hash ^= session->model->hash;
 }
 
 static struct status open_checkpoints(struct session *session)

@@ -38,6 +38,7 @@ struct status task_serve(const struct task_options *options);
 
 struct task_training {
     const struct placement *placement;
+    const char *agreed;         /* as in struct client_options */
     struct chief_options chief; /* the chief's, and for everybody its job and timeouts */
     struct evaluator_options evaluator;
     /* Of this task's rank. */

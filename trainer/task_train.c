@@ -177,6 +177,7 @@ static void open_client(struct trainee *trainee)
     struct client_options client = { .cluster = trainee->options->cluster,
                                      .task = post->name,
                                      .ps_list = post->ps_list,
+                                     .agreed = trainee->training->agreed,
                                      .index = job_map_rank(trainee->options->map),
                                      .reader = is_evaluator(trainee),
                                      .incarnation = post->identity.incarnation,

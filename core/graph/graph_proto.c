@@ -142,3 +142,16 @@ Tensorflow__GraphDef *graph_to_proto(const struct graph *graph, struct arena *ar
     proto->versions->min_consumer = graph->min_consumer;
     return proto;
 }
+
+uint64_t graph_hash(const struct graph *graph)
+{
+    struct arena *arena = arena_create(0);
+    const Tensorflow__GraphDef *proto = graph_to_proto(graph, arena);
+    size_t size = protobuf_c_message_get_packed_size(&proto->base);
+    uint8_t *packed = arena_alloc(arena, size + 1);
+
+    protobuf_c_message_pack(&proto->base, packed);
+    uint64_t hash = bytes_hash((struct bytes){ (const char *)packed, size });
+    arena_destroy(arena);
+    return hash;
+}

@@ -24,4 +24,7 @@ struct status graph_from_proto(const struct Tensorflow__GraphDef *proto, struct 
  * lives in `arena` and borrows from the graph. */
 struct Tensorflow__GraphDef *graph_to_proto(const struct graph *graph, struct arena *arena);
 
+/* Of its GraphDef: two graphs with the same hash compute the same. */
+uint64_t graph_hash(const struct graph *graph);
+
 #endif

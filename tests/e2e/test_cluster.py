@@ -221,6 +221,28 @@ class Waits(Cluster):
         self.assertEqual(task.wait(), 1, task.text())
         self.assertIn("worker 1 has another model or placement than the chief", task.text())
 
+    def test_what_all_that_train_must_be_given_alike(self):
+        activation = {"class_name": "Sequential", "config": {"name": "m", "layers": [
+            {"class_name": "InputLayer", "config": {"batch_input_shape": [None, 1], "dtype": "float32", "name": "x"}},
+            {"class_name": "Dense", "config": {"name": "dense", "units": 1, "activation": "tanh"}}]}}
+        for name in ("tanh", "relu"):
+            activation["config"]["layers"][1]["config"]["activation"] = name
+            with open(self.path(name + ".json"), "w", encoding="utf-8") as f:
+                json.dump(activation, f)
+        model = ["--model=" + self.path("tanh.json")]
+        job = self.job(ps=1, workers=2, flags=["--training_iteration=100000000"])
+        job.start("ps", 0)
+        job.start("worker", 0, *model, "--export_dir=" + self.path("m", "1")).wait_for("trains from step")
+        for flags, words in ((model + ["--batch_size=50"], "worker 1 was given batch_size=50, the chief batch_size=100"),
+                             (model + ["--seed=9"], "worker 1 was given seed=9, the chief seed=1"),
+                             (model + ["--loss_reduction=sum"], "worker 1 was given loss_reduction=sum, the chief loss_reduction=mean"),
+                             (["--model=" + self.path("relu.json")], "worker 1 has another model or placement than the chief")):
+            task = job.start("worker", 1, *flags)
+            self.assertEqual(task.wait(), 1, task.text())
+            self.assertIn(words, task.text())
+        task = job.start("evaluator", 0, *model, "--batch_size=7", "--eval_start_delay_secs=0")
+        task.wait_for("Test at step")
+
     def test_the_chief_says_where_the_job_stops(self):
         job = self.job(ps=1, workers=2, flags=["--model=linear"])
         job.start("ps", 0)

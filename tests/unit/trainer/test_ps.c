@@ -134,6 +134,13 @@ static void strangers_are_refused_with_their_names(void **state)
     status = client_join(&foreign, true, 1000);
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "another model or placement"));
+    cluster.placement.hash--;
+    foreign.options.agreed = "seed=2 workers=1";
+    status = client_join(&foreign, true, 1000);
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(status.message, "was given seed=2, the chief : it must be the same"));
+    foreign.options.reader = true;
+    OK(client_join(&foreign, true, 1000));
     client_finish(&chief);
     client_finish(&late);
     client_finish(&foreign);
