@@ -79,6 +79,11 @@ static const struct flag rows[] = {
     { "finish_timeout", FLAG_INT32, &values.finish_timeout, "300",
       .help = "seconds that the chief waits for the workers after the last step", .min = 1,
       .max = 1e6 },
+    { "memory_budget_bytes", FLAG_INT64, &values.memory_budget_bytes, "0",
+      .help =
+          "of a ps: what its variables, slots and requests may hold together; 0: three quarters "
+          "of the memory of the host or its control group",
+      .min = 0, .max = 9e18 },
     { "tls_cert", FLAG_TEXT, &values.tls_cert, "",
       .help = "PEM file of this task's certificate; with --tls_key and --tls_ca the tasks talk TLS "
               "and believe only each other" },

@@ -103,12 +103,13 @@ static struct status listen_at(struct post *post, const char *address)
     return status;
 }
 
-struct status post_listen(struct post *post)
+struct status post_listen(struct post *post, struct budget *budget)
 {
     const struct job_task *self = job_self(post->options->map);
     struct rpc_server_options options = {
-        .message_max_bytes = MESSAGE_MAX,
-        .held_max_bytes = MESSAGE_MAX,
+        .message_max_bytes = budget != NULL ? MESSAGE_MAX : 0,
+        .held_max_bytes = budget != NULL ? MESSAGE_MAX : 0,
+        .budget = budget,
         .tls = post->server_tls != NULL ? tls_maker(post->server_tls) : NULL,
     };
 

@@ -30,7 +30,9 @@ struct post_lines {
 
 /* With everything but a listening server and channels. post_close also after a failure. */
 struct status post_open(struct post *post, const struct task_options *options);
-struct status post_listen(struct post *post); /* at its own address, if the map has one */
+/* At its own address, if the map has one. budget: of the requests, which then may be as large as a
+ * message can be; NULL: they are small. */
+struct status post_listen(struct post *post, struct budget *budget);
 /* Nothing is sent yet. post_disconnect also after a failure. */
 struct status post_connect(struct post *post, struct post_lines *out);
 void post_disconnect(struct post_lines *lines);

@@ -22,6 +22,8 @@ void ps_destroy(struct ps *ps)
         ps_snapshot_drop(ps, &ps->cutters[i].snapshot);
     for (int i = 0; i < ps->slices_count; i++)
         slice_finish(&ps->slices[i]);
+    if (ps->options.budget != NULL)
+        budget_give(ps->options.budget, ps->paid_bytes);
     free(ps->slices);
     free(ps->block);
     free(ps->sum);

@@ -14,6 +14,7 @@
 #ifndef TRAINER_PS_H
 #define TRAINER_PS_H
 
+#include "base/budget.h"
 #include "rpc/channel.h"
 
 #define PS_WORKERS_MAX 4096
@@ -29,6 +30,8 @@ struct ps_options {
      * takes any rank. */
     const char *const *trainers;
     uint32_t trainers_count;
+    /* What its variables and slots are paid from; borrowed, outlives the ps. NULL: no limit. */
+    struct budget *budget;
 };
 
 struct ps;

@@ -21,7 +21,7 @@ static struct status check_piece(const Slipway__Training__Piece *piece,
         return status_error(STATUS_INVALID_ARGUMENT,
                             "piece %u: %" PRIu64 " bytes are no whole floats", piece->id,
                             piece->size_bytes);
-    if (__builtin_add_overflow(*total, piece->size_bytes, total) || *total > SIZE_MAX / 4)
+    if (__builtin_add_overflow(*total, piece->size_bytes, total) || *total > SIZE_MAX / 64)
         return status_error(STATUS_INVALID_ARGUMENT, "the sizes of the pieces overflow");
     return status_ok();
 }
@@ -101,6 +101,27 @@ static size_t block_bytes(const Slipway__Training__CreateRequest *request)
     return offset;
 }
 
+/* Values, a second buffer of them for updates while they are read, slots, and the sum of a
+ * synchronous step. Nothing is allocated before it is paid: whoever calls itself the chief says the
+ * sizes. */
+static struct status pay(struct ps *ps, const Slipway__Training__CreateRequest *request,
+                         const struct optimizer *optimizer)
+{
+    struct budget *budget = ps->options.budget;
+    int64_t bytes = (int64_t)block_bytes(request) * (3 + optimizer->slots_count);
+
+    if (budget == NULL)
+        return status_ok();
+    if (!status_is_ok(budget_take(budget, bytes)))
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "ps %u would need %" PRId64 " MB for its share of the model with %s, "
+                            "and may have %" PRId64 " MB: more ps tasks, or --memory_budget_bytes",
+                            ps->options.index, bytes / 1000000, optimizer->name,
+                            budget->limit_bytes / 1000000);
+    ps->paid_bytes = bytes;
+    return status_ok();
+}
+
 /* One block for the values: neighbours in a variable are neighbours in memory, each variable
  * aligned. */
 static struct status make_slices(struct ps *ps, const Slipway__Training__CreateRequest *request)
@@ -136,6 +157,10 @@ static struct status check_chief(struct ps *ps, const Slipway__Training__CreateR
     TRY(ps_check_identity(ps, request->identity));
     if (ps->stopped)
         return status_error(STATUS_ABORTED, "ps %u is stopping", ps->options.index);
+    if (request->identity->index != 0 || request->identity->reader)
+        return status_error(STATUS_PERMISSION_DENIED,
+                            "%s is not the chief, who alone makes the variables",
+                            request->identity->task);
     TRY(ps_check_member(ps, request->identity->index, request->identity->incarnation));
     if (request->generation == 0 || request->generation < ps->generation ||
         (request->generation == ps->generation && request->identity->incarnation != ps->creator))
@@ -214,8 +239,10 @@ static struct status create(struct ps *ps, const Slipway__Training__CreateReques
         return status_ok(); /* asked again: the first answer was lost */
     TRY(check_pieces(ps, request));
     TRY(choose_optimizer(request, &training));
-    if (ps->slices == NULL)
+    if (ps->slices == NULL) {
+        TRY(pay(ps, request, training.optimizer));
         TRY(make_slices(ps, request));
+    }
     ps->generation = request->generation;
     ps->creator = request->identity->incarnation;
     end_generation(ps, voided);

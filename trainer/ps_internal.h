@@ -78,6 +78,7 @@ struct ps {
     size_t gradient_bytes; /* of all trainable slices */
     size_t largest_bytes;  /* of one of them */
     void *block;           /* first values of all slices */
+    int64_t paid_bytes;    /* from the budget */
     float *sum;            /* of a synchronous step: as large as the largest slice */
 
     bool sync;

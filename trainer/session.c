@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/memory.h"
 #include "trainer/cluster.h"
 
 #define MS_PER_S 1000
@@ -216,6 +217,13 @@ static struct evaluator_options evaluator_options(struct session *session)
     };
 }
 
+/* The rest is for the system, and for other processes of the host. */
+static int64_t memory_budget(const struct flag_values *flags)
+{
+    return flags->memory_budget_bytes > 0 ? flags->memory_budget_bytes
+                                          : (int64_t)(memory_of_machine() / 4 * 3);
+}
+
 struct task_options session_task_options(struct session *session)
 {
     const struct flag_values *flags = &session->options.flags;
@@ -225,6 +233,7 @@ struct task_options session_task_options(struct session *session)
                                   .version = SLIPWAY_VERSION,
                                   .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
                                   .linger_timeout_ms = (int64_t)flags->linger_timeout * MS_PER_S,
+                                  .memory_budget_bytes = memory_budget(flags),
                                   .tls_cert = flags->tls_cert,
                                   .tls_key = flags->tls_key,
                                   .tls_ca = flags->tls_ca,

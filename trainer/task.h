@@ -18,6 +18,7 @@ struct task_options {
     const char *cluster; /* the job's id: tasks of another are refused */
     const char *version; /* of the program */
     int64_t start_timeout_ms, linger_timeout_ms;
+    int64_t memory_budget_bytes;             /* of a ps */
     const char *tls_cert, *tls_key, *tls_ca; /* files; "": plain */
     /* Called about ten times a second, in the caller's thread; false: stop. progress: NULL for a
      * ps. */

@@ -16,6 +16,7 @@ struct serving {
     const struct task_options *options;
     struct post post;
     struct ps *ps;
+    struct budget budget; /* of the variables and of all requests */
     struct loop_timer timer;
     struct note note;
     int64_t began_ns, over_ns; /* 0: not over */
@@ -167,7 +168,7 @@ static struct status serve(struct serving *serving)
 {
     const struct job_map *map = serving->options->map;
 
-    TRY(post_listen(&serving->post));
+    TRY(post_listen(&serving->post, &serving->budget));
     rpc_server_add(serving->post.server, &ps_service, serving->ps);
     log_info("serves at %s", job_self(map)->address);
     post_warn_of_plaintext(&serving->post);
@@ -181,7 +182,9 @@ static struct status serve(struct serving *serving)
 struct status task_serve(const struct task_options *options)
 {
     const struct job_map *map = options->map;
-    struct serving serving = { .options = options, .status = status_ok() };
+    struct serving serving = { .options = options,
+                               .budget.limit_bytes = options->memory_budget_bytes,
+                               .status = status_ok() };
     struct status status = post_open(&serving.post, options);
 
     if (status_is_ok(status)) {
@@ -192,7 +195,8 @@ struct status task_serve(const struct task_options *options)
                                  .ps_list = map->sparse ? NULL : serving.post.ps_list,
                                  .address = job_self(map)->address,
                                  .trainers = name_trainers(map, serving.post.arena),
-                                 .trainers_count = job_map_trainers(map) };
+                                 .trainers_count = job_map_trainers(map),
+                                 .budget = &serving.budget };
         serving.ps = ps_create(&ps);
         status = serve(&serving);
     }

@@ -190,7 +190,7 @@ static void open_client(struct trainee *trainee)
 
 static struct status run(struct trainee *trainee)
 {
-    TRY(post_listen(&trainee->post));
+    TRY(post_listen(&trainee->post, NULL));
     TRY(post_connect(&trainee->post, &trainee->lines));
     if (trainee->training->chief.checkpoints.dir != NULL)
         TRY(post_connect(&trainee->post, &trainee->saver_lines));

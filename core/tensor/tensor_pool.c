@@ -13,12 +13,11 @@
 #include "tensor/tensor_pool.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/budget.h"
+#include "base/memory.h"
 
 #define CLASS_COUNT 170 /* up to 2^48 bytes */
 #define STEP_LOG2   6
@@ -60,34 +59,6 @@ static struct size_class class_of(size_t size)
                                 steps << shift };
 }
 
-/* What the control group of the process may use, where it says so; else SIZE_MAX. */
-static size_t group_memory(void)
-{
-    size_t memory = SIZE_MAX;
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
-    if (file == NULL)
-        return memory;
-    if (fscanf(file, "%zu", &memory) != 1) /* "max" */
-        memory = SIZE_MAX;
-    fclose(file);
-    return memory;
-}
-
-/* More than the machine has is refused here: the system would promise it and end the process when
- * it is touched. */
-static size_t machine_memory(void)
-{
-    static _Atomic size_t known;
-    size_t memory = atomic_load_explicit(&known, memory_order_relaxed);
-    if (memory == 0) {
-        memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-        size_t group = group_memory();
-        memory = group < memory ? group : memory;
-        atomic_store_explicit(&known, memory, memory_order_relaxed);
-    }
-    return memory;
-}
-
 static struct status no_memory(size_t size)
 {
     return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a tensor of %zu bytes", size);
@@ -96,7 +67,7 @@ static struct status no_memory(size_t size)
 struct status tensor_buffer_create(size_t size_bytes, struct tensor_buffer **out)
 {
     _Static_assert(sizeof(struct tensor_buffer) <= TENSOR_ALIGNMENT, "the data follows the header");
-    if (size_bytes > machine_memory())
+    if (size_bytes > memory_of_machine())
         return no_memory(size_bytes);
     size_t capacity = (size_bytes + TENSOR_ALIGNMENT - 1) / TENSOR_ALIGNMENT * TENSOR_ALIGNMENT;
     struct tensor_buffer *buffer = aligned_alloc(TENSOR_ALIGNMENT, TENSOR_ALIGNMENT + capacity);
@@ -207,7 +178,7 @@ static struct status buffer_from_system(struct tensor_pool *pool, size_t capacit
 struct status tensor_pool_take(struct tensor_pool *pool, size_t size_bytes,
                                struct tensor_buffer **out)
 {
-    if (size_bytes > machine_memory())
+    if (size_bytes > memory_of_machine())
         return no_memory(size_bytes);
     struct size_class class = class_of(size_bytes);
     size_t used = tensor_pool_used(pool);

@@ -134,6 +134,31 @@ class Lists(Cluster):
         self.assertEqual((codes["ps 0"], codes["worker 0"], codes["worker 1"]), (0, 0, 0), job.logs()[-8000:])
 
 
+class Large(Cluster):
+    """What a ps may be made to hold."""
+
+    def model(self, units):
+        with open(self.path("large.json"), "w", encoding="utf-8") as f:
+            json.dump({"class_name": "Sequential", "config": {"name": "m", "layers": [
+                {"class_name": "InputLayer", "config": {"batch_input_shape": [None, 1], "dtype": "float32", "name": "x"}},
+                {"class_name": "Dense", "config": {"name": "hidden", "units": units}},
+                {"class_name": "Dense", "config": {"name": "dense", "units": 1}}]}}, f)
+        return "--model=" + self.path("large.json")
+
+    def test_a_model_whose_values_fit_into_no_message_is_refused_at_once(self):
+        job = self.job(ps=1, workers=1, flags=[])
+        task = job.start("worker", 0, self.model(400000000), "--export_dir=" + self.path("m", "1"))
+        self.assertEqual(task.wait(), 2, task.text())
+        self.assertRegex(task.text(), r"ps 0 would hold 4800 MB of values, and a message carries 2146 MB at most: give it at least 3 ps tasks")
+
+    def test_variables_beyond_the_budget_of_a_ps_end_the_job_with_both_numbers(self):
+        job = self.job(ps=1, workers=1, flags=[self.model(1000000)])
+        job.start("ps", 0, "--memory_budget_bytes=20000000")
+        task = job.start("worker", 0, "--export_dir=" + self.path("m", "1"))
+        self.assertEqual(set(job.wait().values()), {1}, job.logs())
+        self.assertIn("ps 0 would need 36 MB for its share of the model with sgd, and may have 20 MB", task.text())
+
+
 class Waits(Cluster):
     """A worker's wait names whom it waits for, the address and the reason, and ends."""
 

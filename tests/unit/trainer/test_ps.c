@@ -147,6 +147,43 @@ static void strangers_are_refused_with_their_names(void **state)
     small_stop(&cluster);
 }
 
+/* Whoever calls itself the chief says how much a ps is to hold. */
+static void variables_are_paid_from_the_budget_and_only_the_chief_makes_them(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct budget budget = { .limit_bytes = 1000 };
+    struct client chief, worker;
+
+    for (int enough = 0; enough < 2; enough++) {
+        small_start(&cluster, 1);
+        struct ps_options options = {
+            .cluster = "test", .incarnation = 100, .ps_list = "a:1,b:1", .budget = &budget
+        };
+        struct ps *ps = ps_create(&options);
+        struct channel *own = cluster.channels[0],
+                       *channel = loopback_open(&ps_service, ps, clock_monotonic());
+        cluster.channels[0] = channel;
+        small_client(&cluster, 0, 1, &chief);
+        small_client(&cluster, 1, 1, &worker);
+        OK(client_join(&worker, false, 1000));
+        assert_int_equal(small_create(&worker, 2, false).code, STATUS_PERMISSION_DENIED);
+        OK(client_join(&chief, false, 1000));
+        budget.limit_bytes = enough ? 216 : 215; /* 64 + 8 bytes, three times */
+        struct status status = small_create(&chief, 2, false);
+        assert_int_equal(status.code, enough ? STATUS_OK : STATUS_RESOURCE_EXHAUSTED);
+        if (!enough)
+            assert_non_null(strstr(status.message, "--memory_budget_bytes"));
+        client_finish(&chief);
+        client_finish(&worker);
+        channel_close(channel);
+        ps_destroy(ps);
+        assert_int_equal(atomic_load(&budget.used_bytes), 0);
+        cluster.channels[0] = own;
+        small_stop(&cluster);
+    }
+}
+
 /* Two that come after the last step: to all ps tasks, and between the last push to ps 1 and to ps
  * 0. */
 static void who_joins_after_the_last_step_is_told_so_and_not_waited_for(void **state)
@@ -256,7 +293,7 @@ static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
         const float first[3] = { 1e8f, 1, -1e8f };
         int ps_count = 1 + round % SMALL_PS_MAX;
         small_start(&cluster, ps_count);
-        small_client(&cluster, 3, 1, &chief);
+        small_client(&cluster, 0, 50, &chief); /* the same process as the pusher of rank 0 */
         OK(client_join(&chief, false, 1000));
         OK(small_create(&chief, 3, true));
         for (uint32_t i = 0; i < 3; i++) {
@@ -319,12 +356,12 @@ static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
     uint64_t before = 0;
 
     small_start(&cluster, 3);
-    small_client(&cluster, 2, 1, &chief);
+    small_client(&cluster, 0, 1, &chief);
     OK(client_join(&chief, false, 1000));
     OK(small_create(&chief, 2, false));
     for (uint32_t i = 0; i < 2; i++) {
         pushers[i] =
-            (struct pusher){ .cluster = &cluster, .index = i, .stop = &stop, .first = .5f };
+            (struct pusher){ .cluster = &cluster, .index = i + 1, .stop = &stop, .first = .5f };
         pthread_create(&pushers[i].thread, NULL, push_all, &pushers[i]);
     }
     while (ps_global_step(cluster.ps[0]) == 0) /* they may be long in coming */
@@ -721,7 +758,7 @@ static void only_whole_values_are_opened_and_only_the_chief_writes(void **state)
     assert_non_null(strstr(status.message, "has 0 of 16 bytes"));
     OK(small_create(&chief, 1, false));
     other.generation_seen = 1; /* as if it had asked before the chief did */
-    assert_int_equal(small_create(&other, 1, false).code, STATUS_ABORTED);
+    assert_int_equal(small_create(&other, 1, false).code, STATUS_PERMISSION_DENIED);
     OK(client_pull(&chief));
     assert_values(&chief, 1, 2);
     client_finish(&chief);
@@ -773,6 +810,7 @@ int main(void)
         cmocka_unit_test(a_push_sent_again_is_answered_but_not_applied_again),
         cmocka_unit_test(what_was_pulled_does_not_change_under_the_reader),
         cmocka_unit_test(strangers_are_refused_with_their_names),
+        cmocka_unit_test(variables_are_paid_from_the_budget_and_only_the_chief_makes_them),
         cmocka_unit_test(who_joins_after_the_last_step_is_told_so_and_not_waited_for),
         cmocka_unit_test(no_update_of_many_workers_is_lost),
         cmocka_unit_test(a_synchronous_step_sums_in_the_order_of_workers),

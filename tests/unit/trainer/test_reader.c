@@ -252,7 +252,7 @@ static void changes_nothing(void **state)
     assert_int_equal(client_report(&fixture->reader, status_ok(), true).code,
                      STATUS_PERMISSION_DENIED);
     assert_false(ps_outcome(fixture->cluster.ps[0], &outcome));
-    assert_int_equal(small_create(&fixture->reader, 2, false).code, STATUS_FAILED_PRECONDITION);
+    assert_int_equal(small_create(&fixture->reader, 2, false).code, STATUS_PERMISSION_DENIED);
     OK(client_pull(&fixture->reader));
     OK(client_push(&fixture->worker, all_ones, true));
 }

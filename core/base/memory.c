@@ -1,0 +1,32 @@
+#include "base/memory.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* What the control group of the process may use, where it says so; else SIZE_MAX. */
+static size_t group_memory(void)
+{
+    size_t memory = SIZE_MAX;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re");
+    if (file == NULL)
+        return memory;
+    if (fscanf(file, "%zu", &memory) != 1) /* "max" */
+        memory = SIZE_MAX;
+    fclose(file);
+    return memory;
+}
+
+size_t memory_of_machine(void)
+{
+    static _Atomic size_t known;
+    size_t memory = atomic_load_explicit(&known, memory_order_relaxed);
+    if (memory == 0) {
+        memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+        size_t group = group_memory();
+        memory = group < memory ? group : memory;
+        atomic_store_explicit(&known, memory, memory_order_relaxed);
+    }
+    return memory;
+}
