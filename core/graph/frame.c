@@ -306,6 +306,28 @@ static struct status run_body(struct frame *frame, const struct function_body *b
     return status_ok();
 }
 
+static bool is_typed(struct endpoint endpoint)
+{
+    return endpoint.index < endpoint.node->outputs_count;
+}
+
+static enum dtype type_of(struct endpoint endpoint)
+{
+    return endpoint.node->outputs[endpoint.index].dtype;
+}
+
+/* The users of the call's outputs were checked against what the call says of them. */
+static struct status check_results(const struct node *call, const struct function_body *body)
+{
+    for (int i = 0; i < body->results_count; i++) {
+        struct endpoint result = body->results[i];
+        if (is_typed(result) && type_of(result) != call->outputs[i].dtype)
+            return status_error(STATUS_INVALID_ARGUMENT, "output %d is %s, the function returns %s",
+                                i, dtype_name(call->outputs[i].dtype), dtype_name(type_of(result)));
+    }
+    return status_ok();
+}
+
 static struct status check_call(const struct node *call, const struct function_body *body)
 {
     if (call->inputs_count != body->args_count)
@@ -316,14 +338,12 @@ static struct status check_call(const struct node *call, const struct function_b
                             call->outputs_count, body->results_count);
     for (int i = 0; i < body->args_count; i++) {
         struct endpoint input = call->inputs[i];
-        enum dtype wanted = body->args[i].node->outputs[0].dtype;
-        if (input.index < input.node->outputs_count &&
-            input.node->outputs[input.index].dtype != wanted)
+        enum dtype wanted = type_of(body->args[i]);
+        if (is_typed(input) && type_of(input) != wanted)
             return status_error(STATUS_INVALID_ARGUMENT, "input %d is %s, the function takes %s", i,
-                                dtype_name(input.node->outputs[input.index].dtype),
-                                dtype_name(wanted));
+                                dtype_name(type_of(input)), dtype_name(wanted));
     }
-    return status_ok();
+    return check_results(call, body);
 }
 
 static struct status inline_body(struct frame *frame, const struct node *call,

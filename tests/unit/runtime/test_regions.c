@@ -359,9 +359,31 @@ static void a_function_that_calls_itself_is_refused(void **state)
                  "function 'endless' calls itself");
 }
 
+/* The consumer of a call was checked against what the call says that it gives. */
+static void a_call_whose_function_returns_another_type_is_refused(void **state)
+{
+    (void)state;
+    const struct line body[] = { { "y", "Identity", { "a0" }, { T_FLOAT } } };
+    add_function("f", 1, DTYPES_OF(DT_FLOAT), 1, DTYPES_OF(DT_INT32), TEXTS("y:output:0"), 1, body);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct node *call = build_node(&b, "PartitionedCall", "call", 1, &x, 0, NULL,
+                                   (struct attr[]){ attr_types(&b, "Tout", 1, DTYPES_OF(DT_INT32)),
+                                                    attr_func("f", "f"), ATTR_END });
+    assert_ok(builder_status(&b));
+    struct endpoint y = build_unary(&b, "InvertPermutation", "y", (struct endpoint){ call, 0 });
+    struct flatten_request request = {
+        .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_fails(plan_create(graph, &request, resources, NULL, NULL, &plan),
+                 STATUS_INVALID_ARGUMENT,
+                 "node 'call' (PartitionedCall): output 0 is int32, the function returns float");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST_WITH_FUNCTIONS(a_call_whose_function_returns_another_type_is_refused),
         TEST_WITH_FUNCTIONS(an_if_takes_the_branch_that_its_condition_says),
         TEST_WITH_FUNCTIONS(conditions_follow_tensorflows_rules),
         TEST_WITH_FUNCTIONS(a_constant_condition_leaves_one_branch),
