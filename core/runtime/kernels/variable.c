@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "runtime/kernel.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/resources.h"
 
 static struct variable *variable_of(const struct tensor *handle)
@@ -374,6 +374,7 @@ static const struct kernel rows[] = {
     { "AssignSubVariableOp", ADDABLE, "dtype", .compute = add_compute },
     { "AssignAdd", ADDABLE, .compute = add_compute },
     { "AssignSub", ADDABLE, .compute = add_compute },
-    { "ResourceGather", DTYPES_ALL, .prepare = gather_prepare, .compute = gather_compute },
+    { "ResourceGather", DTYPES_MOVED, "dtype", .prepare = gather_prepare,
+      .compute = gather_compute },
 };
 const struct kernel_table kernels_variable = { rows, COUNT(rows) };
