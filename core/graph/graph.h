@@ -98,6 +98,8 @@ endpoint_text(struct endpoint endpoint); /* "name:1"; in a ring of 8 buffers of 
 const struct attr_value *node_attr(const struct node *node,
                                    const char *name); /* NULL: neither given nor defaulted */
 struct status node_attr_int(const struct node *node, const char *name, int64_t *out);
+/* An int that TensorFlow reads as int32: INVALID_ARGUMENT where it does not fit. */
+struct status node_attr_int32(const struct node *node, const char *name, int64_t *out);
 struct status node_attr_float(const struct node *node, const char *name, float *out);
 struct status node_attr_bool(const struct node *node, const char *name, bool *out);
 struct status node_attr_string(const struct node *node, const char *name, struct bytes *out);

@@ -20,6 +20,16 @@ struct status node_attr_int(const struct node *node, const char *name, int64_t *
     return status_ok();
 }
 
+struct status node_attr_int32(const struct node *node, const char *name, int64_t *out)
+{
+    TRY(node_attr_int(node, name, out));
+    if (*out >= INT32_MIN && *out <= INT32_MAX)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "node '%s' (%s): Attr %s has value %lld out of range for an int32",
+                        node->name, node->op_name, name, (long long)*out);
+}
+
 struct status node_attr_float(const struct node *node, const char *name, float *out)
 {
     const struct attr_value *value;

@@ -266,7 +266,7 @@ static struct status block_prepare(struct prepare_context *p)
     const struct node *node = prepare_node(p);
     struct block_state *state = prepare_state(p, sizeof *state, NULL);
     struct bytes format;
-    TRY(node_attr_int(node, "block_size", &state->size));
+    TRY(node_attr_int32(node, "block_size", &state->size));
     TRY(node_attr_string(node, "data_format", &format));
     state->channels_first = bytes_equal(format, bytes_of("NCHW"));
     if (state->size < 2 || state->size > INT32_MAX)

@@ -135,8 +135,8 @@ struct sequence_state {
 static struct status sequence_prepare(struct prepare_context *p)
 {
     struct sequence_state *state = prepare_state(p, sizeof *state, NULL);
-    TRY(node_attr_int(prepare_node(p), "seq_dim", &state->sequence));
-    return node_attr_int(prepare_node(p), "batch_dim", &state->batch);
+    TRY(node_attr_int32(prepare_node(p), "seq_dim", &state->sequence));
+    return node_attr_int32(prepare_node(p), "batch_dim", &state->batch);
 }
 
 static struct status sequence_compute(struct kernel_context *k)

@@ -14,7 +14,7 @@ struct assert_state {
 static struct status assert_prepare(struct prepare_context *p)
 {
     struct assert_state *state = prepare_state(p, sizeof *state, NULL);
-    return node_attr_int(prepare_node(p), "summarize", &state->summarize);
+    return node_attr_int32(prepare_node(p), "summarize", &state->summarize);
 }
 
 static void print_element(struct buffer *text, const struct tensor *x, int64_t i)

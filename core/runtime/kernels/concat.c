@@ -12,7 +12,7 @@ struct axis_state {
 static struct status axis_prepare(struct prepare_context *p)
 {
     struct axis_state *state = prepare_state(p, sizeof *state, NULL);
-    return node_attr_int(prepare_node(p), "axis", &state->axis);
+    return node_attr_int32(prepare_node(p), "axis", &state->axis);
 }
 
 /* Copies `outer` runs of `run` elements; the steps are from one run to the next. */

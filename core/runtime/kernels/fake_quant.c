@@ -23,7 +23,7 @@ static struct status fake_quant_prepare(struct prepare_context *p)
     const struct node *node = prepare_node(p);
     int64_t bits;
     bool narrow;
-    TRY(node_attr_int(node, "num_bits", &bits));
+    TRY(node_attr_int32(node, "num_bits", &bits));
     TRY(node_attr_bool(node, "narrow_range", &narrow));
     if (bits < 2 || bits > 16)
         return status_error(STATUS_INVALID_ARGUMENT,

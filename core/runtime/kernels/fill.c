@@ -185,7 +185,7 @@ struct one_hot_state {
 static struct status one_hot_prepare(struct prepare_context *p)
 {
     struct one_hot_state *state = prepare_state(p, sizeof *state, NULL);
-    return node_attr_int(prepare_node(p), "axis", &state->axis);
+    return node_attr_int32(prepare_node(p), "axis", &state->axis);
 }
 
 static struct status one_hot_compute(struct kernel_context *k)

@@ -15,7 +15,7 @@ static struct status gather_prepare(struct prepare_context *p)
     struct gather_state *state = prepare_state(p, sizeof *state, NULL);
     if (node_attr(prepare_node(p), "batch_dims") == NULL)
         return status_ok();
-    return node_attr_int(prepare_node(p), "batch_dims", &state->batch_dims);
+    return node_attr_int32(prepare_node(p), "batch_dims", &state->batch_dims);
 }
 
 /* Where element i of the indices stands, in TensorFlow's words: "0,2". */

@@ -70,8 +70,13 @@ struct status node_attr_ints(const struct node *node, const char *name, int max,
         return status_error(STATUS_INVALID_ARGUMENT,
                             "node '%s' (%s): attribute '%s' must hold at most %d integers",
                             node->name, node->op_name, name, max);
-    for (int i = 0; i < list->count; i++)
+    for (int i = 0; i < list->count; i++) {
         out[i] = list->elements[i].i;
+        if (out[i] < INT32_MIN || out[i] > INT32_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "node '%s' (%s): Attr %s has value %lld out of range for an int32",
+                                node->name, node->op_name, name, (long long)out[i]);
+    }
     *count = list->count;
     return status_ok();
 }

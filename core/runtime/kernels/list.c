@@ -265,7 +265,7 @@ static struct status stack_prepare(struct prepare_context *p)
 {
     struct stack_state *state = prepare_state(p, sizeof *state, NULL);
     TRY(node_attr_type(prepare_node(p), "element_dtype", &state->dtype));
-    return node_attr_int(prepare_node(p), "num_elements", &state->count);
+    return node_attr_int32(prepare_node(p), "num_elements", &state->count);
 }
 
 static struct status stack_compute(struct kernel_context *k)

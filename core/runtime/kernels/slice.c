@@ -21,13 +21,16 @@ static struct status masks_prepare(struct prepare_context *p)
 {
     const struct node *node = prepare_node(p);
     struct slice_masks *masks = prepare_state(p, sizeof *masks, NULL);
-    TRY(node_attr_int(node, "begin_mask", &masks->begin));
-    TRY(node_attr_int(node, "end_mask", &masks->end));
-    TRY(node_attr_int(node, "ellipsis_mask", &masks->ellipsis));
-    TRY(node_attr_int(node, "new_axis_mask", &masks->new_axis));
-    TRY(node_attr_int(node, "shrink_axis_mask", &masks->shrink_axis));
+    TRY(node_attr_int32(node, "begin_mask", &masks->begin));
+    TRY(node_attr_int32(node, "end_mask", &masks->end));
+    TRY(node_attr_int32(node, "ellipsis_mask", &masks->ellipsis));
+    TRY(node_attr_int32(node, "new_axis_mask", &masks->new_axis));
+    TRY(node_attr_int32(node, "shrink_axis_mask", &masks->shrink_axis));
     if (masks->ellipsis != 0 && (masks->ellipsis & (masks->ellipsis - 1)) != 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "Multiple ellipses in slice spec not allowed");
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "node '%s' (%s): Multiple ellipses in slice spec not allowed: "
+                            "ellipsis_mask is %lld",
+                            node->name, node->op_name, (long long)masks->ellipsis);
     return status_ok();
 }
 

@@ -345,8 +345,8 @@ static struct status print_prepare(struct prepare_context *p)
     bool scientific, shortest;
     struct bytes fill;
     enum dtype dtype;
-    TRY(node_attr_int(node, "precision", &precision));
-    TRY(node_attr_int(node, "width", &width));
+    TRY(node_attr_int32(node, "precision", &precision));
+    TRY(node_attr_int32(node, "width", &width));
     TRY(node_attr_bool(node, "scientific", &scientific));
     TRY(node_attr_bool(node, "shortest", &shortest));
     TRY(node_attr_string(node, "fill", &fill));

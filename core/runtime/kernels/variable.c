@@ -328,7 +328,7 @@ static struct status gather_prepare(struct prepare_context *context)
     int64_t batch_dims = 0;
     const struct node *node = prepare_node(context);
     if (node_attr(node, "batch_dims") != NULL)
-        TRY(node_attr_int(node, "batch_dims", &batch_dims));
+        TRY(node_attr_int32(node, "batch_dims", &batch_dims));
     if (batch_dims == 0)
         return status_ok();
     return status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): batch_dims %lld is not implemented",

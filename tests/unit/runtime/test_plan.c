@@ -369,6 +369,24 @@ static struct node *assign(struct endpoint handle, struct endpoint value, struct
                       (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
 }
 
+static void an_attribute_out_of_range_is_refused_when_the_plan_is_made(void **state)
+{
+    (void)state;
+    struct endpoint at = build_const_ints(&b, "at", 1, (int32_t[]){ 1 });
+    struct endpoint inputs[] = { X, at, at, at };
+    struct attr attrs[] = { attr_int("ellipsis_mask", INT64_MIN), ATTR_END };
+    struct endpoint y = build(&b, "StridedSlice", "y", 4, inputs, attrs);
+    struct flatten_request request = {
+        .feeds = inputs, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    assert_ok(builder_status(&b));
+    struct plan *plan;
+    assert_fails(
+        plan_create(graph, &request, resources, NULL, NULL, &plan), STATUS_INVALID_ARGUMENT,
+        "node 'y' (StridedSlice): Attr ellipsis_mask has value -9223372036854775808 out of "
+        "range for an int32");
+}
+
 static void a_variable_that_nothing_writes_is_a_constant(void **state)
 {
     (void)state;
@@ -621,6 +639,7 @@ int main(void)
         TEST(the_deadline_is_checked_before_costly_nodes),
         TEST(many_plans_share_a_run),
         TEST(a_file_is_read_in_the_bounds_of_the_run),
+        TEST(an_attribute_out_of_range_is_refused_when_the_plan_is_made),
         TEST(a_variable_that_nothing_writes_is_a_constant),
         TEST(a_variable_of_another_type_than_it_is_read_as_is_no_constant),
         TEST(a_variable_that_others_write_is_read_each_time),
