@@ -7,15 +7,7 @@
 #include <string.h>
 
 #include "base/budget.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#define POISON(data, size)   ASAN_POISON_MEMORY_REGION(data, size)
-#define UNPOISON(data, size) ASAN_UNPOISON_MEMORY_REGION(data, size)
-#else
-#define POISON(data, size)   ((void)(data), (void)(size))
-#define UNPOISON(data, size) ((void)(data), (void)(size))
-#endif
+#include "base/poison.h"
 
 #define BLOCK_MIN ((size_t)4096)
 #define BLOCK_MAX ((size_t)256 * 1024)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/poison.h"
 #include "tensor/tensor_pool.h"
 
 static bool holds_objects(enum dtype dtype)
@@ -43,6 +44,9 @@ static struct status create(struct tensor_pool *pool, enum dtype dtype, const st
         return status_in(status, "tensor of type %s and shape %s", dtype_name(dtype),
                          shape_text(shape));
 
+    /* A buffer is larger than what it was asked for, and may have come from the pool. */
+    UNPOISON(buffer->data, buffer->capacity);
+    POISON((char *)buffer->data + total, buffer->capacity - total);
     buffer->object_count = holds_objects(dtype) ? size : 0;
     if (buffer->object_count > 0 || dtype == DT_STRING)
         memset(buffer->data, 0, bytes);
@@ -90,6 +94,7 @@ static void buffer_free(struct tensor_buffer *buffer)
     for (int64_t i = 0; i < buffer->object_count; i++)
         object_release(objects[i]);
     buffer->object_count = 0;
+    POISON(buffer->data, buffer->capacity);
     if (buffer->pool != NULL)
         tensor_pool_give(buffer);
     else
@@ -184,8 +189,12 @@ int64_t tensor_index(const struct tensor *tensor, int64_t i)
     case DT_UINT16:
         return ((const uint16_t *)tensor->data)[i];
     case DT_INT8:
+    case DT_INT4: /* one to a byte in memory */
+    case DT_INT2:
         return ((const int8_t *)tensor->data)[i];
     case DT_UINT8:
+    case DT_UINT4:
+    case DT_UINT2:
         return ((const uint8_t *)tensor->data)[i];
     case DT_UINT32:
         return ((const uint32_t *)tensor->data)[i];
@@ -214,6 +223,10 @@ void tensor_set_index(struct tensor *tensor, int64_t i, int64_t value)
         break;
     case DT_INT8:
     case DT_UINT8:
+    case DT_INT4:
+    case DT_UINT4:
+    case DT_INT2:
+    case DT_UINT2:
         ((uint8_t *)tensor->data)[i] = (uint8_t)value;
         break;
     default:
