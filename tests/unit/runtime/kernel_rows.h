@@ -34,6 +34,10 @@ struct kernel_row {
  * not parse ends the program. */
 int kernel_rows_run(const char *family, CMUnitTestFunction test, struct arena *arena);
 
+/* Shows all rows. Their memory is in `arena`. */
+void kernel_rows_visit(struct arena *arena, void (*visit)(struct kernel_row *row, void *context),
+                       void *context);
+
 /* Compares what an op gave with the row; fails the test with the place of the first difference. */
 void kernel_row_compare(const struct kernel_row *row, const char *how, const struct tensor *got);
 
