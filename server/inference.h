@@ -33,7 +33,8 @@ struct inference_call {
     struct status (*answer)(struct inference_call *call, const struct tensor *outputs);
     /* Called in the loop's thread, once. */
     void (*done)(struct inference_call *call, struct status status);
-    /* Called in the loop's thread when the call goes to the pool: at once, or out of its round. */
+    /* Called in the loop's thread when the call goes to the pool: at once, or out of its round. An
+     * HTTP connection is suspended meanwhile. */
     void (*to_pool)(struct inference_call *call);
 
     /* inference's own */

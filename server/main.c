@@ -4,6 +4,7 @@
  * is wrong; 255 the model could not be loaded, as TensorFlow Serving has it.
  */
 #include <errno.h>
+#include <microhttpd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ static void print_version(void)
 {
     struct buffer libraries = { 0 };
     libraries_print(&libraries);
-    printf("modelserver %s\n%.*s", SLIPWAY_VERSION, (int)libraries.size, libraries.data);
+    printf("modelserver %s\nlibmicrohttpd %s\n%.*s", SLIPWAY_VERSION, MHD_get_version(),
+           (int)libraries.size, libraries.data);
     buffer_finish(&libraries);
 }
 
@@ -263,7 +265,7 @@ static struct status start(struct server *server)
                                            .run_memory_limit_bytes =
                                                (size_t)context->budget.limit_bytes };
     TRY(inference_create(&inference, &context->inference));
-    server->rest = rest_create(context);
+    TRY(rest_create(context, &server->rest));
     TRY(create_grpc(server));
     server->round = (struct round){
         .server = context, .rest = server->rest, .grpc = server->grpc, .port = server->grpc_port

@@ -1,27 +1,81 @@
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "server/rest_internal.h"
 
-#define IDLE_NS    (600 * NS_PER_S)
-#define SILENCE_NS (30 * NS_PER_S)
+#define CONNECTION_MEMORY ((size_t)16 * 1024) /* cleared for each request */
+#define IDLE_SECONDS      600
 #define DRAIN_LINGER_NS \
     (300 * (int64_t)NS_PER_MS)          /* idle clients may have sent their next request already */
 #define DRAIN_READING_NS (2 * NS_PER_S) /* requests that come in slowly while draining */
 
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    (void)connection, (void)state;
+    ((struct rest *)context)->connections += code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
+}
+
+static void on_log(void *context, const char *format, va_list arguments)
+{
+    char line[512];
+    (void)context;
+    vsnprintf(line, sizeof line, format, arguments);
+    size_t size = strlen(line);
+    if (size > 0 && line[size - 1] == '\n')
+        line[size - 1] = '\0';
+    log_debug("http: %s", line);
+}
+
+/* ---- The loop. ---- */
+
+static void run_daemon(struct rest *rest)
+{
+    MHD_UNSIGNED_LONG_LONG timeout;
+    if (MHD_run(rest->daemon) != MHD_YES)
+        log_error("http: MHD_run failed");
+    bool timed = MHD_get_timeout(rest->daemon, &timeout) == MHD_YES;
+    rest->unfinished = timed && timeout == 0;
+    if (timed && timeout > 0)
+        loop_set_timer(rest->server->loop, &rest->timer,
+                       loop_now_ns(rest->server->loop) + (int64_t)timeout * NS_PER_MS);
+    else
+        loop_clear_timer(rest->server->loop, &rest->timer);
+}
+
+static void on_ready(void *context, uint32_t events)
+{
+    (void)events;
+    run_daemon(context);
+}
+
+static void on_timeout(void *context)
+{
+    run_daemon(context);
+}
+
 int rest_connections(const struct rest *rest)
 {
-    return http1_connections(rest->http);
+    return rest->connections;
 }
 
 bool rest_answer(struct rest *rest)
 {
-    return http1_resume(rest->http);
+    if (rest->answered) {
+        rest->answered = false;
+        run_daemon(rest); /* asks for the answers, and sends them */
+        if (rest->unfinished)
+            run_daemon(rest);
+    } else if (rest->unfinished) {
+        run_daemon(rest);
+    }
+    return rest->unfinished;
 }
 
 /* In the words of the protocol that is spoken here. What stands unread at the end would make a
@@ -42,17 +96,18 @@ void rest_accept(void *context, int fd, enum listener_protocol protocol,
                  const struct sockaddr *address, socklen_t address_size)
 {
     struct rest *rest = context;
-    (void)address, (void)address_size;
-    if (protocol == LISTENER_HTTP1) {
-        http1_accept(rest->http, fd);
+    if (protocol != LISTENER_HTTP1) {
+        log_debug("http: a client that speaks %s is turned away",
+                  protocol == LISTENER_TLS ? "TLS" : "HTTP/2 only");
+        turn_away(fd);
         return;
     }
-    log_debug("http: a client that speaks %s is turned away",
-              protocol == LISTENER_TLS ? "TLS" : "HTTP/2 only");
-    turn_away(fd);
+    /* It closes the descriptor itself where it refuses the connection. */
+    if (MHD_add_connection(rest->daemon, fd, address, address_size) == MHD_YES)
+        run_daemon(rest);
 }
 
-static int connections_max(void)
+static unsigned connections_max(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -62,35 +117,44 @@ static int connections_max(void)
     const rlim_t others = 64; /* descriptors that are no connections */
     if (limit.rlim_cur > 100000 + others)
         return 100000;
-    return limit.rlim_cur > others ? (int)(limit.rlim_cur - others) : 1;
+    return limit.rlim_cur > others ? (unsigned)(limit.rlim_cur - others) : 1;
 }
 
-struct rest *rest_create(struct server_context *server)
+struct status rest_create(struct server_context *server, struct rest **out)
 {
-    static const struct http1_events events = { .begin = rest_on_begin,
-                                                .body = rest_on_body,
-                                                .whole = rest_on_whole,
-                                                .left = rest_on_left,
-                                                .end = rest_on_end };
     struct rest *rest = zalloc(sizeof *rest);
-    struct http1_options options = { .loop = server->loop,
-                                     .budget = &server->budget,
-                                     .connections_max = connections_max(),
-                                     .idle_ns = IDLE_NS,
-                                     .silence_ns = SILENCE_NS,
-                                     .events = &events,
-                                     .context = rest };
     rest->server = server;
-    rest->http = http1_create(&options);
-    return rest;
+    rest->timer = (struct loop_timer){ .expired = on_timeout, .context = rest };
+    rest->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+        NULL, NULL, rest_on_request, rest, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+        MHD_OPTION_NOTIFY_COMPLETED, rest_on_completed, rest, MHD_OPTION_URI_LOG_CALLBACK,
+        rest_on_request_line, rest, MHD_OPTION_NOTIFY_CONNECTION, on_connection, rest,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, connections_max(), MHD_OPTION_END);
+    if (rest->daemon == NULL) {
+        free(rest);
+        return status_error(STATUS_INTERNAL, "cannot start libmicrohttpd");
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(rest->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    struct status status =
+        loop_watch(server->loop, info->epoll_fd, EPOLLIN, on_ready, rest, &rest->watch);
+    if (!status_is_ok(status)) {
+        rest_destroy(rest);
+        return status;
+    }
+    *out = rest;
+    return status_ok();
 }
 
 void rest_destroy(struct rest *rest)
 {
     if (rest == NULL)
         return;
+    loop_unwatch(rest->server->loop, rest->watch);
+    loop_clear_timer(rest->server->loop, &rest->timer);
     loop_clear_timer(rest->server->loop, &rest->drain_timer);
-    http1_destroy(rest->http);
+    MHD_stop_daemon(rest->daemon);
     while (rest->idle != NULL) {
         struct request *next = rest->idle->next;
         rest_request_free(rest->idle);
@@ -109,7 +173,7 @@ static void check_drained(void *context)
         rest->drain_idle_since_ns = now;
     bool idle = rest->requests == 0 && now - rest->drain_idle_since_ns >= DRAIN_LINGER_NS;
     bool stuck = rest->requests == rest->reading && now - rest->drain_began_ns >= DRAIN_READING_NS;
-    if (rest_connections(rest) == 0 || idle || stuck)
+    if (rest->connections == 0 || idle || stuck)
         rest->drained(rest->drained_context);
     else
         loop_set_timer(rest->server->loop, &rest->drain_timer, now + 10 * NS_PER_MS);

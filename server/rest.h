@@ -1,8 +1,10 @@
 /*
- * rest: requests of REST over HTTP/1 (http1.h): bodies in, answers out (serving-api.md §2, §5).
+ * rest: the HTTP/1 edge: libmicrohttpd in the loop's thread, bodies in, answers out (serving-api.md
+ * §2, §5).
  *
- * A request is taken in whole, then handled. It waits while it runs, in this round's batch or in
- * the pool; answers are sent at the end of the round.
+ * A request is taken in whole, then handled. What runs in this round's batch stays with microhttpd,
+ * which asks again in its next run and gets the answer then; what goes to the pool is suspended
+ * until it is back.
  */
 #ifndef SERVER_REST_H
 #define SERVER_REST_H
@@ -12,7 +14,7 @@
 
 struct rest;
 
-struct rest *rest_create(struct server_context *server);
+struct status rest_create(struct server_context *server, struct rest **out);
 void rest_destroy(struct rest *rest); /* closes all connections; accepts NULL */
 
 /* A connection of the listener's. */

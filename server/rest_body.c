@@ -39,10 +39,13 @@ static struct status too_large(const struct request *request, uint64_t size)
                         (unsigned long long)size, (long long)request->rest->server->body_bytes_max);
 }
 
-void rest_body_expect(struct request *request, int64_t length)
+void rest_body_expect(struct request *request)
 {
-    uint64_t size = length > 0 ? (uint64_t)length : 0; /* it is not known of chunks */
+    const char *length = rest_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *encoding = rest_header(request, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    uint64_t size = length != NULL ? strtoull(length, NULL, 10) : 0;
     int64_t limit = request->rest->server->body_bytes_max;
+    request->gzip = encoding != NULL && strcasestr(encoding, "gzip") != NULL;
     if (limit > 0 && size > (uint64_t)limit) {
         refuse_body(request, too_large(request, size));
         return;

@@ -5,10 +5,6 @@
 #include "base/log.h"
 #include "server/rest_internal.h"
 
-#define CORS_HEADERS                              \
-    "Access-Control-Allow-Origin: *\r\n"          \
-    "Access-Control-Allow-Methods: POST, GET\r\n" \
-    "Access-Control-Allow-Headers: Content-Type\r\n"
 #define ARENA_BYTES       ((size_t)64 * 1024 * 1024)
 #define ARENA_BODY_FACTOR 24 /* the dearest JSON: `"",` becomes 16 bytes, and grows by copies */
 
@@ -27,7 +23,7 @@ static struct request *request_begin(struct rest *rest)
     *request = (struct request){ .rest = rest, .data = data, .capacity = capacity };
     request->exchange.server = rest->server;
     request->exchange.arena = kept.arena ? kept.arena : arena_create(ARENA_BYTES);
-    request->exchange.http = 200;
+    request->exchange.http = MHD_HTTP_OK;
     rest->requests++;
     rest->reading++;
     return request;
@@ -44,7 +40,7 @@ static void request_end(struct request *request)
     servable_release(exchange->servable);
     budget_give(&rest->server->budget, exchange->taken);
     buffer_finish(&exchange->reply);
-    free(request->line);
+    free(request->url);
     if (request->capacity > REST_KEPT_BYTES_MAX) {
         free(request->data);
         request->data = NULL;
@@ -69,36 +65,56 @@ void rest_request_free(struct request *request)
 
 /* ---- Answers. ---- */
 
-static void send_reply(struct request *request, const char *type)
+static void add_header(struct MHD_Response *response, const char *name, const char *value)
+{
+    if (MHD_add_response_header(response, name, value) != MHD_YES)
+        log_error("no memory for a response header");
+}
+
+static enum MHD_Result send_reply(struct request *request, bool json)
 {
     struct exchange *exchange = &request->exchange;
     struct rest *rest = request->rest;
-    struct http1_answer answer = { .code = exchange->http,
-                                   .type = type,
-                                   .headers = rest->server->cors ? CORS_HEADERS : NULL,
-                                   .body = exchange->reply,
-                                   .close = rest->draining };
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        exchange->reply.size, exchange->reply.data, MHD_RESPMEM_MUST_FREE);
+    if (response == NULL)
+        return MHD_NO;
     exchange->reply = (struct buffer){ 0 };
-    request->state = REQUEST_DONE;
-    http1_answer(request->connection, &answer);
+    if (json)
+        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    if (rest->server->cors) {
+        add_header(response, "Access-Control-Allow-Origin", "*");
+        add_header(response, "Access-Control-Allow-Methods", "POST, GET");
+        add_header(response, "Access-Control-Allow-Headers", "Content-Type");
+    }
+    if (rest->draining)
+        add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    enum MHD_Result queued =
+        MHD_queue_response(request->connection, (unsigned)exchange->http, response);
+    MHD_destroy_response(response);
+    return queued;
 }
 
-static void send_preflight(struct request *request)
+static enum MHD_Result send_preflight(struct request *request)
 {
-    request->exchange.http = request->from_web ? 200 : 400;
-    send_reply(request, NULL);
+    const char *origin = rest_header(request, "Origin");
+    bool web = origin != NULL && (strstr(origin, "http://") || strstr(origin, "https://"));
+    request->exchange.http = web ? MHD_HTTP_OK : MHD_HTTP_BAD_REQUEST;
+    return send_reply(request, false);
 }
 
-static void send_foreign_path(struct request *request)
+static enum MHD_Result send_foreign_path(struct request *request)
 {
-    static const char page[] = "<html><head><title>404 Not Found</title></head>"
-                               "<body><h1>404 Not Found</h1></body></html>\n";
-    struct http1_answer answer = { .code = 404,
-                                   .type = "text/html",
-                                   .close = request->rest->draining };
-    buffer_append_text(&answer.body, page);
-    request->state = REQUEST_DONE;
-    http1_answer(request->connection, &answer);
+    static char page[] = "<html><head><title>404 Not Found</title></head>"
+                         "<body><h1>404 Not Found</h1></body></html>\n";
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(sizeof page - 1, page, MHD_RESPMEM_PERSISTENT);
+    if (response == NULL)
+        return MHD_NO;
+    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html");
+    enum MHD_Result queued = MHD_queue_response(request->connection, MHD_HTTP_NOT_FOUND, response);
+    MHD_destroy_response(response);
+    return queued;
 }
 
 /* ---- Handling. ---- */
@@ -106,18 +122,57 @@ static void send_foreign_path(struct request *request)
 static void call_done(struct inference_call *call, struct status status)
 {
     struct request *request = (struct request *)exchange_of(call);
+    if (request->state == REQUEST_LEFT) {
+        request_end(request);
+        return;
+    }
     if (!status_is_ok(status))
         exchange_fail(&request->exchange, status);
-    send_reply(request, "application/json");
+    bool suspended = request->state == REQUEST_SUSPENDED;
+    request->state = REQUEST_DONE;
+    request->rest->answered = true;
+    if (!suspended)
+        return;
+    loop_unwatch(request->rest->server->loop, request->watch);
+    request->watch = NULL;
+    MHD_resume_connection(request->connection);
 }
 
-/* A client that left before is remembered. */
+static void on_left(void *context, uint32_t events)
+{
+    struct request *request = context;
+    (void)events;
+    inference_leave(&request->exchange.call);
+}
+
+/* microhttpd does not look at a connection that is suspended. Without a watch the run goes on to
+ * its end, for nobody. */
+static void watch_client(struct request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info != NULL)
+        status_ignore(loop_watch(request->rest->server->loop, info->connect_fd,
+                                 EPOLLRDHUP | EPOLLET, on_left, request, &request->watch));
+}
+
+/* A call that was prepared in the pool and runs there, too, is suspended already. */
 static void call_to_pool(struct inference_call *call)
 {
     struct request *request = (struct request *)exchange_of(call);
-    request->state = REQUEST_IN_POOL;
-    if (request->left)
-        inference_leave(call);
+    if (request->state != REQUEST_RUNNING)
+        return;
+    request->state = REQUEST_POOLED;
+    request->rest->answered = true;
+}
+
+/* Inside microhttpd's callback only. */
+static enum MHD_Result suspend(struct request *request)
+{
+    request->state = REQUEST_SUSPENDED;
+    MHD_suspend_connection(request->connection);
+    watch_client(request);
+    return MHD_YES;
 }
 
 struct status
@@ -191,76 +246,78 @@ static bool begin_call(struct request *request)
     return true;
 }
 
-void rest_on_whole(void *context)
+/* The request has been read whole. */
+static enum MHD_Result answer_request(struct request *request)
 {
-    struct request *request = context;
     struct exchange *exchange = &request->exchange;
     request->rest->reading--;
     request->state = REQUEST_DONE;
-    if (strncasecmp(exchange->url, "/v1/", 4) != 0) {
-        send_foreign_path(request);
-        return;
-    }
-    if (strcmp(exchange->method, "OPTIONS") == 0) {
-        send_preflight(request);
-        return;
-    }
+    if (strncasecmp(exchange->url, "/v1/", 4) != 0)
+        return send_foreign_path(request);
+    if (strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
+        return send_preflight(request);
     if (request->too_large || !begin_call(request))
-        send_reply(request, "application/json");
+        return send_reply(request, true);
+    return request->state == REQUEST_POOLED ? suspend(request) : MHD_YES;
 }
 
-static bool contains(struct bytes bytes, const char *word)
+enum MHD_Result rest_on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                const char *method, const char *version, const char *data,
+                                size_t *size, void **state)
 {
-    size_t size = strlen(word);
-    for (size_t i = 0; i + size <= bytes.size; i++)
-        if (strncasecmp(bytes.data + i, word, size) == 0)
-            return true;
-    return false;
+    (void)context, (void)url, (void)version;
+    struct request *request = *state;
+    switch (request->state) {
+    case REQUEST_NEW:
+        request->connection = connection;
+        request->state = REQUEST_READING;
+        request->exchange.method = method; /* lives as long as the request */
+        request->exchange.url = request->url;
+        rest_body_expect(request);
+        return MHD_YES;
+    case REQUEST_READING:
+        if (*size == 0)
+            return answer_request(request);
+        rest_body_append(request, data, *size);
+        *size = 0;
+        return MHD_YES;
+    case REQUEST_POOLED:
+        return suspend(request);
+    case REQUEST_DONE:
+        return send_reply(request, true);
+    case REQUEST_RUNNING:
+    case REQUEST_SUSPENDED:
+    case REQUEST_LEFT:
+        break;
+    }
+    return MHD_YES;
 }
 
-/* Both as strings, which live as long as the request. */
-static void copy_line(struct request *request, const struct http1_head *head)
+/* Called with the request line as it came: microhttpd's own URL is decoded and has lost its query.
+ */
+void *rest_on_request_line(void *context, const char *url, struct MHD_Connection *connection)
 {
-    struct exchange *exchange = &request->exchange;
-    size_t method_size = head->method.size, url_size = head->target.size;
-    request->line = xrealloc(NULL, method_size + url_size + 2);
-    char *url = request->line + method_size + 1;
-    memcpy(request->line, head->method.data, method_size);
-    memcpy(url, head->target.data, url_size);
-    request->line[method_size] = url[url_size] = '\0';
-    exchange->method = request->line;
-    exchange->url = url;
-}
-
-void *rest_on_begin(void *context, struct http1_connection *connection,
-                    const struct http1_head *head)
-{
+    (void)connection;
     struct request *request = request_begin(context);
-    request->connection = connection;
-    request->gzip = contains(head->content_encoding, "gzip");
-    request->from_web = contains(head->origin, "http://") || contains(head->origin, "https://");
-    copy_line(request, head);
-    rest_body_expect(request, head->length);
+    request->url = xstrdup(url);
     return request;
 }
 
-void rest_on_body(void *context, struct bytes data)
+void rest_on_completed(void *context, struct MHD_Connection *connection, void **state,
+                       enum MHD_RequestTerminationCode code)
 {
-    rest_body_append(context, data.data, data.size);
-}
-
-void rest_on_left(void *context)
-{
-    struct request *request = context;
-    request->left = true;
-    if (request->state == REQUEST_IN_POOL)
+    (void)context, (void)connection, (void)code;
+    struct request *request = *state;
+    *state = NULL;
+    if (request == NULL)
+        return;
+    /* Its client may have gone before the run has ended. */
+    if (request->state == REQUEST_POOLED) {
         inference_leave(&request->exchange.call);
-}
-
-void rest_on_end(void *context)
-{
-    struct request *request = context;
-    if (request->state == REQUEST_RUNNING) /* the server ends */
+        request->state = REQUEST_LEFT;
+        return;
+    }
+    if (request->state == REQUEST_RUNNING)
         inference_forget(request->rest->server->inference, &request->exchange.call);
     request_end(request);
 }
