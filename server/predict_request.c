@@ -318,6 +318,20 @@ static struct status read_instances(struct reader *reader, const char *object, c
     return status_ok();
 }
 
+/* The values of the inputs in one pass: an object may have many members. Of two of one name the
+ * first counts. */
+static struct status find_values(struct reader *reader, const char *object, const char **values)
+{
+    for (const char *at = json_first(object); at != NULL; at = json_next_member(at)) {
+        struct bytes key;
+        TRY(json_string(at, reader->arena, &key));
+        int i = find_input(reader->signature, key);
+        if (i >= 0 && values[i] == NULL)
+            values[i] = json_member_value(at);
+    }
+    return status_ok();
+}
+
 static struct status read_inputs(struct reader *reader, const char *value)
 {
     const struct signature *signature = reader->signature;
@@ -328,14 +342,14 @@ static struct status read_inputs(struct reader *reader, const char *value)
                                 "input tensors required as per tensorinfo_map");
         return json_tensor_read_checked(&reader->inputs[0], value, &reader->shapes[0]);
     }
+    const char **values = ARENA_ARRAY(reader->arena, const char *, signature->inputs_count);
+    TRY(find_values(reader, value, values));
     for (int i = 0; i < signature->inputs_count; i++) {
-        const char *member;
-        TRY(json_body_member(value, signature->inputs[i].key, reader->arena, &member));
-        if (member == NULL)
+        if (values[i] == NULL)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "Missing named input: %s in 'inputs' object.",
                                 signature->inputs[i].key);
-        TRY(json_tensor_read_checked(&reader->inputs[i], member, &reader->shapes[i]));
+        TRY(json_tensor_read_checked(&reader->inputs[i], values[i], &reader->shapes[i]));
     }
     return status_ok();
 }

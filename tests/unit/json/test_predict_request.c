@@ -145,6 +145,8 @@ static const struct row {
       { "string [2] a hi" } },
     { "{" S("pair") "\"instances\":[{\"a\":[1,2],\"b\":\"p\"},{\"b\":\"q\",\"a\":[3,4]}]}",
       { "float [2,2] 1 2 3 4", "string [2] p q" } },
+    { "{" S("pair") "\"inputs\":{\"b\":\"p\",\"a\":1,\"a\":2,\"b\":3,\"no\":4}}",
+      { "float [] 1", "string [] p" } },
     { "{" S("pair") "\"inputs\":{\"b\":[\"p\",\"q\",\"r\"],\"a\":[[1]]}}",
       { "float [1,1] 1", "string [3] p q r" } },
 
