@@ -282,6 +282,8 @@ static struct status start(struct server *server)
                                        .started = on_started,
                                        .changed = on_models_changed,
                                        .context = server };
+    manager.savedmodel.allow_paths_outside_model = options->allow_paths_outside_model;
+    manager.load_timeout_ms = options->load_timeout_in_ms;
     manager.savedmodel.tags =
         split_tags(options->saved_model_tags, server->arena, &manager.savedmodel.tags_count);
     return manager_start(&manager, &context->manager);

@@ -23,6 +23,7 @@ struct version {
     enum version_state state;
     bool wanted;
     bool present; /* in the base path at the last look */
+    bool ended;   /* its load: it was not wanted any more */
     int attempts;
     int64_t retry_at_ns;
     uint64_t tried_files, seen_files; /* fingerprints: before the last attempt; at the last look */
@@ -41,6 +42,7 @@ struct manager {
     struct version *versions;
     int64_t poll_at_ns;
     bool stopping, started, change_posted;
+    bool gave_way; /* the last load was ended for a newer version */
     struct loop_task started_task, changed_task;
     struct status started_status;
     struct arena *arena; /* of started_status */
@@ -173,6 +175,15 @@ static void look(struct manager *manager)
     source_versions_finish(&found);
 }
 
+static void look_if_due(struct manager *manager)
+{
+    int poll = manager->options.poll_wait_seconds;
+    if (now_ns() < manager->poll_at_ns)
+        return;
+    look(manager);
+    manager->poll_at_ns = poll > 0 ? now_ns() + poll * NS_PER_S : CLOCK_NEVER;
+}
+
 /* ---- What becomes of a version. ---- */
 
 static void tell_started(struct loop_task *task)
@@ -207,6 +218,8 @@ static void load_failed(struct manager *manager, struct version *version, struct
         return;
     }
     set_state(manager, version, STATE_END);
+    if (!version->wanted)
+        return; /* another one decides how the start went */
     start_is_over(manager, status_error(STATUS_UNKNOWN,
                                         "1 servable(s) did not become available: {{name: %s "
                                         "version: %lld} due to error: %s: %s}, }",
@@ -228,6 +241,62 @@ static void log_signature(const struct version *version, const char *name,
                   callable->signature->name, callable->batches ? "batches" : "runs alone");
 }
 
+/* ---- One load. ---- */
+
+struct loading {
+    struct manager *manager;
+    struct version *version;
+};
+
+/* A load that takes longer than new versions need to come must not be ended each time: of two loads
+ * in a row at least one may finish. */
+static bool should_end(struct manager *manager, struct version *version)
+{
+    bool superseded = version->present && !version->wanted;
+    if (!version->ended) {
+        version->ended = !version->present || (superseded && !manager->gave_way);
+        manager->gave_way = manager->gave_way || (version->ended && superseded);
+    }
+    return version->ended;
+}
+
+/* Why the load should end: asked again and again by the loader, in the manager's thread, which
+ * otherwise would not see that the version has gone or that a newer one has come. */
+static struct status check_wanted(const void *context)
+{
+    const struct loading *loading = context;
+    struct manager *manager = loading->manager;
+    struct status status = status_ok();
+    pthread_mutex_lock(&manager->lock);
+    look_if_due(manager);
+    if (manager->stopping)
+        status = status_error(STATUS_CANCELLED, "the server stops");
+    else if (should_end(manager, loading->version))
+        status = status_error(STATUS_CANCELLED, "version %lld is not wanted any more",
+                              (long long)loading->version->number);
+    pthread_mutex_unlock(&manager->lock);
+    return status;
+}
+
+static struct status load_servable(struct manager *manager, struct version *version,
+                                   struct servable **out)
+{
+    const struct manager_options *options = &manager->options;
+    struct loading loading = { manager, version };
+    struct work_limits limits = {
+        .memory_bytes = options->budget != NULL ? (size_t)options->budget->limit_bytes : 0,
+        .timeout_ms = options->load_timeout_ms,
+        .check = check_wanted,
+        .context = &loading,
+    };
+    struct savedmodel_options savedmodel = options->savedmodel;
+    savedmodel.limits = &limits;
+    TRY(servable_load(options->model_name, version->number, version->directory, &savedmodel, out));
+    if (options->budget != NULL)
+        servable_charge(*out, options->budget);
+    return status_ok();
+}
+
 /* One attempt. The lock is given up while it lasts. */
 static void load(struct manager *manager, struct version *version)
 {
@@ -235,14 +304,15 @@ static void load(struct manager *manager, struct version *version)
     const char *name = manager->options.model_name;
     int64_t begin = now_ns();
     set_state(manager, version, STATE_LOADING);
+    log_debug("model %s version %lld: loading", name, (long long)version->number);
     version->attempts++;
+    version->ended = false;
     pthread_mutex_unlock(&manager->lock);
     version->tried_files = version->seen_files = source_fingerprint(version->directory);
-    struct status status = servable_load(name, version->number, version->directory,
-                                         &manager->options.savedmodel, &servable);
-    if (status_is_ok(status) && manager->options.budget != NULL)
-        servable_charge(servable, manager->options.budget);
+    struct status status = load_servable(manager, version, &servable);
     pthread_mutex_lock(&manager->lock);
+    if (status.code != STATUS_CANCELLED)
+        manager->gave_way = false;
     if (!status_is_ok(status)) {
         load_failed(manager, version, status);
         return;
@@ -352,14 +422,10 @@ static void lower_priority(void)
 static void *manage(void *context)
 {
     struct manager *manager = context;
-    int poll = manager->options.poll_wait_seconds;
     lower_priority();
     pthread_mutex_lock(&manager->lock);
     while (!manager->stopping) {
-        if (now_ns() >= manager->poll_at_ns) {
-            look(manager);
-            manager->poll_at_ns = poll > 0 ? now_ns() + poll * NS_PER_S : CLOCK_NEVER;
-        }
+        look_if_due(manager);
         if (!act(manager))
             clock_wait(clock_monotonic(), &manager->changed, &manager->lock,
                        next_time(manager, now_ns()));

@@ -19,6 +19,7 @@ struct manager_options {
     int poll_wait_seconds; /* 0: look once; < 0: never */
     int load_retries_max;
     int64_t load_retry_interval_us;
+    int64_t load_timeout_ms; /* of the init op, and of preparing each signature; 0: none */
     struct savedmodel_options savedmodel;
     struct budget *budget; /* of what runs hold; NULL: none */
 
@@ -30,7 +31,7 @@ struct manager_options {
 };
 
 struct status manager_start(const struct manager_options *options, struct manager **out);
-/* Waits for a load that is under way. The caller has stopped using servables. Accepts NULL. */
+/* Ends a load that is under way. The caller has stopped using servables. Accepts NULL. */
 void manager_stop(struct manager *manager);
 
 /* Which version a request asks for: SPECIFIC carries a number, LABELLED a label. */

@@ -60,6 +60,13 @@ static const struct flag rows[] = {
       .help = "further attempts to load a version that failed", ANY_POSITIVE },
     { "load_retry_interval_micros", FLAG_INT64, &options.load_retry_interval_micros, "60000000",
       .help = "pause between attempts to load a version; less than 0: none" },
+    { "load_timeout_in_ms", FLAG_INT64, &options.load_timeout_in_ms, "600000",
+      .help = "milliseconds that the init op of a version may run, and that preparing a signature "
+              "may take; 0: no limit",
+      .max = 1e12 },
+    { "allow_paths_outside_model", FLAG_BOOL, &options.allow_paths_outside_model, "false",
+      .help = "let ops of a model read files outside of its directory, also by way of links: "
+              "tables from text files, ReadFile, whose path a client may choose" },
     { "enable_signature_method_name_check", FLAG_BOOL, &options.enable_signature_method_name_check,
       "false", .help = "ask that a signature's method name fits the request" },
     { "batch_ready", FLAG_BOOL, &options.batch_ready, "true",

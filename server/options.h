@@ -18,7 +18,8 @@ struct options {
     bool rest_api_enable_cors_support;
     const char *model_name, *model_base_path, *saved_model_tags;
     int32_t max_num_load_retries, file_system_poll_wait_seconds;
-    int64_t load_retry_interval_micros;
+    int64_t load_retry_interval_micros, load_timeout_in_ms;
+    bool allow_paths_outside_model;
     bool enable_signature_method_name_check;
     bool version, help;
     bool batch_ready;

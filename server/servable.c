@@ -53,7 +53,11 @@ struct status servable_load(const char *name, int64_t version, const char *direc
 {
     struct savedmodel *model;
     TRY(savedmodel_load(directory, options, &model));
-    savedmodel_plan_all(model);
+    struct status status = savedmodel_plan_all(model);
+    if (!status_is_ok(status)) {
+        savedmodel_destroy(model);
+        return status;
+    }
     struct servable *servable = zalloc(sizeof *servable);
     servable->arena = arena_create(0);
     servable->name = arena_strdup(servable->arena, name);
@@ -65,7 +69,7 @@ struct status servable_load(const char *name, int64_t version, const char *direc
     for (int i = 0; i < servable->callables_count; i++)
         callable_init(&servable->callables[i], servable, savedmodel_signature_at(model, i));
     atomic_init(&servable->references, 1);
-    struct status status = check_answers(servable);
+    status = check_answers(servable);
     if (!status_is_ok(status)) {
         servable_destroy(servable);
         return status;

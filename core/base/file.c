@@ -25,18 +25,31 @@ static struct status open_file(const char *path, int flags, int *out)
     return status_ok();
 }
 
+static struct status check_regular(int fd, const char *path, uint64_t *size)
+{
+    struct stat info;
+    if (fstat(fd, &info) < 0)
+        return status_errno(errno, "open '%s'", path);
+    if (S_ISDIR(info.st_mode))
+        return status_errno(EISDIR, "open '%s'", path);
+    if (!S_ISREG(info.st_mode))
+        return status_error(STATUS_FAILED_PRECONDITION, "open '%s': it is not a regular file",
+                            path);
+    *size = (uint64_t)info.st_size;
+    return status_ok();
+}
+
+/* O_NONBLOCK: opening a FIFO would wait for a writer. */
 struct status file_reader_open(const char *path, struct file_reader *out)
 {
-    struct file_reader reader;
-    struct stat info = { 0 };
-    TRY(open_file(path, O_RDONLY, &reader.fd));
-    if (fstat(reader.fd, &info) < 0 || S_ISDIR(info.st_mode)) {
-        int error = S_ISDIR(info.st_mode) ? EISDIR : errno;
+    struct file_reader reader = { 0 };
+    TRY(open_file(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, &reader.fd));
+    struct status status = check_regular(reader.fd, path, &reader.size);
+    if (!status_is_ok(status)) {
         close(reader.fd);
-        return status_errno(error, "open '%s'", path);
+        return status;
     }
     reader.path = xstrdup(path);
-    reader.size = (uint64_t)info.st_size;
     *out = reader;
     return status_ok();
 }
@@ -226,6 +239,16 @@ struct status file_write(const char *path, struct bytes content)
 done:
     arena_destroy(arena);
     return status;
+}
+
+struct status file_real_path(const char *path, struct arena *arena, const char **out)
+{
+    char *real = realpath(path, NULL);
+    if (real == NULL)
+        return status_errno(errno, "open '%s'", path);
+    *out = arena_strdup(arena, real);
+    free(real);
+    return status_ok();
 }
 
 char *file_join(struct arena *arena, const char *directory, const char *name)

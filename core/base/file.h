@@ -13,6 +13,9 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 
+/* What is read is a regular file, else FAILED_PRECONDITION: a FIFO may block, a device never end.
+ */
+
 /* Appends the whole file to `out`. RESOURCE_EXHAUSTED: larger than limit_bytes (0: no limit). */
 struct status file_read(const char *path, size_t limit_bytes, struct buffer *out);
 
@@ -91,6 +94,9 @@ bool file_is_same(const char *a, const char *b);
 /* A directory in which there is nothing but such directories, as a failed run may leave it. */
 bool file_is_bare(const char *path);
 void file_remove_bare(const char *path); /* removes directories only, and only empty ones */
+
+/* The absolute path without symbolic links, in `arena`. */
+struct status file_real_path(const char *path, struct arena *arena, const char **out);
 
 /* "a/b" of "a" or "a/" and "b"; `name` alone where it is absolute or `directory` is empty. */
 char *file_join(struct arena *arena, const char *directory, const char *name);

@@ -324,10 +324,16 @@ static struct status keep_outputs(const struct node *node, struct tensor *made,
 static struct run *folding_run(const struct maker *maker, const struct region *region,
                                const struct node *node)
 {
+    const struct work_limits *limits = maker->plan->options.limits;
     size_t bytes = 0;
     for (int i = 0; i < node->inputs_count; i++)
         bytes += tensor_bytes(region_value(region, node->inputs[i])->constant);
-    return bytes <= MAKE_BYTES_MAX / 4 ? maker->run : run_create(4 * bytes);
+    if (bytes <= MAKE_BYTES_MAX / 4)
+        return maker->run;
+    size_t limit = 4 * bytes;
+    return run_create(limits != NULL && limits->memory_bytes > 0 && limits->memory_bytes < limit
+                          ? limits->memory_bytes
+                          : limit);
 }
 
 struct status evaluate_node(struct maker *maker, struct region *region, struct node *node,

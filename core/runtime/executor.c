@@ -139,6 +139,11 @@ struct resources *kernel_resources(struct kernel_context *context)
     return context->plan->resources;
 }
 
+struct status kernel_check(const struct kernel_context *context)
+{
+    return run_check(context->run);
+}
+
 int kernel_width(const struct kernel_context *context)
 {
     int width = context->run->width > 0 ? context->run->width : context->plan->options.width;

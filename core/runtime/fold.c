@@ -13,6 +13,11 @@
  * small file into a large servable. */
 #define FOLD_BYTES_MAX ((size_t)4 << 20)
 
+/* All folded constants of a plan together: this much, and a few times what stands in the files.
+ * Weights that are cast, then transposed, then reshaped count three times. */
+#define FOLD_ALL_BYTES_MAX ((size_t)64 << 20)
+#define FOLD_ALL_TIMES     4
+
 static bool op_is(const struct node *node, const char *name)
 {
     return strcmp(node->op_name, name) == 0;
@@ -116,6 +121,7 @@ static void fold_read(struct maker *maker, struct region *region, struct node *n
     struct tensor value;
     if (variable == NULL || !status_is_ok(variable_read(variable, &value)))
         return;
+    maker->given_bytes += tensor_bytes(&value);
     if (value.dtype == node->outputs[0].dtype)
         region_value(region, (struct endpoint){ node, 0 })->constant = plan_own(maker->plan, value);
     else
@@ -172,13 +178,19 @@ static size_t inputs_bytes(const struct region *region, const struct node *node)
     return bytes;
 }
 
-static bool small_enough(const struct region *region, const struct node *node,
-                         const struct tensor *outputs)
+static size_t outputs_bytes(const struct node *node, const struct tensor *outputs)
 {
     size_t bytes = 0;
     for (int i = 0; i < node->outputs_count; i++)
         bytes += tensor_bytes(&outputs[i]);
-    return bytes <= FOLD_BYTES_MAX || bytes <= inputs_bytes(region, node);
+    return bytes;
+}
+
+static bool small_enough(const struct maker *maker, const struct region *region,
+                         const struct node *node, size_t bytes)
+{
+    return (bytes <= FOLD_BYTES_MAX || bytes <= inputs_bytes(region, node)) &&
+           maker->folded_bytes + bytes <= FOLD_ALL_BYTES_MAX + FOLD_ALL_TIMES * maker->given_bytes;
 }
 
 /* Objects are counted and may be changed in place by who holds them alone. */
@@ -216,7 +228,10 @@ static void fold_node(struct maker *maker, struct region *region, struct node *n
     struct tensor *outputs = ARENA_ARRAY(maker->arena, struct tensor, count);
     if (!status_is_ok(evaluate_node(maker, region, node, kernel, outputs)))
         return;
-    bool keep = small_enough(region, node, outputs);
+    size_t bytes = outputs_bytes(node, outputs);
+    bool keep = small_enough(maker, region, node, bytes);
+    if (keep)
+        maker->folded_bytes += bytes;
     for (int i = 0; i < count; i++) {
         if (keep)
             region_value(region, (struct endpoint){ node, i })->constant =
@@ -231,6 +246,7 @@ static struct status fold_once(struct maker *maker, struct region *region, struc
 {
     struct tensor *outputs = ARENA_ARRAY(maker->arena, struct tensor, node->outputs_count + 1);
     TRY(evaluate_node(maker, region, node, kernel, outputs));
+    maker->given_bytes += outputs_bytes(node, outputs);
     for (int i = 0; i < node->outputs_count; i++)
         region_value(region, (struct endpoint){ node, i })->constant =
             plan_own(maker->plan, outputs[i]);
@@ -330,6 +346,8 @@ struct status region_fold(struct maker *maker, struct region *region)
 {
     for (int i = 0; i < region->graph->count; i++) {
         struct node *node = region->graph->nodes[i];
+        if (maker->run != NULL)
+            TRY(run_check(maker->run));
         tidy_controls(region, node);
         resolve_inputs(maker, region, node);
         TRY(fold_values(maker, region, node));

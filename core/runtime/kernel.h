@@ -96,6 +96,8 @@ kernel_pool(struct kernel_context *context);                /* the run's: for wh
 struct arena *kernel_arena(struct kernel_context *context); /* the run's: characters of new strings
                                                                (arena_reserve: a stranger's size) */
 struct resources *kernel_resources(struct kernel_context *context);
+/* For long loops: DEADLINE_EXCEEDED, or why the run should end. */
+struct status kernel_check(const struct kernel_context *context);
 int kernel_width(const struct kernel_context *context); /* threads this run may use (parallel.h) */
 uint64_t kernel_random_seed(
     struct kernel_context *context); /* a fresh seed, for random ops without one of their own */

@@ -104,6 +104,7 @@ struct status plan_create(const struct graph *graph, const struct flatten_reques
     struct region *region;
     maker_init(&maker, plan);
     maker.run = run_create(MAKE_BYTES_MAX);
+    run_set_limits(maker.run, plan->options.limits);
     maker.mutable_variables = mutable_variables;
 
     if (mutable_variables == NULL) {

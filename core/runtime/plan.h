@@ -19,12 +19,21 @@ struct run;
 struct resources;
 struct budget;
 
+/* What the work of a load may cost: a file decides what is computed. */
+struct work_limits {
+    size_t memory_bytes; /* that a run may hold at once; 0: no limit */
+    int64_t timeout_ms;  /* of each piece: the init op, the plan of one signature; 0: no limit */
+    struct status (*check)(const void *context); /* asked again and again: a failure ends it */
+    const void *context;
+};
+
 struct plan_options {
     bool no_fold; /* keep constants and variables as steps: for tests (folding off = on) */
     bool no_fuse;
     bool writes_variables; /* this plan may run beside others that write the variables: none is
                               taken for a constant */
-    int width;             /* threads a run may use inside a kernel; 0 = 1 */
+    const struct work_limits *limits; /* of making the plan; NULL: none */
+    int width;                        /* threads a run may use inside a kernel; 0 = 1 */
 };
 
 /**
@@ -87,6 +96,7 @@ void run_set_deadline(
 /* Asked where the deadline is looked at: a failure ends the run. NULL: nobody is asked. */
 void run_set_check(struct run *run, struct status (*check)(const void *context),
                    const void *context);
+void run_set_limits(struct run *run, const struct work_limits *limits); /* deadline and check */
 void run_set_width(struct run *run, int width); /* 0: what the plan's options say */
 struct arena *run_arena(struct run *run);       /* lives until run_reset: for feeds' strings too */
 struct tensor_pool *run_pool(struct run *run);  /* feeds may be made in it */

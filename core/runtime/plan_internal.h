@@ -165,7 +165,9 @@ struct region {
 struct maker {
     struct plan *plan;
     struct arena *arena; /* the plan's */
-    struct run *run;     /* for what is computed when the plan is made */
+    struct run *run;     /* for what is computed when the plan is made; NULL: nothing is */
+    size_t given_bytes;  /* of the constants and variables that stand in the files */
+    size_t folded_bytes; /* of the constants that were made of them */
     const struct map *mutable_variables;
     struct map *written; /* where to note variables that are written; NULL: not asked */
     bool analyse;        /* only look: compute nothing, ask for no kernel */

@@ -1,8 +1,10 @@
 #include "runtime/resources.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/map.h"
 
 struct entry {
@@ -13,6 +15,7 @@ struct entry {
 struct resources {
     pthread_mutex_t lock;
     struct arena *arena; /* keys and entries; under the lock */
+    const char *root;    /* where ops may read files; NULL: everywhere */
     struct map map;      /* "type \0 container \0 name" -> struct entry */
 };
 
@@ -113,6 +116,33 @@ struct status resources_find_or_create(struct resources *resources, const struct
 
     buffer_finish(&buffer);
     return status;
+}
+
+struct status resources_confine(struct resources *resources, const char *directory)
+{
+    return file_real_path(directory, resources->arena, &resources->root);
+}
+
+static bool is_within(const char *root, const char *path)
+{
+    size_t size = strlen(root);
+    return strncmp(path, root, size) == 0 && (path[size] == '\0' || path[size] == '/');
+}
+
+struct status resources_real_path(const struct resources *resources, struct bytes path,
+                                  struct arena *arena, const char **out)
+{
+    if (path.size > PATH_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "a path of %zu bytes is too long", path.size);
+    const char *real, *given = arena_memdup(arena, path.data, path.size);
+    TRY(file_real_path(given, arena, &real));
+    if (resources->root != NULL && !is_within(resources->root, real))
+        return status_error(STATUS_PERMISSION_DENIED,
+                            "'%s' is outside of the model's directory '%s': it is read only with "
+                            "--allow_paths_outside_model",
+                            given, resources->root);
+    *out = real;
+    return status_ok();
 }
 
 void resources_visit(struct resources *resources,

@@ -27,6 +27,22 @@ struct status resources_find_or_create(struct resources *resources, const struct
                                        struct status (*create)(void *argument, struct object **out),
                                        void *argument, struct object **out);
 
+/**
+ * From now on ops may read files only in `directory`; without this call, everywhere. A client may
+ * name the file that ReadFile reads.
+ *
+ * Errors  of file_real_path
+ */
+struct status resources_confine(struct resources *resources, const char *directory);
+
+/**
+ * The path of a file or directory that an op may read, symbolic links resolved, in `arena`.
+ *
+ * Errors  PERMISSION_DENIED outside of the directory; NOT_FOUND and the like where it is not there
+ */
+struct status resources_real_path(const struct resources *resources, struct bytes path,
+                                  struct arena *arena, const char **out);
+
 /* Visits all, in order of making. */
 void resources_visit(struct resources *resources,
                      void (*visit)(void *context, struct bytes container, struct bytes name,

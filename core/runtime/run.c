@@ -51,6 +51,15 @@ void run_set_check(struct run *run, struct status (*check)(const void *context),
     run->check_context = context;
 }
 
+void run_set_limits(struct run *run, const struct work_limits *limits)
+{
+    if (limits == NULL)
+        return;
+    if (limits->timeout_ms > 0)
+        run->deadline_ns = now_ns() + (uint64_t)limits->timeout_ms * 1000000U;
+    run_set_check(run, limits->check, limits->context);
+}
+
 void run_set_width(struct run *run, int width)
 {
     run->width = width;

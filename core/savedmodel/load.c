@@ -218,16 +218,20 @@ static struct status restore_and_initialise(struct savedmodel *model, struct are
         .needed_count = needed_count,
         .assets = feeds,
         .arena = model->arena,
+        .limits = model->options.limits,
     };
     TRY(status_in(restore_variables(&restore), "restore of '%s'", model->directory));
     model->variables = restore.variables;
     model->variables_count = restore.variables_count;
     model->weights_bytes = restore.weights_bytes;
+    /* Not before: links in a model's directory may lead to a store of large files. */
+    if (!model->options.allow_paths_outside_model)
+        TRY(resources_confine(model->resources, model->directory));
     if (meta->init_op != NULL) {
         struct node *target = graph_find(meta->graph, meta->init_op);
-        TRY(status_in(
-            run_once(meta->graph, model->resources, feeds, meta->assets_count, &target, 1),
-            "init op '%s'", meta->init_op));
+        TRY(status_in(run_once(meta->graph, model->resources, model->options.limits, feeds,
+                               meta->assets_count, &target, 1),
+                      "init op '%s'", meta->init_op));
     }
     int signatures = meta->init_op != NULL ? needed_count - 1 : needed_count;
     for (int i = 0; i < signatures; i++) {
@@ -250,6 +254,7 @@ struct status savedmodel_load(const char *directory, const struct savedmodel_opt
     model->directory = arena_strdup(model->arena, directory);
     if (options != NULL)
         model->options = *options;
+    model->options.plan.limits = model->options.limits;
     pthread_mutex_init(&model->lock, NULL);
     model->resources = resources_create();
     TRY_OR(fail, read_meta(model));
@@ -313,14 +318,15 @@ struct status savedmodel_plan(struct savedmodel *model, const struct signature *
     return status_ok();
 }
 
-void savedmodel_plan_all(struct savedmodel *model)
+struct status savedmodel_plan_all(struct savedmodel *model)
 {
+    const struct work_limits *limits = model->options.limits;
     for (int i = 0; i < model->meta.signatures_count; i++) {
         const struct plan *plan;
-        if (signature_is_callable(&model->meta.signatures[i]))
-            status_ignore(
-                savedmodel_plan(model, &model->meta.signatures[i], &plan)); /* kept in its slot */
+        status_ignore(savedmodel_plan(model, &model->meta.signatures[i], &plan)); /* in its slot */
     }
+    model->options.limits = model->options.plan.limits = NULL;
+    return limits != NULL && limits->check != NULL ? limits->check(limits->context) : status_ok();
 }
 
 struct status savedmodel_plan_custom(struct savedmodel *model,

@@ -21,7 +21,9 @@ struct bundle;
 struct savedmodel_options {
     const char *const *tags; /* the tag set, order ignored; NULL: { "serve" } */
     int tags_count;
-    bool graph_only; /* do not restore or initialise: for `savedmodel show` */
+    bool allow_paths_outside_model;   /* let ops read files that are not in the model's directory */
+    const struct work_limits *limits; /* until savedmodel_plan_all has returned; NULL: none */
+    bool graph_only;                  /* do not restore or initialise: for `savedmodel show` */
     struct plan_options plan;
 };
 
@@ -48,9 +50,9 @@ const struct signature *savedmodel_signature(const struct savedmodel *model,
  * as long as the model. */
 struct status savedmodel_plan(struct savedmodel *model, const struct signature *signature,
                               const struct plan **out);
-/* Prepares every callable signature; a failure is logged by nobody and returned by savedmodel_plan
- * when asked for. */
-void savedmodel_plan_all(struct savedmodel *model);
+/* Makes the plan of every signature. Does not log failures; savedmodel_plan returns them. Only the
+ * limits' `check` fails it. What is planned later has no limits. */
+struct status savedmodel_plan_all(struct savedmodel *model);
 
 /* Plan of some outputs of several signatures over common inputs (output_filter, MultiInference):
  * the caller destroys it. */

@@ -6,20 +6,21 @@
 #include "storage/bundle.h"
 
 struct status run_once(const struct graph *graph, struct resources *resources,
-                       const struct run_feed *feeds, int feeds_count, struct node *const *targets,
-                       int targets_count)
+                       const struct work_limits *limits, const struct run_feed *feeds,
+                       int feeds_count, struct node *const *targets, int targets_count)
 {
     struct status status;
     struct arena *arena = arena_create(0);
-    struct run *run = run_create(0);
+    struct run *run = run_create(limits != NULL ? limits->memory_bytes : 0);
     struct plan *plan = NULL;
     struct endpoint *endpoints = ARENA_ARRAY(arena, struct endpoint, feeds_count + 1);
     struct tensor *values = ARENA_ARRAY(arena, struct tensor, feeds_count + 1);
     const struct shape scalar = shape_scalar();
-    const struct plan_options options = { .no_fold = true,
-                                          .no_fuse = true,
-                                          .writes_variables = true };
+    const struct plan_options options = {
+        .no_fold = true, .no_fuse = true, .writes_variables = true, .limits = limits
+    };
 
+    run_set_limits(run, limits);
     for (int i = 0; i < feeds_count; i++) {
         endpoints[i] = feeds[i].endpoint;
         values[i] = tensor_borrow(DT_STRING, &scalar, &feeds[i].text);
@@ -218,12 +219,17 @@ static struct status run_restore_op(struct restore *restore, const struct map *n
         feeds[i].endpoint = flat.feeds[i];
     int targets_count;
     struct node **targets = pick_targets(restore, flat.graph, needed, scratch, &targets_count);
+    /* Reading takes as long as the disk does, and as much memory as the checkpoint is large. */
+    struct work_limits reading = { 0 };
+    if (restore->limits != NULL)
+        reading = (struct work_limits){ .check = restore->limits->check,
+                                        .context = restore->limits->context };
     struct status status = check_keys(flat.graph, bundle, scratch);
     if (status_is_ok(status))
         status = check_unique(restore);
     if (status_is_ok(status))
-        status =
-            run_once(flat.graph, restore->resources, feeds, feeds_count, targets, targets_count);
+        status = run_once(flat.graph, restore->resources, &reading, feeds, feeds_count, targets,
+                          targets_count);
     graph_finish(flat.graph);
     return status;
 }
@@ -335,6 +341,8 @@ static struct status restore_by_objects(struct restore *restore, const struct ma
                                 "variable '%.*s': the object graphs give it two values of the "
                                 "checkpoint, '%s' and '%s'",
                                 (int)name.size, name.data, found->key, found->rival);
+        if (restore->limits != NULL && restore->limits->check != NULL)
+            TRY(restore->limits->check(restore->limits->context));
         TRY(restore_from_key(restore, bundle, handle, found->key));
     }
     return status_ok();

@@ -30,6 +30,7 @@ struct restore {
     int needed_count;
     const struct run_feed *assets; /* [meta->assets_count] */
     struct arena *arena;           /* where results live */
+    const struct work_limits *limits;
     /* results */
     struct savedmodel_variable *variables;
     int variables_count;
@@ -48,7 +49,7 @@ struct status restore_check_whole(const struct restore *restore, const struct ma
 /* Runs targets once, with every variable taken as mutable. Feeds that nothing reaches are allowed.
  */
 struct status run_once(const struct graph *graph, struct resources *resources,
-                       const struct run_feed *feeds, int feeds_count, struct node *const *targets,
-                       int targets_count);
+                       const struct work_limits *limits, const struct run_feed *feeds,
+                       int feeds_count, struct node *const *targets, int targets_count);
 
 #endif

@@ -1,4 +1,8 @@
 """Which versions replace the one that serves: those that can answer, loaded in bounded time and memory, from files of their own."""
+import os
+import shutil
+import signal
+
 import tiny_model
 from harness import Server, TestCase, main
 
@@ -14,6 +18,49 @@ def write(directory, *ops, **signatures):
         b.node(name, op, "x", T=FLOAT)
     for name, node in signatures.items():
         b.signature(name, "predict", {"x": ("x:0", 1, [-1])}, {"y": (node + ":0", 1, [-1])})
+    tiny_model.save(b.model, directory)
+
+
+def add_function(b, name, node, op, *inputs, **attrs):
+    """A function of one int32, i, that returns what its only node gives."""
+    function = b.meta.graph_def.library.function.add()
+    function.signature.name = name
+    function.signature.input_arg.add(name="i", type=3)
+    function.signature.output_arg.add(name="r", type=10 if op == "Equal" else 3)
+    body = function.node_def.add(name=node, op=op, input=inputs)
+    for key, (kind, value) in attrs.items():
+        setattr(body.attr[key], kind, value)
+    function.ret["r"] = node + (":z:0" if op == "Equal" else ":output:0")
+
+
+def write_endless(directory):
+    """A model whose init op is a loop that never ends."""
+    b = tiny_model.Builder()
+    add_function(b, "goes_on", "same", "Equal", "i", "i", T=("type", 3))
+    add_function(b, "hands_on", "same", "Identity", "i", T=("type", 3))
+    b.const("zero", 3, [], [0])
+    b.node("loop", "While", "zero", T=("list", ("type", [3])))
+    loop = b.meta.graph_def.node[-1]
+    loop.attr["cond"].func.name, loop.attr["body"].func.name = "goes_on", "hands_on"
+    b.node("init", "NoOp", "^loop")
+    b.placeholder("x", 1, [-1])
+    b.node("y", "Neg", "x", T=FLOAT)
+    b.signature("serving_default", "predict", {"x": ("x:0", 1, [-1])}, {"y": ("y:0", 1, [-1])})
+    b.signature("__saved_model_init_op", "", {}, {"__saved_model_init_op": ("init", 0, [])})
+    tiny_model.save(b.model, directory)
+
+
+def write_reader(directory, **const):
+    """A model that gives the content of the file that the client names; with path=…, one that fills a table from there."""
+    b = tiny_model.Builder()
+    b.placeholder("x", 7, [])
+    b.node("y", "ReadFile", "x")
+    b.signature("serving_default", "predict", {"x": ("x:0", 7, [])}, {"y": ("y:0", 7, [])})
+    if "path" in const:
+        b.node("table", "HashTableV2", key_dtype=("type", 7), value_dtype=("type", 9), shared_name=("s", b"t"))
+        b.const("path", 7, [], [const["path"].encode()])
+        b.node("init", "InitializeTableFromTextFileV2", "table", "path", key_index=("i", -2), value_index=("i", -1))
+        b.signature("__saved_model_init_op", "", {}, {"__saved_model_init_op": ("init", 0, [])})
     tiny_model.save(b.model, directory)
 
 
@@ -49,6 +96,60 @@ class Loading(TestCase):
         with self.serve() as server:
             write(self.path("model", "2"), ("y", "Neg"), ("strange", "NobodysOp"), serving_default="y")
             self.assert_refused(server, 2, "Op type not registered 'NobodysOp'", "'strange'")
+
+    def test_an_init_op_without_end_holds_up_nobody(self):
+        with self.serve() as server:
+            write_endless(self.path("model", "2"))
+            server.wait_for_state(2, "LOADING")
+            shutil.rmtree(self.path("model", "2"))
+            self.assert_refused(server, 2, "version 2 is not wanted any more")
+            write_endless(self.path("model", "3"))
+            server.wait_for_state(3, "LOADING")
+            write(self.path("model", "4"), ("y", "Neg"), serving_default="y")  # a newer one ends it, too
+            server.wait_for_state(4, "AVAILABLE")
+            write_endless(self.path("model", "5"))
+            server.wait_for_state(5, "LOADING")
+            server.stop(signal.SIGTERM)
+
+    def test_sigterm_ends_the_first_load(self):
+        write_endless(self.path("model", "1"))
+        with Server(self.path("model"), "--log_level=debug", wait=False) as server:
+            server.wait_for_output("version 1: loading")
+            server.stop(signal.SIGTERM)
+
+    def test_a_load_has_a_deadline(self):
+        with self.serve("--load_timeout_in_ms=300") as server:
+            write_endless(self.path("model", "2"))
+            self.assert_refused(server, 2, "init op 'init': the deadline passed")
+
+    def test_a_fifo_is_no_model(self):
+        with self.serve() as server:
+            os.mkdir(self.path("fifo"))
+            os.mkfifo(self.path("fifo", "saved_model.pb"))
+            os.rename(self.path("fifo"), self.path("model", "2"))
+            self.assert_refused(server, 2, "it is not a regular file")
+
+    def test_files_outside_of_the_model_need_a_flag(self):
+        secret = self.path("secret")
+        with open(secret, "w") as f:
+            f.write("one\ntwo\n")
+        os.mkfifo(self.path("fifo"))
+        ask = lambda server, path: server.post(ASK, {"inputs": path})  # noqa: E731
+        write_reader(self.path("reader", "1"))
+        with open(self.path("reader", "1", "own"), "w") as f:
+            f.write("own")
+        os.symlink(secret, self.path("reader", "1", "link"))
+        write_reader(self.path("table", "1"), path=secret)
+        with Server(self.path("reader")) as server:
+            self.assertEqual(ask(server, self.path("reader", "1", "own")).json, {"outputs": "own"})
+            for path in (secret, self.path("reader", "1", "link"), self.path("reader", "1", "..", "..", "secret"), self.path("fifo")):
+                answer = ask(server, path)
+                self.assertEqual((answer.status, "--allow_paths_outside_model" in answer.json["error"]), (403, True), answer)
+        with self.assertRaisesRegex(AssertionError, "'%s' is outside of the model's directory" % secret):
+            Server(self.path("table"), "--max_num_load_retries=0")
+        with Server(self.path("table"), "--allow_paths_outside_model") as server:
+            self.assertEqual(ask(server, secret).json, {"outputs": "one\ntwo\n"})
+            self.assertIn("it is not a regular file", ask(server, self.path("fifo")).json["error"])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/table.h"
 #include "runtime/kernels/table_file.h"
+#include "runtime/resources.h"
 
 /* ---- handles ---- */
 
@@ -175,11 +176,13 @@ static struct status file_compute(struct kernel_context *k)
                             shape_text(&name->shape));
     if (table_is_initialised(table))
         return status_ok();
-    const struct bytes *path = tensor_strings(name);
     struct arena *arena = arena_create(0);
+    const char *path;
     struct status status =
-        table_file_read(file, arena_memdup(arena, path->data, path->size), table_key_dtype(table),
-                        table_value_dtype(table), arena, &keys, &values);
+        resources_real_path(kernel_resources(k), tensor_strings(name)[0], arena, &path);
+    if (status_is_ok(status))
+        status = table_file_read(file, path, table_key_dtype(table), table_value_dtype(table),
+                                 arena, &keys, &values);
     if (status_is_ok(status))
         status = table_add(table, &keys, &values);
     arena_destroy(arena);

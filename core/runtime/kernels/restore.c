@@ -2,8 +2,11 @@
  * RestoreV2: reads tensors of a checkpoint, only those that something uses: a restore sub-graph
  * names every variable there is, and a servable needs those of its signatures.
  */
+#include <string.h>
+
 #include "graph/op.h"
 #include "runtime/kernel.h"
+#include "runtime/resources.h"
 #include "storage/bundle.h"
 
 static struct status check_inputs(const struct kernel_context *context)
@@ -42,14 +45,29 @@ static struct status restore_one(struct kernel_context *context, const struct bu
     return status_ok();
 }
 
+/* The checkpoint's files may be links to elsewhere, as in a store of blobs; its directory not. */
+static struct status check_directory(struct kernel_context *context, const char *prefix)
+{
+    const char *slash = strrchr(prefix, '/'), *real;
+    struct bytes directory = { prefix, slash != NULL ? (size_t)(slash - prefix) : 0 };
+    if (directory.size == 0)
+        directory = bytes_of(slash != NULL ? "/" : ".");
+    return resources_real_path(kernel_resources(context), directory, kernel_arena(context), &real);
+}
+
 static struct status restore_compute(struct kernel_context *context)
 {
     struct bundle *bundle = NULL;
     TRY(check_inputs(context));
-    TRY(bundle_open(text_of(context, 0, 0), &bundle));
+    const char *prefix = text_of(context, 0, 0);
+    TRY(check_directory(context, prefix));
+    TRY(bundle_open(prefix, &bundle));
     struct status status = status_ok();
     for (int i = 0; i < kernel_outputs_count(context) && status_is_ok(status); i++) {
-        if (kernel_output_wanted(context, i))
+        if (!kernel_output_wanted(context, i))
+            continue;
+        status = kernel_check(context);
+        if (status_is_ok(status))
             status = restore_one(context, bundle, i);
     }
     bundle_close(bundle);

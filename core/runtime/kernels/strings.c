@@ -10,6 +10,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/text_case.h"
+#include "runtime/resources.h"
 
 static struct status keep(struct kernel_context *k, const void *data, size_t size,
                           struct bytes *out)
@@ -134,10 +135,10 @@ static struct status read_file_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Input filename tensor must be scalar, but had shape: %s",
                             shape_text(&name->shape));
-    struct bytes path = tensor_strings(name)[0];
+    const char *path;
+    TRY(resources_real_path(kernel_resources(k), tensor_strings(name)[0], kernel_arena(k), &path));
     TRY(kernel_output(k, 0, &scalar, &out));
-    return read_whole(k, arena_memdup(kernel_arena(k), path.data, path.size),
-                      &tensor_strings_mut(out)[0]);
+    return read_whole(k, path, &tensor_strings_mut(out)[0]);
 }
 
 /* ---- one string to one string ---- */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,6 +68,19 @@ static void errors_name_the_path(void **state)
     assert_int_equal(file_write(in("none/a"), bytes_of("x")).code, STATUS_NOT_FOUND);
     struct file_list list;
     assert_int_equal(file_list(in("none"), arena, &list).code, STATUS_NOT_FOUND);
+    buffer_finish(&buffer);
+}
+
+static void what_is_no_file_is_refused_without_waiting(void **state)
+{
+    (void)state;
+    struct buffer buffer = { 0 };
+    assert_int_equal(mkfifo(in("fifo"), 0600), 0);
+    struct status status = file_read(in("fifo"), 0, &buffer); /* waited for a writer */
+    assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+    assert_non_null(strstr(status.message, "/fifo': it is not a regular file"));
+    assert_int_equal(file_read("/dev/zero", 0, &buffer).code, STATUS_FAILED_PRECONDITION);
+    assert_int_equal(file_read("/proc/self/status", 0, &buffer).code, STATUS_OK);
     buffer_finish(&buffer);
 }
 
@@ -199,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_written_file_is_read_back),
         TEST(errors_name_the_path),
+        TEST(what_is_no_file_is_refused_without_waiting),
         TEST(directories_are_made_listed_and_removed),
         TEST(a_writer_takes_pieces_of_any_size),
         TEST(an_abandoned_file_is_gone),

@@ -1,5 +1,10 @@
 #include "plan_fixture.h"
 
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
 #define X build_placeholder(&b, "x", DT_FLOAT, shape_of(-1))
 
 static void a_straight_line_runs(void **state)
@@ -354,10 +359,41 @@ static void a_file_is_read_in_the_bounds_of_the_run(void **state)
     assert_int_equal(read_file(plan, small, "tests/golden/kernels/text.rows", &text).code,
                      STATUS_RESOURCE_EXHAUSTED);
     assert_int_equal(read_file(plan, run, "/nonexistent", &text).code, STATUS_NOT_FOUND);
-    assert_ok(read_file(plan, run, "/dev/zero", &text)); /* has no end, and says it is empty */
-    assert_int_equal(text.size, 0);
+    assert_int_equal(read_file(plan, run, "/dev/zero", &text).code, STATUS_FAILED_PRECONDITION);
     run_destroy(small);
     plan_destroy(plan);
+}
+
+/* A client may choose the path. */
+static void a_file_outside_of_the_model_is_not_read(void **state)
+{
+    (void)state;
+    char directory[] = "/tmp/slipway-confined-XXXXXX";
+    struct endpoint name = build_placeholder(&b, "name", DT_STRING, shape_scalar());
+    struct endpoint content = build(&b, "ReadFile", "content", 1, &name, NULL);
+    struct plan *plan = plan_of(1, &name, 1, &content, NULL);
+    struct bytes text;
+    assert_non_null(mkdtemp(directory));
+    const char *inside = arena_printf(arena, "%s/model/a", directory);
+    const char *beside = arena_printf(arena, "%s/model-2", directory);
+    const char *link = arena_printf(arena, "%s/model/link", directory);
+    assert_ok(file_make_directories(arena_printf(arena, "%s/model", directory)));
+    assert_ok(file_write(inside, bytes_of("inside")));
+    assert_ok(file_write(beside, bytes_of("beside")));
+    assert_int_equal(symlink(beside, link), 0);
+    assert_ok(read_file(plan, run, beside, &text));
+    assert_ok(resources_confine(resources, arena_printf(arena, "%s/model/.", directory)));
+    assert_ok(read_file(plan, run, inside, &text));
+    assert_memory_equal(text.data, "inside", 6);
+    const char *const outside[] = { beside, link, "/etc/passwd", "tests",
+                                    arena_printf(arena, "%s/model/../model-2", directory) };
+    for (size_t i = 0; i < COUNT(outside); i++)
+        assert_int_equal(read_file(plan, run, outside[i], &text).code, STATUS_PERMISSION_DENIED);
+    char *long_path = arena_alloc(arena, 100001);
+    memset(long_path, 'a', 100000);
+    assert_int_equal(read_file(plan, run, long_path, &text).code, STATUS_INVALID_ARGUMENT);
+    plan_destroy(plan);
+    assert_ok(file_remove_tree(directory));
 }
 
 /* ---- variables ---- */
@@ -398,6 +434,45 @@ static void a_variable_that_nothing_writes_is_a_constant(void **state)
     assert_int_equal(plan_steps_count(plan), 1);
     assert_runs(plan, floats(shape_of(2), VALUES(10, 20)), 2, VALUES(9, 18));
     plan_destroy(plan);
+}
+
+/* Each is as large as its inputs, so that every step alone is reasonable. */
+static void constants_that_double_are_not_folded_for_ever(void **state)
+{
+    (void)state;
+    struct shape shape = shape_of(1 << 18); /* 1 MiB */
+    float *values = zalloc(sizeof *values << 18);
+    struct endpoint axis = build_const_int(&b, "axis", 0);
+    struct endpoint at = const_floats("start", shape, values);
+    for (int i = 0; i < 8; i++)
+        at = build(&b, "ConcatV2", NULL, 3, (struct endpoint[]){ at, at, axis },
+                   (struct attr[]){ attr_int("N", 2), attr_type("T", DT_FLOAT), ATTR_END });
+    struct plan *plan = plan_of(0, NULL, 1, &at, NULL);
+    assert_in_range(plan_steps_count(plan), 1, 7); /* 256 MiB in the end, 511 in all */
+    plan_destroy(plan);
+    free(values);
+}
+
+static struct status say_no(const void *context)
+{
+    (void)context;
+    return status_error(STATUS_CANCELLED, "nobody wants it");
+}
+
+static void who_makes_a_plan_may_end_it(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    assert_ok(builder_status(&b));
+    struct work_limits limits = { .check = say_no };
+    struct plan_options options = { .limits = &limits };
+    struct flatten_request request = {
+        .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_fails(plan_create(graph, &request, resources, NULL, &options, &plan), STATUS_CANCELLED,
+                 "nobody wants it");
 }
 
 /* Its bytes are too few for the elements that the graph speaks of. */
@@ -640,6 +715,9 @@ int main(void)
         TEST(many_plans_share_a_run),
         TEST(a_file_is_read_in_the_bounds_of_the_run),
         TEST(an_attribute_out_of_range_is_refused_when_the_plan_is_made),
+        TEST(constants_that_double_are_not_folded_for_ever),
+        TEST(who_makes_a_plan_may_end_it),
+        TEST(a_file_outside_of_the_model_is_not_read),
         TEST(a_variable_that_nothing_writes_is_a_constant),
         TEST(a_variable_of_another_type_than_it_is_read_as_is_no_constant),
         TEST(a_variable_that_others_write_is_read_each_time),
