@@ -19,6 +19,15 @@ struct saver {
     int64_t next_ns, warned_ns;
 };
 
+/* The next multiple of every_steps: the points stay where they are when a job goes on from a last
+ * checkpoint between two of them, or when one is late. */
+static uint64_t next_point(const struct saver *saver, uint64_t step)
+{
+    uint64_t every = saver->options.every_steps;
+
+    return every > 0 ? (step / every + 1) * every : UINT64_MAX;
+}
+
 /* The same task by other channels. */
 static void follow(struct saver *saver, const struct client *client)
 {
@@ -50,9 +59,7 @@ static struct status save(struct saver *saver)
     if (!checkpoint_dir_has_step(dir, snapshot.global_step))
         status = checkpoint_dir_add(dir, snapshot.global_step, write_snapshot, &addition);
     if (status_is_ok(status))
-        atomic_store(&saver->next_step, saver->options.every_steps > 0
-                                            ? snapshot.global_step + saver->options.every_steps
-                                            : UINT64_MAX);
+        atomic_store(&saver->next_step, next_point(saver, snapshot.global_step));
     client_snapshot_end(&snapshot);
     return status;
 }
@@ -99,7 +106,7 @@ static void bear_failure(struct saver *saver, struct status status)
 
     if (saver->options.every_steps > 0)
         atomic_compare_exchange_strong(&saver->next_step, &none,
-                                       saver->due_step + saver->options.every_steps);
+                                       next_point(saver, saver->due_step));
     if (saver->stopping || saver->paused || status.code == STATUS_ABORTED)
         return;
     if (saver->warned_ns != 0 && now_ns - saver->warned_ns < (int64_t)WARN_MS * NS_PER_MS)
@@ -180,9 +187,7 @@ void saver_pause(struct saver *saver)
 void saver_resume(struct saver *saver, const struct client *client)
 {
     follow(saver, client);
-    atomic_store(&saver->next_step, saver->options.every_steps > 0
-                                        ? client->global_step + saver->options.every_steps
-                                        : UINT64_MAX);
+    atomic_store(&saver->next_step, next_point(saver, client->global_step));
     pthread_mutex_unlock(&saver->saving);
     pthread_mutex_lock(&saver->lock);
     saver->paused = saver->due = false;
