@@ -104,6 +104,35 @@ static struct status read_images(const char *directory, const char *prefix,
     return status_ok();
 }
 
+/* Are there neither images nor labels, plain or zipped? */
+static bool has_no_part(const char *directory, const char *prefix)
+{
+    static const char *const names[] = { "images-idx3-ubyte", "images-idx3-ubyte.gz",
+                                         "labels-idx1-ubyte", "labels-idx1-ubyte.gz" };
+    char path[4096];
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        int length = snprintf(path, sizeof path, "%s/%s-%s", directory, prefix, names[i]);
+        if (length < 0 || (size_t)length >= sizeof path || access(path, F_OK) == 0 ||
+            errno != ENOENT)
+            return false;
+    }
+    return true;
+}
+
+/* No test files at all are no test rows; one without the other is an error. */
+static struct status read_test(const char *directory, struct data *data, uint32_t width)
+{
+    if (has_no_part(directory, "t10k"))
+        return status_ok();
+    TRY(read_images(directory, "t10k", &data->storage[2], &data->test));
+    if (width != data->test.width)
+        return status_error(STATUS_DATA_LOSS,
+                            "'%s': images of %u pixels to train with but %u to test with",
+                            directory, width, data->test.width);
+    return status_ok();
+}
+
 struct status data_read_images(const char *directory, struct data **out)
 {
     struct status status;
@@ -112,13 +141,7 @@ struct status data_read_images(const char *directory, struct data **out)
     struct buffer origin = { 0 };
 
     TRY_OR(fail, read_images(directory, "train", &data->storage[0], &whole));
-    TRY_OR(fail, read_images(directory, "t10k", &data->storage[2], &data->test));
-    if (whole.width != data->test.width) {
-        status = status_error(STATUS_DATA_LOSS,
-                              "'%s': images of %u pixels to train with but %u to test with",
-                              directory, whole.width, data->test.width);
-        goto fail;
-    }
+    TRY_OR(fail, read_test(directory, data, whole.width));
     hold_out_validation(data, &whole);
     buffer_printf(&origin, "%u + %u images from '%s'", whole.rows, data->test.rows, directory);
     buffer_append_char(&origin, '\0');

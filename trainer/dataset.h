@@ -34,7 +34,8 @@ struct data {
 
 /**
  * Reads train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
- * t10k-labels-idx1-ubyte from `directory`; each plain or with .gz behind its name.
+ * t10k-labels-idx1-ubyte from `directory`; each plain or with .gz behind its name. Without the two
+ * of t10k there are no test rows.
  *
  * Owner   *out: data_destroy
  * Errors  NOT_FOUND a file; DATA_LOSS a damaged one, or images and labels that do not belong

@@ -14,21 +14,11 @@ static struct flag_values values;
 
 /* clang-format off: a table, one flag after the other */
 static const struct flag rows[] = {
-    { "model", FLAG_TEXT, &values.model, "softmax",
+    { "model", FLAG_TEXT, &values.model, "softmax", .group = "what is trained",
       .help = "softmax, mlp, convnet, linear, or a file of what Keras' to_json() prints" },
     { "train_dir", FLAG_TEXT, &values.train_dir, "",
-      .help = "directory of IDX files of MNIST's names, plain or .gz; without it the program draws "
-              "digits itself" },
-    { "export_dir", FLAG_TEXT, &values.export_dir, "",
-      .help = "the directory to make, such as model/1; one that holds numbered versions gets the "
-              "next one; wins over --work_dir" },
-    { "work_dir", FLAG_TEXT, &values.work_dir, "./model",
-      .help = "exports to work_dir/model_version when neither --export_dir nor DIR is given" },
-    { "model_version", FLAG_INT64, &values.model_version, "-1",
-      .help = "the version's number in DIR or --work_dir; -1: the one behind the largest there is",
-      .min = -1, .max = 9e15 },
-    { "export", FLAG_BOOL, &values.export, "true",
-      .help = "export what was learnt; with --noexport the job trains and tests only" },
+      .help = "directory of IDX files of MNIST's names, plain or .gz, those of t10k only if it is "
+              "to test; without it the program draws digits itself" },
     { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
       .help = "steps; wins over --epochs; 0: what the model says", .min = 0, .max = 9e15 },
     { "stop_at_step", FLAG_INT64, &values.stop_at_step, "0",
@@ -53,10 +43,39 @@ static const struct flag rows[] = {
     { "sync", FLAG_BOOL, &values.sync, "false",
       .help = "each step waits for all workers; with a seed the result is the same bits for any "
               "number of ps" },
-    { "ps", FLAG_INT32, &values.ps, "2", .help = "parameter servers", .min = 1, .max = 256 },
+    { "placement", FLAG_TEXT, &values.placement, "bytes",
+      .help = "which ps holds what: balanced by bytes, or in turn",
+      .choices = "bytes round_robin" },
+    { "export_dir", FLAG_TEXT, &values.export_dir, "", .group = "the export",
+      .help = "the directory to make, such as model/1; one that holds numbered versions gets the "
+              "next one; wins over --work_dir" },
+    { "work_dir", FLAG_TEXT, &values.work_dir, "./model",
+      .help = "exports to work_dir/model_version when neither --export_dir nor DIR is given" },
+    { "model_version", FLAG_INT64, &values.model_version, "-1",
+      .help = "the version's number in DIR or --work_dir; -1: the one behind the largest there is",
+      .min = -1, .max = 9e15 },
+    { "export", FLAG_BOOL, &values.export, "true",
+      .help = "export what was learnt; with --noexport the job trains and tests only" },
+    { "checkpoint_dir", FLAG_TEXT, &values.checkpoint_dir, "", .group = "checkpoints",
+      .help = "a directory on the chief's disk: keeps checkpoints there, as TensorFlow does, and "
+              "goes on from the last one" },
+    { "save_checkpoint_secs", FLAG_DOUBLE, &values.save_checkpoint_secs, "600",
+      .help =
+          "seconds between checkpoints; 0: not by time, as when only --save_checkpoint_steps is "
+          "given",
+      .min = 0, .max = 1e9 },
+    { "save_checkpoint_steps", FLAG_INT64, &values.save_checkpoint_steps, "0",
+      .help =
+          "checkpoints at the multiples of so many steps; 0: not by steps. With both, whichever "
+          "comes first",
+      .min = 0, .max = 9e15 },
+    { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5", .help = "checkpoints to keep; 0: all",
+      .min = 0, .max = 1e6 },
+    { "ps", FLAG_INT32, &values.ps, "2", .group = "a job in one process",
+      .help = "parameter servers", .min = 1, .max = 256 },
     { "workers", FLAG_INT32, &values.workers, "2", .help = "workers; the first is the chief",
       .min = 1, .max = 256 },
-    { "ps_hosts", FLAG_TEXT, &values.ps_hosts, "",
+    { "ps_hosts", FLAG_TEXT, &values.ps_hosts, "", .group = "a task of a cluster",
       .help =
           "a:2222,b:2222: the ps tasks of a cluster, the same for all its tasks; TF_CONFIG says "
           "it too" },
@@ -72,6 +91,9 @@ static const struct flag rows[] = {
     { "start_timeout", FLAG_INT32, &values.start_timeout, "300",
       .help = "seconds to wait for the other tasks at the start; with --sync also for each worker",
       .min = 1, .max = 1e6 },
+    { "recovery_timeout", FLAG_DOUBLE, &values.recovery_timeout, "300",
+      .help = "seconds that the chief and the workers wait for a lost ps to come back", .min = 0,
+      .max = 1e9 },
     { "linger_timeout", FLAG_INT32, &values.linger_timeout, "300",
       .help = "seconds without a word of the chief, of all workers, or, with --sync, of one of "
               "them, until a ps ends the job",
@@ -90,31 +112,13 @@ static const struct flag rows[] = {
     { "tls_key", FLAG_TEXT, &values.tls_key, "", .help = "PEM file of the key to it" },
     { "tls_ca", FLAG_TEXT, &values.tls_ca, "",
       .help = "PEM file of the CA that signed all tasks' certificates" },
-    { "placement", FLAG_TEXT, &values.placement, "bytes",
-      .help = "which ps holds what: balanced by bytes, or in turn",
-      .choices = "bytes round_robin" },
-    { "checkpoint_dir", FLAG_TEXT, &values.checkpoint_dir, "",
-      .help = "a directory on the chief's disk: keeps checkpoints there, as TensorFlow does, and "
-              "goes on from the last one" },
-    { "save_checkpoint_secs", FLAG_DOUBLE, &values.save_checkpoint_secs, "600",
-      .help =
-          "seconds between checkpoints; 0: not by time, as when only --save_checkpoint_steps is "
-          "given",
-      .min = 0, .max = 1e9 },
-    { "save_checkpoint_steps", FLAG_INT64, &values.save_checkpoint_steps, "0",
-      .help = "steps between checkpoints; 0: not by steps. With both, whichever comes first",
-      .min = 0, .max = 9e15 },
-    { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5", .help = "checkpoints to keep; 0: all",
-      .min = 0, .max = 1e6 },
     { "eval_start_delay_secs", FLAG_DOUBLE, &values.eval_start_delay_secs, "120",
+      .group = "an evaluator",
       .help = "seconds from an evaluator's start until its first evaluation", .min = 0,
       .max = 1e9 },
     { "eval_throttle_secs", FLAG_DOUBLE, &values.eval_throttle_secs, "600",
       .help = "seconds from the start of one evaluation until the next", .min = 0, .max = 1e9 },
-    { "recovery_timeout", FLAG_DOUBLE, &values.recovery_timeout, "300",
-      .help = "seconds that the chief and the workers wait for a lost ps to come back", .min = 0,
-      .max = 1e9 },
-    { "log_level", FLAG_TEXT, &values.log_level, "info",
+    { "log_level", FLAG_TEXT, &values.log_level, "info", .group = "the program",
       .help = "warning and above print no progress", .choices = LOG_LEVEL_NAMES },
     { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit" },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text and exit" },

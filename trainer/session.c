@@ -46,27 +46,33 @@ static const void *const *first_values(void *context, struct arena *arena)
     return model_first_values(session->model, (uint64_t)session->options.flags.seed, arena);
 }
 
+/* Rows that there are none of are not evaluated. */
+static struct status evaluate_rows(struct session *session, const char *what,
+                                   const void *const *values, const struct dataset *rows)
+{
+    struct evaluation evaluation;
+
+    if (rows->rows == 0)
+        return status_ok();
+    TRY(model_evaluate(session->model, values, rows, &session->progress.stop, &evaluation));
+    report_evaluation(&session->report, what, session->options.model, &evaluation);
+    if (!isfinite(evaluation.loss))
+        return status_error(STATUS_OUT_OF_RANGE,
+                            "%s: the loss is %g: nothing was exported; try a smaller "
+                            "--learning_rate",
+                            what, evaluation.loss);
+    return status_ok();
+}
+
 /* The chief, when all steps are made: how good is it? and the export. */
 static struct status conclude(void *context, struct client *client)
 {
     struct session *session = context;
-    const struct layers_model *model = session->options.model;
-    struct evaluation evaluation;
+    const struct data *data = session->data;
 
     report_training(&session->report, &session->progress);
-    if (session->data->validation.rows > 0) {
-        TRY(model_evaluate(session->model, client->values, &session->data->validation,
-                           &session->progress.stop, &evaluation));
-        report_evaluation(&session->report, "Validation", model, &evaluation);
-    }
-    TRY(model_evaluate(session->model, client->values, &session->data->test,
-                       &session->progress.stop, &evaluation));
-    report_evaluation(&session->report, "Test", model, &evaluation);
-    if (!isfinite(evaluation.loss))
-        return status_error(STATUS_OUT_OF_RANGE,
-                            "the loss on the test rows is %g: nothing was exported; try a smaller "
-                            "--learning_rate",
-                            evaluation.loss);
+    TRY(evaluate_rows(session, "Validation", client->values, &data->validation));
+    TRY(evaluate_rows(session, "Test", client->values, &data->test));
     return session_export(session, client);
 }
 

@@ -16,7 +16,14 @@ static struct status load_data(struct session *session)
         session->data =
             regression ? data_draw_linear((uint64_t)options->flags.seed) : data_draw_digits();
     TRY(model_check_data(options->model, &session->data->train));
-    return model_check_data(options->model, &session->data->test);
+    if (session->data->test.rows > 0)
+        return model_check_data(options->model, &session->data->test);
+    if (options->map.kind == JOB_EVALUATOR && !session_is_local(session))
+        return status_error(STATUS_NOT_FOUND,
+                            "--train_dir: '%s' has no t10k-images-idx3-ubyte and "
+                            "t10k-labels-idx1-ubyte, and an evaluator needs them",
+                            options->flags.train_dir);
+    return status_ok();
 }
 
 static void place(struct session *session)

@@ -315,10 +315,12 @@ static void print_wrapped(const char *text, FILE *out)
 
 void flags_print_help(const struct flag_set *set, FILE *out)
 {
-    fprintf(out, "%s\n\nflags:\n", set->usage);
+    fprintf(out, "%s\n\n%s", set->usage, set->rows[0].group == NULL ? "flags:\n" : "");
     for (size_t i = 0; i < set->count; i++) {
         const struct flag *flag = &set->rows[i];
         bool boolean = flag->type == FLAG_BOOL;
+        if (flag->group != NULL)
+            fprintf(out, "%s%s:\n", i > 0 ? "\n" : "", flag->group);
         fprintf(out, boolean ? "  --[no]%s" : "  --%s", flag->name);
         if (flag->type == FLAG_TEXTS)
             fprintf(out, "=… (may be repeated)");

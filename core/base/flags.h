@@ -45,6 +45,7 @@ struct flag {
     const char *help;
     double min, max;     /* of a number, both inclusive; both 0: any */
     const char *choices; /* of a text: the words allowed, separated by spaces; NULL: any */
+    const char *group;   /* --help prints it above this row; NULL: the row goes on in its group */
 };
 
 struct flag_set {
@@ -71,7 +72,7 @@ bool flag_is_default(const struct flag *flag);
 /* NULL: no such row. */
 const struct flag *flags_find(const struct flag_set *set, const char *name);
 
-/* usage, then one entry per row: name, default, help. */
+/* usage, then one entry per row: name, default, help; under the heading of its group, if any. */
 void flags_print_help(const struct flag_set *set, FILE *out);
 
 #endif

@@ -122,7 +122,11 @@ static void on_deadline(void *context)
                                               "deadline exceeded, no connection to "),
                            NULL);
     else
-        remote_call_finish(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
+        remote_call_finish(call,
+                           status_error(STATUS_DEADLINE_EXCEEDED,
+                                        "%s is connected and has not answered in time",
+                                        call->remote->text),
+                           NULL);
 }
 
 /* ---- The request. ---- */

@@ -205,6 +205,7 @@ struct bytes save_model_bytes(const struct saved_model *model, const struct save
     info.n_tags = 1;
     info.tags = tags;
     info.tensorflow_version = (char *)TENSORFLOW_VERSION;
+    info.tensorflow_git_version = (char *)"slipway " SLIPWAY_VERSION; /* read by people only */
     meta.meta_info_def = &info;
     meta.graph_def = graph_to_proto(model->graph, arena);
     if (names != NULL)

@@ -13,6 +13,14 @@ TABLES = ((("pstrain",), "--modle=mlp", "--model"), (("pstrain", "doctor"), "--p
 
 
 class CommandLines(TestCase):
+    def test_help_lists_the_flags_in_groups(self):
+        text = run("pstrain", "--help").stdout
+        order = ["\nwhat is trained:\n  --model=softmax\n", "\n\nthe export:\n  --export_dir", "\n\ncheckpoints:\n", "\n\na job in one process:\n",
+                 "\n\na task of a cluster:\n  --ps_hosts", "\n\nan evaluator:\n", "\n\nthe program:\n"]
+        places = [text.find(words) for words in order]
+        self.assertEqual(places, sorted(places), text)
+        self.assertNotIn(-1, places, text)
+
     def test_help_in_each_form(self):
         for command, _, meant in TABLES:
             for form in ("--help", "-h"):

@@ -41,6 +41,29 @@ class Versions(TestCase):
         self.assertIn("--noexport and 'm/1'", self.pstrain("--noexport", "--export_dir=m/1", code=2).stderr)
 
 
+    def test_an_export_says_who_wrote_it(self):
+        self.pstrain()
+        with open(self.path("model", "1", "saved_model.pb"), "rb") as f:
+            version = run("pstrain", "--version").stdout.split()[1]
+            self.assertIn(b"slipway " + version.encode(), f.read())
+
+    def test_without_test_files_nothing_is_tested(self):
+        data = write_digits(self.path("data"), train=200, test=50)
+        for name in os.listdir(data):
+            if name.startswith("t10k-images"):
+                os.remove(os.path.join(data, name))
+        flags = ["--model=softmax", "--train_dir=" + data, "--batch_size=10"]
+        self.assertIn("has neither t10k-images-idx3-ubyte nor", self.pstrain(*flags, code=2).stderr)
+        for name in os.listdir(data):
+            if name.startswith("t10k"):
+                os.remove(os.path.join(data, name))
+        done = self.pstrain(*flags)
+        self.assertIn("200 + 0 images", done.stdout)
+        self.assertIn("Validation: loss", done.stdout)
+        self.assertNotIn("Test:", done.stdout)
+        self.assertIn("Exported to", done.stdout)
+
+
 class Finished(TestCase):
     """A chief that was killed when its export was complete is started again with the same flags."""
 

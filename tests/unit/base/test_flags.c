@@ -157,6 +157,7 @@ static void help_lists_every_flag(void **state)
     flags_print_help(&flags, out);
     fclose(out);
     assert_ptr_equal(strstr(text, "usage: test [flags] [DIR]\n"), text);
+    assert_non_null(strstr(text, "\nflags:\n"));
     assert_non_null(strstr(text, "  --port=8501\n      REST port\n"));
     assert_non_null(strstr(text, "  --[no]sync (false)\n  --[no]batch (true)\n      a switch\n"));
     assert_non_null(strstr(text, "  --mode=sgd   one of: sgd adam\n"));

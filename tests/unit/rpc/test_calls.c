@@ -284,7 +284,9 @@ static void a_call_ends_at_its_deadline_and_the_server_is_told(struct place *pla
     struct status status = channel_call(place->channel, "/t/Keep", &request,
                                         clock_deadline_ns(clock_monotonic(), 50), &reply);
     assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
-    assert_string_equal(status.message, "deadline exceeded");
+    /* Over a connection a client names its peer, if the server was not faster. */
+    assert_true(strstr(status.message, "has not answered in time") != NULL ||
+                strcmp(status.message, "deadline exceeded") == 0);
     wait_left(place);
 }
 
