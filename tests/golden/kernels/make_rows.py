@@ -1135,10 +1135,49 @@ def value_text(rows):
         rows.add("StringStrip", [np.array([text], object)])
 
 
+def value_rest(rows):
+    """Other kernels that compute with numbers."""
+    special = f32(np.nan, np.inf, -np.inf, -0.0, 1, 1e30)
+    rows.add("SparseSegmentMean", [np.stack([special, special[::-1]]), i32(0, 1), i32(0, 0)], each=2e-6)
+    rows.add("SparseSegmentSum", [np.stack([special, special[::-1]]), i32(0, 1), i32(0, 0)], each=2e-6)
+    for dtype in FLOATS:
+        values = np.array([np.nan, np.inf, -np.inf, 0.0, 1, 100], np.float64).astype(dtype)
+        rows.add("MatMul", [values[None], values[:, None]], each=EXACT[dtype])
+        rows.add("MatMul", [values[3:, None], values[None, 3:]], each=EXACT[dtype])
+        rows.add("BiasAdd", [np.stack([values, values[::-1]]), values], each=EXACT[dtype])
+        rows.add("AddN", [[values, values[::-1], values]], each=EXACT[dtype])
+        rows.add("MatrixBandPart", [np.tile(values[:3], (3, 1)), np.int32(0), np.int32(1)], each=0)
+        rows.add("BatchMatMulV2", [np.tile(values, (2, 2, 1)), np.tile(values[:, None], (2, 1, 2))], each=EXACT[dtype])
+        rows.add("SelectV2", [np.array([True, False] * 3), values, values[::-1]], each=0)
+        rows.add("ZerosLike", [values], each=0)
+        rows.add("Unique", [values], each=0)
+    image = f32(np.nan, 1, 2, np.inf, -np.inf, 3, 1e30, -1e30).reshape(1, 2, 2, 2)
+    for padding in ["SAME", "VALID"]:
+        rows.add("Conv2D", [image, floats(1, 1, 2, 3)], each=1e-5, strides=[1, 1, 1, 1], padding=padding)
+    rows.add("Conv2DBackpropInput", [i32(1, 3, 3, 3), floats(2, 2, 3, 2), image], each=1e-4, strides=[1, 1, 1, 1], padding="VALID")
+    rows.add("DepthwiseConv2dNative", [image, floats(2, 2, 2, 2)], each=1e-5, strides=[1, 1, 1, 1], padding="VALID")
+    for op in ["SpaceToDepth", "DepthToSpace"]:
+        rows.add(op, [np.tile(special[:4], 4).reshape(1, 2, 2, 4)], block_size=2, each=0)
+    rows.add("FusedBatchNormV3", [np.tile(special, 4).reshape(1, 2, 2, 6), np.ones(6, np.float32), np.zeros(6, np.float32), np.zeros(0, np.float32),
+                                  np.zeros(0, np.float32)], each=1e-4, is_training=True, skip=(1, 2, 3, 4, 5))
+    for dtype in INTEGERS:
+        high = np.iinfo(dtype).max
+        rows.add("ResizeBilinear", [np.array([0, high, high, 1], dtype).reshape(1, 2, 2, 1), i32(3, 3)], each=1e-6)
+        rows.add("ResizeNearestNeighbor", [np.array([0, high, high, 1], dtype).reshape(1, 2, 2, 1), i32(3, 3)])
+        rows.add("DynamicStitch", [[i32(0, 1), i32(1, 2)], [np.array([1, high], dtype), np.array([high, 2], dtype)]])
+        rows.add("Cumsum", [np.full((2, 3, 2), high, dtype), np.int32(1)], reverse=True, exclusive=True)
+        rows.add("TopKV2", [np.array([[0, high, high, 1], [high, 0, 1, high]], dtype), np.int32(3)])
+        rows.add("Unique", [np.array([high, 0, high, 1], dtype)])
+        rows.add("BitwiseXor", [np.array([high, 0], dtype), np.array([high, high], dtype)])
+        rows.add("Cast", [np.array([high, high // 2 + 1], dtype)], each=0, DstT=np.float32)
+        rows.add("Cast", [np.array([high, high // 2 + 1], dtype)], each=0, DstT=np.float64)
+        rows.add("AsString", [np.array([high, np.iinfo(dtype).min], dtype)])
+
+
 def values():
     """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
     rows = Rows("values")
-    for part in [value_denormal, value_reduce, value_scan, value_cast, value_unary, value_binary, value_order, value_softmax, value_pool, value_array, value_text]:
+    for part in [value_denormal, value_reduce, value_scan, value_cast, value_unary, value_binary, value_order, value_softmax, value_pool, value_array, value_text, value_rest]:
         part(rows)
     rows.write()
 
