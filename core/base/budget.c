@@ -40,12 +40,12 @@ void budget_sweep(struct budget *budget)
 }
 
 /* Asks one holder after the other until there is enough. */
-static bool take_from_holders(struct budget *budget, int64_t bytes)
+static bool take_from_holders(struct budget *budget, int64_t bytes, int64_t limit_bytes)
 {
     int64_t before = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
     for (struct budget_holder *holder = budget->holders; holder != NULL; holder = holder->next) {
         holder->give_back(holder, false);
-        if (budget_try(budget, bytes))
+        if (budget_try_up_to(budget, bytes, limit_bytes))
             return true;
     }
     if (atomic_load_explicit(&budget->used_bytes, memory_order_relaxed) >= before)
@@ -53,15 +53,15 @@ static bool take_from_holders(struct budget *budget, int64_t bytes)
     return false;
 }
 
-struct status budget_take_kept(struct budget *budget, int64_t bytes)
+struct status budget_take_kept(struct budget *budget, int64_t bytes, int64_t limit_bytes)
 {
     bool taken = false;
-    if (bytes <= budget->limit_bytes) {
+    if (bytes <= limit_bytes) {
         pthread_mutex_lock(&budget->lock);
         if (budget->skips > 0)
             budget->skips--;
         else
-            taken = take_from_holders(budget, bytes);
+            taken = take_from_holders(budget, bytes, limit_bytes);
         pthread_mutex_unlock(&budget->lock);
     }
     if (taken)

@@ -26,6 +26,7 @@ struct budget_holder {
 /* All zero but for the limit is a valid start. */
 struct budget {
     int64_t limit_bytes;
+    int64_t reserve_bytes; /* of these: left to budget_take_reserved */
     _Atomic int64_t used_bytes;
     pthread_mutex_t lock; /* of what follows */
     struct budget_holder *holders;
@@ -34,23 +35,41 @@ struct budget {
 };
 
 /* Takes `bytes` if they are there. Threads: safe. */
-static inline bool budget_try(struct budget *budget, int64_t bytes)
+static inline bool budget_try_up_to(struct budget *budget, int64_t bytes, int64_t limit_bytes)
 {
     int64_t used = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
-    while (bytes <= budget->limit_bytes - used)
+    while (bytes <= limit_bytes - used)
         if (atomic_compare_exchange_weak_explicit(&budget->used_bytes, &used, used + bytes,
                                                   memory_order_relaxed, memory_order_relaxed))
             return true;
     return false;
 }
 
-struct status budget_take_kept(struct budget *budget, int64_t bytes); /* budget_take's slow path */
+static inline bool budget_try(struct budget *budget, int64_t bytes)
+{
+    return budget_try_up_to(budget, bytes, budget->limit_bytes - budget->reserve_bytes);
+}
+
+/* The slow path of both: asks the holders. */
+struct status budget_take_kept(struct budget *budget, int64_t bytes, int64_t limit_bytes);
 
 /* RESOURCE_EXHAUSTED if there is not so much even after the holders have freed what they keep;
  * nothing is taken then. Threads: safe. */
 static inline struct status budget_take(struct budget *budget, int64_t bytes)
 {
-    return budget_try(budget, bytes) ? status_ok() : budget_take_kept(budget, bytes);
+    int64_t limit_bytes = budget->limit_bytes - budget->reserve_bytes;
+    return budget_try_up_to(budget, bytes, limit_bytes)
+               ? status_ok()
+               : budget_take_kept(budget, bytes, limit_bytes);
+}
+
+/* The same for small things without which nobody could ask how the server is: connections, their
+ * calls and short messages. They find room while large requests are refused. */
+static inline struct status budget_take_reserved(struct budget *budget, int64_t bytes)
+{
+    return budget_try_up_to(budget, bytes, budget->limit_bytes)
+               ? status_ok()
+               : budget_take_kept(budget, bytes, budget->limit_bytes);
 }
 
 /* Counts memory that is allocated whatever the limit says: little, and of our own size. */

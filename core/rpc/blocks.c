@@ -22,7 +22,8 @@ struct blocks {
     void (*eased)(void *context);
     void *context;
     struct budget *budget; /* NULL: none */
-    struct block *kept;    /* the last given back first: its memory is warm */
+    struct budget_holder holder;
+    struct block *kept; /* the last given back first: its memory is warm */
     struct block *small[SMALL_SIZES];
     int kept_count, taken;
     size_t kept_bytes, small_bytes, ease_at;
@@ -65,6 +66,8 @@ static void blocks_free(struct blocks *blocks)
 
 void blocks_close(struct blocks *blocks)
 {
+    if (blocks->budget != NULL)
+        budget_forget(blocks->budget, &blocks->holder);
     pthread_mutex_lock(&blocks->lock);
     blocks->closed = true;
     blocks->watched = false;
@@ -141,9 +144,18 @@ static struct block *take_kept(struct blocks *blocks, size_t size)
     return NULL;
 }
 
+/* Stale blocks are trimmed by the connection, which knows whether it is idle. */
+static void give_back(struct budget_holder *holder, bool stale)
+{
+    if (!stale)
+        blocks_trim((struct blocks *)((char *)holder - offsetof(struct blocks, holder)));
+}
+
 void blocks_charge(struct blocks *blocks, struct budget *budget)
 {
     blocks->budget = budget;
+    blocks->holder.give_back = give_back;
+    budget_hold(budget, &blocks->holder);
 }
 
 /* What the block is to have more than it has. */
@@ -151,9 +163,11 @@ static bool charge(struct block *block, size_t capacity)
 {
     struct budget *budget = block->blocks->budget;
 
-    if (budget == NULL || capacity <= block->charged || small_size(capacity) < SMALL_SIZES)
+    if (budget == NULL || capacity <= block->charged)
         return true;
-    if (!status_is_ok(budget_take(budget, (int64_t)(capacity - block->charged))))
+    int64_t more = (int64_t)(capacity - block->charged);
+    if (!status_is_ok(capacity > SMALL_MAX ? budget_take(budget, more)
+                                           : budget_take_reserved(budget, more)))
         return false;
     block->charged = capacity;
     return true;

@@ -32,7 +32,8 @@ struct blocks *blocks_create(struct mailbox *mailbox, void (*eased)(void *contex
 void blocks_close(
     struct blocks *blocks); /* in the loop's thread; lives on until the last is back */
 
-/* From the first block on: what is not small is charged to it, also while it is kept. */
+/* From the first block on: blocks are charged to it, also while they are kept, and kept ones are
+ * freed when it is short. */
 void blocks_charge(struct blocks *blocks, struct budget *budget);
 
 struct block *blocks_take(struct blocks *blocks, size_t size); /* NULL: no memory */

@@ -9,6 +9,39 @@
 
 #define WINDOW_MAX INT32_MAX
 
+/* ---- What a connection, its streams and their headers hold. ---- */
+
+#define CONNECTION_BYTES ((size_t)32 << 10) /* the session, its header tables, small output */
+#define STREAM_BYTES     ((size_t)2 << 10)  /* nghttp2's stream, and the side's call */
+#define STEP_BYTES       ((size_t)64 << 10) /* paid for at once: a call costs no shared counter */
+
+bool http2_hold(struct http2 *http2, size_t bytes)
+{
+    struct budget *budget = http2->options.limits->budget;
+
+    if (budget != NULL && http2->held + bytes > http2->paid) {
+        size_t more =
+            (http2->held + bytes - http2->paid + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
+        if (!status_is_ok(budget_take_reserved(budget, (int64_t)more)))
+            return false;
+        http2->paid += more;
+    }
+    http2->held += bytes;
+    return true;
+}
+
+static void let_go(struct http2 *http2, size_t bytes)
+{
+    struct budget *budget = http2->options.limits->budget;
+
+    http2->held -= bytes;
+    if (budget == NULL || http2->paid - http2->held < 4 * STEP_BYTES)
+        return;
+    size_t less = (http2->paid - http2->held) / STEP_BYTES * STEP_BYTES - STEP_BYTES;
+    budget_give(budget, (int64_t)less);
+    http2->paid -= less;
+}
+
 /* ---- Life and end. ---- */
 
 void http2_defer(struct http2 *http2)
@@ -67,6 +100,7 @@ void http2_drop_stream(struct http2_stream *stream, uint32_t error)
     http2->unfinished -= incoming_unfinished(&stream->incoming);
     incoming_finish(&stream->incoming);
     http2_drop_queue(stream);
+    let_go(http2, stream->held);
     http2->options.side->closed(stream, error);
 }
 
@@ -117,6 +151,8 @@ void http2_destroy(struct http2 *http2)
         http2->transport->type->close(http2->transport);
     if (http2->blocks != NULL)
         blocks_close(http2->blocks);
+    if (http2->paid > 0)
+        budget_give(http2->options.limits->budget, (int64_t)http2->paid);
     free(http2->nvs);
     free(http2->why);
     free(http2);
@@ -240,7 +276,12 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->created_ns = loop_now_ns(options->loop);
     http2->received_ns = http2->written_ns = http2->idle_since_ns = http2->created_ns;
     http2->blocks = blocks_create(options->mailbox, on_eased, http2);
-    blocks_charge(http2->blocks, options->limits->budget);
+    if (options->limits->budget != NULL)
+        blocks_charge(http2->blocks, options->limits->budget);
+    if (!http2_hold(http2, CONNECTION_BYTES)) {
+        status = status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for another connection");
+        goto fail;
+    }
     TRY_OR(fail, create_session(http2));
     http2->watched = EPOLLIN;
     TRY_OR(fail, loop_watch(options->loop, transport->fd, EPOLLIN, on_ready, http2, &http2->watch));
@@ -311,10 +352,12 @@ struct http2_stream *http2_find(struct http2 *http2, int32_t id)
 struct http2_stream *http2_opened(struct http2 *http2, int32_t id)
 {
     const struct http2_side *side = http2->options.side;
-    struct http2_stream *stream = side->opened == NULL ? NULL : side->opened(http2);
+    struct http2_stream *stream;
 
-    if (stream == NULL)
+    if (side->opened == NULL || !http2_hold(http2, STREAM_BYTES))
         return NULL;
+    stream = side->opened(http2);
+    stream->held = STREAM_BYTES;
     stream->id = id;
     http2_add_stream(http2, stream);
     nghttp2_session_set_stream_user_data(http2->session, id, stream);

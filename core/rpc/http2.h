@@ -36,6 +36,8 @@ struct http2_stream {
     struct outgoing *queue, *queue_last; /* to be sent, the first perhaps in part */
     size_t unsent;                       /* bytes of them */
     size_t metadata_size;                /* of the headers received */
+    size_t held;                         /* of the connection's: see http2_hold */
+    bool poor;                           /* there was no memory for all of its headers */
     bool deaf;                           /* what still comes is thrown away, */
     bool awaited;                        /* but its end is told */
     bool ending, ended;                  /* nothing is to be queued any more; the peer said so */

@@ -30,6 +30,7 @@ struct http2 {
     nghttp2_nv *nvs; /* scratch for a block of headers */
     int nvs_capacity;
     struct blocks *blocks;
+    size_t held, paid;            /* small things, and what the budget was asked for: in steps */
     struct http2_stream *streams; /* the newest first */
     int streams_count;
     struct http2_stream *recent; /* the last that was looked for: the next is mostly the same */
@@ -59,6 +60,8 @@ void http2_io_failed(struct http2 *http2, const char *what); /* by errno */
 void http2_defer(struct http2 *http2);
 void http2_drop_stream(struct http2_stream *stream, uint32_t error);
 struct http2_stream *http2_find(struct http2 *http2, int32_t id); /* NULL: not one of its side's */
+/* Counts memory that the peer causes, other than messages. False: the budget has no more. */
+bool http2_hold(struct http2 *http2, size_t bytes);
 struct http2_stream *http2_opened(struct http2 *http2, int32_t id);
 void http2_add_stream(struct http2 *http2, struct http2_stream *stream);
 

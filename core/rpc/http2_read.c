@@ -128,12 +128,25 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, 
 static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
     struct http2 *http2 = context;
-    (void)session;
 
     if (frame->hd.type != NGHTTP2_HEADERS || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
         return 0;
-    return http2_opened(http2, frame->hd.stream_id) == NULL ? NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE
-                                                            : 0;
+    if (http2_opened(http2, frame->hd.stream_id) != NULL)
+        return 0;
+    /* No memory, mostly: gRPC's clients take this for RESOURCE_EXHAUSTED. */
+    return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+                                     NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+/* Memory that a side keeps of a header. */
+static bool pay_for_header(struct http2_stream *stream, size_t size)
+{
+    if (stream->poor || !http2_hold(stream->http2, size)) {
+        stream->poor = true;
+        return false;
+    }
+    stream->held += size;
+    return true;
 }
 
 static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
@@ -148,10 +161,11 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     if (stream == NULL)
         return 0;
     size_t max = http2->options.limits->metadata_max;
-    stream->metadata_size += name_size + value_size + 32; /* as HTTP/2 counts */
+    size_t header_size = name_size + value_size + 32; /* as HTTP/2 counts */
+    stream->metadata_size += header_size;
     if (stream->metadata_size / METADATA_ABUSE > max && !http2_guard_frame(http2))
         return NGHTTP2_ERR_CALLBACK_FAILURE;
-    if (!stream->deaf && stream->metadata_size <= max)
+    if (!stream->deaf && stream->metadata_size <= max && pay_for_header(stream, header_size))
         http2->options.side->header(stream, (struct bytes){ (const char *)name, name_size },
                                     (struct bytes){ (const char *)value, value_size });
     return 0;
@@ -168,6 +182,8 @@ static void headers_received(struct http2_stream *stream)
         fail_stream(stream, status_error(STATUS_RESOURCE_EXHAUSTED,
                                          "metadata larger than max (%zu vs. %zu)",
                                          stream->metadata_size, max));
+    else if (stream->poor)
+        fail_stream(stream, status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for the headers"));
     else
         http2->options.side->headers(stream);
 }

@@ -48,6 +48,17 @@ static void takes_up_to_the_limit(void **state)
     assert_int_equal(budget.used_bytes, 0);
 }
 
+static void small_things_find_room_in_the_reserve(void **state)
+{
+    (void)state;
+    struct budget budget = { .limit_bytes = 100, .reserve_bytes = 10 };
+    assert_int_equal(budget_take(&budget, 91).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(budget_take(&budget, 90).code, STATUS_OK);
+    assert_int_equal(budget_take(&budget, 1).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(budget_take_reserved(&budget, 10).code, STATUS_OK);
+    assert_int_equal(budget_take_reserved(&budget, 1).code, STATUS_RESOURCE_EXHAUSTED);
+}
+
 static void what_is_kept_makes_room(void **state)
 {
     (void)state;
@@ -120,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_up_to_the_limit),
+        cmocka_unit_test(small_things_find_room_in_the_reserve),
         cmocka_unit_test(what_is_kept_makes_room),
         cmocka_unit_test(a_vain_walk_over_many_holders_is_rare),
         cmocka_unit_test(an_arena_pays_for_its_blocks),
