@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* What the control group of the process may use, where it says so; else SIZE_MAX. */
@@ -18,14 +19,26 @@ static size_t group_memory(void)
     return memory;
 }
 
+static size_t address_space(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    return limit.rlim_cur;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 size_t memory_of_machine(void)
 {
     static _Atomic size_t known;
     size_t memory = atomic_load_explicit(&known, memory_order_relaxed);
     if (memory == 0) {
         memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-        size_t group = group_memory();
-        memory = group < memory ? group : memory;
+        memory = smaller(memory, smaller(group_memory(), address_space()));
         atomic_store_explicit(&known, memory, memory_order_relaxed);
     }
     return memory;

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* Bytes of the machine's memory, or of the control group's limit if that is less. Read once.
- * Threads: safe. */
+/* Bytes of the machine's memory, or of the limit of the control group or of address space (ulimit
+ * -v) if that is less. Read once. Threads: safe. */
 size_t memory_of_machine(void);
 
 #endif

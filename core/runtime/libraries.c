@@ -2,6 +2,8 @@
 
 #include <cblas.h>
 
+#include "runtime/kernels/plain/matmul.h"
+
 #ifdef SLIPWAY_ONEDNN
 #include <dnnl.h>
 
@@ -56,4 +58,9 @@ void libraries_print(struct buffer *out)
     buffer_printf(out, "our kernels: %s\n", own_kernels());
     print_onednn(out);
     buffer_printf(out, "OpenBLAS: %s, picked %s\n", openblas_get_config(), openblas_get_corename());
+}
+
+int libraries_reserve(int threads, size_t others_bytes)
+{
+    return matmul_blas_reserve(threads, others_bytes);
 }

@@ -6,6 +6,7 @@
 #define KERNELS_PLAIN_MATMUL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct matmul_size {
@@ -25,6 +26,8 @@ void vector_matmul_f32(int64_t k, int64_t n, const float *x, const float *b, flo
 /* The same by OpenBLAS: matmul_blas.c, the only file that knows it. */
 void matmul_blas_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
 void matmul_blas_f64(const struct matmul_size *size, const double *a, const double *b, double *out);
+/* libraries_reserve's. */
+int matmul_blas_reserve(int threads, size_t others_bytes);
 /* What serves best here: the row kernel for one row, oneDNN for wide results, OpenBLAS else. */
 void matmul_best_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
 

@@ -1,10 +1,30 @@
 #include <cblas.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include "base/arena.h"
 #include "runtime/kernels/plain/gemm.h"
 #include "runtime/kernels/plain/matmul.h"
+
+/*
+ * OpenBLAS maps a work buffer of 128 MiB for each thread that is inside of it, keeps it for ever,
+ * and if it cannot have one it tries again for ever. A process with little address space reserves
+ * them at its start; when they are all in use, a product is computed without OpenBLAS.
+ */
+#define BUFFER_BYTES ((size_t)128 << 20)
+
+/* Not in its header, but in every build of it. */
+void *blas_memory_alloc(int unused);
+void blas_memory_free(void *buffer);
+
+static _Atomic bool is_limited;
+static _Atomic int free_buffers;
 
 /* The library's own threads would come on top of ours: one thread budget. */
 static void use_one_thread(void)
@@ -19,6 +39,67 @@ static void set_up_once(void)
     pthread_once(&once, use_one_thread);
 }
 
+static size_t address_space_left(void)
+{
+    struct rlimit limit;
+    size_t pages = 0;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%zu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    size_t used = pages * (size_t)sysconf(_SC_PAGESIZE);
+    return pages == 0 || used > limit.rlim_cur ? 0 : limit.rlim_cur - used;
+}
+
+static int take_buffers(int count)
+{
+    void **buffers = zalloc((size_t)count * sizeof *buffers);
+
+    for (int i = 0; i < count; i++)
+        buffers[i] = blas_memory_alloc(0);
+    for (int i = 0; i < count; i++)
+        blas_memory_free(buffers[i]);
+    free(buffers);
+    return count;
+}
+
+int matmul_blas_reserve(int threads, size_t others_bytes)
+{
+    size_t left = address_space_left();
+
+    if (left == SIZE_MAX)
+        return threads; /* pages that are not touched cost nothing: mapped when they are needed */
+    size_t room = left > others_bytes ? (left - others_bytes) / BUFFER_BYTES : 0;
+    set_up_once();
+    int count = take_buffers(room < (size_t)threads ? (int)room : threads);
+    atomic_store(&free_buffers, count);
+    atomic_store(&is_limited, count < threads);
+    return count;
+}
+
+/* A place inside of OpenBLAS; false: there is no buffer for another thread. */
+static bool enter(void)
+{
+    set_up_once();
+    if (!atomic_load_explicit(&is_limited, memory_order_relaxed))
+        return true;
+    if (atomic_fetch_sub(&free_buffers, 1) > 0)
+        return true;
+    atomic_fetch_add(&free_buffers, 1);
+    return false;
+}
+
+static void leave(void)
+{
+    if (atomic_load_explicit(&is_limited, memory_order_relaxed))
+        atomic_fetch_add(&free_buffers, 1);
+}
+
 /* BLAS counts in int. Larger matrices than that, and empty ones, go another way. */
 static bool fits(const struct matmul_size *size)
 {
@@ -31,19 +112,19 @@ static bool fits(const struct matmul_size *size)
         int m = (int)size->m, k = (int)size->k, n = (int)size->n;                 \
         if (size->m == 0 || size->n == 0)                                         \
             return;                                                               \
-        if (size->k == 0 || !fits(size)) {                                        \
+        if (size->k == 0 || !fits(size) || !enter()) {                            \
             plain(size, a, b, out);                                               \
             return;                                                               \
         }                                                                         \
-        set_up_once();                                                            \
         gemm(CblasRowMajor, size->transpose_a ? CblasTrans : CblasNoTrans,        \
              size->transpose_b ? CblasTrans : CblasNoTrans, m, n, k, 1, a,        \
              size->transpose_a ? m : k, b, size->transpose_b ? k : n, 0, out, n); \
+        leave();                                                                  \
     }
 MATMUL_BLAS(matmul_blas_f32, float, cblas_sgemm, matmul_f32)
 MATMUL_BLAS(matmul_blas_f64, double, cblas_dgemm, matmul_f64)
 
-/* The same without BLAS, for counts that it cannot hold. */
+/* The same without BLAS, for counts that it cannot hold or without a buffer for it. */
 static void gemm_plain(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
                        const float *a, int64_t lda, const float *b, int64_t ldb, bool add,
                        float *out, int64_t ldout)
@@ -70,10 +151,14 @@ void gemm_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t 
         gemm_plain(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, add, out, ldout);
         return;
     }
-    set_up_once();
     if (gemm_onednn_f32(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, add, out, ldout))
         return;
+    if (!enter()) {
+        gemm_plain(transpose_a, transpose_b, m, n, k, a, lda, b, ldb, add, out, ldout);
+        return;
+    }
     cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
                 transpose_b ? CblasTrans : CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b,
                 (int)ldb, add ? 1 : 0, out, (int)ldout);
+    leave();
 }
