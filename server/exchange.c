@@ -10,12 +10,9 @@ struct status exchange_find_servable(struct exchange *exchange)
                         &exchange->servable);
 }
 
-struct status exchange_take_memory(struct exchange *exchange, size_t size_bytes)
+struct status exchange_reserve_reply(struct exchange *exchange, size_t size_max)
 {
-    int64_t size = size_bytes > INT64_MAX ? INT64_MAX : (int64_t)size_bytes;
-    TRY(budget_take(&exchange->server->budget, size));
-    exchange->taken += size;
-    return status_ok();
+    return context_reserve_reply(exchange->server, &exchange->reply, &exchange->paid, size_max);
 }
 
 void exchange_fail(struct exchange *exchange, struct status status)

@@ -21,7 +21,7 @@ struct exchange {
     struct inference_call call;
     int http;
     struct buffer reply;
-    int64_t taken; /* of the server's memory, given back when the exchange ends */
+    int64_t paid; /* for `reply`, also while it is kept */
 };
 
 /* Handlers of the route table, each in rest_<what>.c. They run in the loop's thread, or in the pool
@@ -31,10 +31,9 @@ route_handler answer_predict, answer_classify, answer_regress, answer_model_stat
 /* The servable that the URL names, kept in the exchange. */
 struct status exchange_find_servable(struct exchange *exchange);
 
-#define EXCHANGE_FREE_BYTES ((size_t)256 * 1024) /* what no exchange has to pay for */
-
-/* Pays for memory that a stranger sized. RESOURCE_EXHAUSTED: there is not so much. */
-struct status exchange_take_memory(struct exchange *exchange, size_t size_bytes);
+/* Before the reply is written: room for `size_max` bytes, paid for from the server's memory.
+ * RESOURCE_EXHAUSTED. */
+struct status exchange_reserve_reply(struct exchange *exchange, size_t size_max);
 
 /* What is to run when the handler has returned: `callable` on `inputs`; `answer` prints
  * exchange->reply from the outputs. */

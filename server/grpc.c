@@ -20,6 +20,7 @@ struct grpc {
     struct predict_forms *forms;
     struct grpc_request *idle;
     struct grpc_request *newest; /* in work */
+    size_t idle_bytes;           /* of what idle ones keep */
     int calls;                   /* begun and not answered */
     int expected;                /* calls at a time, of late */
 };
@@ -40,15 +41,11 @@ struct status grpc_find_servable(struct grpc_request *request)
                         &request->servable);
 }
 
-struct status grpc_take_memory(struct grpc_request *request, size_t size)
+struct status grpc_reserve_reply(struct grpc_request *request, size_t size_max)
 {
-    if (size <= KEPT_BYTES_MAX)
-        return status_ok();
-    if (size > INT64_MAX / 2)
-        size = INT64_MAX / 2;
-    TRY(budget_take(&request->server->budget, (int64_t)size));
-    request->taken += (int64_t)size;
-    return status_ok();
+    if (__builtin_add_overflow(size_max, request->reply.size, &size_max))
+        size_max = SIZE_MAX;
+    return context_reserve_reply(request->server, &request->reply, &request->paid, size_max);
 }
 
 bool grpc_writes_content(const struct grpc_request *request)
@@ -61,21 +58,40 @@ bool grpc_writes_content(const struct grpc_request *request)
 static void run_done(struct inference_call *call, struct status status);
 static void run_to_pool(struct inference_call *call);
 
+static struct arena *make_arena(struct grpc *grpc)
+{
+    struct arena *arena = arena_create(0);
+    arena_charge(arena, &grpc->server->budget);
+    return arena;
+}
+
+/* What an idle one keeps for the next call. */
+static size_t kept_bytes(const struct grpc_request *request)
+{
+    return sizeof *request + request->reply.capacity + arena_held(request->arena);
+}
+
 static struct grpc_request *request_begin(struct grpc *grpc, struct call *call,
                                           struct message *message)
 {
     struct grpc_request *request = grpc->idle;
-    if (request != NULL)
+    if (request != NULL) {
         grpc->idle = request->next_free;
-    else
+        grpc->idle_bytes -= kept_bytes(request);
+    } else {
         request = zalloc(sizeof *request);
+        request->arena = make_arena(grpc);
+        budget_charge(&grpc->server->budget, sizeof *request);
+    }
     struct arena *arena = request->arena;
     struct buffer reply = request->reply;
+    int64_t paid = request->paid;
     *request = (struct grpc_request){
         .grpc = grpc,
         .server = grpc->server,
-        .arena = arena != NULL ? arena : arena_create(0),
+        .arena = arena,
         .reply = reply,
+        .paid = paid,
         .forms = grpc->forms,
         .call = call,
         .message = message_move(message),
@@ -94,28 +110,34 @@ static struct grpc_request *request_begin(struct grpc *grpc, struct call *call,
     return request;
 }
 
-/* Its memory is kept for the next one, unless that is much. */
-static void request_free(struct grpc_request *request)
+static void request_free(struct grpc *grpc, struct grpc_request *request)
 {
+    budget_give(&grpc->server->budget, request->paid + (int64_t)sizeof *request);
     arena_destroy(request->arena);
     buffer_finish(&request->reply);
     free(request);
 }
 
+static void free_reply(struct grpc_request *request)
+{
+    buffer_finish(&request->reply);
+    budget_give(&request->server->budget, request->paid);
+    request->paid = 0;
+}
+
+/* The answer is sent. Its memory is kept for the next one, unless that is much. */
 static void request_keep(struct grpc_request *request)
 {
     struct grpc *grpc = request->grpc;
-    if (arena_used(request->arena) > KEPT_BYTES_MAX) {
-        arena_destroy(request->arena);
-        request->arena = NULL;
-    } else {
-        arena_reset(request->arena);
-    }
-    if (request->reply.capacity > KEPT_BYTES_MAX) {
-        buffer_finish(&request->reply);
-        request->reply = (struct buffer){ 0 };
-    }
+    if (request->reply.capacity > KEPT_BYTES_MAX)
+        free_reply(request);
     request->reply.size = 0;
+    size_t kept = kept_bytes(request);
+    if (grpc->idle_bytes + kept > context_keep_max(grpc->server)) {
+        request_free(grpc, request);
+        return;
+    }
+    grpc->idle_bytes += kept;
     request->next_free = grpc->idle;
     grpc->idle = request;
 }
@@ -127,8 +149,6 @@ static void request_end(struct grpc_request *request)
     servable_release(request->servable);
     request->servable = NULL;
     message_release(&request->message);
-    budget_give(&request->server->budget, request->taken);
-    request->taken = 0;
     if (request->older != NULL)
         request->older->newer = request->newer;
     if (request->newer != NULL)
@@ -136,6 +156,14 @@ static void request_end(struct grpc_request *request)
     else
         grpc->newest = request->older;
     grpc->calls--;
+}
+
+static void reset_arena(struct grpc_request *request)
+{
+    if (arena_held(request->arena) > KEPT_BYTES_MAX)
+        arena_trim(request->arena);
+    else
+        arena_reset(request->arena);
 }
 
 static void on_sent(void *owner)
@@ -150,6 +178,7 @@ static void send_reply(struct grpc_request *request)
                              .release = on_sent,
                              .owner = request };
     request_end(request);
+    reset_arena(request);
     call_reply(call, &reply);
 }
 
@@ -160,16 +189,26 @@ static struct status cut(struct status status)
     return status_error(status.code, "%.*s%s", MESSAGE_MAX, status.message, TRUNCATED);
 }
 
+static struct status settle_reply(struct grpc_request *request, bool may_fail)
+{
+    return context_settle_reply(request->server, &request->reply, &request->paid, may_fail);
+}
+
 static void send_failure(struct grpc_request *request, struct status status)
 {
     struct call *call = request->call;
     request_end(request); /* a text that names what the request said has been copied */
     call_fail(call, cut(status));
+    reset_arena(request); /* the text may stand in it */
+    request->reply.size = 0;
+    status_ignore(settle_reply(request, false));
     request_keep(request);
 }
 
 static void finish(struct grpc_request *request, struct status status)
 {
+    if (status_is_ok(status) && !request->running)
+        status = settle_reply(request, true);
     if (!status_is_ok(status))
         send_failure(request, status);
     else if (!request->running)
@@ -302,7 +341,7 @@ void grpc_destroy(struct grpc *grpc)
         return;
     while (grpc->idle != NULL) {
         struct grpc_request *next = grpc->idle->next_free;
-        request_free(grpc->idle);
+        request_free(grpc, grpc->idle);
         grpc->idle = next;
     }
     predict_forms_destroy(grpc->forms);

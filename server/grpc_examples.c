@@ -83,7 +83,6 @@ static struct status read_examples(struct grpc_request *request, struct bytes in
     if (__builtin_mul_overflow(list.count, list.context.size, &contexts))
         return status_error(STATUS_RESOURCE_EXHAUSTED, "a context of %zu bytes for %zu examples",
                             list.context.size, list.count);
-    TRY(grpc_take_memory(request, list.count * sizeof(struct bytes) + joined + contexts));
     void *strings_data, *room_data;
     TRY(arena_reserve(request->arena, list.count * sizeof(struct bytes), &strings_data));
     TRY(arena_reserve(request->arena, joined + contexts + 1, &room_data));
@@ -104,11 +103,27 @@ static struct status read_examples(struct grpc_request *request, struct bytes in
 
 /* ---- Results out. ---- */
 
+/* Heads of the messages around the rows, and what a writer asks for in advance. */
+#define AROUND_SIZE 1024
+/* Heads and numbers of a row or of a class in it, at most. */
+#define ROW_SIZE    (2 * VARINT_MAX)
+#define CLASS_SIZE  (3 * VARINT_MAX)
+
+static size_t classifications_size(const struct classification *result)
+{
+    size_t count = (size_t)(result->examples * result->classes);
+    size_t size = (size_t)result->examples * ROW_SIZE + count * CLASS_SIZE;
+    for (size_t i = 0; result->labels != NULL && i < count; i++)
+        size += result->labels[i].size;
+    return size;
+}
+
 static struct status put_classifications(struct inference_call *call, const struct tensor *outputs,
                                          struct buffer *out)
 {
     struct classification result;
     TRY(classification_of(call, outputs, &result));
+    TRY(grpc_reserve_reply(grpc_request_of(call), classifications_size(&result) + AROUND_SIZE));
     for (int64_t i = 0, at = 0; i < result.examples; i++) {
         size_t row = wire_open(out, RESULT_ROWS);
         for (int64_t j = 0; j < result.classes; j++, at++) {
@@ -129,6 +144,8 @@ static struct status put_regressions(struct inference_call *call, const struct t
 {
     const float *values;
     TRY(regression_of(call, outputs, &values));
+    TRY(grpc_reserve_reply(grpc_request_of(call),
+                           (size_t)call->inputs[0].size * ROW_SIZE + AROUND_SIZE));
     for (int64_t i = 0; i < call->inputs[0].size; i++) {
         size_t row = wire_open(out, RESULT_ROWS);
         wire_put_float(out, REGRESSION_VALUE, values[i]);
@@ -296,8 +313,9 @@ static struct status count_tasks(struct grpc_request *request, struct multi *mul
     }
     if (wire.damaged)
         return grpc_damaged("MultiInferenceRequest");
-    TRY(grpc_take_memory(request, count * sizeof(struct task)));
-    multi->tasks = ARENA_ARRAY(request->arena, struct task, count);
+    void *tasks;
+    TRY(arena_reserve(request->arena, count * sizeof(struct task), &tasks));
+    multi->tasks = memset(tasks, 0, count * sizeof(struct task));
     return status_ok();
 }
 

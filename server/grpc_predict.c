@@ -29,6 +29,7 @@ struct predict {
     int filter_count;
     struct bytes *tensors; /* of each input of the signature; data NULL: not in the request */
     int unknown_count;     /* given ones that the signature does not have */
+    struct bytes *names;   /* room for a list of all names there are, for error texts */
     const struct tensor *inputs;
     int *outputs; /* what is to be answered, by its place in the signature */
     int outputs_count;
@@ -69,9 +70,11 @@ static struct status make_room(struct grpc_request *request, struct predict *pre
     }
     if (wire.damaged)
         return grpc_damaged("PredictRequest");
-    TRY(grpc_take_memory(request, inputs * sizeof(struct given) + filter * sizeof(struct bytes)));
-    predict->given = ARENA_ARRAY(request->arena, struct given, inputs);
-    predict->filter = ARENA_ARRAY(request->arena, struct bytes, filter);
+    void *given, *names;
+    TRY(arena_reserve(request->arena, inputs * sizeof(struct given), &given));
+    TRY(arena_reserve(request->arena, filter * sizeof(struct bytes), &names));
+    predict->given = given;
+    predict->filter = names;
     return status_ok();
 }
 
@@ -144,8 +147,8 @@ static const char *list(const struct predict *predict, enum choice choice, struc
                         int *distinct)
 {
     const struct signature *signature = predict->callable->signature;
-    int count = 0, most = predict->given_count + signature->inputs_count;
-    struct bytes *names = ARENA_ARRAY(arena, struct bytes, most);
+    struct bytes *names = predict->names;
+    int count = 0;
     for (int i = 0; (choice == SENT || choice == EXTRA) && i < predict->given_count; i++)
         if (choice == SENT || signature_input(signature, predict->given[i].key) < 0)
             names[count++] = predict->given[i].key;
@@ -164,6 +167,10 @@ static struct status check_names(struct grpc_request *request, struct predict *p
     const struct signature *signature = predict->callable->signature;
     struct arena *arena = request->arena;
     int sent, expected = signature->inputs_count, defaults, used, n;
+    void *names;
+    TRY(arena_reserve(
+        arena, ((size_t)predict->given_count + (size_t)expected) * sizeof(struct bytes), &names));
+    predict->names = names;
     const char *sent_text = list(predict, SENT, arena, &sent);
     const char *defaults_text = list(predict, DEFAULTS, arena, &defaults);
     if (sent > expected || (sent < expected && defaults == 0))
@@ -234,7 +241,6 @@ static struct status read_tensors(struct grpc_request *request, const struct pre
             continue;
         TRY(parsing_error(tensor_wire_scan(predict->tensors[i], &wires[i]), &signature->inputs[i]));
         wires[i].any_address = true; /* batch.c copies them */
-        TRY(grpc_take_memory(request, wires[i].size_bytes));
     }
     for (int i = 0; i < count; i++) {
         if (predict->tensors[i].data == NULL)
@@ -283,17 +289,30 @@ static struct status choose_outputs(struct grpc_request *request, struct predict
     return status_ok();
 }
 
-static void put_output(struct bytes key, const struct tensor *tensor, enum tensor_wire_form form,
-                       struct buffer *out)
+/* Beside the tensors' bytes: the other fields' heads, and what a writer asks for in advance. */
+static size_t around_size(const struct grpc_request *request, const struct signature *signature)
 {
+    return strlen(request->servable->name) + strlen(signature->name) + 16 * VARINT_MAX;
+}
+
+static struct status put_output(struct grpc_request *request, const struct signature *signature,
+                                int output, const struct tensor *tensor)
+{
+    struct bytes key = bytes_of(signature->outputs[output].key);
+    enum tensor_wire_form form =
+        grpc_writes_content(request) ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
+    if (!tensor_wire_can_put(tensor->dtype))
+        return status_error(STATUS_UNIMPLEMENTED, "output '%s' is of type %s, which has no %s",
+                            key.data, dtype_name(tensor->dtype), "form in an answer");
     size_t size = tensor_wire_size(tensor, form);
     size_t entry =
         wire_head_size(ENTRY_KEY, key.size) + key.size + wire_head_size(ENTRY_VALUE, size) + size;
-    buffer_reserve(out, entry + 2 * VARINT_MAX);
-    wire_put_head(out, RESPONSE_OUTPUTS, entry);
-    wire_put_bytes(out, ENTRY_KEY, key);
-    wire_put_head(out, ENTRY_VALUE, size);
-    tensor_wire_put(tensor, form, out);
+    TRY(grpc_reserve_reply(request, entry + around_size(request, signature)));
+    wire_put_head(&request->reply, RESPONSE_OUTPUTS, entry);
+    wire_put_bytes(&request->reply, ENTRY_KEY, key);
+    wire_put_head(&request->reply, ENTRY_VALUE, size);
+    tensor_wire_put(tensor, form, &request->reply);
+    return status_ok();
 }
 
 /* The answer's form is there already: only the numbers are missing. */
@@ -331,16 +350,9 @@ static struct status put_outputs(struct inference_call *call, const struct tenso
     predict->numbers = NULL;
     request->reply.size = 0;
     const struct signature *signature = call->callable->signature;
-    enum tensor_wire_form form =
-        grpc_writes_content(request) ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
     for (int i = 0; i < predict->outputs_count; i++) {
         int output = predict->outputs[i];
-        if (!tensor_wire_can_put(outputs[output].dtype))
-            return status_error(STATUS_UNIMPLEMENTED, "output '%s' is of type %s, which has no %s",
-                                signature->outputs[output].key, dtype_name(outputs[output].dtype),
-                                "form in an answer");
-        put_output(bytes_of(signature->outputs[output].key), &outputs[output], form,
-                   &request->reply);
+        TRY(put_output(request, signature, output, &outputs[output]));
         note_numbers(request, outputs);
     }
     model_spec_put(&request->reply, RESPONSE_SPEC, request->servable, bytes_of(signature->name));
@@ -359,8 +371,8 @@ static bool recall(struct grpc_request *request, struct predict *predict)
     struct status status = grpc_find_servable(request);
     request->spec = (struct model_spec){ 0 }; /* the form may become another's */
     bool same = status_is_ok(status) && request->servable->serial == form->serial;
-    if (same)
-        status = grpc_take_memory(request, form->request.numbers_size);
+    if (same && form->answer.size > 0)
+        status = grpc_reserve_reply(request, form->answer.size);
     if (!same || !status_is_ok(status)) {
         servable_release(request->servable);
         request->servable = NULL;

@@ -37,8 +37,8 @@ struct grpc_request {
     struct message message;
     grpc_method *read; /* what runs in the pool */
     bool running;
-    bool in_pool;  /* the method runs in the pool, and has nothing of the loop's */
-    int64_t taken; /* of the budget */
+    bool in_pool; /* the method runs in the pool, and has nothing of the loop's */
+    int64_t paid; /* for `reply`, also while it is kept */
     struct grpc_request *next_free;
     struct grpc_request *newer, *older; /* among those in work */
 };
@@ -50,8 +50,9 @@ grpc_method grpc_model_metadata, grpc_model_status, grpc_reload_config;
 /* The servable that request->spec names, kept in the request. */
 struct status grpc_find_servable(struct grpc_request *request);
 
-/* Room for `size` bytes that a few bytes of the message may ask for: from the server's memory. */
-struct status grpc_take_memory(struct grpc_request *request, size_t size);
+/* Before anything is written to the reply, or to add to it: room for `size_max` bytes more, paid
+ * for from the server's memory. RESOURCE_EXHAUSTED. */
+struct status grpc_reserve_reply(struct grpc_request *request, size_t size_max);
 
 /* Runs `callable` on `inputs`; `answer` fills request->reply from the outputs. */
 struct status

@@ -15,7 +15,7 @@ struct output {
 static struct status grow(struct output *output, size_t padding, struct budget *budget)
 {
     size_t capacity = output->capacity ? 2 * output->capacity : START_BYTES;
-    int64_t more = (int64_t)(capacity - output->capacity);
+    int64_t more = (int64_t)(capacity + padding) - output->taken;
     TRY(budget_take(budget, more));
     output->taken += more;
     char *data = realloc(output->data, capacity + padding);

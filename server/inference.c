@@ -166,6 +166,11 @@ static void end_queue(struct inference *inference)
     }
 }
 
+int inference_threads(const struct inference *inference)
+{
+    return inference->threads_count + 1;
+}
+
 void inference_destroy(struct inference *inference)
 {
     if (inference == NULL)

@@ -59,6 +59,8 @@ struct inference_options {
 };
 
 struct status inference_create(const struct inference_options *options, struct inference **out);
+/* Threads that may run kernels at the same time: those of the pool, and the loop's. */
+int inference_threads(const struct inference *inference);
 /* What the pool and the round have ends soon, and `done` of it is called. Accepts NULL. */
 void inference_destroy(struct inference *inference);
 

@@ -4,17 +4,20 @@
  * is wrong; 255 the model could not be loaded, as TensorFlow Serving has it.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <microhttpd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "runtime/libraries.h"
 #include "server/example_line.h"
 #include "server/options.h"
@@ -23,6 +26,9 @@
 
 #define EXIT_USAGE 2
 #define EXIT_MODEL 255
+
+#define FINISH_SECONDS 30                  /* for what is told to end at once */
+#define SWEEP_NS       ((int64_t)NS_PER_S) /* a run that is idle for three of them is freed */
 
 struct server {
     struct options options;
@@ -35,6 +41,8 @@ struct server {
     struct round round;
     struct listener *listener;
     struct loop_watch *signals;
+    struct loop_timer drain_end;
+    struct loop_timer sweep; /* frees memory that has not been used for a while */
     bool ending;
     int draining; /* protocols that have requests in flight */
     int exit_code;
@@ -57,8 +65,21 @@ static void on_drained(void *context)
         loop_stop(server->context.loop);
 }
 
+static void drain_is_over(void *context)
+{
+    struct server *server = context;
+    log_warning("requests in flight have not ended in %d s (--drain_timeout_seconds): stopping at "
+                "once",
+                server->options.drain_timeout_seconds);
+    loop_stop(server->context.loop);
+}
+
 static void drain(struct server *server)
 {
+    struct loop *loop = server->context.loop;
+    server->drain_end = (struct loop_timer){ .expired = drain_is_over, .context = server };
+    loop_set_timer(loop, &server->drain_end,
+                   loop_now_ns(loop) + server->options.drain_timeout_seconds * NS_PER_S);
     server->draining = 1 + (server->grpc_port != NULL);
     if (server->grpc_port != NULL)
         grpc_port_drain(server->grpc_port, on_drained, server);
@@ -216,9 +237,25 @@ static const char **split_tags(const char *text, struct arena *arena, int *count
     return tags;
 }
 
-static int64_t half_of_memory(void)
+static void sweep(void *context)
 {
-    return (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
+    struct server *server = context;
+    budget_sweep(&server->context.budget);
+    loop_set_timer(server->context.loop, &server->sweep,
+                   loop_now_ns(server->context.loop) + SWEEP_NS);
+}
+
+/* Memory besides the budget: the program and its libraries' own. */
+#define OTHERS_BYTES ((size_t)96 << 20)
+
+static void reserve_libraries(const struct server *server)
+{
+    int threads = inference_threads(server->context.inference) + 1; /* and the one that loads */
+    int got = libraries_reserve(threads, (size_t)server->context.budget.limit_bytes + OTHERS_BYTES);
+    if (got < threads)
+        log_warning("the limit of address space (ulimit -v) leaves room for the matrix products of "
+                    "%d of %d threads, 128 MiB each: some will be slow",
+                    got, threads);
 }
 
 static struct status create_grpc(struct server *server)
@@ -251,7 +288,8 @@ static struct status start(struct server *server)
     const struct options *options = &server->options;
     struct server_context *context = &server->context;
     int64_t budget = options->memory_budget_bytes;
-    context->budget.limit_bytes = budget > 0 ? budget : half_of_memory();
+    context->budget.limit_bytes = budget > 0 ? budget : (int64_t)(memory_of_machine() / 2);
+    context->budget.reserve_bytes = context->budget.limit_bytes / 16;
     context->timeout_ns = (int64_t)options->rest_api_timeout_in_ms * NS_PER_MS;
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;
@@ -265,11 +303,14 @@ static struct status start(struct server *server)
                                            .run_memory_limit_bytes =
                                                (size_t)context->budget.limit_bytes };
     TRY(inference_create(&inference, &context->inference));
+    reserve_libraries(server);
     TRY(rest_create(context, &server->rest));
     TRY(create_grpc(server));
     server->round = (struct round){
         .server = context, .rest = server->rest, .grpc = server->grpc, .port = server->grpc_port
     };
+    server->sweep = (struct loop_timer){ .expired = sweep, .context = server };
+    sweep(server);
     loop_set_round(context->loop, round_run, &server->round);
     struct manager_options manager = { .model_name = options->model_name,
                                        .base_path = options->model_base_path,
@@ -289,9 +330,22 @@ static struct status start(struct server *server)
     return manager_start(&manager, &context->manager);
 }
 
+/* A kernel or a load that looks at nothing may never end, and threads cannot be stopped. */
+static void end_anyway(int number)
+{
+    static const char words[] = "modelserver: a run or a load does not end: exiting without it\n";
+    (void)number;
+    ssize_t size = write(STDERR_FILENO, words, sizeof words - 1);
+    (void)size;
+    _exit(1);
+}
+
 /* Requests first, then the threads that served them, then the models. */
 static void finish(struct server *server)
 {
+    signal(SIGALRM, end_anyway);
+    alarm(FINISH_SECONDS);
+    loop_clear_timer(server->context.loop, &server->drain_end);
     listener_close(server->listener);
     inference_destroy(server->context.inference);
     rest_destroy(server->rest);
@@ -300,6 +354,7 @@ static void finish(struct server *server)
     grpc_destroy(server->grpc);
     tls_destroy(server->tls);
     manager_stop(server->context.manager);
+    loop_clear_timer(server->context.loop, &server->sweep);
     loop_unwatch(server->context.loop, server->signals);
     loop_destroy(server->context.loop);
     arena_destroy(server->arena);
@@ -333,9 +388,18 @@ static struct status check_start(const struct options *options)
     return status_in(file_check_local(options->model_base_path), "--model_base_path");
 }
 
+/* glibc gives each thread 64 MiB of address space of its own to allocate from. */
+static void spare_address_space(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        mallopt(M_ARENA_MAX, 1);
+}
+
 int main(int argc, char **argv)
 {
     file_claim_standard();
+    spare_address_space();
     static struct server server;
     enum log_level level;
     struct status status = options_parse(argc, argv, &server.options);

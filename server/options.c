@@ -75,9 +75,11 @@ static const struct flag rows[] = {
     { "max_request_bytes", FLAG_INT64, &options.max_request_bytes, "0",
       .help = "a larger request body is answered 429; 0: no limit", ANY_POSITIVE },
     { "memory_budget_bytes", FLAG_INT64, &options.memory_budget_bytes, "0",
-      .help = "memory that all requests together may hold, more is answered 429; 0: half of the "
-              "machine's",
+      .help = "memory that requests, runs, answers and connections together may hold, more is "
+              "answered 429; 0: half of the machine's, or of the control group's",
       ANY_POSITIVE },
+    { "drain_timeout_seconds", FLAG_INT32, &options.drain_timeout_seconds, "60",
+      .help = "seconds that requests in flight have to end after SIGTERM", ANY_POSITIVE },
     { "log_level", FLAG_TEXT, &options.log_level, "info", .help = "the least that is logged",
       .choices = LOG_LEVEL_NAMES },
     { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit" },

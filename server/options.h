@@ -24,6 +24,7 @@ struct options {
     bool version, help;
     bool batch_ready;
     int64_t max_request_bytes, memory_budget_bytes;
+    int32_t drain_timeout_seconds;
     const char *log_level;
 };
 

@@ -15,11 +15,29 @@
     (300 * (int64_t)NS_PER_MS)          /* idle clients may have sent their next request already */
 #define DRAIN_READING_NS (2 * NS_PER_S) /* requests that come in slowly while draining */
 
+/* A connection's memory, and a copy of a URL that may be as long. */
+#define CONNECTION_BYTES (2 * (int64_t)CONNECTION_MEMORY)
+
 static void on_connection(void *context, struct MHD_Connection *connection, void **state,
                           enum MHD_ConnectionNotificationCode code)
 {
+    struct rest *rest = context;
+    int change = code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
     (void)connection, (void)state;
-    ((struct rest *)context)->connections += code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
+    rest->connections += change;
+    budget_charge(&rest->server->budget, change * CONNECTION_BYTES);
+}
+
+/* It is paid for when microhttpd says that it has begun. */
+static bool has_room(struct rest *rest)
+{
+    struct status status = budget_take_reserved(&rest->server->budget, CONNECTION_BYTES);
+    if (!status_is_ok(status)) {
+        log_debug("http: a connection is refused: %s", status.message);
+        return false;
+    }
+    budget_give(&rest->server->budget, CONNECTION_BYTES);
+    return true;
 }
 
 static void on_log(void *context, const char *format, va_list arguments)
@@ -102,6 +120,10 @@ void rest_accept(void *context, int fd, enum listener_protocol protocol,
         turn_away(fd);
         return;
     }
+    if (!has_room(rest)) {
+        close(fd);
+        return;
+    }
     /* It closes the descriptor itself where it refuses the connection. */
     if (MHD_add_connection(rest->daemon, fd, address, address_size) == MHD_YES)
         run_daemon(rest);
@@ -157,7 +179,7 @@ void rest_destroy(struct rest *rest)
     MHD_stop_daemon(rest->daemon);
     while (rest->idle != NULL) {
         struct request *next = rest->idle->next;
-        rest_request_free(rest->idle);
+        rest_request_free(rest, rest->idle);
         rest->idle = next;
     }
     free(rest);

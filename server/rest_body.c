@@ -5,9 +5,23 @@
 #include "server/json_text.h"
 #include "server/rest_internal.h"
 
-#define GUNZIP_BYTES_MAX ((size_t)100 * 1024 * 1024)
+#define GUNZIP_BYTES_MAX  ((size_t)100 * 1024 * 1024)
+#define PROMISE_BYTES_MAX ((size_t)64 * 1024)
 
-/* Room for `size` bytes of body and the padding. */
+static struct status pay(struct request *request, size_t bytes)
+{
+    return budget_take(&request->rest->server->budget, (int64_t)bytes);
+}
+
+void rest_body_free(struct request *request)
+{
+    free(request->data);
+    budget_give(&request->rest->server->budget, (int64_t)request->capacity);
+    request->data = NULL;
+    request->size = request->capacity = 0;
+}
+
+/* Room for `size` bytes of body and the padding. All of the capacity is paid for. */
 static struct status reserve_body(struct request *request, size_t size)
 {
     if (size + JSON_PADDING <= request->capacity)
@@ -15,11 +29,13 @@ static struct status reserve_body(struct request *request, size_t size)
     size_t capacity = size + JSON_PADDING;
     if (capacity < 2 * request->capacity)
         capacity = 2 * request->capacity;
-    if (capacity > REST_KEPT_BYTES_MAX) /* small ones are kept, and few */
-        TRY(exchange_take_memory(&request->exchange, capacity - (size_t)request->exchange.taken));
+    size_t more = capacity - request->capacity;
+    TRY(pay(request, more));
     char *data = realloc(request->data, capacity);
-    if (data == NULL)
+    if (data == NULL) {
+        budget_give(&request->rest->server->budget, (int64_t)more);
         return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a body of %zu bytes", size);
+    }
     request->data = data;
     request->capacity = capacity;
     return status_ok();
@@ -29,6 +45,7 @@ static struct status reserve_body(struct request *request, size_t size)
 static void refuse_body(struct request *request, struct status status)
 {
     request->too_large = true;
+    rest_body_free(request);
     exchange_fail(&request->exchange, status);
 }
 
@@ -51,7 +68,8 @@ void rest_body_expect(struct request *request)
         return;
     }
     /* What a header promises is believed up to a size; beyond it, what has come. */
-    struct status status = reserve_body(request, size < ((uint64_t)1 << 20) ? size : (1 << 20));
+    struct status status =
+        reserve_body(request, size < PROMISE_BYTES_MAX ? size : PROMISE_BYTES_MAX);
     if (!status_is_ok(status))
         refuse_body(request, status);
 }
@@ -97,11 +115,10 @@ static struct status expand_body(struct request *request)
     request->size = 0;
     if (!status_is_ok(status))
         return status_ok();
-    free(request->data);
+    rest_body_free(request);
     request->data = data;
     request->size = size;
-    request->capacity = size + JSON_PADDING;
-    request->exchange.taken += taken;
+    request->capacity = (size_t)taken;
     return status_ok();
 }
 

@@ -13,11 +13,27 @@ static void print_number(struct buffer *out, float value)
     out->size = (size_t)(json_put_float(out->data + out->size, value) - out->data);
 }
 
+/* Brackets, commas, a label's quotes; the label's characters may become six each. */
+#define ROW_SIZE    ((size_t)8)
+#define CLASS_SIZE  ((size_t)(JSON_NUMBER_MAX + 16))
+#define LETTER_SIZE ((size_t)6)
+#define AROUND_SIZE ((size_t)64)
+
+static size_t classification_size(const struct classification *result)
+{
+    size_t count = (size_t)(result->examples * result->classes);
+    size_t size = AROUND_SIZE + (size_t)result->examples * ROW_SIZE + count * CLASS_SIZE;
+    for (size_t i = 0; result->labels != NULL && i < count; i++)
+        size += result->labels[i].size * LETTER_SIZE;
+    return size;
+}
+
 static struct status print_classification(struct inference_call *call, const struct tensor *outputs)
 {
     struct classification result;
     struct buffer *out = &exchange_of(call)->reply;
     TRY(classification_of(call, outputs, &result));
+    TRY(exchange_reserve_reply(exchange_of(call), classification_size(&result)));
     buffer_append_text(out, "{\n    \"results\": [");
     for (int64_t i = 0, at = 0; i < result.examples; i++) {
         buffer_append_text(out, i > 0 ? ", [" : "[");
@@ -40,6 +56,8 @@ static struct status print_regression(struct inference_call *call, const struct 
     const float *values;
     struct buffer *out = &exchange_of(call)->reply;
     TRY(regression_of(call, outputs, &values));
+    TRY(exchange_reserve_reply(exchange_of(call),
+                               AROUND_SIZE + (size_t)call->inputs[0].size * CLASS_SIZE));
     buffer_append_text(out, "{\n    \"results\": [");
     for (int64_t i = 0; i < call->inputs[0].size; i++) {
         buffer_append_text(out, i > 0 ? ", " : "");

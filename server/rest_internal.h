@@ -25,8 +25,8 @@ struct request {
     struct rest *rest;
     struct MHD_Connection *connection;
     enum request_state state;
-    char *data; /* the body */
-    size_t size, capacity;
+    char *data;            /* the body */
+    size_t size, capacity; /* the capacity is paid for, also while it is kept */
     bool too_large;
     bool gzip; /* Content-Encoding */
     char *url;
@@ -40,6 +40,7 @@ struct rest {
     struct loop_watch *watch;
     struct loop_timer timer;
     struct request *idle;
+    size_t idle_bytes;                  /* of what idle ones keep */
     int connections, requests, reading; /* open; of these in work; of these not read whole */
     bool unfinished;                    /* MHD_run wants to be called again at once */
     bool answered;                      /* something waits for MHD_run */
@@ -51,7 +52,7 @@ struct rest {
     void *drained_context;
 };
 
-#define REST_KEPT_BYTES_MAX EXCHANGE_FREE_BYTES /* of buffers that the next request may use */
+#define REST_KEPT_BYTES_MAX ((size_t)256 * 1024) /* of buffers that the next request may use */
 
 static inline const char *rest_header(const struct request *request, const char *name)
 {
@@ -65,7 +66,7 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *connection
                                 size_t *size, void **state);
 void rest_on_completed(void *context, struct MHD_Connection *connection, void **state,
                        enum MHD_RequestTerminationCode code);
-void rest_request_free(struct request *request); /* an idle one */
+void rest_request_free(struct rest *rest, struct request *request); /* an idle one */
 
 /* rest_body.c. Room for what Content-Length promises; the bytes as they come: too many are answered
  * with an error, after they have been read. */
@@ -73,5 +74,6 @@ void rest_body_expect(struct request *request);
 void rest_body_append(struct request *request, const char *data, size_t size);
 /* It has come whole: expanded where it was packed, and padded. In any thread. */
 struct status rest_body_finish(struct request *request);
+void rest_body_free(struct request *request);
 
 #endif

@@ -31,9 +31,7 @@ static struct status print_outputs(struct inference_call *call, const struct ten
     const struct signature *signature = call->callable->signature;
     bool rows = exchange->predict.rows;
     /* Text is many times as large as what it says; and empty lists may be many. */
-    size_t size = predict_response_size_max(signature, outputs, rows);
-    if (size > EXCHANGE_FREE_BYTES)
-        TRY(exchange_take_memory(exchange, size));
+    TRY(exchange_reserve_reply(exchange, predict_response_size_max(signature, outputs, rows)));
     return predict_response_print(signature, outputs, rows, &exchange->reply);
 }
 

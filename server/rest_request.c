@@ -5,28 +5,72 @@
 #include "base/log.h"
 #include "server/rest_internal.h"
 
-#define ARENA_BYTES       ((size_t)64 * 1024 * 1024)
-#define ARENA_BODY_FACTOR 24 /* the dearest JSON: `"",` becomes 16 bytes, and grows by copies */
-
 /* ---- Requests and their buffers. ---- */
+
+static struct request *request_create(struct rest *rest)
+{
+    struct request *request = zalloc(sizeof *request);
+    request->exchange.arena = arena_create(0);
+    arena_charge(request->exchange.arena, &rest->server->budget);
+    budget_charge(&rest->server->budget, sizeof *request);
+    return request;
+}
+
+/* What an idle one keeps for the next request. */
+static size_t kept_bytes(const struct request *request)
+{
+    return sizeof *request + request->capacity + request->exchange.reply.capacity +
+           arena_held(request->exchange.arena);
+}
 
 static struct request *request_begin(struct rest *rest)
 {
     struct request *request = rest->idle;
-    if (request != NULL)
+    if (request != NULL) {
         rest->idle = request->next;
-    else
-        request = zalloc(sizeof *request);
+        rest->idle_bytes -= kept_bytes(request);
+    } else {
+        request = request_create(rest);
+    }
     struct exchange kept = request->exchange;
     char *data = request->data;
     size_t capacity = request->capacity;
     *request = (struct request){ .rest = rest, .data = data, .capacity = capacity };
     request->exchange.server = rest->server;
-    request->exchange.arena = kept.arena ? kept.arena : arena_create(ARENA_BYTES);
+    request->exchange.arena = kept.arena;
+    request->exchange.reply = kept.reply;
+    request->exchange.paid = kept.paid;
     request->exchange.http = MHD_HTTP_OK;
     rest->requests++;
     rest->reading++;
     return request;
+}
+
+void rest_request_free(struct rest *rest, struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+    int64_t paid = exchange->paid + (int64_t)request->capacity + (int64_t)sizeof *request;
+    arena_destroy(exchange->arena);
+    buffer_finish(&exchange->reply);
+    free(request->data);
+    free(request);
+    budget_give(&rest->server->budget, paid);
+}
+
+static void free_reply(struct exchange *exchange)
+{
+    buffer_finish(&exchange->reply);
+    budget_give(&exchange->server->budget, exchange->paid);
+    exchange->paid = 0;
+}
+
+/* The body and what was made of it: an answer may wait for long until its client reads it. */
+static void free_inputs(struct request *request)
+{
+    if (request->capacity > REST_KEPT_BYTES_MAX)
+        rest_body_free(request);
+    if (arena_held(request->exchange.arena) > REST_KEPT_BYTES_MAX)
+        arena_trim(request->exchange.arena);
 }
 
 /* Keeps small buffers for the next request and gives large ones back. */
@@ -38,29 +82,21 @@ static void request_end(struct request *request)
         rest->reading--;
     rest->requests--;
     servable_release(exchange->servable);
-    budget_give(&rest->server->budget, exchange->taken);
-    buffer_finish(&exchange->reply);
     free(request->url);
-    if (request->capacity > REST_KEPT_BYTES_MAX) {
-        free(request->data);
-        request->data = NULL;
-        request->capacity = 0;
+    if (exchange->reply.capacity > REST_KEPT_BYTES_MAX)
+        free_reply(exchange);
+    exchange->reply.size = 0;
+    status_ignore(context_settle_reply(rest->server, &exchange->reply, &exchange->paid, false));
+    free_inputs(request);
+    arena_reset(exchange->arena);
+    size_t kept = kept_bytes(request);
+    if (rest->idle_bytes + kept > context_keep_max(rest->server)) {
+        rest_request_free(rest, request);
+        return;
     }
-    if (arena_used(exchange->arena) > REST_KEPT_BYTES_MAX) {
-        arena_destroy(exchange->arena);
-        exchange->arena = NULL;
-    } else {
-        arena_reset(exchange->arena);
-    }
+    rest->idle_bytes += kept;
     request->next = rest->idle;
     rest->idle = request;
-}
-
-void rest_request_free(struct request *request)
-{
-    arena_destroy(request->exchange.arena);
-    free(request->data);
-    free(request);
 }
 
 /* ---- Answers. ---- */
@@ -71,15 +107,33 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
         log_error("no memory for a response header");
 }
 
+static struct status settle_reply(struct exchange *exchange, bool may_fail)
+{
+    return context_settle_reply(exchange->server, &exchange->reply, &exchange->paid, may_fail);
+}
+
+/* What was written without asking is paid for, or refused. */
+static void pay_for_reply(struct exchange *exchange)
+{
+    struct status status = settle_reply(exchange, exchange->http == MHD_HTTP_OK);
+    if (status_is_ok(status))
+        return;
+    free_reply(exchange);
+    exchange_fail(exchange, status);
+    status_ignore(settle_reply(exchange, false));
+}
+
 static enum MHD_Result send_reply(struct request *request, bool json)
 {
     struct exchange *exchange = &request->exchange;
     struct rest *rest = request->rest;
+    free_inputs(request);
+    pay_for_reply(exchange);
+    /* The reply's buffer stays the request's, which ends when the answer is sent. */
     struct MHD_Response *response = MHD_create_response_from_buffer(
-        exchange->reply.size, exchange->reply.data, MHD_RESPMEM_MUST_FREE);
+        exchange->reply.size, exchange->reply.data, MHD_RESPMEM_PERSISTENT);
     if (response == NULL)
         return MHD_NO;
-    exchange->reply = (struct buffer){ 0 };
     if (json)
         add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
     if (rest->server->cors) {
@@ -186,25 +240,12 @@ exchange_call(struct exchange *exchange, struct callable *callable, const struct
     return status_ok();
 }
 
-/* Tensors take a multiple of the text: a large body gets a larger arena, and pays for it. */
-static struct status size_arena(struct request *request)
-{
-    if (request->size <= REST_KEPT_BYTES_MAX)
-        return status_ok();
-    TRY(exchange_take_memory(&request->exchange, request->size * 4));
-    arena_destroy(request->exchange.arena); /* it holds nothing yet */
-    request->exchange.arena = arena_create(ARENA_BYTES + request->size * ARENA_BODY_FACTOR);
-    request->exchange.call.arena = request->exchange.arena;
-    return status_ok();
-}
-
 /* In the loop's thread, or in the pool. */
 static struct status handle(struct request *request)
 {
     struct exchange *exchange = &request->exchange;
     const struct route *route;
     TRY(rest_body_finish(request));
-    TRY(size_arena(request));
     exchange->body = (struct bytes){ request->data, request->size };
     TRY(route_find(exchange->method, exchange->url, exchange->arena, &exchange->target, &route));
     return route->handle(exchange);

@@ -40,6 +40,18 @@ void buffer_grow(struct buffer *buffer, size_t more)
     buffer->capacity = capacity;
 }
 
+bool buffer_try_reserve(struct buffer *buffer, size_t size)
+{
+    if (size <= buffer->capacity)
+        return true;
+    char *data = realloc(buffer->data, size);
+    if (data == NULL)
+        return false;
+    buffer->data = data;
+    buffer->capacity = size;
+    return true;
+}
+
 void buffer_append(struct buffer *buffer, const void *data, size_t size)
 {
     buffer_reserve(buffer, size);

@@ -45,6 +45,8 @@ static inline void buffer_reserve(struct buffer *buffer, size_t more) /* room be
     if (more > buffer->capacity - buffer->size)
         buffer_grow(buffer, more);
 }
+/* Room of `size` bytes in all, and no more, for what a stranger sizes. False: no memory. */
+bool buffer_try_reserve(struct buffer *buffer, size_t size);
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_append_text(struct buffer *buffer, const char *text);
 void buffer_append_char(struct buffer *buffer, char c);
