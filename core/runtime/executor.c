@@ -139,6 +139,31 @@ struct resources *kernel_resources(struct kernel_context *context)
     return context->plan->resources;
 }
 
+static size_t kept_bytes(const struct tensor *value)
+{
+    size_t bytes = tensor_bytes(value);
+    for (int64_t i = 0; value->dtype == DT_STRING && i < value->size; i++)
+        bytes += tensor_strings(value)[i].size;
+    return bytes;
+}
+
+struct status kernel_keep(struct kernel_context *context, const struct tensor *value,
+                          const struct tensor *replaced)
+{
+    struct run *run = context->run;
+    if (run->kept_max == 0)
+        return status_ok();
+    size_t bytes = kept_bytes(value), before = replaced != NULL ? kept_bytes(replaced) : 0;
+    run->kept_bytes -= run->kept_bytes < before ? run->kept_bytes : before;
+    if (bytes > run->kept_max - run->kept_bytes)
+        return kernel_error(context, STATUS_RESOURCE_EXHAUSTED,
+                            "a value of %zu bytes for a variable or table: the load keeps %zu of "
+                            "at most %zu bytes already",
+                            bytes, run->kept_bytes, run->kept_max);
+    run->kept_bytes += bytes;
+    return status_ok();
+}
+
 struct status kernel_check(const struct kernel_context *context)
 {
     return run_check(context->run);

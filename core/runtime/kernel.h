@@ -96,6 +96,14 @@ kernel_pool(struct kernel_context *context);                /* the run's: for wh
 struct arena *kernel_arena(struct kernel_context *context); /* the run's: characters of new strings
                                                                (arena_reserve: a stranger's size) */
 struct resources *kernel_resources(struct kernel_context *context);
+/**
+ * A value outlives the run: a variable or table keeps `value`, instead of `replaced` if that is not
+ * NULL. Looks at `replaced` only in a load, where nobody else has it.
+ *
+ * Errors  RESOURCE_EXHAUSTED the init op keeps more than a load may; later runs have no such limit
+ */
+struct status kernel_keep(struct kernel_context *context, const struct tensor *value,
+                          const struct tensor *replaced);
 /* For long loops: DEADLINE_EXCEEDED, or why the run should end. */
 struct status kernel_check(const struct kernel_context *context);
 int kernel_width(const struct kernel_context *context); /* threads this run may use (parallel.h) */

@@ -21,7 +21,7 @@ struct budget;
 
 /* What the work of a load may cost: a file decides what is computed. */
 struct work_limits {
-    size_t memory_bytes; /* that a run may hold at once; 0: no limit */
+    size_t memory_bytes; /* that a run may hold at once, and leave behind; 0: no limit */
     int64_t timeout_ms;  /* of each piece: the init op, the plan of one signature; 0: no limit */
     struct status (*check)(const void *context); /* asked again and again: a failure ends it */
     const void *context;

@@ -105,6 +105,7 @@ struct run {
     struct arena *arena;
     struct tensor_pool *pool;
     uint64_t deadline_ns;
+    size_t kept_bytes, kept_max; /* that variables and tables have taken over; max 0: not counted */
     struct status (*check)(const void *context);
     const void *check_context;
     int width;

@@ -57,6 +57,7 @@ void run_set_limits(struct run *run, const struct work_limits *limits)
         return;
     if (limits->timeout_ms > 0)
         run->deadline_ns = now_ns() + (uint64_t)limits->timeout_ms * 1000000U;
+    run->kept_max = limits->memory_bytes;
     run_set_check(run, limits->check, limits->context);
 }
 

@@ -97,6 +97,16 @@ static struct status check_pairs(struct kernel_context *k, const struct table *t
     return status_ok();
 }
 
+static struct status keep_pairs(struct kernel_context *k, struct table *table,
+                                const struct tensor *keys, const struct tensor *values,
+                                struct status (*put)(struct table *table, const struct tensor *keys,
+                                                     const struct tensor *values))
+{
+    TRY(kernel_keep(k, keys, NULL));
+    TRY(kernel_keep(k, values, NULL));
+    return put(table, keys, values);
+}
+
 static struct status initialize_compute(struct kernel_context *k)
 {
     struct table *table = NULL;
@@ -110,7 +120,7 @@ static struct status initialize_compute(struct kernel_context *k)
                             "Keys and values must have the same size %lld vs %lld",
                             (long long)keys->size, (long long)values->size);
     TRY(check_pairs(k, table));
-    return table_add(table, keys, values);
+    return keep_pairs(k, table, keys, values, table_add);
 }
 
 static struct status import_compute(struct kernel_context *k)
@@ -118,9 +128,8 @@ static struct status import_compute(struct kernel_context *k)
     struct table *table = NULL;
     TRY(input_table(k, &table));
     TRY(check_pairs(k, table));
-    if (table_is_mutable(table))
-        return table_replace(table, kernel_input(k, 1), kernel_input(k, 2));
-    return table_add(table, kernel_input(k, 1), kernel_input(k, 2));
+    return keep_pairs(k, table, kernel_input(k, 1), kernel_input(k, 2),
+                      table_is_mutable(table) ? table_replace : table_add);
 }
 
 static struct status insert_compute(struct kernel_context *k)
@@ -131,7 +140,7 @@ static struct status insert_compute(struct kernel_context *k)
     if (!table_is_mutable(table))
         return status_error(STATUS_UNIMPLEMENTED,
                             "Insert not supported by InitializableLookupTable implementations");
-    return table_add(table, kernel_input(k, 1), kernel_input(k, 2));
+    return keep_pairs(k, table, kernel_input(k, 1), kernel_input(k, 2), table_add);
 }
 
 static struct status remove_compute(struct kernel_context *k)
@@ -184,7 +193,7 @@ static struct status file_compute(struct kernel_context *k)
         status = table_file_read(file, path, table_key_dtype(table), table_value_dtype(table),
                                  arena, &keys, &values);
     if (status_is_ok(status))
-        status = table_add(table, &keys, &values);
+        status = keep_pairs(k, table, &keys, &values, table_add);
     arena_destroy(arena);
     return status;
 }

@@ -220,6 +220,7 @@ static struct status assign_compute(struct kernel_context *context)
     TRY(check_dtype(context, variable, value));
     if (state->validate_shape)
         TRY(check_shape(context, variable, value, state->is_ref));
+    TRY(kernel_keep(context, value, &variable->value));
     hand_on_reference(context);
     struct tensor taken = kernel_take_input(context, 1);
     return variable_assign(variable, &taken);

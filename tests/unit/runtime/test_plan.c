@@ -423,6 +423,34 @@ static void an_attribute_out_of_range_is_refused_when_the_plan_is_made(void **st
         "range for an int32");
 }
 
+static void an_init_op_may_not_keep_more_than_a_load_may(void **state)
+{
+    (void)state;
+    struct endpoint x = X;
+    struct node *first = assign(variable_handle("v", DT_FLOAT, shape_of(-1)), x, NULL);
+    struct node *again = assign(variable_handle("v", DT_FLOAT, shape_of(-1)), x, first);
+    struct node *other = assign(variable_handle("w", DT_FLOAT, shape_of(-1)), x, again);
+    struct node *targets[] = { again, other };
+    const struct work_limits limits = { .memory_bytes = 1000 };
+    const float values[150] = { 0 };
+    struct tensor feed = floats(shape_of(150), values); /* 600 bytes */
+    assert_ok(builder_status(&b));
+    for (int i = 0; i < 2; i++) {
+        struct flatten_request request = {
+            .feeds = &x, .feeds_count = 1, .targets = &targets[i], .targets_count = 1
+        };
+        struct plan_options options = { .no_fold = true, .writes_variables = true };
+        struct plan *plan;
+        struct run *loading = run_create(0);
+        run_set_limits(loading, &limits);
+        assert_ok(plan_create(graph, &request, resources, NULL, &options, &plan));
+        assert_int_equal(plan_run(plan, loading, &feed, NULL).code,
+                         i == 0 ? STATUS_OK : STATUS_RESOURCE_EXHAUSTED);
+        run_destroy(loading);
+        plan_destroy(plan);
+    }
+}
+
 static void a_variable_that_nothing_writes_is_a_constant(void **state)
 {
     (void)state;
@@ -716,6 +744,7 @@ int main(void)
         TEST(a_file_is_read_in_the_bounds_of_the_run),
         TEST(an_attribute_out_of_range_is_refused_when_the_plan_is_made),
         TEST(constants_that_double_are_not_folded_for_ever),
+        TEST(an_init_op_may_not_keep_more_than_a_load_may),
         TEST(who_makes_a_plan_may_end_it),
         TEST(a_file_outside_of_the_model_is_not_read),
         TEST(a_variable_that_nothing_writes_is_a_constant),
