@@ -108,8 +108,9 @@ struct status batch_prepare(struct inference_call *call, const struct batch_limi
 {
     struct riders alone = { call, call->next, limits, .run_ns = 0 };
     TRY(check_wanted(&alone));
-    TRY(call->prepare(call));
-    return check_wanted(&alone); /* it may have taken long */
+    struct status status = call->prepare(call);
+    TRY(check_wanted(&alone)); /* it may have taken long, or was ended */
+    return status;
 }
 
 static struct status check_time(const struct riders *riders)

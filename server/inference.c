@@ -28,6 +28,8 @@ struct inference {
     pthread_cond_t work;
     struct call_list queue;
     struct batch_limits limits;
+    struct inference_call **preparing; /* [preparing_count] what threads read now; NULL: nothing */
+    int preparing_count;
     pthread_t *threads;
     int threads_count;
 };
@@ -84,10 +86,23 @@ static void finish_in_loop(struct loop_task *task)
         call->done(call, call->status);
 }
 
-static void prepare(struct inference_call *call, const struct batch_limits *limits)
+static void replace_preparing(struct inference *inference, struct inference_call *from,
+                              struct inference_call *to)
 {
-    struct status status = batch_prepare(call, limits);
+    int i = 0;
+    pthread_mutex_lock(&inference->lock);
+    while (i < inference->preparing_count && inference->preparing[i] != from)
+        i++;
+    inference->preparing[i] = to; /* there is a place for each thread */
+    pthread_mutex_unlock(&inference->lock);
+}
+
+static void prepare(struct inference *inference, struct inference_call *call)
+{
+    replace_preparing(inference, NULL, call);
+    struct status status = batch_prepare(call, &inference->limits);
     call->status = status_keep(call->arena, status);
+    replace_preparing(inference, call, NULL);
 }
 
 static void *work(void *context)
@@ -103,7 +118,7 @@ static void *work(void *context)
             list_take_batch(&inference->queue, inference->options.batch_ready);
         pthread_mutex_unlock(&inference->lock);
         if (calls->prepare != NULL)
-            prepare(calls, &inference->limits);
+            prepare(inference, calls);
         else
             batch_run(calls, &inference->limits, 0);
         for (struct inference_call *next; calls != NULL; calls = next) {
@@ -130,6 +145,8 @@ static void submit_to_pool(struct inference *inference, struct inference_call *c
 static struct status start_threads(struct inference *inference, int count)
 {
     inference->threads = zalloc((size_t)count * sizeof *inference->threads);
+    inference->preparing = zalloc((size_t)count * sizeof(struct inference_call *));
+    inference->preparing_count = count;
     for (int i = 0; i < count; i++) {
         int error = pthread_create(&inference->threads[i], NULL, work, inference);
         if (error != 0)
@@ -177,6 +194,9 @@ void inference_destroy(struct inference *inference)
         return;
     pthread_mutex_lock(&inference->lock);
     atomic_store(&inference->limits.stopping, true);
+    for (int i = 0; i < inference->preparing_count; i++)
+        if (inference->preparing[i] != NULL)
+            inference_leave(inference->preparing[i]);
     pthread_cond_broadcast(&inference->work);
     pthread_mutex_unlock(&inference->lock);
     for (int i = 0; i < inference->threads_count; i++)
@@ -187,6 +207,7 @@ void inference_destroy(struct inference *inference)
     pthread_cond_destroy(&inference->work);
     pthread_mutex_destroy(&inference->lock);
     free(inference->threads);
+    free(inference->preparing);
     free(inference);
 }
 

@@ -12,6 +12,7 @@ static struct request *request_create(struct rest *rest)
     struct request *request = zalloc(sizeof *request);
     request->exchange.arena = arena_create(0);
     arena_charge(request->exchange.arena, &rest->server->budget);
+    arena_set_stop(request->exchange.arena, &request->exchange.call.left);
     budget_charge(&rest->server->budget, sizeof *request);
     return request;
 }

@@ -1,6 +1,7 @@
 #include "base/arena.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ struct block {
 struct arena {
     struct block *first, *current; /* a list; blocks behind current are empty */
     size_t limit, used, held, next_size;
-    struct budget *budget; /* NULL: none */
+    struct budget *budget;    /* NULL: none */
+    const _Atomic bool *stop; /* NULL: none */
 };
 
 static _Noreturn void die(size_t size)
@@ -67,6 +69,11 @@ void arena_charge(struct arena *arena, struct budget *budget)
     arena->budget = budget;
 }
 
+void arena_set_stop(struct arena *arena, const _Atomic bool *stop)
+{
+    arena->stop = stop;
+}
+
 static struct status no_memory(size_t size)
 {
     return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes", size);
@@ -91,6 +98,9 @@ static struct status block_create(struct arena *arena, size_t size, enum payment
     if (size > INT64_MAX - sizeof(struct block) - 64)
         return no_memory(size);
     size_t total = (sizeof(struct block) + size + 63) & ~(size_t)63;
+    if (arena->stop != NULL && payment == PAY_IF_THERE_IS &&
+        atomic_load_explicit(arena->stop, memory_order_relaxed))
+        return status_error(STATUS_CANCELLED, "nobody wants it any more");
     TRY(pay(arena->budget, total, payment));
     struct block *block = aligned_alloc(64, total);
     if (block == NULL) {

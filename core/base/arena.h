@@ -31,6 +31,9 @@ void *arena_alloc(struct arena *arena, size_t size_bytes);
 /* The same for a stranger's size: not zeroed, aligned to 64; RESOURCE_EXHAUSTED over the limit,
  * over the budget, or without memory. */
 struct status arena_reserve(struct arena *arena, size_t size_bytes, void **out);
+/* From now on arena_reserve fails with CANCELLED when it needs a new block and *stop is set: work
+ * that fills the arena ends when nobody wants it. Any thread may set it. */
+void arena_set_stop(struct arena *arena, const _Atomic bool *stop);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 #define ARENA_ARRAY(arena, type, count) \

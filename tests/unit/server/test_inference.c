@@ -1,6 +1,7 @@
 /* Which calls run in the loop, when a round has collected as much as may run at once, and what
  * becomes of a run in the loop that takes too long. */
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -314,6 +315,53 @@ static void one_that_needs_no_run_is_done(void **state)
     end();
 }
 
+static _Atomic bool reading;
+
+static struct status read_for_ever(struct inference_call *call)
+{
+    void *room;
+    for (;;) {
+        TRY(arena_reserve(call->arena, 1, &room));
+        arena_trim(call->arena);
+        atomic_store(&reading, true);
+    }
+}
+
+static void read_until_it_is_wanted_no_more(bool leaves, enum status_code code)
+{
+    struct caller caller;
+    struct arena *own = arena_create(0);
+    atomic_store(&reading, false);
+    begin(true, 1);
+    caller = (struct caller){
+        .call = { .prepare = read_for_ever, .done = on_done, .to_pool = on_pool, .arena = own }
+    };
+    arena_set_stop(own, &caller.call.left);
+    inference_submit(inference, &caller.call);
+    while (!atomic_load(&reading))
+        sched_yield();
+    if (leaves) {
+        inference_leave(&caller.call);
+        take_turns(&caller);
+    }
+    end();
+    assert_true(caller.done);
+    assert_int_equal(caller.status.code, code);
+    arena_destroy(own);
+}
+
+static void reading_ends_when_the_client_leaves(void **state)
+{
+    (void)state;
+    read_until_it_is_wanted_no_more(true, STATUS_CANCELLED);
+}
+
+static void reading_ends_with_the_server(void **state)
+{
+    (void)state;
+    read_until_it_is_wanted_no_more(false, STATUS_UNAVAILABLE);
+}
+
 static void what_waits_for_the_pool_at_the_end_is_done(void **state)
 {
     (void)state;
@@ -329,11 +377,13 @@ static void what_waits_for_the_pool_at_the_end_is_done(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 9] = {
+    struct CMUnitTest tests[COUNT(cases) + 11] = {
         TEST(a_call_is_read_in_the_pool),
         TEST(one_that_cannot_be_read_fails),
         TEST(one_that_needs_no_run_is_done),
         TEST(what_waits_for_the_pool_at_the_end_is_done),
+        TEST(reading_ends_when_the_client_leaves),
+        TEST(reading_ends_with_the_server),
         TEST(only_a_size_that_is_known_to_be_cheap_runs_in_the_loop),
         TEST(a_dear_one_goes_to_the_pool),
         TEST(one_of_unpredictable_cost_goes_to_the_pool),
@@ -342,8 +392,8 @@ int main(void)
     };
 
     for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i + 9] = (struct CMUnitTest){ .name = cases[i].label,
-                                            .test_func = fills,
-                                            .initial_state = (void *)(uintptr_t)&cases[i] };
+        tests[i + 11] = (struct CMUnitTest){ .name = cases[i].label,
+                                             .test_func = fills,
+                                             .initial_state = (void *)(uintptr_t)&cases[i] };
     return cmocka_run_group_tests_name("inference", tests, NULL, NULL);
 }
