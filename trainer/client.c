@@ -115,23 +115,34 @@ static void take_join(struct client *client, int ps, const Slipway__Training__Jo
 /* All ps tasks are to be at one generation, or a rollback is on its way. */
 static struct status join_replies(struct client *client, struct arena *arena, bool created)
 {
-    uint64_t generation = 0;
+    const Slipway__Training__JoinReply *first = NULL, *other = NULL;
+    int other_ps = 0;
+    bool over = false;
 
     for (int ps = 0; ps < client->options.placement->ps_count; ps++) {
         Slipway__Training__JoinReply *reply;
         TRY(client_reply(client, ps, &slipway__training__join_reply__descriptor, arena, &reply));
         take_join(client, ps, reply);
-        if (ps == 0)
-            generation = reply->generation;
-        client->open &= reply->generation == generation;
-        if (created && reply->generation != generation)
-            return status_error(STATUS_UNAVAILABLE,
-                                "ps %d is at generation %" PRIu64 ", ps 0 at %" PRIu64, ps,
-                                reply->generation, generation);
+        first = ps == 0 ? reply : first;
+        if (reply->generation != first->generation) {
+            other = reply;
+            other_ps = ps;
+        }
+        if (reply->over && !over) {
+            client->outcome_ps = ps;
+            over = true;
+        }
     }
+    client->open &= other == NULL;
+    if (created && over && !client->open) /* one was started anew since, and nobody will fill it */
+        return status_error(STATUS_CANCELLED, "the job is over");
+    if (created && other != NULL)
+        return status_error(STATUS_UNAVAILABLE,
+                            "ps %d is at generation %" PRIu64 ", ps 0 at %" PRIu64, other_ps,
+                            other->generation, first->generation);
     client->joined = true;
-    if (client->open && generation != client->generation) {
-        client->generation = generation;
+    if (client->open && first->generation != client->generation) {
+        client->generation = first->generation;
         client->sequence = 0;
     }
     return status_ok();
@@ -151,11 +162,56 @@ static void call_join(const struct client *client, struct calls *calls, bool wai
     }
 }
 
+/* Asks each ps where it is, by calls of its own. One that does not answer tells nothing. */
+static struct status ask_all(struct client *client,
+                             struct status (*judge)(struct client *client, int ps,
+                                                    const Slipway__Training__JoinReply *join))
+{
+    int ps_count = client->options.placement->ps_count;
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct status status = status_ok();
+    struct calls calls;
+
+    calls_init(&calls, client->calls.clock, ps_count);
+    calls_begin(&calls);
+    call_join(client, &calls, false, client_deadline_ns(client, CLIENT_LOOK_MS));
+    status_ignore(calls_wait_all(&calls));
+    for (int ps = 0; ps < ps_count; ps++) {
+        Slipway__Training__JoinReply *join;
+        if (calls.replies[ps].header.size == 0)
+            continue;
+        TRY_OR(done, protocol_unpack(&calls.replies[ps], &slipway__training__join_reply__descriptor,
+                                     arena, &join));
+        TRY_OR(done, judge(client, ps, join));
+    }
+done:
+    calls_finish(&calls);
+    arena_destroy(arena);
+    return status;
+}
+
+/* A ps that was started anew when the job was over waits for a chief that has gone. */
+static struct status note_outcome(struct client *client, int ps,
+                                  const Slipway__Training__JoinReply *join)
+{
+    if (!join->over)
+        return status_ok();
+    client->outcome_ps = ps;
+    return status_error(STATUS_CANCELLED, "ps %d says that the job is over", ps);
+}
+
+static struct status look_for_outcome(void *client)
+{
+    return ask_all(client, note_outcome);
+}
+
 struct status client_join(struct client *client, bool wait_until_created, int64_t timeout_ms)
 {
     calls_begin(&client->calls);
     call_join(client, &client->calls, wait_until_created, client_deadline_ns(client, timeout_ms));
-    TRY(calls_wait(&client->calls));
+    struct calls_watch watch = { CLIENT_LOOK_MS, look_for_outcome, client };
+    TRY(wait_until_created ? calls_wait_watched(&client->calls, &watch)
+                           : calls_wait(&client->calls));
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status = join_replies(client, arena, wait_until_created);
     arena_destroy(arena);
@@ -172,14 +228,9 @@ struct status client_check(struct client *client)
     return status_ok();
 }
 
-static struct status compare(const struct client *client, int ps, const struct message *reply,
-                             struct arena *arena)
+static struct status compare(struct client *client, int ps,
+                             const Slipway__Training__JoinReply *join)
 {
-    Slipway__Training__JoinReply *join;
-
-    if (reply->header.size == 0)
-        return status_ok(); /* it did not answer: that tells nothing */
-    TRY(protocol_unpack(reply, &slipway__training__join_reply__descriptor, arena, &join));
     if (join->incarnation != client->incarnations[ps])
         return status_error(STATUS_ABORTED, "ps %d was started anew", ps);
     if (join->generation != client->generation)
@@ -187,22 +238,7 @@ static struct status compare(const struct client *client, int ps, const struct m
     return status_ok();
 }
 
-struct status client_look(void *context)
+struct status client_look(void *client)
 {
-    const struct client *client = context;
-    int ps_count = client->options.placement->ps_count;
-    struct arena *arena = arena_create(REPLY_ARENA_MAX);
-    struct status status = status_ok();
-    struct calls calls;
-
-    calls_init(&calls, client->calls.clock, ps_count);
-    calls_begin(&calls);
-    call_join(client, &calls, false, client_deadline_ns(client, CLIENT_LOOK_MS));
-    status_ignore(calls_wait_all(&calls));
-    for (int ps = 0; ps < ps_count; ps++)
-        TRY_OR(done, compare(client, ps, &calls.replies[ps], arena));
-done:
-    calls_finish(&calls);
-    arena_destroy(arena);
-    return status;
+    return ask_all(client, compare);
 }

@@ -50,13 +50,14 @@ struct client {
     uint64_t *incarnations; /* [ps_count]: of the ps tasks it has joined; 0: not yet */
     uint64_t *steps;        /* [ps_count]: where each was when it was pulled from */
     uint64_t global_step;
-    uint64_t begin_step;      /* where the generation began */
-    uint64_t stop_step;       /* where the job ends, by the chief's word; 0: not known */
-    bool joined;              /* once, by all ps tasks */
-    bool open;                /* all ps tasks have their values, of one generation */
-    bool torn;                /* some ps tasks had made a step that others lack (client_pull) */
-    bool finished;            /* the ps tasks said that there is nothing left to do */
-    bool told;                /* client_await knows the job's outcome */
+    uint64_t begin_step; /* where the generation began */
+    uint64_t stop_step;  /* where the job ends, by the chief's word; 0: not known */
+    bool joined;         /* once, by all ps tasks */
+    bool open;           /* all ps tasks have their values, of one generation */
+    bool torn;           /* some ps tasks had made a step that others lack (client_pull) */
+    bool finished;       /* the ps tasks said that there is nothing left to do */
+    bool told;           /* client_await knows the job's outcome */
+    int outcome_ps; /* asked for it: ps 0, unless it was started anew since and another knows */
     _Atomic bool leaving;     /* says its last words, which are not to be interrupted */
     const void **values;      /* [variables_count] */
     void **assembled;         /* [variables_count]; NULL until needed */

@@ -35,14 +35,15 @@ struct status client_report(struct client *client, struct status outcome, bool j
 struct status client_await(struct client *client, bool job, int64_t timeout_ms)
 {
     Slipway__Training__AwaitRequest header = SLIPWAY__TRAINING__AWAIT_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = client_ticket(client, 0);
+    int ps = job ? client->outcome_ps : 0;
+    Slipway__Training__Ticket ticket = client_ticket(client, ps);
     Slipway__Training__AwaitReply *reply;
 
     header.ticket = &ticket;
     header.job = job;
     calls_begin(&client->calls);
     struct message request = protocol_pack(&header);
-    client_call_ps(client, 0, PS_AWAIT, &request, client_deadline_ns(client, timeout_ms));
+    client_call_ps(client, ps, PS_AWAIT, &request, client_deadline_ns(client, timeout_ms));
     TRY(calls_wait(&client->calls));
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status =

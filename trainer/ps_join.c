@@ -126,6 +126,7 @@ struct message ps_join_reply(struct ps *ps, const struct worker *worker)
     reply.begin_step = ps->begin_step;
     reply.stop_step = ps->stop_step;
     reply.finished = worker->finished || ps->over;
+    reply.over = ps->over;
     return protocol_pack(&reply);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "small_cluster.h"
+#include "trainer/worker.h"
 #include "trainer/protocol.h"
 
 static void assert_values(const struct client *client, float w, float b)
@@ -542,6 +543,27 @@ static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
     small_stop(&cluster);
 }
 
+/* Ps 0 was started anew when the chief had told all that the job is over, and had gone. */
+static void an_outcome_that_ps_0_has_forgotten_is_learnt_from_another(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct client worker;
+    struct progress progress = { 0 };
+    struct worker_options options = { .start_timeout_ms = 60000, .recovery_timeout_ms = 60000 };
+    struct status outcome;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 1, 2, &worker);
+    ps_end(cluster.ps[1], status_ok());
+    OK(worker_run(&worker, NULL, &options, &progress));
+    assert_true(worker.told);
+    assert_true(ps_outcome(cluster.ps[0], &outcome));
+    OK(outcome);
+    client_finish(&worker);
+    small_stop(&cluster);
+}
+
 /* A snapshot that fails lets go of the ps tasks that it had held. */
 static void a_failed_snapshot_does_not_stop_training(void **state)
 {
@@ -818,6 +840,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_has_the_slots_of_its_moment),
         cmocka_unit_test(half_a_push_of_a_dead_worker_does_not_stop_a_snapshot),
         cmocka_unit_test(a_push_that_reached_half_of_the_ps_tasks_is_made_again),
+        cmocka_unit_test(an_outcome_that_ps_0_has_forgotten_is_learnt_from_another),
         cmocka_unit_test(a_failed_snapshot_does_not_stop_training),
         cmocka_unit_test(a_new_generation_voids_all_of_the_one_before),
         cmocka_unit_test(who_awaits_the_end_is_told_that_the_job_has_gone_back),
