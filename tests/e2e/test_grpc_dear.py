@@ -185,6 +185,14 @@ class Dear(TestCase):
             self.assertEqual(client.end(stays).code, "OK")
         self.assertEqual(server.stop(), 0, server.output())
 
+    def test_the_end_waits_no_longer_than_it_may(self):
+        server = Server(self.base, "--rest_api_num_threads=2", "--drain_timeout_seconds=1", grpc=True)
+        with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            future = self.start(server, client, 1500)
+            self.assertEqual(server.stop(), 0, server.output())
+            self.assertIn("--drain_timeout_seconds", server.output())
+            self.assertEqual(client.end(future).code, "UNAVAILABLE")
+
     def test_a_second_signal_ends_runs_too(self):
         server = self.server(2)
         with Client("127.0.0.1:%d" % server.grpc_port) as client:

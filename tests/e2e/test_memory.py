@@ -187,7 +187,7 @@ class Memory(TestCase):
         with self.server() as server:
             client, hostile = self.client(server), Hostile(self)
             half = b'{"inputs":[' + b"0," * 100000
-            for i in range(400):
+            for i in range(800):
                 hostile.rest(server, half, len(half) + 1)
                 hostile.grpc(server, call_frames(1, bytes(200000), end=False))
             self.wait_until(lambda: client.predict(repeated(12 * MB)).code == "RESOURCE_EXHAUSTED", "nothing is used up")
