@@ -9,34 +9,20 @@
 #include "base/log.h"
 #include "server/rest_internal.h"
 
-#define CONNECTION_MEMORY ((size_t)16 * 1024) /* cleared for each request */
-#define IDLE_SECONDS      600
+#define IDLE_SECONDS 600
 #define DRAIN_LINGER_NS \
     (300 * (int64_t)NS_PER_MS)          /* idle clients may have sent their next request already */
 #define DRAIN_READING_NS (2 * NS_PER_S) /* requests that come in slowly while draining */
 
-/* A connection's memory, and a copy of a URL that may be as long. */
-#define CONNECTION_BYTES (2 * (int64_t)CONNECTION_MEMORY)
-
-static void on_connection(void *context, struct MHD_Connection *connection, void **state,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    struct rest *rest = context;
-    int change = code == MHD_CONNECTION_NOTIFY_STARTED ? 1 : -1;
-    (void)connection, (void)state;
-    rest->connections += change;
-    budget_charge(&rest->server->budget, change * CONNECTION_BYTES);
-}
-
 /* It is paid for when microhttpd says that it has begun. */
 static bool has_room(struct rest *rest)
 {
-    struct status status = budget_take_reserved(&rest->server->budget, CONNECTION_BYTES);
+    struct status status = budget_take_reserved(&rest->server->budget, REST_CONNECTION_BYTES);
     if (!status_is_ok(status)) {
         log_debug("http: a connection is refused: %s", status.message);
         return false;
     }
-    budget_give(&rest->server->budget, CONNECTION_BYTES);
+    budget_give(&rest->server->budget, REST_CONNECTION_BYTES);
     return true;
 }
 
@@ -65,6 +51,7 @@ static void run_daemon(struct rest *rest)
                        loop_now_ns(rest->server->loop) + (int64_t)timeout * NS_PER_MS);
     else
         loop_clear_timer(rest->server->loop, &rest->timer);
+    rest_links_after_run(rest);
 }
 
 static void on_ready(void *context, uint32_t events)
@@ -93,6 +80,8 @@ bool rest_answer(struct rest *rest)
     } else if (rest->unfinished) {
         run_daemon(rest);
     }
+    if (rest->left != NULL && !rest->unfinished)
+        rest_links_end_left(rest);
     return rest->unfinished;
 }
 
@@ -147,12 +136,13 @@ struct status rest_create(struct server_context *server, struct rest **out)
     struct rest *rest = zalloc(sizeof *rest);
     rest->server = server;
     rest->timer = (struct loop_timer){ .expired = on_timeout, .context = rest };
+    rest_links_start(rest);
     rest->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         NULL, NULL, rest_on_request, rest, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_NOTIFY_COMPLETED, rest_on_completed, rest, MHD_OPTION_URI_LOG_CALLBACK,
-        rest_on_request_line, rest, MHD_OPTION_NOTIFY_CONNECTION, on_connection, rest,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+        rest_on_request_line, rest, MHD_OPTION_NOTIFY_CONNECTION, rest_on_connection, rest,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, REST_CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, connections_max(), MHD_OPTION_END);
     if (rest->daemon == NULL) {
         free(rest);
@@ -177,6 +167,7 @@ void rest_destroy(struct rest *rest)
     loop_clear_timer(rest->server->loop, &rest->timer);
     loop_clear_timer(rest->server->loop, &rest->drain_timer);
     MHD_stop_daemon(rest->daemon);
+    rest_links_stop(rest);
     while (rest->idle != NULL) {
         struct request *next = rest->idle->next;
         rest_request_free(rest, rest->idle);

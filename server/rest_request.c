@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/log.h"
 #include "server/rest_internal.h"
@@ -83,7 +84,7 @@ static void request_end(struct request *request)
         rest->reading--;
     rest->requests--;
     servable_release(exchange->servable);
-    free(request->url);
+    free(request->target);
     if (exchange->reply.capacity > REST_KEPT_BYTES_MAX)
         free_reply(exchange);
     exchange->reply.size = 0;
@@ -124,6 +125,15 @@ static void pay_for_reply(struct exchange *exchange)
     status_ignore(settle_reply(exchange, false));
 }
 
+/* What stands unread in the socket when it is closed would become a reset, which overtakes the
+ * answer. */
+static void discard_unread(const struct request *request)
+{
+    char unread[16384];
+    for (int i = 0; i < 64 && recv(request->link->fd, unread, sizeof unread, MSG_DONTWAIT) > 0; i++)
+        ;
+}
+
 static enum MHD_Result send_reply(struct request *request, bool json)
 {
     struct exchange *exchange = &request->exchange;
@@ -142,7 +152,7 @@ static enum MHD_Result send_reply(struct request *request, bool json)
         add_header(response, "Access-Control-Allow-Methods", "POST, GET");
         add_header(response, "Access-Control-Allow-Headers", "Content-Type");
     }
-    if (rest->draining)
+    if (rest->draining || request->refused)
         add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     enum MHD_Result queued =
         MHD_queue_response(request->connection, (unsigned)exchange->http, response);
@@ -188,27 +198,7 @@ static void call_done(struct inference_call *call, struct status status)
     request->rest->answered = true;
     if (!suspended)
         return;
-    loop_unwatch(request->rest->server->loop, request->watch);
-    request->watch = NULL;
     MHD_resume_connection(request->connection);
-}
-
-static void on_left(void *context, uint32_t events)
-{
-    struct request *request = context;
-    (void)events;
-    inference_leave(&request->exchange.call);
-}
-
-/* microhttpd does not look at a connection that is suspended. Without a watch the run goes on to
- * its end, for nobody. */
-static void watch_client(struct request *request)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info != NULL)
-        status_ignore(loop_watch(request->rest->server->loop, info->connect_fd,
-                                 EPOLLRDHUP | EPOLLET, on_left, request, &request->watch));
 }
 
 /* A call that was prepared in the pool and runs there, too, is suspended already. */
@@ -226,7 +216,8 @@ static enum MHD_Result suspend(struct request *request)
 {
     request->state = REQUEST_SUSPENDED;
     MHD_suspend_connection(request->connection);
-    watch_client(request);
+    if (request->link->has_left)
+        inference_leave(&request->exchange.call);
     return MHD_YES;
 }
 
@@ -288,12 +279,44 @@ static bool begin_call(struct request *request)
     return true;
 }
 
+/* Nothing more of it is wanted. */
+static void request_read(struct request *request)
+{
+    request->rest->reading--;
+    request->state = REQUEST_DONE;
+    rest_link_has_read(request->link);
+}
+
+/* A request that is not to be read on: where it ends is not certain. */
+static enum MHD_Result refuse(struct request *request, struct status status)
+{
+    request_read(request);
+    request->refused = true;
+    exchange_fail(&request->exchange, status);
+    discard_unread(request);
+    return send_reply(request, true);
+}
+
+static enum MHD_Result begin_reading(struct request *request, struct MHD_Connection *connection,
+                                     const char *method, const char *version)
+{
+    request->connection = connection;
+    request->state = REQUEST_READING;
+    request->exchange.method = method; /* lives as long as the request */
+    request->exchange.url = rest_head_path(request->target);
+    struct status status = rest_head_check(connection, version, &request->link->chunked);
+    if (!status_is_ok(status))
+        return refuse(request, status);
+    rest_link_progressed(request->link);
+    rest_body_expect(request);
+    return MHD_YES;
+}
+
 /* The request has been read whole. */
 static enum MHD_Result answer_request(struct request *request)
 {
     struct exchange *exchange = &request->exchange;
-    request->rest->reading--;
-    request->state = REQUEST_DONE;
+    request_read(request);
     if (strncasecmp(exchange->url, "/v1/", 4) != 0)
         return send_foreign_path(request);
     if (strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
@@ -307,19 +330,15 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *connection
                                 const char *method, const char *version, const char *data,
                                 size_t *size, void **state)
 {
-    (void)context, (void)url, (void)version;
+    (void)context, (void)url;
     struct request *request = *state;
     switch (request->state) {
     case REQUEST_NEW:
-        request->connection = connection;
-        request->state = REQUEST_READING;
-        request->exchange.method = method; /* lives as long as the request */
-        request->exchange.url = request->url;
-        rest_body_expect(request);
-        return MHD_YES;
+        return begin_reading(request, connection, method, version);
     case REQUEST_READING:
         if (*size == 0)
             return answer_request(request);
+        rest_link_progressed(request->link);
         rest_body_append(request, data, *size);
         *size = 0;
         return MHD_YES;
@@ -339,20 +358,23 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *connection
  */
 void *rest_on_request_line(void *context, const char *url, struct MHD_Connection *connection)
 {
-    (void)connection;
+    struct rest_link *link = rest_link_of(connection);
+    if (link->request != NULL) /* libmicrohttpd does not tell of each request that it gives up */
+        rest_request_leave(link->request);
     struct request *request = request_begin(context);
-    request->url = xstrdup(url);
+    request->target = xstrdup(url);
+    request->link = link;
+    link->request = request;
+    rest_link_reads(link);
     return request;
 }
 
-void rest_on_completed(void *context, struct MHD_Connection *connection, void **state,
-                       enum MHD_RequestTerminationCode code)
+void rest_request_leave(struct request *request)
 {
-    (void)context, (void)connection, (void)code;
-    struct request *request = *state;
-    *state = NULL;
-    if (request == NULL)
-        return;
+    request->link->request = NULL;
+    if (request->state < REQUEST_RUNNING)
+        rest_link_has_read(request->link);
+    request->link = NULL;
     /* Its client may have gone before the run has ended. */
     if (request->state == REQUEST_POOLED) {
         inference_leave(&request->exchange.call);
@@ -362,4 +384,14 @@ void rest_on_completed(void *context, struct MHD_Connection *connection, void **
     if (request->state == REQUEST_RUNNING)
         inference_forget(request->rest->server->inference, &request->exchange.call);
     request_end(request);
+}
+
+void rest_on_completed(void *context, struct MHD_Connection *connection, void **state,
+                       enum MHD_RequestTerminationCode code)
+{
+    (void)context, (void)connection, (void)code;
+    struct request *request = *state;
+    *state = NULL;
+    if (request != NULL)
+        rest_request_leave(request);
 }

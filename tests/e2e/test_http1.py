@@ -1,0 +1,138 @@
+"""HTTP/1 at its edges, on real sockets: what could hide one request in another is refused, what is merely unusual is answered, and
+clients that leave or stand still are forgotten."""
+import json
+import os
+import socket
+import tempfile
+import time
+
+from harness import DEADLINE_S, SANITIZED, Server, TestCase, main, train
+
+ASK = "/v1/models/default:predict"
+POST = b"POST " + ASK.encode() + b" HTTP/1.1\r\n"
+
+
+def row(value=0.5):
+    return {"signature_name": "predict_images", "instances": [[value] * 784]}
+
+
+class Http1(TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory()
+        base = os.path.join(cls.work.name, "model")
+        train(os.path.join(base, "1"), "--training_iteration=5", "--work_dir=" + cls.work.name)
+        cls.server = Server(base)
+
+    @classmethod
+    def tearDownClass(cls):
+        status = cls.server.stop()
+        cls.work.cleanup()
+        assert status == 0, cls.server.output()
+
+    def tearDown(self):
+        self.assertEqual(self.server.post(ASK, row()).status, 200)
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S)
+
+    def say(self, *parts):
+        """What comes back until the server closes, for a request sent part by part."""
+        with self.connect() as s:
+            for part in parts:
+                s.sendall(part)
+            back = b""
+            while chunk := s.recv(65536):
+                back += chunk
+            return back
+
+    def descriptors(self):
+        return len(os.listdir("/proc/%d/fd" % self.server.pid))
+
+    def wait_for_descriptors(self, count):
+        end = time.monotonic() + DEADLINE_S
+        while self.descriptors() > count:
+            self.assertLess(time.monotonic(), end, "%d descriptors are open, %d are wanted" % (self.descriptors(), count))
+            time.sleep(0.01)
+
+    def test_what_two_readers_could_understand_differently_is_refused(self):
+        """A proxy reads the same bytes: each of these is one answer, and the connection is closed, whatever follows."""
+        body = json.dumps(row()).encode()
+        length = b"Content-Length: %d\r\n" % len(body)
+        chunked = b"Transfer-Encoding: chunked\r\n"
+        for what, head, status, text in (
+                ("two lengths", b"Host: x\r\n" + length + b"Content-Length: 5\r\n", 400, "two Content-Length headers"),
+                ("a length beside chunks", b"Host: x\r\n" + length + chunked, 400, "both Content-Length and Transfer-Encoding"),
+                ("chunks beside a length", b"Host: x\r\n" + chunked + length, 400, "both Content-Length and Transfer-Encoding"),
+                ("identity", b"Host: x\r\nTransfer-Encoding: identity\r\n" + length, 501, "Transfer-Encoding: identity;"),
+                ("gzip, chunked", b"Host: x\r\nTransfer-Encoding: gzip, chunked\r\n", 501, "Transfer-Encoding: gzip, chunked;"),
+                ("chunked twice", b"Host: x\r\n" + chunked + chunked, 501, "Transfer-Encoding: chunked, chunked;"),
+                ("no Host", length, 400, "no Host header"),
+                ("two Hosts", b"Host: x\r\nHost: y\r\n" + length, 400, "2 Host headers"),
+        ):
+            with self.subTest(what=what):
+                back = self.say(POST + head + b"\r\n" + body + b"GET /v1/models/default HTTP/1.1\r\nHost: x\r\n\r\n")
+                self.assertTrue(back.startswith(b"HTTP/1.1 %d " % status), back[:300])
+                self.assertEqual(back.count(b"\r\nDate: "), 1, back[:1000])
+                self.assertIn(b"\r\nConnection: close\r\n", back)
+                self.assertIn(text, json.loads(back.split(b"\r\n\r\n", 1)[1])["error"])
+
+    def test_unusual_requests_are_answered(self):
+        body = json.dumps(row()).encode()
+        end = b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        for what, parts in (
+                ("absolute form", [b"POST http://x:1%s HTTP/1.1\r\nHost: x:1\r\n" % ASK.encode() + end]),
+                ("HTTP/1.0 without Host", [b"POST %s HTTP/1.0\r\n" % ASK.encode() + end]),
+                ("the same length twice", [POST + b"Host: x\r\nContent-Length: %d\r\n" % len(body) + end]),
+                ("chunks, an extension, a trailer", [POST + b"Host: x\r\nConnection: close\r\nTransfer-Encoding: Chunked\r\n\r\n",
+                                                     b"5;a=b\r\n" + body[:5] + b"\r\n%X\r\n" % (len(body) - 5) + body[5:], b"\r\n000\r\nA: b\r\n\r\n"]),
+        ):
+            with self.subTest(what=what):
+                back = self.say(*parts)
+                self.assertTrue(back.startswith(b"HTTP/1.1 200 "), back[:300])
+        asks = b"GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        self.assertIn(b"HTTP/1.1 200 ", self.say(asks % b"http://x/v1/models/default"))
+        self.assertIn(b"HTTP/1.1 404 ", self.say(asks % b"http://x"))
+
+    def test_clients_that_leave_amid_a_request_are_forgotten(self):
+        """Their FIN may come with half a request, or behind it."""
+        before = self.descriptors()
+        post = POST + b"Host: x\r\n"
+        halves = (post[:30], post, post + b"Content-Length: 50000\r\n\r\n" + b"x" * 20000, post + b"Transfer-Encoding: chunked\r\n\r\n9\r\nabc")
+        for n in range(100):
+            with self.connect() as s:
+                s.sendall(halves[n % 4])
+        self.wait_for_descriptors(before)
+        for half in halves:  # it closes its sending side only, and reads on
+            with self.connect() as s:
+                s.sendall(half)
+                s.shutdown(socket.SHUT_WR)
+                self.assertEqual(s.recv(65536), b"")
+
+    def test_a_chunk_extension_without_end_ends_its_connection(self):
+        """It fills the buffer; what is in the socket behind it is not read. Gone clients and such as wait, alike."""
+        before = self.descriptors()
+        for size in (16200, 20000):
+            with self.connect() as s:
+                s.sendall(POST + b"Host: x\r\nTransfer-Encoding: chunked\r\n\r\n15;" + b"a" * size)
+        with self.connect() as s:
+            s.sendall(POST + b"Host: x\r\nTransfer-Encoding: chunked\r\n\r\n15;" + b"a" * 16200)
+            self.assertEqual(s.recv(65536), b"")
+        self.wait_for_descriptors(before)
+
+    def test_a_request_that_is_given_up_is_freed(self):
+        """libmicrohttpd refuses a request with too many arguments itself, and does not tell that the request has ended."""
+        before, memory = self.descriptors(), []
+        for _ in range(2):
+            for _ in range(1000):
+                with self.connect() as s:
+                    s.sendall(b"GET /v1/models/default?" + b"&a=b" * 3000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.wait_for_descriptors(before)
+            with open("/proc/%d/statm" % self.server.pid) as f:
+                memory.append(int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6)
+        if not SANITIZED:
+            self.assertLess(memory[1] - memory[0], 6, memory)  # 12 if each left its URL behind
+
+
+if __name__ == "__main__":
+    main()
