@@ -68,14 +68,17 @@ static void forget_silent(struct silent *silent)
     free(silent);
 }
 
+/* No more bytes come from a client that has left: whoever reads will see that. */
 static void on_first_bytes(void *context, uint32_t events)
 {
     struct silent *silent = context;
     struct listener *listener = silent->listener;
     enum listener_protocol protocol;
-    (void)events;
-    if (!tell_protocol(silent->fd, &protocol))
-        return;
+    if (!tell_protocol(silent->fd, &protocol)) {
+        if ((events & EPOLLRDHUP) == 0)
+            return;
+        protocol = LISTENER_HTTP1;
+    }
     int fd = silent->fd;
     struct sockaddr_storage address = silent->address;
     socklen_t size = silent->address_size;
@@ -103,8 +106,8 @@ static void wait_for_first_bytes(struct listener *listener, int fd,
                                .link = &listener->silent,
                                .timer = { .expired = on_silence, .context = silent } };
     /* Edges: what came and does not tell yet stays in the socket. */
-    if (!status_is_ok(loop_watch(listener->loop, fd, EPOLLIN | EPOLLET, on_first_bytes, silent,
-                                 &silent->watch))) {
+    if (!status_is_ok(loop_watch(listener->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, on_first_bytes,
+                                 silent, &silent->watch))) {
         free(silent);
         close(fd);
         return;
@@ -115,12 +118,21 @@ static void wait_for_first_bytes(struct listener *listener, int fd,
     loop_set_timer(listener->loop, &silent->timer, loop_now_ns(listener->loop) + SILENCE_MAX_NS);
 }
 
+void listener_take(struct listener *listener, int fd, const struct sockaddr_storage *address,
+                   socklen_t size)
+{
+    enum listener_protocol protocol;
+    if (tell_protocol(fd, &protocol))
+        listener->accepted(listener->context, fd, protocol, (const struct sockaddr *)address, size);
+    else
+        wait_for_first_bytes(listener, fd, address, size);
+}
+
 /* False: there is none, for now. */
 static bool accept_one(struct listener *listener)
 {
     struct sockaddr_storage address = { 0 };
     socklen_t size = sizeof address;
-    enum listener_protocol protocol;
     int on = 1;
     int fd =
         accept4(listener->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -135,10 +147,7 @@ static bool accept_one(struct listener *listener)
         return error == ECONNABORTED || error == EINTR;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (tell_protocol(fd, &protocol))
-        listener->accepted(listener->context, fd, protocol, (struct sockaddr *)&address, size);
-    else
-        wait_for_first_bytes(listener, fd, &address, size);
+    listener_take(listener, fd, &address, size);
     return true;
 }
 

@@ -20,6 +20,9 @@ typedef void listener_accept(void *context, int fd, enum listener_protocol proto
 /* All interfaces, IPv6 and IPv4. Errors: of bind: "listen on port 8501: Address already in use". */
 struct status listener_open(struct loop *loop, int port, listener_accept *accepted, void *context,
                             struct listener **out);
+/* A connection that was accepted elsewhere, as if it came in on the port; it must not block. */
+void listener_take(struct listener *listener, int fd, const struct sockaddr_storage *address,
+                   socklen_t address_size);
 /* Takes what has already come in, then closes the port. Accepts NULL. */
 void listener_close(struct listener *listener);
 
