@@ -1,0 +1,81 @@
+/*
+ * What a stranger sends to the port of REST, through the listener, libmicrohttpd and the routes:
+ * the first byte says how it is cut into writes; the rest is sent. There is no model: whatever it
+ * asks for is read whole and answered with an error.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/listener.h"
+#include "server/manager.h"
+#include "server/rest.h"
+#include "stranger.h"
+
+/* libmicrohttpd spins on some inputs, for a second until the guard ends them (rest_connection.c).
+ */
+#define LEFT_MAX_NS (60 * NS_PER_S)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct server_context server = { .budget.limit_bytes = (int64_t)64 << 20,
+                                        .body_bytes_max = 1 << 20 };
+static struct rest *rest;
+static struct listener *listener;
+
+static void on_started(void *context, struct status status)
+{
+    (void)context, (void)status;
+}
+
+static void start(void)
+{
+    struct manager_options options = { .model_name = "m",
+                                       .base_path = "/nonexistent",
+                                       .poll_wait_seconds = -1,
+                                       .started = on_started };
+    struct inference_options pool = { .threads = 1 };
+    log_set_level(LOG_NONE);
+    check(loop_create(&server.loop));
+    options.loop = pool.loop = server.loop;
+    check(manager_start(&options, &server.manager));
+    check(inference_create(&pool, &server.inference));
+    check(rest_create(&server, &rest));
+    check(listener_open(server.loop, 0, rest_accept, rest, &listener));
+}
+
+static void turn(void)
+{
+    check(loop_turn(server.loop, 0));
+    rest_answer(rest);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct sockaddr_storage address = { 0 };
+    int fds[2];
+    if (size == 0)
+        return 0;
+    if (rest == NULL)
+        start();
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds) != 0)
+        abort();
+    listener_take(listener, fds[0], &address, sizeof address);
+    size_t cut = data[0] > 0 ? data[0] : size;
+    for (size_t at = 1; at < size; at += cut) {
+        say(server.loop, fds[1], data + at, size - at < cut ? size - at : cut);
+        turn();
+    }
+    shutdown(fds[1], SHUT_WR);
+    int64_t end_ns = clock_now_ns(clock_monotonic()) + LEFT_MAX_NS;
+    for (int turns = 0; turns < 3 || rest_connections(rest) > 0; turns++) {
+        assert(clock_now_ns(clock_monotonic()) < end_ns); /* a client that has left is forgotten */
+        turn();
+        drain(fds[1]);
+    }
+    close(fds[1]);
+    return 0;
+}
