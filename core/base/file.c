@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -243,12 +244,25 @@ done:
 
 struct status file_real_path(const char *path, struct arena *arena, const char **out)
 {
-    char *real = realpath(path, NULL);
-    if (real == NULL)
+    char link[64], real[PATH_MAX + 1];
+    int fd = open(path, O_PATH | O_CLOEXEC); /* does not wait, not even for a FIFO */
+    if (fd < 0)
         return status_errno(errno, "open '%s'", path);
-    *out = arena_strdup(arena, real);
-    free(real);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, real, sizeof real - 1);
+    int error = errno;
+    close(fd);
+    if (size < 0)
+        return status_errno(error, "find the real path of '%s'", path);
+    *out = arena_memdup(arena, real, (size_t)size);
     return status_ok();
+}
+
+bool file_is_one(const char *a, const char *b)
+{
+    struct stat one, other;
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
 }
 
 char *file_join(struct arena *arena, const char *directory, const char *name)

@@ -95,8 +95,12 @@ bool file_is_same(const char *a, const char *b);
 bool file_is_bare(const char *path);
 void file_remove_bare(const char *path); /* removes directories only, and only empty ones */
 
-/* The absolute path without symbolic links, in `arena`. */
+/* The absolute path without symbolic links, in `arena`. That of a file in another mount namespace
+ * (/proc/PID/root/…) is a path there: file_is_one tells. */
 struct status file_real_path(const char *path, struct arena *arena, const char **out);
+
+/* Do both paths lead to one and the same file? */
+bool file_is_one(const char *a, const char *b);
 
 /* "a/b" of "a" or "a/" and "b"; `name` alone where it is absolute or `directory` is empty. */
 char *file_join(struct arena *arena, const char *directory, const char *name);

@@ -36,7 +36,8 @@ struct status resources_find_or_create(struct resources *resources, const struct
 struct status resources_confine(struct resources *resources, const char *directory);
 
 /**
- * The path of a file or directory that an op may read, symbolic links resolved, in `arena`.
+ * The path of a file or directory that an op may read, in `arena`: with symbolic links resolved,
+ * unless the file is in another mount namespace.
  *
  * Errors  PERMISSION_DENIED outside of the directory; NOT_FOUND and the like where it is not there
  */
