@@ -1,4 +1,5 @@
 /* pstrain: trains a model on parameter servers and exports it as a SavedModel. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 
 #define EXIT_USAGE 2
 
-static volatile sig_atomic_t stop_signal;
+/* Atomic: the handler runs in any thread. */
+static _Atomic int stop_signal;
 
 static void on_signal(int number)
 {

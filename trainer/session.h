@@ -5,8 +5,6 @@
 #ifndef TRAINER_SESSION_H
 #define TRAINER_SESSION_H
 
-#include <signal.h>
-
 #include "trainer/model.h"
 #include "trainer/options.h"
 #include "trainer/report.h"
@@ -15,7 +13,7 @@
 struct session {
     struct arena *arena;
     struct options options;
-    const volatile sig_atomic_t *stop_signal; /* not 0: stop */
+    const _Atomic int *stop_signal; /* not 0: stop */
     struct data *data;
     struct model *model;
     struct placement placement;
