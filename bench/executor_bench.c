@@ -1,5 +1,5 @@
 /*
- * What the executor itself costs, one thread, prints `name value unit` lines:
+ * Measures the cost of the executor itself in one thread. Prints lines of `name value unit`:
  *
  *     executor_bench                               ns a step, over 1000 steps of one element each
  *     executor_bench DIR SIGNATURE ROWS REPEAT     µs a run of a SavedModel's signature, median

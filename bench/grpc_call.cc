@@ -1,6 +1,6 @@
-// What a unary call costs over gRPC C++: grpc_call serve PORT, grpc_call call PORT SIZE CALLS. A
-// request of SIZE bytes, an empty reply, without protobuf: what generated code does, less the
-// messages. Prints "us X", the mean.
+// Measures a unary call over gRPC C++: grpc_call serve PORT, grpc_call call PORT SIZE CALLS. The
+// request has SIZE bytes, the reply is empty. It does the work of generated code except for
+// protobuf messages. Prints "us X", the mean.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

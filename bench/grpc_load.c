@@ -1,11 +1,11 @@
 /*
- * Calls a gRPC method over nghttp2 from one thread, as fast as it is answered:
+ * Calls a gRPC method over nghttp2 from one thread, the next call as soon as one is answered:
  *
  *     grpc_load PORT PATH BODY_FILE CONNECTIONS STREAMS SECONDS
  *
  * CONNECTIONS x STREAMS calls are always in flight, each with the file's bytes as its message.
- * Prints "RESULT calls microseconds p50_us wrong reply_bytes"; wrong: answers whose grpc-status is
- * not 0 or whose size is not the first one's.
+ * Prints "RESULT calls microseconds p50_us wrong reply_bytes". `wrong` counts answers whose
+ * grpc-status is not 0 or whose size differs from that of the first.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ struct call {
 struct connection {
     int fd;
     nghttp2_session *session;
-    uint8_t *out; /* [BUFFER_BYTES], what the socket has not taken */
+    uint8_t *out; /* [BUFFER_BYTES], not written to the socket yet */
     size_t out_at, out_end;
 };
 
@@ -159,7 +159,7 @@ static void open_one(struct connection *connection, int streams)
         begin(connection, calloc(1, sizeof(struct call)));
 }
 
-/* Whether the socket took all. */
+/* Did the socket accept everything? */
 static int flush(struct connection *connection)
 {
     const uint8_t *data;

@@ -1,5 +1,5 @@
-/* The C side of json_bench: a predict body to its tensor, as the server does it. */
-#include "server/predict_json.h"
+/* The C side of json_bench: parses a predict body into its tensor as modelserver does. */
+#include "server/json/predict.h"
 
 int json_bench_parse(const char *body, size_t size, float *first, long *count);
 

@@ -1,7 +1,7 @@
 /*
- * mhd_echo PORT: the least a libmicrohttpd server can do with a POST: take the body in and send it
- * back. One thread, epoll. The peer of our REST row: what modelserver does on top of this is
- * parsing, running, printing.
+ * mhd_echo PORT: the least that a libmicrohttpd server can do with a POST: it reads the body and
+ * sends it back. One thread, epoll. The REST row compares modelserver with it: the difference is
+ * parsing, running and printing.
  */
 #include <microhttpd.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * A bare gRPC server over nghttp2: nghttp2_echo PORT REPLY_BYTES. It reads requests and answers
- * each with a message of so many bytes, and does nothing else: what is left of a server's time when
- * the work itself costs nothing.
+ * nghttp2_echo PORT REPLY_BYTES: a bare gRPC server over nghttp2. It answers each request with a
+ * message of REPLY_BYTES bytes and does nothing else: it shows the time of a server whose work
+ * costs nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,9 @@
 struct connection {
     int fd;
     nghttp2_session *session;
-    uint8_t *out; /* [WRITE_BYTES], what the socket has not taken */
+    uint8_t *out; /* [WRITE_BYTES], not written to the socket yet */
     size_t out_at, out_end;
-    int full; /* the socket was; it is watched for room */
+    int full; /* the socket was full: wait until it is writable */
 };
 
 static uint8_t *reply; /* with gRPC's prefix */
@@ -95,7 +95,7 @@ static int send_out(struct connection *connection)
     return 0;
 }
 
-/* -1: broken; 1: the socket is full. */
+/* Returns -1 if the connection is broken, 1 if the socket is full. */
 static int flush(struct connection *connection)
 {
     const uint8_t *data;

@@ -22,7 +22,7 @@ def feed(batch, path):
 
 # ---- onnxruntime ----
 def chain(kernels, width):
-    """The names of all kernels in the order in which one takes what the one before gives, or None. A flattened map gives a
+    """The names of all kernels, ordered so that each takes the output of the one before it, or None. A flattened map has a
     multiple of its channels."""
     if not kernels:
         return []
@@ -86,7 +86,7 @@ def onnx(directory, path):
     model.ir_version = 8
     o.checker.check_model(model)
     o.save(model, path)
-    # The same weights must give the same answers, or the comparison is worth nothing.
+    # The same weights must give the same answers, or the comparison is meaningless.
     import tensorflow as tf
     x = np.random.default_rng(2).random((3, 784), np.float32)
     want = next(iter(tf.saved_model.load(directory).signatures["predict_images"](tf.constant(x)).values())).numpy()
@@ -104,7 +104,7 @@ def session(path):
 
 
 def onnx_time(path, feed_path, repeat):
-    """Bound input and output, so that onnxruntime's own run is timed and little of Python."""
+    """Binds input and output, so that the time is onnxruntime's and hardly Python's."""
     run, x = session(path), np.load(feed_path)
     binding = run.io_binding()
     binding.bind_cpu_input("images", x)
@@ -135,7 +135,7 @@ def train_tensorflow(model, steps):
     images, labels = map(tf.constant, digits())
     batches = 60000 // BATCH
     best = 0.0
-    for jit in (False, True):  # with XLA and without: the faster of the two is the peer
+    for jit in (False, True):  # with and without XLA: the faster one is the peer
         variables = [(tf.Variable(w), tf.Variable(b)) for w, b in initial(model)]
         flat = [v for pair in variables for v in pair]
 

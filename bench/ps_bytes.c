@@ -1,11 +1,11 @@
 /*
- * What a push and a pull cost between two processes, against the same bytes over bare TCP.
+ * Measures a push and a pull between two processes against the same bytes over bare TCP.
  *
  *     ps_bytes MIB ROUNDS     prints: push and pull GB/s, raw GB/s both ways, by the median round
  *
- * The child serves a ps with one variable of so many MiB, and beside it a socket that takes as many
- * bytes and gives as many back. The parent pushes gradients and pulls values in turn, then does the
- * same over the socket.
+ * The child serves a ps with one variable of MIB MiB, and beside it a socket that receives and
+ * sends as many bytes. The parent pushes gradients and pulls values in turn, then does the same
+ * over the socket.
  */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -22,8 +22,8 @@
 #include "base/arena.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
-#include "trainer/client.h"
-#include "trainer/ps.h"
+#include "trainer/client/client.h"
+#include "trainer/ps/ps.h"
 
 #define ROUNDS_MAX  1000
 #define TIMEOUT_MS  60000
@@ -45,7 +45,7 @@ static void need(int good, const char *what)
     exit(1);
 }
 
-/* ---- The child: a ps, and a socket that gives back as much as it takes. ---- */
+/* ---- the child: a ps, and a socket that sends back as much as it receives ---- */
 
 static void move_all(int fd, char *data, size_t size, bool out)
 {
@@ -110,7 +110,7 @@ static void serve(int tell, size_t size)
     check(loop_run(loop));
 }
 
-/* ---- The parent. ---- */
+/* ---- the parent ---- */
 
 static int by_value(const void *a, const void *b)
 {
@@ -168,18 +168,18 @@ int main(int argc, char **argv)
                                         .trainable = true };
     struct placement placement;
     struct channel *channel;
-    struct client client;
+    struct ps_client client;
     char address[32];
     placement_create(&variable, 1, 1, PLACEMENT_PIECE_BYTES, PLACE_BY_BYTES, &placement);
     snprintf(address, sizeof address, "127.0.0.1:%d", ports[0]);
     check(remote_open(address, &(struct remote_options){ .payload = true }, &channel));
-    client_init(&client, &(struct client_options){ .cluster = "bench",
-                                                   .task = "worker",
-                                                   .ps_list = "",
-                                                   .incarnation = 1,
-                                                   .placement = &placement,
-                                                   .channels = &channel,
-                                                   .call_timeout_ms = TIMEOUT_MS });
+    client_init(&client, &(struct ps_client_options){ .cluster = "bench",
+                                                      .task = "worker",
+                                                      .ps_list = "",
+                                                      .incarnation = 1,
+                                                      .placement = &placement,
+                                                      .channels = &channel,
+                                                      .call_timeout_ms = TIMEOUT_MS });
     float *gradient = zalloc(size);
     const void *values[] = { gradient };
     const float *gradients[] = { gradient };

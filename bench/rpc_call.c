@@ -1,5 +1,5 @@
 /*
- * What a unary call costs over core/rpc, and over a socket with framing made by hand: a request of
+ * Measures a unary call over core/rpc, and over a socket with framing made by hand: a request of
  * SIZE bytes, an empty reply.
  *
  *     rpc_call serve|raw-serve PORT
@@ -14,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "rpc/calls.h"
+#include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
 
@@ -28,7 +28,7 @@ static void check(struct status status)
     exit(1);
 }
 
-/* ---- core/rpc. ---- */
+/* ---- core/rpc ---- */
 
 static void push(void *instance, struct call *call, struct message *request)
 {
@@ -57,22 +57,22 @@ static void serve(const char *address)
 static void call(const char *address, char *bytes, size_t size, int count)
 {
     struct channel *channel;
-    struct calls calls;
+    struct call_group calls;
     struct bytes piece = { bytes, size };
 
     check(remote_open(address, &(struct remote_options){ .payload = true }, &channel));
-    calls_init(&calls, clock_monotonic(), 1);
+    call_group_init(&calls, clock_monotonic(), 1);
     for (int i = 0; i < count; i++) {
         struct message request = { .pieces = &piece, .pieces_count = 1 };
-        calls_begin(&calls);
-        calls_add(&calls, channel, PATH, &request, CLOCK_NEVER);
-        check(calls_wait(&calls));
+        call_group_begin(&calls);
+        call_group_add(&calls, channel, PATH, &request, CLOCK_NEVER);
+        check(call_group_wait(&calls));
     }
-    calls_finish(&calls);
+    call_group_finish(&calls);
     channel_close(channel);
 }
 
-/* ---- The socket by itself: 4 bytes of size, then the bytes. ---- */
+/* ---- the bare socket: 4 bytes of size, then the message ---- */
 
 static int raw_socket(const char *address, struct socket_address *where)
 {
@@ -98,7 +98,7 @@ static void read_all(int fd, char *to, size_t size)
     }
 }
 
-/* A frame: its size and its first bytes by one read, as a reader with a buffer gets them. */
+/* Reads a frame. One read gets the size and the first bytes, as a buffered reader would. */
 static void read_frame(int fd, char *to, size_t room)
 {
     uint32_t size;

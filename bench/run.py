@@ -1,7 +1,7 @@
-"""Prints the table of Slipway's figures: medians of interleaved rounds, each against its peer in the same run.
+"""Measures Slipway against its peers in the same run and prints one table: medians of interleaved rounds.
 
-Start it by bench/run, which builds the release preset and installs the peers. Everything runs from a cleaned environment; a
-server is held on one core and the load on another, and what is called one thread is held on one core."""
+Start it with bench/run, which builds the release preset and installs the peers. Everything runs in a cleaned environment. A server
+is pinned to one core and its load to another; a row that says "one thread" is pinned to one core."""
 import argparse
 import contextlib
 import glob
@@ -30,7 +30,7 @@ MODELS = {"softmax": "softmax", "mlp": "mlp", "convnet": "convnet"}
 PREDICT = "/v1/models/default:predict"
 
 
-# What holds a peer to one thread. Our own programs keep to it by themselves, and are not helped.
+# Limits a peer to one thread. Our own programs use one thread without these.
 ONE_THREAD = {k: "1" for k in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS")}
 
 
@@ -40,7 +40,7 @@ def environment(**more):
 
 
 def out(*command, core=None, check=True, cwd=None, **more):
-    """The output of a command, on one core when one is named."""
+    """The output of a command, pinned to a core if one is named."""
     command = [str(c) for c in command]
     done = subprocess.run((["taskset", "-c", str(core)] if core is not None else []) + command, capture_output=True, text=True,
                           env=environment(**more), cwd=cwd)
@@ -84,7 +84,7 @@ class Bench:
         return {name: tuple(map(statistics.median, zip(*v))) if isinstance(v[0], tuple) else statistics.median(v) for name, v in seen.items()}
 
     def data(self):
-        """MNIST-sized random digits in IDX files: nothing measured here depends on what they show."""
+        """Random digits in IDX files of MNIST's size: no row depends on what they show."""
         directory = self.path("data")
         if not os.path.isdir(directory):
             os.makedirs(directory)
@@ -170,7 +170,7 @@ class Bench:
                 got = self.interleaved(ours=lambda: self.grpc_load(server.pid, server.grpc_port, 1, 64),
                                        echo=lambda: self.grpc_load(echo.pid, port, 1, 64))
         (ours, rate, _), (other, other_rate, _) = got["ours"], got["echo"]
-        share = other / ours  # of what one core can do, as in the REST row
+        share = other / ours  # the share of what one core can do, as in the REST row
         self.table.add("gRPC softmax, 1 x 64, one core", "%.1f µs CPU, %.1f k calls/s" % (ours, rate / 1e3),
                        "nghttp2 echo %.1f µs, %.1f k: %.0f %%" % (other, other_rate / 1e3, share * 100), ">= 70 %", share >= 0.70)
 
@@ -217,7 +217,7 @@ class Bench:
             echo.kill()
             echo.wait()
         (ours, rate), (other, other_rate) = got["ours"], got["echo"]
-        # What one core can do. The rates say the same only while the load's own core is idle enough to saturate the server's.
+        # Compares CPU time: rates agree with it only while the load generator can saturate the server's core.
         share = other / ours
         self.table.add("REST softmax, c=16, one core", "%.1f µs CPU, %.1f k req/s" % (ours, rate / 1e3),
                        "echo %.1f µs, %.1f k: %.0f %%" % (other, other_rate / 1e3, share * 100), ">= 75 %", share >= 0.75)
@@ -383,7 +383,7 @@ def bench_program(name):
 
 @contextlib.contextmanager
 def listening(name, *arguments, core, port=None):
-    """A program of bench/ that serves on a port (its first argument, unless it is named), on one core."""
+    """A program of bench/ that serves on a port (its first argument, unless it is named), pinned to one core."""
     process = subprocess.Popen(["taskset", "-c", str(core), bench_program(name), *map(str, arguments)], stdout=subprocess.DEVNULL,
                                env=environment())
     try:
@@ -405,7 +405,7 @@ def rate_of_training(text):
 
 
 class Here:
-    """Stands in for a test where the tests' Job wants one: a directory, and what is to be done at the end."""
+    """Stands in for the test that Job expects: a directory, and a list of cleanups."""
 
     def __init__(self, directory):
         self.dir, self.cleanups = directory, []
@@ -534,7 +534,7 @@ def timed_export(base, version, *flags):
             break
         names = os.listdir(base)
         if not names:
-            begun = None  # pstrain only tried, before training, whether it may write here
+            begun = None  # before training, pstrain only checked that it can write here
         elif begun is None:
             begun, before = time.monotonic(), last
         if begun and ended is None:
@@ -554,7 +554,7 @@ def main():
     parser.add_argument("--only", action="append", choices=list(ROWS), metavar="ROW", help="only this row; may be repeated")
     parser.add_argument("--rounds", type=int, default=5, help="rounds whose median is printed (default 5)")
     parser.add_argument("--seconds", type=float, default=3, help="seconds of one load in the REST and gRPC rows (default 3)")
-    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)  # of the arguments, for bench/run
+    parser.add_argument("--check", action="store_true", help=argparse.SUPPRESS)  # only checks the arguments, for bench/run
     options = parser.parse_args()
     if options.check:
         return
@@ -569,7 +569,7 @@ def main():
             print("measuring %s" % name, file=sys.stderr, flush=True)
             try:
                 ROWS[name](bench)
-            except Exception as e:  # one row that cannot be measured does not hide the others
+            except Exception as e:  # a row that cannot be measured must not hide the others
                 failed = True
                 bench.table.add(name, "not measured: %s" % str(e).strip().replace("\n", " ")[:200], "-", "-", False)
         bench.table.print()

@@ -1,4 +1,4 @@
-"""One task of a TensorFlow parameter-server job, as its MNIST programs of version 1 are written: the peer of pstrain's tasks.
+"""One task of a TensorFlow parameter-server job, written like the MNIST programs of TensorFlow 1: the peer of pstrain's tasks.
 
     tf_cluster.py MODEL DATA PS_HOSTS WORKER_HOSTS JOB INDEX SECONDS
 
@@ -55,7 +55,7 @@ def main():
             now = session.run([train, step], {x: images[rows], y: labels[rows]})[1]
             own += 1
             if index == 0 and begun is None and now > 1.5 * own + 50:
-                begun, begun_step = time.monotonic(), now  # the others train too
+                begun, begun_step = time.monotonic(), now  # the other workers train as well
             if begun is not None and time.monotonic() - begun >= seconds:
                 print("%.1f steps/s" % ((now - begun_step) / (time.monotonic() - begun)), flush=True)
                 os._exit(0)

@@ -1,6 +1,6 @@
 /*
- * train_step: microseconds of a training step, without data, ps or channel: what the executor alone
- * takes for the loss and the gradients of a compiled-in model, then what a plain SGD update adds.
+ * train_step: measures a training step in microseconds, without data, ps or channel: the executor's
+ * time for the loss and the gradients of a compiled-in model, then what a plain SGD update adds.
  *
  *     train_step [MODEL [STEPS [BATCH [--plan]]]]      all four models if none is named
  */
@@ -37,8 +37,7 @@ static double seconds(void)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID,
-                  &now); /* of this one thread: others may share the core */
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now); /* CPU time: other programs may share the core */
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
@@ -70,7 +69,6 @@ static void prepare(struct session *s, const char *name, int64_t batch)
 {
     struct layers_model *model;
     const struct layers_options options = { .mode = LAYERS_TRAIN, .batch = batch };
-    const struct plan_options plan_options = { .width = 1 };
 
     s->arena = arena_create(0);
     must(layers_parse(layers_builtin(name), s->arena, &model));
@@ -94,7 +92,7 @@ static void prepare(struct session *s, const char *name, int64_t batch)
     const struct flatten_request request = {
         .feeds = feeds, .feeds_count = at, .fetches = fetches, .fetches_count = count + 1
     };
-    must(plan_create(s->built.graph, &request, NULL, NULL, &plan_options, &s->plan));
+    must(plan_create(s->built.graph, &request, NULL, NULL, NULL, &s->plan));
     s->run = run_create(0);
     s->feeds = ARENA_ARRAY(s->arena, struct tensor, at);
     s->fetches = ARENA_ARRAY(s->arena, struct tensor, count + 1);
@@ -123,7 +121,7 @@ static float step(struct session *s, float rate)
     return loss;
 }
 
-/* The best of five rounds: another program's turn on the core is not what is measured. */
+/* The best of five rounds, because other programs take turns on the core. */
 static double best_of(struct session *s, int steps, float rate)
 {
     double best = 1e9;

@@ -1,6 +1,6 @@
 /*
- * What a call costs over ZeroMQ: zeromq_call serve PORT, zeromq_call call PORT SIZE CALLS. A
- * request of SIZE bytes, an empty reply. Prints "us X", the mean.
+ * zeromq_call serve PORT, zeromq_call call PORT SIZE CALLS: measures a call over ZeroMQ with a
+ * request of SIZE bytes and an empty reply. Prints "us X", the mean.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static int serve(void *socket, const char *address)
     }
 }
 
-/* The bytes stay where they are, as they do in ours. */
+/* The message borrows the bytes, as in core/rpc. */
 static int call(void *socket, char *bytes, size_t size)
 {
     zmq_msg_t request, reply;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     size_t size = argc > 4 ? strtoul(argv[3], NULL, 10) : 64;
     int calls = argc > 4 ? atoi(argv[4]) : 1000;
     char *bytes = malloc(size + 1);
-    memset(bytes, 'x', size + 1); /* untouched, they were all the one page of zeros */
+    memset(bytes, 'x', size + 1); /* pages that are never written all map the zero page */
     zmq_connect(socket, address);
     for (int i = 0; i < calls / 10 + 1; i++)
         if (call(socket, bytes, size) != 0)
@@ -68,5 +68,5 @@ int main(int argc, char **argv)
             return 1;
     printf("us %.3f\n", (now_us() - begun) / calls);
     fflush(stdout);
-    _Exit(0); /* the bytes are ZeroMQ's until its thread has let them go */
+    _Exit(0); /* ZeroMQ's thread may still read the bytes */
 }

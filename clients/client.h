@@ -1,5 +1,5 @@
 /*
- * client: asks a model server, over gRPC or REST.
+ * client: a client of a model server, over gRPC or REST.
  *
  *     struct client *client;
  *     TRY(client_open("localhost:8500", &(struct client_options){ 0 }, &client));
@@ -8,9 +8,9 @@
  *     … answer.outputs[i].name, answer.outputs[i].tensor
  *     client_close(client);
  *
- * "host:port" and "unix:/path" speak gRPC, "http://host:port" speaks REST; TensorFlow Serving
- * answers as well. What a server refuses comes back with its own code (REST: the one its HTTP
- * status stands for) and its own words.
+ * The address chooses the protocol: "host:port" and "unix:/path" are gRPC, "http://host:port" is
+ * REST. The server may also be TensorFlow Serving. If it refuses a request, the status has the
+ * server's code and text; over REST the code is the one that the HTTP status stands for.
  */
 #ifndef CLIENTS_CLIENT_H
 #define CLIENTS_CLIENT_H
@@ -22,15 +22,15 @@ struct client;
 struct transport_maker;
 
 struct client_options {
-    int64_t timeout_ms;          /* of a call; 0: 60000 */
-    struct transport_maker *tls; /* of rpc/tls.h, for gRPC; NULL: plain. Outlives the client */
-    const char *server_name;     /* that TLS checks; NULL: the address' own */
+    int64_t timeout_ms;          /* for each call; 0: 60000 */
+    struct transport_maker *tls; /* from rpc/tls.h, for gRPC; NULL: no TLS. Outlives the client */
+    const char *server_name;     /* the name that TLS checks; NULL: the host of the address */
 };
 
-/* Which model is asked. */
+/* The model to ask. */
 struct client_target {
     const char *model;
-    int64_t version;       /* below 0: none; then the label's, or the latest */
+    int64_t version;       /* negative: the label's version, or the latest */
     const char *label;     /* NULL: none */
     const char *signature; /* NULL: the default one */
 };
@@ -40,8 +40,8 @@ struct client_tensor {
     struct tensor tensor;
 };
 
-/* Everything lives in the arena of the call. version: the one that answered; -1: REST does not say.
- */
+/* The outputs live in the call's arena. `version` is the version that answered; -1 over REST, which
+ * does not report it. */
 struct client_outputs {
     struct client_tensor *outputs;
     int count;
@@ -63,7 +63,7 @@ struct client_values {
     int count;
 };
 
-struct client_endpoint { /* of a signature; shape of unknown rank where the model does not say */
+struct client_endpoint { /* an input or an output; the rank is unknown if the model does not say */
     const char *key;
     enum dtype dtype;
     struct shape shape;
@@ -90,18 +90,19 @@ struct client_versions {
     int count;
 };
 
-/* Errors  INVALID_ARGUMENT the address. Whether anybody is there shows with the first call. */
+/* Errors  INVALID_ARGUMENT the address. If no server is there, the first call fails, because it
+ * connects. */
 struct status client_open(const char *server, const struct client_options *options,
                           struct client **out);
 void client_close(struct client *client); /* accepts NULL */
 
-/* All outputs of the signature for these inputs. */
+/* Computes all outputs of the signature. */
 struct status client_predict(struct client *client, const struct client_target *target,
                              const struct client_tensor *inputs, int inputs_count,
                              struct arena *arena, struct client_outputs *out);
 
-/* `examples` is JSON: a list of objects, feature to value or list of values, as REST takes it;
- * `context` (NULL: none) one such object. */
+/* `examples` is the JSON that REST takes: a list of objects that map a feature to a value or a list
+ * of values. `context` is one such object, or NULL. */
 struct status client_classify(struct client *client, const struct client_target *target,
                               const char *examples, const char *context, struct arena *arena,
                               struct client_classes *out);
@@ -111,11 +112,11 @@ struct status client_regress(struct client *client, const struct client_target *
 
 struct status client_metadata(struct client *client, const struct client_target *target,
                               struct arena *arena, struct client_metadata *out);
-/* Without a version: of all there are. */
+/* The status of the version that the target names, or of every version. */
 struct status client_status(struct client *client, const struct client_target *target,
                             struct arena *arena, struct client_versions *out);
 
-/* "DT_FLOAT" and so on are dtype_enum_name's; NULL: no such signature. */
+/* NULL: no such signature. */
 const struct client_signature *client_find_signature(const struct client_metadata *metadata,
                                                      const char *name);
 

@@ -1,5 +1,6 @@
 /*
- * client_type: what a protocol does for client.h: one table of functions each.
+ * client_type: the functions that a protocol provides for client.h, and requests as bytes for
+ * load.h. Internal to clients/.
  */
 #ifndef CLIENTS_CLIENT_TYPE_H
 #define CLIENTS_CLIENT_TYPE_H
@@ -31,15 +32,12 @@ struct client {
 struct status grpc_client_open(const char *address, const struct client_options *options,
                                struct client **out);
 struct status rest_client_open(const char *address, struct client **out);
-/* "host:port" of "http://host:port"; NULL: it is not REST's. */
+/* The "host:port" of "http://host:port"; NULL: the address is not one of REST. */
 const char *rest_address(const char *server);
-/* What an answer that is not 200 says. */
+/* The failure that an answer other than 200 describes. */
 struct status rest_refusal(int http, struct bytes answer);
 
-/* A string as JSON has it. */
-void json_put_string(struct buffer *out, struct bytes text);
-
-/* A request as it is sent: gRPC's method or the URL's path, with its NUL, and the bytes. */
+/* A request as it is sent: gRPC's method or the URL's path, which ends with a NUL, and the body. */
 struct client_request {
     struct buffer path, body;
 };

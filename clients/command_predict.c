@@ -1,13 +1,14 @@
-#include "clients/client_type.h"
+#include "base/json_writer.h"
 #include "clients/commands.h"
-#include "tensor/npy.h"
+#include "clients/session.h"
+#include "tensor/input_flag.h"
 #include "tensor/value_json.h"
 
 #define INPUT_BYTES_MAX ((size_t)2 << 30)
 
-/* JSON does not say which dtype is meant: the signature does. */
-static struct status dtype_of(struct session *session, struct client_metadata *metadata,
-                              const char *name, enum dtype *out)
+/* JSON does not say which dtype is meant; the signature does. */
+static struct status find_dtype(struct client_session *session, struct client_metadata *metadata,
+                                const char *name, enum dtype *out)
 {
     const char *wanted = session->target.signature;
     wanted = wanted != NULL ? wanted : "serving_default";
@@ -25,22 +26,17 @@ static struct status dtype_of(struct session *session, struct client_metadata *m
     return status_error(STATUS_INVALID_ARGUMENT, "signature '%s' has no input '%s'", wanted, name);
 }
 
-static struct status read_input(struct session *session, const char *text,
+static struct status read_input(struct client_session *session, const char *text,
                                 struct client_metadata *metadata, struct client_tensor *out)
 {
-    const char *equals = strchr(text, '=');
-    enum dtype dtype;
-    if (equals == NULL || equals == text)
-        return command_usage("--input '%s': name=file.npy or name=JSON is wanted", text);
-    out->name = arena_memdup(session->arena, text, (size_t)(equals - text));
-    size_t size = strlen(equals + 1);
-    if (size > 4 && strcmp(equals + 1 + size - 4, ".npy") == 0)
-        return command_line_fault(
-            status_in(npy_read_file(equals + 1, INPUT_BYTES_MAX, session->arena, &out->tensor),
-                      "--input %s", out->name));
-    TRY(dtype_of(session, metadata, out->name, &dtype));
-    return command_line_fault(status_in(
-        value_from_json(equals + 1, dtype, session->arena, &out->tensor), "--input %s", out->name));
+    struct input_flag input;
+    enum dtype dtype = DT_INVALID;
+    TRY(command_line_fault(input_flag_parse(text, session->arena, &input)));
+    if (!input_flag_is_file(&input))
+        TRY(find_dtype(session, metadata, input.name, &dtype));
+    out->name = input.name;
+    return command_line_fault(
+        input_flag_read(&input, dtype, INPUT_BYTES_MAX, session->arena, &out->tensor));
 }
 
 static void print_table(const struct client_outputs *answer, struct buffer *out)
@@ -54,7 +50,7 @@ static void print_table(const struct client_outputs *answer, struct buffer *out)
     }
 }
 
-/* {"outputs": {name: values}}, whatever their number: easier to read than REST's two forms. */
+/* Prints {"outputs": {name: values}} even for a single output, for which REST has another form. */
 static void print_json(const struct client_outputs *answer, struct buffer *out)
 {
     buffer_append_text(out, "{\"outputs\": {");
@@ -70,35 +66,41 @@ static void print_json(const struct client_outputs *answer, struct buffer *out)
     buffer_append_text(out, "}\n");
 }
 
-static struct status repeat(struct session *session, const struct client_tensor *inputs, int count)
+static struct status repeat(struct client_session *session, const struct client_tensor *inputs,
+                            int count)
 {
-    struct load_options load = command_load(session);
+    struct load_options load = session_load_options(session);
     struct load_result result;
-    TRY(load_predict(session->options.server, &load, &session->target, inputs, count, &result));
-    command_print_load(session, &result);
+    TRY(load_predict(session->options->server, &load, &session->target, inputs, count, &result));
+    session_print_load(session, &result);
     return status_ok();
 }
 
-static struct status ask(struct session *session, struct client_tensor *inputs, int count)
+static struct status ask(struct client_session *session, struct client_tensor *inputs, int count)
 {
     struct client_metadata metadata = { 0 };
     struct client_outputs answer;
     for (int i = 0; i < count; i++)
-        TRY(read_input(session, session->options.inputs.values[i], &metadata, &inputs[i]));
+        TRY(read_input(session, session->options->inputs.values[i], &metadata, &inputs[i]));
     TRY(client_predict(session->client, &session->target, inputs, count, session->arena, &answer));
     if (session->json)
         print_json(&answer, &session->out);
     else
         print_table(&answer, &session->out);
-    return session->options.repeat > 0 ? repeat(session, inputs, count) : status_ok();
+    return session->options->repeat > 0 ? repeat(session, inputs, count) : status_ok();
 }
 
-struct status command_predict(struct session *session)
+static struct status predict(struct client_session *session)
 {
-    int count = (int)session->options.inputs.count;
+    int count = (int)session->options->inputs.count;
     struct client_tensor *inputs = ARENA_ARRAY(session->arena, struct client_tensor, count);
     struct status status = ask(session, inputs, count);
     for (int i = 0; i < count; i++)
         tensor_release(&inputs[i].tensor);
     return status;
+}
+
+struct status command_predict(int argc, char **argv)
+{
+    return session_run(argc, argv, predict);
 }

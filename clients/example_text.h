@@ -1,17 +1,18 @@
 /*
- * example_text: tf.Examples written as JSON objects, serialized: a string or {"b64": TEXT} is a
- * bytes feature, a number with a fraction or an exponent a float one, an integer or a boolean an
- * int64 one, a list several of one kind (serving-api.md §3.4).
+ * example_text: serializes tf.Examples that are written as JSON objects. The kind of a feature
+ * follows from its value, as in TensorFlow Serving's REST API: a string or {"b64": TEXT} is bytes,
+ * a number with a fraction or an exponent is float, an integer or a boolean is int64. The elements
+ * of a list are of one kind.
  */
 #ifndef CLIENTS_EXAMPLE_TEXT_H
 #define CLIENTS_EXAMPLE_TEXT_H
 
 #include "base/bytes.h"
 
-/* A list of objects: each becomes a serialized Example in the field `number` of `out`.
- * INVALID_ARGUMENT: it is not that. */
+/* Appends each object of a JSON list to `out`, as a serialized Example in field `number`.
+ * INVALID_ARGUMENT: the text is not such a list. */
 struct status examples_from_json(const char *text, uint32_t number, struct buffer *out);
-/* One object. */
+/* The same for one object. */
 struct status example_from_json(const char *text, uint32_t number, struct buffer *out);
 
 #endif

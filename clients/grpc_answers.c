@@ -1,5 +1,5 @@
 /*
- * Answers from bytes.
+ * Decodes answers.
  */
 #include "clients/grpc_messages.h"
 #include "proto/wire.h"
@@ -17,7 +17,7 @@ enum { ERROR_CODE = 1, ERROR_MESSAGE = 2 };
 
 static struct status damaged(const char *message)
 {
-    return status_error(STATUS_INTERNAL, "the server's answer is no tensorflow.serving.%s",
+    return status_error(STATUS_INTERNAL, "the server's answer is not a tensorflow.serving.%s",
                         message);
 }
 
@@ -36,7 +36,7 @@ static int count_of(struct bytes message, uint32_t number)
     return count;
 }
 
-/* The last of this number; empty: none. */
+/* The last field of this number; empty if there is none. */
 static struct bytes held(struct bytes message, uint32_t number)
 {
     struct wire wire = wire_of(message);

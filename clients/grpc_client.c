@@ -2,7 +2,7 @@
 
 #include "clients/client_type.h"
 #include "clients/grpc_messages.h"
-#include "rpc/calls.h"
+#include "rpc/call_group.h"
 #include "rpc/remote.h"
 
 struct grpc_client {
@@ -15,7 +15,7 @@ static void free_bytes(void *owner)
     free(owner);
 }
 
-/* Takes *request; what `get` takes of the reply is copied. */
+/* Takes ownership of *request. */
 static struct status call(struct client *client, struct client_request *request,
                           struct message *reply)
 {

@@ -1,5 +1,5 @@
 /*
- * Requests to bytes.
+ * Encodes requests.
  */
 #include "clients/example_text.h"
 #include "clients/grpc_messages.h"
@@ -14,7 +14,7 @@ enum { SPEC_NAME = 1, SPEC_VERSION = 2, SPEC_SIGNATURE = 3, SPEC_LABEL = 4, INT6
 enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
 enum { INPUT_LIST = 1, INPUT_LIST_WITH_CONTEXT = 2, LIST_EXAMPLES = 1, LIST_CONTEXT = 2 };
 
-/* Each begins with its model_spec. */
+/* Starts a request: each begins with its model_spec. */
 static struct buffer *begin(const char *path, const struct client_target *target,
                             struct client_request *request)
 {
@@ -35,7 +35,8 @@ static struct buffer *begin(const char *path, const struct client_target *target
     return out;
 }
 
-/* tensor_content: it is copied once here and not at all there, if its address fits. */
+/* Sends tensor_content, which is copied once here and which modelserver uses in place if it is
+ * aligned. */
 void grpc_put_predict(const struct client_target *target, const struct client_tensor *inputs,
                       int count, struct client_request *request)
 {

@@ -26,7 +26,7 @@ struct status http_init(struct http *http, const char *text)
     if (text[size] != '\0' && text[size + 1] != '\0') {
         buffer_finish(&address);
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "'http://%s': wants http://host:port and nothing behind it", text);
+                            "'http://%s': want http://host:port with nothing behind it", text);
     }
     const char *bracket = strchr(address.data, ']');
     if (strchr(bracket != NULL ? bracket : address.data, ':') == NULL)
@@ -125,7 +125,7 @@ static struct status send_all(struct http *http, const void *data, size_t size, 
     return status_ok();
 }
 
-/* More bytes into `in`; *end: there are none any more. */
+/* Reads more bytes into `in`. Sets *end if the server has closed the connection. */
 static struct status receive(struct http *http, int64_t deadline_ns, bool *end)
 {
     *end = false;
@@ -145,11 +145,12 @@ static struct status receive(struct http *http, int64_t deadline_ns, bool *end)
 
 static struct status not_http(const struct http *http, const char *what)
 {
-    return status_error(STATUS_INTERNAL, "%s: the answer is not HTTP/1.1 as we know it: %s",
-                        http->host, what);
+    return status_error(STATUS_INTERNAL,
+                        "%s: the answer is not HTTP/1.1 that this client reads: %s", http->host,
+                        what);
 }
 
-/* The value of a header, between `head` and its empty line; NULL: there is none. */
+/* The value of a header; NULL: the head has no such header. */
 static const char *header(const char *head, const char *name)
 {
     size_t size = strlen(name);
@@ -162,14 +163,14 @@ static const char *header(const char *head, const char *name)
 struct head {
     int code;
     size_t size, body_size;
-    bool until_end, closes; /* the body ends with the connection; nothing may follow */
+    bool until_end, closes; /* the body ends with the connection; the server closes it */
 };
 
 static struct status read_head(struct http *http, struct head *out)
 {
     char *end = memmem(http->in.data, http->in.size, "\r\n\r\n", 4);
     *out = (struct head){ .size = (size_t)(end - http->in.data) + 4 };
-    end[2] = '\0'; /* what follows it is the body */
+    end[2] = '\0'; /* ends the head; the body follows */
     const char *head = http->in.data;
     if (strncmp(head, "HTTP/1.", 7) != 0 || strlen(head) < 12)
         return not_http(http, "no status line");
@@ -177,12 +178,12 @@ static struct status read_head(struct http *http, struct head *out)
     const char *length = header(head, "Content-Length"), *connection = header(head, "Connection");
     out->closes = connection != NULL && strncasecmp(connection, "close", 5) == 0;
     if (header(head, "Transfer-Encoding") != NULL)
-        return not_http(http, "it comes in chunks");
+        return not_http(http, "it has a Transfer-Encoding");
     out->until_end = length == NULL;
     unsigned long long size = length != NULL ? strtoull(length, NULL, 10) : 0;
     if (size > BODY_BYTES_MAX)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "%s: an answer of %llu bytes", http->host,
-                            size);
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "%s: an answer of %llu bytes, the limit is 1 GiB", http->host, size);
     out->body_size = (size_t)size;
     return status_ok();
 }
@@ -192,7 +193,7 @@ static struct status read_answer(struct http *http, int64_t deadline_ns, struct 
     bool end = false;
     while (http->in.size == 0 || memmem(http->in.data, http->in.size, "\r\n\r\n", 4) == NULL) {
         if (http->in.size > HEAD_BYTES_MAX)
-            return not_http(http, "its head is too long");
+            return not_http(http, "its head is longer than 64 KiB");
         TRY(receive(http, deadline_ns, &end));
         if (end)
             return status_error(STATUS_UNAVAILABLE, "%s: hung up before an answer", http->host);
@@ -203,7 +204,7 @@ static struct status read_answer(struct http *http, int64_t deadline_ns, struct 
         if (end && !head->until_end)
             return status_error(STATUS_UNAVAILABLE, "%s: hung up within its answer", http->host);
         if (http->in.size > head->size + BODY_BYTES_MAX)
-            return status_error(STATUS_RESOURCE_EXHAUSTED, "%s: the answer does not end",
+            return status_error(STATUS_RESOURCE_EXHAUSTED, "%s: the answer exceeds 1 GiB",
                                 http->host);
     }
     if (head->until_end)
@@ -237,7 +238,7 @@ struct status http_ask(struct http *http, const char *method, const char *path,
     buffer_append_text(&text, "\r\n");
     bool kept = http->fd >= 0;
     struct status status = ask_once(http, &text, body, deadline_ns, &head);
-    if (kept && status.code == STATUS_UNAVAILABLE) { /* it was closed while nothing was asked */
+    if (kept && status.code == STATUS_UNAVAILABLE) { /* the server closed the idle connection */
         disconnect(http);
         status = ask_once(http, &text, body, deadline_ns, &head);
     }

@@ -1,6 +1,6 @@
 /*
- * http: one HTTP/1.1 connection to a server, kept open from one request to the next: as much of a
- * client as REST needs.
+ * http: an HTTP/1.1 client with one connection, which stays open between requests. It supports what
+ * TensorFlow Serving's REST API needs: no chunks, no redirects, no TLS.
  */
 #ifndef CLIENTS_HTTP_H
 #define CLIENTS_HTTP_H
@@ -10,12 +10,12 @@
 
 struct http {
     struct address address;
-    char host[ADDRESS_TEXT_MAX + 256]; /* of the Host header */
+    char host[ADDRESS_TEXT_MAX + 256]; /* the Host header */
     int fd;                            /* -1: not connected */
-    struct buffer in;                  /* what came, and is not taken yet */
+    struct buffer in;                  /* received, and not consumed yet */
 };
 
-/* "host:port" or "host". INVALID_ARGUMENT: it is neither. */
+/* The address is "host:port" or "host", whose port is 8501. INVALID_ARGUMENT: it is neither. */
 struct status http_init(struct http *http, const char *address);
 void http_finish(struct http *http);
 
@@ -23,8 +23,8 @@ void http_finish(struct http *http);
  * Sends a request (body: NULL for GET) and waits for its answer.
  *
  * Owner   *body_out is valid until the next request
- * Errors  UNAVAILABLE nobody there, or it hung up; DEADLINE_EXCEEDED; INTERNAL what answers is not
- *         HTTP; RESOURCE_EXHAUSTED an answer over 1 GiB
+ * Errors  UNAVAILABLE cannot connect, or the server hung up; DEADLINE_EXCEEDED; INTERNAL the answer
+ *         is not HTTP/1.1; RESOURCE_EXHAUSTED the answer is over 1 GiB
  */
 struct status http_ask(struct http *http, const char *method, const char *path,
                        const struct buffer *body, int64_t deadline_ns, int *code,

@@ -16,7 +16,7 @@ static int64_t now_ns(void)
     return clock_now_ns(clock_monotonic());
 }
 
-/* Ctrl-C ends the asking, and what is known by then is told; the next one ends the program. */
+/* The first Ctrl-C ends the load, and the result so far is printed. The second ends the program. */
 static atomic_bool interrupted;
 
 static void on_interrupt(int number)
@@ -30,14 +30,14 @@ static bool is_enough(const struct load_options *options, int64_t started)
     return started >= options->count || atomic_load(&interrupted);
 }
 
-/* ---- gRPC: all in one thread, which turns the loop. ---- */
+/* ---- gRPC: one thread, which runs the event loop ---- */
 
 struct grpc_load {
     const struct load_options *options;
     struct load_result *result;
     const struct client_request *request;
     int64_t started;
-    _Atomic int in_flight; /* asked for by who waits, while another thread turns the loop */
+    _Atomic int in_flight; /* read by the waiting thread while another runs the loop */
     struct arena *arena;
     struct status status; /* the first failure */
 };
@@ -124,7 +124,7 @@ static struct status load_grpc(const char *server, struct grpc_load *load)
     return status;
 }
 
-/* ---- REST: a thread for each. ---- */
+/* ---- REST: one thread per request in flight ---- */
 
 struct rest_load {
     const struct load_options *options;
@@ -132,7 +132,7 @@ struct rest_load {
     struct load_result *result;
     const struct client_request *request;
     _Atomic int64_t started, answered;
-    pthread_mutex_t lock; /* what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     struct arena *arena;
     struct status status;
 };
@@ -167,7 +167,7 @@ static void *ask_in_thread(void *context)
         if (status_is_ok(load->status))
             load->status = status_keep(load->arena, status);
         pthread_mutex_unlock(&load->lock);
-        atomic_store(&load->started, load->options->count); /* the others end too */
+        atomic_store(&load->started, load->options->count); /* ends the other threads */
     }
     return NULL;
 }
@@ -217,7 +217,7 @@ static struct status run_load(const char *server, const struct load_options *opt
     return load_rest(&load);
 }
 
-/* Takes *request. */
+/* Takes ownership of *request. */
 static struct status load_request(const char *server, const struct load_options *options,
                                   struct client_request *request, struct load_result *out)
 {
@@ -232,7 +232,8 @@ static struct status load_request(const char *server, const struct load_options 
         qsort(result.times_ns, (size_t)result.count, sizeof *result.times_ns, compare_times);
         *out = result;
     } else {
-        status = status_error(status.code, "%s", status.message); /* the arena's text goes */
+        /* copies the text, which lies in the arena */
+        status = status_error(status.code, "%s", status.message);
         free(result.times_ns);
     }
     arena_destroy(arena);

@@ -1,5 +1,5 @@
 /*
- * load: the same request again and again, so many at a time, and how long each took.
+ * load: sends one request many times, several at once, and measures how long each takes.
  */
 #ifndef CLIENTS_LOAD_H
 #define CLIENTS_LOAD_H
@@ -8,20 +8,20 @@
 
 struct load_options {
     int64_t count;
-    int concurrency, connections; /* requests at a time in all; shared out over the connections */
-    int64_t timeout_ms;           /* of each */
+    int concurrency, connections; /* requests in flight, spread over the connections */
+    int64_t timeout_ms;           /* for each request */
     struct transport_maker *tls;
     const char *server_name;
 };
 
 struct load_result {
-    int64_t *times_ns; /* sorted; free() */
+    int64_t *times_ns; /* sorted; the caller frees it */
     int64_t count;     /* answered */
-    int64_t took_ns;   /* all of it */
+    int64_t took_ns;   /* from the first request to the last answer */
 };
 
-/* The first failure ends it. gRPC: `concurrency` calls in flight on `connections` connections.
- * REST: a connection and a thread for each that is in flight. */
+/* Stops at the first failure. Over gRPC, `concurrency` calls are in flight on `connections`
+ * connections. Over REST, each request in flight has a connection and a thread of its own. */
 struct status load_predict(const char *server, const struct load_options *options,
                            const struct client_target *target, const struct client_tensor *inputs,
                            int inputs_count, struct load_result *out);

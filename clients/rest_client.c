@@ -1,11 +1,12 @@
 /*
- * The client over REST: JSON bodies, jansson for the answers.
+ * The client over REST.
  */
 #include <ctype.h>
-#include <jansson.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/json_value.h"
+#include "base/json_writer.h"
 #include "clients/client_type.h"
 #include "clients/http.h"
 #include "tensor/value_json.h"
@@ -15,9 +16,9 @@ struct rest_client {
     struct http http;
 };
 
-/* ---- Requests. ---- */
+/* ---- requests ---- */
 
-/* What is no plain character of a URL, as %XX. */
+/* Escapes every character that is not unreserved in a URL (RFC 3986) as %XX. */
 static void put_escaped(struct buffer *out, const char *text)
 {
     for (; *text != '\0'; text++)
@@ -27,7 +28,7 @@ static void put_escaped(struct buffer *out, const char *text)
             buffer_printf(out, "%%%02X", (unsigned char)*text);
 }
 
-/* "/v1/models/NAME/versions/7" and what follows it. */
+/* "/v1/models/NAME/versions/7", and `rest` behind it. */
 static void put_path(struct buffer *out, const struct client_target *target, const char *rest)
 {
     buffer_append_text(out, "/v1/models/");
@@ -40,15 +41,6 @@ static void put_path(struct buffer *out, const struct client_target *target, con
     }
     buffer_append_text(out, rest);
     buffer_append_char(out, '\0');
-}
-
-void json_put_string(struct buffer *out, struct bytes text)
-{
-    json_t *string = json_stringn_nocheck(text.data, text.size);
-    char *dumped = json_dumps(string, JSON_ENCODE_ANY);
-    buffer_append_text(out, dumped != NULL ? dumped : "\"\"");
-    free(dumped);
-    json_decref(string);
 }
 
 static void put_signature(struct buffer *out, const struct client_target *target)
@@ -79,69 +71,74 @@ static enum status_code code_of_http(int http)
 
 struct status rest_refusal(int http, struct bytes answer)
 {
-    json_error_t error;
-    json_t *json = json_loadb(answer.data, answer.size, JSON_ALLOW_NUL, &error);
-    const char *text = json_string_value(json_object_get(json, "error"));
+    struct arena *arena = arena_create(0);
+    const struct json_value *json;
+    const char *text = NULL;
+    if (status_is_ok(json_value_read(answer, arena, &json)))
+        text = json_value_get_text(json, "error");
     struct status status = text != NULL ? status_error(code_of_http(http), "%s", text)
                                         : status_error(code_of_http(http), "HTTP error %d", http);
-    json_decref(json);
+    arena_destroy(arena);
     return status;
 }
 
-/* The answer as JSON; body NULL: GET. */
+/* Sends a request (body NULL: GET) and reads the JSON of the answer, which lives in the arena. */
 static struct status ask(struct client *client, const char *path, const struct buffer *body,
-                         json_t **out)
+                         struct arena *arena, const struct json_value **out)
 {
     struct rest_client *self = (struct rest_client *)client;
     int64_t deadline_ns = clock_now_ns(clock_monotonic()) + client->timeout_ms * (int64_t)NS_PER_MS;
     struct bytes answer;
-    json_error_t error;
     int http;
     TRY(http_ask(&self->http, body != NULL ? "POST" : "GET", path, body, deadline_ns, &http,
                  &answer));
     if (http != 200)
         return rest_refusal(http, answer);
-    *out = json_loadb(answer.data, answer.size, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
-    if (*out == NULL)
+    struct status status = json_value_read(answer, arena, out);
+    if (status.code == STATUS_INVALID_ARGUMENT)
         return status_error(STATUS_INTERNAL,
-                            "the answer is not JSON (gRPC has NaN and infinities): %s", error.text);
-    return status_ok();
+                            "the answer is not JSON: %s (if it has NaN or infinity, ask over gRPC)",
+                            status.message);
+    return status;
 }
 
 static struct status get(struct client *client, const struct client_target *target,
-                         const char *what, json_t **out)
+                         const char *what, struct arena *arena, const struct json_value **out)
 {
     struct buffer path = { 0 };
     put_path(&path, target, what);
-    struct status status = ask(client, path.data, NULL, out);
+    struct status status = ask(client, path.data, NULL, arena, out);
     buffer_finish(&path);
     return status;
 }
 
-/* Takes *request. */
-static struct status post(struct client *client, struct client_request *request, json_t **out)
+/* Takes ownership of *request. */
+static struct status post(struct client *client, struct client_request *request,
+                          struct arena *arena, const struct json_value **out)
 {
-    struct status status = ask(client, request->path.data, &request->body, out);
+    struct status status = ask(client, request->path.data, &request->body, arena, out);
     client_request_finish(request);
     return status;
 }
 
-/* ---- Predict. ---- */
+/* ---- predict ---- */
 
 static struct status metadata(struct client *client, const struct client_target *target,
                               struct arena *arena, struct client_metadata *out);
 
-static struct status get_output(const json_t *value, const struct client_endpoint *endpoint,
-                                struct arena *arena, struct client_tensor *out)
+/* value_from_json takes a text and allocates from the heap; the caller's tensors live in the
+ * arena. */
+static struct status get_output(const struct json_value *value,
+                                const struct client_endpoint *endpoint, struct arena *arena,
+                                struct client_tensor *out)
 {
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+    struct buffer text = { 0 };
     struct tensor read;
-    struct status status = text == NULL
-                               ? status_error(STATUS_INTERNAL, "no text of an answer's value")
-                               : value_from_json(text, endpoint->dtype, arena, &read);
-    free(text);
+    json_value_print(value, &text);
+    buffer_append_char(&text, '\0');
+    struct status status = value_from_json(text.data, endpoint->dtype, arena, &read);
+    buffer_finish(&text);
     TRY(status_in(status, "output '%s'", endpoint->key));
-    /* its buffer is of the heap; what a client gets is of its arena */
     char *copy = arena_memdup(arena, read.data, tensor_bytes(&read));
     *out = (struct client_tensor){ .name = endpoint->key,
                                    .tensor = tensor_borrow(read.dtype, &read.shape, copy) };
@@ -149,19 +146,20 @@ static struct status get_output(const json_t *value, const struct client_endpoin
     return status_ok();
 }
 
-/* One output stands alone, several stand by name. */
-static struct status get_outputs(const json_t *answer, const struct client_signature *signature,
-                                 struct arena *arena, struct client_outputs *out)
+/* A single output is the value of "outputs"; several are its members. */
+static struct status get_outputs(const struct json_value *answer,
+                                 const struct client_signature *signature, struct arena *arena,
+                                 struct client_outputs *out)
 {
-    const json_t *outputs = json_object_get(answer, "outputs");
+    const struct json_value *outputs = json_value_get(answer, "outputs");
     *out = (struct client_outputs){
         .outputs = ARENA_ARRAY(arena, struct client_tensor, signature->outputs_count),
         .version = -1,
     };
     for (int i = 0; i < signature->outputs_count; i++) {
         const struct client_endpoint *endpoint = &signature->outputs[i];
-        const json_t *value =
-            signature->outputs_count == 1 ? outputs : json_object_get(outputs, endpoint->key);
+        const struct json_value *value =
+            signature->outputs_count == 1 ? outputs : json_value_get(outputs, endpoint->key);
         if (value == NULL)
             return status_error(STATUS_INTERNAL, "the answer has no output '%s'", endpoint->key);
         TRY(get_output(value, endpoint, arena, &out->outputs[out->count++]));
@@ -195,22 +193,18 @@ static struct status predict(struct client *client, const struct client_target *
 {
     struct client_metadata known;
     struct client_request request = { 0 };
-    json_t *answer;
+    const struct json_value *answer;
     const char *name = target->signature != NULL ? target->signature : "serving_default";
     rest_put_predict(target, inputs, inputs_count, &request);
-    TRY(post(client, &request, &answer));
-    struct status status =
-        metadata(client, target, arena, &known); /* JSON does not say what is a float */
-    const struct client_signature *signature = NULL;
-    if (status_is_ok(status) && (signature = client_find_signature(&known, name)) == NULL)
-        status = status_error(STATUS_INTERNAL, "the metadata have no signature '%s'", name);
-    if (status_is_ok(status))
-        status = get_outputs(answer, signature, arena, out);
-    json_decref(answer);
-    return status;
+    TRY(post(client, &request, arena, &answer));
+    TRY(metadata(client, target, arena, &known)); /* JSON does not say which dtype */
+    const struct client_signature *signature = client_find_signature(&known, name);
+    if (signature == NULL)
+        return status_error(STATUS_INTERNAL, "the model's metadata have no signature '%s'", name);
+    return get_outputs(answer, signature, arena, out);
 }
 
-/* ---- Classify, regress. ---- */
+/* ---- classify, regress ---- */
 
 void rest_put_examples(const struct client_target *target, const char *verb, const char *examples,
                        const char *context, struct client_request *out)
@@ -222,45 +216,55 @@ void rest_put_examples(const struct client_target *target, const char *verb, con
     buffer_printf(&out->body, "\"examples\": %s}", examples);
 }
 
-static void get_classes(const json_t *row, struct arena *arena, struct client_class *out)
+static struct client_class get_class(const struct json_value *pair)
 {
-    for (size_t i = 0; i < json_array_size(row); i++) {
-        const json_t *pair = json_array_get(row, i), *label = json_array_get(pair, 0);
-        size_t size = json_string_length(label);
-        out[i].label =
-            (struct bytes){ arena_memdup(arena, size > 0 ? json_string_value(label) : "", size),
-                            size };
-        out[i].score = (float)json_number_value(json_array_get(pair, 1));
-    }
+    bool is_pair = json_value_count(pair) == 2 && pair->kind == JSON_VALUE_LIST;
+    struct client_class class = { .label = { "", 0 } };
+    double score;
+    if (is_pair && pair->members[0].kind == JSON_VALUE_TEXT)
+        class.label = json_value_bytes(&pair->members[0]);
+    if (is_pair && json_value_number(&pair->members[1], &score))
+        class.score = (float)score;
+    return class;
+}
+
+/* The "results" of an answer; an empty list if there are none. */
+static const struct json_value *get_results(const struct json_value *answer)
+{
+    static const struct json_value none = { .kind = JSON_VALUE_LIST };
+    const struct json_value *results = json_value_get(answer, "results");
+    return results != NULL && results->kind == JSON_VALUE_LIST ? results : &none;
 }
 
 static struct status post_examples(struct client *client, const struct client_target *target,
                                    const char *verb, const char *examples, const char *context,
-                                   json_t **answer)
+                                   struct arena *arena, const struct json_value **answer)
 {
     struct client_request request = { 0 };
     rest_put_examples(target, verb, examples, context, &request);
-    return post(client, &request, answer);
+    return post(client, &request, arena, answer);
 }
 
 static struct status classify(struct client *client, const struct client_target *target,
                               const char *examples, const char *context, struct arena *arena,
                               struct client_classes *out)
 {
-    json_t *answer;
-    TRY(post_examples(client, target, "classify", examples, context, &answer));
-    const json_t *results = json_object_get(answer, "results");
-    size_t count = json_array_size(results);
-    *out = (struct client_classes){ .rows = ARENA_ARRAY(arena, struct client_class *, count),
-                                    .classes_count = ARENA_ARRAY(arena, int, count),
-                                    .examples_count = (int)count };
-    for (size_t i = 0; i < count; i++) {
-        const json_t *row = json_array_get(results, i);
-        out->classes_count[i] = (int)json_array_size(row);
-        out->rows[i] = ARENA_ARRAY(arena, struct client_class, json_array_size(row));
-        get_classes(row, arena, out->rows[i]);
+    const struct json_value *answer;
+    TRY(post_examples(client, target, "classify", examples, context, arena, &answer));
+    const struct json_value *results = get_results(answer);
+    *out = (struct client_classes){
+        .rows = ARENA_ARRAY(arena, struct client_class *, results->count),
+        .classes_count = ARENA_ARRAY(arena, int, results->count),
+        .examples_count = results->count,
+    };
+    for (int i = 0; i < results->count; i++) {
+        const struct json_value *row = &results->members[i];
+        int count = row->kind == JSON_VALUE_LIST ? row->count : 0;
+        out->classes_count[i] = count;
+        out->rows[i] = ARENA_ARRAY(arena, struct client_class, count);
+        for (int k = 0; k < count; k++)
+            out->rows[i][k] = get_class(&row->members[k]);
     }
-    json_decref(answer);
     return status_ok();
 }
 
@@ -268,51 +272,53 @@ static struct status regress(struct client *client, const struct client_target *
                              const char *examples, const char *context, struct arena *arena,
                              struct client_values *out)
 {
-    json_t *answer;
-    TRY(post_examples(client, target, "regress", examples, context, &answer));
-    const json_t *results = json_object_get(answer, "results");
-    *out = (struct client_values){ .values = ARENA_ARRAY(arena, float, json_array_size(results)),
-                                   .count = (int)json_array_size(results) };
-    for (int i = 0; i < out->count; i++)
-        out->values[i] = (float)json_number_value(json_array_get(results, (size_t)i));
-    json_decref(answer);
+    const struct json_value *answer;
+    TRY(post_examples(client, target, "regress", examples, context, arena, &answer));
+    const struct json_value *results = get_results(answer);
+    *out = (struct client_values){ .values = ARENA_ARRAY(arena, float, results->count),
+                                   .count = results->count };
+    for (int i = 0; i < results->count; i++) {
+        double value = 0;
+        json_value_number(&results->members[i], &value);
+        out->values[i] = (float)value;
+    }
     return status_ok();
 }
 
-/* ---- Metadata, status. ---- */
+/* ---- metadata, status ---- */
 
-static const char *text_of(const json_t *object, const char *key, struct arena *arena)
+static const char *text_of(const struct json_value *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
-    return arena_strdup(arena, text != NULL ? text : "");
+    const char *text = json_value_get_text(object, key);
+    return text != NULL ? text : "";
 }
 
-static void get_shape(const json_t *shape, struct shape *out)
+static void get_shape(const struct json_value *shape, struct shape *out)
 {
-    const json_t *dims = json_object_get(shape, "dim");
+    const struct json_value *dims = json_value_get(shape, "dim");
+    const struct json_value *unknown = json_value_get(shape, "unknown_rank");
     *out = shape_unknown();
-    if (shape == NULL || json_is_true(json_object_get(shape, "unknown_rank")))
+    if (shape == NULL || (unknown != NULL && unknown->kind == JSON_VALUE_BOOL && unknown->boolean))
         return;
     *out = shape_scalar();
-    for (size_t i = 0; i < json_array_size(dims) && i < SHAPE_RANK_MAX; i++) {
-        const char *size = json_string_value(json_object_get(json_array_get(dims, i), "size"));
+    for (int i = 0; i < json_value_count(dims) && i < SHAPE_RANK_MAX; i++) {
+        const char *size = json_value_get_text(&dims->members[i], "size");
         shape_append(out, size != NULL ? strtoll(size, NULL, 10) : -1);
     }
 }
 
-static int get_endpoints(json_t *tensors, struct arena *arena, struct client_endpoint **out)
+static int get_endpoints(const struct json_value *tensors, struct arena *arena,
+                         struct client_endpoint **out)
 {
-    const char *key;
-    json_t *value;
-    int count = 0;
-    *out = ARENA_ARRAY(arena, struct client_endpoint, json_object_size(tensors));
-    json_object_foreach(tensors, key, value)
-    {
-        struct client_endpoint *endpoint = &(*out)[count++];
-        endpoint->key = arena_strdup(arena, key);
-        if (!dtype_parse_enum(text_of(value, "dtype", arena), &endpoint->dtype))
+    int count = tensors != NULL && tensors->kind == JSON_VALUE_OBJECT ? tensors->count : 0;
+    *out = ARENA_ARRAY(arena, struct client_endpoint, count);
+    for (int i = 0; i < count; i++) {
+        const struct json_value *tensor = &tensors->members[i];
+        struct client_endpoint *endpoint = &(*out)[i];
+        endpoint->key = tensors->keys[i];
+        if (!dtype_parse_enum(text_of(tensor, "dtype"), &endpoint->dtype))
             endpoint->dtype = DT_INVALID;
-        get_shape(json_object_get(value, "tensor_shape"), &endpoint->shape);
+        get_shape(json_value_get(tensor, "tensor_shape"), &endpoint->shape);
     }
     return count;
 }
@@ -320,49 +326,49 @@ static int get_endpoints(json_t *tensors, struct arena *arena, struct client_end
 static struct status metadata(struct client *client, const struct client_target *target,
                               struct arena *arena, struct client_metadata *out)
 {
-    json_t *answer, *value;
-    const char *key;
-    TRY(get(client, target, "/metadata", &answer));
-    const json_t *map = json_object_get(json_object_get(answer, "metadata"), "signature_def");
-    json_t *signatures = json_object_get(map, "signature_def");
-    const char *version = text_of(json_object_get(answer, "model_spec"), "version", arena);
+    const struct json_value *answer;
+    TRY(get(client, target, "/metadata", arena, &answer));
+    const struct json_value *map =
+        json_value_get(json_value_get(answer, "metadata"), "signature_def");
+    const struct json_value *signatures = json_value_get(map, "signature_def");
+    const char *version = text_of(json_value_get(answer, "model_spec"), "version");
+    int count = signatures != NULL && signatures->kind == JSON_VALUE_OBJECT ? signatures->count : 0;
     *out = (struct client_metadata){
-        .signatures = ARENA_ARRAY(arena, struct client_signature, json_object_size(signatures)),
+        .signatures = ARENA_ARRAY(arena, struct client_signature, count),
+        .count = count,
         .version = strtoll(version, NULL, 10),
     };
-    json_object_foreach(signatures, key, value)
-    {
-        struct client_signature *signature = &out->signatures[out->count++];
-        signature->name = arena_strdup(arena, key);
-        signature->method = text_of(value, "method_name", arena);
+    for (int i = 0; i < count; i++) {
+        const struct json_value *value = &signatures->members[i];
+        struct client_signature *signature = &out->signatures[i];
+        signature->name = signatures->keys[i];
+        signature->method = text_of(value, "method_name");
         signature->inputs_count =
-            get_endpoints(json_object_get(value, "inputs"), arena, &signature->inputs);
+            get_endpoints(json_value_get(value, "inputs"), arena, &signature->inputs);
         signature->outputs_count =
-            get_endpoints(json_object_get(value, "outputs"), arena, &signature->outputs);
+            get_endpoints(json_value_get(value, "outputs"), arena, &signature->outputs);
     }
-    json_decref(answer);
     return status_ok();
 }
 
 static struct status status_of(struct client *client, const struct client_target *target,
                                struct arena *arena, struct client_versions *out)
 {
-    json_t *answer;
-    TRY(get(client, target, "", &answer));
-    const json_t *rows = json_object_get(answer, "model_version_status");
-    size_t count = json_array_size(rows);
+    const struct json_value *answer;
+    TRY(get(client, target, "", arena, &answer));
+    const struct json_value *rows = json_value_get(answer, "model_version_status");
+    int count = rows != NULL && rows->kind == JSON_VALUE_LIST ? rows->count : 0;
     *out = (struct client_versions){ .versions = ARENA_ARRAY(arena, struct client_version, count),
-                                     .count = (int)count };
-    for (size_t i = 0; i < count; i++) {
-        const json_t *row = json_array_get(rows, i), *status = json_object_get(row, "status");
+                                     .count = count };
+    for (int i = 0; i < count; i++) {
+        const struct json_value *row = &rows->members[i], *status = json_value_get(row, "status");
         struct client_version *version = &out->versions[i];
-        version->number = strtoll(text_of(row, "version", arena), NULL, 10);
-        version->state = text_of(row, "state", arena);
-        version->message = text_of(status, "error_message", arena);
-        if (!status_code_parse(text_of(status, "error_code", arena), &version->code))
+        version->number = strtoll(text_of(row, "version"), NULL, 10);
+        version->state = text_of(row, "state");
+        version->message = text_of(status, "error_message");
+        if (!status_code_parse(text_of(status, "error_code"), &version->code))
             version->code = STATUS_UNKNOWN;
     }
-    json_decref(answer);
     return status_ok();
 }
 

@@ -1,9 +1,9 @@
-# What every target of ours is compiled with. One interface target, no directory-wide flags.
+# The compile options of every target of ours. One interface target, no directory-wide flags.
 add_library(project_options INTERFACE)
 target_compile_definitions(project_options INTERFACE _GNU_SOURCE SLIPWAY_VERSION="${PROJECT_VERSION}")
 target_compile_options(project_options INTERFACE
   $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla>
-  $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed> # "loop not vectorized": it is asked to where it may, not where it must
+  $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed> # "loop not vectorized": our pragmas allow it and do not require it
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -fvisibility=hidden>
   -ffunction-sections -fdata-sections -fno-math-errno)
 target_link_options(project_options INTERFACE -Wl,--gc-sections)

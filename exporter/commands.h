@@ -1,27 +1,35 @@
 /*
- * commands: what the `savedmodel` command can do: one row of the table in main.c each.
+ * commands: the commands of the program `savedmodel`, one file each (command_NAME.c), and their
+ * common part: each takes flags and the directory of a SavedModel.
  */
 #ifndef EXPORTER_COMMANDS_H
 #define EXPORTER_COMMANDS_H
 
+#include "base/command.h"
 #include "base/flags.h"
 #include "savedmodel/load.h"
 
-/* Flags of every command. */
+command_function command_show, command_run;
+
+/* The flags that every command has; COMMON_FLAGS are their rows. */
 struct common_options {
     const char *tag_set;
     bool help;
 };
+extern struct common_options common_options;
 
-extern struct common_options common;
+/* clang-format off */
+#define COMMON_FLAGS \
+    { "tag_set", FLAG_TEXT, &common_options.tag_set, "serve", \
+      .help = "tags of the meta graph, separated by commas" }, \
+    { "help", FLAG_BOOL, &common_options.help, "false", .help = "print this text" }
+/* clang-format on */
 
-/* Each prints to stdout, and returns the first failure. */
-struct status command_show(struct savedmodel *model, struct arena *arena);
-struct status command_run(struct savedmodel *model, struct arena *arena);
+/* Prints something about a model to stdout. */
+typedef struct status model_function(struct savedmodel *model, struct arena *arena);
 
-extern const struct flag_set show_flags, run_flags;
-
-/* Marks a failure as one of the command line: exit status 2. */
-struct status command_usage(struct status status);
+/* Parses the flags, loads the model of the one positional argument and passes it to `run`. */
+struct status run_on_model(const struct flag_set *flags, int argc, char **argv,
+                           model_function *run);
 
 #endif

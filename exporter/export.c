@@ -6,7 +6,7 @@
 
 #define VERSION_MAX (INT64_MAX - 1)
 
-/* -1: the name is no number. */
+/* The version that a name stands for; -1: none. */
 static int64_t version_of(const char *name)
 {
     char *end;

@@ -3,8 +3,9 @@
 #define CHUNK_MIN ((size_t)1024)
 #define CHUNK_MAX ((size_t)64 * 1024)
 
-void *arena_allocator_take(struct arena_allocator *allocator, size_t size_bytes)
+static void *allocate(void *context, size_t size_bytes)
 {
+    struct arena_allocator *allocator = context;
     size_t size = (size_bytes + 7) & ~(size_t)7;
     if (size < size_bytes)
         size = SIZE_MAX; /* refused by the arena */
@@ -29,11 +30,6 @@ void *arena_allocator_take(struct arena_allocator *allocator, size_t size_bytes)
     if (allocator->chunk_bytes < CHUNK_MAX)
         allocator->chunk_bytes *= 2;
     return data;
-}
-
-static void *allocate(void *context, size_t size_bytes)
-{
-    return arena_allocator_take(context, size_bytes);
 }
 
 static void forget(void *context, void *data)

@@ -2,8 +2,8 @@
  * arena_allocator: lets protobuf-c build messages in an arena, within its limit. Nothing is freed
  * one by one.
  *
- * Messages are many small pieces: they are cut out of chunks, and only what is large takes the
- * arena's alignment of 64.
+ * Messages consist of many small pieces. They are cut from chunks; only large pieces are reserved
+ * by themselves, with the arena's alignment of 64.
  */
 #ifndef PROTO_ARENA_ALLOCATOR_H
 #define PROTO_ARENA_ALLOCATOR_H
@@ -17,12 +17,10 @@ struct arena_allocator {
     struct arena *arena;
     char *at, *end;        /* the rest of the current chunk */
     size_t chunk_bytes;    /* of the next one */
-    struct status failure; /* why an allocation failed; OK while none did */
+    struct status failure; /* of the last allocation that failed; OK: none did */
 };
 
+/* Allocations are aligned to 8 and not zeroed. */
 void arena_allocator_init(struct arena_allocator *allocator, struct arena *arena);
-
-/* NULL: the arena refused, see `failure`. Aligned to 8; not zeroed. */
-void *arena_allocator_take(struct arena_allocator *allocator, size_t size_bytes);
 
 #endif

@@ -1,13 +1,13 @@
 #include "proto/depth.h"
 
-enum wire { VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
+enum { VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
 
 static struct status damaged(const ProtobufCMessageDescriptor *descriptor, const char *what)
 {
     return status_error(STATUS_INTERNAL, "Failed to parse %s: %s", descriptor->name, what);
 }
 
-/* The value of one field: moves *at behind it, and says what a delimited one holds. */
+/* Reads the value of one field and moves *at past it. *out is the content of a delimited one. */
 static bool skip(const char **at, const char *end, unsigned wire, struct bytes *held)
 {
     uint64_t size;
@@ -24,7 +24,7 @@ static bool skip(const char **at, const char *end, unsigned wire, struct bytes *
         if (!varint_get(at, end, &size))
             return false;
         break;
-    default: /* groups: no message of ours has them */
+    default: /* groups: none of our messages has one */
         return false;
     }
     if (size > (uint64_t)(end - *at))

@@ -1,7 +1,7 @@
 /*
- * depth: a look at the wire before protobuf-c sees it. protobuf-c recurses without a limit: 12 000
- * nested messages, a body of 26 KB, end the process. Only what the descriptor says is a message
- * counts as one; bytes and unknown fields do not nest.
+ * depth: checks how deep a message nests before protobuf-c parses it, which recurses without a
+ * limit: 12 000 nested messages, a body of 26 KB, overflow the stack. Only fields that the
+ * descriptor declares as messages count; bytes and unknown fields do not nest.
  */
 #ifndef PROTO_DEPTH_H
 #define PROTO_DEPTH_H

@@ -1,5 +1,5 @@
 /*
- * message: protobuf-c messages in arenas. The one way in for bytes from files and from strangers.
+ * message: protobuf-c messages in arenas. All bytes from files and from peers are parsed here.
  *
  *     Tensorflow__SavedModel *model;
  *     TRY(proto_unpack(&tensorflow__saved_model__descriptor, bytes, arena, &model));
@@ -15,10 +15,10 @@
 #include "base/bytes.h"
 
 /**
- * Parses a message. Unknown fields are kept, for a later proto_pack.
+ * Parses a message. Unknown fields are kept, for a later proto_pack. `out` points to a pointer to
+ * the message's struct.
  *
- * `out` points to a pointer to the message's struct.
- * Owner   all of it lives in `arena`; bytes are copied
+ * Owner   everything lives in `arena`; bytes are copied
  * Errors  INTERNAL not such a message; INVALID_ARGUMENT nested deeper than PROTO_DEPTH_MAX;
  *         RESOURCE_EXHAUSTED the arena's limit
  */

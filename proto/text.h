@@ -4,7 +4,7 @@
  *
  *     Tensorflow__Serving__ModelServerConfig *config;
  *     TRY(proto_text_read(&tensorflow__serving__model_server_config__descriptor, text, 0, arena,
- * &config));
+ *                         &config));
  */
 #ifndef PROTO_TEXT_H
 #define PROTO_TEXT_H
@@ -15,21 +15,21 @@
 #include "base/bytes.h"
 
 enum proto_text_flags {
-    PROTO_TEXT_SKIP_UNKNOWN =
-        1, /* pass over fields that are not declared, as a binary reader would; else an error */
+    /* skip fields that are not declared; otherwise they are an error */
+    PROTO_TEXT_SKIP_UNKNOWN = 1,
 };
 
 /**
  * Reads a message; `out` points to a pointer to its struct.
  *
- * Owner   all of it lives in `arena`
- * Errors  INVALID_ARGUMENT `Error parsing text-format tensorflow.X: 3:14: …` (line and column from
- * 1): what is wrong there
+ * Owner   everything lives in `arena`
+ * Errors  INVALID_ARGUMENT `Error parsing text-format tensorflow.X: 3:14: …`, with the line and the
+ *         column, from 1
  */
 struct status proto_text_read(const ProtobufCMessageDescriptor *descriptor, struct bytes text,
                               int flags, struct arena *arena, void *out);
 
-/* Appends the message, two blanks to a level. Fields without a declaration are left out. */
+/* Appends the message, indented by two blanks per level. Undeclared fields are left out. */
 void proto_text_print(const void *message, struct buffer *out);
 
 #endif

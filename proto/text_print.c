@@ -30,7 +30,7 @@ static void print_string(struct bytes bytes, struct buffer *out)
     buffer_append_char(out, '"');
 }
 
-/* With as few digits as lead back to the same number, first `few`, else `many`. */
+/* Prints `few` digits if they read back as the same number, otherwise `many`. */
 static void print_real(double value, bool is_float, struct buffer *out)
 {
     char text[32];
@@ -115,7 +115,7 @@ static void print_value(const ProtobufCFieldDescriptor *field, const void *value
     buffer_append_char(out, '\n');
 }
 
-/* proto3: a singular field is there when it is not its default, a member of a oneof when it is the
+/* In proto3, a singular field is set if it is not the default, a member of a oneof if it is the
  * chosen one. */
 static bool is_set(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
 {
@@ -132,7 +132,7 @@ static bool is_set(const ProtobufCMessage *message, const ProtobufCFieldDescript
     return memcmp(member, zeros, proto_value_size(field->type)) != 0;
 }
 
-/* An Any whose type is known, with its message spelled out. */
+/* Prints an Any of a known type with the fields of its message. */
 static bool print_any(const Google__Protobuf__Any *any, int indent, struct buffer *out)
 {
     const ProtobufCMessageDescriptor *type = proto_type_find(bytes_of(any->type_url));

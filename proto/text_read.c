@@ -13,16 +13,16 @@
 
 #define FIELDS_MAX 256 /* of one message */
 
-struct reader {
+struct text_reader {
     struct tokenizer tokens;
     struct arena *arena;
     bool skip_unknown;
     int depth;
 };
 
-static struct status read_fields(struct reader *reader, ProtobufCMessage *message, char close);
+static struct status read_fields(struct text_reader *reader, ProtobufCMessage *message, char close);
 
-static struct status next(struct reader *reader)
+static struct status next(struct text_reader *reader)
 {
     return tokenizer_next(&reader->tokens);
 }
@@ -30,22 +30,22 @@ static struct status next(struct reader *reader)
 #define ERROR(reader, ...) tokenizer_error(&(reader)->tokens, __VA_ARGS__)
 #define TOKEN_TEXT(reader) (int)(reader)->tokens.token.text.size, (reader)->tokens.token.text.data
 
-static struct status expect(struct reader *reader, char character)
+static struct status expect(struct text_reader *reader, char character)
 {
     if (!token_is(&reader->tokens, character))
         return ERROR(reader, "Expected \"%c\", found \"%.*s\".", character, TOKEN_TEXT(reader));
     return next(reader);
 }
 
-/* Takes the character if it is there. */
-static struct status accept(struct reader *reader, char character, bool *taken)
+/* Skips the character if it is the current token. */
+static struct status accept(struct text_reader *reader, char character, bool *taken)
 {
     *taken = token_is(&reader->tokens, character);
     return *taken ? next(reader) : status_ok();
 }
 
-/* The token's text as a C string in `text`; a number is never longer. */
-static bool token_copy(const struct reader *reader, char *text, size_t capacity)
+/* Copies the token as a C string. False: too long for any number. */
+static bool token_copy(const struct text_reader *reader, char *text, size_t capacity)
 {
     struct bytes bytes = reader->tokens.token.text;
     if (bytes.size >= capacity)
@@ -55,8 +55,8 @@ static bool token_copy(const struct reader *reader, char *text, size_t capacity)
     return true;
 }
 
-/* An integer token: its magnitude. Decimal, 0x hexadecimal, 0 octal. */
-static bool token_integer(const struct reader *reader, uint64_t *out)
+/* The magnitude of an integer token: decimal, 0x hexadecimal or 0 octal. */
+static bool token_integer(const struct text_reader *reader, uint64_t *out)
 {
     char text[64], *end;
     if (reader->tokens.token.kind != TOKEN_NUMBER || !token_copy(reader, text, sizeof text))
@@ -66,7 +66,8 @@ static bool token_integer(const struct reader *reader, uint64_t *out)
     return errno == 0 && *end == '\0';
 }
 
-static struct status read_signed(struct reader *reader, bool negative, int64_t least, int64_t *out)
+static struct status read_signed(struct text_reader *reader, bool negative, int64_t least,
+                                 int64_t *out)
 {
     uint64_t value, most = ~(uint64_t)least; /* INT64_MIN -> INT64_MAX, INT32_MIN -> INT32_MAX */
     if (!token_integer(reader, &value))
@@ -78,7 +79,7 @@ static struct status read_signed(struct reader *reader, bool negative, int64_t l
     return status_ok();
 }
 
-static struct status read_unsigned(struct reader *reader, bool negative, uint64_t most,
+static struct status read_unsigned(struct text_reader *reader, bool negative, uint64_t most,
                                    uint64_t *out)
 {
     if (negative || !token_integer(reader, out))
@@ -89,7 +90,7 @@ static struct status read_unsigned(struct reader *reader, bool negative, uint64_
     return status_ok();
 }
 
-static struct status read_real(struct reader *reader, bool negative, double *out)
+static struct status read_real(struct text_reader *reader, bool negative, double *out)
 {
     char text[512], *end = text;
     if (token_copy(reader, text, sizeof text) && reader->tokens.token.kind == TOKEN_NAME) {
@@ -113,7 +114,7 @@ static struct status read_real(struct reader *reader, bool negative, double *out
     return status_ok();
 }
 
-static struct status read_bool(struct reader *reader, protobuf_c_boolean *out)
+static struct status read_bool(struct text_reader *reader, protobuf_c_boolean *out)
 {
     static const char *const words[] = { "false", "true", "f", "t", "False", "True", "0", "1" };
     for (size_t i = 0; i < COUNT(words); i++) {
@@ -125,7 +126,7 @@ static struct status read_bool(struct reader *reader, protobuf_c_boolean *out)
     return ERROR(reader, "Invalid value for boolean field. Value: \"%.*s\".", TOKEN_TEXT(reader));
 }
 
-static struct status read_enum(struct reader *reader, const ProtobufCFieldDescriptor *field,
+static struct status read_enum(struct text_reader *reader, const ProtobufCFieldDescriptor *field,
                                bool negative, int *out)
 {
     const ProtobufCEnumDescriptor *type = field->descriptor;
@@ -147,8 +148,8 @@ static struct status read_enum(struct reader *reader, const ProtobufCFieldDescri
     return status_ok();
 }
 
-/* Adjacent literals are one. Leaves the current token behind them. */
-static struct status read_string(struct reader *reader, struct bytes *out)
+/* Reads adjacent literals as one. The current token is then the one after them. */
+static struct status read_string(struct text_reader *reader, struct bytes *out)
 {
     struct buffer buffer = { 0 };
     struct status status = status_ok();
@@ -165,7 +166,7 @@ static struct status read_string(struct reader *reader, struct bytes *out)
     return status;
 }
 
-static struct status read_text(struct reader *reader, const ProtobufCFieldDescriptor *field,
+static struct status read_text(struct text_reader *reader, const ProtobufCFieldDescriptor *field,
                                void *out)
 {
     struct bytes bytes = { NULL, 0 };
@@ -181,7 +182,7 @@ static struct status read_text(struct reader *reader, const ProtobufCFieldDescri
     return status_ok();
 }
 
-static struct status go_deeper(struct reader *reader)
+static struct status go_deeper(struct text_reader *reader)
 {
     if (++reader->depth >= PROTO_DEPTH_MAX)
         return ERROR(reader, "Message is too deep, the parser exceeded the recursion limit of %d.",
@@ -189,9 +190,9 @@ static struct status go_deeper(struct reader *reader)
     return status_ok();
 }
 
-/* A sub-message, from its '{' or '<' on. */
-static struct status read_message(struct reader *reader, const ProtobufCMessageDescriptor *type,
-                                  ProtobufCMessage **out)
+/* Reads a sub-message from its '{' or '<'. */
+static struct status read_message(struct text_reader *reader,
+                                  const ProtobufCMessageDescriptor *type, ProtobufCMessage **out)
 {
     bool brace;
     TRY(go_deeper(reader));
@@ -206,7 +207,7 @@ static struct status read_message(struct reader *reader, const ProtobufCMessageD
     return status_ok();
 }
 
-static struct status read_scalar(struct reader *reader, const ProtobufCFieldDescriptor *field,
+static struct status read_scalar(struct text_reader *reader, const ProtobufCFieldDescriptor *field,
                                  void *out)
 {
     bool negative;
@@ -254,8 +255,8 @@ static struct status read_scalar(struct reader *reader, const ProtobufCFieldDesc
     return next(reader);
 }
 
-/* Where the next value of the field goes: a new last element, or the member itself. */
-static void *place_of(struct reader *reader, ProtobufCMessage *message,
+/* The place for the next value of the field: a new last element, or the member itself. */
+static void *place_of(struct text_reader *reader, ProtobufCMessage *message,
                       const ProtobufCFieldDescriptor *field)
 {
     char *member = (char *)message + field->offset, *elements;
@@ -277,8 +278,8 @@ static void *place_of(struct reader *reader, ProtobufCMessage *message,
     return elements + size * (*count)++;
 }
 
-/* Values are read into `value` first: an error then leaves no half-made element behind. */
-static struct status read_value(struct reader *reader, ProtobufCMessage *message,
+/* Values are read into `value` first, so an error leaves no incomplete element. */
+static struct status read_value(struct text_reader *reader, ProtobufCMessage *message,
                                 const ProtobufCFieldDescriptor *field)
 {
     union {
@@ -296,7 +297,7 @@ static struct status read_value(struct reader *reader, ProtobufCMessage *message
     return status_ok();
 }
 
-static struct status read_values(struct reader *reader, ProtobufCMessage *message,
+static struct status read_values(struct text_reader *reader, ProtobufCMessage *message,
                                  const ProtobufCFieldDescriptor *field)
 {
     bool list = false, more = true;
@@ -313,10 +314,10 @@ static struct status read_values(struct reader *reader, ProtobufCMessage *messag
     return closed ? status_ok() : expect(reader, ']');
 }
 
-static struct status skip_value(struct reader *reader);
+static struct status skip_value(struct text_reader *reader);
 
-/* A name, or "[the.name/of.an.extension]", and what follows it. */
-static struct status skip_field(struct reader *reader)
+/* Skips a name, or "[the.name/of.an.extension]", and its value. */
+static struct status skip_field(struct text_reader *reader)
 {
     if (token_is(&reader->tokens, '[')) {
         while (!token_is(&reader->tokens, ']') && reader->tokens.token.kind != TOKEN_END)
@@ -328,7 +329,7 @@ static struct status skip_field(struct reader *reader)
     return skip_value(reader);
 }
 
-static struct status skip_message(struct reader *reader, char close)
+static struct status skip_message(struct text_reader *reader, char close)
 {
     bool ignored;
     TRY(go_deeper(reader));
@@ -341,7 +342,7 @@ static struct status skip_message(struct reader *reader, char close)
     return next(reader);
 }
 
-static struct status skip_list(struct reader *reader)
+static struct status skip_list(struct text_reader *reader)
 {
     bool closed, more = true;
     TRY(go_deeper(reader));
@@ -354,8 +355,8 @@ static struct status skip_list(struct reader *reader)
     return closed ? status_ok() : expect(reader, ']');
 }
 
-/* What follows a name: optional ':', then one value or a list of them. */
-static struct status skip_value(struct reader *reader)
+/* Skips the optional ':' after a name, and one value or a list of values. */
+static struct status skip_value(struct text_reader *reader)
 {
     bool taken;
     TRY(accept(reader, ':', &taken));
@@ -378,8 +379,8 @@ static struct status skip_value(struct reader *reader)
     return status_ok();
 }
 
-/* "[type.googleapis.com/tensorflow.X] { … }", from behind the '[' on. */
-static struct status read_any(struct reader *reader, Google__Protobuf__Any *any)
+/* Reads "[type.googleapis.com/tensorflow.X] { … }" from after the '['. */
+static struct status read_any(struct text_reader *reader, Google__Protobuf__Any *any)
 {
     const char *start = reader->tokens.token.text.data;
     while (!token_is(&reader->tokens, ']')) {
@@ -408,12 +409,12 @@ static struct status read_any(struct reader *reader, Google__Protobuf__Any *any)
     return status_ok();
 }
 
-/* Which fields of a message have come: text says each singular one once. */
+/* The fields of a message that were read: a singular one may appear once. */
 struct seen {
     bool fields[FIELDS_MAX];
 };
 
-static struct status check_once(struct reader *reader, const ProtobufCMessage *message,
+static struct status check_once(struct text_reader *reader, const ProtobufCMessage *message,
                                 const ProtobufCFieldDescriptor *field, struct seen *seen)
 {
     unsigned index = (unsigned)(field - message->descriptor->fields);
@@ -431,7 +432,8 @@ static struct status check_once(struct reader *reader, const ProtobufCMessage *m
     return status_ok();
 }
 
-static struct status read_field(struct reader *reader, ProtobufCMessage *message, struct seen *seen)
+static struct status read_field(struct text_reader *reader, ProtobufCMessage *message,
+                                struct seen *seen)
 {
     char name[256] = "";
     bool taken;
@@ -462,8 +464,8 @@ static struct status read_field(struct reader *reader, ProtobufCMessage *message
     return read_values(reader, message, field);
 }
 
-/* Up to the closing character, which stays the current token; '\0' is the end of the text. */
-static struct status read_fields(struct reader *reader, ProtobufCMessage *message, char close)
+/* Reads fields up to the closing character, which stays the current token; '\0' means the end. */
+static struct status read_fields(struct text_reader *reader, ProtobufCMessage *message, char close)
 {
     struct seen seen = { 0 };
     bool ignored;
@@ -482,8 +484,8 @@ static struct status read_fields(struct reader *reader, ProtobufCMessage *messag
 struct status proto_text_read(const ProtobufCMessageDescriptor *descriptor, struct bytes text,
                               int flags, struct arena *arena, void *out)
 {
-    struct reader reader = { .arena = arena,
-                             .skip_unknown = (flags & PROTO_TEXT_SKIP_UNKNOWN) != 0 };
+    struct text_reader reader = { .arena = arena,
+                                  .skip_unknown = (flags & PROTO_TEXT_SKIP_UNKNOWN) != 0 };
     ProtobufCMessage *message = proto_new(arena, descriptor);
     tokenizer_init(&reader.tokens, text);
     struct status status = next(&reader);

@@ -1,9 +1,6 @@
 #include "proto/text_token.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+#include "base/characters.h"
 
 static bool is_letter(char c)
 {
@@ -111,20 +108,17 @@ bool token_is(const struct tokenizer *tokenizer, char character)
     return tokenizer->token.kind == TOKEN_CHARACTER && tokenizer->token.text.data[0] == character;
 }
 
-static int digit_of(char c)
+static bool is_digit_in(char c, int base)
 {
-    return is_digit(c)            ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : 16;
+    return hex_digit(c) >= 0 && hex_digit(c) < base;
 }
 
-/* Up to `most` digits of this base; moves *at behind them. */
-static unsigned number_of(const char **at, const char *end, int base, int most)
+/* Reads up to `most` digits of this base and moves *at past them. */
+static unsigned read_digits(const char **at, const char *end, int base, int most)
 {
     unsigned value = 0;
-    for (int i = 0; i < most && *at < end && digit_of(**at) < base; i++)
-        value = value * (unsigned)base + (unsigned)digit_of(*(*at)++);
+    for (int i = 0; i < most && *at < end && is_digit_in(**at, base); i++)
+        value = value * (unsigned)base + (unsigned)hex_digit(*(*at)++);
     return value;
 }
 
@@ -157,9 +151,9 @@ struct status token_string(const struct tokenizer *tokenizer, struct buffer *out
             buffer_append_char(out, *at++);
             continue;
         }
-        char c = *++at; /* there is one: the closing quote is behind it at the latest */
+        char c = *++at; /* there is one: at the latest the closing quote */
         if (c >= '0' && c <= '7') {
-            buffer_append_char(out, (char)number_of(&at, end, 8, 3));
+            buffer_append_char(out, (char)read_digits(&at, end, 8, 3));
             continue;
         }
         at++;
@@ -168,12 +162,12 @@ struct status token_string(const struct tokenizer *tokenizer, struct buffer *out
             letter = *pair == c ? pair + 1 : NULL;
         if (letter != NULL)
             buffer_append_char(out, *letter);
-        else if ((c == 'x' || c == 'X') && at < end && digit_of(*at) < 16)
-            buffer_append_char(out, (char)number_of(&at, end, 16, 2));
+        else if ((c == 'x' || c == 'X') && at < end && is_digit_in(*at, 16))
+            buffer_append_char(out, (char)read_digits(&at, end, 16, 2));
         else if (c == 'u' && end - at >= 4)
-            append_utf8(out, number_of(&at, end, 16, 4));
+            append_utf8(out, read_digits(&at, end, 16, 4));
         else if (c == 'U' && end - at >= 8)
-            append_utf8(out, number_of(&at, end, 16, 8) & 0x1fffff);
+            append_utf8(out, read_digits(&at, end, 16, 8) & 0x1fffff);
         else
             return tokenizer_error(tokenizer, "Invalid escape sequence in string literal.");
     }

@@ -1,6 +1,6 @@
 /*
- * text_token: the words of text format: names, numbers, strings and single characters, with
- * comments and blanks between.
+ * text_token: the tokens of text format: names, numbers, strings and single characters. Comments
+ * and blanks separate them.
  */
 #ifndef PROTO_TEXT_TOKEN_H
 #define PROTO_TEXT_TOKEN_H
@@ -12,7 +12,7 @@ enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_NUMBER, TOKEN_STRING, TOKEN_CHARA
 
 struct token {
     enum token_kind kind;
-    struct bytes text; /* as written; a string's quotes included */
+    struct bytes text; /* as written, with a string's quotes */
 };
 
 struct tokenizer {
@@ -24,7 +24,7 @@ struct tokenizer {
 
 void tokenizer_init(struct tokenizer *tokenizer, struct bytes text);
 
-/* To the next token. INVALID_ARGUMENT: a string without end, a character that begins none. */
+/* Reads the next token. INVALID_ARGUMENT: an unterminated string, or an invalid character. */
 struct status tokenizer_next(struct tokenizer *tokenizer);
 
 /* INVALID_ARGUMENT "line:column: …" at the current token. */
@@ -33,7 +33,7 @@ struct status tokenizer_error(const struct tokenizer *tokenizer, const char *for
 
 bool token_is(const struct tokenizer *tokenizer, char character);
 
-/* The characters of the current string token, escapes undone, appended. */
+/* Appends the characters of the current string token, unescaped. */
 struct status token_string(const struct tokenizer *tokenizer, struct buffer *out);
 
 #endif

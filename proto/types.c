@@ -7,7 +7,7 @@
 #include "proto/session_bundle.pb-c.h"
 #include "proto/variable.pb-c.h"
 
-/* What collections, configurations and answers hold in an Any. */
+/* The types that collections, configurations and answers contain in an Any. */
 static const ProtobufCMessageDescriptor *const types[] = {
     &tensorflow__asset_file_def__descriptor,
     &tensorflow__variable_def__descriptor,

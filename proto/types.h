@@ -1,5 +1,5 @@
 /*
- * types: message types by name, for google.protobuf.Any; the sizes of values.
+ * types: message types by name, for google.protobuf.Any, and the sizes of values.
  */
 #ifndef PROTO_TYPES_H
 #define PROTO_TYPES_H
@@ -8,11 +8,11 @@
 
 #include "base/bytes.h"
 
-/* Of "tensorflow.VariableDef", or of a URL that ends in "/tensorflow.VariableDef"; NULL: not one
- * that an Any may hold. */
+/* Finds "tensorflow.VariableDef", or a URL that ends in "/tensorflow.VariableDef". NULL: not a type
+ * that an Any may contain here. */
 const ProtobufCMessageDescriptor *proto_type_find(struct bytes name_or_url);
 
-/* What one value of such a field takes in a message's struct. */
+/* The bytes of one value of a field of this type in a message's struct. */
 size_t proto_value_size(ProtobufCType type);
 
 #endif

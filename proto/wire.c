@@ -30,7 +30,7 @@ static bool read_tag(struct wire *wire, struct wire_field *out)
     return true;
 }
 
-/* What follows the tag of a field that is no group. */
+/* Reads what follows the tag of a field that is not a group. */
 static bool read_value(struct wire *wire, struct wire_field *out)
 {
     uint64_t size;
@@ -56,7 +56,7 @@ static bool read_value(struct wire *wire, struct wire_field *out)
     return damaged(wire);
 }
 
-/* The fields of a group whose first tag was read, up to the tag that ends it. */
+/* Skips the fields of a group, after its first tag, up to its end tag. */
 static bool skip_group(struct wire *wire, uint32_t number)
 {
     uint32_t open[GROUP_DEPTH_MAX] = { number };
@@ -150,7 +150,7 @@ void wire_put_bytes(struct buffer *out, uint32_t number, struct bytes bytes)
         buffer_append(out, bytes.data, bytes.size);
 }
 
-/* One byte is kept for the length; most messages within need no more. */
+/* Leaves one byte for the length; most nested messages need no more. */
 size_t wire_open(struct buffer *out, uint32_t number)
 {
     wire_put_head(out, number, 0);

@@ -1,6 +1,6 @@
 /*
- * wire: protobuf's wire format field by field, for the messages that are many or large: read where
- * they lie and written in one pass, where a generated struct would copy all of it twice.
+ * wire: protobuf's wire format, field by field, for messages that are frequent or large. They are
+ * read in place and written in one pass; a generated struct would copy everything twice.
  *
  *     struct wire wire = wire_of(bytes);
  *     struct wire_field field;
@@ -9,8 +9,8 @@
  *             … field.bytes
  *     if (wire.damaged) …
  *
- * Unknown fields and fields of another type than expected are skipped, as protobuf does. Groups are
- * skipped by wire_next: no message of ours has one.
+ * Unknown fields and fields of an unexpected type are skipped, as protobuf does. wire_next skips
+ * groups: none of our messages has one.
  */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
@@ -21,7 +21,7 @@ enum wire_type { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32
 
 struct wire {
     const char *at, *end;
-    bool damaged; /* the end came where it should not, or something that is no field */
+    bool damaged; /* cut short, or not a field */
 };
 
 struct wire_field {
@@ -36,7 +36,7 @@ static inline struct wire wire_of(struct bytes bytes)
     return (struct wire){ bytes.data, bytes.data + bytes.size, false };
 }
 
-/* The next field; false: there is none, or it is damaged. */
+/* Reads the next field. False: there is none, or it is damaged. */
 bool wire_next(struct wire *wire, struct wire_field *out);
 
 static inline bool wire_is(const struct wire_field *field, uint32_t number, enum wire_type type)
@@ -44,7 +44,7 @@ static inline bool wire_is(const struct wire_field *field, uint32_t number, enum
     return field->number == number && field->type == type;
 }
 
-/* Is all of it fields, of this message (not of those within)? */
+/* Do the bytes consist of whole fields? Messages inside are not checked. */
 bool wire_is_whole(struct bytes bytes);
 
 static inline size_t wire_varint_size(uint64_t value)
@@ -52,17 +52,17 @@ static inline size_t wire_varint_size(uint64_t value)
     return 1 + (size_t)(63 - __builtin_clzll(value | 1)) / 7;
 }
 
-/* Fields at the end of a buffer. The first two leave out a value of 0, as proto3 does. */
+/* Append a field. The first two leave out a value of 0, as proto3 does. */
 void wire_put_varint(struct buffer *out, uint32_t number, uint64_t value);
 void wire_put_float(struct buffer *out, uint32_t number, float value);
 void wire_put_bytes(struct buffer *out, uint32_t number, struct bytes bytes);
 
-/* Tag and length of a field whose `size` bytes follow. */
+/* Appends the tag and the length of a field whose `size` bytes follow. */
 void wire_put_head(struct buffer *out, uint32_t number, size_t size);
 size_t wire_head_size(uint32_t number, size_t size);
 
-/* A message within: opened, filled, closed. Closing moves what is longer than 127 bytes by a few
- * bytes: what is large is written with its size. */
+/* A nested message is opened, filled and closed. Closing one of more than 127 bytes moves it by a
+ * few bytes, so large messages use wire_put_head instead. */
 size_t wire_open(struct buffer *out, uint32_t number);
 void wire_close(struct buffer *out, size_t opened);
 

@@ -8,7 +8,7 @@ logs=$root/build/log
 cache=${XDG_CACHE_HOME:-${HOME:-/var/tmp}/.cache}/slipway
 cd "$root"
 
-# Older cores named here halve OpenBLAS, and some machines export them globally.
+# Some machines export these globally; an older core named here halves the speed of OpenBLAS.
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 
 say() { printf '%s\n' "$@"; }
@@ -17,7 +17,7 @@ die() {
     exit 1
 }
 
-# logged NAME WHAT COMMAND...: runs the command with its output in build/log/NAME.log; shown only when it fails.
+# logged NAME WHAT COMMAND...: runs the command with its output in build/log/NAME.log, and shows the output if it fails.
 logged() {
     local log=$logs/$1.log what=$2
     shift 2
@@ -51,7 +51,7 @@ as_root() {
 
 apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 "$@"; }
 
-# The lists of packages may be absent (a fresh image) or stale (the named version is gone): fetch them in either case.
+# apt's lists may be absent (a fresh image) or stale (the named version is gone): fetch them in either case.
 apt_install() {
     if ! apt-get install --simulate "$@" >/dev/null 2>&1; then
         apt update || return
@@ -63,7 +63,7 @@ apt_install() {
     apt install --no-install-recommends "$@"
 }
 
-# install_packages GROUP...: says what is missing, then installs it. Does nothing, quickly and without a network, when all is there.
+# install_packages GROUP...: names the missing packages and installs them. If none is missing, it does nothing and needs no network.
 install_packages() {
     command -v dpkg-query >/dev/null ||
         { say "This is not Debian, so nothing is installed; scripts/packages.txt lists what is needed."; return 0; }
@@ -79,7 +79,7 @@ install_packages() {
     logged packages "installing the Debian packages" apt_install $missing
 }
 
-# build PRESET [TARGET...]: configures when needed and builds, all targets when none is named.
+# build PRESET [TARGET...]: configures and builds, all targets if none is named.
 build() {
     local preset=$1
     shift
@@ -109,7 +109,7 @@ python_environment() {
     touch "$directory/complete"
 }
 
-# cached NAME: the directory, outside the tree, of what scripts/NAME.txt lists, into $cached; false when it is yet to be made.
+# cached NAME: sets $cached to the directory, outside the tree, of what scripts/NAME.txt lists. False if it has to be made.
 cached() {
     cached=$cache/$1-$(sha256sum <"$root/scripts/$1.txt" | cut -c1-12)
     [ ! -e "$cached/complete" ] || return 1
@@ -117,7 +117,7 @@ cached() {
     mkdir -p "$cached" || die "cannot write to $cached (XDG_CACHE_HOME names another place)"
 }
 
-# Each in a module of its own: they want different versions of the same.
+# Each tool has a module of its own: they need different versions of the same packages.
 build_go_tools() {
     local command package modules module
     while read -r command package modules; do
@@ -129,8 +129,8 @@ build_go_tools() {
     rm -rf "$cached/src"
 }
 
-# interop_tools: what the gRPC interop tests need beside Debian's packages; their directories into $go_tools and $node_modules,
-# which are empty where a tool cannot be had: the tests that want it are then skipped, and say so.
+# interop_tools: installs what the gRPC interop tests need besides Debian's packages, and sets $go_tools and $node_modules to the
+# directories. If a tool cannot be installed, its variable is empty: the tests that need it are skipped, and say so.
 interop_tools() {
     go_tools= node_modules=
     if cached go; then

@@ -1,7 +1,8 @@
 /*
  * modelserver: serves a SavedModel over REST and gRPC.
- * Exit status: 0 ended by a signal, or --help and --version; 1 the server broke; 2 the command line
- * is wrong; 255 the model could not be loaded, as TensorFlow Serving has it.
+ *
+ * Exit status: 0 after a signal, --help or --version; 1 if the server fails; 2 if the command line
+ * is wrong; 255, as in TensorFlow Serving, if the model cannot be loaded.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -18,33 +19,34 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "runtime/libraries.h"
+#include "runtime/kernels/libraries.h"
 #include "server/example_line.h"
 #include "server/options.h"
 #include "server/round.h"
-#include "server/ssl_config.h"
+#include "server/grpc/ssl_config.h"
 
 #define EXIT_USAGE 2
 #define EXIT_MODEL 255
 
-#define FINISH_SECONDS 30                  /* for what is told to end at once */
-#define SWEEP_NS       ((int64_t)NS_PER_S) /* a run that is idle for three of them is freed */
+#define FINISH_SECONDS 30 /* for runs and loads that were told to end at once */
+/* between sweeps; a run that stays idle for three of them is freed */
+#define SWEEP_NS       ((int64_t)NS_PER_S)
 
 struct server {
-    struct options options;
+    struct server_options options;
     struct server_context context;
-    struct arena *arena; /* for as long as the program runs */
+    struct arena *arena; /* lives until the program ends */
     struct rest *rest;
-    struct grpc *grpc;
+    struct grpc_service *grpc;
     struct grpc_port *grpc_port; /* NULL: gRPC is off */
     struct tls *tls;
     struct round round;
     struct listener *listener;
     struct loop_watch *signals;
     struct loop_timer drain_end;
-    struct loop_timer sweep; /* frees memory that has not been used for a while */
+    struct loop_timer sweep; /* frees memory that was not used for a while */
     bool ending;
-    int draining; /* protocols that have requests in flight */
+    int draining; /* protocols that still have requests in flight */
     int exit_code;
 };
 
@@ -57,7 +59,7 @@ static void print_version(void)
     buffer_finish(&libraries);
 }
 
-/* A protocol has answered what was in flight; the last one ends the program. */
+/* A protocol has answered its requests in flight. The last protocol ends the program. */
 static void on_drained(void *context)
 {
     struct server *server = context;
@@ -68,7 +70,7 @@ static void on_drained(void *context)
 static void drain_is_over(void *context)
 {
     struct server *server = context;
-    log_warning("requests in flight have not ended in %d s (--drain_timeout_seconds): stopping at "
+    log_warning("requests in flight did not end within %d s (--drain_timeout_seconds): stopping at "
                 "once",
                 server->options.drain_timeout_seconds);
     loop_stop(server->context.loop);
@@ -86,8 +88,8 @@ static void drain(struct server *server)
     rest_drain(server->rest, on_drained, server);
 }
 
-/* Rung by the handler. Not a signalfd: libraries start threads before main, and a signal that one
- * of them has not blocked ends the process. */
+/* The signal handler writes to it. It is not a signalfd: libraries start threads before main, and a
+ * signal that one of them does not block ends the process. */
 static int signal_fd = -1;
 
 static void handle_signal(int number)
@@ -100,7 +102,7 @@ static void handle_signal(int number)
     errno = error;
 }
 
-/* The first signal lets requests in flight finish; a second one does not wait. */
+/* The first signal lets requests in flight finish; the second one does not wait for them. */
 static void on_signal(void *context, uint32_t events)
 {
     struct server *server = context;
@@ -129,13 +131,14 @@ static struct status watch_signals(struct server *server)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     struct sigaction before;
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* by nohup */
+    /* nohup ignores it */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     return loop_watch(server->context.loop, signal_fd, EPOLLIN, on_signal, server,
                       &server->signals);
 }
 
-/* The line that scripts wait for, and one that a person can paste. */
+/* Prints the line that scripts wait for, and a command that a person can paste. */
 static void say_ready(struct server *server)
 {
     struct servable *servable;
@@ -153,7 +156,7 @@ static void say_ready(struct server *server)
     buffer_finish(&line);
 }
 
-/* As TensorFlow Serving has it. */
+/* TensorFlow Serving's text. */
 static void print_start_failure(struct status status)
 {
     printf("Failed to start server. Error: %s: %s\n", status_code_name(status.code),
@@ -166,7 +169,7 @@ static void give_up(struct server *server, int code)
     loop_stop(server->context.loop);
 }
 
-/* Both protocols on one port: what does not speak HTTP/1 is gRPC's. */
+/* Both protocols share one port: connections that do not speak HTTP/1 are for gRPC. */
 static void accept_either(void *context, int fd, enum listener_protocol protocol,
                           const struct sockaddr *address, socklen_t address_size)
 {
@@ -179,7 +182,7 @@ static void accept_either(void *context, int fd, enum listener_protocol protocol
 
 static struct status open_grpc(struct server *server)
 {
-    const struct options *options = &server->options;
+    const struct server_options *options = &server->options;
     bool shared = options->port == options->rest_api_port;
     if (options->port != 0) {
         if (!shared)
@@ -195,7 +198,7 @@ static struct status open_grpc(struct server *server)
 
 static struct status open_ports(struct server *server)
 {
-    const struct options *options = &server->options;
+    const struct server_options *options = &server->options;
     int port = options->rest_api_port;
     bool shared = port != 0 && port == options->port;
     if (port != 0)
@@ -208,7 +211,7 @@ static struct status open_ports(struct server *server)
     return status_ok();
 }
 
-/* The model is there: now the port opens, not before. Probes rely on it. */
+/* Opens the ports once a model serves, because probes rely on that. */
 static void on_started(void *context, struct status status)
 {
     struct server *server = context;
@@ -245,27 +248,28 @@ static void sweep(void *context)
                    loop_now_ns(server->context.loop) + SWEEP_NS);
 }
 
-/* Memory besides the budget: the program and its libraries' own. */
+/* Memory beside the budget: for the program and its libraries. */
 #define OTHERS_BYTES ((size_t)96 << 20)
 
 static void reserve_libraries(const struct server *server)
 {
-    int threads = inference_threads(server->context.inference) + 1; /* and the one that loads */
+    int threads = inference_threads(server->context.inference) + 1; /* and the thread that loads */
     int got = libraries_reserve(threads, (size_t)server->context.budget.limit_bytes + OTHERS_BYTES);
     if (got < threads)
-        log_warning("the limit of address space (ulimit -v) leaves room for the matrix products of "
-                    "%d of %d threads, 128 MiB each: some will be slow",
-                    got, threads);
+        log_warning(
+            "the limit on address space (ulimit -v) leaves OpenBLAS room for %d of %d threads, "
+            "128 MiB each: matrix products of the others will be slow",
+            got, threads);
 }
 
 static struct status create_grpc(struct server *server)
 {
-    const struct options *options = &server->options;
-    struct grpc_options grpc = { .tensor_content =
-                                     options->enable_serialization_as_tensor_content };
+    const struct server_options *options = &server->options;
+    struct grpc_service_options grpc = { .tensor_content =
+                                             options->enable_serialization_as_tensor_content };
     struct grpc_port_options port = { .channel_arguments = options->grpc_channel_arguments,
                                       .health = options->enable_grpc_healthcheck_service };
-    server->grpc = grpc_create(&server->context, &grpc);
+    server->grpc = grpc_service_create(&server->context, &grpc);
     if (options->port == 0 && options->grpc_socket_path[0] == '\0')
         return status_ok();
     if (options->ssl_config_file[0] != '\0') {
@@ -283,10 +287,8 @@ static void on_models_changed(void *context)
         grpc_port_models_changed(server->grpc_port);
 }
 
-static struct status start(struct server *server)
+static void fill_context(struct server_context *context, const struct server_options *options)
 {
-    const struct options *options = &server->options;
-    struct server_context *context = &server->context;
     int64_t budget = options->memory_budget_bytes;
     context->budget.limit_bytes = budget > 0 ? budget : (int64_t)(memory_of_machine() / 2);
     context->budget.reserve_bytes = context->budget.limit_bytes / 16;
@@ -294,53 +296,86 @@ static struct status start(struct server *server)
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;
     context->check_method_names = options->enable_signature_method_name_check;
-    server->arena = arena_create(0);
-    TRY(loop_create(&context->loop));
-    TRY(watch_signals(server));
-    struct inference_options inference = { .loop = context->loop,
-                                           .batch_ready = options->batch_ready,
-                                           .threads = options->rest_api_num_threads,
-                                           .run_memory_limit_bytes =
-                                               (size_t)context->budget.limit_bytes };
+}
+
+static struct status create_inference(struct server *server)
+{
+    struct server_context *context = &server->context;
+    struct inference_options inference = {
+        .loop = context->loop,
+        .batch_ready = server->options.batch_ready,
+        .threads = server->options.rest_api_num_threads,
+        .run_memory_limit_bytes = (size_t)context->budget.limit_bytes,
+    };
     TRY(inference_create(&inference, &context->inference));
     reserve_libraries(server);
-    TRY(rest_create(context, &server->rest));
-    TRY(create_grpc(server));
+    return status_ok();
+}
+
+static void begin_rounds(struct server *server)
+{
     server->round = (struct round){
-        .server = context, .rest = server->rest, .grpc = server->grpc, .port = server->grpc_port
+        .server = &server->context,
+        .rest = server->rest,
+        .grpc = server->grpc,
+        .port = server->grpc_port,
     };
     server->sweep = (struct loop_timer){ .expired = sweep, .context = server };
     sweep(server);
-    loop_set_round(context->loop, round_run, &server->round);
-    struct manager_options manager = { .model_name = options->model_name,
-                                       .base_path = options->model_base_path,
-                                       .poll_wait_seconds = options->file_system_poll_wait_seconds,
-                                       .load_retries_max = options->max_num_load_retries,
-                                       .load_retry_interval_us =
-                                           options->load_retry_interval_micros,
-                                       .budget = &context->budget,
-                                       .loop = context->loop,
-                                       .started = on_started,
-                                       .changed = on_models_changed,
-                                       .context = server };
-    manager.savedmodel.allow_paths_outside_model = options->allow_paths_outside_model;
-    manager.load_timeout_ms = options->load_timeout_in_ms;
-    manager.savedmodel.tags =
-        split_tags(options->saved_model_tags, server->arena, &manager.savedmodel.tags_count);
-    return manager_start(&manager, &context->manager);
+    loop_set_round(server->context.loop, round_run, &server->round);
 }
 
-/* A kernel or a load that looks at nothing may never end, and threads cannot be stopped. */
+static struct status start_manager(struct server *server)
+{
+    const struct server_options *options = &server->options;
+    struct manager_options manager = {
+        .model_name = options->model_name,
+        .base_path = options->model_base_path,
+        .poll_wait_seconds = options->file_system_poll_wait_seconds,
+        .load_retries_max = options->max_num_load_retries,
+        .load_retry_interval_us = options->load_retry_interval_micros,
+        .load_timeout_ms = options->load_timeout_in_ms,
+        .savedmodel.allow_paths_outside_model = options->allow_paths_outside_model,
+        .budget = &server->context.budget,
+        .clock = clock_monotonic(),
+        .source = &source_disk,
+        .loader = &servable_loader,
+        .loop = server->context.loop,
+        .started = on_started,
+        .changed = on_models_changed,
+        .context = server,
+    };
+    manager.savedmodel.tags =
+        split_tags(options->saved_model_tags, server->arena, &manager.savedmodel.tags_count);
+    return manager_start(&manager, &server->context.manager);
+}
+
+static struct status start(struct server *server)
+{
+    struct server_context *context = &server->context;
+    fill_context(context, &server->options);
+    server->arena = arena_create(0);
+    TRY(loop_create(&context->loop));
+    TRY(watch_signals(server));
+    TRY(create_inference(server));
+    TRY(rest_create(context, &server->rest));
+    TRY(create_grpc(server));
+    begin_rounds(server);
+    return start_manager(server);
+}
+
+/* A kernel or a load that never checks whether to stop may never end, and threads cannot be killed.
+ */
 static void end_anyway(int number)
 {
-    static const char words[] = "modelserver: a run or a load does not end: exiting without it\n";
+    static const char words[] = "modelserver: a run or a load did not end: exiting without it\n";
     (void)number;
     ssize_t size = write(STDERR_FILENO, words, sizeof words - 1);
     (void)size;
     _exit(1);
 }
 
-/* Requests first, then the threads that served them, then the models. */
+/* Ends the requests, then the threads that served them, then the models. */
 static void finish(struct server *server)
 {
     signal(SIGALRM, end_anyway);
@@ -349,9 +384,9 @@ static void finish(struct server *server)
     listener_close(server->listener);
     inference_destroy(server->context.inference);
     rest_destroy(server->rest);
-    grpc_abandon(server->grpc);
+    grpc_service_abandon(server->grpc);
     grpc_port_destroy(server->grpc_port);
-    grpc_destroy(server->grpc);
+    grpc_service_destroy(server->grpc);
     tls_destroy(server->tls);
     manager_stop(server->context.manager);
     loop_clear_timer(server->context.loop, &server->sweep);
@@ -374,8 +409,8 @@ static int serve(struct server *server)
     return server->exit_code;
 }
 
-/* What TensorFlow Serving says and ends with, too. */
-static struct status check_start(const struct options *options)
+/* TensorFlow Serving fails in the same way, with the same text and exit status. */
+static struct status check_start(const struct server_options *options)
 {
     if (options->model_base_path[0] == '\0')
         return status_error(STATUS_INVALID_ARGUMENT, "Both server_options.model_base_path "
@@ -383,12 +418,13 @@ static struct status check_start(const struct options *options)
                                                      "empty!");
     if (options->port == 0 && options->rest_api_port == 0 && options->grpc_socket_path[0] == '\0')
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "--port=0, --rest_api_port=0 and no --grpc_socket_path: nobody could "
-                            "ask anything");
+                            "--port=0, --rest_api_port=0 and no --grpc_socket_path: no client "
+                            "could connect");
     return status_in(file_check_local(options->model_base_path), "--model_base_path");
 }
 
-/* glibc gives each thread 64 MiB of address space of its own to allocate from. */
+/* If the address space is limited, uses one malloc arena: glibc would reserve 64 MiB for each
+ * thread. */
 static void spare_address_space(void)
 {
     struct rlimit limit;

@@ -7,9 +7,9 @@
 #include "base/flags.h"
 #include "base/log.h"
 
-static struct options options;
+static struct server_options options;
 
-/* Values of flags that are known by name only: what counts is whether they are at their default. */
+/* The values of flags that are known by name only. They matter if they are not the default. */
 static struct {
     bool b[16];
     int32_t i[16];
@@ -21,71 +21,74 @@ static struct {
 #define PORT_MAX     .max = 65535
 #define ANY_POSITIVE .max = INFINITY
 #define LATER        "not implemented yet"
-#define FOREIGN      "accepted for compatibility; there is nothing here that it could change"
+#define FOREIGN      "accepted for compatibility; has no effect"
 
 static const struct flag rows[] = {
     { "model_name", FLAG_TEXT, &options.model_name, "default",
       .help = "name of the model in URLs" },
     { "model_base_path", FLAG_TEXT, &options.model_base_path, "",
-      .help = "directory whose numbered sub-directories are the versions of the model" },
-    { "port", FLAG_INT32, &options.port, "8500", .help = "port of gRPC; 0 turns it off", PORT_MAX },
+      .help = "directory with a numbered subdirectory for each version of the model" },
+    { "port", FLAG_INT32, &options.port, "8500", .help = "port for gRPC; 0: none", PORT_MAX },
     { "rest_api_port", FLAG_INT32, &options.rest_api_port, "8501",
-      .help = "port of the REST API, which may be that of gRPC too; 0 turns it off", PORT_MAX },
+      .help = "port for the REST API, which may be the port for gRPC; 0: none", PORT_MAX },
     { "grpc_socket_path", FLAG_TEXT, &options.grpc_socket_path, "",
-      .help = "Unix socket for gRPC, beside the port or instead of it" },
+      .help = "Unix socket for gRPC, in addition to the port or instead of it" },
     { "grpc_channel_arguments", FLAG_TEXT, &options.grpc_channel_arguments, "",
-      .help = "settings of gRPC, name=value separated by commas: grpc.max_receive_message_length, "
+      .help = "gRPC settings, as name=value separated by commas: grpc.max_receive_message_length, "
               "grpc.max_concurrent_streams, grpc.max_connection_idle_ms, "
               "grpc.max_connection_age_ms, grpc.max_connection_age_grace_ms, "
               "grpc.keepalive_time_ms, grpc.keepalive_timeout_ms, grpc.max_metadata_size" },
     { "ssl_config_file", FLAG_TEXT, &options.ssl_config_file, "",
-      .help = "SSLConfig in text format, the certificates as PEM in it: gRPC is encrypted" },
+      .help = "file with an SSLConfig in text format, which contains the certificates as PEM; "
+              "encrypts gRPC" },
     { "enable_grpc_healthcheck_service", FLAG_BOOL, &options.enable_grpc_healthcheck_service,
-      "false", .help = "serve grpc.health.v1.Health, with a status per model" },
+      "false", .help = "serve grpc.health.v1.Health, with a status for each model" },
     { "enable_serialization_as_tensor_content", FLAG_BOOL,
       &options.enable_serialization_as_tensor_content, "false",
-      .help = "answer gRPC Predict with tensor_content instead of float_val and the like" },
+      .help = "answer gRPC Predict with tensor_content instead of float_val and similar fields" },
     { "rest_api_num_threads", FLAG_INT32, &options.rest_api_num_threads, "0",
-      .help = "threads for costly requests, cheap ones need none; 0: one per core", .max = 4096 },
+      .help = "threads for expensive requests; cheap ones need none. 0: one per core",
+      .max = 4096 },
     { "rest_api_timeout_in_ms", FLAG_INT32, &options.rest_api_timeout_in_ms, "30000",
-      .help = "milliseconds that a request may run; 0 or less: no limit" },
+      .help = "milliseconds that a REST request may run; 0 or less: no limit" },
     { "rest_api_enable_cors_support", FLAG_BOOL, &options.rest_api_enable_cors_support, "false",
-      .help = "send CORS headers, so that web pages of other origins may ask" },
+      .help = "send CORS headers, so that web pages from other origins may use the REST API" },
     { "saved_model_tags", FLAG_TEXT, &options.saved_model_tags, "serve",
       .help = "tags of the meta graph to serve, separated by commas" },
     { "file_system_poll_wait_seconds", FLAG_INT32, &options.file_system_poll_wait_seconds, "1",
-      .help = "seconds from one look for new versions to the next; 0: only one, at the start; "
-              "less: none" },
+      .help = "seconds between polls for new versions; 0: poll once, at the start; less: never" },
     { "max_num_load_retries", FLAG_INT32, &options.max_num_load_retries, "5",
-      .help = "further attempts to load a version that failed", ANY_POSITIVE },
+      .help = "how many more times to try to load a version that failed", ANY_POSITIVE },
     { "load_retry_interval_micros", FLAG_INT64, &options.load_retry_interval_micros, "60000000",
-      .help = "pause between attempts to load a version; less than 0: none" },
+      .help = "microseconds between attempts to load a version; 0 or less: none" },
     { "load_timeout_in_ms", FLAG_INT64, &options.load_timeout_in_ms, "600000",
-      .help = "milliseconds that the init op of a version may run, and that preparing a signature "
-              "may take; 0: no limit",
+      .help = "milliseconds that the init op of a version may take, and that preparing each "
+              "signature may take; 0: no limit",
       .max = 1e12 },
     { "allow_paths_outside_model", FLAG_BOOL, &options.allow_paths_outside_model, "false",
-      .help = "let ops of a model read files outside of its directory, also by way of links: "
-              "tables from text files, ReadFile, whose path a client may choose" },
+      .help = "let a model read files outside its directory, also through links: tables from "
+              "text files, and ReadFile, with a path that a client may choose" },
     { "enable_signature_method_name_check", FLAG_BOOL, &options.enable_signature_method_name_check,
-      "false", .help = "ask that a signature's method name fits the request" },
+      "false", .help = "refuse requests that do not fit the method name of the signature" },
     { "batch_ready", FLAG_BOOL, &options.batch_ready, "true",
-      .help = "run requests that are there at the same time as one batch, where a model's rows are "
-              "independent and a batch is cheaper; nothing ever waits for company" },
+      .help = "run requests that are ready at the same time as one batch, if the rows of the model "
+              "are independent and a batch is cheaper; no request waits for another" },
     { "max_request_bytes", FLAG_INT64, &options.max_request_bytes, "0",
-      .help = "a larger request body is answered 429; 0: no limit", ANY_POSITIVE },
+      .help = "the largest request body; larger ones are answered with 429. 0: no limit",
+      ANY_POSITIVE },
     { "memory_budget_bytes", FLAG_INT64, &options.memory_budget_bytes, "0",
-      .help = "memory that requests, runs, answers and connections together may hold, more is "
-              "answered 429; 0: half of the machine's, or of the control group's",
+      .help = "memory that requests, runs, responses and connections may hold together; beyond it, "
+              "requests are answered with 429. 0: half of the memory of the machine or of the "
+              "control group",
       ANY_POSITIVE },
     { "drain_timeout_seconds", FLAG_INT32, &options.drain_timeout_seconds, "60",
-      .help = "seconds that requests in flight have to end after SIGTERM", ANY_POSITIVE },
-    { "log_level", FLAG_TEXT, &options.log_level, "info", .help = "the least that is logged",
+      .help = "seconds that requests in flight may take to end after SIGTERM", ANY_POSITIVE },
+    { "log_level", FLAG_TEXT, &options.log_level, "info", .help = "the lowest level that is logged",
       .choices = LOG_LEVEL_NAMES },
     { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
 
-    { "enable_batching", FLAG_BOOL, &other.b[0], "false", .help = LATER ", but see --batch_ready" },
+    { "enable_batching", FLAG_BOOL, &other.b[0], "false", .help = LATER "; see --batch_ready" },
     { "allow_version_labels_for_unavailable_models", FLAG_BOOL, &other.b[1], "false",
       .help = LATER },
     { "batching_parameters_file", FLAG_TEXT, &other.t[1], "", .help = LATER },
@@ -121,18 +124,18 @@ static const struct flag rows[] = {
 
 static const struct flag_set flags = {
     "usage: modelserver --model_base_path=DIR [flags]\n"
-    "Serves the highest version of the SavedModel under DIR (DIR/1/saved_model.pb …) over REST and "
-    "gRPC, as TensorFlow Serving does.",
+    "Serves the highest version of the SavedModel in DIR (DIR/1/saved_model.pb, …) over REST and "
+    "gRPC, like TensorFlow Serving.",
     rows, COUNT(rows)
 };
 
-/* Values of flags that are not implemented yet which ask for what happens without them. */
+/* Values of unimplemented flags that ask for what the server does anyway. */
 static const struct {
     const char *name, *value;
 } met[] = {
     { "flush_filesystem_caches", "false" },
     { "enable_model_warmup", "false" },
-    { "remove_unused_fields_from_bundle_metagraph", "false" }, /* the rest is never kept */
+    { "remove_unused_fields_from_bundle_metagraph", "false" }, /* unused fields are never kept */
     { "enable_profiler", "false" },
     { "num_load_threads", "1" }, /* one thread loads and unloads */
     { "num_unload_threads", "1" },
@@ -157,7 +160,7 @@ static struct status check_later(void)
     return status_ok();
 }
 
-struct status options_parse(int argc, char **argv, struct options *out)
+struct status options_parse(int argc, char **argv, struct server_options *out)
 {
     int positional;
     TRY(flags_parse(&flags, argc, argv, &positional));
@@ -173,8 +176,8 @@ void options_log_foreign(void)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
         if (strcmp(rows[i].help, FOREIGN) == 0 && !flag_is_default(&rows[i]))
-            log_warning("--%s changes nothing: no GPU, TPU, XLA, TFLite or ALTS here, and gRPC has "
-                        "no threads of its own",
+            log_warning("--%s has no effect: this server has no GPU, TPU, XLA, TFLite or ALTS, and "
+                        "no threads for gRPC",
                         rows[i].name);
 }
 

@@ -1,6 +1,5 @@
 /*
- * options: the command line of modelserver: TensorFlow Serving's flags (serving-api.md §16) and a
- * few of our own.
+ * options: the command line of modelserver: TensorFlow Serving's flags, and a few of our own.
  */
 #ifndef SERVER_OPTIONS_H
 #define SERVER_OPTIONS_H
@@ -10,7 +9,7 @@
 
 #include "base/status.h"
 
-struct options {
+struct server_options {
     int32_t port;
     const char *grpc_socket_path, *grpc_channel_arguments, *ssl_config_file;
     bool enable_grpc_healthcheck_service, enable_serialization_as_tensor_content;
@@ -29,14 +28,14 @@ struct options {
 };
 
 /**
- * Errors  NOT_FOUND an unknown argument; INVALID_ARGUMENT an impossible
- * value; UNIMPLEMENTED a flag of TensorFlow Serving's that we do not have yet, with a value that
- * asks for more than what happens anyway. Each ends the program with 2.
+ * Reads the command line. After a failure, the program ends with status 2.
+ *
+ * Errors  NOT_FOUND an unknown argument; INVALID_ARGUMENT an impossible value; UNIMPLEMENTED a flag
+ *         that is not implemented yet, with a value that asks for something
  */
-struct status options_parse(int argc, char **argv, struct options *out);
+struct status options_parse(int argc, char **argv, struct server_options *out);
 
-/* Says in the log which flags have no meaning here: GPU, TPU, XLA, TFLite, ALTS, threads of gRPC.
- */
+/* Logs the flags that have no effect here: for GPU, TPU, XLA, TFLite, ALTS and gRPC threads. */
 void options_log_foreign(void);
 
 void options_print_help(void);

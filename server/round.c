@@ -2,21 +2,22 @@
 
 #include "base/clock.h"
 
-#define ROUND_NS NS_PER_MS /* no longer than this does a round collect */
+#define ROUND_NS NS_PER_MS /* a round polls for more calls no longer than this */
 
-/* Calls that may be there at the same time: each connection may bring one, and those of gRPC as
- * many as of late. */
+/* The most calls that may come at the same time: one per HTTP/1 connection, and for gRPC the recent
+ * peak or one per connection, whichever is larger. */
 static int most_waiting(const struct round *round)
 {
     int most = round->rest != NULL ? rest_connections(round->rest) : 0;
     if (round->grpc == NULL)
         return most;
-    int expected = grpc_calls_expected(round->grpc);
+    int expected = grpc_service_recent_calls_peak(round->grpc);
     int connections = round->port != NULL ? grpc_port_connections(round->port) : 0;
     return most + (expected > connections ? expected : connections);
 }
 
-/* Could another poll bring a request that rides along? Not when everybody waits for an answer. */
+/* Could another poll bring a call that shares the run? Not if every client already waits for an
+ * answer. */
 static bool worth_another_poll(struct round *round, int waiting)
 {
     int64_t now = clock_now_ns(clock_monotonic());

@@ -1,23 +1,23 @@
 /*
- * round: the end of the loop's round: what REST and gRPC have collected runs together, then the
- * answers go out.
+ * round: the end of a round of the loop. It runs the calls that REST and gRPC have collected
+ * together, then sends the answers.
  */
 #ifndef SERVER_ROUND_H
 #define SERVER_ROUND_H
 
-#include "server/grpc_port.h"
-#include "server/rest.h"
+#include "server/grpc/port.h"
+#include "server/rest/rest.h"
 
 struct round {
     struct server_context *server;
     struct rest *rest; /* each may be NULL */
-    struct grpc *grpc;
+    struct grpc_service *grpc;
     struct grpc_port *port;
     int seen_waiting; /* calls at the end of the last poll */
     int64_t began_ns;
 };
 
-/* The loop's round function; `context` is the round. */
+/* For loop_set_round; `context` is the round. */
 bool round_run(void *context);
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "trainer/doctor.h"
+#include "trainer/job/doctor.h"
 #include "trainer/session.h"
 
 #define EXIT_USAGE 2
@@ -18,7 +18,7 @@ static void on_signal(int number)
     stop_signal = number;
 }
 
-/* A second signal ends the program at once. */
+/* Catches each signal once: a second one ends the program at once. */
 static void catch_signals(void)
 {
     struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
@@ -27,10 +27,11 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     struct sigaction before;
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* by nohup */
+    /* nohup ignores it */
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     action = (struct sigaction){ .sa_handler = SIG_IGN };
-    sigaction(SIGPIPE, &action, NULL); /* a connection that breaks is a failed write */
+    sigaction(SIGPIPE, &action, NULL); /* writing to a broken connection fails instead */
 }
 
 static int fail(struct status status, int code)
@@ -39,7 +40,7 @@ static int fail(struct status status, int code)
     return code;
 }
 
-/* A line of this program, or, where there are other tasks, of the log with this one's name. */
+/* Prints a line or, if the job has other tasks, logs it with this task's name. */
 static void complain(const struct session *session, const char *text)
 {
     if (!session_is_local(session))
@@ -48,7 +49,7 @@ static void complain(const struct session *session, const char *text)
         fprintf(stderr, "pstrain: %s\n", text);
 }
 
-/* With what the chief has done by then, and what is left of it. */
+/* Says how far the chief came, and what is left on disk. */
 static int stopped(const struct session *session)
 {
     const char *signal_name = stop_signal == SIGINT   ? "SIGINT"
@@ -75,7 +76,7 @@ static int conclude(const struct session *session, struct status status, const c
 
     if (!status_is_ok(status) && stop_signal != 0)
         return stopped(session);
-    if (session_is_ps(session)) /* it has said it when it was so */
+    if (session_is_ps(session)) /* it has logged the outcome */
         return task_exit_code(status);
     if (!status_is_ok(status)) {
         complain(session, status.message);

@@ -6,11 +6,11 @@
 #include "base/random.h"
 #include "graph/graph_proto.h"
 #include "runtime/resources.h"
-#include "trainer/input.h"
+#include "trainer/data/row_order.h"
 
 #define EVALUATION_BATCH 500u
 
-/* Where each thing stands among a plan's feeds. */
+/* The order of a plan's feeds. */
 enum { FEED_INPUT, FEED_LABELS, FEED_FIRST_VARIABLE };
 
 static int feeds_of(const struct layers_graph *graph, struct arena *arena, struct endpoint **out)
@@ -131,7 +131,7 @@ void model_destroy(struct model *model)
     free(model);
 }
 
-/* Elements of one example: a shape without its first, unknown dimension. */
+/* The number of elements in an example: the shape without its first, unknown dimension. */
 static int64_t example_size(const struct shape *shape)
 {
     int64_t size = 1;
@@ -149,20 +149,21 @@ struct status model_check_data(const struct layers_model *description,
 
     if (wanted != dataset->width)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "the model takes %" PRId64 " numbers an example, the data has %u",
+                            "the model takes %" PRId64 " numbers per example, but the data has %u",
                             wanted, dataset->width);
     if (description->loss == LAYERS_CROSS_ENTROPY && dataset->classes == NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "the model tells classes apart, the data has none");
+                            "the model needs classes, and the data has none");
     if (description->loss == LAYERS_CROSS_ENTROPY && dataset->class_count > outputs)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "the model has %" PRId64 " classes, the data a label %u", outputs,
-                            dataset->class_count - 1);
+                            "the model has %" PRId64 " classes, but the data has the label %u",
+                            outputs, dataset->class_count - 1);
     if (description->loss != LAYERS_CROSS_ENTROPY &&
         (dataset->targets == NULL || outputs != dataset->target_width))
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "the model gives %" PRId64 " numbers, the data wants %s", outputs,
-                            dataset->targets == NULL ? "a class" : "another count");
+                            "the model outputs %" PRId64
+                            " numbers per example, but the data has %s",
+                            outputs, dataset->targets == NULL ? "classes" : "another number");
     return status_ok();
 }
 
@@ -181,7 +182,7 @@ const void *const *model_first_values(const struct model *model, uint64_t seed, 
     return values;
 }
 
-/* ---- Feeds that are made anew for each batch. ---- */
+/* ---- The feeds of a batch. ---- */
 
 struct feeder {
     const struct layers_graph *graph;
@@ -220,7 +221,6 @@ static void feeder_init(struct feeder *feeder, const struct layers_graph *graph,
     feeder->features = feeder_array((size_t)batch * dataset->width * sizeof(float));
     feeder->classes = feeder_array(batch * sizeof(int32_t));
     feeder->targets = feeder_array((size_t)batch * dataset->target_width * sizeof(float));
-    run_set_width(feeder->run, 1);
 }
 
 static void feeder_finish(struct feeder *feeder)
@@ -232,7 +232,7 @@ static void feeder_finish(struct feeder *feeder)
     free(feeder->targets);
 }
 
-/* Fills the feeds with these rows and values; the data stays where it is. */
+/* Fills the feeds with these rows and values. The values are borrowed, not copied. */
 static void feeder_fill(struct feeder *feeder, const struct dataset *dataset,
                         const struct layers_model *description, const uint32_t *rows,
                         uint32_t count, const void *const *values)
@@ -264,9 +264,9 @@ struct model_source {
     const struct model *model;
     const struct dataset *dataset;
     struct feeder feeder;
-    struct input input;
+    struct row_order order;
     uint32_t *rows;
-    uint64_t seed, batches; /* taken so far by this worker */
+    uint64_t seed, batches; /* taken by this worker so far */
     uint32_t worker, workers;
     int fetches_count;
     struct tensor *fetches; /* loss, then gradients */
@@ -289,14 +289,14 @@ static struct status source_step(struct gradient_source *base, const void *const
     int fetch = 1;
 
     release_fetches(source);
-    input_next(&source->input, source->rows, batch);
+    row_order_next(&source->order, source->rows, batch);
     source->feeder.random_seed[0] = (int64_t)source->seed;
     source->feeder.random_seed[1] = (int64_t)(source->batches++ * source->workers + source->worker);
     feeder_fill(&source->feeder, source->dataset, model->description, source->rows, batch, values);
     TRY(plan_run(model->training_plan, source->feeder.run, source->feeder.feeds, source->fetches));
     *loss = tensor_floats(&source->fetches[0])[0];
     if (model->options.reduction == LAYERS_SUM)
-        *loss /= (float)batch; /* what is shown is per example either way */
+        *loss /= (float)batch; /* the loss shown is per example */
     for (int v = 0; v < model->variables_count; v++)
         source->gradients[v] =
             model->variables[v].trainable ? tensor_floats(&source->fetches[fetch++]) : NULL;
@@ -304,13 +304,14 @@ static struct status source_step(struct gradient_source *base, const void *const
     return status_ok();
 }
 
-/* All workers of a synchronous job are at its step; the others share the steps. */
+/* In a synchronous job every worker takes a batch per step; otherwise the workers share the steps.
+ */
 static void source_seek(struct gradient_source *base, uint64_t begin, uint64_t step)
 {
     struct model_source *source = (struct model_source *)base;
 
     source->batches = source->model->options.sync ? step : begin / source->workers;
-    input_seek(&source->input, source->batches * source->model->options.batch_size);
+    row_order_seek(&source->order, source->batches * source->model->options.batch_size);
 }
 
 static void source_destroy(struct gradient_source *base)
@@ -319,7 +320,7 @@ static void source_destroy(struct gradient_source *base)
 
     release_fetches(source);
     feeder_finish(&source->feeder);
-    input_finish(&source->input);
+    row_order_finish(&source->order);
     free(source->rows);
     free(source->fetches);
     free(source->gradients);
@@ -338,7 +339,7 @@ struct status model_source(const struct model *model, const struct dataset *data
     source->worker = worker;
     source->workers = workers;
     feeder_init(&source->feeder, &model->training, dataset, model->options.batch_size);
-    input_init(&source->input, seed, dataset->rows, worker, workers);
+    row_order_init(&source->order, seed, dataset->rows, worker, workers);
     source->rows = zalloc(model->options.batch_size * sizeof *source->rows);
     source->fetches_count = 1;
     for (int v = 0; v < model->variables_count; v++)

@@ -1,19 +1,19 @@
 /*
- * model: a description made ready to train and to test: one training plan and one evaluation plan
- * that all workers of the process share, and a source of gradients for each worker.
+ * model: a description that is ready to train and to test. All workers in the process share one
+ * training plan and one evaluation plan; each worker has a source of gradients.
  */
 #ifndef TRAINER_MODEL_H
 #define TRAINER_MODEL_H
 
 #include "layers/layers.h"
 #include "runtime/plan.h"
-#include "trainer/dataset.h"
-#include "trainer/worker.h"
+#include "trainer/data/dataset.h"
+#include "trainer/job/worker.h"
 
 struct model_options {
     enum layers_reduction reduction;
     uint32_t batch_size;
-    bool sync; /* each step takes a batch of every worker */
+    bool sync; /* each step takes a batch from every worker */
 };
 
 struct model {
@@ -25,7 +25,7 @@ struct model {
     struct resources *resources;
     struct placed_variable *variables; /* as placement_create takes them */
     int variables_count;
-    uint64_t hash; /* of what is computed, whatever the batch and the reduction */
+    uint64_t hash; /* of the graph, apart from batch size and reduction */
 };
 
 /**
@@ -38,7 +38,7 @@ struct status model_create(const struct layers_model *description,
                            const struct model_options *options, struct model **out);
 void model_destroy(struct model *model); /* accepts NULL */
 
-/* Do these rows fit the model's input and output? INVALID_ARGUMENT says what does not. */
+/* Checks that the rows fit the model's input and output. INVALID_ARGUMENT says what does not. */
 struct status model_check_data(const struct layers_model *description,
                                const struct dataset *dataset);
 
@@ -46,8 +46,8 @@ struct status model_check_data(const struct layers_model *description,
 const void *const *model_first_values(const struct model *model, uint64_t seed,
                                       struct arena *arena);
 
-/* The gradients of worker `worker` of `workers`, on its share of the rows. Owner: the source's
- * destroy. */
+/* Makes the source of gradients for worker `worker` of `workers`, on its share of the rows. Owner:
+ * the source's destroy. */
 struct status model_source(const struct model *model, const struct dataset *dataset, uint64_t seed,
                            uint32_t worker, uint32_t workers, struct gradient_source **out);
 

@@ -1,6 +1,7 @@
 #include "trainer/options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,133 +13,144 @@
 
 static struct flag_values values;
 
-/* clang-format off: a table, one flag after the other */
+static char optimizer_help[512]; /* made of the optimizers' table before the flags are read */
+
+#define STEPS    .min = 0, .max = 9e15
+#define LIMIT_S  .min = 1, .max = 1e6 /* a time that cannot be 0 */
+#define PERIOD_S .min = 0, .max = 1e9
+#define TASKS    .min = 1, .max = 256
+
+/* One flag after the other. */
+/* clang-format off */
 static const struct flag rows[] = {
     { "model", FLAG_TEXT, &values.model, "softmax", .group = "what is trained",
-      .help = "softmax, mlp, convnet, linear, or a file of what Keras' to_json() prints" },
+      .help = "softmax, mlp, convnet, linear, or a file that Keras' to_json() wrote" },
     { "train_dir", FLAG_TEXT, &values.train_dir, "",
-      .help = "directory of IDX files of MNIST's names, plain or .gz, those of t10k only if it is "
-              "to test; without it the program draws digits itself" },
+      .help = "directory of IDX files with MNIST's names, plain or .gz; the t10k files are needed "
+              "only for tests. Without it, the program draws digits itself" },
     { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
-      .help = "steps; wins over --epochs; 0: what the model says", .min = 0, .max = 9e15 },
+      .help = "number of steps; overrides --epochs; 0: as the model says", STEPS },
     { "stop_at_step", FLAG_INT64, &values.stop_at_step, "0",
-      .help = "the global step to stop at, counted on over restarts; wins over "
-              "--training_iteration; 0: as that says",
-      .min = 0, .max = 9e15 },
+      .help = "global step to stop at, counted over all restarts; overrides "
+              "--training_iteration, which applies if this is 0",
+      STEPS },
     { "epochs", FLAG_INT32, &values.epochs, "0",
-      .help = "how often every row counts; 0: what the model says", .min = 0, .max = 1e9 },
-    { "batch_size", FLAG_INT32, &values.batch_size, "100", .help = "rows of a worker's step",
+      .help = "number of passes over the training rows; 0: as the model says", .min = 0,
+      .max = 1e9 },
+    { "batch_size", FLAG_INT32, &values.batch_size, "100", .help = "rows in each worker's step",
       .min = 1, .max = 1e6 },
-    { "optimizer", FLAG_TEXT, &values.optimizer, "",
-      .help = "sgd, momentum, adagrad, adam, … as TensorFlow 1 defines them; else the model's, as "
-              "Keras defines it" },
+    { "optimizer", FLAG_TEXT, &values.optimizer, "", .help = optimizer_help },
     { "learning_rate", FLAG_DOUBLE, &values.learning_rate, "0",
-      .help = "0: the model's, else the optimizer's default", .min = 0, .max = 1e9 },
+      .help = "0: the model's, or else the optimizer's default", .min = 0, .max = 1e9 },
     { "loss_reduction", FLAG_TEXT, &values.reduction, "",
-      .help = "mean or sum of the losses of a batch; else the model's. The MNIST tutorial of "
-              "TensorFlow 1 is --loss_reduction=sum --learning_rate=0.01",
+      .help = "mean or sum of the losses in a batch; the default is the model's. For TensorFlow "
+              "1's MNIST tutorial, use --loss_reduction=sum --learning_rate=0.01",
       .choices = "mean sum" },
-    { "seed", FLAG_INT64, &values.seed, "1", .help = "of first values, order of rows and dropout",
-      .min = 0, .max = 9e15 },
+    { "seed", FLAG_INT64, &values.seed, "1",
+      .help = "decides the first values, the order of the rows, and dropout", STEPS },
     { "sync", FLAG_BOOL, &values.sync, "false",
-      .help = "each step waits for all workers; with a seed the result is the same bits for any "
-              "number of ps" },
+      .help = "train synchronously: each step waits for all workers. For a seed, the result then "
+              "has the same bits for any number of ps tasks" },
     { "placement", FLAG_TEXT, &values.placement, "bytes",
-      .help = "which ps holds what: balanced by bytes, or in turn",
+      .help = "how variables are spread over the ps tasks: balanced by bytes, or in turn",
       .choices = "bytes round_robin" },
     { "export_dir", FLAG_TEXT, &values.export_dir, "", .group = "the export",
-      .help = "the directory to make, such as model/1; one that holds numbered versions gets the "
-              "next one; wins over --work_dir" },
+      .help = "directory to create, such as model/1. If it holds numbered versions, the export "
+              "becomes the next version in it. Overrides --work_dir" },
     { "work_dir", FLAG_TEXT, &values.work_dir, "./model",
-      .help = "exports to work_dir/model_version when neither --export_dir nor DIR is given" },
+      .help = "without --export_dir and DIR, export to work_dir/model_version" },
     { "model_version", FLAG_INT64, &values.model_version, "-1",
-      .help = "the version's number in DIR or --work_dir; -1: the one behind the largest there is",
+      .help = "number of the version in DIR or --work_dir; -1: one more than the largest there",
       .min = -1, .max = 9e15 },
     { "export", FLAG_BOOL, &values.export, "true",
-      .help = "export what was learnt; with --noexport the job trains and tests only" },
+      .help = "export the trained model; with --noexport, the job only trains and tests" },
     { "checkpoint_dir", FLAG_TEXT, &values.checkpoint_dir, "", .group = "checkpoints",
-      .help = "a directory on the chief's disk: keeps checkpoints there, as TensorFlow does, and "
-              "goes on from the last one" },
+      .help = "directory on the chief's disk for checkpoints in TensorFlow's format; training "
+              "continues from the last one in it" },
     { "save_checkpoint_secs", FLAG_DOUBLE, &values.save_checkpoint_secs, "600",
-      .help =
-          "seconds between checkpoints; 0: not by time, as when only --save_checkpoint_steps is "
-          "given",
-      .min = 0, .max = 1e9 },
+      .help = "seconds between checkpoints; 0, or only --save_checkpoint_steps given: not by time",
+      PERIOD_S },
     { "save_checkpoint_steps", FLAG_INT64, &values.save_checkpoint_steps, "0",
-      .help =
-          "checkpoints at the multiples of so many steps; 0: not by steps. With both, whichever "
-          "comes first",
-      .min = 0, .max = 9e15 },
-    { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5", .help = "checkpoints to keep; 0: all",
-      .min = 0, .max = 1e6 },
+      .help = "make checkpoints at multiples of this many steps; 0: not by steps. If both are "
+              "given, whichever comes first",
+      STEPS },
+    { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5",
+      .help = "number of checkpoints to keep; 0: all", .min = 0, .max = 1e6 },
     { "ps", FLAG_INT32, &values.ps, "2", .group = "a job in one process",
-      .help = "parameter servers", .min = 1, .max = 256 },
-    { "workers", FLAG_INT32, &values.workers, "2", .help = "workers; the first is the chief",
-      .min = 1, .max = 256 },
+      .help = "number of parameter servers", TASKS },
+    { "workers", FLAG_INT32, &values.workers, "2",
+      .help = "number of workers; the first is the chief", TASKS },
     { "ps_hosts", FLAG_TEXT, &values.ps_hosts, "", .group = "a task of a cluster",
-      .help =
-          "a:2222,b:2222: the ps tasks of a cluster, the same for all its tasks; TF_CONFIG says "
-          "it too" },
+      .help = "addresses of the ps tasks, such as a:2222,b:2222; the same for all tasks. TF_CONFIG "
+              "can describe the cluster instead" },
     { "worker_hosts", FLAG_TEXT, &values.worker_hosts, "",
-      .help = "the workers; without --chief_hosts the first is the chief" },
-    { "chief_hosts", FLAG_TEXT, &values.chief_hosts, "", .help = "the chief, one" },
+      .help = "addresses of the workers; without --chief_hosts, the first one is the chief" },
+    { "chief_hosts", FLAG_TEXT, &values.chief_hosts, "", .help = "address of the chief" },
     { "job_name", FLAG_TEXT, &values.job_name, "",
-      .help = "what this task is: ps, worker, chief or master; or evaluator, which is in no list" },
-    { "task_index", FLAG_INT64, &values.task_index, "-1", .help = "its place in its list, from 0",
-      .min = -1, .max = JOB_TASKS_MAX },
+      .help = "what this task is: ps, worker, chief, master (the chief's old name), or evaluator, "
+              "which is in no list" },
+    { "task_index", FLAG_INT64, &values.task_index, "-1",
+      .help = "this task's place in its list, from 0", .min = -1, .max = JOB_TASKS_MAX },
     { "cluster_id", FLAG_TEXT, &values.cluster_id, "default",
-      .help = "a name of the job: tasks of another are refused" },
+      .help = "name of the job; tasks of a job with another name are refused" },
     { "start_timeout", FLAG_INT32, &values.start_timeout, "300",
-      .help = "seconds to wait for the other tasks at the start; with --sync also for each worker",
-      .min = 1, .max = 1e6 },
+      .help = "seconds to wait for the other tasks at the start; with --sync, also for each "
+              "worker",
+      LIMIT_S },
     { "recovery_timeout", FLAG_DOUBLE, &values.recovery_timeout, "300",
-      .help = "seconds that the chief and the workers wait for a lost ps to come back", .min = 0,
-      .max = 1e9 },
+      .help = "seconds that the chief and the workers wait for a lost ps to come back", PERIOD_S },
     { "linger_timeout", FLAG_INT32, &values.linger_timeout, "300",
-      .help = "seconds without a word of the chief, of all workers, or, with --sync, of one of "
-              "them, until a ps ends the job",
-      .min = 1, .max = 1e6 },
+      .help = "seconds after which a ps ends the job if it has not heard from the chief, from any "
+              "worker, or, with --sync, from one of the workers",
+      LIMIT_S },
     { "finish_timeout", FLAG_INT32, &values.finish_timeout, "300",
-      .help = "seconds that the chief waits for the workers after the last step", .min = 1,
-      .max = 1e6 },
+      .help = "seconds that the chief waits for the workers after the last step", LIMIT_S },
     { "memory_budget_bytes", FLAG_INT64, &values.memory_budget_bytes, "0",
-      .help =
-          "of a ps: what its variables, slots and requests may hold together; 0: three quarters "
-          "of the memory of the host or its control group",
+      .help = "limit for the variables, slots and requests of a ps together; 0: three quarters of "
+              "the memory of the host or its control group",
       .min = 0, .max = 9e18 },
     { "tls_cert", FLAG_TEXT, &values.tls_cert, "",
-      .help = "PEM file of this task's certificate; with --tls_key and --tls_ca the tasks talk TLS "
-              "and believe only each other" },
-    { "tls_key", FLAG_TEXT, &values.tls_key, "", .help = "PEM file of the key to it" },
+      .help = "PEM file of this task's certificate. With --tls_key and --tls_ca, the tasks use TLS "
+              "and accept only each other" },
+    { "tls_key", FLAG_TEXT, &values.tls_key, "", .help = "PEM file of its key" },
     { "tls_ca", FLAG_TEXT, &values.tls_ca, "",
-      .help = "PEM file of the CA that signed all tasks' certificates" },
+      .help = "PEM file of the CA that signed the certificates of all tasks" },
     { "eval_start_delay_secs", FLAG_DOUBLE, &values.eval_start_delay_secs, "120",
-      .group = "an evaluator",
-      .help = "seconds from an evaluator's start until its first evaluation", .min = 0,
-      .max = 1e9 },
+      .group = "an evaluator", .help = "seconds from the evaluator's start to its first evaluation",
+      PERIOD_S },
     { "eval_throttle_secs", FLAG_DOUBLE, &values.eval_throttle_secs, "600",
-      .help = "seconds from the start of one evaluation until the next", .min = 0, .max = 1e9 },
+      .help = "seconds from the start of one evaluation to the start of the next", PERIOD_S },
     { "log_level", FLAG_TEXT, &values.log_level, "info", .group = "the program",
-      .help = "warning and above print no progress", .choices = LOG_LEVEL_NAMES },
+      .help = "at warning and above, no progress is printed", .choices = LOG_LEVEL_NAMES },
     { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit" },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text and exit" },
 };
-/* clang-format on */
 
 const struct flag_set train_flags = {
     "usage: pstrain [flags] [DIR]\n\n"
-    "Trains a model on parameter servers and exports it as a TensorFlow SavedModel, to the next "
-    "version in DIR\n"
-    "or to --export_dir. With no cluster configured, the whole cluster runs inside this "
+    "Trains a model on parameter servers and exports it as a TensorFlow SavedModel, to the next\n"
+    "version in DIR or to --export_dir. If no cluster is configured, the whole job runs in this\n"
     "process.\n\n"
     "       pstrain doctor [flags]\n\n"
-    "Dials every task of the cluster that --ps_hosts and the like or TF_CONFIG describe, and says "
-    "who "
-    "is there.",
+    "Dials every task of the cluster that the flags or TF_CONFIG describe, and prints who is "
+    "there.",
     rows, COUNT(rows)
 };
+/* clang-format on */
 
-/* The description's text: one that is compiled in, or a file. */
+/* --help and --version leave nothing else to read. */
+static struct status parse_flags(int argc, char **argv, int *positional_count, struct options *out)
+{
+    snprintf(optimizer_help, sizeof optimizer_help,
+             "%s; as TensorFlow 1 defines them. The default is the model's, as Keras defines it",
+             optimizer_names());
+    *out = (struct options){ 0 };
+    TRY(flags_parse(&train_flags, argc, argv, positional_count));
+    out->flags = values;
+    return status_ok();
+}
+
+/* Reads a description that is compiled in, or a file. */
 static struct status read_model(const char *name, struct arena *arena, struct layers_model **out)
 {
     struct bytes json = layers_builtin(name);
@@ -146,8 +158,8 @@ static struct status read_model(const char *name, struct arena *arena, struct la
 
     if (json.data == NULL) {
         if (strchr(name, '/') == NULL && strchr(name, '.') == NULL && !file_exists(name))
-            return status_error(STATUS_NOT_FOUND, "--model=%s: none of %s, nor a file", name,
-                                layers_builtin_names());
+            return status_error(STATUS_NOT_FOUND, "--model=%s is neither one of %s nor a file",
+                                name, layers_builtin_names());
         TRY(status_in(file_read(name, DESCRIPTION_BYTES_MAX, &file), "--model"));
         json = (struct bytes){ file.data, file.size };
     }
@@ -165,7 +177,7 @@ static char *without_slashes(const char *directory, struct arena *arena)
     return arena_memdup(arena, directory, size);
 }
 
-/* A server's base path: numbered versions, and no model of its own. */
+/* Is this a server's base path: a directory of numbered versions, and not itself a model? */
 static bool is_base(const char *directory, struct arena *arena)
 {
     return export_next_version(directory) > 1 &&
@@ -192,8 +204,8 @@ static struct status choose_directory(const struct flag_values *flags, const cha
     return status_ok();
 }
 
-/* A directory that is taken may hold what this very job has exported before it was killed: one that
- * goes on from a checkpoint, or with ps tasks that hold its values, finds out. */
+/* A directory that is taken may hold the export of this very job, made before the chief was killed.
+ * A job that continues from a checkpoint, or has ps tasks that hold its values, can tell. */
 static struct status check_target(struct options *out, struct arena *arena)
 {
     struct status status = export_check_target(out->export_directory);
@@ -218,8 +230,7 @@ static struct status choose_export(const char *positional, struct arena *arena, 
     return status_ok();
 }
 
-/* Keras says with other settings what are other optimizers here, and has some that mean nothing to
- * TensorFlow's. */
+/* Keras' SGD with a momentum is TensorFlow's momentum optimizer. */
 static const char *optimizer_of_keras(const struct layers_training *training)
 {
     if (strcmp(training->optimizer, "sgd") == 0)
@@ -230,7 +241,8 @@ static const char *optimizer_of_keras(const struct layers_training *training)
     return training->optimizer;
 }
 
-static bool means_nothing(const struct layers_setting *setting)
+/* Is this a setting of Keras that is off, and that TensorFlow's optimizers do not have? */
+static bool is_off(const struct layers_setting *setting)
 {
     static const char *const off[] = { "amsgrad", "momentum", "nesterov", "weight_decay" };
 
@@ -240,7 +252,7 @@ static bool means_nothing(const struct layers_setting *setting)
     return false;
 }
 
-/* The later one counts. */
+/* Overrides an earlier value. */
 static void set_setting(struct options *out, const char *name, double value)
 {
     int i = 0;
@@ -261,7 +273,7 @@ static struct status take_settings(const struct layers_training *training,
         const struct layers_setting *setting = &training->settings[i];
         if (optimizer_setting_index(optimizer, setting->name) >= 0)
             set_setting(out, setting->name, setting->value);
-        else if (!means_nothing(setting))
+        else if (!is_off(setting))
             return status_error(STATUS_UNIMPLEMENTED,
                                 "the model's optimizer '%s': setting '%s' is not implemented",
                                 optimizer->name, setting->name);
@@ -281,7 +293,7 @@ static struct status choose_optimizer(struct options *out)
     bool same = described != NULL && optimizer == optimizer_find(described);
 
     if (optimizer == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "--optimizer=%s: none of %s", name,
+        return status_error(STATUS_INVALID_ARGUMENT, "--optimizer=%s is none of: %s", name,
                             optimizer_names());
     if (same)
         TRY(take_settings(training, optimizer, out));
@@ -309,7 +321,7 @@ static void choose_the_rest(struct options *out)
     out->placement =
         strcmp(out->flags.placement, "round_robin") == 0 ? PLACE_IN_TURN : PLACE_BY_BYTES;
     out->job.workers = job_map_is_local(&out->map) ? (uint32_t)out->flags.workers
-                       : out->map.sparse           ? 1 /* it does not tell */
+                       : out->map.sparse           ? 1 /* unknown */
                                                    : job_map_trainers(&out->map);
     out->job.sync = out->flags.sync;
     bool by_time = out->flags.save_checkpoint_steps == 0 ||
@@ -332,7 +344,7 @@ static struct status check_tls(const struct flag_values *flags)
                                : "tls_ca");
 }
 
-/* What would do nothing without --checkpoint_dir. */
+/* Refuses flags that have no effect without --checkpoint_dir. */
 static struct status check_checkpoints(const struct flag_values *flags)
 {
     static const char *const others[] = { "save_checkpoint_secs", "save_checkpoint_steps",
@@ -345,7 +357,7 @@ static struct status check_checkpoints(const struct flag_values *flags)
     return status_ok();
 }
 
-/* Paths of a file system that this program does not know would be made here, with a colon. */
+/* Refuses URLs such as gs://…, which would become local directories with a colon in their names. */
 static struct status check_paths(const struct flag_values *flags, const char *positional)
 {
     TRY(status_in(file_check_local(flags->export_dir), "--export_dir"));
@@ -355,7 +367,7 @@ static struct status check_paths(const struct flag_values *flags, const char *po
     return status_in(file_check_local(flags->checkpoint_dir), "--checkpoint_dir");
 }
 
-/* The numbers of tasks are the cluster's, where there is one. */
+/* In a cluster, the lists of hosts decide the numbers of tasks. */
 static struct status check_counts(const struct options *options)
 {
     static const char *const counts[] = { "ps", "workers" };
@@ -363,7 +375,7 @@ static struct status check_counts(const struct options *options)
     for (size_t i = 0; i < COUNT(counts) && !job_map_is_local(&options->map); i++)
         if (!flag_is_default(flags_find(&train_flags, counts[i])))
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "--%s is of a job in one process, and a cluster is given",
+                                "--%s applies to a job in one process, and a cluster is given",
                                 counts[i]);
     return status_ok();
 }
@@ -380,14 +392,14 @@ static struct status read_map(bool need_self, struct arena *arena, struct option
     return check_counts(out);
 }
 
-/* What a cluster cannot do. */
+/* Refuses what a cluster cannot do. */
 static struct status check_role(const struct options *options)
 {
     if (job_map_is_local(&options->map))
         return status_ok();
     if (options->map.sparse && options->flags.sync)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "--sync: a sparseCluster does not tell the number of workers");
+                            "--sync: the number of workers is unknown in a sparseCluster");
     return status_ok();
 }
 
@@ -395,14 +407,12 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
 {
     int positional_count;
 
-    *out = (struct options){ 0 };
-    TRY(flags_parse(&train_flags, argc, argv, &positional_count));
-    out->flags = values;
+    TRY(parse_flags(argc, argv, &positional_count, out));
     if (values.help || values.version)
         return status_ok();
     if (positional_count > 1)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "'%s': one directory, please ('%s' is given already)", argv[2],
+                            "'%s': only one directory can be given ('%s' already is)", argv[2],
                             argv[1]);
     if (positional_count == 1 && strcmp(argv[1], "doctor") == 0)
         return status_error(
@@ -413,7 +423,7 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
     TRY(read_map(true, arena, out));
     TRY(check_role(out));
     if (!job_map_is_local(&out->map) && out->map.kind == JOB_PS)
-        return status_ok(); /* the rest is the chief's to say */
+        return status_ok(); /* the chief decides the rest */
     TRY(read_model(values.model, arena, &out->model));
     TRY(choose_optimizer(out));
     choose_the_rest(out);
@@ -427,13 +437,11 @@ struct status options_read_doctor(int argc, char **argv, struct arena *arena, st
 {
     int positional_count;
 
-    *out = (struct options){ 0 };
-    TRY(flags_parse(&train_flags, argc, argv, &positional_count));
-    out->flags = values;
+    TRY(parse_flags(argc, argv, &positional_count, out));
     if (values.help || values.version)
         return status_ok();
     if (positional_count > 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "doctor: '%s' is no flag", argv[1]);
+        return status_error(STATUS_INVALID_ARGUMENT, "doctor: '%s' is not a flag", argv[1]);
     TRY(read_map(false, arena, out));
     if (job_map_is_local(&out->map))
         return status_error(STATUS_INVALID_ARGUMENT,

@@ -1,6 +1,6 @@
 /*
- * options: what the command line and the model's description say together. A flag wins over the
- * description, the description over the optimizer's own defaults.
+ * options: combines the command line with the model's description. A flag overrides the
+ * description, which overrides the optimizer's defaults.
  */
 #ifndef TRAINER_OPTIONS_H
 #define TRAINER_OPTIONS_H
@@ -8,12 +8,12 @@
 #include "base/flags.h"
 #include "base/log.h"
 #include "layers/layers.h"
-#include "trainer/client.h"
-#include "trainer/dataset.h"
-#include "trainer/job_map.h"
-#include "trainer/optimizer.h"
+#include "trainer/client/client.h"
+#include "trainer/data/dataset.h"
+#include "trainer/job/job_map.h"
+#include "trainer/shared/optimizer.h"
 
-/* The flags as given; 0 and "": not given. */
+/* The values of the flags; 0 and "": not given. */
 struct flag_values {
     int32_t batch_size, epochs, ps, workers, max_to_keep;
     int32_t start_timeout, linger_timeout, finish_timeout; /* s */
@@ -32,34 +32,35 @@ struct flag_values {
 struct options {
     struct flag_values flags;
     enum log_level log_level;
-    struct job_map map;      /* local: the whole job in this process */
-    char *export_directory;  /* NULL: a task that does not export; with a base the next version */
-    const char *export_base; /* gets the next version's directory; NULL: the directory is given */
-    bool export_taken; /* the directory holds an export, which may be this job's own: see session */
+    struct job_map map;     /* local: the whole job runs in this process */
+    char *export_directory; /* NULL: this task does not export */
+    const char
+        *export_base;  /* the export is the next version in it; NULL: export_directory is given */
+    bool export_taken; /* export_directory already holds an export, perhaps this job's own */
     struct layers_model *model;
     enum layers_reduction reduction;
     enum placement_strategy placement;
     uint32_t batch_size;
     int64_t save_checkpoint_ms; /* 0: not by time */
-    struct client_job job;      /* but for stop_step, which needs the data's size */
+    struct client_job job;      /* except stop_step, which depends on the number of rows */
     struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
 };
 
 extern const struct flag_set train_flags;
 
 /**
- * Reads the command line and the model, and checks all that can be checked before work is done, the
- * export directory too. With --help or --version nothing but these flags is read.
+ * Reads the command line and the model, and checks what can be checked before any work, including
+ * the export directory. With --help or --version, nothing else is read.
  *
  * Owner   what out points to lives in `arena`
  * Errors  each ends the program with exit code 2
  */
 struct status options_read(int argc, char **argv, struct arena *arena, struct options *out);
 
-/* The same for `pstrain doctor`, which looks only at the cluster, and is no task of it. */
+/* The same for `pstrain doctor`, which reads only the description of the cluster. */
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out);
 
-/* Steps of the job for so many rows: --training_iteration, else --epochs, else the model's own. */
+/* The job's number of steps: --stop_at_step, --training_iteration, --epochs, or the model's. */
 uint64_t options_steps(const struct options *options, uint32_t rows);
 
 #endif

@@ -18,7 +18,7 @@
 #define LINES         10u
 #define LINE_NS       (30 * (int64_t)NS_PER_S)
 
-/* The chief's thread tells what happens while the main one draws where the job is. */
+/* The chief's thread prints events while the main thread draws progress. */
 static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER;
 
 void report_init(struct report *report, struct clock *clock, enum log_level level, bool task,
@@ -108,8 +108,8 @@ static int terminal_columns(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
 }
 
-/* A line that is longer than the terminal is wide would leave its beginning behind when it is drawn
- * again: the bar has what the text leaves it. */
+/* The bar gets the columns that the text leaves: if a line were longer than the terminal, redrawing
+ * it would leave its beginning behind. */
 static void draw_line(const struct report *report, uint64_t shown, const char *text)
 {
     int columns = terminal_columns() - 1, width = columns - (int)strlen(text) - 3;
@@ -125,11 +125,11 @@ static void draw_line(const struct report *report, uint64_t shown, const char *t
     printf("\r[%.*s] %s\033[K", width, bar, text);
 }
 
-/* Is it time for a plain line? Each tenth of the job, and where that is long, now and then. */
+/* Is it time for a plain line: each tenth of the job, or every 30 s? */
 static bool is_line_due(const struct report *report, uint64_t shown, int64_t now_ns, bool last)
 {
     if (last)
-        return report->next_line_step <= report->steps; /* else the last line has been printed */
+        return report->next_line_step <= report->steps; /* otherwise it is printed already */
     return shown >= report->next_line_step ||
            (now_ns - report->line_ns >= LINE_NS && shown > report->line_step);
 }
@@ -271,7 +271,7 @@ static void split_directory(const char *directory, char *base, size_t size, bool
              slash == NULL ? "." : directory);
 }
 
-/* modelserver where this program is, as it was called; else by its name. */
+/* Prints modelserver's path beside this program, if it is there, or else its name. */
 static void print_server(const char *program, const char *base)
 {
     const char *slash = strrchr(program, '/');

@@ -4,10 +4,10 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "trainer/cluster.h"
+#include "trainer/job/local_job.h"
 
 #define MS_PER_S 1000
-#define SPEAK_MS 60000 /* between two lines of a worker about where it is */
+#define SPEAK_MS 60000 /* between two lines of a worker about its step */
 
 bool session_is_local(const struct session *session)
 {
@@ -24,15 +24,15 @@ bool session_is_chief(const struct session *session)
     return session_is_local(session) || job_map_is_chief(&session->options.map);
 }
 
-/* ---- What the job asks of it. ---- */
+/* ---- Callbacks of the job. ---- */
 
 static struct status make_source(void *context, uint32_t index, struct gradient_source **out)
 {
     struct session *session = context;
     uint64_t seed = (uint64_t)session->options.flags.seed;
 
-    /* Of how many it is one is not known in a sparse cluster: each goes through all rows, in an
-     * order of its own. */
+    /* In a sparse cluster the number of workers is unknown: each goes through all rows in its own
+     * order. */
     if (session->options.map.sparse)
         return model_source(session->model, &session->data->train, seed + index, 0, 1, out);
     return model_source(session->model, &session->data->train, seed, index,
@@ -46,7 +46,7 @@ static const void *const *first_values(void *context, struct arena *arena)
     return model_first_values(session->model, (uint64_t)session->options.flags.seed, arena);
 }
 
-/* Rows that there are none of are not evaluated. */
+/* Evaluates the rows, if there are any. */
 static struct status evaluate_rows(struct session *session, const char *what,
                                    const void *const *values, const struct dataset *rows)
 {
@@ -64,8 +64,8 @@ static struct status evaluate_rows(struct session *session, const char *what,
     return status_ok();
 }
 
-/* The chief, when all steps are made: how good is it? and the export. */
-static struct status conclude(void *context, struct client *client)
+/* Called by the chief after the last step: evaluates and exports. */
+static struct status conclude(void *context, struct ps_client *client)
 {
     struct session *session = context;
     const struct data *data = session->data;
@@ -81,7 +81,7 @@ static struct status begun(void *context, uint64_t step)
     return session_check_begin(context, step);
 }
 
-/* The evaluator, now and then. */
+/* Called by the evaluator. */
 static struct status evaluate(void *context, uint64_t step, const void *const *values,
                               const _Atomic bool *enough)
 {
@@ -95,9 +95,9 @@ static struct status evaluate(void *context, uint64_t step, const void *const *v
     return status_ok();
 }
 
-/* ---- What it tells people. ---- */
+/* ---- Output for people. ---- */
 
-/* A line of the log does not begin behind the bar. */
+/* Ends the bar's line before a line of the log. */
 static void print(void *context, const char *line)
 {
     struct session *session = context;
@@ -122,7 +122,7 @@ static void lost(void *context, uint32_t index, struct status status)
     log_warning("worker %u was lost: %s", index, status.message);
 }
 
-/* What happens to the job. */
+/* Reports an event of the job. */
 static void say(void *context, const char *line)
 {
     struct session *session = context;
@@ -141,8 +141,8 @@ static bool watch(void *context, const struct progress *progress)
     return *session->stop_signal == 0;
 }
 
-/* A worker that is not the chief says now and then where the job is. */
-static void speak(struct session *session, const struct progress *progress)
+/* A worker that is not the chief logs the step once a minute. */
+static void log_step(struct session *session, const struct progress *progress)
 {
     int64_t now_ns = clock_now_ns(clock_monotonic());
     char loss[LOSS_TEXT_MAX];
@@ -156,7 +156,7 @@ static void speak(struct session *session, const struct progress *progress)
              report_loss(atomic_load(&progress->loss), loss));
 }
 
-/* The same for a task of a cluster, of which only the chief speaks to people. */
+/* The same for a task of a cluster; only the chief draws progress. */
 static bool watch_task(void *context, const struct progress *progress)
 {
     struct session *session = context;
@@ -171,7 +171,7 @@ static bool watch_task(void *context, const struct progress *progress)
     }
     if (session_is_chief(session))
         return watch(context, progress);
-    speak(session, progress);
+    log_step(session, progress);
     return *session->stop_signal == 0;
 }
 
@@ -251,7 +251,7 @@ struct task_options session_task_options(struct session *session)
 static struct status run_here(struct session *session)
 {
     const struct options *options = &session->options;
-    struct cluster_options cluster = {
+    struct local_job_options cluster = {
         .placement = &session->placement,
         .workers = options->job.workers,
         .chief = chief_options(session),
@@ -261,36 +261,45 @@ static struct status run_here(struct session *session)
         .lost = lost,
     };
 
-    return cluster_run(&cluster, &session->progress);
+    return local_job_run(&cluster, &session->progress);
 }
 
-/* What decides the batches of a task and their gradients, but for the model. In a sparse cluster
- * nobody knows the number of workers. */
-static const char *agreed(const struct session *session)
+/* Lists the settings, apart from the model, that decide a task's batches and gradients. All tasks
+ * that train must share them. Each task takes its places in the same order of all rows, so the rows
+ * are included. In a sparse cluster nobody knows the number of workers. */
+static const char *describe_agreed(const struct session *session)
 {
     const struct options *options = &session->options;
+    const struct dataset *rows = &session->data->train;
 
-    return arena_printf(
-        session->arena, "seed=%lld batch_size=%u loss_reduction=%s training_rows=%u workers=%u",
-        (long long)options->flags.seed, options->batch_size,
-        options->reduction == LAYERS_SUM ? "sum" : "mean",
-        session->data != NULL ? session->data->train.rows : 0, options->job.workers);
+    return arena_printf(session->arena,
+                        "sync=%s seed=%lld batch_size=%u loss_reduction=%s workers=%u "
+                        "training_rows=%u training_data_crc32c=%08x",
+                        options->job.sync ? "true" : "false", (long long)options->flags.seed,
+                        options->batch_size, options->reduction == LAYERS_SUM ? "sum" : "mean",
+                        options->job.workers, rows->rows, dataset_checksum(rows));
 }
 
 static struct status run_task(struct session *session)
 {
     struct task_options task = session_task_options(session);
-    struct task_training training = { .placement = &session->placement,
-                                      .agreed = agreed(session),
-                                      .chief = chief_options(session),
-                                      .evaluator = evaluator_options(session),
-                                      .make_source = make_source };
 
     if (session_is_ps(session))
         return task_serve(&task);
+    struct task_training training = { .placement = &session->placement,
+                                      .agreed = describe_agreed(session),
+                                      .chief = chief_options(session),
+                                      .evaluator = evaluator_options(session),
+                                      .alone_timeout_ms = session->finished ? FINISHED_WAIT_MS : -1,
+                                      .make_source = make_source };
     struct status status = task_train(&task, &training, &session->progress);
-    bool alone = status.code == STATUS_UNAVAILABLE && session->progress.alone;
-    return alone && session_was_finished(session) ? status_ok() : status;
+    if (status.code != STATUS_UNAVAILABLE)
+        return status;
+    if (session->finished) {
+        log_info("%s: the job was finished before", status.message);
+        return status_ok();
+    }
+    return session->progress.alone ? session_explain_alone(session, status) : status;
 }
 
 struct status session_run(struct session *session)

@@ -1,11 +1,11 @@
-/* What a session does with what was learnt: the directory that it exports to. */
+/* The session's export: chooses the directory, and checks whether it already holds the export. */
 #include "exporter/export.h"
-#include "trainer/checkpoint.h"
+#include "trainer/checkpoint/checkpoint.h"
 #include "trainer/session.h"
 
 #define SNAPSHOT_TIMEOUT_MS 30000
 
-/* Did the job begin at its last step? Then the process before this one may have exported it. */
+/* Did the job begin at its last step? Then the chief before this one may have exported it. */
 static bool began_at_end(const struct session *session)
 {
     return atomic_load(&session->progress.first_step) >= session->options.job.stop_step;
@@ -24,7 +24,8 @@ static struct status export_to(struct session *session, char *directory, bool ag
     return status_ok();
 }
 
-/* As the next version that there is by now: another job may have taken the one that was next. */
+/* Exports as the next version, determined now: another job may have taken the number that was next
+ * at the start. */
 static struct status export_next(struct session *session, struct value_source *source)
 {
     const char *base = session->options.export_base;
@@ -43,26 +44,28 @@ static struct status export_next(struct session *session, struct value_source *s
     return status;
 }
 
-struct status session_export(struct session *session, struct client *client)
+struct status session_export(struct session *session, struct ps_client *client)
 {
     struct options *options = &session->options;
     struct client_snapshot snapshot;
 
     if (options->export_directory == NULL)
         return status_ok();
-    TRY(client_snapshot_begin(client, false, SNAPSHOT_TIMEOUT_MS, &snapshot));
+    TRY(worker_name_wait(client_snapshot_begin(client, false, SNAPSHOT_TIMEOUT_MS, &snapshot),
+                         SNAPSHOT_TIMEOUT_MS, "a snapshot of all ps tasks"));
     struct status status = options->export_base != NULL
                                ? export_next(session, &snapshot.source)
                                : export_to(session, options->export_directory,
                                            began_at_end(session), &snapshot.source);
+    struct status held = status_hold(status);
     client_snapshot_end(&snapshot);
-    TRY(status);
+    TRY(status_resume(held));
     session->exported = true;
     report_result(&session->report, "Exported to %s", options->export_directory);
     return status_ok();
 }
 
-/* A directory that is taken is no use to a job that has steps to make. */
+/* A job that has steps left cannot use a directory that is taken. */
 struct status session_check_begin(const struct session *session, uint64_t step)
 {
     const struct options *options = &session->options;
@@ -72,36 +75,81 @@ struct status session_check_begin(const struct session *session, uint64_t step)
     return export_check_target(options->export_directory);
 }
 
-/* Does the directory hold the model of the last checkpoint, which is one of the last step? */
-static struct status check_finished(const struct session *session, const char *prefix)
+/* The directory that an export of this job would be in by now; NULL: there is none. */
+static char *find_own_export(const struct session *session)
+{
+    const struct options *options = &session->options;
+
+    if (options->export_base == NULL)
+        return options->export_taken ? options->export_directory : NULL;
+    int64_t next = export_next_version(options->export_base);
+    return next > 1 ? export_version_path(options->export_base, next - 1, session->arena) : NULL;
+}
+
+/* Reads every value, which verifies its checksum. */
+static struct status check_values(struct checkpoint *checkpoint)
+{
+    const struct placement *placement = checkpoint->layout->placement;
+
+    for (int v = 0; v < placement->variables_count; v++)
+        TRY(checkpoint->source.begin(&checkpoint->source, placement->variables[v].name));
+    return status_ok();
+}
+
+/* OK: the checkpoint is of the last step and complete, and the directory, if one is given, holds
+ * its model. */
+static struct status check_results(const struct session *session, const char *prefix,
+                                   const char *directory)
 {
     const struct options *options = &session->options;
     struct export_request request = { .model = options->model,
-                                      .directory = options->export_directory,
+                                      .directory = directory,
                                       .again = true };
     struct checkpoint_layout layout;
     struct checkpoint *checkpoint;
+    struct status status;
 
     TRY(checkpoint_layout_init(&layout, &session->placement, &options->job));
     TRY(checkpoint_open(&layout, prefix, &checkpoint));
-    struct status status = session_check_begin(session, checkpoint->global_step);
-    if (status_is_ok(status))
+    if (checkpoint->global_step < options->job.stop_step)
+        status = status_error(STATUS_FAILED_PRECONDITION, "the job has steps left to make");
+    else if (directory != NULL)
         status = export_model(&request, &checkpoint->source);
+    else
+        status = check_values(checkpoint);
     checkpoint_close(checkpoint);
     return status;
 }
 
-bool session_was_finished(struct session *session)
+void session_check_finished(struct session *session)
 {
     const struct checkpoint_dir *dir = session->checkpoints;
+    bool exports = session->options.export_directory != NULL;
+    char *directory = exports ? find_own_export(session) : NULL;
 
-    if (!session->options.export_taken || dir == NULL || checkpoint_dir_count(dir) == 0)
-        return false;
+    if ((exports && directory == NULL) || dir == NULL || checkpoint_dir_count(dir) == 0)
+        return;
     const char *prefix = checkpoint_dir_at(dir, 0, session->arena);
-    session->exported = status_is_ok(check_finished(session, prefix));
-    if (session->exported)
-        log_info("no ps is there any more, and %s holds the model of %s: the job was finished "
-                 "before",
-                 session->options.export_directory, prefix);
-    return session->exported;
+    if (!status_is_ok(check_results(session, prefix, directory)))
+        return;
+    session->finished = true;
+    session->exported = exports;
+    session->options.export_directory = directory;
+    log_info("the job was finished before: %s is of the last step%s%s; waiting up to %d s for ps "
+             "tasks that do not know it",
+             prefix, exports ? ", and its model is in " : "", exports ? directory : "",
+             FINISHED_WAIT_MS / 1000);
+}
+
+struct status session_explain_alone(const struct session *session, struct status why)
+{
+    const struct options *options = &session->options;
+
+    if (!options->export_taken)
+        return why;
+    return status_error(STATUS_ALREADY_EXISTS,
+                        "%s; '%s' already holds an export. If it is this job's, nothing is left "
+                        "to do; if not, remove it. With --checkpoint_dir a chief that is started "
+                        "again can tell",
+                        why.message, options->export_directory);
 }

@@ -1,9 +1,7 @@
-/* What a session needs before it can train. */
+/* Prepares a session: data, model, directories. */
 #include "base/file.h"
 #include "base/log.h"
 #include "trainer/session.h"
-
-#define VALUES_BYTES_MAX ((size_t)INT32_MAX - ((size_t)1 << 20)) /* the rest is for headers */
 
 static struct status load_data(struct session *session)
 {
@@ -33,27 +31,8 @@ static void place(struct session *session)
 
     placement_create(session->model->variables, session->model->variables_count, ps_count,
                      PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
-    /* Activations, dropout and regularisers change no variable. */
+    /* Models may have equal variables and differ in activations, dropout or regularizers. */
     session->placement.hash ^= session->model->hash;
-}
-
-/* A pull and a push carry all values of a ps in one message. */
-static struct status check_messages(const struct session *session)
-{
-    const struct placement *placement = &session->placement;
-    uint64_t total = 0;
-
-    for (int ps = 0; ps < placement->ps_count; ps++)
-        total += placement_bytes(placement, ps);
-    for (int ps = 0; ps < placement->ps_count && !session_is_local(session); ps++)
-        if (placement_bytes(placement, ps) > VALUES_BYTES_MAX)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "ps %d would hold %zu MB of values, and a message carries %zu MB "
-                                "at most: give it at least %llu ps tasks",
-                                ps, placement_bytes(placement, ps) / 1000000,
-                                VALUES_BYTES_MAX / 1000000,
-                                (unsigned long long)(total / VALUES_BYTES_MAX + 1));
-    return status_ok();
 }
 
 static struct status open_checkpoints(struct session *session)
@@ -71,7 +50,7 @@ static struct status open_checkpoints(struct session *session)
     return status_ok();
 }
 
-/* Has the disk room for what the training is for? */
+/* Has the disk room for the export and a checkpoint? */
 static struct status check_space(const struct session *session)
 {
     const struct options *options = &session->options;
@@ -105,7 +84,6 @@ struct status session_prepare(struct session *session)
     TRY(model_create(options->model, &model, &session->model));
     options->job.stop_step = options_steps(options, session->data->train.rows);
     place(session);
-    TRY(check_messages(session));
     report_init(&session->report, clock_monotonic(), options->log_level, !session_is_local(session),
                 options->job.stop_step,
                 options->batch_size * (options->job.sync ? options->job.workers : 1));
@@ -116,5 +94,7 @@ struct status session_prepare(struct session *session)
         checkpoint_dir_last_step(session->checkpoints, &step);
         TRY(session_check_begin(session, step));
     }
+    if (!session_is_local(session))
+        session_check_finished(session);
     return check_space(session);
 }

@@ -13,15 +13,15 @@
 #define BLOCK_MIN ((size_t)4096)
 #define BLOCK_MAX ((size_t)256 * 1024)
 
-struct block {
-    struct block *next;
+struct arena_block {
+    struct arena_block *next;
     size_t size; /* of data */
     size_t used;
     _Alignas(64) char data[];
 };
 
 struct arena {
-    struct block *first, *current; /* a list; blocks behind current are empty */
+    struct arena_block *first, *current; /* a list; blocks after current are empty */
     size_t limit, used, held, next_size;
     struct budget *budget;    /* NULL: none */
     const _Atomic bool *stop; /* NULL: none */
@@ -79,7 +79,7 @@ static struct status no_memory(size_t size)
     return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes", size);
 }
 
-/* How the budget is asked: a size of our own is counted even if it is over the limit. */
+/* Sizes that we choose are charged even if that exceeds the limit of the budget. */
 enum payment { PAY_IF_THERE_IS, PAY_ANYWAY };
 
 static struct status pay(struct budget *budget, size_t size, enum payment payment)
@@ -93,23 +93,23 @@ static struct status pay(struct budget *budget, size_t size, enum payment paymen
 }
 
 static struct status block_create(struct arena *arena, size_t size, enum payment payment,
-                                  struct block **out)
+                                  struct arena_block **out)
 {
-    if (size > INT64_MAX - sizeof(struct block) - 64)
+    if (size > INT64_MAX - sizeof(struct arena_block) - 64)
         return no_memory(size);
-    size_t total = (sizeof(struct block) + size + 63) & ~(size_t)63;
+    size_t total = (sizeof(struct arena_block) + size + 63) & ~(size_t)63;
     if (arena->stop != NULL && payment == PAY_IF_THERE_IS &&
         atomic_load_explicit(arena->stop, memory_order_relaxed))
         return status_error(STATUS_CANCELLED, "nobody wants it any more");
     TRY(pay(arena->budget, total, payment));
-    struct block *block = aligned_alloc(64, total);
+    struct arena_block *block = aligned_alloc(64, total);
     if (block == NULL) {
         if (arena->budget != NULL)
             budget_give(arena->budget, (int64_t)total);
         return no_memory(size);
     }
     block->next = NULL;
-    block->size = total - sizeof(struct block);
+    block->size = total - sizeof(struct arena_block);
     block->used = 0;
     POISON(block->data, block->size);
     arena->held += total;
@@ -117,11 +117,11 @@ static struct status block_create(struct arena *arena, size_t size, enum payment
     return status_ok();
 }
 
-/* Room of `size` bytes at `align`, from the current block, the next empty one, or a new one. */
+/* Takes aligned memory from the current block, the next empty one, or a new one. */
 static struct status take(struct arena *arena, size_t size, size_t align, enum payment payment,
                           void **out)
 {
-    struct block *block = arena->current;
+    struct arena_block *block = arena->current;
     while (block != NULL) {
         size_t at = (block->used + align - 1) & ~(align - 1);
         if (at <= block->size && size <= block->size - at) {
@@ -138,7 +138,7 @@ static struct status take(struct arena *arena, size_t size, size_t align, enum p
     }
 
     size_t want = arena->next_size;
-    struct block *fresh;
+    struct arena_block *fresh;
     TRY(block_create(arena, size > want ? size : want, payment, &fresh));
     if (arena->next_size < BLOCK_MAX)
         arena->next_size *= 2;
@@ -221,7 +221,7 @@ size_t arena_held(const struct arena *arena)
 
 void arena_reset(struct arena *arena)
 {
-    for (struct block *block = arena->first; block != NULL; block = block->next) {
+    for (struct arena_block *block = arena->first; block != NULL; block = block->next) {
         POISON(block->data, block->size);
         block->used = 0;
     }
@@ -231,7 +231,7 @@ void arena_reset(struct arena *arena)
 
 void arena_trim(struct arena *arena)
 {
-    for (struct block *block = arena->first, *next; block != NULL; block = next) {
+    for (struct arena_block *block = arena->first, *next; block != NULL; block = next) {
         next = block->next;
         UNPOISON(block->data, block->size);
         free(block);

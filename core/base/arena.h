@@ -1,7 +1,9 @@
 /*
- * arena: memory that is forgotten all at once. It belongs to the thing that lives longest and needs
- * it: a servable, a request, a training step. No free inside a lifetime. Not thread-safe: one
- * thread at a time. In AddressSanitizer builds the arena poisons what it has not handed out.
+ * arena: memory that is freed all at once. It belongs to the longest-lived object that uses it: a
+ * servable, a request, a training step. Single allocations are never freed.
+ *
+ * Threads: not safe; one thread at a time. In AddressSanitizer builds the arena poisons memory that
+ * it has not handed out.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -15,24 +17,22 @@
 struct arena;
 struct budget;
 
-/* limit_bytes: what all reserves and allocations together may cost; 0 = no limit. Dies on
- * exhaustion. */
+/* limit_bytes: of all reserves and allocations together; 0: no limit. */
 struct arena *arena_create(size_t limit_bytes);
 
-/* From the first block on, which must not have been allocated yet: the arena takes its blocks from
- * the budget, which outlives it, and gives them back when it frees them. Memory that is reused
- * after arena_reset costs nothing. */
+/* Charges the arena's blocks to the budget, which must outlive it. Call it before the first
+ * allocation. Memory that is reused after arena_reset costs nothing. */
 void arena_charge(struct arena *arena, struct budget *budget);
 
-/* Small, our size: zeroed, aligned to 16, dies on exhaustion (and ignores the limit and whether the
- * budget has so much). */
+/* For small sizes that we choose: zeroed, aligned to 16. Ignores the limits of the arena and of the
+ * budget, and dies if there is no memory. */
 void *arena_alloc(struct arena *arena, size_t size_bytes);
 
-/* The same for a stranger's size: not zeroed, aligned to 64; RESOURCE_EXHAUSTED over the limit,
- * over the budget, or without memory. */
+/* For sizes that a peer or a file chooses: not zeroed, aligned to 64. RESOURCE_EXHAUSTED: over the
+ * limit of the arena or of the budget, or no memory. */
 struct status arena_reserve(struct arena *arena, size_t size_bytes, void **out);
-/* From now on arena_reserve fails with CANCELLED when it needs a new block and *stop is set: work
- * that fills the arena ends when nobody wants it. Any thread may set it. */
+/* From now on arena_reserve fails with CANCELLED if it needs a new block and *stop is set: work
+ * that fills the arena ends when nobody waits for it any more. Any thread may set it. */
 void arena_set_stop(struct arena *arena, const _Atomic bool *stop);
 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
@@ -41,7 +41,7 @@ void arena_set_stop(struct arena *arena, const _Atomic bool *stop);
 void *arena_array(struct arena *arena, size_t element_bytes, size_t count);
 
 char *arena_strdup(struct arena *arena, const char *text);
-/* Copies `size` bytes and puts a NUL behind them. */
+/* Copies `size` bytes and appends a NUL. */
 char *arena_memdup(struct arena *arena, const void *data, size_t size);
 char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -51,8 +51,8 @@ void arena_reset(struct arena *arena);        /* forget the contents, keep the b
 void arena_trim(struct arena *arena);         /* forget the contents, free the blocks */
 void arena_destroy(struct arena *arena);      /* accepts NULL */
 
-/* The heap, for objects with a lifetime of their own: zeroed, die on exhaustion. Released with
- * free(). */
+/* The heap, for objects with a lifetime of their own: zeroed. They die if there is no memory.
+ * Release with free(). */
 void *zalloc(size_t size_bytes);
 void *xrealloc(void *data, size_t size_bytes);
 char *xstrdup(const char *text);

@@ -1,6 +1,6 @@
 #include "base/base64.h"
 
-/* The value of a letter; -1: padding; -2: white space; -3: none of these. */
+/* The value of a digit; -1: padding; -2: white space; -3: anything else. */
 static int letter(unsigned char c)
 {
     if (c >= 'A' && c <= 'Z')

@@ -2,8 +2,8 @@
 
 #include <stddef.h>
 
-/* A walk over many holders that finds nothing is not repeated at once: a server that is out of
- * memory refuses many requests a second, and one may have ten thousand connections. */
+/* After a walk over the holders that finds nothing, the next shortages skip it: a server that is
+ * out of memory refuses many requests a second, and may have ten thousand connections. */
 #define HOLDERS_PER_SKIP 64
 
 void budget_hold(struct budget *budget, struct budget_holder *holder)
@@ -39,7 +39,7 @@ void budget_sweep(struct budget *budget)
     pthread_mutex_unlock(&budget->lock);
 }
 
-/* Asks one holder after the other until there is enough. */
+/* Asks one holder after the other until enough memory is free. */
 static bool take_from_holders(struct budget *budget, int64_t bytes, int64_t limit_bytes)
 {
     int64_t before = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);

@@ -14,8 +14,8 @@ int bytes_compare(struct bytes a, struct bytes b)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* FNV-1a over words of 8 bytes, finished with a mix: short keys, not hostile ones (no table grows
- * by a stranger's keys). */
+/* FNV-1a over words of 8 bytes, and a final mix. It does not resist chosen collisions; no table is
+ * filled with the keys of a peer. */
 uint64_t bytes_hash(struct bytes bytes)
 {
     uint64_t hash = 0xcbf29ce484222325u ^ bytes.size;

@@ -1,6 +1,6 @@
 /*
- * bytes: a view of bytes that somebody else owns, and a buffer that grows.
- * An element of a string tensor is a `struct bytes`: embedded NULs are data.
+ * bytes: a view of bytes that something else owns, and a buffer that grows. An element of a string
+ * tensor is a `struct bytes`; it may contain NULs.
  */
 #ifndef BASE_BYTES_H
 #define BASE_BYTES_H
@@ -27,25 +27,26 @@ static inline bool bytes_equal(struct bytes a, struct bytes b)
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* Unsigned byte order, a prefix first: the order of table keys. */
+/* Compares as unsigned bytes; a prefix comes first. This is the order of keys in tables. */
 int bytes_compare(struct bytes a, struct bytes b);
 
 uint64_t bytes_hash(struct bytes bytes);
 
-/* A growing buffer. Zero-initialise it; appending dies on exhaustion (what a stranger sizes is
- * limited before). */
+/* A growing buffer. Zero-initialise it. Appending dies if there is no memory, so sizes that a peer
+ * chooses must be limited before. */
 struct buffer {
     char *data;
     size_t size, capacity;
 };
 
-void buffer_grow(struct buffer *buffer, size_t more); /* buffer_reserve's, where there is no room */
-static inline void buffer_reserve(struct buffer *buffer, size_t more) /* room behind size */
+void buffer_grow(struct buffer *buffer, size_t more); /* the slow path of buffer_reserve */
+/* Makes room for `more` bytes after the contents. */
+static inline void buffer_reserve(struct buffer *buffer, size_t more)
 {
     if (more > buffer->capacity - buffer->size)
         buffer_grow(buffer, more);
 }
-/* Room of `size` bytes in all, and no more, for what a stranger sizes. False: no memory. */
+/* Makes the capacity at least `size`, for sizes that a peer chooses. False: no memory. */
 bool buffer_try_reserve(struct buffer *buffer, size_t size);
 void buffer_append(struct buffer *buffer, const void *data, size_t size);
 void buffer_append_text(struct buffer *buffer, const char *text);
@@ -53,7 +54,7 @@ void buffer_append_char(struct buffer *buffer, char c);
 void buffer_printf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
 void buffer_finish(struct buffer *buffer);
 
-/* Little-endian and varint coding, for the file formats. The getters read unaligned memory. */
+/* Little-endian numbers and varints, for the file formats. The addresses may be unaligned. */
 static inline uint32_t get_u32le(const void *p)
 {
     uint32_t v;
@@ -79,7 +80,7 @@ static inline void put_u64le(void *p, uint64_t v)
 }
 
 #define VARINT_MAX 10
-/* Writes up to VARINT_MAX bytes at `out`, returns how many. */
+/* Writes up to VARINT_MAX bytes to `out` and returns how many. */
 size_t varint_put_long(void *out, uint64_t value);
 static inline size_t varint_put(void *out, uint64_t value)
 {
@@ -89,7 +90,7 @@ static inline size_t varint_put(void *out, uint64_t value)
     return 1;
 }
 
-/* Reads a varint from [*at, end) and moves *at behind it; false: cut short or too long. */
+/* Reads a varint from [*at, end) and moves *at past it. False: cut short or too long. */
 bool varint_get_long(const char **at, const char *end, uint64_t *out);
 static inline bool varint_get(const char **at, const char *end, uint64_t *out)
 {

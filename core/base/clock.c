@@ -64,7 +64,7 @@ void clock_sleep(struct clock *clock, int64_t timeout_ms)
     pthread_cond_destroy(&never);
 }
 
-/* One who waits on the fake clock: what is signalled when the time moves. */
+/* A thread that waits on the fake clock, and what to signal when the time moves. */
 struct waiter {
     pthread_cond_t *changed;
     struct waiter *next;
@@ -94,10 +94,10 @@ static void waiter_remove(struct fake_clock *fake, struct waiter *waiter)
 }
 
 /*
- * The waiter joins the list before it looks at the time, and whoever moves the time does so before
- * it reads the list, so no move is missed. The system's clock bounds each nap, because the signal
- * may come between the look and the wait: the mover cannot take the waiter's lock (its order
- * against the list's lock is the other way round).
+ * The waiter joins the list before it reads the time, and clock_fake_advance changes the time
+ * before it reads the list, so no change is missed. The signal may come between reading the time
+ * and waiting, because clock_fake_advance cannot take the waiter's lock: the waiter takes the two
+ * locks in the opposite order. So each wait is short, by the system's clock.
  */
 static bool fake_wait(struct clock *clock, pthread_cond_t *changed, pthread_mutex_t *lock,
                       int64_t deadline_ns)

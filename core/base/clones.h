@@ -1,12 +1,10 @@
 /*
- * clones: one plain loop, compiled for several instruction sets, the best chosen when the program
- * is loaded.
+ * clones: compiles a plain loop for several instruction sets; the loader picks the best one.
  *
  *     CLONES static void add(float *out, const float *in, size_t count) { … }
  *
- * Levels of the instruction set, not names of processors: those match one maker's only.
- *
- * Not under ThreadSanitizer, which is not ready yet when the choice is made.
+ * The targets are levels of the instruction set, because the name of a processor matches one vendor
+ * only. ThreadSanitizer builds have no clones: it is not ready yet when the loader picks.
  */
 #ifndef BASE_CLONES_H
 #define BASE_CLONES_H

@@ -1,6 +1,6 @@
 /*
- * crc32c: the checksum (Castagnoli) of tables, bundles and records. In files it is stored masked,
- * so that a checksum over bytes that hold checksums stays a good one.
+ * crc32c: the checksum (Castagnoli) of tables and bundles. Files store it masked, so that a
+ * checksum over bytes that contain checksums stays effective.
  */
 #ifndef BASE_CRC32C_H
 #define BASE_CRC32C_H
@@ -8,11 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of what `crc` is the checksum of, followed by these bytes. Start with 0. */
+/* Extends `crc`, the checksum of the bytes before, by these bytes. Start with 0. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size);
 
-/* The same by tables, where the processor has no instruction for it; the reference that crc32c is
- * tested against. */
+/* The same by lookup tables, for processors without the instruction. A reference for tests. */
 uint32_t crc32c_plain(uint32_t crc, const void *data, size_t size);
 
 static inline uint32_t crc32c_mask(uint32_t crc)

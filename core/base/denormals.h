@@ -1,13 +1,13 @@
 /*
- * denormals: numbers below the smallest normal one count as zero, as operands and as results, in
- * the calling thread between the two calls. TensorFlow runs its kernels so. It also keeps a loop
- * over such numbers from taking many times as long.
+ * denormals: flushes numbers below the smallest normal one to zero, as operands and as results, in
+ * the calling thread between the two calls. TensorFlow runs its kernels this way. It also avoids
+ * the processor's slow path for such numbers.
  *
  *     unsigned long mode = denormals_flush();
  *     …
  *     denormals_restore(mode);
  *
- * Both do nothing on a processor that we have no instruction for.
+ * Both do nothing on a processor that has no instruction for it here.
  */
 #ifndef BASE_DENORMALS_H
 #define BASE_DENORMALS_H

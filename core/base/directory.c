@@ -61,8 +61,7 @@ struct status file_sync_directory(const char *path)
     if (fd < 0)
         return status_errno(errno, "open directory '%s'", path);
     struct status status = status_ok();
-    if (fsync(fd) < 0 &&
-        errno != EINVAL) /* some file systems have nothing to synchronise in a directory */
+    if (fsync(fd) < 0 && errno != EINVAL) /* some file systems cannot fsync a directory */
         status = status_errno(errno, "fsync directory '%s'", path);
     close(fd);
     return status;

@@ -88,7 +88,8 @@ void file_reader_close(struct file_reader *reader)
 
 static struct status read_all(const struct file_reader *reader, size_t limit, struct buffer *out)
 {
-    /* What stat said is only a hint: a file of /proc says 0, a growing one less than it has. */
+    /* The size from stat is only a hint: it is 0 for a file in /proc, and too low for one that
+     * grows. */
     size_t start = out->size;
     buffer_reserve(out, (size_t)(limit != 0 && reader->size > limit ? limit : reader->size) + 1);
     for (;;) {
@@ -110,9 +111,12 @@ static struct status read_all(const struct file_reader *reader, size_t limit, st
 struct status file_read(const char *path, size_t limit_bytes, struct buffer *out)
 {
     struct file_reader reader;
+    bool was_empty = out->data == NULL;
     TRY(file_reader_open(path, &reader));
     struct status status = read_all(&reader, limit_bytes, out);
     file_reader_close(&reader);
+    if (!status_is_ok(status) && was_empty)
+        buffer_finish(out);
     return status;
 }
 
@@ -140,7 +144,7 @@ static struct status write_out(struct file_writer *writer, const char *data, siz
     }
 #ifdef SYNC_FILE_RANGE_WRITE
     if (writer->written - writer->flushing >= FLUSH_BYTES) {
-        /* Only a hint to begin: what fails here fails in fsync too. */
+        /* Only a hint: an error here appears in fsync too. */
         (void)sync_file_range(writer->fd, (off_t)writer->flushing,
                               (off_t)(writer->written - writer->flushing), SYNC_FILE_RANGE_WRITE);
         writer->flushing = writer->written;
@@ -198,7 +202,7 @@ void file_writer_abandon(struct file_writer *writer)
     forget(writer);
 }
 
-/* The directory part of a path, in a buffer of the caller's arena: "." where there is none. */
+/* The directory of a path, in `arena`; "." if it has none. */
 static char *directory_of(struct arena *arena, const char *path)
 {
     size_t size = strlen(path);
@@ -285,7 +289,7 @@ void file_claim_standard(void)
 
 struct status file_flush_stdout(void)
 {
-    errno = EIO; /* of a write that failed earlier nothing is known */
+    errno = EIO; /* for a write that failed earlier, whose errno is lost */
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status_ok();
     return status_errno(errno, "write to the standard output");
@@ -301,7 +305,7 @@ char *file_beside(struct arena *arena, const char *path)
                         atomic_fetch_add(&next, 1));
 }
 
-/* Is `name` what file_beside made of `base` in a process that has ended? */
+/* Did file_beside make `name` from `base` in a process that has ended? */
 static bool is_leftover(const char *name, const char *base)
 {
     size_t size = strlen(base);

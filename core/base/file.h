@@ -1,8 +1,8 @@
 /*
- * file: files and directories, with errors that name the path. What must not be seen half written
- * is written beside its name, synchronised, and renamed.
+ * file: files and directories, with errors that name the path. A file that must not be seen half
+ * written is written under a temporary name, synchronised, and renamed.
  *
- * Nothing is mapped: a file that another process cuts short would end ours with SIGBUS.
+ * Files are not mapped: if another process truncated a mapped file, SIGBUS would end ours.
  */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
@@ -13,17 +13,17 @@
 #include "base/arena.h"
 #include "base/bytes.h"
 
-/* What is read is a regular file, else FAILED_PRECONDITION: a FIFO may block, a device never end.
- */
+/* Only regular files are read; others are FAILED_PRECONDITION: a FIFO may block, and a device may
+ * never end. */
 
-/* Appends the whole file to `out`. RESOURCE_EXHAUSTED: larger than limit_bytes (0: no limit). */
+/* Appends the whole file to `out`. RESOURCE_EXHAUSTED: larger than limit_bytes (0: no limit). If it
+ * fails and `out` had no memory before, it has none afterwards. */
 struct status file_read(const char *path, size_t limit_bytes, struct buffer *out);
 
-/* Replaces or makes a file at once: beside it, fsync, rename, fsync of the directory. */
+/* Creates or replaces a file atomically: a file beside it, fsync, rename, directory fsync. */
 struct status file_write(const char *path, struct bytes content);
 
-/* A file for reading at any place. Zero-initialised or closed: fd -1 or never opened is told by
- * path NULL. */
+/* A file for reading at any offset. `path` is NULL if it is not open. */
 struct file_reader {
     int fd;
     char *path;
@@ -31,90 +31,86 @@ struct file_reader {
 };
 
 struct status file_reader_open(const char *path, struct file_reader *out);
-/* All of `size` bytes, else OUT_OF_RANGE `Read less bytes than requested` (TensorFlow's words).
- * Threads: safe. */
+/* Reads all of `size` bytes. OUT_OF_RANGE: the file ends earlier; the text is TensorFlow's, `Read
+ * less bytes than requested`. Threads: safe. */
 struct status file_reader_get(const struct file_reader *reader, uint64_t offset, void *data,
                               size_t size);
 void file_reader_close(struct file_reader *reader); /* accepts a zeroed one */
 
-/*
- * A stream into a new file, through a buffer of its own; large pieces go by it. What is written is
- * handed to the disk while more is made, so that the fsync at the end has little left to do.
- */
+/* Writes a new file through a buffer; large pieces bypass it. The kernel starts writing to the disk
+ * early, so that the fsync at the end has little left to do. */
 struct file_writer {
     int fd;
     char *path;
     char *buffer;
     size_t used;       /* in buffer */
     uint64_t offset;   /* bytes appended so far */
-    uint64_t written;  /* bytes given to the system */
-    uint64_t flushing; /* bytes that the system was asked to put on the disk */
+    uint64_t written;  /* bytes given to write() */
+    uint64_t flushing; /* bytes that the kernel was asked to write to the disk */
 };
 
-/* Fails where the file exists already (ALREADY_EXISTS). */
+/* ALREADY_EXISTS: the file exists. */
 struct status file_writer_open(const char *path, struct file_writer *out);
 struct status file_writer_append(struct file_writer *writer, const void *data, size_t size);
-struct status file_writer_finish(
-    struct file_writer *writer); /* flush, fsync, close; a failure removes the file */
-void file_writer_abandon(
-    struct file_writer *writer); /* closes and removes the file; accepts a zeroed one */
+/* Flushes, fsyncs and closes the file; a failure removes it. */
+struct status file_writer_finish(struct file_writer *writer);
+/* Closes and removes the file. Accepts a zeroed or finished writer. */
+void file_writer_abandon(struct file_writer *writer);
 
-/* Renames and synchronises the directory that holds `to` (both must be in the same file system). */
+/* Renames, and fsyncs the directory of `to`. Both must be in the same file system. */
 struct status file_rename(const char *from, const char *to);
 
 struct status file_sync_directory(const char *path);
 struct status file_make_directories(const char *path); /* as mkdir -p */
-struct status
-file_remove_tree(const char *path); /* OK where nothing is; follows no symbolic link */
+/* Follows no symbolic links. OK if there is nothing. */
+struct status file_remove_tree(const char *path);
 
 struct file_list {
-    const char **names; /* without "." and "..", by strcmp */
+    const char **names; /* sorted by strcmp, without "." and ".." */
     size_t count;
 };
 struct status file_list(const char *path, struct arena *arena, struct file_list *out);
 
 /**
- * Is there room for so many bytes on the disk of `path`, or of its first parent that exists?
+ * Has the file system of `path`, or of its first existing parent, room for `size_bytes`?
  *
- * Errors  RESOURCE_EXHAUSTED there is not; OK where the file system does not tell
+ * Errors  RESOURCE_EXHAUSTED there is not. OK if the file system does not say
  */
 struct status file_check_space(const char *path, uint64_t size_bytes);
 
 bool file_exists(const char *path);
 bool file_is_directory(const char *path);
 
-/* UNIMPLEMENTED for gs://… and the like, which would else be taken for a path here; in TensorFlow's
- * words. */
+/* UNIMPLEMENTED, in TensorFlow's words, for gs://… and the like, which are not local paths. */
 struct status file_check_local(const char *path);
 
-/* Do two files have the same bytes, or two directories the same names, each with the same bytes?
- * What cannot be read is not the same. */
+/* Are two files equal, or two directories with all their files? False if one cannot be read. */
 bool file_is_same(const char *a, const char *b);
 
-/* A directory in which there is nothing but such directories, as a failed run may leave it. */
+/* Is it a directory that contains no files at any depth, as a failed run may leave it? */
 bool file_is_bare(const char *path);
-void file_remove_bare(const char *path); /* removes directories only, and only empty ones */
+void file_remove_bare(const char *path); /* removes only empty directories */
 
-/* The absolute path without symbolic links, in `arena`. That of a file in another mount namespace
- * (/proc/PID/root/…) is a path there: file_is_one tells. */
+/* The absolute path without symbolic links, in `arena`. For a file in another mount namespace
+ * (/proc/PID/root/…) it is a path in that namespace: check with file_is_one. */
 struct status file_real_path(const char *path, struct arena *arena, const char **out);
 
-/* Do both paths lead to one and the same file? */
+/* Do both paths lead to the same file? */
 bool file_is_one(const char *a, const char *b);
 
-/* "a/b" of "a" or "a/" and "b"; `name` alone where it is absolute or `directory` is empty. */
+/* "a/b" for "a" or "a/" and "b"; `name` alone if it is absolute or `directory` is empty. */
 char *file_join(struct arena *arena, const char *directory, const char *name);
 
-/* A path beside `path` for what will be renamed to it: unique within the machine. */
+/* A temporary path beside `path`, unique on this machine, for a file that will be renamed to it. */
 char *file_beside(struct arena *arena, const char *path);
-/* Gives each of stdin, stdout and stderr that is closed to /dev/null: else the next file or socket
- * gets its number, and what is printed goes there. The first thing that main does. */
+/* Opens /dev/null for each of stdin, stdout and stderr that is closed. Otherwise the next file or
+ * socket would get its number, and output would go there. main calls it first. */
 void file_claim_standard(void);
 
-/* Writes out what was printed to stdout: a full disk is an error there, too. */
+/* Flushes stdout, so that a full disk is reported. */
 struct status file_flush_stdout(void);
 
-/* Removes what processes that are no more left beside `path` under such names. */
+/* Removes the file_beside files of `path` whose processes have ended. */
 struct status file_remove_leftovers(const char *path);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-#define NAME_SIZE_MAX ((size_t)64) /* of a flag that is looked for among those that there are */
+#define NAME_SIZE_MAX ((size_t)64) /* of a name for which a similar flag is searched */
 
 union flag_value {
     bool boolean;
@@ -137,8 +137,7 @@ static const char *initial_text(const struct flag *flag)
     return flag->initial == NULL ? "" : flag->initial;
 }
 
-/* The default is the table's own: it may lie outside the range, as a 0 that means "not given" does.
- */
+/* The default may lie outside the range, like a 0 that means "not given". */
 static void set_default(const struct flag *flag)
 {
     if (flag->type == FLAG_TEXTS) {
@@ -148,7 +147,7 @@ static void set_default(const struct flag *flag)
     struct flag unchecked = *flag;
     unchecked.min = unchecked.max = 0;
     unchecked.choices = NULL;
-    status_ignore(set_value(&unchecked, initial_text(flag))); /* a table's own text is readable */
+    status_ignore(set_value(&unchecked, initial_text(flag))); /* the table's own text parses */
 }
 
 bool flag_is(const struct flag *flag, const char *text)
@@ -157,7 +156,7 @@ bool flag_is(const struct flag *flag, const char *text)
     union flag_value value;
     unchecked.min = unchecked.max = 0;
     unchecked.choices = NULL;
-    status_ignore(parse_value(&unchecked, text, &value)); /* the program's own text is readable */
+    status_ignore(parse_value(&unchecked, text, &value)); /* the program's own text parses */
     switch (flag->type) {
     case FLAG_BOOL:
         return *(bool *)flag->target == value.boolean;
@@ -193,7 +192,7 @@ const struct flag *flags_find(const struct flag_set *set, const char *name)
     return find(set, name, strlen(name));
 }
 
-/* How many letters have to be put in, taken out or exchanged to make `b` of the `size` of `a`. */
+/* The edit distance between `b` and the first `size` characters of `a`. */
 static size_t edit_distance(const char *a, size_t size, const char *b)
 {
     size_t row[NAME_SIZE_MAX + 1], width = strlen(b);
@@ -212,7 +211,7 @@ static size_t edit_distance(const char *a, size_t size, const char *b)
     return row[width];
 }
 
-/* The flag that was probably meant: the nearest one, if a third of its letters or less differ. */
+/* The most similar flag, if at most a third of its letters differ; or NULL. */
 static const char *nearest(const struct flag_set *set, const char *name, size_t size)
 {
     size_t least = size / 3 + 2;
@@ -228,7 +227,7 @@ static const char *nearest(const struct flag_set *set, const char *name, size_t 
     return found;
 }
 
-/* `name` without its dashes, which are `dashes` many. */
+/* `name` without its leading dashes. */
 static struct status unknown(const struct flag_set *set, int dashes, const char *name, size_t size)
 {
     const char *meant = nearest(set, name, size);
@@ -240,8 +239,8 @@ static struct status unknown(const struct flag_set *set, int dashes, const char 
                         "--", (int)size, name, meant);
 }
 
-/* One argument that begins with --, `next` being what follows it or NULL. *used_next: the value was
- * taken from there. */
+/* Parses an argument that begins with --. `next` is the argument that follows, or NULL; *used_next:
+ * it was the value. */
 static struct status parse_argument(const struct flag_set *set, const char *argument,
                                     const char *next, bool *used_next)
 {

@@ -10,9 +10,9 @@
  *     static const struct flag_set flags = { "usage: program [flags] [DIR]", rows, COUNT(rows) };
  *
  * Accepted: --flag=value, --flag value, --[no]flag and --flag=true|false for booleans, -h for
- * --help. A value that begins with -- needs the form --flag=value. What does not begin with a dash
- * (and whatever follows a lone --) is positional. A flag given twice: the last one counts
- * (FLAG_TEXTS collects all).
+ * --help. A value that begins with -- needs the form --flag=value. Arguments that do not begin with
+ * a dash are positional, and so is everything after a lone --. If a flag is given twice, the last
+ * value counts; FLAG_TEXTS collects all of them.
  */
 #ifndef BASE_FLAGS_H
 #define BASE_FLAGS_H
@@ -29,7 +29,7 @@ enum flag_type {
     FLAG_INT64,  /* int64_t */
     FLAG_DOUBLE, /* double */
     FLAG_TEXT,   /* const char *: borrowed from argv or the table */
-    FLAG_TEXTS,  /* struct flag_texts: one per time it is given */
+    FLAG_TEXTS,  /* struct flag_texts: one text for each time the flag is given */
 };
 
 struct flag_texts {
@@ -41,11 +41,11 @@ struct flag {
     const char *name; /* without the dashes */
     enum flag_type type;
     void *target;
-    const char *initial; /* the default, as one would type it; "" or NULL: false, 0, "" */
+    const char *initial; /* the default, as typed; "" or NULL: false, 0, "" */
     const char *help;
-    double min, max;     /* of a number, both inclusive; both 0: any */
-    const char *choices; /* of a text: the words allowed, separated by spaces; NULL: any */
-    const char *group;   /* --help prints it above this row; NULL: the row goes on in its group */
+    double min, max;     /* of a number, inclusive; both 0: no limits */
+    const char *choices; /* the allowed words of a text, separated by spaces; NULL: any */
+    const char *group;   /* a heading that --help prints above this row; NULL: none */
 };
 
 struct flag_set {
@@ -55,16 +55,16 @@ struct flag_set {
 };
 
 /**
- * Sets every target to its default, then to what argv says. argv[0] is skipped; a program with
+ * Sets every target to its default, then to its value in argv. argv[0] is skipped; a program with
  * subcommands passes argc - 1, argv + 1. argv is reordered in place: on success argv[1 ..
  * *positional_count] are the positional arguments.
  *
- * Errors  NOT_FOUND "unknown argument: --x", with the flag that was probably meant;
- * INVALID_ARGUMENT a value that is missing, unreadable or out of range
+ * Errors  NOT_FOUND "unknown argument: --x", with the most similar flag; INVALID_ARGUMENT a value
+ *         that is missing, unreadable or out of range
  */
 struct status flags_parse(const struct flag_set *set, int argc, char **argv, int *positional_count);
 
-/* Does the flag have the value that `text` stands for? A FLAG_TEXTS: was it not given at all? */
+/* Does the flag have the value that `text` denotes? For FLAG_TEXTS: was it never given? */
 bool flag_is(const struct flag *flag, const char *text);
 /* Does the flag have its default value, whether or not it was given? */
 bool flag_is_default(const struct flag *flag);
@@ -72,7 +72,7 @@ bool flag_is_default(const struct flag *flag);
 /* NULL: no such row. */
 const struct flag *flags_find(const struct flag_set *set, const char *name);
 
-/* usage, then one entry per row: name, default, help; under the heading of its group, if any. */
+/* Prints usage, then for each row its group, name, default and help. */
 void flags_print_help(const struct flag_set *set, FILE *out);
 
 #endif

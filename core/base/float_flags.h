@@ -1,6 +1,6 @@
 /*
- * float_flags: has the calling thread's processor met an invalid operation, such as Inf - Inf, or
- * the maximum or minimum of NaN and a number? It keeps such flags at no cost.
+ * float_flags: has the processor met an invalid operation in this thread, such as Inf - Inf, or the
+ * maximum of NaN and a number? It records such operations at no cost.
  *
  *     float_flags_clear();
  *     …

@@ -74,7 +74,7 @@ void log_line(enum log_level level, const char *format, ...)
         if ((unsigned char)*at < ' ' || *at == 127)
             *at = ' ';
     line[size - 1] = '\n';
-    /* Nowhere is left to report that stderr cannot be written. */
+    /* If stderr cannot be written, there is no place to report it. */
     ssize_t written = write(STDERR_FILENO, line, size);
     (void)written;
     if (line != local)

@@ -1,6 +1,7 @@
 /*
- * log: lines for the operator on stderr, each in one write, so that lines of threads and processes
- * do not mix. Only programs (main.c) and request edges log; shared code returns a status instead.
+ * log: lines for the operator on stderr, each in one write, so that the lines of threads and
+ * processes do not mix. Only programs (main.c) and request edges log; shared code returns a status
+ * instead.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -11,18 +12,17 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR, LOG_NONE };
 
 #define LOG_LEVEL_NAMES "debug info warning error none" /* the choices of a --log_level flag */
 
-/* Lines below this level are not printed. At the start: LOG_INFO. Threads: set it before they
- * start. */
+/* Lines below this level are not printed. The default is LOG_INFO. Set it before threads start. */
 void log_set_level(enum log_level level);
-/* Who speaks, in front of each line: "worker 3: "; copied. Threads: as above. */
+/* A prefix for each line, such as "worker 3: "; copied. Threads: as above. */
 void log_set_name(const char *name);
 bool log_level_parse(const char *name, enum log_level *out);
 
-/* "2026-01-02 03:04:05.678 I text". A control character in the text (a stranger's newline) is
- * printed as a space. */
+/* Prints "2026-01-02 03:04:05.678 I text". Control characters in the text, such as a newline that a
+ * peer sent, become spaces. */
 void log_line(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* What a line begins with, "2026-01-02 03:04:05.678 I worker 3: ", for lines on another stream. */
+/* The start of a line, "2026-01-02 03:04:05.678 I worker 3: ", for lines on another stream. */
 #define LOG_HEAD_MAX 128
 void log_head(enum log_level level, char out[LOG_HEAD_MAX]);
 

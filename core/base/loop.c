@@ -11,27 +11,26 @@
 #include "base/clock.h"
 
 #define EVENTS_MAX        128
-#define SPIN_PAUSE        16 /* waits without a spin after one in vain; twice as many after each */
+#define SPIN_PAUSE        16 /* waits without polling after a failed poll; doubled by each */
 #define SPIN_FAILURES_MAX 8
-#define EXPECTING_NS      60000 /* the rest of a message that a peer is sending right now */
+#define EXPECTING_NS      60000 /* polls this long for the rest of a message that is arriving */
 
-/* Polling before sleep, and how well that went. */
+/* Polling before the loop sleeps, and its success. */
 struct spin {
-    int64_t ns;                 /* for so long */
-    int pause;                  /* waits to come that are not begun by it */
-    int failures, failures_max; /* in vain, one after the other: so often is the pause doubled */
+    int64_t ns;                 /* how long it polls */
+    int pause;                  /* the number of waits that will not poll first */
+    int failures, failures_max; /* in a row: each doubles the pause */
 };
 
 struct loop_watch {
     void (*ready)(void *context, uint32_t events);
     void *context;
     int fd;
-    struct loop_watch
-        *next_dead; /* unwatched during a round: freed at its end, as events may still name it */
+    struct loop_watch *next_dead; /* freed at the end of the round: events may refer to it */
 };
 
 struct loop {
-    int epoll, wake; /* wake: an eventfd that loop_post rings */
+    int epoll, wake; /* wake: an eventfd that loop_post signals */
     struct loop_timer **timers;
     int timers_count, timers_capacity;
     struct loop_task *_Atomic posted; /* newest first */
@@ -39,7 +38,7 @@ struct loop {
     void *round_context;
     struct loop_task *running; /* taken from there, oldest first */
     struct loop_task *deferred, **deferred_end;
-    _Atomic uintptr_t owner; /* the thread whose loop this is; 0: nobody's now */
+    _Atomic uintptr_t owner; /* the thread that owns the loop; 0: none */
     struct loop_watch *wake_watch, *dead;
     int64_t now_ns;
     struct spin spin, expecting_spin;
@@ -47,7 +46,8 @@ struct loop {
     _Atomic bool stopped;
 };
 
-/* Tasks run in the order they were posted. One that calls this again has those before it run. */
+/* Runs tasks in the order of posting. A task may call this again: the remaining tasks then run
+ * first. */
 void loop_run_posted(struct loop *loop)
 {
     struct loop_task *task = atomic_exchange_explicit(&loop->posted, NULL, memory_order_acquire);
@@ -63,7 +63,7 @@ void loop_run_posted(struct loop *loop)
     *end = ordered;
     while (loop->running != NULL) {
         task = loop->running;
-        loop->running = task->next; /* the task is its owner's again once it is called */
+        loop->running = task->next; /* its owner may reuse the task as soon as it is called */
         task->work(task);
     }
 }
@@ -73,15 +73,14 @@ static void on_wake(void *context, uint32_t events)
     struct loop *loop = context;
     uint64_t count;
     (void)events;
-    ssize_t size =
-        read(loop->wake, &count, sizeof count); /* nothing to read: another round took it */
+    ssize_t size = read(loop->wake, &count, sizeof count); /* another round may have read it */
     (void)size;
 }
 
 static void ring(struct loop *loop)
 {
     uint64_t one = 1;
-    ssize_t size = write(loop->wake, &one, sizeof one); /* full means that it rings already */
+    ssize_t size = write(loop->wake, &one, sizeof one); /* full: it is signalled already */
     (void)size;
 }
 
@@ -92,7 +91,7 @@ void loop_post(struct loop *loop, struct loop_task *task)
         task->next = head;
     while (!atomic_compare_exchange_weak_explicit(&loop->posted, &head, task, memory_order_release,
                                                   memory_order_relaxed));
-    if (head == NULL) /* else whoever posted that has rung, and it was not taken yet */
+    if (head == NULL) /* otherwise the loop has been woken and has not taken the tasks yet */
         ring(loop);
 }
 
@@ -142,7 +141,7 @@ void loop_disown(struct loop *loop)
     atomic_store_explicit(&loop->owner, 0, memory_order_relaxed);
 }
 
-/* Relaxed is enough: only this thread stores its own name, and takes it away again. */
+/* Relaxed is enough: a thread stores and clears only its own id. */
 bool loop_is_mine(const struct loop *loop)
 {
     return atomic_load_explicit(&loop->owner, memory_order_relaxed) == (uintptr_t)pthread_self();
@@ -244,7 +243,7 @@ void loop_unwatch(struct loop *loop, struct loop_watch *watch)
     loop->dead = watch;
 }
 
-/* The timers are a heap: children of i stand at 2i + 1 and 2i + 2, none before its parent. */
+/* The timers are a heap: the children of i, at 2i + 1 and 2i + 2, are never due before it. */
 static void place(struct loop *loop, int at, struct loop_timer *timer)
 {
     loop->timers[at] = timer;
@@ -303,7 +302,7 @@ void loop_set_timer(struct loop *loop, struct loop_timer *timer, int64_t deadlin
     sift_up(loop, loop->timers_count - 1);
 }
 
-/* One that is set again to a time past waits for the next round: nobody may keep the loop here. */
+/* A timer that is set again to a past time waits for the next round, so this loop ends. */
 static void run_timers(struct loop *loop)
 {
     for (int turns = loop->timers_count; turns > 0 && loop->timers_count > 0; turns--) {
@@ -315,7 +314,7 @@ static void run_timers(struct loop *loop)
     }
 }
 
-/* Milliseconds until then or the first timer, rounded up; -1: never. */
+/* Milliseconds until `until_ns` or the first timer, rounded up; -1: forever. */
 static int wait_ms(const struct loop *loop, int64_t until_ns)
 {
     if (loop->timers_count > 0 && loop->timers[0]->deadline_ns < until_ns)
@@ -350,8 +349,8 @@ void loop_expect(struct loop *loop)
     loop->expecting = true;
 }
 
-/* Polls for a while before it sleeps, unless that was in vain lately: each failure doubles the
- * number of waits until the next try. Not so where a message is under way. */
+/* Polls for a while before sleeping, unless recent polls failed: each failure doubles the number of
+ * waits until the next poll. If a message is arriving, it polls in any case. */
 static int wait_for_events(struct loop *loop, struct epoll_event *events, int timeout_ms)
 {
     struct spin *spin = loop->expecting ? &loop->expecting_spin : &loop->spin;
@@ -377,7 +376,7 @@ static int wait_for_events(struct loop *loop, struct epoll_event *events, int ti
 static struct status run_round(struct loop *loop, int timeout_ms)
 {
     struct epoll_event events[EVENTS_MAX];
-    if (loop->deferred != NULL) /* from between two rounds */
+    if (loop->deferred != NULL) /* deferred between two rounds */
         timeout_ms = 0;
     int count = wait_for_events(loop, events, timeout_ms);
     if (count < 0 && errno != EINTR)

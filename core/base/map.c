@@ -7,10 +7,10 @@
 
 static size_t slot_count(const struct map *map)
 {
-    return map->capacity * 2; /* half full at most: probes stay short */
+    return map->capacity * 2; /* at most half full: probes stay short */
 }
 
-/* The slot that holds the key, or the empty one where the search ended. */
+/* The slot of the key, or the empty slot at which the search ended. */
 static uint32_t *find(const struct map *map, struct bytes key)
 {
     size_t mask = slot_count(map) - 1;
@@ -95,7 +95,7 @@ void *map_remove(struct map *map, struct bytes key)
         return NULL;
     struct map_entry *entry = &map->entries[index - 1];
     void *value = entry->value;
-    entry->key = (struct bytes){ NULL, 0 }; /* the slot stays taken, so that probes go on past it */
+    entry->key = (struct bytes){ NULL, 0 }; /* the slot stays in use: probes continue past it */
     entry->value = NULL;
     map->live--;
     return value;

@@ -1,7 +1,7 @@
 /*
- * map: bytes to pointers, open addressing. Keys are borrowed: they must live as long as the map
- * (names in an arena do). Iteration is in order of insertion, so that whatever is made from a map
- * is made the same way each time.
+ * map: from bytes to pointers, by open addressing. Keys are borrowed and must live as long as the
+ * map, as names in an arena do. Iteration is in order of insertion, so results that are made from a
+ * map are reproducible.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -15,8 +15,8 @@ struct map_entry {
 
 struct arena;
 
-/* Zero-initialise; with an arena the table lives there. entries[0 .. count) in order of insertion;
- * a removed entry has key.data NULL. */
+/* Zero-initialise it. With an arena, the table lives there. entries[0 .. count) are in order of
+ * insertion; a removed entry has key.data NULL. */
 struct map {
     struct map_entry *entries;
     uint32_t *slots; /* index + 1 into entries; 0 = empty */
@@ -24,11 +24,11 @@ struct map {
     struct arena *arena; /* NULL: the heap */
 };
 
-void *map_get(const struct map *map, struct bytes key); /* NULL: not there */
+void *map_get(const struct map *map, struct bytes key); /* NULL: no such key */
 bool map_has(const struct map *map, struct bytes key);
 void map_put(struct map *map, struct bytes key, void *value); /* replaces */
-void *map_remove(struct map *map, struct bytes key); /* the value that was there, or NULL */
-void map_finish(struct map *map);                    /* frees the table, not the values */
+void *map_remove(struct map *map, struct bytes key);          /* its value, or NULL */
+void map_finish(struct map *map);                             /* frees the table, not the values */
 
 static inline void *map_get_text(const struct map *map, const char *key)
 {

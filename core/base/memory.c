@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What the control group of the process may use, where it says so; else SIZE_MAX. */
+/* The limit of the process's control group; SIZE_MAX: it has none. */
 static size_t group_memory(void)
 {
     size_t memory = SIZE_MAX;

@@ -1,13 +1,13 @@
 /*
- * memory: how much of it this process can have.
+ * memory: the limit of the memory that this process may use.
  */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
 #include <stddef.h>
 
-/* Bytes of the machine's memory, or of the limit of the control group or of address space (ulimit
- * -v) if that is less. Read once. Threads: safe. */
+/* The memory of the machine, or the limit of the control group or of the address space (ulimit -v)
+ * if that is less. Read once. Threads: safe. */
 size_t memory_of_machine(void);
 
 #endif

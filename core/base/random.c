@@ -48,7 +48,7 @@ uint64_t random_u64(struct random *random)
 uint64_t random_below(struct random *random, uint64_t bound)
 {
     assert(bound > 0);
-    /* The lowest 2^64 mod bound values would make some results likelier than others: draw again. */
+    /* Redraw the lowest 2^64 mod bound values, which would make some results more likely. */
     uint64_t reject_below = -bound % bound;
     uint64_t value;
     do

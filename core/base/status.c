@@ -2,24 +2,26 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/poison.h"
 
-#define STATUS_RING 5
+#define FIRST_SIZE 256 /* most texts fit: no allocation on an error path */
+#define LOCAL_SIZE 512
 
-/* One text each of the last failures of this thread. Grown as needed, freed with the thread. */
+/* The texts of this thread's last failures. */
 struct ring_slot {
-    char *text;
+    char *text; /* `first`, or allocated and freed with the thread; NULL: none so far */
     size_t capacity;
+    char first[FIRST_SIZE];
 };
 
 static _Thread_local struct ring_slot ring[STATUS_RING];
 static _Thread_local unsigned ring_next;
-static _Thread_local char ring_first[STATUS_RING]
-                                    [256]; /* most messages fit: no allocation on an error path */
 
 static const struct {
     const char *name;
@@ -33,64 +35,71 @@ static const struct {
 static pthread_key_t ring_key;
 static pthread_once_t ring_once = PTHREAD_ONCE_INIT;
 
-/* At the end of a thread: gives back the texts that outgrew their first buffers. */
-static void free_grown(void *unused)
+static void free_text(struct ring_slot *slot)
+{
+    if (slot->text != slot->first)
+        free(slot->text);
+    slot->text = NULL;
+}
+
+static void free_texts(void *unused)
 {
     (void)unused;
     for (int i = 0; i < STATUS_RING; i++)
-        if (ring[i].text != ring_first[i]) {
-            free(ring[i].text);
-            ring[i].text = NULL;
-        }
+        free_text(&ring[i]);
 }
 
 static void make_ring_key(void)
 {
-    pthread_key_create(&ring_key, free_grown);
+    pthread_key_create(&ring_key, free_texts);
+}
+
+/* Ends the oldest text and returns memory for a new one: *size bytes, or fewer if there is no
+ * memory. In AddressSanitizer builds each text is an allocation of its own, so that the sanitizer
+ * reports accesses to a text that has ended. */
+static char *take_slot(size_t *size)
+{
+    struct ring_slot *slot = &ring[ring_next];
+    ring_next = (ring_next + 1) % STATUS_RING;
+    if (slot->text != NULL && *size <= slot->capacity && !POISON_WORKS)
+        return slot->text;
+    free_text(slot);
+    if (*size > FIRST_SIZE || POISON_WORKS)
+        slot->text = malloc(*size);
+    if (slot->text != NULL) {
+        slot->capacity = *size;
+        pthread_once(&ring_once, make_ring_key);
+        pthread_setspecific(ring_key, ring); /* any value but NULL: free_texts is called */
+    } else {
+        slot->text = slot->first;
+        slot->capacity = FIRST_SIZE;
+        *size = *size < FIRST_SIZE ? *size : FIRST_SIZE;
+    }
+    return slot->text;
 }
 
 static const char *ring_print(const char *format, va_list arguments, const char *suffix)
 {
-    unsigned slot = ring_next;
-    ring_next = (ring_next + 1) % STATUS_RING;
-    if (ring[slot].text == NULL) {
-        ring[slot].text = ring_first[slot];
-        ring[slot].capacity = sizeof ring_first[slot];
-    }
-
     va_list again;
     va_copy(again, arguments);
     int body = vsnprintf(NULL, 0, format, again);
     va_end(again);
     if (body < 0)
         return "unprintable error";
-    size_t need = (size_t)body + strlen(suffix) + 1;
-    /* The arguments may point into the slot itself (context around an old failure): print beside
-     * it, then swap. */
-    char *text = need <= 512 ? NULL : malloc(need);
-    char local[512];
-    char *out = text ? text : local;
-    size_t room = text ? need : sizeof local;
-    vsnprintf(out, room, format, arguments);
-    if ((size_t)body < room) /* else there was no memory, and the text ends early */
-        snprintf(out + body, room - (size_t)body, "%s", suffix);
+    size_t size = (size_t)body + strlen(suffix) + 1;
+    /* The arguments may be texts of the ring, even the one that ends now: print, then copy. */
+    char local[LOCAL_SIZE];
+    char *allocated = size <= sizeof local ? NULL : malloc(size);
+    char *printed = allocated != NULL ? allocated : local;
+    size_t room = allocated != NULL ? size : sizeof local;
+    vsnprintf(printed, room, format, arguments);
+    if ((size_t)body < room) /* otherwise there was no memory, and the text ends early */
+        snprintf(printed + body, room - (size_t)body, "%s", suffix);
 
-    if (need > ring[slot].capacity) {
-        char *grown = malloc(need);
-        if (grown == NULL) {
-            need = ring[slot].capacity;
-        } else {
-            if (ring[slot].text != ring_first[slot])
-                free(ring[slot].text);
-            ring[slot].text = grown;
-            ring[slot].capacity = need;
-            pthread_once(&ring_once, make_ring_key);
-            pthread_setspecific(ring_key, ring); /* not NULL: free_grown is called */
-        }
-    }
-    snprintf(ring[slot].text, need, "%s", out);
-    free(text);
-    return ring[slot].text;
+    char *text = take_slot(&size);
+    snprintf(text, size, "%s", printed);
+    free(allocated);
+    return text;
 }
 
 struct status status_errorv(enum status_code code, const char *format, va_list arguments)
@@ -182,6 +191,22 @@ struct status status_keep(struct arena *arena, struct status status)
 {
     if (status.code != STATUS_OK)
         status.message = arena_strdup(arena, status.message);
+    return status;
+}
+
+struct status status_hold(struct status status)
+{
+    if (status.code != STATUS_OK)
+        status.message = xstrdup(status.message);
+    return status;
+}
+
+struct status status_resume(struct status held)
+{
+    if (held.code == STATUS_OK)
+        return held;
+    struct status status = status_error(held.code, "%s", held.message);
+    free((char *)(uintptr_t)held.message);
     return status;
 }
 

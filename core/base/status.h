@@ -2,12 +2,12 @@
  * status: how a failure travels, from the kernel to the wire.
  *
  * A failing function returns `struct status`. Its codes are the canonical gRPC codes; the HTTP
- * number is a column of the same table. The text lives in a small ring of buffers of the thread
- * that failed: it holds until STATUS_RING - 1 more failures there. Who keeps it longer, or hands it
- * to another thread, copies it (status_keep).
+ * number is a column of the same table.
  *
- *     TRY(expr)            returns a failure to the caller: where there is nothing to undo
- *     TRY_OR(label, expr)  stores it in the local `status` and jumps to `label`: where there is
+ *     TRY(expr)            returns a failure to the caller, if there is nothing to undo
+ *     TRY_OR(label, expr)  stores it in the local `status` and jumps to `label`, if there is
+ *
+ * Clang warns if a status is ignored; for GCC, tests/repo/test_statuses.py looks.
  */
 #ifndef BASE_STATUS_H
 #define BASE_STATUS_H
@@ -49,8 +49,16 @@ enum status_code {
 #undef STATUS_ENUM
 };
 
-/* The outcome of an operation. A plain value of 16 bytes, returned in registers, freed by nobody.
- */
+/* The outcome of an operation: a plain value of 16 bytes, returned in registers; it need not be
+ * freed.
+ *
+ * The text belongs to the thread that failed, which keeps those of its last STATUS_RING failures:
+ * status_error, status_errno and status_in make one each. That is enough to return a failure up
+ * the stack and add context on the way. Code that keeps a status for longer, hands it to another
+ * thread, or calls functions that can fail in between, copies the text first (status_keep).
+ * AddressSanitizer builds free a text at its end, so they report code that reads it later. */
+#define STATUS_RING 5
+
 struct CHECKED status {
     enum status_code code;
     const char *message; /* one line of UTF-8, any length; "" when OK */
@@ -85,13 +93,23 @@ struct status status_in(struct status status, const char *format, ...) PRINTF_LI
 /* The same status with its text in `arena`, for as long as that lives. */
 struct status status_keep(struct arena *arena, struct status status);
 
+/* Keep a failure through cleanup that can fail too:
+ *
+ *     struct status held = status_hold(status);
+ *     rpc_server_destroy(server);
+ *     return status_resume(held);
+ *
+ * status_hold copies the text to the heap; status_resume frees the copy, and its result is the same
+ * failure as if it had just happened. */
+struct status status_hold(struct status status);
+struct status status_resume(struct status held);
+
 /* "INVALID_ARGUMENT", and back (false: no such name). */
 const char *status_code_name(enum status_code code);
 bool status_code_parse(const char *name, enum status_code *out);
 int status_http(enum status_code code);
 
-/* Says in the code that a failure is of no consequence here, and why is in the comment beside it.
- */
+/* Marks a failure that has no consequence here. The comment beside the call says why. */
 static inline void status_ignore(struct status status)
 {
     (void)status;

@@ -127,7 +127,7 @@ static struct status check_input(const struct node *node, const struct op *op,
 
     TRY(argument_type(node, op, arg, index, &wanted, &is_ref));
     if (input.index >= input.node->outputs_count)
-        return status_ok(); /* of an op that we do not know */
+        return status_ok(); /* the op is unknown */
     const struct output *given = &input.node->outputs[input.index];
     if (given->dtype != wanted)
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -165,7 +165,7 @@ struct status node_check_inputs(const struct graph *graph, const struct node *no
     return status_ok();
 }
 
-/* Graphs up to this version cannot tell a scalar from a shape that was not given. */
+/* Graphs of producers up to this version write a scalar shape and a missing shape alike. */
 #define PRODUCER_WITHOUT_UNKNOWN_SHAPE 21
 
 struct status node_declared_shape(const struct graph *graph, const struct node *node,

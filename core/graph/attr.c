@@ -37,7 +37,7 @@ static bool tensor_equal(const struct tensor *a, const struct tensor *b)
     return true;
 }
 
-/* Order does not matter: the attributes of a map. */
+/* In any order: the attributes are a map. */
 static bool function_name_equal(const struct function_name *a, const struct function_name *b)
 {
     if (strcmp(a->name, b->name) != 0 || a->attrs_count != b->attrs_count)
@@ -73,7 +73,7 @@ bool attr_value_equal(const struct attr_value *a, const struct attr_value *b)
     case ATTR_INT:
         return a->i == b->i;
     case ATTR_FLOAT:
-        return memcmp(&a->f, &b->f, sizeof a->f) == 0; /* NaN is NaN */
+        return memcmp(&a->f, &b->f, sizeof a->f) == 0; /* by bits: a NaN equals itself */
     case ATTR_BOOL:
         return a->b == b->b;
     case ATTR_TYPE:
@@ -95,8 +95,9 @@ static struct bytes copy_bytes(struct arena *arena, struct bytes bytes)
     return (struct bytes){ arena_memdup(arena, bytes.data, bytes.size), bytes.size };
 }
 
-struct status tensor_copy_to_arena(struct arena *arena, const struct tensor *tensor,
-                                   struct tensor *out)
+/* Copies the elements as well, and the characters of strings. */
+static struct status tensor_copy_to_arena(struct arena *arena, const struct tensor *tensor,
+                                          struct tensor *out)
 {
     size_t size = tensor_bytes(tensor);
     void *data = NULL;
@@ -113,7 +114,7 @@ struct status tensor_copy_to_arena(struct arena *arena, const struct tensor *ten
     return status_ok();
 }
 
-/* Both kinds of copy: `deep` says whether tensors' elements are copied. */
+/* Both kinds of copy: `deep` copies the elements of tensors as well. */
 static struct status copy_value(struct arena *arena, const struct attr_value *value, bool deep,
                                 struct attr_value *out);
 

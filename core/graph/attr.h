@@ -18,8 +18,8 @@ enum attr_kind {
     ATTR_SHAPE,       /* shape */
     ATTR_TENSOR,      /* tensor */
     ATTR_FUNC,        /* func */
-    ATTR_PLACEHOLDER, /* s: the name of the call's attribute that stands here (function bodies only)
-                       */
+    ATTR_PLACEHOLDER, /* s: the name of the call's attribute that replaces this value (function
+                         bodies only) */
     ATTR_LIST,        /* elements[0 .. count), all of kind element_kind */
 };
 
@@ -66,8 +66,5 @@ struct attr_value attr_value_share(struct arena *arena, const struct attr_value 
 /* The same with tensors copied too. RESOURCE_EXHAUSTED: over the arena's limit. */
 struct status attr_value_copy(struct arena *arena, const struct attr_value *value,
                               struct attr_value *out);
-/* A copy of a tensor with its elements, and the characters of strings, in `arena`. */
-struct status tensor_copy_to_arena(struct arena *arena, const struct tensor *tensor,
-                                   struct tensor *out);
 
 #endif

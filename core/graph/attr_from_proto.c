@@ -2,14 +2,14 @@
 
 #include "tensor/tensor_proto.h"
 
-/* A constant from this size on is pointed to in the message instead of copied. */
+/* A constant of at least this size points into the message instead of being copied. */
 #define BORROW_MIN (64 * 1024)
 
-/* What constants may take in all beyond their bytes in the file: one element may stand for many. */
+/* The memory that all constants together may take beyond their bytes in the file: one element of
+ * the file may stand for many. */
 #define REPEATED_MAX ((size_t)256 << 20)
 
-/* More attributes than any op has: a stranger's file must not make the search for equal names slow.
- */
+/* More than any op has. A limit, because the search for equal names is quadratic. */
 #define ATTRS_MAX 4096
 
 /* Entries of every map<string, AttrValue> look alike in memory: base, key, value. */
@@ -17,7 +17,8 @@ _Static_assert(sizeof(Tensorflow__NameAttrList__AttrEntry) == sizeof(attr_entry)
 _Static_assert(offsetof(Tensorflow__NameAttrList__AttrEntry, value) == offsetof(attr_entry, value),
                "entries alike");
 
-/* May the elements stay where they are in the message? Only numbers whose bytes are all valid. */
+/* May the elements stay in the message? Only if they are numbers of which every bit pattern is
+ * valid. */
 static bool can_borrow(const Tensorflow__TensorProto *proto, const struct shape *shape)
 {
     enum dtype dtype = dtype_base((int)proto->dtype);
@@ -30,8 +31,8 @@ static bool can_borrow(const Tensorflow__TensorProto *proto, const struct shape 
            (uintptr_t)proto->tensor_content.data % element == 0;
 }
 
-/* Counts what the constant takes beyond its bytes; damaged shapes are found by tensor_from_proto.
- */
+/* Counts the memory that the constant takes beyond its bytes; tensor_from_proto finds damaged
+ * shapes. */
 static struct status check_repeated(const struct proto_reader *reader,
                                     const Tensorflow__TensorProto *proto, const struct shape *shape)
 {
@@ -66,7 +67,7 @@ static struct status read_tensor(const struct proto_reader *reader,
     TRY(check_repeated(reader, proto, &shape));
     struct status status = tensor_from_proto(proto, reader->arena, tensor);
     if (status.code == STATUS_UNIMPLEMENTED)
-        return status_ok(); /* a resource or variant: an error only for who wants to run it */
+        return status_ok(); /* a resource or variant is an error only when it is used */
     TRY(status);
     graph_own(reader->graph, *tensor);
     out->kind = ATTR_TENSOR;
@@ -103,14 +104,14 @@ static struct bytes copy_bytes(const struct proto_reader *reader, ProtobufCBinar
     return (struct bytes){ arena_memdup(reader->arena, data.data, data.len), data.len };
 }
 
-/* How many elements a list has, of whichever kind it has some. */
+/* The number of elements of a list, of the one kind that it holds. */
 static size_t list_size(const Tensorflow__AttrValue__ListValue *list)
 {
     return list->n_s + list->n_i + list->n_f + list->n_b + list->n_type + list->n_shape +
            list->n_tensor + list->n_func;
 }
 
-/* Element k of a list of the kind that stands first in the message. */
+/* Element k of a list, of the first kind that the message holds. */
 static struct status read_element(const struct proto_reader *reader,
                                   const Tensorflow__AttrValue__ListValue *list, size_t k,
                                   struct attr_value *out)
@@ -195,8 +196,8 @@ struct status attr_value_from_proto(const struct proto_reader *reader,
     }
 }
 
-/* What TensorFlow inferred when it wrote the file: a hint for its Python, and up to half of a large
- * graph. We infer for the signature that is asked for. */
+/* The shapes that TensorFlow inferred when it wrote the file: a hint for its Python, and up to
+ * half the size of a large graph. We infer shapes for the requested signature. */
 static bool is_left_out(const char *name)
 {
     return strcmp(name, "_output_shapes") == 0;

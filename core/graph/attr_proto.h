@@ -1,5 +1,6 @@
 /*
- * attr_proto: AttrValue to and from struct attr_value; shared by graph_proto.c and library_proto.c.
+ * attr_proto: AttrValue to and from struct attr_value, for the files that translate graphs and
+ * libraries.
  */
 #ifndef GRAPH_ATTR_PROTO_H
 #define GRAPH_ATTR_PROTO_H
@@ -8,7 +9,8 @@
 #include "graph/op.h"
 #include "proto/graph.pb-c.h"
 
-/* What reading needs: where results live, who owns tensors, whether bytes may be pointed to. */
+/* The state of reading a file: the arena of results, the owner of tensors, whether bytes may be
+ * borrowed. */
 struct proto_reader {
     struct arena *arena;
     struct graph *graph;

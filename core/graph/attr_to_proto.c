@@ -22,7 +22,7 @@ static Tensorflow__NameAttrList *write_function(const struct function_name *func
     return proto;
 }
 
-/* Puts an element behind those that the list has; the arrays are as long as the whole list. */
+/* Appends an element; the arrays have room for the whole list. */
 static void write_element(Tensorflow__AttrValue__ListValue *list, const struct attr_value *value,
                           struct arena *arena)
 {

@@ -13,7 +13,7 @@ struct status builder_status(const struct builder *builder)
     return builder->status;
 }
 
-/* The name with the scope in front and, where that is taken, a number behind. */
+/* The scope and the name, with a number appended if that is taken. */
 static const char *unique_name(struct builder *builder, const char *op, const char *name)
 {
     struct graph *graph = builder->graph;
@@ -51,7 +51,7 @@ static bool is_given(const struct node *node, const char *attr)
     return attrs_find(node->attrs, node->attrs_count, attr) != NULL;
 }
 
-/* How many inputs an argument takes; -1: its attribute is not given. */
+/* The number of inputs of an argument; -1: its attribute is not given. */
 static int given_count(const struct node *node, const struct op_arg *arg)
 {
     const char *name = arg->number_attr != NULL ? arg->number_attr : arg->type_list_attr;
@@ -63,7 +63,8 @@ static int given_count(const struct node *node, const struct op_arg *arg)
     return value->kind == ATTR_INT ? (int)value->i : value->count;
 }
 
-/* The inputs that are left for arguments whose attribute is not given, for each of them. */
+/* The number of inputs for each argument whose attribute is not given: the remaining ones, divided
+ * evenly. */
 static int open_count(const struct node *node)
 {
     int left = node->inputs_count, open = 0;
@@ -99,7 +100,8 @@ static void derive(struct builder *builder, struct node *node, const struct op_a
     }
 }
 
-/* Sets T, N, Tin, … from the inputs; what has neither value nor default then is missing. */
+/* Sets T, N, Tin, … from the inputs. An attribute with neither value nor default is then
+ * missing. */
 static struct status derive_attrs(struct builder *builder, struct node *node)
 {
     const struct op *op = node->op;

@@ -26,11 +26,11 @@ struct builder {
 struct builder builder_init(struct graph *graph);
 struct status builder_status(const struct builder *builder);
 
-/* Attributes that do not follow from the inputs, ended by a row of kind ATTR_NONE; see the makers
- * below. NULL: none. */
+/* Attributes that do not follow from the inputs, ended by ATTR_END; see the makers below. NULL:
+ * none. */
 struct endpoint build(struct builder *builder, const char *op, const char *name, int inputs_count,
                       const struct endpoint *inputs, const struct attr *attrs);
-/* The node itself, for ops with several outputs or none; `controls` are run before it. */
+/* The node, for ops with several outputs or none; `controls` run before it. */
 struct node *build_node(struct builder *builder, const char *op, const char *name, int inputs_count,
                         const struct endpoint *inputs, int controls_count,
                         struct node *const *controls, const struct attr *attrs);
@@ -65,12 +65,12 @@ struct endpoint build_unary(struct builder *builder, const char *op, const char 
 struct endpoint build_binary(struct builder *builder, const char *op, const char *name,
                              struct endpoint x, struct endpoint y);
 
-/* What is known of an endpoint. */
+/* The inferred dtype and shape of an endpoint, which may be unknown. */
 enum dtype endpoint_dtype(struct endpoint endpoint);
 const struct shape *endpoint_shape(struct endpoint endpoint);
 
-/* What an op's infer function gets. Output dtypes are set before it is called; it sets shapes
- * (unknown at the start). */
+/* The argument of an op's infer function. Output dtypes are set before the call; shapes are
+ * unknown, and the function sets them. */
 struct infer_context {
     struct node *node;
     struct graph *graph;
@@ -80,27 +80,26 @@ const struct shape *infer_input(const struct infer_context *context, int index);
  * NULL. */
 const struct tensor *infer_constant(const struct infer_context *context, int index);
 void infer_output(struct infer_context *context, int index, const struct shape *shape);
-/* Runs inference for all nodes of a graph in topological order: after graph_from_proto where shapes
- * are wanted. */
+/* Infers the shapes of all nodes in topological order; for graphs of graph_from_proto. */
 struct status graph_infer(struct graph *graph);
 
 /*
- * Gradients as nodes, as TensorFlow's: adds to the graph the nodes that compute d(sum of
- * y)/d(xs[i]). An x that y does not depend on gets a null endpoint. (graph/gradient.c; an op's own
- * function stands in graph/gradients/.)
+ * Adds to the graph the nodes that compute the gradients d(sum of y)/d(xs[i]), as TensorFlow does.
+ * An x that y does not depend on gets a null endpoint. (graph/gradient.c; the ops' own functions
+ * are in graph/gradients/.)
  *
  * Errors  UNIMPLEMENTED names an op on the path that has no gradient
  */
 struct status graph_gradients(struct builder *builder, struct endpoint y, int xs_count,
                               const struct endpoint *xs, struct endpoint *gradients);
 
-/* What an op's gradient function gets: the node, the gradients of its outputs (null node: none),
- * and where to put those of its inputs. */
+/* The argument of an op's gradient function: the node, the gradients of its outputs (null node:
+ * none), and the place for those of its inputs. */
 struct gradient_context {
     struct builder *builder;
     struct node *node;
     const struct endpoint *outputs; /* d loss / d output, [outputs_count] */
-    const bool *wanted;             /* does anybody use the gradient of input i? [inputs_count] */
+    const bool *wanted;             /* is the gradient of input i used? [inputs_count] */
     struct endpoint *inputs; /* d loss / d input, [inputs_count]; stays null where there is none */
 };
 

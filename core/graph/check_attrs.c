@@ -1,7 +1,7 @@
 /*
- * Are a node's attributes what its op's definition in ops.def allows? TensorFlow refuses to load a
- * graph with any other node, also one that no signature needs. Kernels rely on it: one that reads
- * an index of int32 or int64 never sees another type.
+ * Checks a node's attributes against the definition of its op in ops.def. TensorFlow refuses to
+ * load a graph with any other attribute, even on a node that no signature needs. Kernels rely on
+ * it: a kernel with an index of int32 or int64 never sees another type.
  */
 #include "graph/arguments.h"
 
@@ -81,8 +81,8 @@ static struct status check_element(const struct op_attr *attr, const struct attr
 static struct status check_attr(const struct op_attr *attr, const struct attr_value *value)
 {
     if (value->kind == ATTR_NONE)
-        return status_ok(); /* a value that is not read, such as a variant: an error when it is used
-                             */
+        return status_ok(); /* a value that cannot be read, such as a variant: an error when it is
+                               used */
     TRY(check_kind(attr, value));
     TRY(check_minimum(attr, value));
     if (value->kind != ATTR_LIST)

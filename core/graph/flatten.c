@@ -1,11 +1,12 @@
 /*
- * graph_flatten (graph.h), by frames: the graph asked for is one, each call's body is another. A
- * frame's nodes are copied to the result in topological order; a call is replaced by the frame of
- * its body, whose arguments are endpoints of the result. What turns out not to be needed, such as
- * what computes an argument that no body uses, is taken away at the end.
+ * graph_flatten (graph.h), by frames: the requested graph is a frame, and so is the body of each
+ * call. The nodes of a frame are copied to the result in topological order. A call is replaced by
+ * the frame of its body, whose arguments are endpoints of the result. Nodes that turn out not to be
+ * needed, such as those that compute an argument no body uses, are removed at the end.
  *
- * Control edges (savedmodel-format.md §12.5): what runs before a call runs before each node of its
- * body that has an effect; who waits for a call waits for all that the call has to run and return.
+ * Control edges: a node that runs before a call runs before each node of its body that has an
+ * effect, and a node that waits for a call waits for all that the call must run and return, as in
+ * TensorFlow's InlineFunctionBody (inline_function_utils.cc).
  */
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@
 
 /* ---- feeds ---- */
 
-/* What is known of a fed tensor: its type, and its shape where it is a placeholder. */
+/* The type of a fed tensor, and its shape if it is a placeholder. */
 static struct output feed_output(const struct graph *graph, struct endpoint feed)
 {
     bool known = feed.index < feed.node->outputs_count;

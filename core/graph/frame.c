@@ -4,9 +4,9 @@
 #include "graph/function.h"
 #include "graph/order.h"
 
-#define CALLS_MAX 64 /* nested; a deeper one is taken for a recursion without end */
-#define NODES_MAX \
-    (1 << 20) /* in all bodies: functions that call others twice grow by powers of two */
+#define CALLS_MAX 64 /* nested; deeper calls are taken for infinite recursion */
+/* nodes of all bodies: functions that call others twice grow exponentially */
+#define NODES_MAX (1 << 20)
 
 static bool is_outermost(const struct frame *frame)
 {
@@ -34,7 +34,7 @@ bool node_is_placeholder(const struct node *node)
            strcmp(node->op_name, "PlaceholderWithDefault") == 0;
 }
 
-/* A fed tensor cuts the graph; waiting for a fed placeholder is waiting for nothing. */
+/* A fed tensor cuts the graph. Control edges from a fed placeholder are dropped. */
 static bool is_cut(const void *context, struct endpoint input)
 {
     const struct flatten *flatten = context;
@@ -57,8 +57,8 @@ struct status frame_add_node(struct frame *frame, const char *op_name, const cha
     return graph_add(graph, op_name, full, out);
 }
 
-/* Attribute values stay where they are, in the source graph or its library, but for bindings that
- * were made for one instance of a body. */
+/* Attribute values stay in the source graph or its library, except for those bound for one
+ * instance of a body. */
 static void copy_attrs(struct arena *arena, const struct node *from, struct node *to)
 {
     to->attrs = ARENA_ARRAY(arena, struct attr, from->attrs_count + 1);
@@ -101,7 +101,7 @@ struct status frame_endpoint(const struct frame *frame, struct endpoint from, st
     return status_ok();
 }
 
-/* The node that has run when the call has: made when somebody asks for it. */
+/* The node that has run when the call has, made on demand. */
 static struct status map_call(struct frame *frame, const struct node *call, struct node **out)
 {
     struct image *image = &frame->images[call->id];
@@ -129,7 +129,7 @@ struct status frame_control(struct frame *frame, const struct node *from, struct
     return status_ok();
 }
 
-/* Makes what the controls of a node need, so that it stands before the node. */
+/* Makes the nodes for controls that are calls, which must come before the node. */
 static struct status map_controls(struct frame *frame, const struct node *node)
 {
     struct node *ignored;
@@ -141,10 +141,10 @@ static struct status map_controls(struct frame *frame, const struct node *node)
 
 /* ---- copying a node ---- */
 
-/* Does it matter when the node runs? */
+/* Does the order in which the node runs matter? */
 static bool has_effect(const struct node *node)
 {
-    if (node->op == NULL || (node->op->flags & OP_STATEFUL) != 0)
+    if (node->op == NULL || op_has(node->op, OP_STATEFUL))
         return true;
     for (int i = 0; i < node->inputs_count; i++) { /* reads or writes a reference */
         struct endpoint input = node->inputs[i];
@@ -161,7 +161,8 @@ static struct status copy_edges(struct frame *frame, const struct node *from, st
     for (int i = 0; i < from->inputs_count; i++) {
         struct endpoint input;
         TRY(frame_endpoint(frame, from->inputs[i], &input));
-        node_add_input(out, to, input); /* of a loop's end: set by close_loops */
+        /* the back edge of a loop has no node yet: close_loops sets it */
+        node_add_input(out, to, input);
     }
     for (int i = 0; i < from->controls_count; i++) {
         struct node *control;
@@ -200,7 +201,7 @@ static struct status copy_node(struct frame *frame, const struct node *from)
     return copy_edges(frame, from, to);
 }
 
-/* Inputs of TensorFlow 1's loops that did not exist yet when their Merge was copied. */
+/* Sets the inputs of TensorFlow 1's loops that did not exist when their Merge was copied. */
 static struct status close_loops(struct frame *frame, struct node *const *order, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -216,12 +217,11 @@ static struct status close_loops(struct frame *frame, struct node *const *order,
 
 /* ---- calls ---- */
 
-/* The function that a node calls; false: it is no call. */
+/* The function that a node calls; false: it is not a call. */
 static bool find_call(const struct frame *frame, const struct node *node, struct function_name *out)
 {
     const struct function_name *function;
-    if (strcmp(node->op_name, "PartitionedCall") == 0 ||
-        strcmp(node->op_name, "StatefulPartitionedCall") == 0) {
+    if (op_has(node->op, OP_CALL)) {
         if (!status_is_ok(node_attr_func(node, "f", &function)))
             return false;
         *out = *function;
@@ -244,8 +244,8 @@ static void add_effect(struct flatten *flatten, struct node *node)
     flatten->effects[flatten->effects_count++] = node;
 }
 
-/* What has to run before the effects of a call: its control inputs and what its own frame waits
- * for, as one node. */
+/* Makes one node that runs before the effects of a call, and after the control inputs of the call
+ * and of its frame. */
 static struct status before_call(struct frame *frame, const struct node *call, struct node **out)
 {
     struct graph *graph = frame->flatten->out;
@@ -277,7 +277,7 @@ static struct status before_call(struct frame *frame, const struct node *call, s
     return status_ok();
 }
 
-/* Results and effects first of all: they decide what of the body is needed. */
+/* Starts from results and effects, which decide which nodes of the body are needed. */
 static struct status run_body(struct frame *frame, const struct function_body *body,
                               struct image *image)
 {
@@ -299,8 +299,7 @@ static struct status run_body(struct frame *frame, const struct function_body *b
         struct node *effect;
         TRY(frame_control(frame, body->controls[i], &effect));
         image->effects[image->effects_count++] = effect;
-        if (effect->op == NULL || (effect->op->flags & OP_STATEFUL) != 0 ||
-            effect->controls_count > 0)
+        if (effect->op == NULL || op_has(effect->op, OP_STATEFUL) || effect->controls_count > 0)
             add_effect(flatten, effect);
     }
     return status_ok();
@@ -316,7 +315,8 @@ static enum dtype type_of(struct endpoint endpoint)
     return endpoint.node->outputs[endpoint.index].dtype;
 }
 
-/* The users of the call's outputs were checked against what the call says of them. */
+/* Users of the call's outputs were checked against the types that the call declares; the body
+ * must keep to them. */
 static struct status check_results(const struct node *call, const struct function_body *body)
 {
     for (int i = 0; i < body->results_count; i++) {
@@ -384,7 +384,7 @@ static struct status inline_call(struct frame *frame, const struct node *call,
         status = inline_body(frame, call, &body);
     flatten->depth--;
     if (flatten->depth > 0)
-        return status; /* the outermost call is name enough */
+        return status; /* naming the outermost call is enough */
     return status_in(status, "node '%s' (%s)", call->name, call->op_name);
 }
 

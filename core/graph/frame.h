@@ -1,6 +1,6 @@
 /*
- * frame: one graph on its way into the flattened one: the graph that was asked for, or the body of
- * a call. For flatten.c, which makes the outermost frame, and frame.c.
+ * frame: one graph that is being flattened: the requested graph, or the body of a call. For
+ * flatten.c, which makes the outermost frame, and frame.c.
  */
 #ifndef GRAPH_FRAME_H
 #define GRAPH_FRAME_H
@@ -14,17 +14,17 @@ struct flatten {
     struct arena *scratch;
     struct endpoint *feeds; /* their placeholders */
     bool *is_fed;           /* by node of `graph`: is an output of it fed? */
-    struct node **effects;  /* of the result: to run although nobody may use them */
+    struct node **effects;  /* in the result: run them even if nothing uses them */
     int effects_count, effects_capacity;
     int depth;
     int unfolded; /* nodes and calls of all bodies so far */
 };
 
-/* What became of a node. */
+/* The counterpart of a node in the result. */
 struct image {
-    struct node *node;        /* its copy; for a call what stands for "the call has run", or NULL */
+    struct node *node;        /* its copy; for a call, the node that runs after it, or NULL */
     struct endpoint *results; /* of a call */
-    struct node **effects;    /* of a call: copies of what it has to run */
+    struct node **effects;    /* of a call: copies of the nodes that it must run */
     int results_count, effects_count;
     bool is_call;
 };
@@ -33,19 +33,19 @@ struct frame {
     struct flatten *flatten;
     const struct graph *graph;
     const char *prefix;          /* "" or "call/" */
-    const struct endpoint *args; /* NULL in the frame of the graph that was asked for */
-    struct node *before;         /* runs before what has an effect; may be NULL */
+    const struct endpoint *args; /* NULL in the outermost frame */
+    struct node *before;         /* runs before every node with an effect; may be NULL */
     struct image *images;        /* by node id */
 };
 
-/* Copies what the seeds need to the result, calls replaced by their bodies. */
+/* Copies the nodes that the seeds need to the result, with calls replaced by their bodies. */
 struct status frame_run(struct frame *frame, struct node *const *seeds, int seeds_count);
 
-/* What became of an endpoint or a node of the frame. */
+/* Find the counterpart of an endpoint or a node of the frame in the result. */
 struct status frame_endpoint(const struct frame *frame, struct endpoint from, struct endpoint *out);
 struct status frame_control(struct frame *frame, const struct node *from, struct node **out);
 
-/* A node of the result; its name is made unique. */
+/* Adds a node to the result, under a unique name. */
 struct status frame_add_node(struct frame *frame, const char *op_name, const char *name,
                              struct node **out);
 

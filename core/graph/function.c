@@ -55,7 +55,7 @@ static struct status bind_list(const struct instance *instance, struct attr_valu
     return status_ok();
 }
 
-/* The value with placeholders replaced by what the call gives, or the signature's default. */
+/* The value, its placeholders replaced by attributes of the call or defaults of the signature. */
 static struct status bind(const struct instance *instance, const struct attr_value *value,
                           struct attr_value *out)
 {
@@ -133,7 +133,7 @@ static struct status add_args(struct instance *instance)
             enum dtype dtype;
             bool is_ref;
             TRY(argument_type(&instance->call, signature, arg, k, &dtype, &is_ref));
-            /* a name with a colon cannot be one of the body's */
+            /* no node of the body has a colon in its name */
             TRY(add_arg(instance, is_list ? arena_printf(arena, "%s:%d", arg->name, k) : arg->name,
                         dtype, is_ref));
         }
@@ -159,7 +159,7 @@ static struct status add_inputs(const struct instance *instance, const struct bo
         struct resolved resolved;
         TRY(reference_resolve(instance, from->inputs[i], &resolved));
         if (resolved.count == INT32_MAX)
-            resolved.count = 1; /* a whole argument of an op that we do not know */
+            resolved.count = 1; /* a whole argument of an unknown op */
         for (int k = 0; k < resolved.count; k++)
             node_add_input(graph, node, reference_endpoint(instance, &resolved, k));
     }
@@ -174,7 +174,7 @@ static struct status add_node(const struct instance *instance, const struct body
     if (map_has(&instance->args, bytes_of(from->name)))
         return status_error(STATUS_INVALID_ARGUMENT, "an argument and a node are named '%s'",
                             from->name);
-    if (strcmp(from->op_name, "_Arg") == 0) /* its index would be taken for one of add_args' */
+    if (strcmp(from->op_name, "_Arg") == 0) /* its index would be mistaken for one of add_args' */
         return status_error(STATUS_INVALID_ARGUMENT,
                             "node '%s': op '_Arg' stands only for arguments of the signature",
                             from->name);

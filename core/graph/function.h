@@ -1,7 +1,7 @@
 /*
  * function: the library of functions of a graph (FunctionDefLibrary). A body is instantiated for
- * the attributes of a call, as a graph whose arguments are nodes of op "_Arg" (attributes T, index)
- * and whose results are endpoints.
+ * the attributes of a call. It is a graph: its arguments are nodes of op "_Arg" (attributes T,
+ * index), its results are endpoints.
  */
 #ifndef GRAPH_FUNCTION_H
 #define GRAPH_FUNCTION_H
@@ -25,8 +25,8 @@ struct function_body {
     int controls_count;
 };
 
-const struct function *function_find(const struct function_library *library,
-                                     const char *name); /* or NULL */
+/* NULL: no such function */
+const struct function *function_find(const struct function_library *library, const char *name);
 const char *function_name(const struct function *function);
 /* Its name, arguments, results and attributes, in the form of an op. */
 const struct op *function_signature(const struct function *function);

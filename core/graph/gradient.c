@@ -1,23 +1,23 @@
-/* gradient: reverse accumulation. What an op's gradient looks like stands in gradients/. */
+/* gradient: reverse accumulation. The gradient functions of ops are in gradients/. */
 
 #include "graph/build.h"
 #include "graph/gradients/gradients.h"
 #include "graph/order.h"
 
-/* Gradients that arrived at an output, from the uses of it that were visited so far. */
+/* Gradients of an output, from those of its uses that were visited so far. */
 struct arrival {
     struct endpoint gradient;
     struct arrival *next;
 };
 
-/* Nodes that are added on the way are not of interest: everything is about the first `count`. */
-struct walk {
+/* The walk visits the first `count` nodes; those that it adds are behind them. */
+struct gradient_walk {
     struct builder *builder;
     struct arena *arena; /* of the walk alone */
     struct node **order;
     int count;
     bool *reached;             /* by node id: does it depend on one of xs? */
-    const struct endpoint *xs; /* what is asked for */
+    const struct endpoint *xs; /* the endpoints whose gradients are requested */
     int xs_count;
     struct arrival ***arrivals; /* by node id and output */
 };
@@ -27,7 +27,7 @@ static bool same_endpoint(struct endpoint a, struct endpoint b)
     return a.node == b.node && a.index == b.index;
 }
 
-static bool depends(const struct walk *walk, struct endpoint endpoint)
+static bool depends(const struct gradient_walk *walk, struct endpoint endpoint)
 {
     if (walk->reached[endpoint.node->id])
         return true;
@@ -37,7 +37,7 @@ static bool depends(const struct walk *walk, struct endpoint endpoint)
     return false;
 }
 
-static void mark_reached(struct walk *walk)
+static void mark_reached(struct gradient_walk *walk)
 {
     for (int i = 0; i < walk->count; i++) {
         const struct node *node = walk->order[i];
@@ -46,7 +46,7 @@ static void mark_reached(struct walk *walk)
     }
 }
 
-static void arrive(struct walk *walk, struct endpoint at, struct endpoint gradient)
+static void arrive(struct gradient_walk *walk, struct endpoint at, struct endpoint gradient)
 {
     struct arrival **list = &walk->arrivals[at.node->id][at.index];
     struct arrival *arrival = ARENA_NEW(walk->arena, struct arrival);
@@ -55,8 +55,8 @@ static void arrive(struct walk *walk, struct endpoint at, struct endpoint gradie
     *list = arrival;
 }
 
-/* All that arrived, as one: summed when it is asked for, once. */
-static struct endpoint collect(struct walk *walk, struct endpoint at)
+/* The sum of the gradients that arrived, made once, on demand. */
+static struct endpoint collect(struct gradient_walk *walk, struct endpoint at)
 {
     struct arrival *list = walk->arrivals[at.node->id][at.index];
     int count = 0;
@@ -77,8 +77,9 @@ static struct endpoint collect(struct walk *walk, struct endpoint at)
     return sum;
 }
 
-/* Runs the op's gradient function and hands what it made to the node's inputs. */
-static struct status emit(struct walk *walk, struct node *node, const struct endpoint *outputs)
+/* Runs the op's gradient function, and passes the gradients on to the node's inputs. */
+static struct status emit(struct gradient_walk *walk, struct node *node,
+                          const struct endpoint *outputs)
 {
     struct builder *b = walk->builder;
     bool *wanted = ARENA_ARRAY(walk->arena, bool, node->inputs_count);
@@ -103,7 +104,7 @@ static struct status emit(struct walk *walk, struct node *node, const struct end
     return status_ok();
 }
 
-static struct status visit(struct walk *walk, struct node *node)
+static struct status visit(struct gradient_walk *walk, struct node *node)
 {
     struct endpoint *outputs = ARENA_ARRAY(walk->arena, struct endpoint, node->outputs_count);
     bool any = false;
@@ -130,7 +131,8 @@ static struct endpoint ones_like(struct builder *b, struct endpoint y)
     return build_binary(b, "Fill", NULL, build_unary(b, "Shape", NULL, y), one);
 }
 
-static struct status accumulate(struct walk *walk, struct endpoint y, struct endpoint *gradients)
+static struct status accumulate(struct gradient_walk *walk, struct endpoint y,
+                                struct endpoint *gradients)
 {
     struct builder *b = walk->builder;
 
@@ -155,7 +157,7 @@ struct status graph_gradients(struct builder *builder, struct endpoint y, int xs
                               const struct endpoint *xs, struct endpoint *gradients)
 {
     TRY(builder_status(builder));
-    struct walk walk = {
+    struct gradient_walk walk = {
         .builder = builder, .arena = arena_create(0), .xs = xs, .xs_count = xs_count
     };
     struct status status = status_keep(builder->graph->arena, accumulate(&walk, y, gradients));

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Room for one more element: the array is moved within the arena when it is full. */
+/* Makes room for one more element: a full array moves within the arena. */
 static void *grow(struct arena *arena, void *array, size_t element, int count, int *capacity)
 {
     if (count < *capacity)
@@ -93,7 +93,7 @@ struct node *graph_find(const struct graph *graph, const char *name)
     return map_get_text(&graph->names, name);
 }
 
-/* The number behind the last colon, if it is one; -1: there is none, -2: not a number. */
+/* The number behind the last colon; -1: no colon, -2: not a number. */
 static int output_number(const char *colon)
 {
     if (colon == NULL)

@@ -5,10 +5,10 @@
  *
  * A graph of a file may hold ops that Slipway does not know (a median export carries a dozen
  * outside its serving path): their nodes have `op == NULL` and keep name, inputs and attributes, so
- * that the graph can be shown and written back. They are an error only for who wants to run them.
+ * that the graph can be shown and written back. They are an error only if they are to be run.
  *
- * Owner: everything lives in the graph's arena, but for the buffers of constants that were read
- * from a file (graph_finish). Names are unique in a graph.
+ * Owner: everything lives in the graph's arena, except the buffers of constants that were read from
+ * a file (graph_finish). Names are unique in a graph.
  */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
@@ -27,7 +27,8 @@ struct endpoint {
     int index;
 };
 
-/* What is known of an output before running. dtype DT_INVALID: not known. */
+/* The dtype and the shape of an output as far as they are known before running. DT_INVALID:
+ * unknown. */
 struct output {
     enum dtype dtype; /* the base type of a reference */
     bool is_ref;
@@ -37,13 +38,13 @@ struct output {
 struct node {
     const char *name;
     const char *op_name;
-    const struct op *op; /* NULL: not an op of ours (or a call of a library function by its name) */
+    const struct op *op; /* NULL: unknown, or a call of a library function by its name */
     int id;              /* index in graph->nodes */
     struct endpoint *inputs;
     int inputs_count;
     struct node **controls; /* run before this one */
     int controls_count;
-    struct attr *attrs; /* as given; defaults are not filled in */
+    struct attr *attrs; /* as given, without defaults */
     int attrs_count;
     struct output *outputs; /* filled in for known ops; outputs_count 0 for unknown ones */
     int outputs_count;
@@ -61,17 +62,17 @@ struct graph {
     struct map name_counters; /* name -> the last suffix that made it unique (build.c) */
     struct tensor *owned;     /* constants whose buffers end with the graph */
     int owned_count, owned_capacity;
-    int outputs_total; /* of all nodes: limited, since a few bytes of a file may ask for many */
+    int outputs_total; /* of all nodes: limited, because a few bytes of a file may ask for many */
 };
 
-/* An empty graph in an arena that the caller keeps for as long as the graph. graph_finish gives up
- * the constants that the graph owns; only one from graph_from_proto has any. */
+/* An empty graph, in an arena that must outlive it. graph_finish releases the constants that the
+ * graph owns; only graph_from_proto makes any. */
 struct graph *graph_create(struct arena *arena);
 void graph_finish(struct graph *graph); /* accepts NULL */
 
 /*
- * Adding nodes as they stand in files; build.h is the comfortable way. Names and attributes are not
- * copied: they must live as long as the graph (in its arena).
+ * Add nodes as files hold them; build.h is the convenient way. Names and attributes are not copied:
+ * they must live as long as the graph (in its arena).
  * Errors  INVALID_ARGUMENT a node of that name is there
  */
 struct status graph_add(struct graph *graph, const char *op_name, const char *name,
@@ -80,31 +81,34 @@ void node_add_input(struct graph *graph, struct node *node, struct endpoint inpu
 void node_add_control(struct graph *graph, struct node *node, struct node *control);
 void node_set_attr(struct graph *graph, struct node *node, const struct attr *attr); /* replaces */
 
-/* The graph keeps one owner of this tensor's buffer until graph_finish. */
+/* The graph owns a reference to the buffer of this tensor until graph_finish. */
 void graph_own(struct graph *graph, struct tensor tensor);
 
 struct node *graph_find(const struct graph *graph, const char *name); /* NULL: none of that name */
 
-/* "name", "name:1" -> endpoint. NOT_FOUND names what is missing; INVALID_ARGUMENT an output that is
- * not there. */
+/* "name", "name:1" -> endpoint. NOT_FOUND names the missing node; INVALID_ARGUMENT: it has no
+ * such output. */
 struct status graph_endpoint(const struct graph *graph, const char *text, struct endpoint *out);
-const char *
-endpoint_text(struct endpoint endpoint); /* "name:1"; in a ring of 8 buffers of the thread */
+/* "name:1"; in a ring of 8 buffers of the thread */
+const char *endpoint_text(struct endpoint endpoint);
 
 /*
  * Attributes, with the op's defaults. The value is checked for its kind.
  * Errors  INVALID_ARGUMENT `node 'x' (Conv2D): attribute 'strides' is missing`
+ *
+ * node_attr returns NULL if the attribute is neither given nor has a default.
  */
-const struct attr_value *node_attr(const struct node *node,
-                                   const char *name); /* NULL: neither given nor defaulted */
+const struct attr_value *node_attr(const struct node *node, const char *name);
 struct status node_attr_int(const struct node *node, const char *name, int64_t *out);
-/* An int that TensorFlow reads as int32: INVALID_ARGUMENT where it does not fit. */
+/* An int that TensorFlow reads as int32; INVALID_ARGUMENT if it does not fit. */
 struct status node_attr_int32(const struct node *node, const char *name, int64_t *out);
+/* An int that is 0 by default, such as StridedSlice's masks. */
+int64_t node_attr_int_or_0(const struct node *node, const char *name);
 struct status node_attr_float(const struct node *node, const char *name, float *out);
 struct status node_attr_bool(const struct node *node, const char *name, bool *out);
 struct status node_attr_string(const struct node *node, const char *name, struct bytes *out);
-struct status node_attr_type(const struct node *node, const char *name,
-                             enum dtype *out); /* the base type */
+/* the base type */
+struct status node_attr_type(const struct node *node, const char *name, enum dtype *out);
 struct status node_attr_shape(const struct node *node, const char *name, const struct shape **out);
 struct status node_attr_tensor(const struct node *node, const char *name,
                                const struct tensor **out);
@@ -113,18 +117,19 @@ struct status node_attr_func(const struct node *node, const char *name,
 /* A list of any kind; *out has kind ATTR_LIST. */
 struct status node_attr_list(const struct node *node, const char *name,
                              const struct attr_value **out);
+/* Is its data_format NHWC? True for a node without one. */
+bool node_is_nhwc(const struct node *node);
 
 /*
- * What one signature needs, by itself and without calls: keeps what is reachable backwards from
- * `fetches` and `targets` (data and control), cutting at `feeds`, and replaces each call
- * (PartitionedCall, StatefulPartitionedCall, a node whose op is a library function) by the callee's
- * body, recursively (format.md §12.5). Branch and loop bodies of If, Case and While stay functions;
- * whoever builds regions instantiates and flattens them in turn.
+ * Extracts the part of a graph that one signature needs, without calls. Keeps the nodes that are
+ * reachable backwards from `fetches` and `targets` (data and control edges), cuts at `feeds`, and
+ * replaces each call (PartitionedCall, StatefulPartitionedCall, a node whose op is a library
+ * function) by the body of its function, recursively. The bodies of If, Case and While stay
+ * functions, which runtime/plan instantiates and flattens in turn.
  *
  * A feed becomes a Placeholder node of the new graph. feeds, fetches and targets are endpoints and
- * nodes of `graph`; their counterparts stand in the result. Node order in the result is
- * topological, and every node of it is to be run: those that no fetch or target needs are there for
- * their effect (what a called function must run).
+ * nodes of `graph`; the result holds their counterparts. Nodes of the result are in topological
+ * order, and all of them must run: a node that no fetch or target needs is there for its effect.
  *
  * Owner   *out lives in `arena`; it shares attribute values, constants and the function library
  *         with `graph`, which must live as long
@@ -138,7 +143,7 @@ struct flatten_request {
     int fetches_count;
     struct node *const *targets;
     int targets_count;
-    /* What feeds are declared to look like, where the graph does not say; NULL: nothing is. */
+    /* Declared shapes of feeds for which the graph has none; NULL: none. */
     const struct shape *feed_shapes;
 };
 struct flatten_result {

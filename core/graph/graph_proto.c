@@ -8,7 +8,7 @@
 
 /* ---- reading ---- */
 
-/* What would make a reference to the node ambiguous; TensorFlow allows still less. */
+/* Refuses characters that would make a reference to the node ambiguous; TensorFlow allows fewer. */
 static struct status check_name(const char *name)
 {
     if (name[0] == '\0' || name[0] == '^' || strchr(name, ':') != NULL)
@@ -45,7 +45,7 @@ static struct status read_input(struct graph *graph, struct node *node, const ch
     struct endpoint input;
     struct status status = graph_endpoint(graph, text, &input);
     if (status.code == STATUS_NOT_FOUND)
-        status.code = STATUS_INVALID_ARGUMENT; /* the file is at fault, not who asks for it */
+        status.code = STATUS_INVALID_ARGUMENT; /* the file is wrong, not the request */
     TRY(status);
     if (node->controls_count > 0)
         return status_error(STATUS_INVALID_ARGUMENT, "input '%s' stands behind a control input",

@@ -1,6 +1,5 @@
 /*
- * graph_proto: GraphDef to and from `struct graph`: the edge where protobuf-c's types end.
- * Source: savedmodel-format.md §3.2, §12.
+ * graph_proto: GraphDef to and from `struct graph`, which is free of protobuf types.
  */
 #ifndef GRAPH_GRAPH_PROTO_H
 #define GRAPH_GRAPH_PROTO_H
@@ -24,7 +23,7 @@ struct status graph_from_proto(const struct Tensorflow__GraphDef *proto, struct 
  * lives in `arena` and borrows from the graph. */
 struct Tensorflow__GraphDef *graph_to_proto(const struct graph *graph, struct arena *arena);
 
-/* Of its GraphDef: two graphs with the same hash compute the same. */
+/* A hash of its GraphDef: two graphs with the same hash compute the same. */
 uint64_t graph_hash(const struct graph *graph);
 
 #endif

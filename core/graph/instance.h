@@ -1,27 +1,28 @@
 /*
- * instance: a function's body while it is made, and the references in it (savedmodel-format.md
- * §12.2). For function.c and reference.c.
+ * instance: the body of a function while it is made, and the references in it: "arg", "arg:1",
+ * "node:out", "node:out:1", "^node", as TensorFlow's function.cc resolves them. For function.c and
+ * reference.c.
  */
 #ifndef GRAPH_INSTANCE_H
 #define GRAPH_INSTANCE_H
 
 #include "graph/function.h"
 
-/* A run of arguments: the tensors args[first .. first + count) of one argument of the signature. */
+/* The tensors args[first .. first + count) of one argument of the signature. */
 struct arg_range {
     int first, count;
 };
 
-/* A body that is being made. */
+/* A body while it is made. */
 struct instance {
     const struct function *function;
     struct graph *graph; /* the body */
-    struct node call;    /* stands for the call: only its name and attributes count */
+    struct node call;    /* represents the call: only its name and attributes are used */
     struct map args;     /* name -> struct arg_range */
     struct function_body body;
 };
 
-/* Where the tensors of a reference stand: endpoints (first + k) of `node`, or arguments. */
+/* The tensors of a reference: endpoints (first + k) of `node`, or arguments. */
 struct resolved {
     struct node *node; /* NULL: arguments */
     int first, count;

@@ -1,7 +1,7 @@
 /*
- * library: functions as they stand in a file, before they are instantiated: bodies whose references
- * are text. For graph_proto.c, which fills it and writes it back, and function.c, which resolves
- * it. Everything lives in the arena of the graph that was read.
+ * library: functions as a file holds them, before they are instantiated: references in their bodies
+ * are text. graph_proto.c fills it and writes it back, function.c resolves it. Everything lives in
+ * the arena of the graph.
  */
 #ifndef GRAPH_LIBRARY_H
 #define GRAPH_LIBRARY_H

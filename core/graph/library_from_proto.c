@@ -1,6 +1,6 @@
 #include "graph/library_proto.h"
 
-/* Arguments, attributes, results and nodes of one function: their numbers are ints here. */
+/* Limits arguments, attributes, results and nodes of one function, whose counts are ints here. */
 #define PARTS_MAX (1 << 24)
 
 static const char *copy(const struct proto_reader *reader, const char *text)
@@ -38,7 +38,8 @@ static struct status read_signature(const struct proto_reader *reader,
     struct op_attr *attrs = ARENA_ARRAY(reader->arena, struct op_attr, proto->n_attr + 1);
 
     op->name = copy(reader, proto->name);
-    op->flags = proto->is_stateful != 0 ? OP_STATEFUL : 0;
+    op->index = -1;
+    op->traits = proto->is_stateful != 0 ? OP_STATEFUL : 0;
     op->inputs = read_args(reader, proto->n_input_arg, proto->input_arg);
     op->inputs_count = (int)proto->n_input_arg;
     op->outputs = read_args(reader, proto->n_output_arg, proto->output_arg);
@@ -62,7 +63,7 @@ static struct status read_signature(const struct proto_reader *reader,
     return status_ok();
 }
 
-/* Does the value, or a binding of a function in it, take a value from the call? */
+/* Does the value, or an attribute of a function in it, refer to an attribute of the call? */
 static bool needs_binding(const struct attr_value *value)
 {
     if (value->kind == ATTR_PLACEHOLDER)
@@ -190,7 +191,8 @@ static void read_gradients(const struct proto_reader *reader,
                         proto->registered_gradients[i]->gradient_func);
 }
 
-/* A function must not hide an op, nor one of those that close TensorFlow 1's loops. */
+/* A function must not hide an op, nor Merge and NextIteration, which make the loops of
+ * TensorFlow 1. */
 static bool is_reserved(const char *name)
 {
     return op_find(name) != NULL || strcmp(name, "Merge") == 0 ||

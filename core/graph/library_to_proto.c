@@ -31,7 +31,7 @@ static Tensorflow__OpDef *write_signature(const struct function *function, struc
     proto->input_arg = write_args(op->inputs, op->inputs_count, arena);
     proto->n_output_arg = (size_t)op->outputs_count;
     proto->output_arg = write_args(op->outputs, op->outputs_count, arena);
-    proto->is_stateful = (op->flags & OP_STATEFUL) != 0;
+    proto->is_stateful = op_has(op, OP_STATEFUL);
     proto->n_attr = (size_t)op->attrs_count;
     proto->attr = ARENA_ARRAY(arena, Tensorflow__OpDef__AttrDef *, op->attrs_count + 1);
     for (int i = 0; i < op->attrs_count; i++) {

@@ -30,6 +30,13 @@ struct status node_attr_int32(const struct node *node, const char *name, int64_t
                         node->name, node->op_name, name, (long long)*out);
 }
 
+int64_t node_attr_int_or_0(const struct node *node, const char *name)
+{
+    int64_t value = 0;
+    status_ignore(node_attr_int(node, name, &value));
+    return value;
+}
+
 struct status node_attr_float(const struct node *node, const char *name, float *out)
 {
     const struct attr_value *value;
@@ -95,4 +102,11 @@ struct status node_attr_list(const struct node *node, const char *name,
                              const struct attr_value **out)
 {
     return find(node, name, ATTR_LIST, out);
+}
+
+bool node_is_nhwc(const struct node *node)
+{
+    const struct attr_value *format = node_attr(node, "data_format");
+    return format == NULL || format->kind != ATTR_STRING ||
+           bytes_equal(format->s, bytes_of("NHWC"));
 }

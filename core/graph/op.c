@@ -11,14 +11,14 @@
 /* A row of ops.def as it stands there. */
 struct op_row {
     const char *name;
-    unsigned flags;
+    unsigned traits;
     const char *inputs, *outputs, *attrs;
     struct status (*infer)(struct infer_context *context);
     struct status (*gradient)(struct gradient_context *context);
 };
 
-#define OP(name, flags, inputs, outputs, attrs, infer, gradient) \
-    { #name, flags, inputs, outputs, attrs, infer, gradient },
+#define OP(name, traits, inputs, outputs, attrs, infer, gradient, rows) \
+    { #name, traits, inputs, outputs, attrs, infer, gradient },
 static const struct op_row rows[] = {
 #include "graph/ops.def"
 };
@@ -36,7 +36,8 @@ static void parse_rows(void)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct op *op = &ops[i];
         op->name = rows[i].name;
-        op->flags = rows[i].flags;
+        op->index = (int)i;
+        op->traits = rows[i].traits;
         op->inputs = op_parse_args(ops_arena, rows[i].inputs, &op->inputs_count);
         op->outputs = op_parse_args(ops_arena, rows[i].outputs, &op->outputs_count);
         op->attrs = op_parse_attrs(ops_arena, rows[i].attrs, &op->attrs_count);
@@ -50,6 +51,12 @@ const struct op *op_find(const char *name)
 {
     pthread_once(&ops_once, parse_rows);
     return map_get_text(&ops_by_name, name);
+}
+
+const struct op *op_find_bytes(struct bytes name)
+{
+    pthread_once(&ops_once, parse_rows);
+    return map_get(&ops_by_name, name);
 }
 
 int op_count(void)

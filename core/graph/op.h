@@ -1,27 +1,34 @@
 /*
- * op: what an op is: TensorFlow's OpDef. `graph/ops.def` is the only list; one line there is one
- * op, and the table here, the document of supported ops and the test that every op has rows are
- * made from it. How an op runs stands in runtime/kernels.
+ * op: the definition of an op, as in TensorFlow's OpDef, and the traits that a plan relies on.
+ * `graph/ops.def` is the only list: the table here, the document of supported ops and the test that
+ * every op has golden rows are made from it. The kernels that run the ops are in runtime/kernels.
  *
- * A line of ops.def:
+ * A row of ops.def:
  *
  *     OP(Cast, 0, "x:SrcT", "y:DstT", "SrcT:type, DstT:type, Truncate:bool=false",
- *        infer_unchanged, gradient_cast)
+ *        infer_unchanged, gradient_cast, rows_passed_on)
  *
- * Name, flags (OP_STATEFUL, …), inputs, outputs, attributes (`inputs:N*T` is N tensors of type T,
- * `data:list T` one tensor per entry of the list(type) attribute T, `ref:T&` a reference), the
- * function that infers output shapes (infer_unknown: not known before running) and the one that
- * emits the gradient (gradient_none: there is none, gradient_stop: nothing flows back).
+ *     Cast             the name in NodeDef.op
+ *     0                traits: enum op_trait, joined by |
+ *     "x:SrcT"         inputs: `inputs:N*T` is N tensors of type T, `data:list T` one tensor for
+ *                      each entry of the list(type) attribute T, `ref:T&` a reference
+ *     "y:DstT"         outputs, in the same notation
+ *     "SrcT:type, …"   attributes
+ *     infer_unchanged  infers the shapes of outputs (graph/ops); infer_unknown: known when it runs
+ *     gradient_cast    emits the gradient (graph/gradients); gradient_none: there is none,
+ *                      gradient_stop: nothing flows back
+ *     rows_passed_on   tells how the rows of a batch go through (runtime/plan/row_rules.h);
+ *                      rows_unknown: nothing is proved, and a graph that holds it is not batched
  *
  * An attribute says what TensorFlow allows for it, before its default: a set of types or strings in
  * braces, and the least value of an int or the least length of a list:
  *
  *     T:type{floating,int32}=float, padding:string{SAME,VALID}, N:int>=2, strides:list(int)>=4
  *
- * The names of sets of types (index, floating, …) stand in op_parse.c.
+ * The names of sets of types (index, floating, …) are in op_parse.c.
  *
- * Only the ops that Slipway runs stand in it; of any other op the graph keeps name and attributes
- * (see graph.h).
+ * ops.def lists only the ops that Slipway runs. For any other op, the graph keeps name and
+ * attributes (see graph.h).
  */
 #ifndef GRAPH_OP_H
 #define GRAPH_OP_H
@@ -32,10 +39,23 @@ struct node;
 struct infer_context;
 struct gradient_context;
 
-enum op_flags {
-    OP_STATEFUL = 1 << 0, /* has an effect or reads what others write: never folded, never merged,
-                             never left out as a target */
-    OP_RANDOM = 1 << 1,   /* stateful only in that each run differs */
+enum op_trait {
+    OP_STATEFUL = 1 << 0, /* has an effect, or reads the effects of other ops: never folded, never
+                             merged, never left out as a target */
+    OP_RANDOM = 1 << 1,   /* stateful only because each run differs */
+    OP_IDENTITY = 1 << 2, /* output i is input i, unchanged */
+    OP_VARIABLE = 1 << 3, /* output 0 is a variable: its handle or a reference to it */
+    OP_READS = 1 << 4,    /* takes a variable (input 0) and does not write it */
+    OP_ASSIGN = 1 << 5,   /* sets a variable (input 0) to a value (input 1) */
+    OP_CALL = 1 << 6,     /* runs the function of its attribute `f`; flattening inlines it */
+    OP_IF = 1 << 7,       /* input 0, a truth value, chooses `then_branch` or `else_branch` */
+    OP_CASE = 1 << 8,     /* input 0, an index, chooses one of `branches` */
+    OP_LOOP = 1 << 9,     /* runs `body` while `cond` holds */
+    OP_FUSED = 1 << 10,   /* a product and its `fused_ops`; the last argument holds their inputs */
+    OP_ACTIVATION = 1 << 11, /* one input, element by element: may stand in `fused_ops` */
+    OP_HEAVY = 1 << 12,      /* one row is work enough: a batch gains nothing (convolutions use each
+                                weight many times within a row) */
+    OP_CONTROL = OP_IF | OP_CASE | OP_LOOP, /* its bodies become part of the plan */
 };
 
 /* One input or output argument: a tensor, or a list of them. */
@@ -61,7 +81,8 @@ struct op_attr {
 
 struct op {
     const char *name;
-    unsigned flags; /* enum op_flags */
+    int index;       /* of its row in ops.def; -1: the signature of a function of a graph */
+    unsigned traits; /* enum op_trait */
     const struct op_arg *inputs, *outputs;
     int inputs_count, outputs_count;
     const struct op_attr *attrs;
@@ -70,15 +91,29 @@ struct op {
     struct status (*gradient)(struct gradient_context *context);
 };
 
-/* The op of that name, or NULL. Threads: safe. */
-/* Does TensorFlow register an op of that name? Most of those we have no kernel for. An op that it
- * does not register is another library's: TensorFlow refuses a graph with such a node. */
+/* Does TensorFlow register an op of that name? We have a kernel for few of those. An op that
+ * TensorFlow does not register is another library's: TensorFlow refuses a graph with such a node.
+ */
 bool op_is_registered(const char *name);
 
+/* The op of that name, or NULL. Threads: safe. */
 const struct op *op_find(const char *name);
+const struct op *op_find_bytes(struct bytes name);
 int op_count(void);
+const struct op *op_at(int index); /* in the order of ops.def */
 /* The definition of an attribute, or NULL. */
 const struct op_attr *op_attr_find(const struct op *op, const char *name);
-const struct op *op_at(int index); /* in the order of ops.def */
+
+/* Has the op one of these traits? NULL, an unknown op, has none. */
+static inline bool op_has(const struct op *op, unsigned traits)
+{
+    return op != NULL && (op->traits & traits) != 0;
+}
+
+/* Do its outputs follow from its inputs and attributes alone? */
+static inline bool op_is_pure(const struct op *op)
+{
+    return op != NULL && (op->traits & (OP_STATEFUL | OP_RANDOM)) == 0;
+}
 
 #endif

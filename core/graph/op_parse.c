@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where the reader stands in a row's text. */
+/* The position in the text of a row. */
 struct cursor {
     struct arena *arena;
-    const char *text; /* the whole, for the message */
+    const char *text; /* all of it, for the message */
     const char *at;
 };
 
@@ -67,7 +67,7 @@ const struct op_type_set op_type_sets[] = {
     { NULL, 0 },
 };
 
-/* How many entries a text of entries joined by ", " has at most. */
+/* An upper bound of the entries in a text that joins them by ", ". */
 static int entries_max(const char *text)
 {
     int count = text[0] != '\0';

@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "graph/op.h"
 
-/* The result lives in `arena`; names are cut out of `text` by copying. */
+/* The result, names included, lives in `arena`. */
 const struct op_arg *op_parse_args(struct arena *arena, const char *text, int *count);
 const struct op_attr *op_parse_attrs(struct arena *arena, const char *text, int *count);
 

@@ -1,6 +1,7 @@
 #include "graph/order.h"
 
-/* Depth first without recursion: a node stands on the stack until what it needs is in the order. */
+/* Depth-first search without recursion: a node stays on the stack until all that it needs is in
+ * the order. */
 struct visit {
     struct node *node;
     int next; /* inputs, then controls */
@@ -13,7 +14,7 @@ struct walk {
     struct visit *stack;
     char *states;
     struct node **order;
-    struct node **later; /* ends of loops, walked when the rest is done */
+    struct node **later; /* back edges of loops, visited last */
     int depth, count, later_count;
 };
 
@@ -35,7 +36,7 @@ static void open(struct walk *walk, struct node *node)
     walk->stack[walk->depth++] = (struct visit){ node, 0 };
 }
 
-/* Looks at the next need of the node on top of the stack. */
+/* Visits the next input or control of the node on top of the stack. */
 static struct status step(struct walk *walk)
 {
     struct visit *top = &walk->stack[walk->depth - 1];
@@ -72,7 +73,7 @@ static struct status walk_from(struct walk *walk, struct node *seed)
     return status_ok();
 }
 
-/* Merges have few inputs; every NextIteration is one of them. */
+/* Counts the inputs of all Merges; every NextIteration is one of them. */
 static int loops_max(const struct graph *graph)
 {
     int count = 0;

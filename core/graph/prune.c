@@ -1,6 +1,6 @@
 #include "graph/prune.h"
 
-/* The nodes that are needed, and those of them whose needs are still to be looked at. */
+/* The nodes that are needed, and a stack of those whose inputs are still to be visited. */
 struct marks {
     bool *needed; /* by id */
     struct node **stack;

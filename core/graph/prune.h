@@ -1,5 +1,5 @@
 /*
- * prune: takes away what some nodes do not need.
+ * prune: removes the nodes that a set of nodes does not need.
  */
 #ifndef GRAPH_PRUNE_H
 #define GRAPH_PRUNE_H

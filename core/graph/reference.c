@@ -3,7 +3,7 @@
 #include "graph/arguments.h"
 #include "graph/instance.h"
 
-/* "node:out:3" cut at its colons. */
+/* "node:out:3", split at its colons. */
 struct reference {
     struct bytes name, out;
     int index;
@@ -31,13 +31,14 @@ static bool parse_reference(const char *text, struct reference *out)
     return is_number || second == NULL;
 }
 
-/* The output `out:index` of a body's node, as a number and how many tensors the argument has. */
+/* Finds the output `out:index` of a node of the body: its number, and the tensors of the
+ * argument. */
 static struct status find_output(const struct instance *instance, const struct node *node,
                                  const struct reference *reference, int *first, int *count)
 {
     const struct op *op = node_signature(instance->graph, node);
 
-    if (op == NULL) { /* not ours: it is enough to tell its outputs apart */
+    if (op == NULL) { /* an unknown op: it is enough to tell its outputs apart */
         *first = 0;
         *count = INT32_MAX;
         return status_ok();

@@ -1,6 +1,6 @@
 /*
- * signature: SignatureDef: named inputs and outputs bound to endpoints. Part of the graph it names,
- * so that layers can describe a serving graph without knowing how one is saved.
+ * signature: SignatureDef: named inputs and outputs bound to endpoints. It is part of graph, not of
+ * savedmodel, because core/layers describes serving graphs and does not know how one is saved.
  */
 #ifndef GRAPH_SIGNATURE_H
 #define GRAPH_SIGNATURE_H
@@ -16,7 +16,7 @@
 struct signature_tensor {
     const char *key;         /* "images" */
     const char *tensor_name; /* "x:0"; of sparse and composite tensors "" (not served) */
-    enum dtype dtype;        /* base type; DT_INVALID where the file does not say */
+    enum dtype dtype;        /* base type; DT_INVALID: the file does not say */
     bool is_ref;
     bool has_shape;              /* the file has a tensor_shape */
     struct shape shape;          /* unknown rank where it has none */
@@ -30,7 +30,8 @@ struct signature {
     int inputs_count, outputs_count;
 };
 
-/* Names that begin with two underscores are TensorFlow's own: what runs once when a model loads. */
+/* Names with two leading underscores are internal to TensorFlow: what runs once when a model
+ * loads. */
 bool signature_is_callable(const struct signature *signature);
 
 /* Index of the input or output of that key, or -1. */

@@ -1,9 +1,10 @@
-/* activation: Keras' activations by name, each emitted as nodes. Source: training.md §12.3. */
+/* activation: Keras' activations by name, each emitted as nodes. Source:
+ * keras/src/activations/activations.py. */
 #include "layers/layer.h"
 
 struct activation {
     const char *name;
-    const char *op; /* the whole of it is this op on x; NULL: see build */
+    const char *op; /* the activation is this single op; NULL: see build */
     struct endpoint (*build)(struct layer_context *context, struct endpoint x);
 };
 
@@ -41,7 +42,7 @@ static struct endpoint mish(struct layer_context *context, struct endpoint x)
     return build_binary(b, "Mul", NULL, x, build_unary(b, "Tanh", NULL, softplus));
 }
 
-/* Keras' own: exact, x (1 + erf(x / √2)) / 2. */
+/* Keras' default, the exact form: x (1 + erf(x / √2)) / 2. */
 static struct endpoint gelu(struct layer_context *context, struct endpoint x)
 {
     struct builder *b = &context->builder;
@@ -100,11 +101,11 @@ static const struct activation rows[] = {
     { "log_sigmoid", NULL, log_sigmoid },
 };
 
-struct status activation_read(const struct value *value, struct arena *arena,
+struct status activation_read(const struct json_value *value, struct arena *arena,
                               const struct activation **out)
 {
-    const struct value *config;
-    const char *name = named_object(value, &config); /* Keras 3 may print a layer object here */
+    const struct json_value *config;
+    const char *name = named_object(value, &config); /* Keras 3 may print a layer object */
     struct buffer known = { 0 };
 
     for (size_t i = 0; name != NULL && i < COUNT(rows); i++)
@@ -114,8 +115,9 @@ struct status activation_read(const struct value *value, struct arena *arena,
         }
     for (size_t i = 0; i < COUNT(rows); i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", rows[i].name);
-    struct status status = status_error(STATUS_INVALID_ARGUMENT, "%s is no activation; known: %.*s",
-                                        value_show(value, arena), (int)known.size, known.data);
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT, "%s is not an activation; known: %.*s",
+                     json_value_show(value, arena), (int)known.size, known.data);
     buffer_finish(&known);
     return status;
 }

@@ -1,6 +1,6 @@
 #include "layers/build_model.h"
 
-/* No kind of layer has more. */
+/* The most variables that a layer has. */
 #define VARIABLES_OF_A_LAYER 2
 
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,
@@ -35,7 +35,7 @@ struct endpoint build_layers(struct layer_context *context, const struct layers_
     return x;
 }
 
-/* The gradient of the loss for each variable that may be trained. */
+/* The gradient of the loss for each trainable variable. */
 static void build_gradients(struct layer_context *context)
 {
     struct layers_graph *out = context->out;
@@ -92,10 +92,10 @@ static struct status check_output(struct layers_model *model, const struct layer
         return status_ok();
     if (!softmax && !model->from_logits)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "cross-entropy wants an output that ends in softmax, or from_logits");
+                            "cross-entropy needs an output that ends in softmax, or from_logits");
     if (model->output_shape.rank != 2)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "cross-entropy wants an output [batch, classes]; it has shape %s",
+                            "cross-entropy needs an output [batch, classes]; it has shape %s",
                             shape_text(&model->output_shape));
     return status_ok();
 }
@@ -111,7 +111,7 @@ struct status layers_check(struct layers_model *model)
         status = check_output(model, &built);
         graph_finish(built.graph);
     }
-    /* The text may be in the arena that goes now. */
+    /* The text may be in the arena that is destroyed next. */
     if (!status_is_ok(status))
         status = status_error(status.code, "%s", status.message);
     arena_destroy(arena);

@@ -1,5 +1,5 @@
 /*
- * build_model: what the files that read a description and those that build graphs of it share.
+ * build_model: shared by the files that read a description and those that build graphs of it.
  * Internal to layers/.
  */
 #ifndef LAYERS_BUILD_MODEL_H
@@ -8,20 +8,20 @@
 #include "layers/layer.h"
 
 /* compile_config and training_config (training.c). */
-struct status training_read(const struct value *root, struct arena *arena,
+struct status training_read(const struct json_value *root, struct arena *arena,
                             struct layers_model *out);
 
-/* Builds the model once, for nobody: its output's shape, its loss, and what does not fit. */
+/* Builds the model once as a check, and notes the shape of its output and its loss. */
 struct status layers_check(struct layers_model *model);
 
-/* The layers one after the other; errors stick in the context's builder. */
+/* Builds the layers in order; errors stick in the context's builder. */
 struct endpoint build_layers(struct layer_context *context, const struct layers_model *model,
                              struct endpoint x);
 
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,
                                         struct arena *arena, struct layers_graph *out);
 
-/* Adds labels, loss and, in EVAL, the count of right answers (loss.c). */
+/* Adds labels, loss and, in EVAL, the number of right answers (loss.c). */
 void build_loss(struct layer_context *context, const struct layers_model *model,
                 enum layers_reduction reduction);
 

@@ -1,6 +1,6 @@
 /*
- * builtin: the descriptions of models/, compiled in, so that the programs work from anywhere.
- * builtin_models is made by builtin.cmake. Internal to layers/.
+ * builtin: the descriptions of models/, compiled into the programs. builtin.cmake makes
+ * builtin_models. Internal to layers/.
  */
 #ifndef LAYERS_BUILTIN_H
 #define LAYERS_BUILTIN_H

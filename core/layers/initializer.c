@@ -1,4 +1,4 @@
-/* Built with -ffp-contract=off, as base/random is: the same bits on every machine. */
+/* Built with -ffp-contract=off, as base/random is: gives the same bits on every machine. */
 #include "layers/initializer.h"
 
 #include <assert.h>
@@ -8,7 +8,8 @@
 #include "base/arena.h"
 #include "base/random.h"
 
-/* Inputs and outputs of one unit: of a kernel, channels times the receptive field before them. */
+/* The fan-in and fan-out of a kernel: channels times the receptive field, which comes first in
+ * the shape. */
 static void fans(const struct shape *shape, double *in, double *out)
 {
     double field = 1;
@@ -32,8 +33,8 @@ static double fan_of(enum initializer_fan fan, const struct shape *shape)
     return value < 1 ? 1 : value;
 }
 
-/* The variance asked for, as the plain distribution that has it. A normal cut off at two deviations
- * keeps .8796 of its deviation. */
+/* The distribution with the requested variance. A normal truncated at two deviations has .8796
+ * of its deviation. */
 static struct initializer scaled(const struct initializer *scaling, const struct shape *shape)
 {
     double variance = scaling->a / fan_of(scaling->fan, shape);
@@ -73,7 +74,8 @@ static double dot(const double *a, const double *b, int64_t count)
     return sum;
 }
 
-/* Gram-Schmidt, twice for its rounding: `vectors` are made orthonormal one after the other. */
+/* Makes the vectors orthonormal one after the other: Gram-Schmidt, twice because of its
+ * rounding. */
 static void orthonormalise(double *vectors /* [count, length] */, int64_t count, int64_t length,
                            struct random *random)
 {
@@ -91,13 +93,14 @@ static void orthonormalise(double *vectors /* [count, length] */, int64_t count,
                         v[k] -= along * u[k];
                 }
             norm = sqrt(dot(v, v, length));
-        } while (norm < 1e-6); /* dependent on those before: never seen, but then drawn again */
+            /* linearly dependent on earlier ones: never seen, but then drawn again */
+        } while (norm < 1e-6);
         for (int64_t k = 0; k < length; k++)
             v[k] /= norm;
     }
 }
 
-/* The kernel as a matrix [everything else, channels out] with orthonormal rows or columns,
+/* The kernel as a matrix [everything else, channels out], with orthonormal rows or columns,
  * whichever are fewer. */
 static void fill_orthogonal(double gain, const struct shape *shape, struct random *random,
                             float *out)

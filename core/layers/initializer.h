@@ -1,6 +1,6 @@
 /*
- * initializer: the first value of a variable, by Keras' names. The values are our own draw of the
- * documented distribution (not TensorFlow's bits), the same for the same seed on every machine.
+ * initializer: the first value of a variable, by Keras' names. Values follow the documented
+ * distribution but are not TensorFlow's; the same seed gives the same values on every machine.
  */
 #ifndef LAYERS_INITIALIZER_H
 #define LAYERS_INITIALIZER_H
@@ -15,8 +15,8 @@ enum initializer_kind {
     INITIALIZER_CONSTANT,         /* a */
     INITIALIZER_UNIFORM,          /* from a to b */
     INITIALIZER_NORMAL,           /* mean a, standard deviation b */
-    INITIALIZER_TRUNCATED_NORMAL, /* the same, drawn again beyond 2 b (the deviation left is .88 b)
-                                   */
+    INITIALIZER_TRUNCATED_NORMAL, /* the same, redrawn beyond 2 b (which leaves a deviation of .88
+                                     b) */
     INITIALIZER_VARIANCE_SCALING, /* variance a / fan, of `distribution` */
     INITIALIZER_ORTHOGONAL,       /* gain a */
     INITIALIZER_IDENTITY,         /* gain a */
@@ -29,7 +29,7 @@ struct initializer {
     double a, b;
     enum initializer_fan fan;
     enum initializer_kind distribution; /* UNIFORM, NORMAL or TRUNCATED_NORMAL */
-    bool has_seed; /* the description gives a seed: it is taken instead of the caller's */
+    bool has_seed; /* the description has a seed, which replaces the caller's */
     uint64_t seed;
 };
 

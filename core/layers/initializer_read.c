@@ -11,7 +11,7 @@
     }
 
 /* Keras' initializers with their defaults; `a` and `b` are the arguments that set those numbers. */
-static const struct row {
+static const struct initializer_row {
     const char *name;
     struct initializer value;
     const char *a, *b;
@@ -33,7 +33,7 @@ static const struct row {
     { "VarianceScaling", SCALING(1, FAN_IN, TRUNCATED_NORMAL), "scale", NULL },
 };
 
-/* Words that stand for a number of an enum. */
+/* Words and their enum values. */
 struct word {
     const char *text;
     int meaning;
@@ -48,7 +48,7 @@ static const struct word distributions[] = {
     { "untruncated_normal", INITIALIZER_NORMAL },
 };
 
-static const struct row *find_row(const char *name)
+static const struct initializer_row *find_row(const char *name)
 {
     for (size_t i = 0; i < COUNT(rows); i++)
         if (same_name(rows[i].name, name))
@@ -56,33 +56,34 @@ static const struct row *find_row(const char *name)
     return NULL;
 }
 
-static struct status read_word(const struct value *value, const char *key, const struct word *words,
-                               size_t count, struct arena *arena, int *out)
+static struct status read_word(const struct json_value *value, const char *key,
+                               const struct word *words, size_t count, struct arena *arena,
+                               int *out)
 {
     for (size_t i = 0; i < count; i++)
-        if (value->kind == VALUE_TEXT && strcmp(value->text, words[i].text) == 0) {
+        if (value->kind == JSON_VALUE_TEXT && strcmp(value->text, words[i].text) == 0) {
             *out = words[i].meaning;
             return status_ok();
         }
     return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, known are %s to %s", key,
-                        value_show(value, arena), words[0].text, words[count - 1].text);
+                        json_value_show(value, arena), words[0].text, words[count - 1].text);
 }
 
-static struct status read_seed(const struct value *value, struct arena *arena,
+static struct status read_seed(const struct json_value *value, struct arena *arena,
                                struct initializer *out)
 {
-    if (value_is_null(value))
+    if (json_value_is_null(value))
         return status_ok();
-    if (value->kind != VALUE_INT)
-        return status_error(STATUS_INVALID_ARGUMENT, "seed is %s, it wants an integer or null",
-                            value_show(value, arena));
+    if (value->kind != JSON_VALUE_INT)
+        return status_error(STATUS_INVALID_ARGUMENT, "seed is %s, expected an integer or null",
+                            json_value_show(value, arena));
     out->has_seed = true;
     out->seed = (uint64_t)value->integer;
     return status_ok();
 }
 
-static struct status read_argument(const struct row *row, const char *key,
-                                   const struct value *value, struct arena *arena,
+static struct status read_argument(const struct initializer_row *row, const char *key,
+                                   const struct json_value *value, struct arena *arena,
                                    struct initializer *out)
 {
     double *number = row->a != NULL && strcmp(key, row->a) == 0   ? &out->a
@@ -92,9 +93,9 @@ static struct status read_argument(const struct row *row, const char *key,
     int word = 0;
 
     if (number != NULL) {
-        if (!value_number(value, number))
-            return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, it wants a number", key,
-                                value_show(value, arena));
+        if (!json_value_number(value, number))
+            return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, expected a number", key,
+                                json_value_show(value, arena));
         return status_ok();
     }
     if (strcmp(key, "seed") == 0)
@@ -109,30 +110,31 @@ static struct status read_argument(const struct row *row, const char *key,
         out->distribution = (enum initializer_kind)word;
         return status_ok();
     }
-    if (value_is_null(value) || strcmp(key, "dtype") == 0) /* input_axes, output_axes, … unset */
+    /* input_axes, output_axes, … unset */
+    if (json_value_is_null(value) || strcmp(key, "dtype") == 0)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "unknown argument '%s'", key);
 }
 
-static struct status unknown(const struct value *value, struct arena *arena)
+static struct status unknown(const struct json_value *value, struct arena *arena)
 {
     struct buffer names = { 0 };
 
     for (size_t i = 0; i < COUNT(rows); i++)
         buffer_printf(&names, "%s%s", i == 0 ? "" : ", ", rows[i].name);
     struct status status =
-        status_error(STATUS_INVALID_ARGUMENT, "%s is no initializer; known: %.*s",
-                     value_show(value, arena), (int)names.size, names.data);
+        status_error(STATUS_INVALID_ARGUMENT, "%s is not an initializer; known: %.*s",
+                     json_value_show(value, arena), (int)names.size, names.data);
     buffer_finish(&names);
     return status;
 }
 
-struct status initializer_read(const struct value *value, struct arena *arena,
+struct status initializer_read(const struct json_value *value, struct arena *arena,
                                struct initializer *out)
 {
-    const struct value *config;
+    const struct json_value *config;
     const char *name = named_object(value, &config);
-    const struct row *row = name != NULL ? find_row(name) : NULL;
+    const struct initializer_row *row = name != NULL ? find_row(name) : NULL;
 
     if (row == NULL)
         return unknown(value, arena);

@@ -2,7 +2,7 @@
 
 #include "layers/layer_classes.h"
 
-/* docs/adding.md says how to add one. */
+/* docs/adding.md explains how to add one. */
 static const struct layer_class *const classes[] = {
     &layer_input,
     &layer_dense,
@@ -63,12 +63,12 @@ bool layer_wants_rank(struct layer_context *context, const struct layer *layer, 
     for (int i = 1; known && i < rank; i++)
         known = shape->dims[i] >= 0;
     if (!known)
-        layer_fail(context, layer, "the input has shape %s, it wants rank %d", shape_text(shape),
+        layer_fail(context, layer, "the input has shape %s, expected rank %d", shape_text(shape),
                    rank);
     return known;
 }
 
-/* λ1 Σ|w| + λ2 Σw², added to what is there. */
+/* Adds λ1 Σ|w| + λ2 Σw² to the penalty. */
 static void penalise(struct layer_context *context, const struct regularizer *regularizer,
                      struct endpoint w)
 {
@@ -127,7 +127,7 @@ struct endpoint layer_variable(struct layer_context *context, const struct layer
     };
     const struct arg_value *regularizer =
         layer_arg(layer, arena_printf(context->arena, "%s_regularizer", name));
-    /* Keras 2 goes on adding the constant of a frozen layer to the loss. */
+    /* Keras 2 also adds the constant penalty of a frozen layer to the loss. */
     bool penalised = context->mode != LAYERS_SERVE && (layer->trainable || context->keras2);
     if (penalised && !regularizer->is_null)
         penalise(context, &regularizer->regularizer, value);

@@ -1,6 +1,6 @@
 /*
- * layer: what a kind of layer is: one row of the table in layer_table.c, its arguments with Keras'
- * defaults, and the function that adds it to a graph. Internal to layers/.
+ * layer: a kind of layer is one row of the table in layer.c: its arguments with Keras' defaults,
+ * and the function that adds it to a graph. Internal to layers/.
  *
  *     static const struct layer_arg args[] = {
  *         { "rate", ARG_NUMBER, REQUIRED },
@@ -11,7 +11,7 @@
 #define LAYERS_LAYER_H
 
 #include "layers/layers.h"
-#include "layers/value.h"
+#include "base/json_value.h"
 
 enum arg_kind {
     ARG_INT,         /* at least 1 */
@@ -23,11 +23,11 @@ enum arg_kind {
     ARG_PAIR,   /* [h, w], or one number for both; at least 1 */
     ARG_NULL_OR_PAIR,
     ARG_INTS,  /* a list of integers */
-    ARG_VALUE, /* whatever the layer makes of it */
+    ARG_VALUE, /* read by the layer itself */
     ARG_ACTIVATION,
     ARG_INITIALIZER,
     ARG_REGULARIZER, /* or null */
-    ARG_NONE,        /* known, but only null or false can be had */
+    ARG_NONE,        /* known, but only null or false is supported */
 };
 
 #define REQUIRED NULL
@@ -35,11 +35,11 @@ enum arg_kind {
 struct layer_arg {
     const char *name;
     enum arg_kind kind;
-    const char *fallback; /* Keras' default, as JSON; REQUIRED: there is none. Of ARG_CHOICE: all
-                             that is known, "valid same", the default first */
+    const char *fallback; /* Keras' default, as JSON; REQUIRED: none. For ARG_CHOICE: all known
+                             words, the default first: "valid same" */
 };
 
-/* λ1 Σ|w| + λ2 Σw², Keras' form. */
+/* Keras' form: λ1 Σ|w| + λ2 Σw². */
 struct regularizer {
     double l1, l2;
 };
@@ -58,7 +58,7 @@ struct arg_value {
             int64_t *values;
             int count;
         } ints;
-        const struct value *value;
+        const struct json_value *value;
         const struct activation *activation;
         struct initializer initializer;
         struct regularizer regularizer;
@@ -72,15 +72,15 @@ struct layer {
     struct arg_value *args; /* in the order of class->args */
 };
 
-/* What building a model carries from layer to layer. */
+/* The state of building a model. */
 struct layer_context {
     struct builder builder;
     struct arena *arena;
     enum layers_mode mode;
-    bool keras2; /* formulas that Keras 3 has changed are the old ones */
+    bool keras2; /* use the formulas that Keras 3 has changed */
     struct layers_graph *out;
-    struct endpoint penalty; /* what regularisers add to the loss; a null node: nothing so far */
-    int random_count;        /* layers so far that draw */
+    struct endpoint penalty; /* the sum of regularisers; a null node: none so far */
+    int random_count;        /* number of layers so far that draw random numbers */
 };
 
 struct layer_class {
@@ -97,10 +97,10 @@ const char *layer_class_names(struct arena *arena);
 /* A layer's argument by name, which its class declares (asserted). */
 const struct arg_value *layer_arg(const struct layer *layer, const char *name);
 
-/* The first failure sticks to the context, as in a builder; the layer's name goes in front. */
+/* The first failure stays in the context, prefixed by the name of the layer. */
 void layer_fail(struct layer_context *context, const struct layer *layer, const char *format, ...)
     PRINTF_LIKE(3, 4);
-/* Checks the rank of a layer's input; false: failed. */
+/* Checks the rank of a layer's input; false: it failed. */
 bool layer_wants_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       int rank);
 
@@ -110,20 +110,20 @@ struct endpoint layer_variable(struct layer_context *context, const struct layer
                                const char *name, struct shape shape);
 
 /* Reading the config of a layer (layer_args.c) and its parts. */
-struct status layer_read(const struct value *entry, struct arena *arena, struct layer *out);
-struct status initializer_read(const struct value *value, struct arena *arena,
+struct status layer_read(const struct json_value *entry, struct arena *arena, struct layer *out);
+struct status initializer_read(const struct json_value *value, struct arena *arena,
                                struct initializer *out);
-struct status regularizer_read(const struct value *value, struct arena *arena,
+struct status regularizer_read(const struct json_value *value, struct arena *arena,
                                struct regularizer *out);
-struct status activation_read(const struct value *value, struct arena *arena,
+struct status activation_read(const struct json_value *value, struct arena *arena,
                               const struct activation **out);
 struct endpoint activation_build(struct layer_context *context, const struct activation *activation,
                                  struct endpoint x);
 
 /* The class name and config of `"Zeros"`, `{"class_name": "Zeros", "config": {…}}`; NULL: neither.
  */
-const char *named_object(const struct value *value, const struct value **config);
-/* Do two names agree but for case and underscores ("glorot_uniform", "GlorotUniform")? */
+const char *named_object(const struct json_value *value, const struct json_value **config);
+/* Are two names equal but for case and underscores ("glorot_uniform", "GlorotUniform")? */
 bool same_name(const char *a, const char *b);
 
 #endif

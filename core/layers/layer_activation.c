@@ -1,4 +1,4 @@
-/* layer_activation: activations that are layers of their own. */
+/* layer_activation: activations that are layers. */
 #include "layers/layer_classes.h"
 
 static const struct layer_arg activation_args[] = {
@@ -26,7 +26,7 @@ static struct endpoint leaky(struct builder *b, struct endpoint x, double slope)
     return build(b, "LeakyRelu", NULL, 1, &x, attrs);
 }
 
-/* x from the threshold on, below it slope (x - threshold), at most max_value. */
+/* x above the threshold, slope (x - threshold) below it; at most max_value. */
 static struct endpoint relu_build(struct layer_context *context, const struct layer *layer,
                                   struct endpoint x)
 {
@@ -55,7 +55,7 @@ const struct layer_class layer_relu = { "ReLU", relu_args, (int)COUNT(relu_args)
 
 static const struct layer_arg leaky_relu_args[] = {
     { "negative_slope", ARG_NUMBER, "0.3" },
-    { "alpha", ARG_NULL_OR_NUMBER, "null" }, /* Keras 2's name of it */
+    { "alpha", ARG_NULL_OR_NUMBER, "null" }, /* Keras 2's name */
 };
 
 static struct endpoint leaky_relu_build(struct layer_context *context, const struct layer *layer,
@@ -79,7 +79,7 @@ static struct endpoint softmax_build(struct layer_context *context, const struct
     const struct arg_value *axis = layer_arg(layer, "axis");
 
     if (!axis->is_null && axis->integer != -1 && axis->integer != endpoint_shape(x)->rank - 1) {
-        layer_fail(context, layer, "argument 'axis': %lld given, only the last is implemented",
+        layer_fail(context, layer, "argument 'axis': got %lld; only the last is implemented",
                    (long long)axis->integer);
         return x;
     }

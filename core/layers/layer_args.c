@@ -1,4 +1,4 @@
-/* layer_args: the config of a layer, read by its class's table of arguments. */
+/* layer_args: reads the config of a layer by its class's table of arguments. */
 #include <assert.h>
 #include <ctype.h>
 
@@ -18,81 +18,80 @@ bool same_name(const char *a, const char *b)
     }
 }
 
-const char *named_object(const struct value *value, const struct value **config)
+const char *named_object(const struct json_value *value, const struct json_value **config)
 {
     *config = NULL;
-    if (value != NULL && value->kind == VALUE_TEXT)
+    if (value != NULL && value->kind == JSON_VALUE_TEXT)
         return value->text;
-    const char *name = value_get_text(value, "class_name");
+    const char *name = json_value_get_text(value, "class_name");
     if (name != NULL)
-        *config = value_get(value, "config");
-    if (*config != NULL && (*config)->kind != VALUE_OBJECT)
+        *config = json_value_get(value, "config");
+    if (*config != NULL && (*config)->kind != JSON_VALUE_OBJECT)
         *config = NULL;
     return name;
 }
 
-/* A list as Keras 2's metadata prints tuples, {"class_name": "__tuple__", "items": […]}, or plain.
- */
-static const struct value *list_of(const struct value *value)
+/* A list, plain or as Keras 2 prints tuples: {"class_name": "__tuple__", "items": […]}. */
+static const struct json_value *list_of(const struct json_value *value)
 {
-    const char *name = value_get_text(value, "class_name");
+    const char *name = json_value_get_text(value, "class_name");
 
     if (name != NULL && (strcmp(name, "__tuple__") == 0 || strcmp(name, "TensorShape") == 0))
-        return value_get(value, "items");
+        return json_value_get(value, "items");
     return value;
 }
 
-static struct status wants(const struct value *value, struct arena *arena, const char *what)
+static struct status wants(const struct json_value *value, struct arena *arena, const char *what)
 {
-    return status_error(STATUS_INVALID_ARGUMENT, "%s given, it wants %s", value_show(value, arena),
-                        what);
+    return status_error(STATUS_INVALID_ARGUMENT, "got %s, expected %s",
+                        json_value_show(value, arena), what);
 }
 
-/* Dimensions are products of these: none is larger than this. */
+/* A limit, because dimensions are products of these. */
 #define ARG_INT_MAX 0x7fffffff
 
-static bool positive(const struct value *value, int64_t *out)
+static bool positive(const struct json_value *value, int64_t *out)
 {
-    *out = value != NULL && value->kind == VALUE_INT ? value->integer : 0;
+    *out = value != NULL && value->kind == JSON_VALUE_INT ? value->integer : 0;
     return *out >= 1 && *out <= ARG_INT_MAX;
 }
 
-static struct status read_pair(const struct value *value, struct arena *arena, int64_t *pair)
+static struct status read_pair(const struct json_value *value, struct arena *arena, int64_t *pair)
 {
-    const struct value *list = list_of(value);
+    const struct json_value *list = list_of(value);
 
     if (positive(list, &pair[0])) {
         pair[1] = pair[0];
         return status_ok();
     }
-    if (list == NULL || list->kind != VALUE_LIST || list->count != 2 ||
+    if (list == NULL || list->kind != JSON_VALUE_LIST || list->count != 2 ||
         !positive(&list->members[0], &pair[0]) || !positive(&list->members[1], &pair[1]))
         return wants(value, arena, "two positive integers, [height, width], or one for both");
     return status_ok();
 }
 
-static struct status read_ints(const struct value *value, struct arena *arena,
+static struct status read_ints(const struct json_value *value, struct arena *arena,
                                struct arg_value *out)
 {
-    const struct value *list = list_of(value);
+    const struct json_value *list = list_of(value);
 
-    if (list == NULL || list->kind != VALUE_LIST || list->count > SHAPE_RANK_MAX - 1)
+    if (list == NULL || list->kind != JSON_VALUE_LIST || list->count > SHAPE_RANK_MAX - 1)
         return wants(value, arena, "a list of integers");
     out->ints.count = list->count;
     out->ints.values = ARENA_ARRAY(arena, int64_t, list->count);
     for (int i = 0; i < list->count; i++) {
-        const struct value *member = &list->members[i];
-        if (member->kind != VALUE_INT || member->integer < -1 || member->integer > ARG_INT_MAX)
+        const struct json_value *member = &list->members[i];
+        if (member->kind != JSON_VALUE_INT || member->integer < -1 || member->integer > ARG_INT_MAX)
             return wants(member, arena, "integers");
         out->ints.values[i] = member->integer;
     }
     return status_ok();
 }
 
-static struct status read_choice(const struct layer_arg *arg, const struct value *value,
+static struct status read_choice(const struct layer_arg *arg, const struct json_value *value,
                                  struct arena *arena, struct arg_value *out)
 {
-    size_t length = value->kind == VALUE_TEXT ? strlen(value->text) : 0;
+    size_t length = value->kind == JSON_VALUE_TEXT ? strlen(value->text) : 0;
 
     for (const char *at = arg->fallback; length > 0 && (at = strstr(at, value->text)); at++)
         if ((at == arg->fallback || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) {
@@ -102,18 +101,18 @@ static struct status read_choice(const struct layer_arg *arg, const struct value
     return wants(value, arena, arena_printf(arena, "one of: %s", arg->fallback));
 }
 
-static struct status read_number(const struct value *value, struct arena *arena,
+static struct status read_number(const struct json_value *value, struct arena *arena,
                                  struct arg_value *out)
 {
-    return value_number(value, &out->number) ? status_ok() : wants(value, arena, "a number");
+    return json_value_number(value, &out->number) ? status_ok() : wants(value, arena, "a number");
 }
 
-static struct status read_value(const struct layer_arg *arg, const struct value *value,
+static struct status read_value(const struct layer_arg *arg, const struct json_value *value,
                                 struct arena *arena, struct arg_value *out)
 {
     switch (arg->kind) {
     case ARG_NULL_OR_INT:
-        if (value->kind != VALUE_INT)
+        if (value->kind != JSON_VALUE_INT)
             return wants(value, arena, "an integer or null");
         out->integer = value->integer;
         return status_ok();
@@ -124,8 +123,8 @@ static struct status read_value(const struct layer_arg *arg, const struct value 
     case ARG_NULL_OR_NUMBER:
         return read_number(value, arena, out);
     case ARG_BOOL:
-        out->boolean = value->kind == VALUE_BOOL && value->boolean;
-        return value->kind == VALUE_BOOL ? status_ok() : wants(value, arena, "true or false");
+        out->boolean = value->kind == JSON_VALUE_BOOL && value->boolean;
+        return value->kind == JSON_VALUE_BOOL ? status_ok() : wants(value, arena, "true or false");
     case ARG_CHOICE:
         return read_choice(arg, value, arena, out);
     case ARG_PAIR:
@@ -145,38 +144,38 @@ static struct status read_value(const struct layer_arg *arg, const struct value 
     case ARG_NONE:
         break;
     }
-    if (value->kind == VALUE_BOOL && !value->boolean)
+    if (value->kind == JSON_VALUE_BOOL && !value->boolean)
         return status_ok();
-    return status_error(STATUS_UNIMPLEMENTED, "%s given, only null is implemented",
-                        value_show(value, arena));
+    return status_error(STATUS_UNIMPLEMENTED, "got %s; only null is implemented",
+                        json_value_show(value, arena));
 }
 
-/* Kinds that null means something to; of any other, null is the default. */
+/* Kinds for which null is a value; for any other, null stands for the default. */
 static bool takes_null(enum arg_kind kind)
 {
     return kind == ARG_NULL_OR_INT || kind == ARG_NULL_OR_NUMBER || kind == ARG_NULL_OR_PAIR ||
            kind == ARG_NONE;
 }
 
-static struct status read_arg(const struct layer_arg *arg, const struct value *value,
+static struct status read_arg(const struct layer_arg *arg, const struct json_value *value,
                               struct arena *arena, struct arg_value *out)
 {
-    if (value_is_null(value) && !takes_null(arg->kind)) {
+    if (json_value_is_null(value) && !takes_null(arg->kind)) {
         if (arg->fallback == REQUIRED)
             return status_error(STATUS_INVALID_ARGUMENT, "argument '%s' is missing", arg->name);
         if (arg->kind == ARG_CHOICE) {
             out->text = arena_memdup(arena, arg->fallback, strcspn(arg->fallback, " "));
             return status_ok();
         }
-        TRY(value_read(bytes_of(arg->fallback), arena, &value));
+        TRY(json_value_read_strict(bytes_of(arg->fallback), arena, &value));
     }
-    out->is_null = value_is_null(value);
+    out->is_null = json_value_is_null(value);
     if (out->is_null && takes_null(arg->kind))
         return status_ok();
     return status_in(read_value(arg, value, arena, out), "argument '%s'", arg->name);
 }
 
-/* What every layer's config may hold, and who reads it. */
+/* The keys that the config of any layer may hold, which the functions below read. */
 static bool is_common(const char *key)
 {
     static const char *const keys[] = { "name",        "trainable",         "dtype",
@@ -202,12 +201,12 @@ static struct status unknown_argument(const struct layer_class *class, const cha
     return status;
 }
 
-/* An argument that is unknown but null is one of a newer Keras that is not made use of. */
-static struct status check_keys(const struct layer_class *class, const struct value *config)
+/* Allows an unknown argument that is null: a newer Keras has it and the model does not use it. */
+static struct status check_keys(const struct layer_class *class, const struct json_value *config)
 {
     for (int i = 0; config != NULL && i < config->count; i++) {
         const char *key = config->keys[i];
-        bool known = is_common(key) || value_is_null(&config->members[i]);
+        bool known = is_common(key) || json_value_is_null(&config->members[i]);
         for (int k = 0; !known && k < class->args_count; k++)
             known = strcmp(class->args[k].name, key) == 0;
         if (!known)
@@ -217,37 +216,39 @@ static struct status check_keys(const struct layer_class *class, const struct va
 }
 
 /* "float32", or a policy object around it. */
-static struct status check_dtype(const struct value *dtype, struct arena *arena)
+static struct status check_dtype(const struct json_value *dtype, struct arena *arena)
 {
-    const char *name = value_get_text(value_get(dtype, "config"), "name");
+    const char *name = json_value_get_text(json_value_get(dtype, "config"), "name");
 
-    if (value_is_null(dtype))
+    if (json_value_is_null(dtype))
         return status_ok();
-    if (name == NULL && dtype->kind == VALUE_TEXT)
+    if (name == NULL && dtype->kind == JSON_VALUE_TEXT)
         name = dtype->text;
     if (name == NULL || strcmp(name, "float32") != 0)
         return status_error(STATUS_UNIMPLEMENTED, "dtype %s; only 'float32' is implemented",
                             name != NULL ? arena_printf(arena, "'%.100s'", name)
-                                         : value_show(dtype, arena));
+                                         : json_value_show(dtype, arena));
     return status_ok();
 }
 
-static struct status read_config(const struct value *config, struct arena *arena, struct layer *out)
+static struct status read_config(const struct json_value *config, struct arena *arena,
+                                 struct layer *out)
 {
-    const struct value *trainable = value_get(config, "trainable");
+    const struct json_value *trainable = json_value_get(config, "trainable");
 
-    out->trainable = trainable == NULL || trainable->kind != VALUE_BOOL || trainable->boolean;
-    TRY(check_dtype(value_get(config, "dtype"), arena));
+    out->trainable = trainable == NULL || trainable->kind != JSON_VALUE_BOOL || trainable->boolean;
+    TRY(check_dtype(json_value_get(config, "dtype"), arena));
     TRY(check_keys(out->class, config));
     out->args = ARENA_ARRAY(arena, struct arg_value, out->class->args_count);
     for (int i = 0; i < out->class->args_count; i++) {
         const struct layer_arg *arg = &out->class->args[i];
-        TRY(read_arg(arg, value_get(config, arg->name), arena, &out->args[i]));
+        TRY(read_arg(arg, json_value_get(config, arg->name), arena, &out->args[i]));
     }
     return status_ok();
 }
 
-/* Names become parts of node names and checkpoint keys: TensorFlow's letters only. */
+/* Names become parts of node names and checkpoint keys: only TensorFlow's characters are
+ * allowed. */
 static struct status check_name(const char *name)
 {
     bool good = isalnum((unsigned char)name[0]) || name[0] == '.';
@@ -256,19 +257,20 @@ static struct status check_name(const char *name)
         good = isalnum((unsigned char)*at) || strchr("_.-/", *at) != NULL;
     if (!good || strlen(name) > 200)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "layer name '%.200s' is not of letters, digits, '_', '.', '-'", name);
+                            "layer name '%.200s' may only have letters, digits, '_', '.', '-'",
+                            name);
     return status_ok();
 }
 
-struct status layer_read(const struct value *entry, struct arena *arena, struct layer *out)
+struct status layer_read(const struct json_value *entry, struct arena *arena, struct layer *out)
 {
-    const char *class_name = value_get_text(entry, "class_name");
-    const struct value *config = value_get(entry, "config");
-    const char *name = value_get_text(config, "name");
+    const char *class_name = json_value_get_text(entry, "class_name");
+    const struct json_value *config = json_value_get(entry, "config");
+    const char *name = json_value_get_text(config, "name");
 
     if (class_name == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "a layer without class_name: %s",
-                            value_show(entry, arena));
+                            json_value_show(entry, arena));
     out->class = layer_class_find(class_name);
     if (out->class == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "unknown layer '%.100s'; known: %s",

@@ -1,6 +1,6 @@
 /*
- * layer_classes: every kind of layer, by the file that holds it. A row of the table in layer.c is
- * one of these. Internal to layers/.
+ * layer_classes: every class of layer, by the file that defines it; layer.c has the table. Internal
+ * to layers/.
  */
 #ifndef LAYERS_LAYER_CLASSES_H
 #define LAYERS_LAYER_CLASSES_H

@@ -1,4 +1,4 @@
-/* layer_core: the layers that know nothing of images. */
+/* layer_core: layers that are not specific to images. */
 #include "layers/layer_classes.h"
 
 #define CLASS(noun, text)                                                                 \
@@ -40,7 +40,7 @@ static const struct layer_arg dense_args[] = {
     { "lora_rank", ARG_NONE, "null" },
 };
 
-/* A product with the last dimension; those between it and the batch go along as rows. */
+/* Multiplies the last dimension; the dimensions before it become rows. */
 static struct endpoint dense_product(struct layer_context *context, struct endpoint x,
                                      struct endpoint kernel, int64_t units)
 {
@@ -68,7 +68,7 @@ static struct endpoint dense_build(struct layer_context *context, const struct l
     int64_t units = layer_arg(layer, "units")->integer;
 
     if (shape.rank < 2) {
-        layer_fail(context, layer, "the input has shape %s, it wants at least [batch, features]",
+        layer_fail(context, layer, "the input has shape %s, expected at least [batch, features]",
                    shape_text(&shape));
         return x;
     }
@@ -86,7 +86,7 @@ CLASS(dense, "Dense");
 
 /* ---- Flatten, Reshape ---- */
 
-/* To [batch, dims[0 .. count)]. */
+/* Reshapes to [batch, dims[0 .. count)]. */
 static struct endpoint reshape_rows(struct builder *b, struct endpoint x, int count,
                                     const int64_t *dims)
 {
@@ -97,7 +97,7 @@ static struct endpoint reshape_rows(struct builder *b, struct endpoint x, int co
     return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, count + 1, to));
 }
 
-/* Elements of one row; 0: failed. */
+/* The number of elements of a row; 0: it failed. */
 static int64_t row_size(struct layer_context *context, const struct layer *layer, struct endpoint x)
 {
     const struct shape *shape = endpoint_shape(x);
@@ -170,7 +170,7 @@ static const struct layer_arg dropout_args[] = {
     { "noise_shape", ARG_NONE, "null" },
 };
 
-/* The seed of one layer in one step: that of the step, and which layer it is. */
+/* The seed of one layer in one step, from the seed of the step and the number of the layer. */
 static struct endpoint layer_seed(struct layer_context *context, int64_t own)
 {
     struct builder *b = &context->builder;
@@ -185,7 +185,7 @@ static struct endpoint layer_seed(struct layer_context *context, int64_t own)
         out->random_seed = build_placeholder(b, "random_seed", DT_INT64, pair);
         b->scope = scope;
     }
-    /* A large odd number keeps the seeds of layer and step apart. */
+    /* Large odd factors keep the seeds of layers and steps apart. */
     const int64_t factors[] = { 0x9e3779b97f4a7c15, 0x9e3779b97f4a7c15 };
     struct tensor spread = tensor_borrow(DT_INT64, &pair, factors);
     struct endpoint seed =
@@ -193,7 +193,7 @@ static struct endpoint layer_seed(struct layer_context *context, int64_t own)
     return build_binary(b, "AddV2", NULL, seed, build_const(b, NULL, &value));
 }
 
-/* Where the batch is known the shape of the mask is a constant. */
+/* The shape of the mask, a constant if the batch size is known. */
 static struct endpoint shape_of_mask(struct builder *b, struct endpoint x)
 {
     const struct shape *shape = endpoint_shape(x);
@@ -206,7 +206,7 @@ static struct endpoint shape_of_mask(struct builder *b, struct endpoint x)
     return build_const_ints(b, NULL, shape->rank, dims);
 }
 
-/* What is kept is scaled up, so that serving is the identity. */
+/* Scales up the elements that it keeps: serving needs no dropout. */
 static struct endpoint dropout_build(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
@@ -215,7 +215,7 @@ static struct endpoint dropout_build(struct layer_context *context, const struct
     const struct arg_value *seed = layer_arg(layer, "seed");
 
     if (!(rate >= 0 && rate < 1)) {
-        layer_fail(context, layer, "argument 'rate': %g given, it wants 0 <= rate < 1", rate);
+        layer_fail(context, layer, "argument 'rate': got %g, expected 0 <= rate < 1", rate);
         return x;
     }
     if (context->mode != LAYERS_TRAIN || rate == 0)

@@ -18,13 +18,13 @@ static const char *padding_of(const struct layer *layer)
     return layer_arg(layer, "padding")->text[0] == 's' ? "SAME" : "VALID";
 }
 
-/* A window along height and width, as TensorFlow's attributes have it. */
+/* A window over height and width, in the form of TensorFlow's attributes. */
 static struct attr attr_window(struct builder *b, const char *name, const int64_t *pair)
 {
     return attr_ints(b, name, 4, (const int64_t[]){ 1, pair[0], pair[1], 1 });
 }
 
-/* A window larger than what it slides over leaves nothing. */
+/* Fails if the window is larger than the image. */
 static bool leaves_something(struct layer_context *context, const struct layer *layer,
                              struct endpoint y)
 {
@@ -179,28 +179,29 @@ static const struct layer_arg zero_padding_args[] = {
     DATA_FORMAT,
 };
 
-static bool margin(const struct value *value, int32_t *out)
+static bool margin(const struct json_value *value, int32_t *out)
 {
-    bool good = value->kind == VALUE_INT && value->integer >= 0 && value->integer <= UINT16_MAX;
+    bool good =
+        value->kind == JSON_VALUE_INT && value->integer >= 0 && value->integer <= UINT16_MAX;
 
     *out = good ? (int32_t)value->integer : 0;
     return good;
 }
 
 /* p, [height, width], or [[top, bottom], [left, right]]. */
-static bool margins(const struct value *value, int32_t out[4])
+static bool margins(const struct json_value *value, int32_t out[4])
 {
     if (margin(value, &out[0])) {
         out[1] = out[2] = out[3] = out[0];
         return true;
     }
-    if (value->kind != VALUE_LIST || value->count != 2)
+    if (value->kind != JSON_VALUE_LIST || value->count != 2)
         return false;
     for (int i = 0; i < 2; i++) {
-        const struct value *side = &value->members[i];
+        const struct json_value *side = &value->members[i];
         if (margin(side, &out[2 * i]))
             out[2 * i + 1] = out[2 * i];
-        else if (side->kind != VALUE_LIST || side->count != 2 ||
+        else if (side->kind != JSON_VALUE_LIST || side->count != 2 ||
                  !margin(&side->members[0], &out[2 * i]) ||
                  !margin(&side->members[1], &out[2 * i + 1]))
             return false;
@@ -212,7 +213,7 @@ static struct endpoint zero_padding_build(struct layer_context *context, const s
                                           struct endpoint x)
 {
     struct builder *b = &context->builder;
-    int32_t paddings[4 * 2] = { 0 }; /* before and behind each dimension */
+    int32_t paddings[4 * 2] = { 0 }; /* before and after each dimension */
     const struct shape shape = shape_of(4, 2);
 
     if (!layer_wants_rank(context, layer, x, 4))

@@ -29,14 +29,14 @@ enum layers_mode {
     LAYERS_SERVE, /* the outputs alone */
 };
 
-/* How a loss per example becomes one number. */
+/* The reduction of the examples' losses to one number. */
 enum layers_reduction {
-    LAYERS_MEAN, /* Keras' own */
-    LAYERS_SUM,  /* what the founding report trains on */
+    LAYERS_MEAN, /* Keras' default */
+    LAYERS_SUM,  /* the sum over the batch */
 };
 
 enum layers_loss {
-    LAYERS_LOSS_UNKNOWN,  /* layers_parse then takes cross-entropy for a softmax output, else mean
+    LAYERS_LOSS_UNKNOWN,  /* layers_parse then chooses cross-entropy for a softmax output, else mean
                              square */
     LAYERS_CROSS_ENTROPY, /* labels: int32 [batch], the class of each example */
     LAYERS_MEAN_SQUARED_ERROR, /* labels: float, in the shape of the output */
@@ -49,8 +49,8 @@ struct layers_setting {
     double value;
 };
 
-/* What the description says of training (compile_config, and our own "training_config" beside it).
- * NULL and 0: it does not say. */
+/* The description's settings for training (compile_config, and our own "training_config" beside
+ * it). NULL and 0: not given. */
 struct layers_training {
     const char *optimizer; /* Keras' class in lower case: "sgd", "adam", "adagrad", … */
     double learning_rate;
@@ -65,13 +65,13 @@ struct layers_training {
 
 struct layer; /* layers/layer.h */
 
-/* A description, read and checked: every layer builds for this input. Lives in its arena. */
+/* A checked description: every layer can be built for this input. Lives in its arena. */
 struct layers_model {
     const char *name;
     struct shape input_shape;  /* [-1, 784] */
     struct shape output_shape; /* [-1, 10] */
     enum layers_loss loss;
-    bool from_logits; /* cross-entropy of outputs that no softmax was applied to */
+    bool from_logits; /* cross-entropy of outputs without a softmax */
     bool keras2;
     struct layers_training training;
     struct layer *layers;
@@ -88,8 +88,8 @@ struct layers_model {
  */
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out);
 
-/* The description compiled in as that name ("softmax", "mlp", "convnet", "linear"); .data NULL:
- * there is none. layers_builtin_names: "convnet, linear, mlp, softmax". */
+/* The built-in description of that name ("softmax", "mlp", "convnet", "linear"); .data NULL:
+ * none. layers_builtin_names: "convnet, linear, mlp, softmax". */
 struct bytes layers_builtin(const char *name);
 const char *layers_builtin_names(void);
 
@@ -100,23 +100,23 @@ struct layers_variable {
     bool trainable;
     struct initializer initializer;
     struct endpoint value; /* ReadVariableOp's output: a feed in TRAIN and EVAL */
-    struct endpoint
-        gradient; /* TRAIN: d loss / d value, in the variable's shape; else a null node */
+    /* TRAIN: d loss / d value, in the variable's shape; else a null node */
+    struct endpoint gradient;
 };
 
 struct layers_options {
     enum layers_mode mode;
     enum layers_reduction reduction;
-    int64_t batch; /* rows of a step; 0: any number (a fixed one makes a leaner graph) */
+    int64_t batch; /* rows of a step; 0: any number (a fixed number makes a cheaper graph) */
 };
 
 struct layers_graph {
     struct graph *graph;
     struct endpoint input;  /* float, [batch, …] */
     struct endpoint labels; /* see enum layers_loss; a null node in SERVE */
-    struct endpoint
-        random_seed;         /* int64 [2]: what dropout draws from, another one each step (say seed
-                                and number of the batch); a null node where nothing is random */
+    /* int64 [2]: what dropout draws from, another one each step (say seed and number of the
+     * batch); a null node where nothing is random */
+    struct endpoint random_seed;
     struct endpoint output;  /* after the last activation */
     struct endpoint loss;    /* scalar, regularisers included */
     struct endpoint correct; /* EVAL, cross-entropy: int32 scalar, examples whose largest score is

@@ -1,5 +1,5 @@
-/* loss: labels, loss and what is counted. Cross-entropy is taken of the logits, in one op: no log
- * of a probability that has become 0. */
+/* loss: labels, loss and the count of right answers. Cross-entropy is computed from the logits
+ * by one op, which takes no logarithm of a probability that has become 0. */
 #include "layers/build_model.h"
 
 static struct endpoint reduce(struct builder *b, const char *op, const char *name,
@@ -42,7 +42,7 @@ static struct endpoint cross_entropy(struct layer_context *context,
     return reduce(b, reduction == LAYERS_SUM ? "Sum" : "Mean", "loss/reduced", losses);
 }
 
-/* The mean over the outputs of an example; then the sum or mean over the batch. */
+/* The mean over the outputs of an example, then the sum or mean over the batch. */
 static struct endpoint mean_squared_error(struct layer_context *context,
                                           enum layers_reduction reduction)
 {

@@ -1,7 +1,7 @@
-/* serving: the graph that is exported, and its signatures. Source: training.md §8.2. */
+/* serving: builds the exported graph and its signatures. */
 #include "layers/build_model.h"
 
-/* A string tensor of rank 1, or a scalar where count is 0 … 1 and `scalar`. */
+/* A string tensor of rank 1; with count 1 and `scalar`, a scalar. */
 static struct endpoint string_const(struct layer_context *context, const char *name, int count,
                                     const char *const *texts)
 {
@@ -14,7 +14,7 @@ static struct endpoint string_const(struct layer_context *context, const char *n
     return build_const(&context->builder, name, &value);
 }
 
-/* Serialized tf.Examples -> the feature x, in the shape of the model's input. */
+/* From serialized tf.Examples to the feature x, in the shape of the model's input. */
 static struct endpoint parse_examples(struct layer_context *context,
                                       const struct layers_model *model, struct endpoint examples)
 {
@@ -49,7 +49,7 @@ static struct endpoint parse_examples(struct layer_context *context,
     return x;
 }
 
-/* Each has a name in the graph. */
+/* A limit: each class has a name in the graph. */
 #define CLASSES_MAX 1000000
 
 /* ---- classes: the scores in falling order, and their names by way of a table ---- */
@@ -59,7 +59,7 @@ struct classes {
     const char *init_op;
 };
 
-/* A table index -> name, filled by the node that init_op names. */
+/* A table from index to name; the node that init_op names fills it. */
 static struct endpoint class_table(struct layer_context *context, int count,
                                    const char *const *names, const char **init_op)
 {

@@ -1,11 +1,11 @@
-/* training: what a description says of training: compile_config as Keras prints it, and our own
- * training_config beside it. */
+/* training: reads what a description says about training: compile_config as Keras prints it, and
+ * our own training_config. */
 #include <ctype.h>
 #include <math.h>
 
 #include "layers/build_model.h"
 
-/* Settings of Keras' optimizers that change nothing while they are null, false, or this. */
+/* Settings of Keras' optimizers that have no effect if they are null, false, or this value. */
 static const struct neutral {
     const char *name;
     double value;
@@ -23,18 +23,18 @@ static const struct neutral {
     { "decay", 0 },
 };
 
-static bool truth_or_number(const struct value *value, double *out)
+static bool truth_or_number(const struct json_value *value, double *out)
 {
-    if (value->kind == VALUE_BOOL) {
+    if (value->kind == JSON_VALUE_BOOL) {
         *out = value->boolean;
         return true;
     }
-    return value_number(value, out);
+    return json_value_number(value, out);
 }
 
-/* True: the setting is one of those that change nothing. */
-static struct status is_neutral(const char *key, const struct value *value, struct arena *arena,
-                                bool *out)
+/* True: the setting has no effect. */
+static struct status is_neutral(const char *key, const struct json_value *value,
+                                struct arena *arena, bool *out)
 {
     double number;
 
@@ -46,47 +46,50 @@ static struct status is_neutral(const char *key, const struct value *value, stru
         if (strcmp(key, "jit_compile") == 0 ||
             (truth_or_number(value, &number) && fabs(number - neutrals[i].value) < 1e-6))
             return status_ok();
-        return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s; it is not implemented", key,
-                            value_show(value, arena));
+        return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s, which is not implemented", key,
+                            json_value_show(value, arena));
     }
     return status_ok();
 }
 
-static struct status read_setting(const char *key, const struct value *value, struct arena *arena,
-                                  struct layers_training *out, struct layers_setting *settings)
+static struct status read_setting(const char *key, const struct json_value *value,
+                                  struct arena *arena, struct layers_training *out,
+                                  struct layers_setting *settings)
 {
     double number;
     bool neutral;
 
-    if (value_is_null(value) || strcmp(key, "name") == 0)
+    if (json_value_is_null(value) || strcmp(key, "name") == 0)
         return status_ok();
     TRY(is_neutral(key, value, arena, &neutral));
     if (neutral)
         return status_ok();
     if (!truth_or_number(value, &number))
         return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s; only numbers are implemented", key,
-                            value_show(value, arena));
+                            json_value_show(value, arena));
     if (strcmp(key, "learning_rate") != 0) {
         settings[out->settings_count++] = (struct layers_setting){ key, number };
         return status_ok();
     }
     if (!(number > 0) || !isfinite(number))
-        return status_error(STATUS_INVALID_ARGUMENT, "learning_rate is %s, it wants more than 0",
-                            value_show(value, arena));
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "learning_rate is %s, expected a number above 0",
+                            json_value_show(value, arena));
     out->learning_rate = number;
     return status_ok();
 }
 
-static struct status read_optimizer(const struct value *value, struct arena *arena,
+static struct status read_optimizer(const struct json_value *value, struct arena *arena,
                                     struct layers_training *out)
 {
-    const struct value *config;
+    const struct json_value *config;
     const char *name = named_object(value, &config);
 
-    if (value_is_null(value))
+    if (json_value_is_null(value))
         return status_ok();
     if (name == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "optimizer is %s", value_show(value, arena));
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer is %s",
+                            json_value_show(value, arena));
     char *lower = arena_strdup(arena, name);
     for (char *at = lower; *at != '\0'; at++)
         *at = (char)tolower((unsigned char)*at);
@@ -111,41 +114,42 @@ static const struct loss_row {
     { "mse", LAYERS_MEAN_SQUARED_ERROR },
 };
 
-static struct status read_loss_setting(const char *key, const struct value *value,
+static struct status read_loss_setting(const char *key, const struct json_value *value,
                                        struct arena *arena, struct layers_model *out)
 {
     double number;
 
-    if (value_is_null(value) || strcmp(key, "name") == 0 || strcmp(key, "fn") == 0 ||
+    if (json_value_is_null(value) || strcmp(key, "name") == 0 || strcmp(key, "fn") == 0 ||
         strcmp(key, "dtype") == 0)
         return status_ok();
-    if (strcmp(key, "from_logits") == 0 && value->kind == VALUE_BOOL) {
+    if (strcmp(key, "from_logits") == 0 && value->kind == JSON_VALUE_BOOL) {
         out->from_logits = value->boolean;
         return status_ok();
     }
-    if (strcmp(key, "reduction") == 0 && value->kind == VALUE_TEXT) {
+    if (strcmp(key, "reduction") == 0 && value->kind == JSON_VALUE_TEXT) {
         const char *text = value->text;
         out->training.has_reduction = true;
         out->training.reduction = strcmp(text, "sum") == 0 ? LAYERS_SUM : LAYERS_MEAN;
         if (strcmp(text, "sum") == 0 || strcmp(text, "sum_over_batch_size") == 0 ||
             strcmp(text, "mean") == 0 || strcmp(text, "auto") == 0)
             return status_ok();
-    } else if (strcmp(key, "label_smoothing") == 0 && value_number(value, &number) && number == 0) {
+    } else if (strcmp(key, "label_smoothing") == 0 && json_value_number(value, &number) &&
+               number == 0) {
         return status_ok();
-    } else if (strcmp(key, "axis") == 0 && value_number(value, &number) && number == -1) {
+    } else if (strcmp(key, "axis") == 0 && json_value_number(value, &number) && number == -1) {
         return status_ok();
     }
-    return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s; it is not implemented", key,
-                        value_show(value, arena));
+    return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s, which is not implemented", key,
+                        json_value_show(value, arena));
 }
 
-static struct status read_loss(const struct value *value, struct arena *arena,
+static struct status read_loss(const struct json_value *value, struct arena *arena,
                                struct layers_model *out)
 {
-    const struct value *config;
+    const struct json_value *config;
     const char *name = named_object(value, &config);
 
-    if (value_is_null(value))
+    if (json_value_is_null(value))
         return status_ok();
     for (size_t i = 0; name != NULL && i < COUNT(losses); i++) {
         if (!same_name(name, losses[i].name))
@@ -159,10 +163,10 @@ static struct status read_loss(const struct value *value, struct arena *arena,
     return status_error(STATUS_INVALID_ARGUMENT,
                         "loss is %s; known: sparse_categorical_crossentropy, "
                         "categorical_crossentropy, mean_squared_error",
-                        value_show(value, arena));
+                        json_value_show(value, arena));
 }
 
-/* Numbers that pstrain prints in any case: of a classifier, of a regression. */
+/* Metrics that pstrain prints anyway, for classification and for regression. */
 static const char *const metrics[] = {
     "accuracy",
     "acc",
@@ -174,64 +178,65 @@ static const char *const metrics[] = {
     "mse",
 };
 
-/* A metric, or lists and objects of them by output. There are no weights of examples, so weighted
- * ones are the same. */
-static struct status check_metrics(const char *key, const struct value *value, struct arena *arena)
+/* A metric, or lists and objects of them by output. Examples have no weights, which makes
+ * weighted metrics the same. */
+static struct status check_metrics(const char *key, const struct json_value *value,
+                                   struct arena *arena)
 {
-    const struct value *config;
-    const char *name = value_is_null(value) ? NULL : named_object(value, &config);
+    const struct json_value *config;
+    const char *name = json_value_is_null(value) ? NULL : named_object(value, &config);
 
-    if (value_is_null(value))
+    if (json_value_is_null(value))
         return status_ok();
     for (size_t i = 0; name != NULL && i < COUNT(metrics); i++)
         if (same_name(name, metrics[i]))
             return status_ok();
-    if (name != NULL || (value->kind != VALUE_LIST && value->kind != VALUE_OBJECT))
+    if (name != NULL || (value->kind != JSON_VALUE_LIST && value->kind != JSON_VALUE_OBJECT))
         return status_error(STATUS_UNIMPLEMENTED,
                             "%s: %s is not implemented; known: accuracy, "
                             "categorical_crossentropy, mean_squared_error",
-                            key, value_show(value, arena));
+                            key, json_value_show(value, arena));
     for (int i = 0; i < value->count; i++)
         TRY(check_metrics(key, &value->members[i], arena));
     return status_ok();
 }
 
-/* There is one output, so a weight would only change the learning rate. */
-static struct status check_loss_weights(const struct value *value, struct arena *arena)
+/* With one output, a weight would only change the learning rate. */
+static struct status check_loss_weights(const struct json_value *value, struct arena *arena)
 {
     double number;
 
-    if (value_is_null(value) || (value_number(value, &number) && number == 1))
+    if (json_value_is_null(value) || (json_value_number(value, &number) && number == 1))
         return status_ok();
-    if (value->kind != VALUE_LIST && value->kind != VALUE_OBJECT)
+    if (value->kind != JSON_VALUE_LIST && value->kind != JSON_VALUE_OBJECT)
         return status_error(STATUS_UNIMPLEMENTED,
                             "loss_weights: %s is not implemented, only 1: change the learning rate "
                             "instead",
-                            value_show(value, arena));
+                            json_value_show(value, arena));
     for (int i = 0; i < value->count; i++)
         TRY(check_loss_weights(&value->members[i], arena));
     return status_ok();
 }
 
-static struct status check_compiled(const struct value *compiled, struct arena *arena)
+static struct status check_compiled(const struct json_value *compiled, struct arena *arena)
 {
-    TRY(check_loss_weights(value_get(compiled, "loss_weights"), arena));
-    TRY(check_metrics("metrics", value_get(compiled, "metrics"), arena));
-    return check_metrics("weighted_metrics", value_get(compiled, "weighted_metrics"), arena);
+    TRY(check_loss_weights(json_value_get(compiled, "loss_weights"), arena));
+    TRY(check_metrics("metrics", json_value_get(compiled, "metrics"), arena));
+    return check_metrics("weighted_metrics", json_value_get(compiled, "weighted_metrics"), arena);
 }
 
-static struct status read_count(const struct value *value, struct arena *arena, const char *key,
-                                int *out)
+static struct status read_count(const struct json_value *value, struct arena *arena,
+                                const char *key, int *out)
 {
-    if (value->kind != VALUE_INT || value->integer < 1 || value->integer > INT32_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, it wants a positive integer", key,
-                            value_show(value, arena));
+    if (value->kind != JSON_VALUE_INT || value->integer < 1 || value->integer > INT32_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, expected a positive integer", key,
+                            json_value_show(value, arena));
     *out = (int)value->integer;
     return status_ok();
 }
 
-/* Ours: {"batch_size", "epochs", "training_iteration", "reduction"}. */
-static struct status read_own(const char *key, const struct value *value, struct arena *arena,
+/* Our own keys: {"batch_size", "epochs", "training_iteration", "reduction"}. */
+static struct status read_own(const char *key, const struct json_value *value, struct arena *arena,
                               struct layers_training *out)
 {
     if (strcmp(key, "batch_size") == 0)
@@ -245,25 +250,26 @@ static struct status read_own(const char *key, const struct value *value, struct
                             "unknown argument '%.100s'; known: batch_size, epochs, "
                             "training_iteration, reduction",
                             key);
-    bool sum = value->kind == VALUE_TEXT && strcmp(value->text, "sum") == 0;
-    if (!sum && (value->kind != VALUE_TEXT || strcmp(value->text, "mean") != 0))
-        return status_error(STATUS_INVALID_ARGUMENT, "reduction is %s, it wants 'mean' or 'sum'",
-                            value_show(value, arena));
+    bool sum = value->kind == JSON_VALUE_TEXT && strcmp(value->text, "sum") == 0;
+    if (!sum && (value->kind != JSON_VALUE_TEXT || strcmp(value->text, "mean") != 0))
+        return status_error(STATUS_INVALID_ARGUMENT, "reduction is %s, expected 'mean' or 'sum'",
+                            json_value_show(value, arena));
     out->has_reduction = true;
     out->reduction = sum ? LAYERS_SUM : LAYERS_MEAN;
     return status_ok();
 }
 
-struct status training_read(const struct value *root, struct arena *arena, struct layers_model *out)
+struct status training_read(const struct json_value *root, struct arena *arena,
+                            struct layers_model *out)
 {
-    const struct value *compiled = value_get(root, "compile_config");
-    const struct value *own = value_get(root, "training_config");
+    const struct json_value *compiled = json_value_get(root, "compile_config");
+    const struct json_value *own = json_value_get(root, "training_config");
 
-    TRY(status_in(read_optimizer(value_get(compiled, "optimizer"), arena, &out->training),
+    TRY(status_in(read_optimizer(json_value_get(compiled, "optimizer"), arena, &out->training),
                   "compile_config"));
-    TRY(status_in(read_loss(value_get(compiled, "loss"), arena, out), "compile_config"));
+    TRY(status_in(read_loss(json_value_get(compiled, "loss"), arena, out), "compile_config"));
     TRY(status_in(check_compiled(compiled, arena), "compile_config"));
-    for (int i = 0; own != NULL && own->kind == VALUE_OBJECT && i < own->count; i++)
+    for (int i = 0; own != NULL && own->kind == JSON_VALUE_OBJECT && i < own->count; i++)
         TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),
                       "training_config"));
     return status_ok();

@@ -60,7 +60,7 @@ static void local_address(const char *path, struct socket_address *out)
 {
     *out = (struct socket_address){ .size = sizeof out->local };
     out->local.sun_family = AF_UNIX;
-    memcpy(out->local.sun_path, path, strlen(path)); /* address_parse has seen that it fits */
+    memcpy(out->local.sun_path, path, strlen(path)); /* address_parse has checked that it fits */
 }
 
 static struct status lookup_error(const char *host, int error)

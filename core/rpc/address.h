@@ -1,6 +1,6 @@
 /*
- * address: where a task or a server is: "host:port", "10.0.0.1:2222", "[::1]:2222",
- * "unix:/path/of/socket".
+ * address: the address at which a task or a server listens: "host:port", "10.0.0.1:2222",
+ * "[::1]:2222" or "unix:/path/of/socket".
  */
 #ifndef RPC_ADDRESS_H
 #define RPC_ADDRESS_H
@@ -14,15 +14,14 @@
 #define ADDRESS_TEXT_MAX 128
 
 struct address {
-    char host[256]; /* a name, or digits without brackets; the path of a Unix socket */
-    int port;       /* 0: any, for listening */
+    char host[256]; /* a name or an IP address without brackets; of a Unix socket, its path */
+    int port;       /* 0: any free port, for a listener */
     bool is_unix;
 };
 
-/* Errors  INVALID_ARGUMENT, naming the text and what is wrong with it. */
+/* Errors  INVALID_ARGUMENT, which quotes the text and says what is wrong */
 struct status address_parse(const char *text, struct address *out);
 
-/* A socket's address. */
 struct socket_address {
     union {
         struct sockaddr any;
@@ -34,11 +33,11 @@ struct socket_address {
 };
 
 /**
- * Looks the host up: up to `max` socket addresses, in the order to try them. Blocks while the
- * resolver asks (not for digits and Unix sockets).
+ * Looks the host up: up to `max` socket addresses, in the order in which to try them. Blocks while
+ * the system's resolver asks its servers, which it does not for IP addresses and Unix sockets.
  *
  * Errors  NOT_FOUND no such host: "resolve 'ps0': Name or service not known"; UNAVAILABLE the
- * resolver does not answer
+ *         resolver does not answer
  */
 struct status address_resolve(const struct address *address, struct socket_address *out, int max,
                               int *out_count);

@@ -1,16 +1,16 @@
 /*
- * channel: calls to one peer. The peer may be in this process (loopback.h) or behind a socket
- * (remote.h here, server.h there); both sides of a call see the same either way. Bytes are all that
- * is known here: no tensor, no graph.
+ * channel: calls to one peer, in this process (loopback.h) or behind a socket (remote.h; server.h
+ * is the other side). Both sides of a call see the same in either case. This layer carries bytes:
+ * it knows no tensor and no graph.
  *
  *     client    channel_start(channel, "/service/Method", &request, deadline_ns, done, context)
- *               … done(context, status, &reply) exactly once, in any thread, perhaps before start
- *               returns
+ *               … done(context, status, &reply) exactly once, in any thread, possibly before
+ *               channel_start returns
  *     server    handle(instance, call, &request)
- *               … call_reply(call, &reply) or call_fail(call, status), exactly once, now or later,
- *               from any thread; a streaming method may call_send before that
+ *               … call_reply(call, &reply) or call_fail(call, status) exactly once, now or later,
+ *               from any thread; a streaming method may call_send first
  *
- * calls.h waits for several of them at once.
+ * call_group.h waits for several calls together.
  */
 #ifndef RPC_CHANNEL_H
 #define RPC_CHANNEL_H
@@ -25,23 +25,26 @@ struct shared_loop;
 
 /* ---- What a service is. ---- */
 
-/* Runs in the thread that received the request. Takes the request: message_release, before or after
- * the reply. */
+/* Runs in the thread that received the request. Takes the request, and releases it
+ * (message_release) before or after the reply. */
 typedef void method_function(void *instance, struct call *call, struct message *request);
 
 enum method_kind {
     METHOD_UNARY,   /* one request, one reply */
     METHOD_REPLIES, /* one request, any number of replies (call_send), then call_end */
-    METHOD_PACKED,  /* as METHOD_UNARY, but a compressed request comes as it is (inflate.h):
-                       inflating may take long, so the method does it in the thread it likes */
-    METHOD_STREAM,  /* messages both ways: handle gets an empty request and says call_receive */
+    METHOD_PACKED,  /* as METHOD_UNARY, but a compressed request is passed on as it is
+                       (message_inflate.h): unpacking can take long, and the method chooses the
+                       thread */
+    METHOD_STREAM,  /* messages in both directions: `handle` gets an empty request, and calls
+                       call_receive */
 };
 
 struct method {
     const char *path; /* "/slipway.training.ParameterServer/Push" */
     method_function *handle;
     enum method_kind kind;
-    bool payload; /* a request's field 15 comes as pieces (message.h); else all of it is header */
+    bool payload; /* a request's field 15 is split off as pieces (message.h); otherwise all of it is
+                     header */
 };
 
 struct service {
@@ -49,89 +52,94 @@ struct service {
     int methods_count;
 };
 
-/* What HTTP calls headers: beside the messages, small, text. Names in lower case; a "-bin" value is
- * base64 on the wire and here. */
+/* HTTP headers: short texts beside the messages. Names are in lower case; a "-bin" value is base64,
+ * on the wire and here. */
 struct metadata {
     const char *name, *value;
 };
 
 /* ---- What a server does with a call. ---- */
 
-void call_reply(struct call *call,
-                struct message *reply); /* takes *reply; forgotten if the client has left */
+/* takes *reply; drops it if the client has left */
+void call_reply(struct call *call, struct message *reply);
 void call_fail(struct call *call, struct status status);
-int64_t call_deadline_ns(const struct call *call); /* of the channel's clock; CLOCK_NEVER: none */
+int64_t call_deadline_ns(const struct call *call); /* by the channel's clock; CLOCK_NEVER: none */
 
 /**
- * Asks to be told when the client has left (cancelled, past its deadline, gone) before it got a
- * reply, so that nothing is kept for it. `left` runs at most once, in any thread, without locks of
- * the channel; the call still wants its reply.
+ * Asks to be told when the client leaves (cancels, passes its deadline, disconnects) before it got
+ * its reply, so that nothing is kept for it. `left` runs at most once, in any thread, and without
+ * the channel's locks. The call still needs its reply or failure.
+ *
+ * A call is valid until its method returns, even if it is answered before. A method may thus first
+ * let other threads answer, and then call this: if the call has ended, `left` runs at once; if the
+ * answer is only on its way, `left` never runs.
  */
 void call_when_left(struct call *call, void (*left)(void *context, struct call *call),
                     void *context);
 
-/* One reply of several: takes *reply. After the last, call_end (or call_fail). False: the client
- * reads more slowly than this; who can wait, waits (call_when_ready). */
+/* Sends one reply of several and takes it. After the last one, use call_end or call_fail. False:
+ * the client reads more slowly than the method sends; a method that can wait uses
+ * call_when_ready. */
 bool call_send(struct call *call, struct message *reply);
-void call_end(struct call *call); /* OK, and nothing more to say */
+void call_end(struct call *call); /* ends the replies with OK */
 
-/* Tells once when what was sent is on its way, or forgotten since the client has left. In any
- * thread, perhaps at once. */
+/* Tells once when everything sent is on its way, or dropped because the client has left. In any
+ * thread, possibly at once. */
 void call_when_ready(struct call *call, void (*ready)(void *context, struct call *call),
                      void *context);
 
-/* METHOD_STREAM: each message of the client, one after the other, in the thread that received it;
- * NULL when the client has no more. Takes the message. Set in `handle`; none come after the end of
+/* For a METHOD_STREAM, within `handle`: `received` gets the client's messages one after the other,
+ * in the thread that received them, then NULL. It takes each message. None comes after the end of
  * the call. */
 typedef void received_function(void *context, struct call *call, struct message *message);
 void call_receive(struct call *call, received_function *received, void *context);
 
-/* What the client sent beside the request, while `handle` runs; NULL: nothing of this name. */
+/* The client's metadata, while `handle` runs; NULL: nothing of this name. */
 const char *call_metadata(const struct call *call, const char *name);
-/* Sent beside the end of the call, as trailers. Copied. Before the reply. */
+/* Sent with the end of the call, as a trailer. Copied. Before the reply. */
 void call_add_metadata(struct call *call, const char *name, const char *value);
 const char *call_peer(const struct call *call); /* "10.0.0.7:51234"; while `handle` runs */
 
 /* ---- What a client does. ---- */
 
-/* The status' text is only valid during the call. Takes what it wants of *reply (message_move); the
- * rest is released. */
+/* The status' text is valid during the call only. The function moves the parts that it keeps out of
+ * *reply (message_move); the rest is released. */
 typedef void reply_function(void *context, struct status status, struct message *reply);
-/* One reply of several. As above; before the last, which is `done`'s. */
+/* One reply of several, by the same rules; the last one goes to `done`. */
 typedef void message_function(void *context, struct message *reply);
 
 struct call_options {
-    int64_t deadline_ns; /* CLOCK_NEVER: none (0 is long past) */
+    int64_t deadline_ns; /* CLOCK_NEVER: none (0 has passed long ago) */
     const struct metadata *metadata;
     int metadata_count;
-    message_function *received; /* for a METHOD_REPLIES; then `done` gets no reply */
+    message_function *received; /* for a METHOD_REPLIES; `done` then gets no reply */
 };
 
 /**
- * Starts a call. Takes *request. The handle is for client_call_cancel; client_call_release gives it
- * up, which does not cancel.
+ * Starts a call. Takes *request. The handle is for client_call_cancel; client_call_release gives
+ * the handle up without cancelling.
  *
- * Errors  by way of done: DEADLINE_EXCEEDED, CANCELLED, UNAVAILABLE the peer is gone, UNIMPLEMENTED
- * no such method, and what the method says
+ * Errors  passed to `done`: DEADLINE_EXCEEDED; CANCELLED; UNAVAILABLE the peer is gone;
+ *         UNIMPLEMENTED no such method; and the method's own
  */
 struct client_call *channel_begin(struct channel *channel, const char *path,
                                   struct message *request, const struct call_options *options,
                                   reply_function *done, void *context);
-/* The same with nothing but a deadline. */
+/* The same with only a deadline. */
 struct client_call *channel_start(struct channel *channel, const char *path,
                                   struct message *request, int64_t deadline_ns,
                                   reply_function *done, void *context);
-void client_call_cancel(
-    struct client_call *call); /* done gets CANCELLED unless it was called already */
+/* `done` gets CANCELLED unless it was called already */
+void client_call_cancel(struct client_call *call);
 void client_call_release(struct client_call *call); /* accepts NULL */
 
-/* What the server sent beside its reply or failure, within `done`; NULL: nothing of this name. */
+/* The server's trailers, within `done`; NULL: nothing of this name. */
 const char *client_call_metadata(const struct client_call *call, const char *name);
 
 struct clock *channel_clock(const struct channel *channel);
 void channel_close(struct channel *channel); /* after the last client_call_release; accepts NULL */
 
-/* ---- What a kind of channel is made of. Embed these first. ---- */
+/* ---- What a kind of channel implements. Embed these structs first. ---- */
 
 struct channel_type {
     struct client_call *(*begin)(struct channel *channel, const char *path, struct message *request,
@@ -146,7 +154,8 @@ struct channel_type {
 struct channel {
     const struct channel_type *type;
     struct clock *clock;
-    struct shared_loop *loop; /* who waits for a reply turns it; NULL: replies come by themselves */
+    /* turned by the thread that waits for a reply; NULL: replies need no loop */
+    struct shared_loop *loop;
 };
 
 struct client_call {
@@ -154,7 +163,7 @@ struct client_call {
 };
 
 struct call_type {
-    /* The end, with a reply unless it is NULL. */
+    /* Ends the call, with *reply unless it is NULL. */
     void (*finish)(struct call *call, struct status status, struct message *reply);
     void (*when_left)(struct call *call, void (*left)(void *, struct call *), void *context);
     bool (*send)(struct call *call, struct message *reply);

@@ -1,19 +1,51 @@
+/*
+ * A connection and its streams: how they begin, and how they end. The life of a connection:
+ *
+ *     HANDSHAKE ---> GREETING ---> READY
+ *         |             |            |
+ *         +-------------+------------+
+ *                       v
+ *                    FAILED ---> CLOSED
+ *
+ *     HANDSHAKE   the transport's own: TLS's, or none
+ *     GREETING    bytes are exchanged, the peer's SETTINGS are not here
+ *     READY
+ *     FAILED      nothing is read or written any more; the side learns it at the end of the round
+ *     CLOSED      the streams are closed, the side has been told
+ */
 #include "rpc/http2_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/container.h"
+#include "base/states.h"
 #include "rpc/session_memory.h"
 
 #define WINDOW_MAX INT32_MAX
 
+static const unsigned allowed[] = {
+    [HTTP2_HANDSHAKE] = STATE(HTTP2_GREETING) | STATE(HTTP2_FAILED),
+    [HTTP2_GREETING] = STATE(HTTP2_READY) | STATE(HTTP2_FAILED),
+    [HTTP2_READY] = STATE(HTTP2_FAILED),
+    [HTTP2_FAILED] = STATE(HTTP2_CLOSED),
+    [HTTP2_CLOSED] = 0,
+};
+
+void http2_enter(struct http2 *http2, enum http2_state state)
+{
+    http2->state = state_next(allowed, http2->state, state);
+}
+
 /* ---- What a connection, its streams and their headers hold. ---- */
 
 #define CONNECTION_BYTES ((size_t)32 << 10) /* the session, its header tables, small output */
-#define STREAM_BYTES     ((size_t)2 << 10)  /* nghttp2's stream, and the side's call */
-#define STEP_BYTES       ((size_t)64 << 10) /* paid for at once: a call costs no shared counter */
+#define STREAM_BYTES     ((size_t)2 << 10)  /* nghttp2's stream and the side's call */
+/* taken from the budget at a time, so that a call touches no shared counter */
+#define STEP_BYTES       ((size_t)64 << 10)
 
 bool http2_hold(struct http2 *http2, size_t bytes)
 {
@@ -34,6 +66,7 @@ static void let_go(struct http2 *http2, size_t bytes)
 {
     struct budget *budget = http2->options.limits->budget;
 
+    assert(http2->held >= bytes);
     http2->held -= bytes;
     if (budget == NULL || http2->paid - http2->held < 4 * STEP_BYTES)
         return;
@@ -46,17 +79,18 @@ static void let_go(struct http2 *http2, size_t bytes)
 
 void http2_defer(struct http2 *http2)
 {
-    if (http2->deferred)
+    if (http2->flush_deferred)
         return;
-    http2->deferred = true;
+    http2->flush_deferred = true;
     loop_defer(http2->options.loop, &http2->flush);
 }
 
 void http2_fail(struct http2 *http2, struct status why)
 {
-    if (http2->over)
+    if (http2_is_over(http2))
         return;
-    http2->over = true;
+    http2->failed_state = http2->state;
+    http2_enter(http2, HTTP2_FAILED);
     http2->why_code = why.code;
     http2->why = xstrdup(why.message);
     http2_defer(http2);
@@ -67,10 +101,11 @@ void http2_io_failed(struct http2 *http2, const char *what)
     const struct transport *transport = http2->transport;
     int error = errno;
 
-    /* Under TLS 1.3 a server refuses our certificate after our side of the handshake is done, as
-     * the first that it says. */
+    /* Under TLS 1.3 a server that refuses our certificate says so after our side of the handshake
+     * is done, as its first message. */
     if (error == EPROTO && transport->type->trouble != NULL)
-        http2_fail(http2, status_error(http2->ready ? STATUS_UNAVAILABLE : STATUS_UNAUTHENTICATED,
+        http2_fail(http2, status_error(http2->state == HTTP2_READY ? STATUS_UNAVAILABLE
+                                                                   : STATUS_UNAUTHENTICATED,
                                        "connection lost: %s", transport->type->trouble(transport)));
     else
         http2_fail(http2, status_in(status_errno(error, "%s", what), "connection lost"));
@@ -85,30 +120,27 @@ void http2_drop_stream(struct http2_stream *stream, uint32_t error)
 {
     struct http2 *http2 = stream->http2;
 
-    if (stream->next != NULL)
-        stream->next->previous = stream->previous;
-    if (stream->previous != NULL)
-        stream->previous->next = stream->next;
-    else
-        http2->streams = stream->next;
+    list_remove(&stream->link);
     if (--http2->streams_count == 0)
         http2->idle_since_ns = loop_now_ns(http2->options.loop);
     if (http2->data_stream == stream)
         http2->data_stream = NULL;
     if (http2->recent == stream)
         http2->recent = NULL;
-    http2->unfinished -= incoming_unfinished(&stream->incoming);
-    incoming_finish(&stream->incoming);
+    assert(http2->unfinished >= grpc_frame_reader_unfinished(&stream->reader));
+    http2->unfinished -= grpc_frame_reader_unfinished(&stream->reader);
+    grpc_frame_reader_finish(&stream->reader);
     http2_drop_queue(stream);
     let_go(http2, stream->held);
+    assert(http2->streams_count > 0 || (http2->unfinished == 0 && http2->unsent == 0));
     http2->options.side->closed(stream, error);
 }
 
-/* Both ends of it: nothing is read or written any more. */
+/* Neither side reads or writes them any more. */
 static void drop_streams(struct http2 *http2)
 {
     while (http2->streams != NULL) {
-        struct http2_stream *stream = http2->streams;
+        struct http2_stream *stream = CONTAINER_OF(http2->streams, struct http2_stream, link);
         if (http2->session != NULL)
             nghttp2_session_set_stream_user_data(http2->session, stream->id, NULL);
         http2_drop_stream(stream, HTTP2_LOST);
@@ -117,14 +149,14 @@ static void drop_streams(struct http2 *http2)
 
 static void end_of_round(struct loop_task *task)
 {
-    struct http2 *http2 = (struct http2 *)((char *)task - offsetof(struct http2, flush));
+    struct http2 *http2 = CONTAINER_OF(task, struct http2, flush);
 
-    http2->deferred = false;
-    if (!http2->over)
+    http2->flush_deferred = false;
+    if (!http2_is_over(http2))
         http2_flush(http2);
-    if (!http2->over || http2->leaving)
+    if (http2->state != HTTP2_FAILED)
         return;
-    http2->leaving = true;
+    http2_enter(http2, HTTP2_CLOSED);
     loop_unwatch(http2->options.loop, http2->watch);
     http2->watch = NULL;
     loop_clear_timer(http2->options.loop, &http2->timer);
@@ -139,18 +171,19 @@ void http2_destroy(struct http2 *http2)
         return;
     struct loop *loop = http2->options.loop;
     http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the connection was closed"));
-    http2->leaving = true;
+    if (http2->state == HTTP2_FAILED)
+        http2_enter(http2, HTTP2_CLOSED);
     drop_streams(http2);
     loop_undefer(loop, &http2->flush);
     loop_clear_timer(loop, &http2->timer);
     loop_clear_timer(loop, &http2->rest);
     loop_unwatch(loop, http2->watch);
     nghttp2_session_del(http2->session);
-    output_finish(&http2->output);
+    write_queue_finish(&http2->write_queue);
     if (http2->transport != NULL)
         http2->transport->type->close(http2->transport);
-    if (http2->blocks != NULL)
-        blocks_close(http2->blocks);
+    if (http2->buffers != NULL)
+        message_buffers_close(http2->buffers);
     if (http2->paid > 0)
         budget_give(http2->options.limits->budget, (int64_t)http2->paid);
     free(http2->nvs);
@@ -169,9 +202,12 @@ static void advance_handshake(struct http2 *http2)
         http2_fail(http2, status);
         return;
     }
-    http2->shaken = wants == TRANSPORT_DONE;
+    if (wants == TRANSPORT_DONE) {
+        http2_enter(http2, HTTP2_GREETING);
+        return;
+    }
     uint32_t events = wants == TRANSPORT_WANTS_WRITE ? EPOLLOUT : EPOLLIN;
-    if (!http2->shaken && events != http2->watched) {
+    if (events != http2->watched) {
         http2->watched = events;
         status = loop_rewatch(http2->options.loop, http2->watch, events);
         if (!status_is_ok(status))
@@ -183,11 +219,11 @@ static void on_ready(void *context, uint32_t events)
 {
     struct http2 *http2 = context;
 
-    if (http2->over)
+    if (http2_is_over(http2))
         return;
-    if (!http2->shaken)
+    if (http2->state == HTTP2_HANDSHAKE)
         advance_handshake(http2);
-    if (http2->shaken && !http2->over &&
+    if (http2->state != HTTP2_HANDSHAKE && !http2_is_over(http2) &&
         ((events & ~(uint32_t)EPOLLOUT) != 0 || http2->transport->type->pending(http2->transport)))
         http2_read(http2);
     http2_defer(http2);
@@ -197,7 +233,7 @@ static void read_rest(void *context)
 {
     struct http2 *http2 = context;
 
-    if (!http2->over)
+    if (!http2_is_over(http2))
         http2_read(http2);
     http2_defer(http2);
 }
@@ -245,9 +281,9 @@ static struct status create_session(struct http2 *http2)
     if (error == 0) {
         http2_set_read_callbacks(callbacks);
         http2_set_write_callbacks(callbacks);
-        /* Neither nghttp2_option_set_no_closed_streams nor NO_RFC7540_PRIORITIES: both make nghttp2
-         * forget closed streams, and frames for one are taken in silence then, where h2spec (and
-         * HTTP/2) want STREAM_CLOSED. They would save 3 % of a call's instructions. */
+        /* nghttp2_option_set_no_closed_streams and NO_RFC7540_PRIORITIES are not used: both make
+         * nghttp2 forget closed streams and ignore frames for them, where HTTP/2 (and h2spec) wants
+         * STREAM_CLOSED. They would save 3 % of a call's instructions. */
         nghttp2_option_set_no_auto_window_update(option, 1);
         nghttp2_option_set_max_send_header_block_length(option, HTTP2_FRAME_MAX);
         nghttp2_option_set_peer_max_concurrent_streams(option, INT32_MAX);
@@ -275,9 +311,9 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->first_byte = -1;
     http2->created_ns = loop_now_ns(options->loop);
     http2->received_ns = http2->written_ns = http2->idle_since_ns = http2->created_ns;
-    http2->blocks = blocks_create(options->mailbox, on_eased, http2);
+    http2->buffers = message_buffers_create(options->mailbox, on_eased, http2);
     if (options->limits->budget != NULL)
-        blocks_charge(http2->blocks, options->limits->budget);
+        message_buffers_charge(http2->buffers, options->limits->budget);
     if (!http2_hold(http2, CONNECTION_BYTES)) {
         status = status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for another connection");
         goto fail;
@@ -301,24 +337,14 @@ void *http2_context(const struct http2 *http2)
     return http2->options.context;
 }
 
-int http2_streams(const struct http2 *http2)
+bool http2_passed_handshake(const struct http2 *http2)
 {
-    return http2->streams_count;
-}
-
-bool http2_is_shaken(const struct http2 *http2)
-{
-    return http2->shaken;
+    return (http2_is_over(http2) ? http2->failed_state : http2->state) > HTTP2_HANDSHAKE;
 }
 
 int http2_first_byte(const struct http2 *http2)
 {
     return http2->first_byte;
-}
-
-bool http2_is_ready(const struct http2 *http2)
-{
-    return http2->ready && !http2->over;
 }
 
 int64_t http2_round_trip_ns(const struct http2 *http2)
@@ -331,14 +357,10 @@ int64_t http2_round_trip_ns(const struct http2 *http2)
 void http2_add_stream(struct http2 *http2, struct http2_stream *stream)
 {
     stream->http2 = http2;
-    stream->incoming.blocks = http2->blocks;
-    stream->incoming.message_max = http2->options.limits->message_max;
+    stream->reader.buffers = http2->buffers;
+    stream->reader.message_max = http2->options.limits->message_max;
     stream->moved_ns = loop_now_ns(http2->options.loop);
-    stream->previous = NULL;
-    stream->next = http2->streams;
-    if (stream->next != NULL)
-        stream->next->previous = stream;
-    http2->streams = stream;
+    list_push(&http2->streams, &stream->link);
     http2->streams_count++;
 }
 
@@ -377,15 +399,17 @@ void http2_go_away(struct http2 *http2, bool at_once)
 
 void http2_ping(struct http2 *http2)
 {
-    if (http2->ping_waits || nghttp2_submit_ping(http2->session, 0, NULL) != 0)
+    if (http2->ping_sent || nghttp2_submit_ping(http2->session, 0, NULL) != 0)
         return;
-    http2->ping_waits = true;
+    http2->ping_sent = true;
     http2->pinged_ns = clock_now_ns(clock_monotonic());
     http2_defer(http2);
 }
 
 void http2_feed(struct http2 *http2, struct bytes bytes)
 {
-    if (bytes.size > 0 && !http2->over)
-        http2_receive(http2, bytes.data, bytes.size);
+    if (bytes.size == 0 || http2_is_over(http2))
+        return;
+    assert(http2->state == HTTP2_GREETING); /* nobody can have read bytes that TLS encrypts */
+    http2_receive(http2, bytes.data, bytes.size);
 }

@@ -1,9 +1,10 @@
 #include "rpc/http2_internal.h"
 
 #include "base/clock.h"
+#include "base/container.h"
 
-/* Frames that do nothing for a call: so many at once, so many a second. A lively gRPC peer sends a
- * few a second. */
+/* Frames that do nothing for a call: the burst, and the rate per second, that a peer may send. A
+ * busy gRPC peer sends a few a second. */
 #define CONTROL_BURST 2000
 #define CONTROL_RATE  200
 
@@ -35,13 +36,12 @@ static bool passed(int64_t since_ns, int timeout_ms, int64_t now_ns)
     return timeout_ms > 0 && now_ns - since_ns >= (int64_t)timeout_ms * NS_PER_MS;
 }
 
-/* A request of which nothing comes, or an answer of which nothing is read. */
+/* Resets streams whose request stops arriving, or whose answer is not read. */
 static void reset_stalled(struct http2 *http2, int64_t now_ns)
 {
-    struct http2_stream *next;
-
-    for (struct http2_stream *stream = http2->streams; stream != NULL; stream = next) {
-        next = stream->next;
+    for (struct list_link *at = http2->streams, *next; at != NULL; at = next) {
+        struct http2_stream *stream = CONTAINER_OF(at, struct http2_stream, link);
+        next = at->next;
         bool waits = stream->unsent > 0 || (!stream->ended && !stream->patient);
         if (waits && passed(stream->moved_ns, http2->options.limits->stall_ms, now_ns))
             http2_reset(stream, NGHTTP2_CANCEL);
@@ -52,7 +52,7 @@ static void keep_alive(struct http2 *http2, int64_t now_ns)
 {
     const struct http2_limits *limits = http2->options.limits;
 
-    if (http2->ping_waits && passed(http2->pinged_ns, limits->keepalive_timeout_ms, now_ns) &&
+    if (http2->ping_sent && passed(http2->pinged_ns, limits->keepalive_timeout_ms, now_ns) &&
         passed(http2->received_ns, limits->keepalive_timeout_ms, now_ns))
         http2_fail(http2, status_error(STATUS_UNAVAILABLE,
                                        "the peer is silent: no answer to a "
@@ -63,9 +63,8 @@ static void keep_alive(struct http2 *http2, int64_t now_ns)
         http2_ping(http2);
 }
 
-/* One that has lived long is told to go, so that its client connects anew, perhaps to another
- * server behind the same name. What is in flight goes on, and what was on its way then still comes.
- */
+/* Tells an old connection to go, so that its client connects anew, perhaps to another server behind
+ * the same name. Streams in flight, and those on their way, go on. */
 static void retire(struct http2 *http2, int64_t now_ns)
 {
     const struct http2_limits *limits = http2->options.limits;
@@ -85,15 +84,15 @@ static void check(struct http2 *http2, int64_t now_ns)
 {
     const struct http2_limits *limits = http2->options.limits;
 
-    if (!http2->ready) {
+    if (http2->state < HTTP2_READY) {
         if (passed(http2->created_ns, limits->handshake_ms, now_ns))
             http2_fail(http2, status_error(STATUS_DEADLINE_EXCEEDED,
                                            "the peer is silent: no HTTP/2 SETTINGS in %d ms",
                                            limits->handshake_ms));
         return;
     }
-    if (http2->output.bytes > 0 && passed(http2->written_ns, limits->stall_ms, now_ns)) {
-        http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the peer reads nothing for %d ms",
+    if (http2->write_queue.bytes > 0 && passed(http2->written_ns, limits->stall_ms, now_ns)) {
+        http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the peer has read nothing for %d ms",
                                        limits->stall_ms));
         return;
     }
@@ -106,12 +105,12 @@ static void check(struct http2 *http2, int64_t now_ns)
     if (passed(http2->idle_since_ns, limits->idle_ms, now_ns))
         http2_go_away(http2, true);
     if (passed(http2->idle_since_ns, PERIOD_MAX_MS, now_ns)) {
-        blocks_trim(http2->blocks);
-        output_trim(&http2->output);
+        message_buffers_trim(http2->buffers);
+        write_queue_trim(&http2->write_queue);
     }
 }
 
-/* Half the shortest time there is to watch: nothing is late by more than half. */
+/* Half of the shortest time-out, so that none is late by more than half of its length. */
 static int64_t period_ns(const struct http2_limits *limits)
 {
     const int all[] = {
@@ -129,11 +128,11 @@ static int64_t period_ns(const struct http2_limits *limits)
 static void tick(void *context)
 {
     struct http2 *http2 = context;
-    /* The round's: what it has moved so far is marked with that, and it may have been a long one.
-     */
+    /* The time at which the round began. Streams that moved in this round carry the same time,
+     * however long the round has taken. */
     int64_t now_ns = loop_now_ns(http2->options.loop);
 
-    if (!http2->over)
+    if (!http2_is_over(http2))
         check(http2, now_ns);
     loop_set_timer(http2->options.loop, &http2->timer, now_ns + period_ns(http2->options.limits));
 }

@@ -1,6 +1,7 @@
 /*
- * http2_internal: what the files of http2 share: http2.c makes and ends a connection and its
- * streams, http2_read.c and http2_write.c move its bytes, http2_guard.c watches what it costs.
+ * http2_internal: the types and functions that the files of http2 share. http2.c creates and ends a
+ * connection and its streams, http2_read.c and http2_write.c move its bytes, http2_guard.c limits
+ * its cost.
  */
 #ifndef RPC_HTTP2_INTERNAL_H
 #define RPC_HTTP2_INTERNAL_H
@@ -9,13 +10,16 @@
 
 #include "base/loop.h"
 #include "rpc/http2.h"
-#include "rpc/output.h"
+#include "rpc/write_queue.h"
 
-/* Fills by time, empties by what the peer does. */
+/* A token bucket: time fills it, the peer's frames empty it. */
 struct bucket {
     double tokens;
     int64_t at_ns;
 };
+
+/* The life of a connection, drawn in http2.c. */
+enum http2_state { HTTP2_HANDSHAKE, HTTP2_GREETING, HTTP2_READY, HTTP2_FAILED, HTTP2_CLOSED };
 
 struct http2 {
     struct http2_options options;
@@ -25,42 +29,55 @@ struct http2 {
     uint32_t watched;
     struct loop_task flush;  /* at the end of the round */
     struct loop_timer timer; /* http2_guard.c */
-    struct loop_timer rest;  /* reads on in the next round */
-    struct output output;
-    nghttp2_nv *nvs; /* scratch for a block of headers */
+    struct loop_timer rest;  /* continues reading in the next round */
+    struct write_queue write_queue;
+    nghttp2_nv *nvs; /* scratch space for a block of headers */
     int nvs_capacity;
-    struct blocks *blocks;
-    size_t held, paid;            /* small things, and what the budget was asked for: in steps */
-    struct http2_stream *streams; /* the newest first */
+    struct message_buffers *buffers;
+    /* bytes beside messages, and what was taken from the budget for them, in steps */
+    size_t held, paid;
+    struct list_link *streams; /* of struct http2_stream, the newest first */
     int streams_count;
-    struct http2_stream *recent; /* the last that was looked for: the next is mostly the same */
+    struct http2_stream *recent; /* the last one found: the next frame is mostly for the same */
 
-    struct http2_stream
-        *data_stream;              /* of the DATA frame under way; NULL: nobody wants its bytes */
-    size_t data_left;              /* bytes of it to come; 0 also where there is padding */
-    struct reading_piece *reading; /* what is looked at was read to here; NULL: elsewhere */
-    size_t last_size;              /* of the last message: the next is mostly alike */
-    size_t unfinished;             /* bytes of messages under way */
-    size_t unconsumed;             /* received, not told to the peer that it may send more */
-    size_t unsent;                 /* bytes of messages queued, not in `output` yet */
+    struct http2_stream *data_stream; /* of the current DATA frame; NULL: its bytes are dropped */
+    size_t data_left;                 /* bytes of it still to come; 0 if it is padded */
+    struct socket_buffer *read_into;  /* holds the bytes that nghttp2 looks at; NULL: elsewhere */
+    size_t last_size;                 /* of the last message: the next one is mostly alike */
+    size_t unfinished;                /* bytes of incomplete messages */
+    size_t unconsumed;                /* received, without a WINDOW_UPDATE yet */
+    size_t unsent;                    /* bytes of messages queued in streams */
 
-    int64_t retired_ns; /* told to go because of its age; 0: not yet */
+    int64_t retired_ns; /* when it was told to go because of its age; 0: not yet */
     int64_t created_ns, received_ns, written_ns, pinged_ns, round_trip_ns, idle_since_ns;
     struct bucket control;
-    bool shaken, ready, deferred, ping_waits, congested, refuses, over, leaving;
-    int first_byte;            /* of the peer; -1: nothing came */
-    enum status_code why_code; /* it is over, and this is why */
+    enum http2_state state;
+    bool flush_deferred; /* to the end of the round */
+    bool ping_sent;      /* and not answered */
+    bool congested;      /* its side was told so, and waits for `eased` */
+    bool refuses;        /* the second GOAWAY after retired_ns, which refuses streams, was sent */
+    int first_byte;      /* from the peer; -1: none came */
+    enum http2_state failed_state; /* the state in which it failed, */
+    enum status_code why_code;     /* and why */
     char *why;
 };
 
+/* Nothing is read or written any more. */
+static inline bool http2_is_over(const struct http2 *http2)
+{
+    return http2->state >= HTTP2_FAILED;
+}
+
 /* http2.c */
-void http2_fail(struct http2 *http2,
-                struct status why); /* `lost` is told at the end of the round */
-void http2_io_failed(struct http2 *http2, const char *what); /* by errno */
+void http2_enter(struct http2 *http2, enum http2_state state);
+/* `lost` is called at the end of the round */
+void http2_fail(struct http2 *http2, struct status why);
+void http2_io_failed(struct http2 *http2, const char *what); /* with errno */
 void http2_defer(struct http2 *http2);
 void http2_drop_stream(struct http2_stream *stream, uint32_t error);
-struct http2_stream *http2_find(struct http2 *http2, int32_t id); /* NULL: not one of its side's */
-/* Counts memory that the peer causes, other than messages. False: the budget has no more. */
+/* NULL: its side does not know it */
+struct http2_stream *http2_find(struct http2 *http2, int32_t id);
+/* Counts memory other than messages that the peer makes us use. False: the budget has no more. */
 bool http2_hold(struct http2 *http2, size_t bytes);
 struct http2_stream *http2_opened(struct http2 *http2, int32_t id);
 void http2_add_stream(struct http2 *http2, struct http2_stream *stream);
@@ -77,7 +94,7 @@ void http2_drop_queue(struct http2_stream *stream);
 
 /* http2_guard.c */
 void http2_guard_start(struct http2 *http2);
-/* A frame that costs us something and does nothing for a call; false: too many. */
+/* Counts a frame that costs us work and does nothing for a call; false: too many. */
 bool http2_guard_frame(struct http2 *http2);
 
 #endif

@@ -1,5 +1,6 @@
 #include "rpc/http2_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 
@@ -7,26 +8,28 @@
 
 #define UNFINISHED_MORE 4
 
-/* What one connection may bring in a round before others have their turn. Of small messages, no
- * more than stays in a near cache along with all that is made of it: 64 calls of 3 KiB at a time
- * cost a tenth less so than in one round. */
+/* The most that one connection may read in a round before the others have their turn. Small
+ * messages have a lower limit, so that they and their replies stay in L2: 64 calls of 3 KiB cost
+ * 10 % less in several rounds than in one. */
 #define ROUND_BYTES       ((size_t)8 << 20)
 #define SMALL_ROUND_BYTES ((size_t)96 << 10)
 #define SMALL_MAX         ((size_t)16 << 10)
 
-/* Beyond so many times the limit, each header counts as a frame that serves no call: a byte may
- * name one of 4 KiB. */
+/* Beyond this multiple of the limit, each header counts as a frame that serves no call, because one
+ * byte can name a header of 4 KiB. */
 #define METADATA_ABUSE 8
 
-/* Where messages are large the next is only looked at, so that it is read to its place. */
-#define LARGE_MIN    (READING_BYTES / 2)
+/* After a large message, a read only glances at the next one, so that its bytes can be read to
+ * their place. */
+#define LARGE_MIN    (SOCKET_BUFFER_BYTES / 2)
 #define GLANCE_BYTES ((size_t)4 << 10)
 
-/* Lets the peer send more, unless methods hold too much of what it has sent: on_eased comes then.
+/* Lets the peer send more, unless methods hold too much; on_eased is called when they no longer do.
  */
 void http2_consume(struct http2 *http2)
 {
-    if (http2->over || blocks_watch(http2->blocks, http2->options.limits->held_max))
+    if (http2_is_over(http2) ||
+        message_buffers_watch(http2->buffers, http2->options.limits->held_max))
         return;
     nghttp2_session_consume_connection(http2->session, http2->unconsumed);
     http2->unconsumed = 0;
@@ -35,9 +38,11 @@ void http2_consume(struct http2 *http2)
 static void count_consumed(struct http2 *http2, int32_t id, size_t size)
 {
     struct http2_stream *stream = http2_find(http2, id);
+    size_t held_max = http2->options.limits->held_max;
+    size_t window = held_max < INT32_MAX ? held_max : INT32_MAX;
 
     http2->unconsumed += size;
-    if (http2->unconsumed > http2->options.limits->held_max / 8)
+    if (http2->unconsumed > window / 8)
         http2_consume(http2);
     if (stream == NULL)
         return;
@@ -50,14 +55,14 @@ static void count_consumed(struct http2 *http2, int32_t id, size_t size)
 
 static void fail_stream(struct http2_stream *stream, struct status status)
 {
-    stream->deaf = true;
-    stream->http2->unfinished -= incoming_unfinished(&stream->incoming);
-    incoming_finish(&stream->incoming);
+    stream->wants = HTTP2_WANTS_NOTHING;
+    stream->http2->unfinished -= grpc_frame_reader_unfinished(&stream->reader);
+    grpc_frame_reader_finish(&stream->reader);
     stream->http2->options.side->failed(stream, status);
 }
 
-/* Half messages may take as much as whole ones, and a few more: a fair sender has many under way.
- */
+/* Incomplete messages may take as much as complete ones plus a few: an honest sender has many under
+ * way. */
 static bool too_much_unfinished(const struct http2 *http2)
 {
     const struct http2_limits *limits = http2->options.limits;
@@ -65,19 +70,19 @@ static bool too_much_unfinished(const struct http2 *http2)
     return http2->unfinished > limits->held_max + UNFINISHED_MORE * limits->message_max;
 }
 
-/* Bytes of a stream's messages. */
+/* Passes bytes of a stream's messages to its reader. */
 static void feed_stream(struct http2_stream *stream, const char *data, size_t size)
 {
     struct http2 *http2 = stream->http2;
-    struct incoming *incoming = &stream->incoming;
+    struct grpc_frame_reader *reader = &stream->reader;
 
     stream->moved_ns = loop_now_ns(http2->options.loop);
-    incoming->reading = http2->reading;
-    while (size > 0 && !stream->deaf && stream->http2 != NULL) {
-        size_t used, before = incoming_unfinished(incoming);
+    reader->source = http2->read_into;
+    while (size > 0 && stream->wants == HTTP2_WANTS_MESSAGES && stream->http2 != NULL) {
+        size_t used, before = grpc_frame_reader_unfinished(reader);
         bool complete;
-        struct status status = incoming_feed(incoming, data, size, &used, &complete);
-        http2->unfinished += incoming_unfinished(incoming) - before;
+        struct status status = grpc_frame_reader_feed(reader, data, size, &used, &complete);
+        http2->unfinished += grpc_frame_reader_unfinished(reader) - before;
         if (status_is_ok(status) && too_much_unfinished(http2))
             status = status_error(STATUS_RESOURCE_EXHAUSTED,
                                   "the connection holds %zu bytes of unfinished messages",
@@ -90,9 +95,10 @@ static void feed_stream(struct http2_stream *stream, const char *data, size_t si
         size -= used;
         if (!complete)
             continue;
-        http2->unfinished -= incoming_unfinished(incoming);
-        http2->last_size = incoming->size;
-        struct message message = incoming_take(incoming);
+        assert(http2->unfinished >= grpc_frame_reader_unfinished(reader));
+        http2->unfinished -= grpc_frame_reader_unfinished(reader);
+        http2->last_size = reader->size;
+        struct message message = grpc_frame_reader_take(reader);
         http2->options.side->message(stream, &message);
     }
 }
@@ -112,7 +118,7 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, 
         costs = hd->length == 0 && !(hd->flags & NGHTTP2_FLAG_END_STREAM);
         break;
     case NGHTTP2_HEADERS:
-    case NGHTTP2_WINDOW_UPDATE: /* one for each reply that is read: common, and cheap */
+    case NGHTTP2_WINDOW_UPDATE: /* one for each reply that the peer reads: common and cheap */
     case NGHTTP2_GOAWAY:
         break;
     case NGHTTP2_SETTINGS:
@@ -133,12 +139,12 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
         return 0;
     if (http2_opened(http2, frame->hd.stream_id) != NULL)
         return 0;
-    /* No memory, mostly: gRPC's clients take this for RESOURCE_EXHAUSTED. */
+    /* Mostly no memory. gRPC clients take ENHANCE_YOUR_CALM for RESOURCE_EXHAUSTED. */
     return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
                                      NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
-/* Memory that a side keeps of a header. */
+/* Charges the memory that a side keeps of a header. */
 static bool pay_for_header(struct http2_stream *stream, size_t size)
 {
     if (stream->poor || !http2_hold(stream->http2, size)) {
@@ -161,11 +167,12 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     if (stream == NULL)
         return 0;
     size_t max = http2->options.limits->metadata_max;
-    size_t header_size = name_size + value_size + 32; /* as HTTP/2 counts */
+    size_t header_size = name_size + value_size + 32; /* as HTTP/2 counts it */
     stream->metadata_size += header_size;
     if (stream->metadata_size / METADATA_ABUSE > max && !http2_guard_frame(http2))
         return NGHTTP2_ERR_CALLBACK_FAILURE;
-    if (!stream->deaf && stream->metadata_size <= max && pay_for_header(stream, header_size))
+    if (stream->wants == HTTP2_WANTS_MESSAGES && stream->metadata_size <= max &&
+        pay_for_header(stream, header_size))
         http2->options.side->header(stream, (struct bytes){ (const char *)name, name_size },
                                     (struct bytes){ (const char *)value, value_size });
     return 0;
@@ -176,7 +183,7 @@ static void headers_received(struct http2_stream *stream)
     struct http2 *http2 = stream->http2;
     size_t max = http2->options.limits->metadata_max;
 
-    if (stream->deaf)
+    if (stream->wants != HTTP2_WANTS_MESSAGES)
         return;
     if (stream->metadata_size > max)
         fail_stream(stream, status_error(STATUS_RESOURCE_EXHAUSTED,
@@ -191,9 +198,10 @@ static void headers_received(struct http2_stream *stream)
 static void stream_ended(struct http2_stream *stream)
 {
     stream->ended = true;
-    if (stream->deaf && !stream->awaited)
+    if (stream->wants == HTTP2_WANTS_NOTHING)
         return;
-    if (!stream->deaf && (stream->incoming.block != NULL || stream->incoming.prefix_size > 0))
+    if (stream->wants == HTTP2_WANTS_MESSAGES &&
+        (stream->reader.buffer != NULL || stream->reader.prefix_size > 0))
         fail_stream(stream, status_error(STATUS_INTERNAL, "the stream ended within a message"));
     else
         stream->http2->options.side->ended(stream);
@@ -201,9 +209,9 @@ static void stream_ended(struct http2_stream *stream)
 
 static void ping_answered(struct http2 *http2)
 {
-    if (!http2->ping_waits)
+    if (!http2->ping_sent)
         return;
-    http2->ping_waits = false;
+    http2->ping_sent = false;
     http2->round_trip_ns = clock_now_ns(clock_monotonic()) - http2->pinged_ns;
     if (http2->options.side->pinged != NULL)
         http2->options.side->pinged(http2);
@@ -227,8 +235,8 @@ static int on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *
             stream_ended(stream);
         break;
     case NGHTTP2_SETTINGS:
-        if (!(frame->hd.flags & NGHTTP2_FLAG_ACK) && !http2->ready) {
-            http2->ready = true;
+        if (!(frame->hd.flags & NGHTTP2_FLAG_ACK) && http2->state == HTTP2_GREETING) {
+            http2_enter(http2, HTTP2_READY);
             if (http2->options.side->ready != NULL)
                 http2->options.side->ready(http2);
         }
@@ -261,7 +269,7 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     (void)flags;
 
     http2->data_left -= size < http2->data_left ? size : http2->data_left;
-    if (stream != NULL && !stream->deaf)
+    if (stream != NULL && stream->wants == HTTP2_WANTS_MESSAGES)
         feed_stream(stream, (const char *)data, size);
     count_consumed(http2, id, size);
     return 0;
@@ -306,7 +314,7 @@ void http2_receive(struct http2 *http2, const char *data, size_t size)
     if (http2->first_byte < 0)
         http2->first_byte = (unsigned char)*data;
     http2->received_ns = loop_now_ns(http2->options.loop);
-    if (used >= 0 || http2->over)
+    if (used >= 0 || http2_is_over(http2))
         return;
     if (used == NGHTTP2_ERR_BAD_CLIENT_MAGIC)
         http2_fail(http2, status_error(STATUS_INTERNAL, "the peer does not speak HTTP/2"));
@@ -323,25 +331,26 @@ static size_t piece_bytes(const struct http2 *http2)
 {
     if (http2->last_size >= LARGE_MIN)
         return GLANCE_BYTES;
-    return http2->last_size > SMALL_MAX ? READING_BYTES : SMALL_ROUND_BYTES;
+    return http2->last_size > SMALL_MAX ? SOCKET_BUFFER_BYTES : SMALL_ROUND_BYTES;
 }
 
-/* Where the next bytes go: first those of a message under way, straight to their place. */
-static int aim(struct http2 *http2, struct reading_piece *piece, struct iovec to[2])
+/* The buffers to read to: first the place of the current message's next bytes, then the socket
+ * buffer. */
+static int aim(struct http2 *http2, struct socket_buffer *buffer, struct iovec to[2])
 {
     struct http2_stream *stream = http2->data_stream;
     size_t room;
     int count = 0;
 
-    if (stream != NULL && http2->data_left > 0 && !stream->deaf) {
-        char *at = incoming_room(&stream->incoming, &room);
+    if (stream != NULL && http2->data_left > 0 && stream->wants == HTTP2_WANTS_MESSAGES) {
+        char *at = grpc_frame_reader_room(&stream->reader, &room);
         if (at != NULL) {
             if (room > http2->data_left)
                 room = http2->data_left;
             to[count++] = (struct iovec){ at, room };
         }
     }
-    to[count++] = (struct iovec){ reading_data(piece), piece_bytes(http2) };
+    to[count++] = (struct iovec){ socket_buffer_data(buffer), piece_bytes(http2) };
     return count;
 }
 
@@ -350,9 +359,9 @@ void http2_read(struct http2 *http2)
     struct iovec to[2];
     size_t total = 0;
 
-    while (total < round_bytes(http2) && !http2->over) {
-        struct reading_piece *piece = reading_next(http2->options.reading);
-        int count = aim(http2, piece, to);
+    while (total < round_bytes(http2) && !http2_is_over(http2)) {
+        struct socket_buffer *buffer = socket_buffers_next(http2->options.socket_buffers);
+        int count = aim(http2, buffer, to);
         size_t asked = to[0].iov_len + (count > 1 ? to[1].iov_len : 0);
         ssize_t size = http2->transport->type->read(http2->transport, to, count);
         if (size < 0 && errno == EINTR)
@@ -365,17 +374,18 @@ void http2_read(struct http2 *http2)
             break;
         size_t rest = (size_t)size, part = rest < to[0].iov_len ? rest : to[0].iov_len;
         total += rest;
-        http2->reading = piece;
+        http2->read_into = buffer;
         http2_receive(http2, to[0].iov_base, part);
-        if (rest > part && !http2->over)
+        if (rest > part && !http2_is_over(http2))
             http2_receive(http2, to[1].iov_base, rest - part);
-        http2->reading = NULL;
+        http2->read_into = NULL;
         if (rest < asked && !http2->transport->type->pending(http2->transport))
             break;
     }
-    if (http2->over)
+    if (http2_is_over(http2))
         return;
-    /* What the transport has taken from the descriptor, the descriptor does not show again. */
+    /* The descriptor does not become readable for bytes that the transport has already taken from
+     * it. */
     if (http2->transport->type->pending(http2->transport))
         loop_set_timer(http2->options.loop, &http2->rest, loop_now_ns(http2->options.loop));
     if (http2->data_left > 0)

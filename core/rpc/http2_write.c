@@ -1,24 +1,27 @@
 #include "rpc/http2_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 
 #include "base/arena.h"
 
-/* No more is asked of nghttp2 while so much waits to be written; the least room a frame needs. */
-#define OUTPUT_HIGH ((size_t)1 << 20)
-#define FRAME_ROOM  ((16 << 10) + 64)
+/* nghttp2 is asked for no more while this much waits to be written; the room that a frame needs at
+ * least. */
+#define WRITE_QUEUE_HIGH ((size_t)1 << 20)
+#define FRAME_ROOM       ((16 << 10) + 64)
 
 /* ---- What is sent on a stream. ---- */
 
 static void take_from_queue(struct http2_stream *stream, size_t size)
 {
+    assert(size <= stream->unsent && stream->unsent <= stream->http2->unsent);
     stream->unsent -= size;
     stream->http2->unsent -= size;
     while (stream->queue != NULL && stream->queue->left == 0) {
-        struct outgoing *first = stream->queue;
+        struct grpc_frame *first = stream->queue;
         stream->queue = first->next;
         first->next = NULL;
-        outgoing_release(first);
+        grpc_frame_release(first);
     }
     if (stream->queue == NULL)
         stream->queue_last = NULL;
@@ -29,15 +32,15 @@ void http2_drop_queue(struct http2_stream *stream)
     stream->http2->unsent -= stream->unsent;
     stream->unsent = 0;
     while (stream->queue != NULL) {
-        struct outgoing *first = stream->queue;
+        struct grpc_frame *first = stream->queue;
         stream->queue = first->next;
         first->next = NULL;
-        outgoing_release(first);
+        grpc_frame_release(first);
     }
     stream->queue_last = NULL;
 }
 
-/* Headers as nghttp2 wants them, in room that the connection keeps for the next. */
+/* The headers as nghttp2 wants them, in memory that the connection reuses. */
 static nghttp2_nv *to_nvs(struct http2 *http2, const struct http2_header *headers, int count)
 {
     if (count > http2->nvs_capacity) {
@@ -66,7 +69,7 @@ static int submit_trailers(struct http2_stream *stream)
     return nghttp2_submit_trailer(http2->session, stream->id, nvs, (size_t)stream->trailers_count);
 }
 
-/* How much of the queue goes into the next DATA frame. */
+/* Tells nghttp2 how much of the queue goes into the next DATA frame. */
 static ssize_t read_queue(nghttp2_session *session, int32_t id, uint8_t *buffer, size_t size,
                           uint32_t *flags, nghttp2_data_source *source, void *context)
 {
@@ -105,11 +108,11 @@ static ssize_t frame_size(nghttp2_session *session, uint8_t type, int32_t id,
     (void)stream_window;
 
     if (stream == NULL || stream->unsent == 0)
-        return 1; /* nothing comes of it, and 0 is not allowed */
+        return 1; /* a size of 0 is not allowed; nothing is sent */
     return stream->unsent < frame_max ? (ssize_t)stream->unsent : (ssize_t)frame_max;
 }
 
-/* A DATA frame: its head, then `size` bytes of the queue, from where they lie. */
+/* Writes a DATA frame: its head, then `size` bytes of the queue from where they are. */
 static int send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8_t *head,
                      size_t size, nghttp2_data_source *source, void *context)
 {
@@ -120,12 +123,13 @@ static int send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8
 
     if (stream == NULL || stream->unsent < size)
         return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    if (http2->output.bytes > OUTPUT_HIGH || output_small_room(&http2->output) < FRAME_ROOM)
+    if (http2->write_queue.bytes > WRITE_QUEUE_HIGH ||
+        write_queue_copy_room(&http2->write_queue) < FRAME_ROOM)
         return NGHTTP2_ERR_WOULDBLOCK;
-    output_copy(&http2->output, head, 9);
+    write_queue_copy(&http2->write_queue, head, 9);
     for (size_t left = size; left > 0;) {
-        struct iovec run = outgoing_next(stream->queue, left);
-        output_run(&http2->output, stream->queue, run);
+        struct iovec run = grpc_frame_next_run(stream->queue, left);
+        write_queue_add(&http2->write_queue, stream->queue, run);
         left -= run.iov_len;
         take_from_queue(stream, run.iov_len);
     }
@@ -135,7 +139,7 @@ static int send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8
     return 0;
 }
 
-/* The answer is complete, and the request is not: the rest of it is not wanted. */
+/* If the answer is complete and the request is not, the rest of the request is not wanted. */
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
     struct http2 *http2 = context;
@@ -166,7 +170,7 @@ struct status http2_submit(struct http2 *http2, struct http2_stream *stream,
     if (stream->id < 0)
         return status_error(STATUS_UNAVAILABLE, "begin a stream: %s", nghttp2_strerror(stream->id));
     http2_add_stream(http2, stream);
-    stream->incoming.payload = http2->options.payload;
+    stream->reader.payload = http2->options.payload;
     http2_defer(http2);
     return status_ok();
 }
@@ -192,9 +196,10 @@ static void wake(struct http2_stream *stream)
     http2_defer(stream->http2);
 }
 
-void http2_send(struct http2_stream *stream, struct outgoing *message)
+void http2_send(struct http2_stream *stream, struct grpc_frame *message)
 {
-    outgoing_acquire(message);
+    assert(!stream->ending);
+    grpc_frame_acquire(message);
     message->next = NULL;
     if (stream->queue_last != NULL)
         stream->queue_last->next = message;
@@ -209,6 +214,7 @@ void http2_send(struct http2_stream *stream, struct outgoing *message)
 
 void http2_end(struct http2_stream *stream, const struct http2_header *trailers, int count)
 {
+    assert(!stream->ending);
     stream->ending = true;
     stream->trailers = trailers;
     stream->trailers_count = count;
@@ -225,9 +231,9 @@ void http2_reset(struct http2_stream *stream, uint32_t error)
     http2_drop_stream(stream, error);
 }
 
-void http2_let_go(struct http2 *http2, struct outgoing *message)
+void http2_detach_frame(struct http2 *http2, struct grpc_frame *message)
 {
-    output_let_go(&http2->output, message);
+    write_queue_detach(&http2->write_queue, message);
 }
 
 /* ---- The socket. ---- */
@@ -236,14 +242,15 @@ static void fill(struct http2 *http2)
 {
     const uint8_t *data;
 
-    while (http2->output.bytes <= OUTPUT_HIGH && output_small_room(&http2->output) >= FRAME_ROOM) {
+    while (http2->write_queue.bytes <= WRITE_QUEUE_HIGH &&
+           write_queue_copy_room(&http2->write_queue) >= FRAME_ROOM) {
         ssize_t size = nghttp2_session_mem_send(http2->session, &data);
         if (size < 0)
             http2_fail(http2,
                        status_error(STATUS_INTERNAL, "HTTP/2: %s", nghttp2_strerror((int)size)));
         if (size <= 0)
             return;
-        output_copy(&http2->output, data, (size_t)size);
+        write_queue_copy(&http2->write_queue, data, (size_t)size);
     }
 }
 
@@ -259,7 +266,7 @@ static void watch_for(struct http2 *http2, uint32_t events)
 
 bool http2_has_room(const struct http2 *http2)
 {
-    return http2->unsent + http2->output.bytes <= http2->options.limits->unsent_max;
+    return http2->unsent + http2->write_queue.bytes <= http2->options.limits->unsent_max;
 }
 
 bool http2_is_congested(struct http2 *http2)
@@ -268,7 +275,7 @@ bool http2_is_congested(struct http2 *http2)
     return http2->congested;
 }
 
-/* Tells who was told that there is no room. */
+/* Tells a side that was told of congestion when it ends. */
 static void check_congestion(struct http2 *http2)
 {
     if (!http2->congested || !http2_has_room(http2))
@@ -280,13 +287,13 @@ static void check_congestion(struct http2 *http2)
 
 static void write_all(struct http2 *http2)
 {
-    if (http2->output.bytes == 0)
+    if (http2->write_queue.bytes == 0)
         http2->written_ns = loop_now_ns(http2->options.loop);
     for (;;) {
         fill(http2);
-        if (http2->over || http2->output.bytes == 0)
+        if (http2_is_over(http2) || http2->write_queue.bytes == 0)
             return;
-        if (output_write(&http2->output, http2->transport) >= 0)
+        if (write_queue_flush(&http2->write_queue, http2->transport) >= 0)
             http2->written_ns = loop_now_ns(http2->options.loop);
         else if (errno == EAGAIN || errno == EWOULDBLOCK)
             return;
@@ -297,14 +304,14 @@ static void write_all(struct http2 *http2)
 
 void http2_flush(struct http2 *http2)
 {
-    if (http2->over || !http2->shaken)
+    if (http2_is_over(http2) || http2->state == HTTP2_HANDSHAKE)
         return;
     write_all(http2);
-    if (http2->over)
+    if (http2_is_over(http2))
         return;
     check_congestion(http2);
-    watch_for(http2, http2->output.bytes > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
-    if (http2->output.bytes == 0 && !nghttp2_session_want_read(http2->session) &&
+    watch_for(http2, http2->write_queue.bytes > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN);
+    if (http2->write_queue.bytes == 0 && !nghttp2_session_want_read(http2->session) &&
         !nghttp2_session_want_write(http2->session))
         http2_fail(http2, status_error(STATUS_UNAVAILABLE, "the connection has ended"));
 }

@@ -5,46 +5,48 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/container.h"
+#include "base/list.h"
 #include "rpc/metadata.h"
 
 struct loopback {
     struct channel channel; /* first: the handle */
     const struct service *service;
     void *instance;
-    pthread_mutex_t lock;            /* guards all below and the calls' own fields */
-    struct loopback_call *in_flight; /* whose method returned without a reply */
+    pthread_mutex_t lock;        /* guards the fields below, and those of the calls */
+    struct list_link *in_flight; /* loopback_calls whose method returned without a reply */
     bool broken;
-    pthread_t timer; /* ends calls at their deadlines; started with the first that may need it */
+    pthread_t timer; /* ends calls at their deadlines; started by the first call that may need it */
     bool timer_runs, closing;
     pthread_cond_t timer_wake;
 };
 
-/* One call, for both sides; each holds one reference. */
+/* One call, for both sides, which hold one reference each. */
 struct loopback_call {
     struct client_call client; /* first: the client's handle */
     struct call call;          /* the server's */
     struct loopback *loopback;
     _Atomic int references;
     reply_function *done;
-    message_function *received; /* the client's, of a stream of replies */
+    message_function *received; /* the client's, for a METHOD_REPLIES */
     void *context;
-    bool finished, linked;     /* finished: done was, is being or is about to be called */
-    bool delivering;           /* `received` runs: an end that comes meanwhile waits for it */
-    enum status_code end_code; /* which is this; end_text NULL: none came */
+    bool finished;             /* `done` was called, or is about to be */
+    bool delivering;           /* `received` runs: an end that comes meanwhile waits in */
+    enum status_code end_code; /* this; end_text NULL: none came */
     char *end_text;
-    struct message reply; /* sent, to a client that wants one */
-    struct loopback_call *next, *previous;
+    struct message reply;  /* call_send's first, for a client that takes one */
+    struct list_link link; /* in in_flight */
     void (*left)(void *context, struct call *call);
     void *left_context;
     const struct call_options *options; /* while the method runs */
-    received_function *receive;         /* the server's, of a stream of requests */
+    received_function *receive;         /* the server's, for a METHOD_STREAM */
     void *receive_context;
     struct metadata_list trailers;
 };
 
 static struct loopback_call *of_call(struct call *call)
 {
-    return (struct loopback_call *)((char *)call - offsetof(struct loopback_call, call));
+    return CONTAINER_OF(call, struct loopback_call, call);
 }
 
 static void drop(struct loopback_call *call)
@@ -57,27 +59,14 @@ static void drop(struct loopback_call *call)
     free(call);
 }
 
-static void unlink_call(struct loopback_call *call)
-{
-    if (!call->linked)
-        return;
-    call->linked = false;
-    if (call->next != NULL)
-        call->next->previous = call->previous;
-    if (call->previous != NULL)
-        call->previous->next = call->next;
-    else
-        call->loopback->in_flight = call->next;
-}
-
-/* Gives the client its answer, if nobody has yet; true: it was this one. */
+/* Answers the client unless it was answered already; true: this was the answer. */
 static bool answer(struct loopback_call *call, struct status status, struct message *reply)
 {
     pthread_mutex_lock(&call->loopback->lock);
     bool first = !call->finished, later = first && call->delivering;
     call->finished = true;
-    if (first)
-        unlink_call(call);
+    if (first && list_holds(&call->link))
+        list_remove(&call->link);
     if (later) {
         call->end_code = status.code;
         call->end_text = xstrdup(status.message);
@@ -88,7 +77,7 @@ static bool answer(struct loopback_call *call, struct status status, struct mess
     return first;
 }
 
-/* A reply to a client that takes several; false: it has left. */
+/* Passes one of several replies to the client; false: it has left. */
 static bool deliver(struct loopback_call *call, struct message *reply)
 {
     pthread_mutex_lock(&call->loopback->lock);
@@ -122,15 +111,15 @@ static bool send_reply(struct call *server, struct message *reply)
     return true;
 }
 
-/* The server's end: its reference ends here. Once the client is answered the channel may be gone.
- */
+/* The server's end of the call, which drops its reference. The channel may be gone once the client
+ * is answered. */
 static void finish(struct call *server, struct status status, struct message *reply)
 {
     struct loopback_call *call = of_call(server);
     struct message nothing = { 0 };
 
     pthread_mutex_lock(&call->loopback->lock);
-    call->left = NULL; /* whether the client leaves is of no interest any more */
+    call->left = NULL; /* from now on the method need not know that the client leaves */
     pthread_mutex_unlock(&call->loopback->lock);
     if (call->received != NULL && reply != NULL)
         deliver(call, reply);
@@ -143,8 +132,8 @@ static void finish(struct call *server, struct status status, struct message *re
     drop(call);
 }
 
-/* Ends a call from the client's side: the client is answered, the server is told. The caller holds
- * a reference of its own: both sides may give theirs up as soon as the client is answered. */
+/* Ends a call from the client's side: answers the client, tells the server. The caller holds a
+ * reference, because both sides may drop theirs as soon as the client is answered. */
 static void leave(struct loopback_call *call, struct status status)
 {
     struct message nothing = { 0 };
@@ -172,7 +161,7 @@ static void when_left(struct call *server, void (*left)(void *, struct call *), 
         left(context, server);
 }
 
-/* The client has taken every reply when call_send returns. */
+/* call_send returns after the client has taken the reply. */
 static void when_ready(struct call *server, void (*ready)(void *, struct call *), void *context)
 {
     ready(context, server);
@@ -217,14 +206,16 @@ static const struct call_type server_side = {
     .peer = peer,
 };
 
-/* The earliest deadline of what is in flight, and the call it belongs to. */
+/* The call in flight whose deadline is the earliest; NULL: none. */
 static struct loopback_call *earliest(struct loopback *loopback)
 {
     struct loopback_call *first = NULL;
 
-    for (struct loopback_call *call = loopback->in_flight; call != NULL; call = call->next)
+    for (struct list_link *at = loopback->in_flight; at != NULL; at = at->next) {
+        struct loopback_call *call = CONTAINER_OF(at, struct loopback_call, link);
         if (first == NULL || call->call.deadline_ns < first->call.deadline_ns)
             first = call;
+    }
     return first;
 }
 
@@ -251,7 +242,7 @@ static void *timer_run(void *context)
     return NULL;
 }
 
-/* The method returned and has not replied: from now on others may end the call. */
+/* The method has returned without a reply: from now on others may end the call. */
 static void keep_in_flight(struct loopback *loopback, struct loopback_call *call)
 {
     bool broken;
@@ -259,11 +250,7 @@ static void keep_in_flight(struct loopback *loopback, struct loopback_call *call
     pthread_mutex_lock(&loopback->lock);
     broken = loopback->broken;
     if (!call->finished && !broken) {
-        call->linked = true;
-        call->next = loopback->in_flight;
-        if (call->next != NULL)
-            call->next->previous = call;
-        loopback->in_flight = call;
+        list_push(&loopback->in_flight, &call->link);
         if (call->call.deadline_ns != CLOCK_NEVER && !loopback->timer_runs)
             loopback->timer_runs = pthread_create(&loopback->timer, NULL, timer_run, loopback) == 0;
         pthread_cond_signal(&loopback->timer_wake);
@@ -273,7 +260,7 @@ static void keep_in_flight(struct loopback *loopback, struct loopback_call *call
         leave(call, status_error(STATUS_UNAVAILABLE, "the peer is gone"));
 }
 
-/* Why a call cannot even begin. */
+/* Checks whether a call can begin. */
 static struct status refuse(struct loopback *loopback, const struct method *method,
                             const char *path, int64_t deadline_ns)
 {
@@ -297,7 +284,7 @@ static bool is_finished(struct loopback_call *call)
     return finished;
 }
 
-/* The client's one message and its end, to a method that takes several. */
+/* Passes a client's one message and its end to a METHOD_STREAM. */
 static void run_stream(struct loopback_call *call, const struct method *method,
                        struct message *request)
 {
@@ -408,7 +395,7 @@ void loopback_break(struct channel *channel)
     pthread_mutex_lock(&loopback->lock);
     loopback->broken = true;
     while (loopback->in_flight != NULL) {
-        struct loopback_call *call = loopback->in_flight;
+        struct loopback_call *call = CONTAINER_OF(loopback->in_flight, struct loopback_call, link);
         atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
         pthread_mutex_unlock(&loopback->lock);
         leave(call, status_error(STATUS_UNAVAILABLE, "the peer is gone"));

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 
 struct mailbox {
-    pthread_mutex_t lock;      /* against closing while something is posted */
+    pthread_mutex_t lock;      /* held while a task is posted, so that the loop stays */
     struct loop *_Atomic loop; /* NULL: closed */
     _Atomic int references;
 };

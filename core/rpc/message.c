@@ -29,8 +29,8 @@ size_t message_payload_size(const struct message *message)
     return size;
 }
 
-/* Moves on to a piece that has bytes left. */
-static const struct bytes *payload_piece(struct payload *payload)
+/* The current piece, which has bytes left. */
+static const struct bytes *payload_piece(struct payload_cursor *payload)
 {
     const struct message *message = payload->message;
 
@@ -43,7 +43,7 @@ static const struct bytes *payload_piece(struct payload *payload)
     return &message->pieces[payload->piece];
 }
 
-const void *payload_borrow(struct payload *payload, size_t size)
+const void *payload_borrow(struct payload_cursor *payload, size_t size)
 {
     if (size == 0)
         return "";
@@ -55,7 +55,7 @@ const void *payload_borrow(struct payload *payload, size_t size)
     return at;
 }
 
-void payload_copy(struct payload *payload, void *out, size_t size)
+void payload_copy(struct payload_cursor *payload, void *out, size_t size)
 {
     char *to = out;
 

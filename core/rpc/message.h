@@ -1,15 +1,14 @@
 /*
- * message: what a call carries, in either direction: a small encoded header and pieces of payload
- * by reference.
+ * message: the data of a call in either direction: a small encoded header, and pieces of payload by
+ * reference.
  *
- * On a wire it is one protobuf message: the header's bytes, then the field 15, of type bytes, that
- * the pieces joined make (nothing when there is none); they are written by writev straight from
- * where they are, and the other side sees one piece. In one process the receiver gets the very
- * pieces. Receivers therefore read payload through a `payload` cursor and do not depend on where it
- * is cut.
+ * On the wire it is one protobuf message: the header's bytes, then field 15 (bytes), which is the
+ * pieces joined, or nothing if there are none. The pieces are written by writev from where they
+ * are, and the receiver sees one piece. In one process the receiver gets the sender's pieces.
+ * Receivers therefore read payload through a payload_cursor, and do not depend on where it is cut.
  *
- * A message is moved: whoever takes one releases it once, which gives back what header and pieces
- * lie in.
+ * A message is moved. Whoever takes one releases it once, which frees the memory of its header and
+ * pieces.
  */
 #ifndef RPC_MESSAGE_H
 #define RPC_MESSAGE_H
@@ -22,32 +21,32 @@ struct message {
     struct bytes header;
     const struct bytes *pieces;
     int pieces_count;
-    size_t packed_max; /* 0: plain. Else it is compressed and may have so many bytes when it is
-                          unpacked (inflate.h) */
-    void (*release)(void *owner); /* NULL: what it points to outlives it */
+    size_t packed_max; /* 0: plain; otherwise compressed, and this large at most when unpacked
+                          (message_inflate.h) */
+    void (*release)(void *owner); /* NULL: its memory outlives it */
     void *owner;
 };
 
-/* Accepts an empty message; clears it. */
+/* Clears the message; accepts an empty one. */
 void message_release(struct message *message);
 
-/* The same message to its new owner; *message is empty afterwards. */
+/* Passes the message on; *message is empty afterwards. */
 struct message message_move(struct message *message);
 
 size_t message_payload_size(const struct message *message);
 
-/* A place in a message's payload. Starts zeroed but for `message`. */
-struct payload {
+/* A position in the payload of a message. Set `message`, zero the rest. */
+struct payload_cursor {
     const struct message *message;
     int piece;
     size_t offset; /* in that piece */
 };
 
 /**
- * The next `size` bytes in one run, or NULL where a cut lies within them: then payload_copy gets
- * them. The caller has checked that the payload has as many (message_payload_size).
+ * The next `size` bytes in one run; NULL if they are cut, which payload_copy handles. The caller
+ * has checked that the payload has as many (message_payload_size).
  */
-const void *payload_borrow(struct payload *payload, size_t size);
-void payload_copy(struct payload *payload, void *out, size_t size);
+const void *payload_borrow(struct payload_cursor *payload, size_t size);
+void payload_copy(struct payload_cursor *payload, void *out, size_t size);
 
 #endif

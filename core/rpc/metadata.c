@@ -11,7 +11,7 @@ void metadata_add(struct metadata_list *list, const char *name, const char *valu
         list->items = xrealloc(list->items, (size_t)list->capacity * sizeof *list->items);
     }
     size_t name_size = strlen(name) + 1, value_size = strlen(value) + 1;
-    char *copy = zalloc(name_size + value_size); /* one block: the name's */
+    char *copy = zalloc(name_size + value_size); /* one allocation for both, freed as the name */
     memcpy(copy, name, name_size);
     memcpy(copy + name_size, value, value_size);
     list->items[list->count++] = (struct metadata){ copy, copy + name_size };

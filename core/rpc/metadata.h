@@ -1,5 +1,6 @@
 /*
- * metadata: a list of names and values that a call carries beside its messages. Zero-initialise it.
+ * metadata: a list of the names and values that a call carries beside its messages. Zero-initialise
+ * it.
  */
 #ifndef RPC_METADATA_H
 #define RPC_METADATA_H

@@ -16,7 +16,7 @@ static void fill_limits(struct remote *remote)
     remote->limits = (struct http2_limits){
         .frame_max = HTTP2_FRAME_MAX,
         .message_max = options->message_max_bytes == 0 ? INT32_MAX : options->message_max_bytes,
-        .held_max = INT32_MAX, /* replies are what the caller asked for */
+        .held_max = INT64_MAX, /* the caller asked for the replies */
         .unsent_max = SIZE_MAX,
         .metadata_max = (size_t)64 << 10,
         .handshake_ms = options->connect_timeout_ms,
@@ -36,28 +36,6 @@ static char *authority_of(const struct address *address)
                       address->host, address->port);
     buffer_append_char(&text, 0);
     return text.data;
-}
-
-static void connect_posted(struct loop_task *task)
-{
-    struct remote *remote = (struct remote *)((char *)task - offsetof(struct remote, connect));
-
-    atomic_store(&remote->connect_posted, false);
-    if (!remote->closing)
-        remote_want(remote);
-}
-
-void remote_connect(struct channel *channel)
-{
-    struct remote *remote = (struct remote *)channel;
-
-    if (shared_loop_enter(channel->loop)) {
-        remote_want(remote);
-        shared_loop_leave(channel->loop);
-        loop_wake(remote->loop);
-    } else if (!atomic_exchange(&remote->connect_posted, true)) {
-        mailbox_post(remote->mailbox, &remote->connect);
-    }
 }
 
 void remote_state(struct channel *channel, struct remote_state *out)
@@ -86,7 +64,7 @@ static void close_remote(struct channel *channel)
     free(remote->authority);
     free(remote->tls_name);
     free(remote->user_agent);
-    reading_destroy(remote->reading);
+    socket_buffers_destroy(remote->socket_buffers);
     session_memory_destroy(remote->memory);
     free(remote);
 }
@@ -131,11 +109,10 @@ struct status remote_open(const char *text, const struct remote_options *options
     remote->loop = shared_loop_of(remote->channel.loop);
     remote->mailbox = mailbox_create(remote->loop);
     remote->text = xstrdup(text);
-    remote->reading = reading_create();
+    remote->socket_buffers = socket_buffers_create();
     remote->memory = session_memory_create();
     remote->fd = -1;
     remote->waiting_end = &remote->waiting;
-    remote->connect.work = connect_posted;
     pthread_mutex_init(&remote->lock, NULL);
     fill_options(remote, options);
     *out = &remote->channel;

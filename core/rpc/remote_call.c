@@ -1,7 +1,28 @@
+/*
+ * A call at its client: the start, the wait for a connection, the one end. The life of a call:
+ *
+ *     NEW               its start is on the way to the loop
+ *      |  |
+ *      |  v
+ *      | WAITING        for a connection  <-+
+ *      |  |                                 | the server has refused the stream unseen
+ *      v  v                                 |
+ *     SUBMITTED         it has a stream  ---+
+ *      |
+ *      v
+ *     ANSWERED          the answer's headers are here: it cannot be sent again
+ *      |  |
+ *      |  v
+ *      | REPLIED        the one message is here
+ *      v  v
+ *     FINISHED          `done` is called: from any state, by what comes first
+ */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "rpc/grpc.h"
+#include "base/container.h"
+#include "rpc/grpc_headers.h"
 #include "rpc/remote_internal.h"
 
 #define ERROR_CANCEL  0x8
@@ -9,13 +30,25 @@
 
 static struct remote_call *of_client(const struct client_call *client)
 {
-    return (struct remote_call *)((char *)(uintptr_t)client - offsetof(struct remote_call, client));
+    return CONTAINER_OF(client, struct remote_call, client);
 }
+
+const unsigned remote_call_allowed[] = {
+    [REMOTE_CALL_NEW] =
+        STATE(REMOTE_CALL_WAITING) | STATE(REMOTE_CALL_SUBMITTED) | STATE(REMOTE_CALL_FINISHED),
+    [REMOTE_CALL_WAITING] = STATE(REMOTE_CALL_SUBMITTED) | STATE(REMOTE_CALL_FINISHED),
+    [REMOTE_CALL_SUBMITTED] =
+        STATE(REMOTE_CALL_WAITING) | STATE(REMOTE_CALL_ANSWERED) | STATE(REMOTE_CALL_FINISHED),
+    [REMOTE_CALL_ANSWERED] = STATE(REMOTE_CALL_REPLIED) | STATE(REMOTE_CALL_FINISHED),
+    [REMOTE_CALL_REPLIED] = STATE(REMOTE_CALL_FINISHED),
+    [REMOTE_CALL_FINISHED] = 0,
+};
 
 void remote_call_drop(struct remote_call *call)
 {
     if (atomic_fetch_sub_explicit(&call->references, 1, memory_order_acq_rel) != 1)
         return;
+    assert(call->state == REMOTE_CALL_FINISHED && call->stream.http2 == NULL);
     message_release(&call->reply);
     metadata_finish(&call->metadata);
     metadata_finish(&call->sent_metadata);
@@ -33,21 +66,13 @@ void remote_call_acquire(struct remote_call *call)
 
 static void add_call(struct remote *remote, struct remote_call *call)
 {
-    call->next = remote->calls;
-    if (call->next != NULL)
-        call->next->previous = call;
-    remote->calls = call;
+    list_push(&remote->calls, &call->link);
     shared_loop_count(remote->channel.loop, 1);
 }
 
 static void remove_call(struct remote *remote, struct remote_call *call)
 {
-    if (call->next != NULL)
-        call->next->previous = call->previous;
-    if (call->previous != NULL)
-        call->previous->next = call->next;
-    else
-        remote->calls = call->next;
+    list_remove(&call->link);
     shared_loop_count(remote->channel.loop, -1);
 }
 
@@ -56,9 +81,7 @@ static void stop_waiting(struct remote_call *call)
     struct remote *remote = call->remote;
     struct remote_call **at = &remote->waiting;
 
-    if (!call->waits)
-        return;
-    call->waits = false;
+    assert(call->state == REMOTE_CALL_WAITING);
     while (*at != call)
         at = &(*at)->next_waiting;
     *at = call->next_waiting;
@@ -70,7 +93,7 @@ void remote_call_wait(struct remote_call *call)
 {
     struct remote *remote = call->remote;
 
-    call->waits = true;
+    remote_call_enter(call, REMOTE_CALL_WAITING);
     call->next_waiting = NULL;
     *remote->waiting_end = call;
     remote->waiting_end = &call->next_waiting;
@@ -79,29 +102,30 @@ void remote_call_wait(struct remote_call *call)
 
 /* ---- The end. ---- */
 
-/* The request's memory is its owner's again before `done` is called. */
+/* The caller has the memory of the request back before `done` is called. */
 static void release_request(struct remote_call *call)
 {
-    struct outgoing *request = call->request;
+    struct grpc_frame *request = call->request;
 
     call->request = NULL;
     if (request != NULL && request->references > 1 && call->stream.http2 != NULL)
-        http2_let_go(call->stream.http2, request);
-    outgoing_release(request);
+        http2_detach_frame(call->stream.http2, request);
+    grpc_frame_release(request);
 }
 
 void remote_call_finish(struct remote_call *call, struct status status, struct message *reply)
 {
     struct message nothing = { 0 };
 
-    if (call->finished)
+    if (call->state == REMOTE_CALL_FINISHED)
         return;
-    call->finished = true;
     remote_call_acquire(call);
-    stop_waiting(call);
-    loop_clear_timer(call->remote->loop, &call->timer);
-    if (call->begun)
+    if (call->state == REMOTE_CALL_WAITING)
+        stop_waiting(call);
+    if (call->state != REMOTE_CALL_NEW)
         remove_call(call->remote, call);
+    remote_call_enter(call, REMOTE_CALL_FINISHED);
+    loop_clear_timer(call->remote->loop, &call->timer);
     release_request(call);
     if (call->stream.http2 != NULL && (!call->stream.ended || call->stream.unsent > 0))
         http2_reset(&call->stream, ERROR_CANCEL);
@@ -116,7 +140,7 @@ static void on_deadline(void *context)
 {
     struct remote_call *call = context;
 
-    if (call->waits)
+    if (call->state == REMOTE_CALL_WAITING)
         remote_call_finish(call,
                            remote_unavailable(call->remote, STATUS_DEADLINE_EXCEEDED,
                                               "deadline exceeded, no connection to "),
@@ -124,7 +148,7 @@ static void on_deadline(void *context)
     else
         remote_call_finish(call,
                            status_error(STATUS_DEADLINE_EXCEEDED,
-                                        "%s is connected and has not answered in time",
+                                        "%s is connected, but has not answered in time",
                                         call->remote->text),
                            NULL);
 }
@@ -165,12 +189,14 @@ static int fill_headers(const struct remote_call *call, char timeout[GRPC_TIMEOU
 
 static void submit(struct remote_call *call)
 {
+    assert(call->remote->phase == REMOTE_READY && call->remote->connection != NULL);
     struct http2 *http2 = call->remote->connection->http2;
     struct http2_header *headers =
         xrealloc(NULL, (size_t)(HEADERS_FIXED + call->sent_metadata.count) * sizeof *headers);
     char timeout[GRPC_TIMEOUT_MAX];
     int count = fill_headers(call, timeout, headers);
 
+    remote_call_enter(call, REMOTE_CALL_SUBMITTED);
     call->attempts++;
     call->stream = (struct http2_stream){ 0 };
     struct status status = http2_submit(http2, &call->stream, headers, count);
@@ -205,36 +231,43 @@ void remote_fail_waiting(struct remote *remote)
 void remote_fail_all(struct remote *remote, struct status why)
 {
     while (remote->calls != NULL)
-        remote_call_finish(remote->calls, why, NULL);
+        remote_call_finish(CONTAINER_OF(remote->calls, struct remote_call, link), why, NULL);
 }
 
 static void start_here(struct remote_call *call)
 {
     struct remote *remote = call->remote;
 
-    if (call->finished)
-        return; /* cancelled while its start was posted */
-    call->begun = true;
-    add_call(remote, call);
-    if (call->deadline_ns != CLOCK_NEVER) {
-        if (clock_now_ns(clock_monotonic()) >= call->deadline_ns) {
-            on_deadline(call);
-            return;
-        }
-        loop_set_timer(remote->loop, &call->timer, call->deadline_ns);
+    if (call->state == REMOTE_CALL_FINISHED)
+        return; /* cancelled on its way to the loop */
+    if (remote->closing) {
+        remote_call_finish(call, status_error(STATUS_CANCELLED, "the channel was closed"), NULL);
+        return;
     }
+    if (call->deadline_ns != CLOCK_NEVER && clock_now_ns(clock_monotonic()) >= call->deadline_ns) {
+        remote_call_finish(call,
+                           status_error(STATUS_DEADLINE_EXCEEDED,
+                                        "the deadline had passed before the call to %s began",
+                                        remote->text),
+                           NULL);
+        return;
+    }
+    if (remote->phase == REMOTE_PAUSING && !remote->options.wait_for_ready) {
+        remote_call_finish(call, remote_unavailable(remote, STATUS_UNAVAILABLE, ""), NULL);
+        return;
+    }
+    add_call(remote, call);
+    if (call->deadline_ns != CLOCK_NEVER)
+        loop_set_timer(remote->loop, &call->timer, call->deadline_ns);
     if (remote->phase == REMOTE_READY)
         submit(call);
-    else if (remote->phase == REMOTE_PAUSING && !remote->options.wait_for_ready)
-        remote_call_finish(call, remote_unavailable(remote, STATUS_UNAVAILABLE, ""), NULL);
     else
         remote_call_wait(call);
 }
 
 static void start_posted(struct loop_task *task)
 {
-    struct remote_call *call =
-        (struct remote_call *)((char *)task - offsetof(struct remote_call, start));
+    struct remote_call *call = CONTAINER_OF(task, struct remote_call, start);
 
     start_here(call);
     remote_call_drop(call);
@@ -247,8 +280,7 @@ static void cancel_here(struct remote_call *call)
 
 static void cancel_posted(struct loop_task *task)
 {
-    struct remote_call *call =
-        (struct remote_call *)((char *)task - offsetof(struct remote_call, cancel));
+    struct remote_call *call = CONTAINER_OF(task, struct remote_call, cancel);
 
     cancel_here(call);
     remote_call_drop(call);
@@ -265,7 +297,7 @@ struct client_call *remote_begin(struct channel *channel, const char *path, stru
 
     call->client.channel = channel;
     call->remote = remote;
-    atomic_init(&call->references, 2); /* the handle, the loop */
+    atomic_init(&call->references, 2); /* the handle's, the loop's */
     call->path = xstrdup(path);
     call->deadline_ns = options->deadline_ns;
     call->done = done;
@@ -276,7 +308,7 @@ struct client_call *remote_begin(struct channel *channel, const char *path, stru
     call->cancel.work = cancel_posted;
     for (int i = 0; i < options->metadata_count; i++)
         metadata_add(&call->sent_metadata, options->metadata[i].name, options->metadata[i].value);
-    call->request = outgoing_create(request);
+    call->request = grpc_frame_create(request);
     bool within = loop_is_mine(remote->loop);
     if (shared_loop_enter(channel->loop)) {
         start_here(call);

@@ -1,3 +1,21 @@
+/*
+ * Connects a channel. The life of the connection:
+ *
+ *     IDLE             nothing wants a connection, <-------+
+ *      |               or the last one has closed          |
+ *      v                                                   |
+ *     RESOLVING        the host's addresses                |
+ *      |        \                                          |
+ *      v         \                                         |
+ *     CONNECTING -+--> PAUSING, before the next attempt ---+
+ *      |         /                                         |
+ *      v        /                                          |
+ *     GREETING         TLS and the first SETTINGS ---------+
+ *      |                                                   |
+ *      v                                                   |
+ *     READY            calls are sent, until it closes ----+
+ */
+#include <assert.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -5,7 +23,23 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/states.h"
 #include "rpc/remote_internal.h"
+
+static const unsigned allowed[] = {
+    [REMOTE_IDLE] = STATE(REMOTE_RESOLVING),
+    [REMOTE_RESOLVING] = STATE(REMOTE_CONNECTING) | STATE(REMOTE_PAUSING),
+    [REMOTE_CONNECTING] = STATE(REMOTE_CONNECTING) | /* the host's next address */
+                          STATE(REMOTE_GREETING) | STATE(REMOTE_PAUSING),
+    [REMOTE_GREETING] = STATE(REMOTE_READY) | STATE(REMOTE_PAUSING) | STATE(REMOTE_IDLE),
+    [REMOTE_READY] = STATE(REMOTE_IDLE),
+    [REMOTE_PAUSING] = STATE(REMOTE_IDLE),
+};
+
+static void enter(struct remote *remote, enum remote_phase phase)
+{
+    remote->phase = state_next(allowed, remote->phase, phase);
+}
 
 static void set_trouble(struct remote *remote, enum remote_trouble trouble, const char *text)
 {
@@ -18,7 +52,7 @@ static void set_trouble(struct remote *remote, enum remote_trouble trouble, cons
 
 struct status remote_unavailable(struct remote *remote, enum status_code code, const char *doing)
 {
-    const struct remote_state *state = &remote->state; /* only this thread changes it */
+    const struct remote_state *state = &remote->state; /* only this thread writes it */
     bool named = *state->address != 0 && strcmp(state->address, remote->text) != 0;
 
     return status_error(code, "%s%s%s%s%s: %s", doing, remote->text, named ? " (" : "",
@@ -47,17 +81,17 @@ static void pause_over(void *context)
 {
     struct remote *remote = context;
 
-    remote->phase = REMOTE_IDLE;
+    enter(remote, REMOTE_IDLE);
     if (remote->waiting != NULL)
         remote_want(remote);
 }
 
-/* No address has worked: again after a pause. */
+/* No address worked: tries again after a pause. */
 static void attempt_failed(struct remote *remote, enum remote_trouble trouble, const char *text)
 {
     stop_connecting(remote);
     set_trouble(remote, trouble, text);
-    remote->phase = REMOTE_PAUSING;
+    enter(remote, REMOTE_PAUSING);
     remote->timer = (struct loop_timer){ .expired = pause_over, .context = remote };
     set_timer(remote, remote->pause_ms);
     remote->pause_ms += remote->pause_ms / 2;
@@ -92,7 +126,7 @@ static struct status greet(struct remote *remote, int fd)
         .loop = remote->loop,
         .mailbox = remote->mailbox,
         .limits = &remote->limits,
-        .reading = remote->reading,
+        .socket_buffers = remote->socket_buffers,
         .memory = remote->memory,
         .payload = remote->options.payload,
     };
@@ -103,7 +137,7 @@ static struct status greet(struct remote *remote, int fd)
         return status;
     }
     remote->connection = connection;
-    remote->phase = REMOTE_GREETING;
+    enter(remote, REMOTE_GREETING);
     return status_ok();
 }
 
@@ -113,7 +147,7 @@ void remote_connection_ready(struct remote_connection *connection)
 
     if (connection != remote->connection)
         return;
-    remote->phase = REMOTE_READY;
+    enter(remote, REMOTE_READY);
     remote->pause_ms = remote->options.reconnect_min_ms;
     pthread_mutex_lock(&remote->lock);
     remote->state.connected = true;
@@ -132,7 +166,8 @@ static void free_connection(struct remote_connection *connection)
     free(connection);
 }
 
-/* It takes no new calls: it finishes what it has, and the next call gets another. */
+/* The server takes no new calls: the connection finishes those it has, and the next call gets
+ * another one. */
 void remote_connection_away(struct remote_connection *connection)
 {
     struct remote *remote = connection->remote;
@@ -142,27 +177,27 @@ void remote_connection_away(struct remote_connection *connection)
     connection->next = remote->old;
     remote->old = connection;
     remote->connection = NULL;
-    remote->phase = REMOTE_IDLE;
+    enter(remote, REMOTE_IDLE);
     set_trouble(remote, REMOTE_FINE, "");
 }
 
-/* TLS answers what it does not understand with an alert. */
+/* TLS answers foreign bytes with an alert. */
 static const char *foreign_text(int first_byte)
 {
     switch (first_byte) {
     case 0x15:
     case 0x16:
-        return "what answers speaks TLS, and we do not";
+        return "the peer speaks TLS, and this client does not";
     case 'H':
-        return "what answers speaks HTTP/1, not HTTP/2";
+        return "the peer speaks HTTP/1, not HTTP/2";
     default:
-        return "what answers does not speak HTTP/2";
+        return "the peer does not speak HTTP/2";
     }
 }
 
 static void lost_at_greeting(struct remote *remote, struct status why, const struct http2 *http2)
 {
-    bool shaking = !http2_is_shaken(http2) && why.code != STATUS_DEADLINE_EXCEEDED;
+    bool shaking = !http2_passed_handshake(http2) && why.code != STATUS_DEADLINE_EXCEEDED;
 
     if (remote->options.tls != NULL && (shaking || why.code == STATUS_UNAUTHENTICATED))
         attempt_failed(remote, REMOTE_TLS, why.message);
@@ -190,7 +225,7 @@ void remote_connection_lost(struct remote_connection *connection, struct status 
     if (remote->phase == REMOTE_GREETING) {
         lost_at_greeting(remote, why, connection->http2);
     } else {
-        remote->phase = REMOTE_IDLE;
+        enter(remote, REMOTE_IDLE);
         set_trouble(remote, REMOTE_LOST, why.message);
         if (remote->waiting != NULL)
             remote_want(remote);
@@ -206,7 +241,7 @@ static enum remote_trouble trouble_of(int error)
 {
     switch (error) {
     case ECONNREFUSED:
-    case ENOENT: /* of a Unix socket */
+    case ENOENT: /* a Unix socket that does not exist */
         return REMOTE_REFUSED;
     case ECONNRESET:
         return REMOTE_LOST;
@@ -278,7 +313,7 @@ static void next_address(struct remote *remote)
     pthread_mutex_lock(&remote->lock);
     socket_address_text(address, remote->state.address);
     pthread_mutex_unlock(&remote->lock);
-    remote->phase = REMOTE_CONNECTING;
+    enter(remote, REMOTE_CONNECTING);
     remote->fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (remote->fd < 0) {
         socket_failed(remote, errno);
@@ -297,7 +332,7 @@ static void next_address(struct remote *remote)
     }
 }
 
-static void on_resolved(void *context, const struct resolved *resolved)
+static void on_resolved(void *context, const struct resolved_host *resolved)
 {
     struct remote *remote = context;
 
@@ -314,7 +349,8 @@ void remote_want(struct remote *remote)
 {
     if (remote->phase != REMOTE_IDLE)
         return;
-    remote->phase = REMOTE_RESOLVING;
+    assert(!remote->closing && remote->connection == NULL && remote->fd < 0);
+    enter(remote, REMOTE_RESOLVING);
     pthread_mutex_lock(&remote->lock);
     remote->state.attempts++;
     pthread_mutex_unlock(&remote->lock);

@@ -1,12 +1,12 @@
-/* What comes of a call's stream: its reply, its end, the connection's. */
+/* Handles the stream of a call: its reply, its end, and the loss of its connection. */
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "rpc/grpc.h"
+#include "rpc/grpc_headers.h"
 #include "rpc/remote_internal.h"
 
 #define ATTEMPTS_MAX  5
-#define ERROR_REFUSED 0x7 /* HTTP/2's REFUSED_STREAM: the server has not looked at it */
+#define ERROR_REFUSED 0x7 /* HTTP/2's REFUSED_STREAM: the server has not processed it */
 
 static struct remote_call *of_stream(struct http2_stream *stream)
 {
@@ -15,15 +15,15 @@ static struct remote_call *of_stream(struct http2_stream *stream)
 
 /* ---- The end. ---- */
 
-/* What the trailers say, or the lack of them. */
+/* The status in the trailers, or the lack of one. */
 static struct status outcome(const struct remote_call *call)
 {
     if (call->has_code)
         return (struct status){ call->code, call->text.data == NULL ? "" : call->text.data };
-    if (call->http != 200)
-        return status_error(grpc_code_of_http(call->http), "HTTP status %d, and no grpc-status",
-                            call->http);
-    if (!call->content_type)
+    if (call->http_status != 200)
+        return status_error(grpc_status_of_http(call->http_status),
+                            "HTTP status %d without grpc-status", call->http_status);
+    if (!call->is_grpc)
         return status_error(STATUS_UNKNOWN, "the answer is not application/grpc");
     return status_error(STATUS_INTERNAL, "the stream ended without grpc-status");
 }
@@ -33,7 +33,7 @@ static void ended(struct http2_stream *stream)
     struct remote_call *call = of_stream(stream);
     struct status status = outcome(call);
 
-    if (status_is_ok(status) && !call->replied && call->received == NULL)
+    if (status_is_ok(status) && call->state != REMOTE_CALL_REPLIED && call->received == NULL)
         status = status_error(STATUS_INTERNAL, "no message in the reply of %s", call->path);
     struct message reply = message_move(&call->reply);
     if (!status_is_ok(status))
@@ -74,17 +74,17 @@ static void closed(struct http2_stream *stream, uint32_t error)
     struct http2 *http2 = stream->http2;
 
     if (call->request != NULL && call->request->references > 1)
-        http2_let_go(http2, call->request);
+        http2_detach_frame(http2, call->request);
     stream->http2 = NULL;
-    if (call->finished) {
+    if (call->state == REMOTE_CALL_FINISHED) {
         remote_call_drop(call); /* the stream's */
         return;
     }
     remote_call_acquire(call);
     remote_call_drop(call);
-    if (error == ERROR_REFUSED && !call->answered && call->attempts < ATTEMPTS_MAX &&
-        !call->remote->closing) {
-        outgoing_rewind(call->request);
+    if (error == ERROR_REFUSED && call->state == REMOTE_CALL_SUBMITTED &&
+        call->attempts < ATTEMPTS_MAX && !call->remote->closing) {
+        grpc_frame_rewind(call->request);
         remote_call_wait(call);
         remote_submit_waiting(call->remote);
     } else if (error == HTTP2_LOST) {
@@ -94,7 +94,7 @@ static void closed(struct http2_stream *stream, uint32_t error)
             NULL);
     } else {
         remote_call_finish(call,
-                           status_error(grpc_code_of_reset(error),
+                           status_error(grpc_status_of_reset(error),
                                         "the server reset the stream: %s", reset_text(error)),
                            NULL);
     }
@@ -113,12 +113,12 @@ static void header(struct http2_stream *stream, struct bytes name, struct bytes 
     struct remote_call *call = of_stream(stream);
 
     if (is(name, ":status")) {
-        call->http = is(value, "200") ? 200 : (int)strtol(value.data, NULL, 10);
+        call->http_status = is(value, "200") ? 200 : (int)strtol(value.data, NULL, 10);
     } else if (is(name, "content-type")) {
-        call->content_type = grpc_content_type(value);
+        call->is_grpc = is_grpc_content_type(value);
     } else if (is(name, "grpc-status")) {
         call->has_code = true;
-        call->code = grpc_code_parse(value);
+        call->code = grpc_status_parse(value);
     } else if (is(name, "grpc-message")) {
         call->text.size = 0;
         grpc_message_decode(value, &call->text);
@@ -132,9 +132,11 @@ static void headers(struct http2_stream *stream)
 {
     struct remote_call *call = of_stream(stream);
 
-    call->answered = call->http >= 200;
-    if (call->http != 200 || !call->content_type)
-        stream->deaf = stream->awaited = call->answered; /* its body is no message */
+    if (call->state != REMOTE_CALL_SUBMITTED || call->http_status < 200)
+        return; /* trailers, or an interim answer */
+    remote_call_enter(call, REMOTE_CALL_ANSWERED);
+    if (call->http_status != 200 || !call->is_grpc)
+        stream->wants = HTTP2_WANTS_END; /* its body holds no message */
 }
 
 static void on_message(struct http2_stream *stream, struct message *message)
@@ -146,8 +148,8 @@ static void on_message(struct http2_stream *stream, struct message *message)
         call->received(call->context, message);
         message_release(message);
         remote_call_drop(call);
-    } else if (!call->replied) {
-        call->replied = true;
+    } else if (call->state == REMOTE_CALL_ANSWERED) {
+        remote_call_enter(call, REMOTE_CALL_REPLIED);
         call->reply = message_move(message);
     } else {
         message_release(message);

@@ -10,9 +10,9 @@ struct resolver {
     struct loop_task task; /* first */
     struct mailbox *mailbox;
     struct address address;
-    struct resolved resolved;
+    struct resolved_host resolved;
     char *text; /* of a failure */
-    void (*done)(void *context, const struct resolved *resolved);
+    void (*done)(void *context, const struct resolved_host *resolved);
     void *context;
 };
 
@@ -35,11 +35,11 @@ static void deliver(struct loop_task *task)
 static void *look_up(void *context)
 {
     struct resolver *resolver = context;
-    struct resolved *resolved = &resolver->resolved;
+    struct resolved_host *resolved = &resolver->resolved;
 
     resolved->status =
         address_resolve(&resolver->address, resolved->addresses, RESOLVED_MAX, &resolved->count);
-    if (!status_is_ok(resolved->status)) /* the text is this thread's */
+    if (!status_is_ok(resolved->status)) /* the text belongs to this thread */
         resolved->status.message = resolver->text = xstrdup(resolved->status.message);
     if (!mailbox_post(resolver->mailbox, &resolver->task))
         resolver_free(resolver);
@@ -55,7 +55,7 @@ static bool is_quick(const struct address *address)
 }
 
 struct resolver *resolver_start(struct mailbox *mailbox, const struct address *address,
-                                void (*done)(void *, const struct resolved *), void *context)
+                                void (*done)(void *, const struct resolved_host *), void *context)
 {
     struct resolver *resolver = zalloc(sizeof *resolver);
     pthread_attr_t detached;

@@ -1,6 +1,6 @@
 /*
- * resolver: looks addresses up without holding the loop: what the system's resolver has to ask for
- * is asked for by a thread of its own.
+ * resolver: looks addresses up without blocking the loop. If the system's resolver must ask a
+ * server, a thread of its own waits for the answer.
  */
 #ifndef RPC_RESOLVER_H
 #define RPC_RESOLVER_H
@@ -10,17 +10,17 @@
 
 #define RESOLVED_MAX 8
 
-struct resolved {
+struct resolved_host {
     struct socket_address addresses[RESOLVED_MAX];
     int count;
-    struct status status; /* as address_resolve's */
+    struct status status; /* of address_resolve */
 };
 
 struct resolver;
 
-/* Calls `done` in the loop's thread, later; then it is gone. */
+/* Calls `done` later, in the loop's thread; the resolver is gone after that. */
 struct resolver *resolver_start(struct mailbox *mailbox, const struct address *address,
-                                void (*done)(void *context, const struct resolved *resolved),
+                                void (*done)(void *context, const struct resolved_host *resolved),
                                 void *context);
 void resolver_cancel(struct resolver *resolver); /* in the loop's thread: `done` is not called */
 

@@ -1,5 +1,6 @@
 #include "rpc/server_internal.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -7,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/container.h"
 #include "rpc/session_memory.h"
 
-#define DRAIN_NOTICE_MS \
-    100 /* what was on its way when the clients were told to go may still come */
+#define DRAIN_NOTICE_MS 100 /* for calls that were on their way when clients were told to go */
 
 static int or_default(int value, int by_default)
 {
@@ -57,7 +58,7 @@ struct status rpc_server_create(struct loop *loop, const struct rpc_server_optio
     server->options = *options;
     server->options.connections_max = or_default(options->connections_max, 10000);
     server->limits = limits_of(options);
-    server->reading = reading_create();
+    server->socket_buffers = socket_buffers_create();
     server->memory = session_memory_create();
     *out = server;
     return status_ok();
@@ -68,27 +69,14 @@ void rpc_server_add(struct rpc_server *server, const struct service *service, vo
     server->last = NULL;
     for (int i = 0; i < service->methods_count; i++) {
         const struct method *method = &service->methods[i];
-        struct served *served = zalloc(sizeof *served);
-        *served = (struct served){ method, instance };
+        struct method_entry *entry = zalloc(sizeof *entry);
+        *entry = (struct method_entry){ method, instance };
         free(map_get_text(&server->methods, method->path));
-        map_put_text(&server->methods, method->path, served);
+        map_put_text(&server->methods, method->path, entry);
     }
 }
 
 /* ---- Connections. ---- */
-
-static void unlink_connection(struct server_connection *connection)
-{
-    struct rpc_server *server = connection->server;
-
-    if (connection->next != NULL)
-        connection->next->previous = connection->previous;
-    if (connection->previous != NULL)
-        connection->previous->next = connection->next;
-    else
-        server->connections = connection->next;
-    server->connections_count--;
-}
 
 static void check_drained(struct rpc_server *server)
 {
@@ -103,9 +91,18 @@ static void check_drained(struct rpc_server *server)
 
 static void drop_connection(struct server_connection *connection)
 {
-    unlink_connection(connection);
+    list_remove(&connection->link);
+    connection->server->connections_count--;
+    assert((connection->server->connections == NULL) ==
+           (connection->server->connections_count == 0));
     http2_destroy(connection->http2);
     free(connection);
+}
+
+static void drop_connections(struct rpc_server *server)
+{
+    while (server->connections != NULL)
+        drop_connection(CONTAINER_OF(server->connections, struct server_connection, link));
 }
 
 void server_connection_lost(struct server_connection *connection)
@@ -152,20 +149,17 @@ void server_take(struct rpc_server *server, int fd, struct bytes peeked, const c
         .loop = server->loop,
         .mailbox = server->mailbox,
         .limits = &server->limits,
-        .reading = server->reading,
+        .socket_buffers = server->socket_buffers,
         .memory = server->memory,
     };
     connection->server = server;
     connection->parked_end = &connection->parked;
     snprintf(connection->peer, sizeof connection->peer, "%s", peer);
     if (!status_is_ok(http2_create(&options, transport, &connection->http2))) {
-        free(connection); /* out of descriptors or memory: the peer sees it closed */
+        free(connection); /* out of descriptors or memory: the peer sees a close */
         return;
     }
-    connection->next = server->connections;
-    if (connection->next != NULL)
-        connection->next->previous = connection;
-    server->connections = connection;
+    list_push(&server->connections, &connection->link);
     server->connections_count++;
     http2_feed(connection->http2, peeked);
 }
@@ -187,20 +181,24 @@ int rpc_server_connections(const struct rpc_server *server)
 
 /* ---- The end. ---- */
 
+static void go_away(struct rpc_server *server, bool at_once)
+{
+    for (struct list_link *at = server->connections; at != NULL; at = at->next)
+        http2_go_away(CONTAINER_OF(at, struct server_connection, link)->http2, at_once);
+}
+
 static void refuse_new(void *context)
 {
     struct rpc_server *server = context;
 
-    for (struct server_connection *c = server->connections; c != NULL; c = c->next)
-        http2_go_away(c->http2, true);
+    go_away(server, true);
 }
 
 static void close_all(void *context)
 {
     struct rpc_server *server = context;
 
-    while (server->connections != NULL)
-        drop_connection(server->connections);
+    drop_connections(server);
     check_drained(server);
 }
 
@@ -211,8 +209,7 @@ void rpc_server_drain(struct rpc_server *server, int64_t deadline_ns, void (*dra
     server->draining = true;
     server->drained = drained;
     server->drained_context = context;
-    for (struct server_connection *c = server->connections; c != NULL; c = c->next)
-        http2_go_away(c->http2, false);
+    go_away(server, false);
     server->going = (struct loop_timer){ .expired = refuse_new, .context = server };
     server->gone = (struct loop_timer){ .expired = close_all, .context = server };
     int64_t notice_ns = clock_now_ns(clock_monotonic()) + (int64_t)DRAIN_NOTICE_MS * NS_PER_MS;
@@ -229,8 +226,7 @@ void rpc_server_destroy(struct rpc_server *server)
     server_close_listeners(server);
     loop_clear_timer(server->loop, &server->going);
     loop_clear_timer(server->loop, &server->gone);
-    while (server->connections != NULL)
-        drop_connection(server->connections);
+    drop_connections(server);
     while (server->idle != NULL) {
         struct server_call *next = server->idle->next_idle;
         server_call_free(server->idle);
@@ -241,7 +237,7 @@ void rpc_server_destroy(struct rpc_server *server)
     for (size_t i = 0; i < server->methods.count; i++)
         free(server->methods.entries[i].value);
     map_finish(&server->methods);
-    reading_destroy(server->reading);
+    socket_buffers_destroy(server->socket_buffers);
     session_memory_destroy(server->memory);
     free(server);
 }

@@ -1,14 +1,53 @@
+/*
+ * The request's side of a call: headers, messages, the start of the method. The life of a call:
+ *
+ *     AWAITS_HEADERS          the request's headers are not complete
+ *       |        |
+ *       v        | a METHOD_STREAM runs from its headers on, and gets the messages one by one
+ *     AWAITS_MESSAGE
+ *       |        |
+ *       v        |
+ *     AWAITS_END |            the one message is here, the end of the stream is not
+ *       |    |   |
+ *       |    v   |
+ *       |  PARKED|            the peer must first read the replies to its earlier calls
+ *       |    |   |
+ *       v    v   v
+ *     RUNNING                 the method has the call
+ *       |    |
+ *       |    v
+ *       |  REPLYING           the reply's headers are sent, messages may follow
+ *       |    |
+ *       v    v
+ *     DETACHED                answered or closed, but the method still has the call
+ *       |
+ *       v
+ *     ENDED                   the method has finished, or was never run
+ *
+ * A call that fails or closes before its method runs goes straight to ENDED.
+ */
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "rpc/grpc.h"
-#include "rpc/inflate.h"
+#include "rpc/grpc_headers.h"
+#include "rpc/message_inflate.h"
 #include "rpc/server_internal.h"
 
-/* A streaming call's next message waits while so much of its replies was not taken. */
+/* A METHOD_STREAM gets no further message while this much of its replies is not taken. */
 #define UNSENT_HIGH ((size_t)1 << 20)
 
 #define IDLE_MAX 256
+
+const unsigned server_call_allowed[] = {
+    [CALL_AWAITS_HEADERS] = STATE(CALL_AWAITS_MESSAGE) | STATE(CALL_RUNNING) | STATE(CALL_ENDED),
+    [CALL_AWAITS_MESSAGE] = STATE(CALL_AWAITS_END) | STATE(CALL_ENDED),
+    [CALL_AWAITS_END] = STATE(CALL_PARKED) | STATE(CALL_RUNNING) | STATE(CALL_ENDED),
+    [CALL_PARKED] = STATE(CALL_RUNNING) | STATE(CALL_ENDED),
+    [CALL_RUNNING] = STATE(CALL_REPLYING) | STATE(CALL_DETACHED),
+    [CALL_REPLYING] = STATE(CALL_DETACHED),
+    [CALL_DETACHED] = STATE(CALL_ENDED),
+    [CALL_ENDED] = 0,
+};
 
 static struct server_call *of_stream(struct http2_stream *stream)
 {
@@ -22,7 +61,7 @@ void server_call_free(struct server_call *call)
     free(call);
 }
 
-/* For the next one, unless the server is gone; the last reference may end in another thread then.
+/* Keeps the struct for another call. If the server is gone, this may be another thread: frees it.
  */
 static void keep(struct server_call *call)
 {
@@ -39,8 +78,10 @@ static void keep(struct server_call *call)
 
 void server_call_release(struct server_call *call)
 {
+    assert(call->references > 0);
     if (--call->references > 0)
         return;
+    assert(call->state == CALL_ENDED && call->stream.http2 == NULL);
     message_release(&call->request);
     while (call->waiting != NULL) {
         struct waiting_message *next = call->waiting->next;
@@ -58,7 +99,8 @@ void server_call_release(struct server_call *call)
 
 void server_call_leave(struct server_call *call)
 {
-    if (call->over)
+    assert(!server_call_is_open(call));
+    if (server_call_is_over(call))
         return;
     pthread_mutex_lock(&call->lock);
     call->left = true;
@@ -76,9 +118,8 @@ static void on_deadline(void *context)
 {
     struct server_call *call = context;
 
-    call->references++; /* its stream may end with this */
-    if (!call->answered)
-        server_call_end(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
+    call->references++; /* its stream may close within this call */
+    server_call_end(call, status_error(STATUS_DEADLINE_EXCEEDED, "deadline exceeded"), NULL);
     server_call_leave(call);
     server_call_release(call);
 }
@@ -87,18 +128,19 @@ static void run(struct server_call *call)
 {
     struct message request = message_move(&call->request);
 
-    call->running = true;
-    call->references++; /* the method's, until it ends the call */
-    call->served->method->handle(call->served->instance, &call->call, &request);
+    server_call_enter(call, CALL_RUNNING);
+    call->references++; /* the method's, until it finishes */
+    call->entry->method->handle(call->entry->instance, &call->call, &request);
 }
 
-/* Has the peer not read what it asked for already? Then this waits for it. */
+/* Queues the call if its peer does not read the replies it asked for; false: it does. */
 static bool park(struct server_call *call)
 {
     struct server_connection *connection = call->connection;
 
     if (!http2_is_congested(connection->http2))
         return false;
+    server_call_enter(call, CALL_PARKED);
     call->next_parked = NULL;
     *connection->parked_end = call;
     connection->parked_end = &call->next_parked;
@@ -108,15 +150,14 @@ static bool park(struct server_call *call)
 static void unpark(struct server_call *call)
 {
     struct server_connection *connection = call->connection;
+    struct server_call **at = &connection->parked;
 
-    for (struct server_call **at = &connection->parked; *at != NULL; at = &(*at)->next_parked) {
-        if (*at != call)
-            continue;
-        *at = call->next_parked;
-        if (*at == NULL)
-            connection->parked_end = at;
-        return;
-    }
+    assert(call->state == CALL_PARKED);
+    while (*at != call)
+        at = &(*at)->next_parked;
+    *at = call->next_parked;
+    if (*at == NULL)
+        connection->parked_end = at;
 }
 
 static void eased(struct http2 *http2)
@@ -130,9 +171,16 @@ static void eased(struct http2 *http2)
     }
 }
 
+void server_call_detach(struct server_call *call)
+{
+    if (call->state == CALL_PARKED)
+        unpark(call);
+    server_call_enter(call, call->state < CALL_RUNNING ? CALL_ENDED : CALL_DETACHED);
+}
+
 static bool is_stream(const struct server_call *call)
 {
-    return call->served != NULL && call->served->method->kind == METHOD_STREAM;
+    return call->entry != NULL && call->entry->method->kind == METHOD_STREAM;
 }
 
 /* ---- The request's headers. ---- */
@@ -180,7 +228,7 @@ static void wrong(struct server_call *call, enum status_code code, const char *w
     call->wrong = what;
 }
 
-static const struct served *find_served(struct rpc_server *server, struct bytes path)
+static const struct method_entry *find_method(struct rpc_server *server, struct bytes path)
 {
     if (server->last == NULL || !is(path, server->last->method->path))
         server->last = map_get(&server->methods, path);
@@ -191,30 +239,32 @@ static void header(struct http2_stream *stream, struct bytes name, struct bytes 
 {
     struct server_call *call = of_stream(stream);
 
+    if (call->state != CALL_AWAITS_HEADERS)
+        return; /* trailers, which gRPC clients do not send */
     if (is(name, ":path")) {
-        call->served = find_served(call->connection->server, value);
-        if (call->served == NULL)
+        call->entry = find_method(call->connection->server, value);
+        if (call->entry == NULL)
             call->path = xstrdup(value.data);
     } else if (is(name, ":method")) {
-        call->post = is(value, "POST");
+        call->is_post = is(value, "POST");
     } else if (is(name, "content-type")) {
-        call->content_type = grpc_content_type(value);
+        call->is_grpc = is_grpc_content_type(value);
     } else if (is(name, "grpc-timeout")) {
         if (!grpc_timeout_parse(value, &call->timeout_ns))
             wrong(call, STATUS_INVALID_ARGUMENT, "malformed grpc-timeout");
     } else if (is(name, "grpc-encoding")) {
-        call->encoded = !is(value, "identity");
-        if (!inflate_knows(value))
-            wrong(call, STATUS_UNIMPLEMENTED, "grpc-encoding is none of " INFLATE_ENCODINGS);
+        call->is_encoded = !is(value, "identity");
+        if (!message_inflate_knows(value))
+            wrong(call, STATUS_UNIMPLEMENTED, "grpc-encoding is none of " MESSAGE_ENCODINGS);
     } else if (name.data[0] != ':' && !is(name, "te")) {
         metadata_add(&call->metadata, name.data, value.data);
     }
 }
 
-/* What is wrong with a request before its message comes; OK: nothing. */
+/* Checks the request's headers. */
 static struct status check_headers(struct server_call *call)
 {
-    if (call->served == NULL)
+    if (call->entry == NULL)
         return status_error(STATUS_UNIMPLEMENTED, "unknown method %s", call->path);
     if (call->wrong != NULL)
         return status_error(call->wrong_code, "%s", call->wrong);
@@ -226,22 +276,22 @@ static void headers(struct http2_stream *stream)
     struct server_call *call = of_stream(stream);
     struct rpc_server *server = call->connection->server;
 
-    if (call->running)
-        return; /* trailers of a client: nothing in them is ours */
-    if (!call->post || !call->content_type) {
-        stream->deaf = stream->awaited = true; /* refused when all of it is there */
+    if (call->state != CALL_AWAITS_HEADERS)
+        return;
+    if (!call->is_post || !call->is_grpc) {
+        stream->wants = HTTP2_WANTS_END; /* which refuses it */
         return;
     }
     struct status status = check_headers(call);
     if (!status_is_ok(status)) {
-        stream->deaf = true;
+        stream->wants = HTTP2_WANTS_NOTHING;
         server_call_end(call, status, NULL);
         return;
     }
-    stream->incoming.payload = call->served->method->payload;
-    stream->incoming.encoded = call->encoded;
-    stream->incoming.packed = call->served->method->kind == METHOD_PACKED;
-    stream->incoming.may_stay = !is_stream(call);
+    stream->reader.payload = call->entry->method->payload;
+    stream->reader.encoded = call->is_encoded;
+    stream->reader.packed = call->entry->method->kind == METHOD_PACKED;
+    stream->reader.may_stay = !is_stream(call);
     stream->patient = is_stream(call);
     if (call->timeout_ns >= 0) {
         int64_t now_ns = clock_now_ns(clock_monotonic());
@@ -251,6 +301,8 @@ static void headers(struct http2_stream *stream)
     }
     if (is_stream(call))
         run(call);
+    else
+        server_call_enter(call, CALL_AWAITS_MESSAGE);
 }
 
 /* ---- Its messages. ---- */
@@ -262,7 +314,7 @@ static bool has_room(struct server_call *call)
 
 static void hand_over(struct server_call *call, struct message *message)
 {
-    if (call->answered || call->receive == NULL)
+    if (!server_call_is_open(call) || call->receive == NULL)
         return;
     call->receive(call->receive_context, &call->call, message);
 }
@@ -278,8 +330,8 @@ void server_call_deliver(struct server_call *call)
         free(first);
     }
     if (call->waiting == NULL && call->stream.http2 != NULL && call->stream.ended &&
-        !call->told_end) {
-        call->told_end = true;
+        !call->end_delivered) {
+        call->end_delivered = true;
         hand_over(call, NULL);
     }
     server_call_release(call);
@@ -301,23 +353,28 @@ static void on_message(struct http2_stream *stream, struct message *message)
 {
     struct server_call *call = of_stream(stream);
 
-    if (is_stream(call)) {
+    switch (call->state) {
+    case CALL_AWAITS_MESSAGE:
+        server_call_enter(call, CALL_AWAITS_END);
+        call->request = message_move(message);
+        return;
+    case CALL_RUNNING:
+    case CALL_REPLYING:
         queue_message(call, message);
         server_call_deliver(call);
         return;
-    }
-    if (!call->requested) {
-        call->requested = true;
-        call->request = message_move(message);
-        return;
+    case CALL_AWAITS_END:
+        message_release(&call->request);
+        stream->wants = HTTP2_WANTS_NOTHING;
+        server_call_end(call,
+                        status_error(STATUS_INTERNAL, "more than one message for %s",
+                                     call->entry->method->path),
+                        NULL);
+        break;
+    default: /* answered, perhaps at its deadline, before all messages came */
+        break;
     }
     message_release(message);
-    message_release(&call->request);
-    stream->deaf = true;
-    server_call_end(
-        call,
-        status_error(STATUS_INTERNAL, "more than one message for %s", call->served->method->path),
-        NULL);
 }
 
 static void failed(struct http2_stream *stream, struct status status)
@@ -325,10 +382,9 @@ static void failed(struct http2_stream *stream, struct status status)
     struct server_call *call = of_stream(stream);
 
     call->references++;
-    if (!call->answered)
+    if (server_call_is_open(call))
         server_call_end(call, status, NULL);
-    if (call->running)
-        server_call_leave(call);
+    server_call_leave(call);
     server_call_release(call);
 }
 
@@ -336,18 +392,26 @@ static void ended(struct http2_stream *stream)
 {
     struct server_call *call = of_stream(stream);
 
-    if (call->answered)
-        return;
-    if (stream->awaited)
+    switch (call->state) {
+    case CALL_AWAITS_HEADERS:
         server_call_refuse(call);
-    else if (is_stream(call))
-        server_call_deliver(call);
-    else if (!call->requested)
+        break;
+    case CALL_AWAITS_MESSAGE:
         server_call_end(
-            call, status_error(STATUS_INTERNAL, "no message for %s", call->served->method->path),
+            call, status_error(STATUS_INTERNAL, "no message for %s", call->entry->method->path),
             NULL);
-    else if (!park(call))
-        run(call);
+        break;
+    case CALL_AWAITS_END:
+        if (!park(call))
+            run(call);
+        break;
+    case CALL_RUNNING:
+    case CALL_REPLYING:
+        server_call_deliver(call);
+        break;
+    default: /* already answered */
+        break;
+    }
 }
 
 static void closed(struct http2_stream *stream, uint32_t error)
@@ -355,11 +419,11 @@ static void closed(struct http2_stream *stream, uint32_t error)
     struct server_call *call = of_stream(stream);
     (void)error;
 
-    unpark(call);
     loop_clear_timer(call->connection->server->loop, &call->deadline);
+    if (server_call_is_open(call))
+        server_call_detach(call);
     stream->http2 = NULL;
-    if (call->running)
-        server_call_leave(call);
+    server_call_leave(call);
     call->connection = NULL;
     server_call_release(call);
 }

@@ -1,6 +1,6 @@
 /*
- * server_internal: what the files of the server share: server.c has the connections,
- * server_listen.c the sockets they come from, server_call.c the calls.
+ * server_internal: the types and functions that the files of the server share. server.c owns the
+ * connections, server_listen.c accepts them, server_call.c and server_reply.c run the calls.
  */
 #ifndef RPC_SERVER_INTERNAL_H
 #define RPC_SERVER_INTERNAL_H
@@ -8,12 +8,13 @@
 #include <stdatomic.h>
 
 #include "base/map.h"
+#include "base/states.h"
 #include "rpc/address.h"
 #include "rpc/http2.h"
 #include "rpc/metadata.h"
 #include "rpc/server.h"
 
-struct served {
+struct method_entry {
     const struct method *method;
     void *instance;
 };
@@ -22,16 +23,16 @@ struct server_listener {
     struct server_listener *next;
     struct rpc_server *server;
     struct loop_watch *watch;
-    struct loop_timer pause; /* while there are no descriptors for new connections */
+    struct loop_timer pause; /* after descriptors ran out */
     int fd;
-    char *path; /* of a Unix socket: removed at the end */
+    char *path; /* of a Unix socket, to be removed; else NULL */
 };
 
 struct server_connection {
-    struct server_connection *next, *previous;
+    struct list_link link; /* in the server's list */
     struct rpc_server *server;
     struct http2 *http2;
-    struct server_call *parked, **parked_end; /* wait until the peer reads its replies */
+    struct server_call *parked, **parked_end; /* calls that wait until the peer reads its replies */
     char peer[ADDRESS_TEXT_MAX];
 };
 
@@ -40,81 +41,116 @@ struct rpc_server {
     struct mailbox *mailbox;
     struct rpc_server_options options;
     struct http2_limits limits;
-    struct reading *reading;
+    struct socket_buffers *socket_buffers;
     struct session_memory *memory;
-    struct map methods;        /* path → struct served */
-    const struct served *last; /* the last that was asked for: the next is mostly the same */
+    struct map methods;              /* path → struct method_entry */
+    const struct method_entry *last; /* the last one found: the next call mostly wants the same */
     struct server_listener *listeners;
-    struct server_connection *connections;
+    struct list_link *connections; /* of struct server_connection */
     int connections_count;
-    struct loop_timer going, gone; /* of a drain: new streams are refused; the end */
-    struct server_call *idle;      /* for the next calls: these come and go all the time */
+    struct loop_timer going, gone; /* while draining: time to refuse new streams; to close all */
+    struct server_call *idle;      /* finished calls, kept for the next ones */
     int idle_count;
     void (*drained)(void *context);
     void *drained_context;
     bool draining;
 };
 
-/* A message of a METHOD_STREAM that waits until replies are read. */
+/* A message for a METHOD_STREAM whose client must first read replies. */
 struct waiting_message {
     struct waiting_message *next;
     struct message message;
 };
 
+/* The life of a call, drawn in server_call.c. In the order of a call that succeeds. */
+enum server_call_state {
+    CALL_AWAITS_HEADERS,
+    CALL_AWAITS_MESSAGE,
+    CALL_AWAITS_END,
+    CALL_PARKED,
+    CALL_RUNNING,
+    CALL_REPLYING,
+    CALL_DETACHED,
+    CALL_ENDED,
+};
+
 struct server_call {
     struct http2_stream stream; /* first */
     struct call call;
-    struct server_connection *connection; /* while there is a stream */
-    const struct served *served;          /* NULL: no such method */
-    int references;                       /* the stream's, the method's; in the loop's thread */
+    enum server_call_state state;
+    struct server_connection *connection; /* NULL: its stream is gone */
+    const struct method_entry *entry;     /* NULL: unknown */
+    int references; /* the stream's, the method's, the first reply's; in the loop's thread */
     struct message request;
     struct waiting_message *waiting, *waiting_last;
     struct metadata_list metadata, trailers;
     struct loop_timer deadline;
-    int64_t timeout_ns; /* of the request; negative: none */
-    char *path;         /* of a method that there is not */
-    const char *wrong;  /* with the request's headers; NULL: nothing */
+    int64_t timeout_ns; /* as the client sent it; negative: none */
+    char *path;         /* of an unknown method */
+    const char *wrong;  /* the fault of the request's headers; NULL: none */
     enum status_code wrong_code;
-    bool post, content_type, encoded, requested, running, told_end, begun, answered;
-    bool over; /* the method has ended it, and wants to hear nothing more */
+    bool is_post, is_grpc, is_encoded; /* as the request's headers say */
+    bool end_delivered; /* a METHOD_STREAM knows that the client has no more messages */
     struct server_call *next_parked, *next_idle;
-    struct outgoing sending; /* the reply; of several, the one that finds it free */
+    struct grpc_frame sending; /* the frame of the reply; of several replies, the first, and later
+                                  ones when it is free */
 
-    struct http2_header *end; /* the trailers on the wire; of end_texts */
+    struct http2_header *end; /* the trailers; they point into `text` and `code` */
     struct buffer text;
     char code[4];
 
-    /* With the lock. */
-    bool left; /* nobody waits for a reply any more */
+    /* Under the lock: */
+    bool left; /* the client no longer waits for a reply */
     void (*when_left)(void *context, struct call *call);
     void *left_context;
     void (*when_ready)(void *context, struct call *call);
     void *ready_context;
-    size_t unsent; /* of call_send */
+    size_t unsent; /* bytes of call_send that are not on their way */
     received_function *receive;
     void *receive_context;
 
-    /* The method's end, from another thread. */
+    /* The method's end, on the way from another thread: */
     struct loop_task finish;
     enum status_code finish_code;
     char *finish_text;
     struct message reply;
     bool has_reply;
 
-    /* What stays when another call takes its place: zeroed is all before. */
+    /* Fields from here on survive when the struct is reused; everything above is zeroed. */
     struct mailbox *mailbox;
-    struct rpc_server *server; /* while the mailbox is open */
+    struct rpc_server *server; /* valid while the mailbox is open */
     pthread_mutex_t lock;
 };
 
+/* Can it still be answered? If so, it has a stream. */
+static inline bool server_call_is_open(const struct server_call *call)
+{
+    return call->state < CALL_DETACHED;
+}
+
+/* Its method has finished and waits for nothing more. when_ready changes under the lock until the
+ * call has ended, then only in the loop's thread. */
+static inline bool server_call_is_over(const struct server_call *call)
+{
+    return call->state == CALL_ENDED && call->when_ready == NULL;
+}
+
 extern const struct http2_side server_side;
 
-/* server_call.c: the request. */
+/* server_call.c */
+extern const unsigned server_call_allowed[];
+static inline void server_call_enter(struct server_call *call, enum server_call_state state)
+{
+    call->state = state_next(server_call_allowed, call->state, state);
+}
+/* Nothing more is sent: the call was answered, or its stream is gone. */
+void server_call_detach(struct server_call *call);
 void server_call_release(struct server_call *call);
-void server_call_leave(struct server_call *call);   /* the client has left: tells the method */
-void server_call_deliver(struct server_call *call); /* waiting messages, while there is room */
+void server_call_leave(struct server_call *call); /* tells the method that the client has left */
+/* passes waiting messages on while there is room */
+void server_call_deliver(struct server_call *call);
 
-/* server_reply.c: the answer. */
+/* server_reply.c */
 extern const struct call_type server_call_type;
 void server_call_refuse(struct server_call *call);
 void server_call_end(struct server_call *call, struct status status, struct message *reply);

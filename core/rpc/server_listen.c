@@ -8,7 +8,7 @@
 
 #define BACKLOG          512
 #define ACCEPTS_PER_TURN 32
-#define PAUSE_MS         100 /* when descriptors have run out */
+#define PAUSE_MS         100 /* after descriptors ran out */
 
 static void resume(void *context)
 {
@@ -17,7 +17,7 @@ static void resume(void *context)
     status_ignore(loop_rewatch(listener->server->loop, listener->watch, EPOLLIN));
 }
 
-/* Nothing is to be had until somebody closes one; the loop would turn meanwhile. */
+/* accept fails until a descriptor is closed, and the loop would spin meanwhile. */
 static void pause_accepting(struct server_listener *listener)
 {
     struct loop *loop = listener->server->loop;
@@ -38,14 +38,14 @@ static void on_connection(void *context, uint32_t events)
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
             pause_accepting(listener);
         if (fd < 0)
-            return; /* none any more; one that has gone already is not asked for again */
+            return; /* none is left; or one that has gone, which the next event does not bring back
+                     */
         socket_address_text(&address, peer);
         server_take(listener->server, fd, (struct bytes){ 0 }, peer);
     }
 }
 
-/* A socket that a server left behind, where nobody listens any more; never a file of another kind.
- */
+/* Removes a socket that a server left behind and nobody listens on, but no other kind of file. */
 static void remove_stale(const struct socket_address *address)
 {
     struct stat there;
@@ -68,7 +68,7 @@ static struct status open_socket(const struct socket_address *address, int *out)
     if (fd < 0)
         return status_errno(errno, "socket");
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (address->any.sa_family == AF_INET6) /* "[::]" takes IPv4 too */
+    if (address->any.sa_family == AF_INET6) /* "[::]" accepts IPv4 as well */
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
     if (address->any.sa_family == AF_UNIX)
         remove_stale(address);
@@ -109,7 +109,7 @@ static struct status listen_at(struct rpc_server *server, const char *text, int 
     struct status status =
         loop_watch(server->loop, fd, EPOLLIN, on_connection, listener, &listener->watch);
     listener->next = server->listeners;
-    server->listeners = listener; /* also a failed one: it is closed with the server */
+    server->listeners = listener; /* even after a failure: the server closes it */
     if (port != NULL)
         *port = port_of(fd);
     return status;

@@ -4,16 +4,17 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "rpc/grpc.h"
-#include "rpc/inflate.h"
+#include "base/container.h"
+#include "rpc/grpc_headers.h"
+#include "rpc/message_inflate.h"
 #include "rpc/server_internal.h"
 
-/* More than this of call_send on its way: the client is slower than the method. */
+/* With more than this of call_send on its way, the client is slower than the method. */
 #define SENT_HIGH ((size_t)1 << 20)
 
 static struct server_call *of_call(const struct call *call)
 {
-    return (struct server_call *)((char *)(uintptr_t)call - offsetof(struct server_call, call));
+    return CONTAINER_OF(call, struct server_call, call);
 }
 
 /* ---- Headers and trailers. ---- */
@@ -21,12 +22,13 @@ static struct server_call *of_call(const struct call *call)
 static const struct http2_header ok_headers[] = {
     HTTP2_CONSTANT(":status", "200"),
     HTTP2_CONSTANT("content-type", "application/grpc"),
-    HTTP2_CONSTANT("grpc-accept-encoding", INFLATE_ENCODINGS),
+    HTTP2_CONSTANT("grpc-accept-encoding", MESSAGE_ENCODINGS),
 };
 
 static const struct http2_header ok_trailers[] = { HTTP2_CONSTANT("grpc-status", "0") };
 
-/* grpc-status, grpc-message and the method's metadata behind `first` others. */
+/* Fills call->end: `first` headers for the caller, then grpc-status, grpc-message and the method's
+ * metadata. Returns the count of all. */
 static int make_end(struct server_call *call, struct status status, int first)
 {
     int count = first;
@@ -49,7 +51,7 @@ static int make_end(struct server_call *call, struct status status, int first)
     return count;
 }
 
-/* An answer without a message is headers only. */
+/* A failure before the first message: headers only. */
 static void answer_failure(struct server_call *call, struct status status)
 {
     int count = make_end(call, status, COUNT(ok_headers));
@@ -58,74 +60,63 @@ static void answer_failure(struct server_call *call, struct status status)
     http2_answer(&call->stream, call->end, count, true);
 }
 
-/* Not gRPC at all, perhaps a browser: the answer is HTTP's. */
+/* The request is not gRPC but perhaps a browser's: answers in HTTP. */
 void server_call_refuse(struct server_call *call)
 {
     const struct http2_header headers[] = {
-        HTTP2_HEADER(":status", bytes_of(call->post ? "415" : "405")),
+        HTTP2_HEADER(":status", bytes_of(call->is_post ? "415" : "405")),
         HTTP2_HEADER("content-type", HTTP2_TEXT("text/plain")),
     };
-    struct outgoing *text =
-        outgoing_create_text("This is gRPC: it wants POST with content-type application/grpc.\n");
+    struct grpc_frame *text = grpc_frame_create_unframed(
+        "This port serves gRPC: use POST with content-type application/grpc.\n");
 
-    call->answered = true;
+    server_call_detach(call);
     http2_answer(&call->stream, headers, COUNT(headers), false);
     http2_send(&call->stream, text);
-    outgoing_release(text);
+    grpc_frame_release(text);
     http2_end(&call->stream, NULL, 0);
 }
 
 static void begin(struct server_call *call)
 {
-    if (call->begun)
+    if (call->state == CALL_REPLYING)
         return;
-    call->begun = true;
+    server_call_enter(call, CALL_REPLYING);
     http2_answer(&call->stream, ok_headers, COUNT(ok_headers), false);
 }
 
-static void sending_gone(struct outgoing *sending)
+static void sending_gone(struct grpc_frame *sending)
 {
-    server_call_release(
-        (struct server_call *)((char *)sending - offsetof(struct server_call, sending)));
+    server_call_release(CONTAINER_OF(sending, struct server_call, sending));
 }
 
 static void send_message(struct server_call *call, struct message *message)
 {
-    struct outgoing *outgoing = &call->sending;
+    struct grpc_frame *frame = &call->sending;
 
     begin(call);
-    if (outgoing->references == 0) {
-        call->references++; /* until it is on its way */
-        outgoing_init(outgoing, message, sending_gone);
+    if (frame->references == 0) {
+        call->references++; /* until it is written */
+        grpc_frame_init(frame, message, sending_gone);
     } else {
-        outgoing = outgoing_create(message);
+        frame = grpc_frame_create(message);
     }
-    http2_send(&call->stream, outgoing);
-    outgoing_release(outgoing);
+    http2_send(&call->stream, frame);
+    grpc_frame_release(frame);
 }
 
 static struct status check_size(const struct message *reply)
 {
-    size_t size = reply == NULL ? 0 : outgoing_message_size(reply);
+    size_t size = reply == NULL ? 0 : grpc_frame_message_size(reply);
 
     if (size <= UINT32_MAX)
         return status_ok();
-    return status_error(STATUS_RESOURCE_EXHAUSTED, "a reply of %zu bytes, and 4 GiB is the most",
-                        size);
+    return status_error(STATUS_RESOURCE_EXHAUSTED,
+                        "a reply of %zu bytes is over the limit of 4 GiB", size);
 }
 
-/* The call's one end on the wire. */
-void server_call_end(struct server_call *call, struct status status, struct message *reply)
+static void finish_reply(struct server_call *call, struct status status, struct message *reply)
 {
-    assert(!call->answered);
-    call->answered = true;
-    loop_clear_timer(call->connection->server->loop, &call->deadline);
-    if (status_is_ok(status))
-        status = check_size(reply);
-    if (!status_is_ok(status) && !call->begun) {
-        answer_failure(call, status);
-        return;
-    }
     if (status_is_ok(status) && reply != NULL)
         send_message(call, reply);
     begin(call);
@@ -137,26 +128,39 @@ void server_call_end(struct server_call *call, struct status status, struct mess
     }
 }
 
+/* Ends the call on the wire, once. */
+void server_call_end(struct server_call *call, struct status status, struct message *reply)
+{
+    assert(server_call_is_open(call));
+    loop_clear_timer(call->connection->server->loop, &call->deadline);
+    if (status_is_ok(status))
+        status = check_size(reply);
+    if (!status_is_ok(status) && call->state != CALL_REPLYING)
+        answer_failure(call, status);
+    else
+        finish_reply(call, status, reply);
+    server_call_detach(call);
+}
+
 /* ---- What the method says. ---- */
 
-/* In the loop's thread: the method's reference ends here. */
+/* In the loop's thread. Drops the method's reference. */
 static void finish_here(struct server_call *call, struct status status, struct message *reply)
 {
-    if (!call->answered && call->stream.http2 != NULL)
+    if (server_call_is_open(call))
         server_call_end(call, status, reply);
     if (reply != NULL)
         message_release(reply);
-    /* No other thread has anything to say of it any more. */
+    /* Without the lock: no other thread knows the call any more. */
     call->when_left = NULL;
     call->left = true;
-    call->over = call->when_ready == NULL;
+    server_call_enter(call, CALL_ENDED);
     server_call_release(call);
 }
 
 static void finish_posted(struct loop_task *task)
 {
-    struct server_call *call =
-        (struct server_call *)((char *)task - offsetof(struct server_call, finish));
+    struct server_call *call = CONTAINER_OF(task, struct server_call, finish);
     struct message reply = message_move(&call->reply);
     struct status status = { call->finish_code,
                              call->finish_text == NULL ? "" : call->finish_text };
@@ -207,14 +211,14 @@ struct sending {
 
 static void send_here(struct server_call *call, struct message *message)
 {
-    if (call->stream.http2 != NULL && !call->answered && status_is_ok(check_size(message)))
+    if (server_call_is_open(call) && status_is_ok(check_size(message)))
         send_message(call, message);
     else
         server_call_sent(call);
     message_release(message);
 }
 
-/* The call is there: its end is posted after this. */
+/* The call still exists, because its end is posted after this. */
 static void send_posted(struct loop_task *task)
 {
     struct sending *sending = (struct sending *)task;
@@ -228,7 +232,7 @@ static bool send_reply(struct call *of, struct message *reply)
     struct server_call *call = of_call(of);
 
     pthread_mutex_lock(&call->lock);
-    call->unsent += outgoing_message_size(reply);
+    call->unsent += grpc_frame_message_size(reply);
     bool room = call->unsent <= SENT_HIGH;
     pthread_mutex_unlock(&call->lock);
     if (mailbox_is_mine(call->mailbox)) {
@@ -242,10 +246,10 @@ static bool send_reply(struct call *of, struct message *reply)
     return room;
 }
 
-/* All that was sent is on its way, or nobody wants it any more. */
+/* Everything sent is on its way, or the client has left. */
 void server_call_sent(struct server_call *call)
 {
-    if (call->over)
+    if (server_call_is_over(call))
         return;
     pthread_mutex_lock(&call->lock);
     call->unsent = 0;

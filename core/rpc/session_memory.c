@@ -5,21 +5,22 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/container.h"
 
-#define STEP  ((size_t)64) /* kept are STEP, 2 STEP … SIZES STEP bytes */
+#define STEP  ((size_t)64) /* the free lists hold sizes of STEP, 2 STEP, … SIZES STEP bytes */
 #define SIZES 16
 
-/* AddressSanitizer is to see each end. */
+/* AddressSanitizer must see each free. */
 #ifdef __SANITIZE_ADDRESS__
 #define KEPT_BYTES_MAX ((size_t)0)
 #else
 #define KEPT_BYTES_MAX ((size_t)1 << 20)
 #endif
 
-/* In front of each: its place in `kept`, or SIZES and a size of its own. */
-struct piece {
+/* Stands before each allocation. index: of its free list; SIZES: too large for one. */
+struct allocation {
     union {
-        struct piece *next; /* while it is kept */
+        struct allocation *next; /* while it is kept */
         size_t room;
     };
     size_t index;
@@ -27,18 +28,18 @@ struct piece {
 };
 
 struct session_memory {
-    struct piece *kept[SIZES];
+    struct allocation *kept[SIZES];
     size_t kept_bytes;
 };
 
-static struct piece *of_data(void *data)
+static struct allocation *of_data(void *data)
 {
-    return (struct piece *)((char *)data - offsetof(struct piece, data));
+    return CONTAINER_OF(data, struct allocation, data);
 }
 
-static size_t room_of(const struct piece *piece)
+static size_t room_of(const struct allocation *allocation)
 {
-    return piece->index < SIZES ? (piece->index + 1) * STEP : piece->room;
+    return allocation->index < SIZES ? (allocation->index + 1) * STEP : allocation->room;
 }
 
 static void *take(size_t size, void *context)
@@ -47,7 +48,7 @@ static void *take(size_t size, void *context)
     size_t index = size == 0 ? 0 : (size - 1) / STEP;
 
     if (index < SIZES) {
-        struct piece *kept = memory->kept[index];
+        struct allocation *kept = memory->kept[index];
         size = (index + 1) * STEP;
         if (kept != NULL) {
             memory->kept[index] = kept->next;
@@ -55,14 +56,14 @@ static void *take(size_t size, void *context)
             return kept->data;
         }
     }
-    if (size > SIZE_MAX - sizeof(struct piece))
+    if (size > SIZE_MAX - sizeof(struct allocation))
         return NULL;
-    struct piece *piece = malloc(sizeof *piece + size);
-    if (piece == NULL)
+    struct allocation *allocation = malloc(sizeof *allocation + size);
+    if (allocation == NULL)
         return NULL;
-    piece->room = size;
-    piece->index = index < SIZES ? index : SIZES;
-    return piece->data;
+    allocation->room = size;
+    allocation->index = index < SIZES ? index : SIZES;
+    return allocation->data;
 }
 
 static void give(void *data, void *context)
@@ -71,14 +72,14 @@ static void give(void *data, void *context)
 
     if (data == NULL)
         return;
-    struct piece *piece = of_data(data);
-    if (piece->index == SIZES || memory->kept_bytes + room_of(piece) > KEPT_BYTES_MAX) {
-        free(piece);
+    struct allocation *allocation = of_data(data);
+    if (allocation->index == SIZES || memory->kept_bytes + room_of(allocation) > KEPT_BYTES_MAX) {
+        free(allocation);
         return;
     }
-    memory->kept_bytes += room_of(piece);
-    piece->next = memory->kept[piece->index];
-    memory->kept[piece->index] = piece;
+    memory->kept_bytes += room_of(allocation);
+    allocation->next = memory->kept[allocation->index];
+    memory->kept[allocation->index] = allocation;
 }
 
 static void *take_zeroed(size_t count, size_t size, void *context)
@@ -112,7 +113,7 @@ void session_memory_destroy(struct session_memory *memory)
 {
     for (int i = 0; memory != NULL && i < SIZES; i++)
         while (memory->kept[i] != NULL) {
-            struct piece *next = memory->kept[i]->next;
+            struct allocation *next = memory->kept[i]->next;
             free(memory->kept[i]);
             memory->kept[i] = next;
         }

@@ -1,8 +1,9 @@
 /*
- * session_memory: where nghttp2 has its streams and frames. Each call makes about ten small things,
- * of as many calls as are under way, and the C library keeps seven of a size at hand; here all are.
+ * session_memory: the allocator that nghttp2 uses for streams and frames. nghttp2 makes about ten
+ * small allocations per call. malloc's thread cache holds seven of each size, too few for many
+ * concurrent calls; this free list holds them all.
  *
- * Threads: the loop's, that of its sessions.
+ * Threads: the loop's.
  */
 #ifndef RPC_SESSION_MEMORY_H
 #define RPC_SESSION_MEMORY_H
@@ -14,7 +15,7 @@ struct session_memory;
 struct session_memory *session_memory_create(void);
 void session_memory_destroy(struct session_memory *memory); /* after its sessions; accepts NULL */
 
-/* As nghttp2 takes it, when a session is made. */
+/* For nghttp2_session_server_new3 and nghttp2_session_client_new3. */
 nghttp2_mem session_memory_functions(struct session_memory *memory);
 
 #endif

@@ -1,5 +1,6 @@
 #include "rpc/shared_loop.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,25 +9,26 @@
 #include "base/clock.h"
 
 #define HOUSEKEEPING_MS 20
-#define SPIN_NS         60000 /* a reply to something small, from a peer that has to wake up */
+#define SPIN_NS         60000 /* long enough for a small reply from a peer that has to wake up */
 
 struct shared_loop {
     struct loop *loop;
     _Atomic int in_flight; /* calls */
-    int depth;             /* how often the thread that has the loop has entered it; its own */
-    pthread_mutex_t lock;  /* guards all below */
+    int depth;             /* entries by the thread that has the loop; owned by it */
+    pthread_mutex_t lock;  /* guards the fields below */
     pthread_cond_t changed, keeper_wake;
     pthread_t keeper;
     bool taken;   /* a thread has the loop */
-    int sleepers; /* wait for what another thread's turn brings */
-    int claims;   /* want the loop for themselves, next */
-    bool keeping; /* it is the housekeeper that has it */
+    int sleepers; /* threads that sleep while another one turns the loop */
+    int claims;   /* threads that want the loop next */
+    bool keeping; /* that thread is the housekeeper */
     bool closing;
 };
 
-/* With the lock: the loop is this thread's. */
+/* With the lock. The loop becomes this thread's. */
 static void take(struct shared_loop *shared)
 {
+    assert(!shared->taken);
     shared->taken = true;
     shared->depth = 1;
     loop_own(shared->loop);
@@ -40,8 +42,8 @@ static void give_up(struct shared_loop *shared)
         pthread_cond_broadcast(&shared->changed);
 }
 
-/* With the lock and the loop. A turn that fails (epoll itself) brings nothing: the calls end at
- * their deadlines. */
+/* With the lock and the loop. If a turn fails (epoll itself), calls still end at their deadlines.
+ */
 static void turn(struct shared_loop *shared, int64_t until_ns)
 {
     pthread_mutex_unlock(&shared->lock);
@@ -116,7 +118,7 @@ struct loop *shared_loop_of(struct shared_loop *shared)
     return shared->loop;
 }
 
-/* With the lock: until what this thread waits for may be there, or the loop is free. */
+/* With the lock. Wakes when this thread's condition may hold, or the loop is free. */
 static void sleep_until_changed(struct shared_loop *shared, int64_t deadline_ns)
 {
     shared->sleepers++;
@@ -172,6 +174,7 @@ void shared_loop_claim(struct shared_loop *shared)
 
 void shared_loop_leave(struct shared_loop *shared)
 {
+    assert(shared->depth > 0);
     if (shared->depth > 1) {
         shared->depth--;
         return;

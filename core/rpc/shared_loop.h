@@ -1,11 +1,10 @@
 /*
- * shared_loop: an event loop that the threads which wait for it turn themselves, so that a reply
- * needs no hand-over from a network thread to the one that waits.
+ * shared_loop: an event loop that the threads waiting for it turn themselves, so that a reply needs
+ * no hand-over from a network thread to the waiting one.
  *
- * One thread turns it at a time; the others that wait sleep until what they wait for is there or
- * until it is their turn. While nobody waits, a housekeeping thread turns it now and then, and at
- * once when calls are in flight whose owners do not wait: PINGs are answered, what breaks is
- * noticed.
+ * One thread turns it at a time. Other waiting threads sleep until their condition holds or it is
+ * their turn. While no thread waits, a housekeeping thread turns the loop every 20 ms, or
+ * continuously if calls are in flight, to answer PINGs and to notice lost connections.
  */
 #ifndef RPC_SHARED_LOOP_H
 #define RPC_SHARED_LOOP_H
@@ -19,19 +18,19 @@ void shared_loop_destroy(struct shared_loop *shared); /* after its channels; acc
 
 struct loop *shared_loop_of(struct shared_loop *shared);
 
-/* Turns the loop, or sleeps while another thread does, until over(context), which is asked after
- * each turn, or the deadline. Not from within the loop. */
+/* Turns the loop, or sleeps while another thread does, until over(context) or the deadline. Checks
+ * `over` after each turn. Not from within the loop. */
 void shared_loop_wait(struct shared_loop *shared, bool (*over)(void *context), void *context,
                       int64_t deadline_ns);
 
-/* Takes the loop for a moment, if nobody turns it or this thread does; false: somebody else turns
+/* Takes the loop for a moment, if it is free or this thread's already. False: another thread turns
  * it (use loop_post). */
 bool shared_loop_enter(struct shared_loop *shared);
-/* The same, and waits until whoever turns it gives it up. Not from within the loop. */
+/* The same, but waits until the loop is free. Not from within the loop. */
 void shared_loop_claim(struct shared_loop *shared);
 void shared_loop_leave(struct shared_loop *shared);
 
-/* Calls in flight, by so many more or less: the housekeeper sees to them when nobody waits. From
+/* Changes the number of calls in flight, which the housekeeper serves while no thread waits. From
  * within the loop. */
 void shared_loop_count(struct shared_loop *shared, int more);
 

@@ -12,8 +12,7 @@
 
 #define PEM_MAX_BYTES (16 << 20)
 
-/* What HTTP/2 allows of TLS 1.2 (RFC 9113, appendix A forbids the rest): AEAD with ephemeral keys.
- */
+/* The ciphers of TLS 1.2 that RFC 9113, appendix A, leaves to HTTP/2: AEAD with ephemeral keys. */
 static const char priorities[] =
     "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-CIPHER-ALL:"
     "+AES-128-GCM:+AES-256-GCM:+CHACHA20-POLY1305:-MAC-ALL:+AEAD";
@@ -55,7 +54,7 @@ static struct status check_dates(gnutls_x509_crt_t cert, const char *name)
                         now < from ? "is not valid before" : "has expired on", text);
 }
 
-/* The first certificate of the file is the one that is shown. */
+/* Checks the first certificate, which is the one that we present. */
 static struct status check_cert(const gnutls_datum_t *pem, const char *name)
 {
     gnutls_x509_crt_t *chain;

@@ -1,15 +1,14 @@
 /*
- * tls: transports that encrypt (GnuTLS): TLS 1.2 and 1.3, with the ciphers that HTTP/2 allows, ALPN
- * h2.
+ * tls: encrypted transports (GnuTLS): TLS 1.2 and 1.3 with the ciphers that HTTP/2 allows, ALPN h2.
  *
  *     struct tls_options options = { .cert = { .file = "cert.pem" }, .key = { .file = "key.pem" },
  *                                    .ca = { .file = "ca.pem" }, .verify_client = true };
  *     TRY(tls_server_create(&options, &tls));
  *     rpc_server_options.tls = tls_maker(tls);
  *
- * A client's context is made likewise. A server that shows a certificate for the host that was
- * asked for and that the CA vouches for is believed; the server believes any client whose
- * certificate the CA vouches for (verify_client).
+ * A client's context is made in the same way. A client accepts a server whose certificate names the
+ * host it asked for and is signed by the CA. With verify_client, a server accepts any client whose
+ * certificate is signed by the CA.
  */
 #ifndef RPC_TLS_H
 #define RPC_TLS_H
@@ -18,27 +17,26 @@
 
 struct tls;
 
-/* PEM: a file, or the text itself, for which errors use `name`. None: both NULL. */
+/* PEM: a file, or the text itself, which errors call `name`. Both NULL: none. */
 struct tls_pem {
     const char *file;
     const char *text, *name;
 };
 
 struct tls_options {
-    struct tls_pem cert; /* what this side shows: its certificate, then who issued it. A server
-                            needs one */
-    struct tls_pem key;  /* the private key to it */
-    struct tls_pem ca;   /* whom this side believes; none: the system's CAs */
-    bool
-        verify_client; /* a server's: who shows no certificate that the CA vouches for is refused */
+    /* what this side presents: its certificate, then its issuers'. A server needs one */
+    struct tls_pem cert;
+    struct tls_pem key; /* the private key of the certificate */
+    struct tls_pem ca;  /* the CA that this side trusts; none: the system's */
+    bool verify_client; /* a server's: refuse a client without a certificate signed by the CA */
 };
 
 /**
- * Reads and checks the certificates. Nothing of `options` is kept.
+ * Reads and checks the certificates. Keeps nothing of `options`.
  *
- * Errors  NOT_FOUND, PERMISSION_DENIED, … a file cannot be read; INVALID_ARGUMENT it holds no PEM
- * of that kind, the key is encrypted or another certificate's, one of the two is missing;
- *         FAILED_PRECONDITION our own certificate has expired or is not valid yet
+ * Errors  those of file_read; INVALID_ARGUMENT a file holds no PEM of its kind, the key is
+ * encrypted or belongs to another certificate, or one of the two is missing; FAILED_PRECONDITION
+ * our own certificate has expired or is not valid yet
  */
 struct status tls_server_create(const struct tls_options *options, struct tls **out);
 struct status tls_client_create(const struct tls_options *options, struct tls **out);

@@ -1,5 +1,5 @@
-/* What fails between two machines fails for somebody who sees one of them: so each text says which
- * certificate, whose, and what would be right. */
+/* The error texts of TLS. A failure between two machines is often read by an operator who sees one
+ * of them, so each text names the certificate, its owner, and what would be right. */
 #include <arpa/inet.h>
 #include <gnutls/x509.h>
 #include <stdio.h>
@@ -20,12 +20,12 @@ static const char *alert_words(gnutls_session_t session)
 void tls_words(gnutls_session_t session, int error, char *out, size_t out_size)
 {
     if (error == GNUTLS_E_FATAL_ALERT_RECEIVED)
-        snprintf(out, out_size, "TLS: the peer refuses us: %s", alert_words(session));
+        snprintf(out, out_size, "TLS: the peer refused the connection: %s", alert_words(session));
     else
         snprintf(out, out_size, "TLS: %s", gnutls_strerror(error));
 }
 
-/* Refused for what we showed, and not for what we speak. */
+/* Did the peer refuse our certificate, and not our TLS version or ciphers? */
 static bool is_about_certificates(gnutls_alert_description_t alert)
 {
     switch (alert) {
@@ -61,7 +61,7 @@ static void append_printable(struct buffer *out, const char *text, size_t size)
         buffer_append_char(out, text[i] >= ' ' && text[i] < 0x7f ? text[i] : '?');
 }
 
-/* "'ps0.example', '10.0.0.1'": whom a certificate is for. */
+/* "'ps0.example', '10.0.0.1'": the hosts that a certificate is for. */
 static void append_names(struct buffer *out, gnutls_x509_crt_t cert)
 {
     char name[256], digits[INET6_ADDRSTRLEN];
@@ -104,7 +104,7 @@ static void append_time(struct buffer *out, time_t when)
     buffer_append_text(out, text);
 }
 
-/* What is wrong with the certificate that the peer showed, the nearest cause first. */
+/* Appends the fault of the peer's certificate, the nearest cause first. */
 static void append_verdict(struct buffer *out, unsigned verdict, gnutls_x509_crt_t cert,
                            const struct tls *tls, const char *host)
 {

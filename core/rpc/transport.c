@@ -19,7 +19,7 @@ static ssize_t plain_read(struct transport *transport, const struct iovec *to, i
     return readv(transport->fd, to, count);
 }
 
-/* As writev, but a peer that has gone is an error and no signal: the program need not know. */
+/* As writev, but a peer that has gone is an error instead of a SIGPIPE. */
 static ssize_t plain_write(struct transport *transport, const struct iovec *from, int count)
 {
     struct msghdr message = { .msg_iov = (struct iovec *)(uintptr_t)from,

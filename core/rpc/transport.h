@@ -1,9 +1,9 @@
 /*
- * transport: a connection's bytes, plain or encrypted. The seam where tls.h plugs in: http2.c knows
+ * transport: the bytes of a connection, plain or encrypted. tls.h plugs in here; http2.c knows
  * nothing of what is below.
  *
- * A kind of transport embeds `struct transport` first. Its descriptor is non-blocking; nothing here
- * blocks or is called from another thread than the loop's.
+ * An implementation embeds `struct transport` first. Its descriptor is non-blocking. All functions
+ * are called from the loop's thread, and none blocks.
  */
 #ifndef RPC_TRANSPORT_H
 #define RPC_TRANSPORT_H
@@ -18,19 +18,19 @@ struct transport;
 enum transport_wants { TRANSPORT_DONE, TRANSPORT_WANTS_READ, TRANSPORT_WANTS_WRITE };
 
 struct transport_type {
-    /* Goes on with the handshake as far as it can: *wants says whether it is done, or what the
-     * descriptor must be before it is called again. Called until done, before anything else. */
+    /* Continues the handshake. *wants: whether it is done, or what the descriptor must be ready for
+     * before the next call. Called until done, before anything else. */
     struct status (*handshake)(struct transport *transport, enum transport_wants *wants);
-    /* As readv and writev: bytes moved; 0 of read: the peer has closed; -1 with errno, EAGAIN: not
-     * now. */
+    /* As readv and writev: the bytes moved; 0 from read: the peer has closed; -1 with errno, which
+     * is EAGAIN for "not now". */
     ssize_t (*read)(struct transport *transport, const struct iovec *to, int count);
     ssize_t (*write)(struct transport *transport, const struct iovec *from, int count);
-    /* Bytes that were read from the descriptor already and that `read` would give: the descriptor
-     * does not show them. */
+    /* `read` would return bytes that were already taken from the descriptor, which therefore does
+     * not become readable for them. */
     bool (*pending)(const struct transport *transport);
-    /* Why read or write gave -1 with errno EPROTO, in words. NULL: errno always says it. */
+    /* Describes in words why read or write returned -1 with EPROTO. NULL: errno always tells. */
     const char *(*trouble)(const struct transport *transport);
-    /* Says farewell if it can, closes the descriptor, frees. */
+    /* Sends a farewell if possible, closes the descriptor, frees. */
     void (*close)(struct transport *transport);
 };
 
@@ -39,13 +39,13 @@ struct transport {
     int fd;
 };
 
-/* The plain one. Owns the descriptor. */
+/* Without encryption. Owns the descriptor. */
 struct transport *transport_plain(int fd);
 
-/* What makes a connection's transport of its descriptor: a TLS context, a test's. NULL where one is
- * accepted: plain. Owns the descriptor, also when it fails. */
+/* Makes the transport of a connection from its descriptor: a TLS context, or a test's. NULL stands
+ * for plain. Owns the descriptor, even if it fails. */
 struct transport_maker {
-    /* peer: the host name that was asked for (a client checks it and sends it as SNI), NULL on a
+    /* peer: the host name that a client asked for, which it verifies and sends as SNI; NULL on a
      * server. */
     struct status (*make)(struct transport_maker *maker, int fd, const char *peer,
                           struct transport **out);

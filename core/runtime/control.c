@@ -1,5 +1,7 @@
-/* What branches and loops do when they run. */
-#include "runtime/plan_internal.h"
+/* Runs the steps of branches (If, Case) and loops (While). */
+#include <assert.h>
+
+#include "runtime/steps.h"
 
 static bool nonzero(const void *data, size_t size)
 {
@@ -21,7 +23,7 @@ struct status condition_truth(const struct tensor *condition, bool *out)
     case DT_STRING:
         *out = tensor_strings(condition)->size > 0;
         return status_ok();
-    case DT_FLOAT: /* -0.0 is zero, though not all of its bits are */
+    case DT_FLOAT: /* not by its bits: -0.0 is zero */
         *out = *tensor_floats(condition) != 0;
         return status_ok();
     case DT_DOUBLE:
@@ -44,12 +46,13 @@ struct status condition_truth(const struct tensor *condition, bool *out)
     }
 }
 
-/* The value of a slot, one owner of it: taken where nobody uses the slot afterwards. */
+/* One reference to the value of a slot: the slot's own, if this is its last use. */
 static struct tensor take(const struct kernel_context *context, uint32_t marked)
 {
     uint32_t slot = marked & SLOT_INDEX;
     if (!(marked & SLOT_LAST))
         return tensor_acquire(context->values[slot]);
+    assert(context->values[slot] == &context->storage[slot]); /* computed: no constant, no feed */
     struct tensor value = context->storage[slot];
     context->storage[slot].buffer = NULL;
     return value;
@@ -58,6 +61,7 @@ static struct tensor take(const struct kernel_context *context, uint32_t marked)
 static void put(const struct kernel_context *context, uint32_t slot, struct tensor value)
 {
     struct tensor *place = &context->storage[slot];
+    assert(context->values[slot] == place);
     if (place->buffer != NULL)
         tensor_release(place);
     *place = value;
@@ -70,11 +74,11 @@ static void drop(const struct kernel_context *context, uint32_t slot)
         tensor_release(place);
 }
 
-static struct status which_branch(struct kernel_context *context, int *out)
+static struct status choose_branch(struct kernel_context *context, int *out)
 {
     const struct control *control = context->step->control;
     const struct tensor *condition = kernel_input(context, 0);
-    if (!control->by_number) {
+    if (!control->by_index) {
         bool truth;
         struct status status = condition_truth(condition, &truth);
         *out = !truth;
@@ -93,8 +97,9 @@ struct status branch_compute(struct kernel_context *context)
 {
     const struct step *step = context->step;
     int chosen = 0;
-    TRY(which_branch(context, &chosen));
-    const struct block *block = step->control->blocks[chosen];
+    TRY(choose_branch(context, &chosen));
+    const struct plan_block *block = step->control->blocks[chosen];
+    assert(block->results_count == step->outputs_count);
     struct kernel_context inner = *context;
     TRY(run_block(&inner, block));
     for (int i = 0; i < step->outputs_count; i++)
@@ -102,9 +107,10 @@ struct status branch_compute(struct kernel_context *context)
     return status_ok();
 }
 
-static struct status loop_goes_on(struct kernel_context *context, bool *out)
+static struct status evaluate_condition(struct kernel_context *context, bool *out)
 {
-    const struct block *cond = context->step->control->blocks[0];
+    const struct plan_block *cond = context->step->control->blocks[0];
+    assert(cond->results_count == 1);
     TRY(run_check(context->run));
     struct kernel_context inner = *context;
     TRY(run_block(&inner, cond));
@@ -114,11 +120,13 @@ static struct status loop_goes_on(struct kernel_context *context, bool *out)
     return status_ok();
 }
 
-/* One round. The results wait in `next`, since one may be what another is written over. */
-static struct status loop_round(struct kernel_context *context)
+/* One iteration. Its results wait in `next`: one of them may be a carried value of this iteration,
+ * which another result replaces. */
+static struct status run_iteration(struct kernel_context *context)
 {
     const struct control *control = context->step->control;
-    const struct block *body = control->blocks[1];
+    const struct plan_block *body = control->blocks[1];
+    assert(body->results_count == control->carried_count);
     struct kernel_context inner = *context;
     TRY(run_block(&inner, body));
     for (int i = 0; i < control->carried_count; i++)
@@ -136,10 +144,10 @@ struct status loop_compute(struct kernel_context *context)
         put(context, control->carried[i], take(context, step->inputs[i]));
     for (;;) {
         bool goes_on = false;
-        TRY(loop_goes_on(context, &goes_on));
+        TRY(evaluate_condition(context, &goes_on));
         if (!goes_on)
             break;
-        TRY(loop_round(context));
+        TRY(run_iteration(context));
     }
     for (int i = 0; i < control->carried_count; i++)
         put(context, step->first_output + (uint32_t)control->outputs[i],

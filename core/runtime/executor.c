@@ -1,12 +1,12 @@
 /*
- * Runs plans: the only code on the warm path besides the kernels. No allocation but from the run's
- * pool, no lock, no look-up by name.
+ * Runs plans: the only code on the warm path besides the kernels. It allocates from the run's pool
+ * only, takes no lock and looks nothing up by name.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "base/denormals.h"
-#include "runtime/plan_internal.h"
+#include "runtime/steps.h"
 
 /* ---- what kernels see ---- */
 
@@ -39,6 +39,8 @@ const struct tensor *kernel_input(const struct kernel_context *context, int inde
 
 bool kernel_output_wanted(const struct kernel_context *context, int index)
 {
+    assert(index >= 0);
+    assert(index < context->step->outputs_count);
     return context->step->unwanted == NULL || !context->step->unwanted[index];
 }
 
@@ -49,7 +51,7 @@ static struct tensor *output_place(const struct kernel_context *context, int ind
     return &context->storage[context->step->first_output + (uint32_t)index];
 }
 
-/* Whoever reads the output relies on it. A reference is the handle of its variable. */
+/* Readers of the output rely on its declared type. A reference is the handle of its variable. */
 static inline bool is_declared(const struct kernel_context *context, int index, enum dtype dtype)
 {
     const struct output *declared = &context->step->node->outputs[index];
@@ -80,6 +82,8 @@ struct status kernel_output(struct kernel_context *context, int index, const str
 struct status kernel_output_forward(struct kernel_context *context, int index, int input,
                                     const struct shape *shape, struct tensor **out)
 {
+    assert(input >= 0);
+    assert(input < context->step->inputs_count);
     uint32_t marked = context->step->inputs[input];
     struct tensor *from = &context->storage[marked & SLOT_INDEX];
     enum dtype dtype = context->step->node->outputs[index].dtype;
@@ -91,7 +95,7 @@ struct status kernel_output_forward(struct kernel_context *context, int index, i
     struct tensor *place = output_place(context, index);
     if (place->buffer != NULL)
         tensor_release(place);
-    *place = *from; /* the input can still be read: only its ownership has moved */
+    *place = *from; /* the input can still be read: only its buffer's owner has changed */
     place->shape = *shape;
     from->buffer = NULL;
     *out = place;
@@ -109,10 +113,12 @@ void kernel_output_set(struct kernel_context *context, int index, struct tensor 
 
 struct tensor kernel_take_input(struct kernel_context *context, int index)
 {
+    const struct tensor *input = kernel_input(context, index);
     uint32_t marked = context->step->inputs[index];
     if (!(marked & SLOT_LAST))
-        return tensor_acquire(kernel_input(context, index));
+        return tensor_acquire(input);
     struct tensor *from = &context->storage[marked & SLOT_INDEX];
+    assert(input == from); /* SLOT_LAST stands on computed values only, no constant or feed */
     struct tensor taken = *from;
     from->buffer = NULL;
     return taken;
@@ -169,12 +175,6 @@ struct status kernel_check(const struct kernel_context *context)
     return run_check(context->run);
 }
 
-int kernel_width(const struct kernel_context *context)
-{
-    int width = context->run->width > 0 ? context->run->width : context->plan->options.width;
-    return width > 0 ? width : 1;
-}
-
 uint64_t kernel_random_seed(struct kernel_context *context)
 {
     uint64_t z = context->run->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
@@ -196,7 +196,7 @@ struct status kernel_error(const struct kernel_context *context, enum status_cod
 
 /* ---- running ---- */
 
-static inline void give_up(struct kernel_context *context, const struct step *step)
+static inline void release_slots(struct kernel_context *context, const struct step *step)
 {
     for (int i = 0; i < step->releases_count; i++) {
         struct tensor *tensor = &context->storage[step->releases[i]];
@@ -205,10 +205,11 @@ static inline void give_up(struct kernel_context *context, const struct step *st
     }
 }
 
-/* Steps between two checks where none is costly: each may still take long on a large tensor. */
+/* The deadline is checked at least every so many steps: a step that is not marked as costly may
+ * still take long on a large tensor. */
 #define CHECK_STEPS 16
 
-struct status run_block(struct kernel_context *context, const struct block *block)
+struct status run_block(struct kernel_context *context, const struct plan_block *block)
 {
     const struct step *step = block->steps;
     for (int left = block->steps_count; left > 0; left--, step++) {
@@ -216,12 +217,12 @@ struct status run_block(struct kernel_context *context, const struct block *bloc
             TRY(run_check(context->run));
         context->step = step;
         TRY(step->compute(context));
-        give_up(context, step);
+        release_slots(context, step);
     }
     return status_ok();
 }
 
-static struct status set_feeds(const struct plan *plan, struct frame *frame,
+static struct status set_feeds(const struct plan *plan, struct run_frame *frame,
                                const struct tensor *feeds)
 {
     for (int i = 0; i < plan->feeds_count; i++) {
@@ -235,9 +236,9 @@ static struct status set_feeds(const struct plan *plan, struct frame *frame,
     return status_ok();
 }
 
-/* A fetch outlives the feeds: what borrows their elements is copied. */
-static struct status fetch(struct frame *frame, struct run *run, uint32_t marked,
-                           struct tensor *out)
+/* A fetch outlives the feeds: a value that borrows their elements is copied. */
+static struct status take_fetch(struct run_frame *frame, struct run *run, uint32_t marked,
+                                struct tensor *out)
 {
     uint32_t slot = marked & SLOT_INDEX;
     const struct tensor *value = frame->values[slot];
@@ -251,16 +252,17 @@ static struct status fetch(struct frame *frame, struct run *run, uint32_t marked
         *out = tensor_acquire(value);
         return status_ok();
     }
+    assert(value == &frame->storage[slot]);
     *out = frame->storage[slot];
     frame->storage[slot].buffer = NULL;
     return status_ok();
 }
 
-static struct status take_fetches(const struct plan *plan, struct frame *frame, struct run *run,
+static struct status take_fetches(const struct plan *plan, struct run_frame *frame, struct run *run,
                                   struct tensor *fetches)
 {
     for (int i = 0; i < plan->main->results_count; i++) {
-        struct status status = fetch(frame, run, plan->main->results[i], &fetches[i]);
+        struct status status = take_fetch(frame, run, plan->main->results[i], &fetches[i]);
         if (status_is_ok(status))
             continue;
         while (i-- > 0)
@@ -270,7 +272,7 @@ static struct status take_fetches(const struct plan *plan, struct frame *frame, 
     return status_ok();
 }
 
-static void frame_clear(struct frame *frame)
+static void frame_clear(struct run_frame *frame)
 {
     for (uint32_t slot = 0; slot < frame->slots_count; slot++) {
         if (frame->storage[slot].buffer != NULL)
@@ -281,7 +283,8 @@ static void frame_clear(struct frame *frame)
 struct status plan_run(const struct plan *plan, struct run *run, const struct tensor *feeds,
                        struct tensor *fetches)
 {
-    struct frame *frame = run_frame(run, plan);
+    struct run_frame *frame = run_find_frame(run, plan);
+    assert(frame->slots_count == plan->slots_count);
     TRY(set_feeds(plan, frame, feeds));
     struct kernel_context context = {
         .values = frame->values, .storage = frame->storage, .run = run, .plan = plan

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/map.h"
 
-struct entry {
+struct resource_entry {
     struct bytes container, name;
     struct object *object;
 };
@@ -16,7 +16,7 @@ struct resources {
     pthread_mutex_t lock;
     struct arena *arena; /* keys and entries; under the lock */
     const char *root;    /* where ops may read files; NULL: everywhere */
-    struct map map;      /* "type \0 container \0 name" -> struct entry */
+    struct map map;      /* make_key(type, container, name) -> struct resource_entry */
 };
 
 struct resources *resources_create(void)
@@ -32,7 +32,7 @@ void resources_destroy(struct resources *resources)
     if (resources == NULL)
         return;
     for (size_t i = 0; i < resources->map.count; i++)
-        object_release(((struct entry *)resources->map.entries[i].value)->object);
+        object_release(((struct resource_entry *)resources->map.entries[i].value)->object);
     map_finish(&resources->map);
     arena_destroy(resources->arena);
     pthread_mutex_destroy(&resources->lock);
@@ -46,7 +46,7 @@ static void put_part(char **at, struct bytes part)
     *at += part.size;
 }
 
-/* Sizes in front keep names with embedded NULs apart. */
+/* The three parts, each after its size: names may contain NUL. */
 static struct bytes make_key(struct buffer *buffer, const struct object_type *type,
                              struct bytes container, struct bytes name)
 {
@@ -68,7 +68,7 @@ struct status resources_find(struct resources *resources, const struct object_ty
     struct bytes key = make_key(&buffer, type, container, name);
 
     pthread_mutex_lock(&resources->lock);
-    struct entry *entry = map_get(&resources->map, key);
+    struct resource_entry *entry = map_get(&resources->map, key);
     struct object *object = entry != NULL ? object_acquire(entry->object) : NULL;
     pthread_mutex_unlock(&resources->lock);
 
@@ -83,11 +83,11 @@ struct status resources_find(struct resources *resources, const struct object_ty
 static void add(struct resources *resources, struct bytes key, struct bytes container,
                 struct bytes name, struct object *object)
 {
-    struct entry *entry = ARENA_NEW(resources->arena, struct entry);
+    struct resource_entry *entry = ARENA_NEW(resources->arena, struct resource_entry);
     key.data = arena_memdup(resources->arena, key.data, key.size);
     container.data = arena_memdup(resources->arena, container.data, container.size);
     name.data = arena_memdup(resources->arena, name.data, name.size);
-    *entry = (struct entry){ container, name, object };
+    *entry = (struct resource_entry){ container, name, object };
     map_put(&resources->map, key, entry);
 }
 
@@ -102,7 +102,7 @@ struct status resources_find_or_create(struct resources *resources, const struct
     struct object *object = NULL;
 
     pthread_mutex_lock(&resources->lock);
-    struct entry *entry = map_get(&resources->map, key);
+    struct resource_entry *entry = map_get(&resources->map, key);
     if (entry != NULL) {
         object = entry->object;
     } else {
@@ -143,17 +143,4 @@ struct status resources_real_path(const struct resources *resources, struct byte
                             given, resources->root);
     *out = file_is_one(real, given) ? real : given;
     return status_ok();
-}
-
-void resources_visit(struct resources *resources,
-                     void (*visit)(void *context, struct bytes container, struct bytes name,
-                                   struct object *object),
-                     void *context)
-{
-    pthread_mutex_lock(&resources->lock);
-    for (size_t i = 0; i < resources->map.count; i++) {
-        struct entry *entry = resources->map.entries[i].value;
-        visit(context, entry->container, entry->name, entry->object);
-    }
-    pthread_mutex_unlock(&resources->lock);
 }

@@ -1,8 +1,8 @@
 /*
- * resources: what outlives a run: variables, tables, and whatever else an op finds or makes by
- * name. One per servable. An object is known by its type and its container and name, as in
- * TensorFlow. Threads: all functions are safe; a variable's value is read by taking an owner of it
- * under the variable's lock.
+ * resources: the objects of a servable that outlive its runs, such as variables and tables. As in
+ * TensorFlow, an object is identified by its type, its container and its name.
+ *
+ * Threads  all functions are safe
  */
 #ifndef RUNTIME_RESOURCES_H
 #define RUNTIME_RESOURCES_H
@@ -16,41 +16,34 @@ struct resources;
 struct resources *resources_create(void);
 void resources_destroy(struct resources *resources); /* accepts NULL */
 
-/* The object of that name, with one more owner; NOT_FOUND; INVALID_ARGUMENT it is of another type.
- */
+/* The object of that type and name; the caller owns one reference. NOT_FOUND. */
 struct status resources_find(struct resources *resources, const struct object_type *type,
                              struct bytes container, struct bytes name, struct object **out);
 
-/* Finds, or makes with `create(argument)` under the lock. */
+/* Finds the object, or makes it by `create(argument)` under the lock. */
 struct status resources_find_or_create(struct resources *resources, const struct object_type *type,
                                        struct bytes container, struct bytes name,
                                        struct status (*create)(void *argument, struct object **out),
                                        void *argument, struct object **out);
 
 /**
- * From now on ops may read files only in `directory`; without this call, everywhere. A client may
- * name the file that ReadFile reads.
+ * From now on ops may read files in `directory` only; without this call, everywhere. A client can
+ * choose the file that ReadFile reads.
  *
  * Errors  of file_real_path
  */
 struct status resources_confine(struct resources *resources, const char *directory);
 
 /**
- * The path of a file or directory that an op may read, in `arena`: with symbolic links resolved,
+ * The path of a file or directory that an op may read, in `arena`, with symbolic links resolved
  * unless the file is in another mount namespace.
  *
- * Errors  PERMISSION_DENIED outside of the directory; NOT_FOUND and the like where it is not there
+ * Errors  PERMISSION_DENIED outside of the directory; NOT_FOUND and the like if it does not exist
  */
 struct status resources_real_path(const struct resources *resources, struct bytes path,
                                   struct arena *arena, const char **out);
 
-/* Visits all, in order of making. */
-void resources_visit(struct resources *resources,
-                     void (*visit)(void *context, struct bytes container, struct bytes name,
-                                   struct object *object),
-                     void *context);
-
-/* A variable: resource (VarHandleOp) and reference (VariableV2) variables are both this. */
+/* A resource variable (VarHandleOp) or a reference variable (VariableV2). */
 extern const struct object_type variable_type;
 struct variable {
     struct object object;
@@ -59,20 +52,21 @@ struct variable {
     enum dtype dtype;
     struct shape shape;  /* declared; may be partly unknown */
     struct tensor value; /* dtype DT_INVALID: not initialised */
-    bool is_ref;         /* VariableV2: TensorFlow's words for one that is not initialised differ */
+    bool is_ref;         /* VariableV2: TensorFlow has another error text if it is not
+                            initialised */
 };
 struct status variable_find_or_create(struct resources *resources, struct bytes container,
                                       struct bytes name, enum dtype dtype,
                                       const struct shape *shape, struct variable **out);
-/* A snapshot: one more owner of the value. FAILED_PRECONDITION in TensorFlow's words where it is
- * not initialised. */
+/* A snapshot of the value; the caller owns one reference. FAILED_PRECONDITION in TensorFlow's words
+ * if it is not initialised. */
 struct status variable_read(struct variable *variable, struct tensor *out);
-/* Takes over the caller's ownership of `value` (deep-copied where it is not free-standing: strings,
- * borrowed data). */
+/* Takes over the caller's reference to `value`; copies strings and data that is borrowed or from a
+ * run's pool, which may not live as long as the variable. */
 struct status variable_assign(struct variable *variable, struct tensor *value);
-/* Changes the value in place, under the lock, so that no change is lost; readers keep what they
- * have: `modify` gets a copy where there are any. FAILED_PRECONDITION where it is not initialised;
- * else what `modify` says. */
+/* Changes the value in place, under the lock: no change is lost. If a reader still holds the value,
+ * `modify` gets a copy. FAILED_PRECONDITION if it is not initialised, or the failure of
+ * `modify`. */
 struct status variable_modify(struct variable *variable,
                               struct status (*modify)(void *argument, struct tensor *value),
                               void *argument);

@@ -1,11 +1,11 @@
-/* A run: what one execution needs and the next one reuses. */
+/* A run: the state of one execution, which the next one reuses. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "runtime/plan_internal.h"
+#include "runtime/steps.h"
 
-#define ARENA_KEPT_BYTES ((size_t)1 << 20) /* of strings and the like: kept for the next run */
+#define ARENA_KEPT_BYTES ((size_t)1 << 20) /* of the arena (strings), kept for the next run */
 
 static uint64_t now_ns(void)
 {
@@ -14,7 +14,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
-/* Runs made at the same moment must not draw the same numbers. */
+/* Differs for runs that are made at the same moment. */
 static uint64_t fresh_seed(void)
 {
     static _Atomic uint64_t counter;
@@ -61,16 +61,6 @@ void run_set_limits(struct run *run, const struct work_limits *limits)
     run_set_check(run, limits->check, limits->context);
 }
 
-void run_set_width(struct run *run, int width)
-{
-    run->width = width;
-}
-
-struct arena *run_arena(struct run *run)
-{
-    return run->arena;
-}
-
 struct tensor_pool *run_pool(struct run *run)
 {
     return run->pool;
@@ -90,11 +80,11 @@ void run_settle(struct run *run)
     tensor_pool_settle(run->pool);
 }
 
-static void frame_finish(struct frame *frame)
+static void frame_finish(struct run_frame *frame)
 {
     free(frame->storage);
     free(frame->values);
-    *frame = (struct frame){ 0 };
+    *frame = (struct run_frame){ 0 };
 }
 
 void run_destroy(struct run *run)
@@ -115,7 +105,7 @@ struct status run_check(const struct run *run)
     return run->check != NULL ? run->check(run->check_context) : status_ok();
 }
 
-static void frame_init(struct frame *frame, const struct plan *plan)
+static void frame_init(struct run_frame *frame, const struct plan *plan)
 {
     uint32_t count = plan->slots_count;
     frame_finish(frame);
@@ -128,12 +118,12 @@ static void frame_init(struct frame *frame, const struct plan *plan)
             plan->constants[slot] != NULL ? plan->constants[slot] : &frame->storage[slot];
 }
 
-struct frame *run_frame(struct run *run, const struct plan *plan)
+struct run_frame *run_find_frame(struct run *run, const struct plan *plan)
 {
-    struct frame *oldest = &run->frames[0];
+    struct run_frame *oldest = &run->frames[0];
     run->clock++;
     for (int i = 0; i < RUN_FRAMES; i++) {
-        struct frame *frame = &run->frames[i];
+        struct run_frame *frame = &run->frames[i];
         if (frame->serial == plan->serial) {
             frame->used = run->clock;
             return frame;

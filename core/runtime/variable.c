@@ -72,7 +72,8 @@ struct status variable_read(struct variable *variable, struct tensor *out)
     return initialised ? status_ok() : uninitialised(variable);
 }
 
-/* Does a tensor depend on memory that may go before the variable does? */
+/* Does it live as long as its owner wants? Strings live in a run's arena, pooled buffers in its
+ * pool. */
 static bool is_free_standing(const struct tensor *tensor)
 {
     return tensor->buffer != NULL && tensor->buffer->pool == NULL && tensor->dtype != DT_STRING;
@@ -96,6 +97,7 @@ struct status variable_assign(struct variable *variable, struct tensor *value)
     return status_ok();
 }
 
+/* Makes the value the variable's alone, which may be written. */
 static struct status own_value(struct variable *variable)
 {
     if (tensor_writable(&variable->value))

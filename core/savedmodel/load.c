@@ -12,7 +12,7 @@
 #define SAVED_MODEL_BYTES_MAX ((size_t)INT32_MAX) /* protobuf's own limit */
 #define LFS_POINTER           "version https://git-lfs"
 
-/* A signature's plan: made once, its failure kept. */
+/* The plan of a signature, or the failure to make it. */
 struct plan_slot {
     bool made;
     struct status status; /* in the model's arena */
@@ -30,7 +30,6 @@ struct savedmodel {
     struct plan_slot *slots; /* [meta.signatures_count] */
     struct savedmodel_variable *variables;
     int variables_count;
-    size_t weights_bytes;
 };
 
 /* ---- finding the file ---- */
@@ -67,8 +66,8 @@ static struct status find_file(struct arena *arena, const char *directory, const
         directory);
 }
 
-/* As TensorFlow, which looks at the nodes of the graph when it loads it, and at those of functions
- * when they are called. */
+/* As TensorFlow does: nodes of the graph are checked at load, those of functions when they are
+ * called. */
 static struct status check_registered(const struct graph *graph)
 {
     for (int i = 0; i < graph->count; i++) {
@@ -105,7 +104,7 @@ static struct status read_meta(struct savedmodel *model)
         status = meta_read((struct bytes){ file.data, file.size }, is_text, model->directory, tags,
                            tags_count, model->arena, &model->meta);
     buffer_finish(&file);
-    if (status_is_ok(status) && !options->graph_only)
+    if (status_is_ok(status))
         status = check_registered(model->meta.graph);
     return status.code == STATUS_DATA_LOSS || status.code == STATUS_INTERNAL
                ? status_in(status, "'%s'", path)
@@ -114,7 +113,7 @@ static struct status read_meta(struct savedmodel *model)
 
 /* ---- signatures ---- */
 
-/* The endpoints of a signature: what flatten and plan ask for. */
+/* The endpoints of a signature, for flatten and plan. */
 static struct status request_of(const struct savedmodel *model, struct arena *arena,
                                 const struct signature_tensor *const *inputs, int inputs_count,
                                 const struct signature_tensor *const *outputs, int outputs_count,
@@ -174,7 +173,7 @@ static struct status asset_feeds(const struct savedmodel *model, struct arena *a
     return status_ok();
 }
 
-/* Every callable signature and the init op: what the variables have to be restored for. */
+/* Collects every callable signature and the init op, which decide what is restored. */
 static struct status needed_requests(const struct savedmodel *model, struct arena *arena,
                                      struct flatten_request **requests, int *count)
 {
@@ -183,7 +182,7 @@ static struct status needed_requests(const struct savedmodel *model, struct aren
         ARENA_ARRAY(arena, struct flatten_request, meta->signatures_count + 1);
     int n = 0;
     for (int i = 0; i < meta->signatures_count; i++) {
-        /* One that names what the graph lacks fails when it is called, not the others now. */
+        /* A signature with unknown endpoints fails when it is called; the others work. */
         if (signature_is_callable(&meta->signatures[i]) &&
             status_is_ok(signature_request(model, arena, &meta->signatures[i], &all[n])))
             n++;
@@ -223,8 +222,8 @@ static struct status restore_and_initialise(struct savedmodel *model, struct are
     TRY(status_in(restore_variables(&restore), "restore of '%s'", model->directory));
     model->variables = restore.variables;
     model->variables_count = restore.variables_count;
-    model->weights_bytes = restore.weights_bytes;
-    /* Not before: links in a model's directory may lead to a store of large files. */
+    /* Confines ops only after the restore: links in a model's directory may lead to a store of
+     * large files. */
     if (!model->options.allow_paths_outside_model)
         TRY(resources_confine(model->resources, model->directory));
     if (meta->init_op != NULL) {
@@ -259,15 +258,13 @@ struct status savedmodel_load(const char *directory, const struct savedmodel_opt
     model->resources = resources_create();
     TRY_OR(fail, read_meta(model));
     model->slots = ARENA_ARRAY(model->arena, struct plan_slot, model->meta.signatures_count + 1);
-    if (!model->options.graph_only)
-        TRY_OR(fail, restore_and_initialise(model, scratch));
+    TRY_OR(fail, restore_and_initialise(model, scratch));
     arena_destroy(scratch);
     *out = model;
     return status_ok();
 
 fail:
-    status =
-        status_error(status.code, "%s", status.message); /* it may stand in the model's arena */
+    status = status_error(status.code, "%s", status.message); /* it may be in the model's arena */
     arena_destroy(scratch);
     savedmodel_destroy(model);
     return status;
@@ -312,7 +309,7 @@ struct status savedmodel_plan(struct savedmodel *model, const struct signature *
         slot->made = true;
     }
     pthread_mutex_unlock(&model->lock);
-    if (!status_is_ok(slot->status)) /* a copy of the text: the model may go before it is told */
+    if (!status_is_ok(slot->status)) /* a copy of the text: the model may be destroyed first */
         return status_error(slot->status.code, "%s", slot->status.message);
     *out = slot->plan;
     return status_ok();
@@ -327,22 +324,6 @@ struct status savedmodel_plan_all(struct savedmodel *model)
     }
     model->options.limits = model->options.plan.limits = NULL;
     return limits != NULL && limits->check != NULL ? limits->check(limits->context) : status_ok();
-}
-
-struct status savedmodel_plan_custom(struct savedmodel *model,
-                                     const struct signature_tensor *const *inputs, int inputs_count,
-                                     const struct signature_tensor *const *outputs,
-                                     int outputs_count, struct plan **out)
-{
-    struct arena *scratch = arena_create(0);
-    struct flatten_request request;
-    struct status status =
-        request_of(model, scratch, inputs, inputs_count, outputs, outputs_count, &request);
-    if (status_is_ok(status))
-        status = plan_create(model->meta.graph, &request, model->resources, &model->written,
-                             &model->options.plan, out);
-    arena_destroy(scratch);
-    return status;
 }
 
 /* ---- for people and tools ---- */
@@ -379,11 +360,6 @@ const char *savedmodel_directory(const struct savedmodel *model)
 const char *savedmodel_tensorflow_version(const struct savedmodel *model)
 {
     return model->meta.tensorflow_version;
-}
-
-size_t savedmodel_weights_bytes(const struct savedmodel *model)
-{
-    return model->weights_bytes;
 }
 
 int savedmodel_variables_count(const struct savedmodel *model)

@@ -104,7 +104,7 @@ static struct status read_defaults(const Tensorflow__SignatureDef *proto, struct
         int at = signature_input(out, bytes_of(proto->defaults[i]->key));
         if (at < 0 || proto->defaults[i]->value == NULL)
             continue;
-        tensor_release(&out->inputs[at].default_value); /* of two defaults the last one counts */
+        tensor_release(&out->inputs[at].default_value); /* the last of two defaults counts */
         TRY(tensor_from_proto(proto->defaults[i]->value, arena, &out->inputs[at].default_value));
     }
     return status_ok();
@@ -155,7 +155,7 @@ static const Tensorflow__CollectionDef *collection(const meta_graph *proto, cons
     return NULL;
 }
 
-/* "op:0" -> "op": where files should name an op, some name its tensor. */
+/* "op:0" -> "op": some files name a tensor where an op belongs. */
 static const char *op_of(struct arena *arena, const char *name)
 {
     const char *colon = strchr(name, ':');

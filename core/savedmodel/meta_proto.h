@@ -1,20 +1,20 @@
 /*
- * meta_proto: saved_model.pb to what a loader needs of one meta graph: the edge where protobuf-c's
- * types end. Source: savedmodel-format.md §1, §3.1, §13 to §15.
+ * meta_proto: reads what a loader needs of one meta graph of saved_model.pb. protobuf-c's types end
+ * here.
  */
 #ifndef SAVEDMODEL_META_PROTO_H
 #define SAVEDMODEL_META_PROTO_H
 
-#include "savedmodel/signature.h"
+#include "graph/signature.h"
 
-/* A file under assets/ and the tensor that is fed its path. */
+/* A file under assets/, and the tensor to feed its path to. */
 struct meta_asset {
     const char *tensor_name; /* "asset:0"; ":0" may be missing */
     const char *filename;
 };
 
-/* An object of a TF2 export: what the object graphs of saved_model.pb and of the checkpoint have in
- * common. */
+/* An object of a TF2 export, with the fields that the object graphs of saved_model.pb and of the
+ * checkpoint share. */
 struct object_child {
     int node;
     const char *name;
@@ -53,17 +53,16 @@ struct meta {
 /**
  * Reads the meta graph whose tag set equals `tags`.
  *
- * Owner   everything in `arena`; it does not refer to `file`
- * Errors  NOT_FOUND no such tag set; FAILED_PRECONDITION a Const without value, several main ops;
- * INTERNAL bytes that are no SavedModel; texts as TensorFlow's (serving-api.md §10.7). `directory`
- * is for the texts
+ * Owner   everything in `arena`; nothing refers to `file`
+ * Errors  NOT_FOUND no such tag set; FAILED_PRECONDITION a Const without a value, several main
+ *         ops; INTERNAL bytes that are not a SavedModel. The texts are TensorFlow's and name
+ *         `directory`
  */
 struct status meta_read(struct bytes file, bool is_text, const char *directory,
                         const char *const *tags, int tags_count, struct arena *arena,
                         struct meta *out);
 
-/* Releases the tensors of the graph and of the signatures; of one that was not read to its end,
- * too. */
+/* Releases the tensors of the graph and of the signatures, also after meta_read has failed. */
 void meta_finish(struct meta *meta);
 
 /* The checkpoint's _CHECKPOINTABLE_OBJECT_GRAPH. */

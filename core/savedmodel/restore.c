@@ -42,22 +42,20 @@ done:
 
 static bool is_handle(const struct node *node)
 {
-    return strcmp(node->op_name, "VarHandleOp") == 0 || strcmp(node->op_name, "VariableV2") == 0 ||
-           strcmp(node->op_name, "Variable") == 0;
+    return op_has(node->op, OP_VARIABLE);
 }
 
 static bool is_assign(const struct node *node)
 {
-    return strcmp(node->op_name, "AssignVariableOp") == 0 || strcmp(node->op_name, "Assign") == 0;
+    return op_has(node->op, OP_ASSIGN);
 }
 
-/* What the variable is known by: its shared name; a reference variable without one goes by its
- * node's. */
+/* The name of the variable: its shared name, or for a reference variable without one its node's. */
 static struct bytes variable_name(const struct node *handle)
 {
     struct bytes name = { "", 0 };
-    status_ignore(
-        node_attr_string(handle, "shared_name", &name)); /* absent is the default, empty */
+    /* absent is the default, empty */
+    status_ignore(node_attr_string(handle, "shared_name", &name));
     return name.size > 0 || strcmp(handle->op_name, "VarHandleOp") == 0 ? name
                                                                         : bytes_of(handle->name);
 }
@@ -74,7 +72,7 @@ static void find_needed(const struct restore *restore, struct arena *scratch, st
 {
     for (int i = 0; i < restore->needed_count; i++) {
         struct flatten_result flat;
-        /* A signature that does not flatten needs nothing: calling it says why. */
+        /* A signature that does not flatten needs nothing: the call reports the error. */
         if (!status_is_ok(graph_flatten(restore->meta->graph, &restore->needed[i], scratch, &flat)))
             continue;
         collect_handles(flat.graph, needed);
@@ -92,8 +90,7 @@ static const struct node *skip_identity(struct endpoint endpoint, int *index)
     return endpoint.node;
 }
 
-/* The keys that a RestoreV2 reads, where they are a constant, which they are in all files; else
- * NULL. */
+/* The keys that a RestoreV2 reads; NULL if they are not a constant. Real files have a constant. */
 static const struct tensor *restored_names(const struct node *restore)
 {
     const struct tensor *names;
@@ -106,8 +103,7 @@ static const struct tensor *restored_names(const struct node *restore)
     return known ? names : NULL;
 }
 
-/* The key that an assignment restores from: element k of the names that RestoreV2 gets, where its
- * output k is assigned. */
+/* The key of an assignment: if it assigns output k of RestoreV2, element k of RestoreV2's names. */
 static const char *restored_key(const struct node *assign, struct arena *arena)
 {
     int index;
@@ -118,8 +114,8 @@ static const char *restored_key(const struct node *assign, struct arena *arena)
     return arena_memdup(arena, key.data, key.size);
 }
 
-/* TensorFlow restores every variable and so refuses a checkpoint that lacks one. We read only what
- * signatures need, but ask for the other keys too. */
+/* TensorFlow restores every variable, so it refuses a checkpoint that lacks one. Here only needed
+ * variables are read, but the other keys must also exist. */
 static struct status check_keys(const struct graph *flat, const struct bundle *bundle,
                                 struct arena *scratch)
 {
@@ -142,14 +138,14 @@ static void note_variable(struct restore *restore, const struct node *handle, co
     const struct shape *shape = NULL;
     variable->name = arena_memdup(restore->arena, name.data, name.size);
     variable->key = key;
-    status_ignore(node_attr_type(handle, "dtype", &variable->dtype)); /* for show only */
+    status_ignore(node_attr_type(handle, "dtype", &variable->dtype)); /* only displayed */
     variable->shape = shape_unknown();
     if (status_is_ok(node_attr_shape(handle, "shape", &shape)))
         variable->shape = *shape;
 }
 
-/* Of the restore sub-graph: the assignments of needed variables, and whatever else works by its
- * effect (tables). */
+/* Collects from the restore sub-graph the assignments of needed variables and other ops with side
+ * effects (tables). */
 static struct node **pick_targets(struct restore *restore, const struct graph *flat,
                                   const struct map *needed, struct arena *scratch, int *count)
 {
@@ -166,15 +162,14 @@ static struct node **pick_targets(struct restore *restore, const struct graph *f
                 continue;
             note_variable(restore, handle, restored_key(node, restore->arena));
             targets[(*count)++] = node;
-        } else if (node->op != NULL && (node->op->flags & OP_STATEFUL) != 0 &&
-                   node->outputs_count == 0) {
+        } else if (op_has(node->op, OP_STATEFUL) && node->outputs_count == 0) {
             targets[(*count)++] = node;
         }
     }
     return targets;
 }
 
-/* Two assignments to one variable would race: the value would be the last one's. */
+/* Two assignments to one variable would race. */
 static struct status check_unique(const struct restore *restore)
 {
     struct map keys = { 0 };
@@ -219,7 +214,7 @@ static struct status run_restore_op(struct restore *restore, const struct map *n
         feeds[i].endpoint = flat.feeds[i];
     int targets_count;
     struct node **targets = pick_targets(restore, flat.graph, needed, scratch, &targets_count);
-    /* Reading takes as long as the disk does, and as much memory as the checkpoint is large. */
+    /* Reading takes as long as the disk needs, and as much memory as the checkpoint has bytes. */
     struct work_limits reading = { 0 };
     if (restore->limits != NULL)
         reading = (struct work_limits){ .check = restore->limits->check,
@@ -234,7 +229,7 @@ static struct status run_restore_op(struct restore *restore, const struct map *n
     return status;
 }
 
-/* ---- what variables hold ---- */
+/* ---- checking the values ---- */
 
 static struct status find_variable(const struct restore *restore, const struct node *handle,
                                    struct variable **out)
@@ -265,7 +260,8 @@ static bool declares_shape(const struct node *handle, const struct shape **out)
            !(strcmp(handle->op_name, "Variable") == 0 && (*out)->rank == 0);
 }
 
-/* AssignVariableOp takes any shape. A value that contradicts the graph is another variable's. */
+/* AssignVariableOp accepts any shape. A value that contradicts the graph belongs to another
+ * variable. */
 static struct status check_value(const struct node *handle, const struct tensor *value)
 {
     struct bytes name = variable_name(handle);
@@ -323,8 +319,8 @@ static struct status restore_from_key(struct restore *restore, const struct bund
     return status;
 }
 
-/* Fills the variables that the restore sub-graph left empty. One that the object graphs do not tie
- * to a key stays empty: whoever reads it gets TensorFlow's error, never another one's value. */
+/* Fills the variables that the restore sub-graph left empty. A variable without a key in the object
+ * graphs stays empty: reading it gives TensorFlow's error, never the value of another variable. */
 static struct status restore_by_objects(struct restore *restore, const struct map *needed,
                                         const struct bundle *bundle, struct arena *scratch)
 {
@@ -346,14 +342,6 @@ static struct status restore_by_objects(struct restore *restore, const struct ma
         TRY(restore_from_key(restore, bundle, handle, found->key));
     }
     return status_ok();
-}
-
-static void add_weight(void *context, struct bytes container, struct bytes name,
-                       struct object *object)
-{
-    (void)container, (void)name;
-    if (object->type == &variable_type)
-        *(size_t *)context += tensor_bytes(&((struct variable *)object)->value);
 }
 
 static bool has_index(const struct restore *restore, struct arena *scratch)
@@ -378,7 +366,6 @@ struct status restore_variables(struct restore *restore)
     TRY_OR(done, run_restore_op(restore, &needed, bundle, scratch));
     TRY_OR(done, restore_by_objects(restore, &needed, bundle, scratch));
     TRY_OR(done, check_restored(restore, &needed));
-    resources_visit(restore->resources, add_weight, &restore->weights_bytes);
 done:
     bundle_close(bundle);
     map_finish(&needed);

@@ -10,13 +10,13 @@ struct pairing {
     const struct object_graph *saved;
     const struct object_graph *checkpoint;
     int *partner;            /* [saved->count] node of the checkpoint's graph + 1; 0: not seen */
-    struct object_key *keys; /* [saved->count] of variables that are paired */
+    struct object_key *keys; /* [saved->count], for paired variables */
     int *queue;              /* [saved->count] */
     int queue_size;
 };
 
-/* Two paths may lead to one object. If they lead to two values of the checkpoint, nobody can say
- * which one is meant. */
+/* Two paths may lead to one object. If they lead to two values in the checkpoint, the file is
+ * ambiguous. */
 static void pair_objects(struct pairing *pairing, int object, int partner)
 {
     const char *key = pairing->checkpoint->nodes[partner].checkpoint_key;
@@ -103,7 +103,7 @@ static void note_key(const struct node *handle, const struct object_key *found, 
     }
 }
 
-/* Bound inputs are the last ones of a call: the function's own arguments stand in front. */
+/* The bound inputs of a call follow the function's own arguments. */
 static struct status note_call(const struct meta *meta, const struct node *call,
                                const struct object_key *objects, struct arena *arena,
                                struct map *keys)

@@ -1,13 +1,13 @@
 /*
- * restore_objects: which key of the checkpoint belongs to which variable handle, by the object
- * graphs of a TF2 export.
+ * restore_objects: finds the checkpoint key of each variable handle by the object graphs of a TF2
+ * export.
  *
  *     call node of the graph -> its function's bound inputs -> object of saved_model.pb
  *         -> the object of the checkpoint on the same path from the root -> checkpoint key
  *
- * Names decide nothing: tf.saved_model.save gives several objects one name, and adds suffixes to
- * the names of their handles in an order of its own. Source: savedmodel-format.md §14, §14b;
- * TensorFlow's saved_model/save.py (_SaveableView) and load.py (_setup_function_captures).
+ * Names decide nothing: tf.saved_model.save may give several objects one name, and adds suffixes to
+ * the names of their handles in an order of its own. Source: TensorFlow's saved_model/save.py
+ * (_SaveableView) and load.py (_setup_function_captures).
  */
 #ifndef SAVEDMODEL_RESTORE_OBJECTS_H
 #define SAVEDMODEL_RESTORE_OBJECTS_H

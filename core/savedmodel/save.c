@@ -65,8 +65,8 @@ static struct status write_variables(const char *directory, const struct saved_m
     const struct saved_variable **order = ARENA_ARRAY(arena, const struct saved_variable *, count);
     for (size_t i = 0; i < count; i++)
         order[i] = &model->variables[i];
-    qsort(order, count, sizeof(struct saved_variable *),
-          compare_names); /* as TensorFlow's savers do */
+    /* as TensorFlow's savers do */
+    qsort(order, count, sizeof(struct saved_variable *), compare_names);
 
     TRY(file_make_directories(arena_printf(arena, "%s/variables", directory)));
     TRY(bundle_writer_open(arena_printf(arena, "%s/variables/variables", directory), &writer));
@@ -110,7 +110,7 @@ static struct status write_all(const char *directory, const struct saved_model *
     return file_sync_directory(directory);
 }
 
-/* Empty directories in it, as a failed export of TensorFlow leaves them, do not count. */
+/* Empty directories, which a failed export of TensorFlow leaves, do not count. */
 static struct status check_empty(const char *directory)
 {
     if (file_exists(directory) && !file_is_directory(directory))
@@ -123,15 +123,15 @@ static struct status check_empty(const char *directory)
     return status_ok();
 }
 
-/* From beside its place into it; again: what is there may be the same. */
+/* Moves the directory to its final name. `again`: an identical one may exist already. */
 static struct status publish(const char *beside, const char *target, const char *parent, bool again)
 {
-    struct status empty = check_empty(target); /* somebody may have been faster */
+    struct status empty = check_empty(target); /* another process may have been faster */
 
     if (empty.code == STATUS_ALREADY_EXISTS && again && file_is_same(beside, target))
         return file_remove_tree(beside);
     TRY(empty);
-    if (file_exists(target)) /* rename replaces an empty directory, but not on every file system */
+    if (file_exists(target)) /* not every file system lets rename replace an empty directory */
         file_remove_bare(target);
     TRY(file_rename(beside, target));
     return file_sync_directory(parent);
@@ -149,17 +149,17 @@ static struct status write_beside(const char *directory, const struct saved_mode
     if (!again)
         TRY_OR(done, check_empty(target));
     TRY_OR(done, file_make_directories(parent));
-    TRY_OR(done, file_remove_leftovers(target)); /* of an export that was killed */
+    TRY_OR(done, file_remove_leftovers(target)); /* from a killed export */
     TRY_OR(fail, write_all(beside, model, source, arena));
     TRY_OR(fail, publish(beside, target, parent, again));
     goto done;
 
 fail:
     status = status_keep(arena, status);
-    status_ignore(file_remove_tree(beside)); /* the first failure is the one to tell */
+    status_ignore(file_remove_tree(beside)); /* the first failure is returned */
 done:
     if (!status_is_ok(status))
-        status = status_error(status.code, "%s", status.message); /* out of the arena */
+        status = status_error(status.code, "%s", status.message); /* its text lives in the arena */
     arena_destroy(arena);
     return status;
 }
@@ -176,8 +176,8 @@ struct status savedmodel_write_again(const char *directory, const struct saved_m
     return write_beside(directory, model, source, true);
 }
 
-/* Makes a directory and takes it away again, with all that had to be made above it: a job that
- * fails before its export leaves nothing. */
+/* Makes a directory and removes it, with the parents that it made: a job that fails before its
+ * export leaves nothing. */
 static struct status try_directory(const char *directory, struct arena *arena)
 {
     int missing = 0;
@@ -199,7 +199,7 @@ struct status savedmodel_check_target(const char *directory)
 
     TRY_OR(done, check_empty(target));
     TRY_OR(done, try_directory(beside, arena));
-    TRY_OR(done, file_remove_tree(beside)); /* of a killed process with our number, as in pods */
+    TRY_OR(done, file_remove_tree(beside)); /* from a killed process with our pid, as in pods */
 done:
     if (!status_is_ok(status))
         status = status_error(status.code, "%s", status.message);

@@ -1,23 +1,20 @@
 /*
- * save: writes a SavedModel: a TF1-style flat graph with resource variables, as
- * savedmodel-format.md §16 says that all three loaders need. The variables' values come from a
- * `value_source`, chunk by chunk: memory for chunks, not for the model.
+ * save: writes a SavedModel: a flat graph in the style of TF1 with resource variables, which
+ * tf.saved_model.load, TensorFlow Serving and this project's loader all read. The variables' values
+ * come from a `value_source` in chunks, so it needs memory for a chunk and not for the model.
  */
 #ifndef SAVEDMODEL_SAVE_H
 #define SAVEDMODEL_SAVE_H
 
 #include "graph/build.h"
-#include "savedmodel/signature.h"
+#include "graph/signature.h"
 
-/*
- * Where the values come from: an iterator over the chunks of one variable after the other, in the
- * order asked for. Implementations: ps slices over a channel, a checkpoint, memory
- * (value_source_memory).
- */
+/* An iterator over the chunks of one variable after the other. The values may come from a ps over a
+ * channel, from a checkpoint, or from memory. */
 struct value_source {
     /* Begins variable `name`; its dtype and shape must be those declared. */
     struct status (*begin)(struct value_source *source, const char *name);
-    /* The next bytes of it, in order; size 0: its end. Valid until the next call. */
+    /* The next chunk of that variable; size 0: its end. Valid until the next call. */
     struct status (*next)(struct value_source *source, struct bytes *chunk);
 };
 
@@ -35,8 +32,7 @@ struct saved_asset {
 };
 
 struct saved_model {
-    struct graph *graph; /* the serving graph, VarHandleOps included; the save/ sub-graph is added
-                            to it by savedmodel_write */
+    struct graph *graph; /* with the VarHandleOps; savedmodel_write adds the save/ sub-graph */
     const struct signature *signatures;
     int signatures_count;
     const struct saved_variable *variables; /* any order */
@@ -47,22 +43,22 @@ struct saved_model {
 };
 
 /**
- * Writes `directory`, which must not exist or hold no file: everything into a sibling
- * `directory.tmp-<pid>-<n>`, fsynced, then renamed, then the parent fsynced. On failure nothing is
- * left behind.
+ * Writes `directory`, which must be absent or empty. Everything goes into a sibling
+ * `directory.tmp-<pid>-<n>`, is fsynced and renamed; then the parent is fsynced. A failure leaves
+ * nothing behind.
  *
- * Errors  ALREADY_EXISTS not empty; what the file system or the source says
+ * Errors  ALREADY_EXISTS not empty; any error of the file system or the source
  */
 struct status savedmodel_write(const char *directory, const struct saved_model *model,
                                struct value_source *source);
 
-/* The same, but a directory that holds what would be written, byte for byte, is left as it is: OK.
- * For a process that may have been killed after it had written it. */
+/* The same, but succeeds if the directory already has the same content, byte for byte: for a
+ * process that may have been killed after it wrote the directory. */
 struct status savedmodel_write_again(const char *directory, const struct saved_model *model,
                                      struct value_source *source);
 
-/* Could savedmodel_write make this directory? Tried now (a temporary sibling is made and removed),
- * so that nobody trains in vain. */
+/* Fails if savedmodel_write could not make this directory. It makes and removes a temporary
+ * sibling, so that the error comes before the training and not after it. */
 struct status savedmodel_check_target(const char *directory);
 
 #endif

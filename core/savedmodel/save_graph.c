@@ -14,8 +14,8 @@ static struct endpoint text_const(struct builder *b, const char *name, const cha
     return build_const(b, name, &tensor);
 }
 
-/* An initial value that no loader runs but VariableDef must name: Fill, so that the file does not
- * carry zeros. */
+/* An initial value that VariableDef must name, although no loader runs it. It is a Fill, so that
+ * the file does not contain zeros. */
 static void add_initialiser(struct builder *b, const struct saved_variable *variable,
                             struct endpoint handle)
 {

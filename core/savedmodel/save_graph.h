@@ -1,6 +1,6 @@
 /*
- * save_graph: the `save/` sub-graph that TensorFlow's loaders restore through, and the initialisers
- * that VariableDefs name. Source: savedmodel-format.md §13, §16.
+ * save_graph: the `save/` sub-graph, by which TensorFlow's loaders restore, and the initialisers
+ * that VariableDefs name.
  */
 #ifndef SAVEDMODEL_SAVE_GRAPH_H
 #define SAVEDMODEL_SAVE_GRAPH_H
@@ -13,8 +13,8 @@ struct save_names {
     const char *restore_op;                    /* without */
 };
 
-/* Adds save/… and, for each variable, v/Initializer/zeros, v/Assign and v/Read/ReadVariableOp where
- * it has none. */
+/* Adds save/… and, for each variable v that lacks them, v/Initializer/zeros, v/Assign and
+ * v/Read/ReadVariableOp. */
 struct status save_graph_add(struct graph *graph, const struct saved_variable *variables, int count,
                              struct save_names *out);
 

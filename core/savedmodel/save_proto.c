@@ -7,7 +7,7 @@
 #include "proto/variable.pb-c.h"
 #include "tensor/tensor_proto.h"
 
-/* What a TF 1.15 builder would say: Python's loaders parse it as a version. */
+/* The version of a TF 1.15 builder: Python's loaders parse it. */
 #define TENSORFLOW_VERSION "1.15.0"
 
 static Tensorflow__TensorInfo *tensor_info(const struct signature_tensor *tensor,
@@ -18,8 +18,8 @@ static Tensorflow__TensorInfo *tensor_info(const struct signature_tensor *tensor
     info->encoding_case = TENSORFLOW__TENSOR_INFO__ENCODING_NAME;
     info->name = (char *)tensor->tensor_name;
     info->dtype = (int)tensor->dtype;
-    info->tensor_shape = shape_to_proto(
-        &tensor->shape, arena); /* always: tf.saved_model.load takes none for a scalar */
+    /* always: tf.saved_model.load reads a missing shape as a scalar */
+    info->tensor_shape = shape_to_proto(&tensor->shape, arena);
     return info;
 }
 
@@ -209,9 +209,8 @@ struct bytes save_model_bytes(const struct saved_model *model, const struct save
     meta.meta_info_def = &info;
     meta.graph_def = graph_to_proto(model->graph, arena);
     if (names != NULL)
-        meta.saver_def = saver_def(
-            names,
-            arena); /* an empty one fails in Python: none where there is nothing to restore */
+        /* only with variables: Python fails on an empty one */
+        meta.saver_def = saver_def(names, arena);
     add_signatures(model, &meta, arena);
     add_collections(model, &meta, arena);
     saved.saved_model_schema_version = 1;

@@ -1,7 +1,6 @@
 /*
- * save_proto: a SavedModel message of a graph, its signatures, variables and assets, in wire
- * format: the edge where protobuf-c's types end. Deterministic: the same model gives the same
- * bytes.
+ * save_proto: serializes a graph, its signatures, variables and assets as a SavedModel message; the
+ * only file of this folder that writes protobuf-c's types. The same model gives the same bytes.
  */
 #ifndef SAVEDMODEL_SAVE_PROTO_H
 #define SAVEDMODEL_SAVE_PROTO_H

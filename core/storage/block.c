@@ -5,7 +5,7 @@ static struct status damaged(const char *what)
     return status_error(STATUS_DATA_LOSS, "bad block contents: %s", what);
 }
 
-struct status block_open(struct bytes contents, struct block *out)
+struct status block_open(struct bytes contents, struct table_block *out)
 {
     if (contents.size < 4)
         return damaged("shorter than its restart count");
@@ -20,11 +20,11 @@ struct status block_open(struct bytes contents, struct block *out)
                    : restart <= get_u32le(restarts + 4 * (i - 1)) || restart >= entries_size)
             return damaged("restart offset out of order");
     }
-    *out = (struct block){ { contents.data, entries_size }, restarts, count };
+    *out = (struct table_block){ { contents.data, entries_size }, restarts, count };
     return status_ok();
 }
 
-void block_cursor_init(struct block_cursor *cursor, const struct block *block)
+void block_cursor_init(struct block_cursor *cursor, const struct table_block *block)
 {
     *cursor = (struct block_cursor){ .block = block, .next = block->entries.data };
 }
@@ -60,7 +60,7 @@ struct status block_cursor_next(struct block_cursor *cursor, bool *found)
     return status_ok();
 }
 
-/* Puts the cursor before the entry at a restart, where a whole key stands. */
+/* Moves the cursor before the entry at a restart, which has a whole key. */
 static void to_restart(struct block_cursor *cursor, uint32_t index)
 {
     cursor->next = cursor->block->entries.data + get_u32le(cursor->block->restarts + 4 * index);
@@ -70,7 +70,7 @@ static void to_restart(struct block_cursor *cursor, uint32_t index)
 
 struct status block_cursor_seek(struct block_cursor *cursor, struct bytes key, bool *found)
 {
-    /* The last restart whose key is less: `low` always is one, or the first. */
+    /* Finds the last restart whose key is less: `low` is always such a one, or the first. */
     uint32_t low = 0, high = cursor->block->restarts_count - 1;
     while (low < high) {
         uint32_t middle = low + (high - low + 1) / 2;

@@ -11,7 +11,7 @@
 #include "tensor/tensor_proto.h"
 
 #define VERSION_SUPPORTED 1
-#define SHARDS_MAX        1000000 /* five digits and a little: more is damage */
+#define SHARDS_MAX        1000000 /* file names have five digits: a larger number is damage */
 
 char *bundle_shard_path(struct arena *arena, const char *prefix, int shard, int shards_count)
 {
@@ -54,9 +54,9 @@ static struct status read_slices(struct bundle *bundle, const Tensorflow__Bundle
     piece->slices_count = proto->n_slices;
     if (proto->n_slices == 0)
         return status_ok();
-    piece->slices = ARENA_ARRAY(bundle->arena, struct slice, proto->n_slices);
+    piece->slices = ARENA_ARRAY(bundle->arena, struct tensor_slice, proto->n_slices);
     for (size_t i = 0; i < proto->n_slices; i++) {
-        struct slice resolved;
+        struct tensor_slice resolved;
         TRY(slice_from_proto(proto->slices[i], &piece->slices[i]));
         TRY(slice_resolve(&piece->slices[i], &piece->entry.shape, &resolved));
     }
@@ -137,7 +137,7 @@ done:
     return status;
 }
 
-/* What cannot be opened is an error only for the tensors in it. */
+/* A file that cannot be opened is an error only for the tensors in it. */
 static void open_shards(struct bundle *bundle)
 {
     bundle->shards = ARENA_ARRAY(bundle->arena, struct file_reader, bundle->shards_count);
@@ -210,9 +210,4 @@ const struct bundle_entry *bundle_find(const struct bundle *bundle, const char *
 {
     const struct bundle_piece *piece = map_get_text(&bundle->by_key, name);
     return piece == NULL ? NULL : &piece->entry;
-}
-
-int bundle_shards_count(const struct bundle *bundle)
-{
-    return bundle->shards_count;
 }

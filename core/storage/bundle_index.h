@@ -1,5 +1,6 @@
 /*
- * bundle_index: what bundle.c (opening), bundle_read.c (tensors) and checkpoint_v1.c share.
+ * bundle_index: the types and functions that bundle.c (opening), bundle_read.c (tensors) and
+ * checkpoint_v1.c share.
  */
 #ifndef STORAGE_BUNDLE_INDEX_H
 #define STORAGE_BUNDLE_INDEX_H
@@ -14,14 +15,14 @@ struct bundle_piece {
     struct bundle_entry entry; /* first: bundle_at gives a pointer to it */
     int shard;
     uint64_t offset, size;
-    uint32_t crc;         /* unmasked */
-    struct slice *slices; /* of a tensor that is stored in pieces, as listed; else NULL */
-    int *slices_shards;   /* V1: the table of each slice */
+    uint32_t crc;                /* unmasked */
+    struct tensor_slice *slices; /* as listed; NULL: the tensor is stored whole */
+    int *slices_shards;          /* V1: the table of each slice */
     size_t slices_count;
 };
 
 struct bundle {
-    struct arena *arena; /* of everything but the files */
+    struct arena *arena; /* everything but the files */
     char *prefix;
     bool big_endian;
     int shards_count;
@@ -32,11 +33,7 @@ struct bundle {
     struct map by_key; /* every key of the index -> struct bundle_piece */
 };
 
-/* Numbers and characters are laid out as in memory, but for the byte order. */
-struct status bundle_read_piece(const struct bundle *bundle, const struct bundle_piece *piece,
-                                struct tensor *out);
-
-/* V1: NOT_FOUND when no file matches. */
+/* V1. NOT_FOUND: no file matches. */
 struct status checkpoint_v1_open(struct bundle *bundle);
 struct status checkpoint_v1_read_slice(const struct bundle *bundle,
                                        const struct bundle_piece *piece, size_t slice_index,

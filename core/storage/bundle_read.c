@@ -4,8 +4,9 @@
 #include "base/crc32c.h"
 #include "storage/bundle.h"
 #include "storage/bundle_index.h"
+#include "tensor/tensor_values.h"
 
-/* Every slice is compared with every other: more than TensorFlow's partitioners make is refused. */
+/* Every slice is compared with every other. TensorFlow's partitioners make far fewer. */
 #define SLICES_MAX 16384
 
 static struct status open_shard(const struct bundle *bundle, const struct bundle_piece *piece,
@@ -33,7 +34,7 @@ static struct status get(const struct bundle *bundle, const struct bundle_piece 
     return status;
 }
 
-/* Refuses a claim that the data file cannot hold before memory is taken for it. */
+/* Refuses a size that the data file does not have, before memory is allocated for it. */
 static struct status check_extent(const struct bundle *bundle, const struct bundle_piece *piece)
 {
     struct file_reader fallback = { 0 };
@@ -70,11 +71,20 @@ static void swap_elements(void *data, size_t size, size_t unit)
         }
 }
 
-/* Bytes that are swapped together: half an element of complex types. */
+/* The unit of byte swapping: half an element of complex types. */
 static size_t swap_unit(enum dtype dtype)
 {
     size_t size = dtype_file_size(dtype);
     return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128 ? size / 2 : size;
+}
+
+static struct status check_bools(const struct bundle_piece *piece, const struct tensor *tensor)
+{
+    struct bytes elements = { tensor->data, tensor_bytes(tensor) };
+    struct status status = tensor_check_bools(elements, piece->entry.name);
+    if (!status_is_ok(status))
+        status.code = STATUS_DATA_LOSS;
+    return status;
 }
 
 static struct status read_numbers(const struct bundle *bundle, const struct bundle_piece *piece,
@@ -96,10 +106,10 @@ static struct status read_numbers(const struct bundle *bundle, const struct bund
     TRY(check_sum(piece, crc32c(0, out->data, (size_t)want)));
     if (bundle->big_endian)
         swap_elements(out->data, (size_t)want, swap_unit(out->dtype));
-    return status_ok();
+    return out->dtype == DT_BOOL ? check_bools(piece, out) : status_ok();
 }
 
-/* A size as the checksum of strings sees it: 4 bytes, or 8 where it needs them, in the writer's
+/* Adds a size to the checksum of strings: as 4 bytes, or as 8 if it needs them, in the writer's
  * byte order. */
 static uint32_t sum_size(uint32_t crc, uint64_t size, bool big_endian)
 {
@@ -111,13 +121,13 @@ static uint32_t sum_size(uint32_t crc, uint64_t size, bool big_endian)
     return crc32c(crc, bytes, count);
 }
 
-/* Sizes, their checksum, characters; `raw` holds them all. */
+/* Reads sizes, their checksum and the characters from `raw`. */
 static struct status read_strings(const struct bundle *bundle, const struct bundle_piece *piece,
                                   struct bytes raw, struct tensor *out)
 {
     int64_t count = shape_size(&piece->entry.shape);
     char *characters;
-    if ((uint64_t)count > raw.size) /* each has a byte of size at least */
+    if ((uint64_t)count > raw.size) /* each string has at least one byte of size */
         return status_error(STATUS_DATA_LOSS, "%zu bytes for %" PRId64 " strings", raw.size, count);
     TRY(tensor_create_strings(&piece->entry.shape, raw.size, out, &characters));
     struct bytes *strings = tensor_strings_mut(out);
@@ -200,7 +210,7 @@ static struct status read_variants(const struct bundle *bundle, const struct bun
 static struct status read_characters(const struct bundle *bundle, const struct bundle_piece *piece,
                                      struct tensor *out)
 {
-    struct tensor raw; /* as a tensor, its size is limited to what the machine has */
+    struct tensor raw; /* a tensor, because tensor_create fails if there is no memory */
     struct shape shape = shape_of((int64_t)piece->size);
     TRY(tensor_create(DT_UINT8, &shape, &raw));
     struct status status = get(bundle, piece, 0, raw.data, (size_t)piece->size);
@@ -212,7 +222,7 @@ static struct status read_characters(const struct bundle *bundle, const struct b
     return status;
 }
 
-struct status bundle_read_piece(const struct bundle *bundle, const struct bundle_piece *piece,
+static struct status read_piece(const struct bundle *bundle, const struct bundle_piece *piece,
                                 struct tensor *out)
 {
     TRY(check_extent(bundle, piece));
@@ -229,7 +239,8 @@ struct status bundle_read_piece(const struct bundle *bundle, const struct bundle
 }
 
 static struct status read_slice(const struct bundle *bundle, const struct bundle_piece *piece,
-                                size_t index, const struct slice *resolved, struct tensor *out)
+                                size_t index, const struct tensor_slice *resolved,
+                                struct tensor *out)
 {
     if (bundle->tables != NULL) {
         TRY(checkpoint_v1_read_slice(bundle, piece, index, out));
@@ -242,7 +253,7 @@ static struct status read_slice(const struct bundle *bundle, const struct bundle
         if (part == NULL)
             return status_error(STATUS_DATA_LOSS, "slice %s has no entry",
                                 slice_text(&piece->slices[index]));
-        TRY(bundle_read_piece(bundle, part, out));
+        TRY(read_piece(bundle, part, out));
     }
     struct shape shape = slice_shape(resolved);
     if (out->dtype == piece->entry.dtype && shape_equal(&out->shape, &shape))
@@ -254,13 +265,13 @@ static struct status read_slice(const struct bundle *bundle, const struct bundle
     return status;
 }
 
-/* The slices in `parts` lie apart from each other, so they cover what they have as many elements
- * as. */
-static struct status check_cover(const struct bundle_piece *piece, const struct slice *wanted,
-                                 struct slice *resolved, const char *spec)
+/* The slices do not overlap, so they cover `wanted` if they have as many of its elements. */
+static struct status check_cover(const struct bundle_piece *piece,
+                                 const struct tensor_slice *wanted, struct tensor_slice *resolved,
+                                 const char *spec)
 {
     int64_t covered = 0;
-    struct slice common;
+    struct tensor_slice common;
     if (piece->slices_count > SLICES_MAX)
         return status_error(STATUS_RESOURCE_EXHAUSTED, "%zu slices, at most %d are read",
                             piece->slices_count, SLICES_MAX);
@@ -286,32 +297,33 @@ static struct status check_cover(const struct bundle_piece *piece, const struct 
 }
 
 static struct status copy_slices(const struct bundle *bundle, const struct bundle_piece *piece,
-                                 const struct slice *wanted, const struct slice *resolved,
-                                 struct tensor *parts, struct tensor *out)
+                                 const struct tensor_slice *wanted,
+                                 const struct tensor_slice *resolved, struct tensor *parts,
+                                 struct tensor *out)
 {
-    struct slice common;
+    struct tensor_slice common;
     for (size_t i = 0; i < piece->slices_count; i++) {
         if (!slice_intersect(&resolved[i], wanted, &common))
             continue;
         TRY(read_slice(bundle, piece, i, &resolved[i], &parts[i]));
         slice_copy(&common, &resolved[i], parts[i].data, wanted, out->data, dtype_size(out->dtype));
-        if (out->dtype != DT_STRING) /* characters stay where they are until all are copied */
+        if (out->dtype != DT_STRING) /* its characters are needed until all slices are copied */
             tensor_release(&parts[i]);
     }
     return status_ok();
 }
 
 static struct status assemble(const struct bundle *bundle, const struct bundle_piece *piece,
-                              const struct slice *wanted, struct tensor *out)
+                              const struct tensor_slice *wanted, struct tensor *out)
 {
-    struct slice listed = *wanted;
+    struct tensor_slice listed = *wanted;
     for (int i = 0; i < listed.rank; i++)
         if (listed.length[i] == piece->entry.shape.dims[i])
             listed.length[i] = SLICE_WHOLE;
     if (piece->entry.dtype == DT_VARIANT)
         return status_error(STATUS_UNIMPLEMENTED, "variants stored in slices");
 
-    struct slice *resolved = zalloc((piece->slices_count + 1) * sizeof *resolved);
+    struct tensor_slice *resolved = zalloc((piece->slices_count + 1) * sizeof *resolved);
     struct tensor *parts = zalloc((piece->slices_count + 1) * sizeof *parts);
     struct tensor whole = { 0 };
     struct shape shape = slice_shape(wanted);
@@ -332,7 +344,7 @@ static struct status assemble(const struct bundle *bundle, const struct bundle_p
     return status;
 }
 
-static bool is_whole(const struct slice *resolved, const struct shape *shape)
+static bool is_whole(const struct tensor_slice *resolved, const struct shape *shape)
 {
     for (int i = 0; i < resolved->rank; i++)
         if (resolved->length[i] != shape->dims[i])
@@ -341,18 +353,18 @@ static bool is_whole(const struct slice *resolved, const struct shape *shape)
 }
 
 static struct status read_wanted(const struct bundle *bundle, const struct bundle_piece *piece,
-                                 const struct slice *wanted, struct tensor *out)
+                                 const struct tensor_slice *wanted, struct tensor *out)
 {
-    if (piece->slices_count > 0 || bundle->tables != NULL) /* V1 knows nothing but slices */
+    if (piece->slices_count > 0 || bundle->tables != NULL) /* V1 stores only slices */
         return assemble(bundle, piece, wanted, out);
     if (is_whole(wanted, &piece->entry.shape))
-        return bundle_read_piece(bundle, piece, out);
+        return read_piece(bundle, piece, out);
 
-    struct slice whole = slice_whole(piece->entry.shape.rank), resolved;
+    struct tensor_slice whole = slice_whole(piece->entry.shape.rank), resolved;
     struct tensor all, part;
     struct shape shape = slice_shape(wanted);
     TRY(slice_resolve(&whole, &piece->entry.shape, &resolved));
-    TRY(bundle_read_piece(bundle, piece, &all));
+    TRY(read_piece(bundle, piece, &all));
     struct status status = tensor_create(all.dtype, &shape, &part);
     if (status_is_ok(status)) {
         if (part.size > 0)
@@ -380,9 +392,9 @@ static struct status find_piece(const struct bundle *bundle, const char *name,
 struct status bundle_read(const struct bundle *bundle, const char *name, struct tensor *out)
 {
     const struct bundle_piece *piece;
-    struct slice wanted;
+    struct tensor_slice wanted;
     TRY(find_piece(bundle, name, &piece));
-    struct slice whole = slice_whole(piece->entry.shape.rank);
+    struct tensor_slice whole = slice_whole(piece->entry.shape.rank);
     TRY(slice_resolve(&whole, &piece->entry.shape, &wanted));
     return status_in(read_wanted(bundle, piece, &wanted, out), "tensor '%s' of checkpoint '%s'",
                      name, bundle->prefix);
@@ -401,7 +413,7 @@ struct status bundle_restore(const struct bundle *bundle, const char *name, cons
         return bundle_read(bundle, name, out);
 
     struct shape full;
-    struct slice slice, wanted;
+    struct tensor_slice slice, wanted;
     TRY(slice_parse(spec, &full, &slice));
     if (!shape_equal(&full, &piece->entry.shape))
         return status_error(STATUS_INVALID_ARGUMENT,

@@ -16,7 +16,7 @@ struct written {
     const char *name;
     enum dtype dtype;
     struct shape shape;
-    uint64_t offset, size, expected; /* expected: UINT64_MAX for strings, whose size shows */
+    uint64_t offset, size, expected; /* expected: UINT64_MAX for strings */
     uint32_t crc;
 };
 
@@ -237,7 +237,7 @@ struct status bundle_writer_commit(struct bundle_writer *writer)
     }
     status = file_rename(index_beside, index_path);
     if (!status_is_ok(status))
-        unlink(writer->data_path); /* of no use without its index */
+        unlink(writer->data_path); /* the data file is useless without its index */
 fail:
     if (!status_is_ok(status) && index_written)
         unlink(index_beside);

@@ -1,18 +1,18 @@
 /*
- * bundle_writer: writes a checkpoint of one shard, byte for byte as TensorFlow does. Values pass
- * through in pieces, so it needs memory for a piece and not for the model.
+ * bundle_writer: writes a checkpoint of one shard, byte for byte as TensorFlow does. Values are
+ * passed in chunks, so it needs memory for a chunk and not for the model.
  *
  *     struct bundle_writer *writer;
  *     TRY(bundle_writer_open("variables/variables", &writer));
  *     TRY_OR(fail, bundle_writer_begin(writer, "dense/kernel", DT_FLOAT, &shape));
- *     TRY_OR(fail, bundle_writer_append(writer, data, size));     as often as there are pieces
+ *     TRY_OR(fail, bundle_writer_append(writer, data, size));     once per chunk
  *     TRY_OR(fail, bundle_writer_end(writer));
  *     return bundle_writer_commit(writer);
- * fail:
+ *     fail:
  *     bundle_writer_abandon(writer);
  *
- * Tensors may come in any order; the data file has them in that order, the index by name. Both
- * files get temporary names, are fsynced and renamed, the data first: the index commits.
+ * Tensors may come in any order: the data file has them in that order, the index sorted by name.
+ * Both files get temporary names, are fsynced, and are renamed, the index last: it commits.
  */
 #ifndef STORAGE_BUNDLE_WRITER_H
 #define STORAGE_BUNDLE_WRITER_H
@@ -28,15 +28,14 @@ struct status bundle_writer_begin(struct bundle_writer *writer, const char *name
                                   const struct shape *shape);
 /* Elements in host order. INVALID_ARGUMENT: more bytes than the shape has. */
 struct status bundle_writer_append(struct bundle_writer *writer, const void *data, size_t size);
-struct status
-bundle_writer_end(struct bundle_writer *writer); /* INVALID_ARGUMENT: bytes are missing */
+/* INVALID_ARGUMENT: bytes are missing. */
+struct status bundle_writer_end(struct bundle_writer *writer);
 
-/* A whole tensor, strings too. UNIMPLEMENTED: resource, variant. */
+/* Writes a whole tensor, also one of strings. UNIMPLEMENTED: resource, variant. */
 struct status bundle_writer_add(struct bundle_writer *writer, const char *name,
                                 const struct tensor *tensor);
 
-/* Frees the writer, whatever comes out. INVALID_ARGUMENT: a name twice. After a failure nothing is
- * left. */
+/* Frees the writer in any case. INVALID_ARGUMENT: a name twice. A failure leaves no file. */
 struct status bundle_writer_commit(struct bundle_writer *writer);
 void bundle_writer_abandon(struct bundle_writer *writer); /* accepts NULL */
 

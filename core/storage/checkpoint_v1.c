@@ -1,8 +1,9 @@
 /*
- * Checkpoints of format V1: one table per file, values in it.
+ * Checkpoints of format V1: one table per file, which contains the values.
  *
- *     key ""        SavedTensorSlices {meta}: every tensor's shape, type and the slices that this
- * file has key of slice  SavedTensorSlices {data}: name, slice, values in the list of their type
+ *     key ""         SavedTensorSlices {meta}: each tensor's shape and type, and the slices that
+ *                    this file contains
+ *     key of slice   SavedTensorSlices {data}: name, slice, values in the list of their type
  */
 #include <glob.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static struct status not_found(const char *prefix)
                         prefix);
 }
 
-/* The value of `key` (found exactly) as a message. */
+/* Reads the value of exactly this key as a message. */
 static struct status get(const struct table *table, struct bytes key, struct arena *arena,
                          Tensorflow__SavedTensorSlices **out)
 {
@@ -53,7 +54,7 @@ static struct bundle_piece *piece_of(struct bundle *bundle, const char *name)
     return piece;
 }
 
-/* One tensor of one file's meta; another file may have other slices of it. */
+/* Adds one tensor of a file's meta; other files may have other slices of it. */
 static struct status merge(struct bundle *bundle, const Tensorflow__SavedSliceMeta *meta, int file)
 {
     struct shape shape = shape_scalar();
@@ -74,14 +75,14 @@ static struct status merge(struct bundle *bundle, const Tensorflow__SavedSliceMe
                             "files of the checkpoint disagree on its type or shape");
     }
     size_t count = piece->slices_count + meta->n_slice;
-    struct slice *slices = ARENA_ARRAY(bundle->arena, struct slice, count);
+    struct tensor_slice *slices = ARENA_ARRAY(bundle->arena, struct tensor_slice, count);
     int *shards = ARENA_ARRAY(bundle->arena, int, count);
     for (size_t i = 0; i < piece->slices_count; i++) {
         slices[i] = piece->slices[i];
         shards[i] = piece->slices_shards[i];
     }
     for (size_t i = piece->slices_count; i < count; i++) {
-        struct slice resolved;
+        struct tensor_slice resolved;
         TRY(slice_from_proto(meta->slice[i - piece->slices_count], &slices[i]));
         TRY(slice_resolve(&slices[i], &shape, &resolved));
         shards[i] = file;
@@ -127,7 +128,7 @@ static struct status open_files(struct bundle *bundle, const glob_t *found)
     return status_ok();
 }
 
-/* Only the last part of a prefix is a pattern; the directory is taken as it is. */
+/* Only the last component of a prefix is a pattern; the directory is literal. */
 static char *pattern_of(struct arena *arena, const char *prefix)
 {
     const char *name = strrchr(prefix, '/');
@@ -164,7 +165,7 @@ struct status checkpoint_v1_read_slice(const struct bundle *bundle,
     struct arena *scratch = arena_create(0);
     struct buffer key = { 0 };
     Tensorflow__SavedTensorSlices *saved;
-    struct slice resolved;
+    struct tensor_slice resolved;
     struct tensor borrowed = { 0 };
     struct status status;
     slice_key(bytes_of(piece->entry.name), &piece->slices[slice_index], &key);
@@ -174,7 +175,7 @@ struct status checkpoint_v1_read_slice(const struct bundle *bundle,
         status = status_error(STATUS_DATA_LOSS, "a slice without values");
         goto done;
     }
-    /* The values say neither type nor shape: the meta does. */
+    /* The values have neither type nor shape; the meta has them. */
     TRY_OR(done, slice_resolve(&piece->slices[slice_index], &piece->entry.shape, &resolved));
     struct shape shape = slice_shape(&resolved);
     saved->data->data->dtype = (Tensorflow__DataType)piece->entry.dtype;

@@ -94,7 +94,7 @@ int example_spec_outputs_count(const struct example_spec *spec)
            2 * spec->form_counts[EXAMPLE_RAGGED];
 }
 
-/* ---- making Examples ---- */
+/* ---- building Examples ---- */
 
 static size_t varint_size(uint64_t value)
 {
@@ -108,7 +108,7 @@ static void put_varint(struct buffer *buffer, uint64_t value)
     buffer_append(buffer, bytes, varint_put(bytes, value));
 }
 
-/* Tag of a delimited field and the size of what follows. */
+/* Appends the tag of a delimited field and its size. */
 static void put_head(struct buffer *buffer, int field, size_t size)
 {
     buffer_append_char(buffer, (char)(field << 3 | 2));
@@ -120,7 +120,7 @@ static size_t field_size(size_t size)
     return 1 + varint_size(size) + size;
 }
 
-/* Everything before the elements of a list that will have `list_size` bytes. */
+/* Appends everything that precedes the elements of a list of `list_size` bytes. */
 static void put_entry(struct example_builder *builder, struct bytes key, int kind, size_t list_size)
 {
     size_t feature_size = field_size(list_size);

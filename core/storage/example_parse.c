@@ -6,24 +6,24 @@
 #include "storage/example_spec.h"
 #include "storage/example_wire.h"
 
-/* What one feature has collected. */
-struct progress {
+/* The elements of one feature so far. */
+struct column_progress {
     struct tensor dense;  /* dense of fixed shape: its output, filled in place */
-    struct buffer values; /* the others: elements of all examples, one after the other */
-    int64_t *counts;      /* the others: elements of each example, [batch] */
-    int64_t last_seen;    /* example that has filled it, -1 before the first */
+    struct buffer values; /* otherwise: the elements of all examples */
+    int64_t *counts;      /* otherwise: the number of elements of each example, [batch] */
+    int64_t last_seen;    /* the last example that had it; -1: none */
 };
 
 struct parse {
     const struct example_spec *spec;
-    const struct bytes *serialized, *names; /* names: NULL, none were given */
+    const struct bytes *serialized, *names; /* names: NULL if not given */
     const struct tensor *const *defaults;
     struct tensor_pool *pool;
-    int64_t batch;             /* examples */
-    bool single;               /* of rank 0 */
-    struct progress *progress; /* [columns] */
-    struct tensor counts;      /* what each progress' points into, [columns, batch] */
-    struct buffer entries;     /* of the current example */
+    int64_t batch;                    /* examples */
+    bool single;                      /* of rank 0 */
+    struct column_progress *progress; /* [columns] */
+    struct tensor counts;             /* the memory of progress->counts, [columns, batch] */
+    struct buffer entries;            /* of the current example */
 };
 
 static const char *list_name(enum dtype dtype)
@@ -65,7 +65,7 @@ static struct status not_parsed(const struct parse *parse, const struct example_
                                 int64_t index)
 {
     bool fixed = column->feature.form == EXAMPLE_DENSE && !column->variable;
-    if (parse->single && !fixed && column->feature.dtype == DT_STRING) /* counted first, there */
+    if (parse->single && !fixed && column->feature.dtype == DT_STRING) /* TensorFlow counts first */
         return feature_error(parse, column, index,
                              "Can't parse serialized Example: Could not get num elements in "
                              "bytes_list.");
@@ -92,14 +92,16 @@ static struct status missing(const struct parse *parse, const struct example_col
                         (int)name.size, name.data, (int)key.size, key.data, type);
 }
 
-static void *dense_at(const struct example_column *column, struct progress *progress, int64_t index)
+static void *dense_at(const struct example_column *column, struct column_progress *progress,
+                      int64_t index)
 {
     size_t size = (size_t)column->elements * dtype_size(column->feature.dtype);
     return (char *)progress->dense.data + (size_t)index * size;
 }
 
 static struct status parse_fixed(struct parse *parse, const struct example_column *column,
-                                 struct progress *progress, struct bytes feature, int64_t index)
+                                 struct column_progress *progress, struct bytes feature,
+                                 int64_t index)
 {
     size_t count, expected = (size_t)column->elements;
     enum dtype dtype = column->feature.dtype;
@@ -117,7 +119,7 @@ static struct status parse_fixed(struct parse *parse, const struct example_colum
 }
 
 static struct status parse_any_number(struct parse *parse, const struct example_column *column,
-                                      struct progress *progress, struct bytes feature,
+                                      struct column_progress *progress, struct bytes feature,
                                       int64_t index)
 {
     size_t count, element = dtype_size(column->feature.dtype);
@@ -147,7 +149,7 @@ static struct status parse_any_number(struct parse *parse, const struct example_
 static struct status parse_feature(struct parse *parse, const struct example_column *column,
                                    struct bytes feature, int64_t index)
 {
-    struct progress *progress = &parse->progress[column - parse->spec->columns];
+    struct column_progress *progress = &parse->progress[column - parse->spec->columns];
     enum dtype dtype;
     if (!example_wire_dtype(feature, &dtype))
         return status_error(STATUS_INVALID_ARGUMENT, "Unsupported datatype.");
@@ -165,7 +167,7 @@ static struct status fill_missing(struct parse *parse, int64_t index)
 {
     for (int i = 0; i < parse->spec->columns_count; i++) {
         const struct example_column *column = &parse->spec->columns[i];
-        struct progress *progress = &parse->progress[i];
+        struct column_progress *progress = &parse->progress[i];
         if (column->feature.form != EXAMPLE_DENSE || column->variable ||
             progress->last_seen == index)
             continue;
@@ -177,8 +179,8 @@ static struct status fill_missing(struct parse *parse, int64_t index)
     return status_ok();
 }
 
-/* Backwards, so that of entries with one key the last wins and decides the error, as in TensorFlow.
- */
+/* Backwards: of entries with the same key the last one counts, also for errors, as in
+ * TensorFlow. */
 static struct status parse_example(struct parse *parse, int64_t index)
 {
     struct bytes example = parse->serialized[index];
@@ -217,7 +219,7 @@ static struct status check_default(const struct example_column *column, const st
     return status_ok();
 }
 
-/* [batch] before the dimensions of `inner`, or those alone for a single example. */
+/* The dimensions of `inner` after [batch], or alone for a single example. */
 static struct status batched(const struct parse *parse, const struct shape *inner,
                              struct shape *out)
 {
@@ -239,7 +241,7 @@ static struct status begin(struct parse *parse)
     memset(parse->counts.data, 0, tensor_bytes(&parse->counts));
     for (int i = 0; i < columns_count; i++) {
         const struct example_column *column = &parse->spec->columns[i];
-        struct progress *progress = &parse->progress[i];
+        struct column_progress *progress = &parse->progress[i];
         progress->last_seen = -1;
         progress->counts = tensor_int64s_mut(&parse->counts) + (int64_t)i * parse->batch;
         if (column->feature.form != EXAMPLE_DENSE)
@@ -254,7 +256,7 @@ static struct status begin(struct parse *parse)
     return status_ok();
 }
 
-static int64_t longest(const struct parse *parse, const struct progress *progress)
+static int64_t longest(const struct parse *parse, const struct column_progress *progress)
 {
     int64_t longest = 0;
     for (int64_t i = 0; i < parse->batch; i++)
@@ -264,7 +266,7 @@ static int64_t longest(const struct parse *parse, const struct progress *progres
 }
 
 static struct status values_output(const struct parse *parse, const struct example_column *column,
-                                   const struct progress *progress, struct tensor *out)
+                                   const struct column_progress *progress, struct tensor *out)
 {
     enum dtype dtype = column->feature.dtype;
     struct shape shape = shape_of((int64_t)(progress->values.size / dtype_size(dtype)));
@@ -275,7 +277,7 @@ static struct status values_output(const struct parse *parse, const struct examp
 }
 
 static struct status sparse_output(const struct parse *parse, const struct example_column *column,
-                                   const struct progress *progress, struct tensor *outputs)
+                                   const struct column_progress *progress, struct tensor *outputs)
 {
     int stride = parse->spec->form_counts[EXAMPLE_SPARSE];
     struct tensor *indices = &outputs[column->place], *values = indices + stride,
@@ -305,9 +307,9 @@ static void fill(struct tensor *out, const void *value)
         memcpy((char *)out->data + (size_t)i * size, value, size);
 }
 
-/* Rows of the longest example's length, padded with the default's one element. */
+/* Rows have the length of the longest example; shorter ones are padded with the default. */
 static struct status variable_output(const struct parse *parse, const struct example_column *column,
-                                     const struct progress *progress, struct tensor *out)
+                                     const struct column_progress *progress, struct tensor *out)
 {
     struct shape inner = column->feature.shape, shape;
     inner.dims[0] = longest(parse, progress) / column->elements;
@@ -329,7 +331,7 @@ static struct status variable_output(const struct parse *parse, const struct exa
 }
 
 static struct status ragged_output(const struct parse *parse, const struct example_column *column,
-                                   const struct progress *progress, struct tensor *outputs)
+                                   const struct column_progress *progress, struct tensor *outputs)
 {
     struct tensor *values = &outputs[column->place];
     struct tensor *splits = values + parse->spec->form_counts[EXAMPLE_RAGGED];
@@ -358,7 +360,7 @@ static struct status make_outputs(struct parse *parse, struct tensor *outputs)
     struct tensor *ragged = dense + parse->spec->form_counts[EXAMPLE_DENSE];
     for (int i = 0; i < parse->spec->columns_count; i++) {
         const struct example_column *column = &parse->spec->columns[i];
-        struct progress *progress = &parse->progress[i];
+        struct column_progress *progress = &parse->progress[i];
         if (column->feature.form == EXAMPLE_SPARSE) {
             TRY(sparse_output(parse, column, progress, outputs));
         } else if (column->feature.form == EXAMPLE_RAGGED) {

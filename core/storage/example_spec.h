@@ -1,5 +1,5 @@
 /*
- * example_spec: what example.c shares with example_parse.c.
+ * example_spec: the types and functions that example.c shares with example_parse.c.
  */
 #ifndef STORAGE_EXAMPLE_SPEC_H
 #define STORAGE_EXAMPLE_SPEC_H

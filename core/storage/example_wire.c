@@ -3,7 +3,7 @@
 #define TAG(field, wire) ((field) << 3 | (wire))
 enum { VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
 
-/* A length and so many bytes; moves *at behind them. */
+/* Reads a length and that many bytes, and moves *at past them. */
 static bool delimited(const char **at, const char *end, struct bytes *out)
 {
     uint64_t size;
@@ -14,7 +14,7 @@ static bool delimited(const char **at, const char *end, struct bytes *out)
     return true;
 }
 
-/* The same for what nests: TensorFlow takes a length past the end as one up to the end. */
+/* The same for nested messages: TensorFlow cuts a length past the end to the end. */
 static bool nested(const char **at, const char *end, struct bytes *out)
 {
     uint64_t size;
@@ -47,7 +47,7 @@ static bool skip(const char **at, const char *end, uint64_t tag)
     }
 }
 
-/* Key and Feature, once each. */
+/* Reads a key and a Feature, once each. */
 static bool entry_of(struct bytes bytes, struct example_entry *out)
 {
     const char *at = bytes.data, *end = bytes.data + bytes.size;
@@ -192,7 +192,7 @@ static bool int64s_of(const char *at, const char *end, int64_t *out, size_t capa
 bool example_wire_list(struct bytes feature, enum dtype dtype, void *out, size_t capacity,
                        size_t *count)
 {
-    const char *at = feature.data + 1; /* behind the tag that example_wire_dtype saw */
+    const char *at = feature.data + 1; /* after the tag that example_wire_dtype read */
     struct bytes list;
     if (!nested(&at, feature.data + feature.size, &list))
         return false;

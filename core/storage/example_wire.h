@@ -1,9 +1,12 @@
 /*
- * example_wire: reads the wire of an Example as TensorFlow's fast parser does: no message is built.
+ * example_wire: reads a serialized Example as TensorFlow's fast parser does: without building a
+ * message.
  *
- *     Example := Features*  (1, concatenated Examples merge)      Features := entry* (1)
- *     entry   := key (1) and Feature (2), either order            Feature  := one list: bytes 1,
- * float 2, int64 3 list    := one packed chunk (1), or elements (1) one by one
+ *     Example  := Features*              field 1; concatenated Examples merge
+ *     Features := entry*                 field 1
+ *     entry    := key and Feature        fields 1 and 2, in either order
+ *     Feature  := one list               field 1 bytes, 2 float, 3 int64
+ *     list     := one packed chunk, or elements one by one          field 1
  */
 #ifndef STORAGE_EXAMPLE_WIRE_H
 #define STORAGE_EXAMPLE_WIRE_H
@@ -15,21 +18,19 @@ struct example_entry {
     struct bytes key, feature;
 };
 
-/* Appends the entries of an Example in the order of the wire to `entries` (of struct
- * example_entry). false: damaged. */
+/* Appends the entries of an Example (struct example_entry) to `entries`, in wire order. False:
+ * damaged. */
 bool example_wire_entries(struct bytes example, struct buffer *entries);
 
-/* The type of the list that a Feature holds; DT_INVALID: none is set. false: something else is
- * there. */
+/* Finds the type of a Feature's list; DT_INVALID: it has none. False: not a Feature. */
 bool example_wire_dtype(struct bytes feature, enum dtype *out);
 
-/* At least as many elements as the list has. */
+/* An upper bound of the number of elements in the list. */
 size_t example_wire_bound(struct bytes feature, enum dtype dtype);
 
-/*
- * Reads the list's elements (float, int64_t, struct bytes that point into it) into `out`, which has
- * room for `capacity`; further ones are only counted. false: damaged, or more strings than fit.
- */
+/* Reads the elements of the list into `out`, which has room for `capacity` of them: float, int64_t,
+ * or struct bytes that point into the list. *count is how many the list has. False: damaged, or
+ * more strings than fit. */
 bool example_wire_list(struct bytes feature, enum dtype dtype, void *out, size_t capacity,
                        size_t *count);
 

@@ -1,14 +1,14 @@
 /*
- * ordered_code: encodings whose byte order is the order of what they encode; keys of slices are
- * made of them.
+ * ordered_code: encodings whose byte order is the order of the values. The keys of slices are made
+ * of them.
  *
- *     key of a slice := NUM(0)  STR(tensor name)  NUM(rank)  for each dimension: SNUM(start)
- * SNUM(length, -1 = whole)
+ *     key of a slice := NUM(0)  STR(tensor name)  NUM(rank)
+ *                       SNUM(start)  SNUM(length, -1 = whole)     for each dimension
  *
- *     NUM(v)   count of significant bytes (1 byte), then v big-endian in so many
- *     STR(s)   00 -> 00 FF, FF -> FF 00, then 00 01
- *     SNUM(v)  n bytes of big-endian two's complement, the first two xored with the header of n
- * leading ones
+ *     NUM(v)   the number of significant bytes (1 byte), then v big-endian in that many bytes
+ *     STR(s)   s with 00 -> 00 FF and FF -> FF 00, then 00 01
+ *     SNUM(v)  n bytes of big-endian two's complement, the first two XORed with a header of n
+ *              leading ones
  */
 #ifndef STORAGE_ORDERED_CODE_H
 #define STORAGE_ORDERED_CODE_H

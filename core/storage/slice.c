@@ -6,23 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/characters.h"
 #include "proto/tensor.pb-c.h"
 #include "storage/ordered_code.h"
 
-struct slice slice_whole(int rank)
+struct tensor_slice slice_whole(int rank)
 {
-    struct slice slice = { .rank = rank };
+    struct tensor_slice slice = { .rank = rank };
     for (int i = 0; i < rank; i++)
         slice.length[i] = SLICE_WHOLE;
     return slice;
 }
 
-struct status slice_from_proto(const struct Tensorflow__TensorSliceProto *proto, struct slice *out)
+struct status slice_from_proto(const struct Tensorflow__TensorSliceProto *proto,
+                               struct tensor_slice *out)
 {
     if (proto->n_extent > SHAPE_RANK_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "slice of rank %zu, at most %d are possible",
                             proto->n_extent, SHAPE_RANK_MAX);
-    struct slice slice = slice_whole((int)proto->n_extent);
+    struct tensor_slice slice = slice_whole((int)proto->n_extent);
     for (int i = 0; i < slice.rank; i++) {
         const Tensorflow__TensorSliceProto__Extent *extent = proto->extent[i];
         if (extent->has_length_case == TENSORFLOW__TENSOR_SLICE_PROTO__EXTENT__HAS_LENGTH_LENGTH) {
@@ -40,7 +42,7 @@ struct status slice_from_proto(const struct Tensorflow__TensorSliceProto *proto,
 
 static bool number(const char **at, int64_t *out)
 {
-    if (**at < '0' || **at > '9')
+    if (!is_digit(**at))
         return false;
     char *end;
     errno = 0;
@@ -49,7 +51,7 @@ static bool number(const char **at, int64_t *out)
     return errno == 0;
 }
 
-struct status slice_parse(const char *spec, struct shape *full_shape, struct slice *out)
+struct status slice_parse(const char *spec, struct shape *full_shape, struct tensor_slice *out)
 {
     int64_t dims[SHAPE_RANK_MAX];
     int rank = 0;
@@ -59,7 +61,7 @@ struct status slice_parse(const char *spec, struct shape *full_shape, struct sli
             goto wrong;
         at++;
     }
-    struct slice slice = slice_whole(rank);
+    struct tensor_slice slice = slice_whole(rank);
     if (rank == 0 && *at != '\0' && strcmp(at, "-") != 0)
         goto wrong;
     for (int i = 0; i < rank; i++) {
@@ -79,12 +81,13 @@ wrong:
                         spec);
 }
 
-struct status slice_resolve(const struct slice *slice, const struct shape *shape, struct slice *out)
+struct status slice_resolve(const struct tensor_slice *slice, const struct shape *shape,
+                            struct tensor_slice *out)
 {
     if (slice->rank != shape->rank)
         return status_error(STATUS_INVALID_ARGUMENT, "slice '%s' of rank %d, shape %s",
                             slice_text(slice), slice->rank, shape_text(shape));
-    struct slice resolved = *slice;
+    struct tensor_slice resolved = *slice;
     for (int i = 0; i < slice->rank; i++) {
         if (slice->length[i] == SLICE_WHOLE)
             resolved.length[i] = shape->dims[i];
@@ -98,12 +101,13 @@ struct status slice_resolve(const struct slice *slice, const struct shape *shape
     return status_ok();
 }
 
-struct shape slice_shape(const struct slice *resolved)
+struct shape slice_shape(const struct tensor_slice *resolved)
 {
     return shape_make(resolved->rank, resolved->length);
 }
 
-bool slice_intersect(const struct slice *a, const struct slice *b, struct slice *out)
+bool slice_intersect(const struct tensor_slice *a, const struct tensor_slice *b,
+                     struct tensor_slice *out)
 {
     assert(a->rank == b->rank);
     out->rank = a->rank;
@@ -119,7 +123,7 @@ bool slice_intersect(const struct slice *a, const struct slice *b, struct slice 
     return true;
 }
 
-const char *slice_text(const struct slice *slice)
+const char *slice_text(const struct tensor_slice *slice)
 {
     static _Thread_local char text[SHAPE_RANK_MAX * 42 + 1];
     size_t at = 0;
@@ -135,7 +139,7 @@ const char *slice_text(const struct slice *slice)
     return text;
 }
 
-void slice_key(struct bytes name, const struct slice *slice, struct buffer *key)
+void slice_key(struct bytes name, const struct tensor_slice *slice, struct buffer *key)
 {
     ordered_put_num(key, 0);
     ordered_put_string(key, name);
@@ -146,8 +150,8 @@ void slice_key(struct bytes name, const struct slice *slice, struct buffer *key)
     }
 }
 
-/* Of dimension i of a block of this shape, in elements. */
-static void strides_of(const struct slice *slice, int64_t *strides)
+/* The stride of dimension i, in elements. */
+static void strides_of(const struct tensor_slice *slice, int64_t *strides)
 {
     int64_t stride = 1;
     for (int i = slice->rank - 1; i >= 0; i--) {
@@ -156,15 +160,16 @@ static void strides_of(const struct slice *slice, int64_t *strides)
     }
 }
 
-void slice_copy(const struct slice *part, const struct slice *from, const void *from_data,
-                const struct slice *to, void *to_data, size_t element_bytes)
+void slice_copy(const struct tensor_slice *part, const struct tensor_slice *from,
+                const void *from_data, const struct tensor_slice *to, void *to_data,
+                size_t element_bytes)
 {
     int64_t from_strides[SHAPE_RANK_MAX], to_strides[SHAPE_RANK_MAX], at[SHAPE_RANK_MAX] = { 0 };
     strides_of(from, from_strides);
     strides_of(to, to_strides);
 
-    /* Rows of `run` elements are contiguous on both sides: the last dimensions that are whole in
-     * both, and one more. */
+    /* Runs of `run` elements are contiguous in both: the last dimensions that are whole in both,
+     * and one more. */
     int outer = part->rank;
     int64_t run = 1;
     while (outer > 0) {

@@ -5,16 +5,15 @@
 
 #include "base/crc32c.h"
 
-/* Snappy's longest element makes 64 bytes of 3: more than that for the whole is a lie about the
- * size. */
+/* Snappy expands 3 bytes to at most 64: a larger ratio is damage. */
 #define SNAPPY_RATIO_MAX 22
 
 struct table {
-    struct file_reader file; /* zeroed where the table is in memory */
+    struct file_reader file; /* zeroed if the table is in memory */
     struct bytes memory;
     uint64_t size;
     struct buffer index_contents;
-    struct block index;
+    struct table_block index;
 };
 
 struct handle {
@@ -52,9 +51,9 @@ static struct status inflate_snappy(struct buffer *contents)
     return status_ok();
 }
 
-/* Reads, verifies and inflates the block into `contents`, and opens it there. */
+/* Reads, verifies and decompresses a block into `contents`, and opens it. */
 static struct status read_block(const struct table *table, struct handle handle,
-                                struct buffer *contents, struct block *out)
+                                struct buffer *contents, struct table_block *out)
 {
     uint64_t end = table->size - TABLE_FOOTER_BYTES;
     if (handle.offset > end || end - handle.offset < TABLE_TRAILER_BYTES ||
@@ -137,7 +136,7 @@ void table_cursor_init(struct table_cursor *cursor, const struct table *table)
     block_cursor_init(&cursor->index, &table->index);
 }
 
-/* Opens the data block that the current index entry tells of. */
+/* Opens the data block of the current index entry. */
 static struct status open_data(struct table_cursor *cursor)
 {
     struct bytes value = cursor->index.value;

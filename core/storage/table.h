@@ -1,21 +1,27 @@
 /*
- * table: a sorted map from bytes to bytes in a file, the index of a checkpoint (LevelDB's layout).
- * Read block by block.
+ * table: a sorted map from bytes to bytes in a file, the index of a checkpoint. The layout is
+ * LevelDB's. Blocks are read one at a time.
  *
- *     file   := data block*  metaindex block  index block  footer
- *     block  := contents  type(1)  masked crc32c of contents and type(4)     type 0 stored, 1
- * Snappy footer := metaindex handle  index handle  zeros up to 40 bytes  magic(8) handle := varint
- * offset  varint size of contents
+ *     file    := data block*  metaindex block  index block  footer
+ *     block   := contents  type(1)  masked crc32c of contents and type(4)
+ *     type    := 00 stored, 01 Snappy
+ *     footer  := metaindex handle  index handle  zeros up to 40 bytes  magic(8)
+ *     handle  := varint offset  varint size of contents
  *
- * The index block has one entry for each data block: a key not less than its last and less than the
- * next one's first, and its handle.
+ * The index block has one entry for each data block. Its key is not less than the block's last key
+ * and less than the next block's first key; its value is the block's handle.
  *
  *     struct table_cursor cursor;
- *     table_cursor_init(&cursor, table);
  *     bool found;
- *     for (TRY_OR(done, table_cursor_next(&cursor, &found)); found; TRY_OR(done,
- * table_cursor_next(&cursor, &found))) … table_cursor_key(&cursor), table_cursor_value(&cursor) …
- *     done: table_cursor_finish(&cursor);
+ *     table_cursor_init(&cursor, table);
+ *     for (;;) {
+ *         TRY_OR(done, table_cursor_next(&cursor, &found));
+ *         if (!found)
+ *             break;
+ *         … table_cursor_key(&cursor), table_cursor_value(&cursor) …
+ *     }
+ *     done:
+ *     table_cursor_finish(&cursor);
  */
 #ifndef STORAGE_TABLE_H
 #define STORAGE_TABLE_H
@@ -29,9 +35,9 @@
 
 struct table;
 
-/* DATA_LOSS: not a table, or damaged. Texts do not name the file: the caller knows what it is. */
+/* DATA_LOSS: not a table, or damaged. The error texts do not name the file; the caller adds it. */
 struct status table_open(const char *path, struct table **out);
-/* The same in memory that outlives the table. */
+/* The same for a table in memory, which must outlive `*out`. */
 struct status table_open_bytes(struct bytes bytes, struct table **out);
 void table_close(struct table *table); /* accepts NULL */
 
@@ -39,19 +45,19 @@ struct table_cursor {
     const struct table *table;
     struct block_cursor index, entries;
     struct buffer contents; /* of the current data block */
-    struct block block;
-    struct buffer last_key; /* of the block before: the next one must go on above */
+    struct table_block block;
+    struct buffer last_key; /* of the previous block: the next block must begin above it */
     bool open;              /* is there a current data block? */
-    bool any;               /* does last_key hold? */
+    bool any;               /* is there a last_key? */
 };
 
-void table_cursor_init(struct table_cursor *cursor,
-                       const struct table *table); /* before the first entry */
+/* before the first entry */
+void table_cursor_init(struct table_cursor *cursor, const struct table *table);
 struct status table_cursor_next(struct table_cursor *cursor, bool *found);
 struct status table_cursor_seek(struct table_cursor *cursor, struct bytes key, bool *found);
 void table_cursor_finish(struct table_cursor *cursor);
 
-/* Of the current entry; valid until the cursor moves. */
+/* The key and the value of the current entry are valid until the cursor moves. */
 static inline struct bytes table_cursor_key(const struct table_cursor *cursor)
 {
     return block_cursor_key(&cursor->entries);

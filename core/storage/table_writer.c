@@ -5,7 +5,7 @@
 #include "base/crc32c.h"
 #include "storage/table.h"
 
-/* What TensorFlow uses; other numbers are valid tables too, but not the same bytes. */
+/* TensorFlow's values. Others would make valid tables, but not the same bytes. */
 #define BLOCK_BYTES    ((size_t)262144)
 #define DATA_INTERVAL  16
 #define INDEX_INTERVAL 1
@@ -36,8 +36,8 @@ static size_t handle_put(char *out, uint64_t offset, uint64_t size)
     return at + varint_put(out + at, size);
 }
 
-/* The shortest key that is not less than `last` and less than `next`, if one byte more than the
- * common prefix makes one. */
+/* Makes a key that is not less than `last` and less than `next`: the common prefix and one byte
+ * more, if that is such a key. */
 static void separate(struct buffer *last, struct bytes next)
 {
     size_t size = last->size < next.size ? last->size : next.size, i = 0;

@@ -1,9 +1,9 @@
 /*
- * table_writer: makes a table, byte for byte as TensorFlow does. Blocks are stored, not compressed.
+ * table_writer: writes a table, byte for byte as TensorFlow does. Blocks are stored uncompressed.
  *
  *     table_writer_init(&writer, &file);
  *     TRY(table_writer_add(&writer, key, value));      keys strictly ascending (asserted)
- *     TRY(table_writer_end(&writer));                  the file is finished by its owner
+ *     TRY(table_writer_end(&writer));                  the owner of the file finishes it
  *     table_writer_finish(&writer);                    also after a failure
  */
 #ifndef STORAGE_TABLE_WRITER_H
@@ -16,7 +16,7 @@ struct table_writer {
     struct file_writer *file;
     struct block_builder data, index;
     struct buffer last_key;
-    bool pending; /* a block was written whose index entry waits for the next key */
+    bool pending; /* the index entry of the last block waits for the next key */
     uint64_t pending_offset, pending_size;
     int64_t count;
 };

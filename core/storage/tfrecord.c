@@ -15,12 +15,12 @@
 
 struct tfrecord_reader {
     struct file_reader file;
-    uint64_t file_at; /* bytes taken from the file */
-    char *chunk;      /* of the file, [chunk_at, chunk_size) not used yet */
+    uint64_t file_at; /* bytes read from the file */
+    char *chunk;      /* read from the file; [chunk_at, chunk_size) is unused */
     size_t chunk_at, chunk_size;
     bool compressed, stream_ended;
     z_stream zlib;
-    uint64_t offset; /* in the stream of records */
+    uint64_t offset; /* of the next record, in decompressed bytes */
     struct buffer record;
 };
 
@@ -34,7 +34,7 @@ static struct status refill(struct tfrecord_reader *reader)
     return status_ok();
 }
 
-/* gzip files may be several members, one after the other. */
+/* Inflates into `data`, at most CHUNK bytes. A gzip file may have several members in a row. */
 static struct status inflate_more(struct tfrecord_reader *reader, char *data, size_t size,
                                   size_t *got)
 {
@@ -57,7 +57,7 @@ static struct status inflate_more(struct tfrecord_reader *reader, char *data, si
     return status_ok();
 }
 
-/* As many of `size` bytes as there are. */
+/* Reads `size` bytes, or fewer at the end of the file. */
 static struct status get(struct tfrecord_reader *reader, char *data, size_t size, size_t *got)
 {
     *got = 0;
@@ -88,7 +88,8 @@ static enum tfrecord_compression detect(const struct tfrecord_reader *reader)
     if (reader->chunk_size < HEAD_BYTES ||
         crc32c_unmask(get_u32le(start + 8)) == crc32c(0, start, 8))
         return TFRECORD_PLAIN;
-    /* A damaged plain file is told as one, unless this can be the head of a zlib stream. */
+    /* Treat a damaged plain file as plain, so that the error names the record, unless the bytes
+     * could be the header of a zlib stream. */
     bool zlib = (start[0] & 0x0f) == 8 && (start[0] << 8 | start[1]) % 31 == 0;
     return zlib ? TFRECORD_ZLIB : TFRECORD_PLAIN;
 }
@@ -130,7 +131,7 @@ void tfrecord_reader_close(struct tfrecord_reader *reader)
     free(reader);
 }
 
-/* A claimed size is believed piece by piece, as far as there are bytes for it. */
+/* Allocates as the bytes arrive, because the size in a damaged file may be any number. */
 static struct status get_data(struct tfrecord_reader *reader, uint64_t size)
 {
     reader->record.size = 0;
@@ -216,7 +217,7 @@ static struct status deflate_out(struct tfrecord_writer *writer, const void *dat
     do {
         writer->zlib.next_out = out;
         writer->zlib.avail_out = sizeof out;
-        deflate(&writer->zlib, flush); /* cannot fail: the stream is sound and there is room */
+        deflate(&writer->zlib, flush); /* cannot fail: the stream is valid and has room */
         TRY(file_writer_append(&writer->file, out, sizeof out - writer->zlib.avail_out));
     } while (writer->zlib.avail_out == 0);
     return status_ok();

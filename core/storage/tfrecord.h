@@ -1,6 +1,7 @@
 /*
- * tfrecord: files of records, plain or compressed as a whole. Warm-up files, data sets, event
- * files.
+ * tfrecord: reads and writes TFRecord files, TensorFlow's format for data sets, warm-up requests
+ * and events. Compression, if any, covers the whole file. Memory is bounded by the largest record,
+ * not by the file.
  *
  *     record := size u64le  masked crc32c of those 8 bytes(4)  data[size]  masked crc32c of data(4)
  *
@@ -16,7 +17,7 @@
 #include "base/bytes.h"
 
 enum tfrecord_compression {
-    TFRECORD_DETECT, /* reading only: by the first bytes */
+    TFRECORD_DETECT, /* for reading: the first bytes tell */
     TFRECORD_PLAIN,
     TFRECORD_ZLIB,
     TFRECORD_GZIP,
@@ -28,11 +29,11 @@ struct status tfrecord_reader_open(const char *path, enum tfrecord_compression c
                                    struct tfrecord_reader **out);
 
 /**
- * The next record, valid until the next call.
+ * Reads the next record. *record is valid until the next call; *found is false at the end.
  *
- * Errors  DATA_LOSS with TensorFlow's texts (`corrupted record at 12`, offsets in the stream of
- * records), damaged compression; RESOURCE_EXHAUSTED memory. A cut within the 12 bytes of a head
- * counts as the end, as there
+ * Errors  DATA_LOSS a damaged record, with TensorFlow's texts (`corrupted record at 12`; offsets
+ *         count decompressed bytes), or damaged compression. As in TensorFlow, a file that is cut
+ *         within the 12 bytes before a record just ends there.
  */
 struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes *record,
                                    bool *found);
@@ -40,12 +41,12 @@ void tfrecord_reader_close(struct tfrecord_reader *reader); /* accepts NULL */
 
 struct tfrecord_writer;
 
-/* Fails where the file exists. */
+/* Errors: ALREADY_EXISTS. */
 struct status tfrecord_writer_open(const char *path, enum tfrecord_compression compression,
                                    struct tfrecord_writer **out);
 struct status tfrecord_writer_append(struct tfrecord_writer *writer, struct bytes record);
-struct status tfrecord_writer_finish(
-    struct tfrecord_writer *writer); /* fsync; frees; a failure removes the file */
+/* Syncs the file and frees the writer. If that fails, removes the file. */
+struct status tfrecord_writer_finish(struct tfrecord_writer *writer);
 void tfrecord_writer_abandon(struct tfrecord_writer *writer); /* removes the file; accepts NULL */
 
 #endif

@@ -3,15 +3,16 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/float_bits.h"
 #include "tensor/tensor.h"
 
-enum kind { OTHER, INTEGER, FLOATING };
+enum dtype_kind { OTHER, INTEGER, FLOATING };
 
-/* By number. file_size 0: has no fixed size in files (savedmodel-format.md §3.3). */
-static const struct row {
+/* By number. file_size 0: the elements have no fixed size in files. */
+static const struct dtype_row {
     const char *name, *enum_name;
     size_t size, file_size;
-    enum kind kind;
+    enum dtype_kind kind;
 } rows[DTYPE_COUNT] = {
     [DT_INVALID] = { "INVALID", "DT_INVALID", 0, 0, OTHER },
     [DT_FLOAT] = { "float", "DT_FLOAT", 4, 4, FLOATING },
@@ -49,7 +50,7 @@ static const struct row {
     [DT_FLOAT4_E2M1FN] = { "float4_e2m1fn", "DT_FLOAT4_E2M1FN", 1, 0, FLOATING },
 };
 
-static const struct row *row_of(enum dtype dtype)
+static const struct dtype_row *row_of(enum dtype dtype)
 {
     return &rows[(unsigned)dtype < DTYPE_COUNT ? dtype : DT_INVALID];
 }
@@ -102,35 +103,21 @@ bool dtype_is_integer(enum dtype dtype)
     return row_of(dtype)->kind == INTEGER;
 }
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 float half_to_float(uint16_t half)
 {
     uint32_t sign = (uint32_t)(half & 0x8000) << 16;
     uint32_t rest = half & 0x7fff;
-    if (rest >= 0x7c00) /* infinity and NaN: the largest exponent there too */
-        return float_of(sign | 0x7f800000 | (rest & 0x3ff) << 13);
+    if (rest >= 0x7c00) /* infinity and NaN have the largest exponent in both */
+        return float_of_bits(sign | 0x7f800000 | (rest & 0x3ff) << 13);
     if (rest >= 0x0400) /* normal: the exponent's bias grows from 15 to 127 */
-        return float_of(sign | ((rest << 13) + ((127u - 15) << 23)));
+        return float_of_bits(sign | ((rest << 13) + ((127u - 15) << 23)));
     float value = (float)rest * 0x1p-24f; /* subnormal: exact in float */
     return sign ? -value : value;
 }
 
 uint16_t float_to_half(float value)
 {
-    uint32_t bits = bits_of(value);
+    uint32_t bits = bits_of_float(value);
     uint32_t sign = bits >> 16 & 0x8000;
     uint32_t rest = bits & 0x7fffffff;
     if (rest > 0x7f800000)
@@ -139,23 +126,23 @@ uint16_t float_to_half(float value)
         return (uint16_t)(sign | 0x7c00);
     if (rest < 0x38800000) { /* below 2^-14: adding 0.5 aligns the last bit of a subnormal half with
                                 the float's */
-        float shifted = float_of(rest) + 0.5f;
-        return (uint16_t)(sign | (bits_of(shifted) - bits_of(0.5f)));
+        float shifted = float_of_bits(rest) + 0.5f;
+        return (uint16_t)(sign | (bits_of_float(shifted) - bits_of_float(0.5f)));
     }
     rest -= (127u - 15) << 23;
-    rest += 0x0fff +
-            (rest >> 13 & 1); /* to nearest, ties to even; a carry into the exponent is right */
+    /* to nearest, ties to even; a carry into the exponent is correct */
+    rest += 0x0fff + (rest >> 13 & 1);
     return (uint16_t)(sign | rest >> 13);
 }
 
 float bfloat16_to_float(uint16_t value)
 {
-    return float_of((uint32_t)value << 16);
+    return float_of_bits((uint32_t)value << 16);
 }
 
 uint16_t float_to_bfloat16(float value)
 {
-    uint32_t bits = bits_of(value);
+    uint32_t bits = bits_of_float(value);
     if ((bits & 0x7fffffff) > 0x7f800000)
         return bits >> 31 ? 0xffc0 : 0x7fc0;
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);

@@ -1,6 +1,6 @@
 /*
- * dtype: TensorFlow's element types, by their numbers in the file formats. One table (dtype.c) says
- * everything about each.
+ * dtype: TensorFlow's element types, with their numbers in the file formats. One table (dtype.c)
+ * has their sizes and names.
  */
 #ifndef TENSOR_DTYPE_H
 #define TENSOR_DTYPE_H
@@ -49,7 +49,7 @@ enum dtype {
     DT_REF = 100, /* added to the number of the type that a reference refers to */
 };
 
-/* The type without the mark of a reference; DT_INVALID for a number that is no type. */
+/* The type without DT_REF; DT_INVALID for a number that is no type. */
 enum dtype dtype_base(int number);
 
 /* Bytes per element in memory: tensor elements of strings are struct bytes, of resource and variant
@@ -59,13 +59,11 @@ size_t dtype_size(enum dtype dtype);
 /* Bytes per element in files and in tensor_content; 0 for string, resource, variant. */
 size_t dtype_file_size(enum dtype dtype);
 
-const char *
-dtype_name(enum dtype dtype); /* "float", "int32", … the words of error texts and of REST */
-const char *dtype_enum_name(enum dtype dtype); /* "DT_FLOAT", … the words of GetModelMetadata */
+const char *dtype_name(enum dtype dtype); /* "float", "int32", …, as in error texts and REST */
+const char *dtype_enum_name(enum dtype dtype); /* "DT_FLOAT", …, as in GetModelMetadata */
 bool dtype_parse_enum(const char *name, enum dtype *out);
 bool dtype_is_floating(enum dtype dtype);
-bool dtype_is_integer(
-    enum dtype dtype); /* plain integers, signed or not; not bool, not quantised */
+bool dtype_is_integer(enum dtype dtype); /* signed or not; neither bool nor quantised types */
 
 /* Sets of types, for kernel tables. */
 typedef uint64_t dtype_set;

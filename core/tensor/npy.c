@@ -1,8 +1,8 @@
 /*
  * file   := magic(6) major(1) minor(1) header_size(2 or 4, little-endian) header data
  * magic  := 93 'N' 'U' 'M' 'P' 'Y'
- * header := a Python dictionary in text: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4),
- * }
+ * header := a Python dictionary as text:
+ *           {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
  */
 #include "tensor/npy.h"
 
@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "tensor/tensor_values.h"
 
 static const struct descr {
     const char *text;
@@ -21,7 +22,7 @@ static const struct descr {
     { "<c8", DT_COMPLEX64 }, { "<c16", DT_COMPLEX128 },
 };
 
-/* The text behind 'key': in the header, up to one of `stops`. */
+/* The text after 'key': in the header, up to one of `stops`. */
 static const char *header_value(const char *header, const char *key, const char *stops,
                                 struct arena *arena)
 {
@@ -49,7 +50,7 @@ static struct status parse_shape(const char *text, struct shape *out)
     return shape_check(rank, dims, out);
 }
 
-/* |S: bytes padded with NULs. <U: UTF-32, written out as UTF-8. */
+/* |S: bytes padded with NULs. <U: UTF-32, which becomes UTF-8. */
 static struct bytes read_element(const char *data, size_t width, bool unicode, struct arena *arena)
 {
     if (!unicode) {
@@ -84,7 +85,7 @@ static struct status read_strings(struct bytes data, const char *descr, const st
     bool unicode = descr[1] == 'U';
     size_t width, letters = (size_t)strtoull(descr + 2, NULL, 10);
     int64_t size = shape_size(shape);
-    if (letters == 0 && size > 0) /* the file holds nothing that would say how many there are */
+    if (letters == 0 && size > 0) /* the size of the file would not limit their number */
         return status_error(STATUS_INVALID_ARGUMENT, ".npy: dtype '%s' has no characters", descr);
     if (__builtin_mul_overflow(letters, (size_t)(unicode ? 4 : 1), &width) ||
         (width > 0 && (size_t)size > data.size / width))
@@ -96,25 +97,31 @@ static struct status read_strings(struct bytes data, const char *descr, const st
     return status_ok();
 }
 
+/* A tensor is created only once the file is known to fill it. */
+static struct status read_numbers(struct bytes data, enum dtype dtype, const struct shape *shape,
+                                  struct tensor *out)
+{
+    if ((size_t)shape_size(shape) > data.size / dtype_size(dtype))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            ".npy: the file is cut short: %zu bytes of data, %s of %s wants more",
+                            data.size, dtype_name(dtype), shape_text(shape));
+    data.size = (size_t)shape_size(shape) * dtype_size(dtype);
+    if (dtype == DT_BOOL)
+        TRY(tensor_check_bools(data, ".npy"));
+    TRY(tensor_create(dtype, shape, out));
+    if (data.size > 0)
+        memcpy(out->data, data.data, data.size);
+    return status_ok();
+}
+
 static struct status read_data(struct bytes data, const char *descr, const struct shape *shape,
                                struct arena *arena, struct tensor *out)
 {
     if (strlen(descr) > 2 && descr[0] != '>' && (descr[1] == 'S' || descr[1] == 'U'))
         return read_strings(data, descr, shape, arena, out);
     for (size_t i = 0; i < COUNT(descrs); i++) {
-        if (strcmp(descrs[i].text, descr) != 0)
-            continue;
-        TRY(tensor_create(descrs[i].dtype, shape, out));
-        if (tensor_bytes(out) > data.size) {
-            tensor_release(out);
-            return status_error(
-                STATUS_INVALID_ARGUMENT,
-                ".npy: the file is cut short: %zu bytes of data, %s of %s wants more", data.size,
-                dtype_name(descrs[i].dtype), shape_text(shape));
-        }
-        if (tensor_bytes(out) > 0)
-            memcpy(out->data, data.data, tensor_bytes(out));
-        return status_ok();
+        if (strcmp(descrs[i].text, descr) == 0)
+            return read_numbers(data, descrs[i].dtype, shape, out);
     }
     return status_error(STATUS_UNIMPLEMENTED,
                         ".npy: dtype '%s' is not read (numbers little-endian, <U, |S are)", descr);

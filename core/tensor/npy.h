@@ -14,8 +14,7 @@
  */
 struct status npy_read(struct bytes file, struct arena *arena, struct tensor *out);
 
-/* The same of the file at `path`, which the error names; RESOURCE_EXHAUSTED: larger than
- * `max_bytes`. */
+/* The same for the file at `path`, which errors name. RESOURCE_EXHAUSTED: over `max_bytes`. */
 struct status npy_read_file(const char *path, size_t max_bytes, struct arena *arena,
                             struct tensor *out);
 

@@ -28,7 +28,8 @@ struct status shape_check(int rank, const int64_t *dims, struct shape *out)
                                 "dimension %d of a shape is %" PRId64 ", must be >= 0", i, dims[i]);
         shape.dims[i] = dims[i];
         empty |= dims[i] == 0;
-        /* The product of the others must fit as well, so that no order of multiplying overflows. */
+        /* The product of the other dimensions must fit as well, so that no order of multiplication
+         * overflows. */
         if (dims[i] != 0 && __builtin_mul_overflow(product, dims[i], &product))
             return status_error(
                 STATUS_INVALID_ARGUMENT,
@@ -94,7 +95,7 @@ bool shape_compatible(const struct shape *known, const struct shape *pattern)
     return true;
 }
 
-/* Dimension `i` counted from the last (0 is the last); missing ones are 1. */
+/* Dimension `i` from the end (0 is the last one); missing ones are 1. */
 static int64_t dim_from_end(const struct shape *shape, int i)
 {
     return i < shape->rank ? shape->dims[shape->rank - 1 - i] : 1;
@@ -115,10 +116,7 @@ struct status shape_broadcast(const struct shape *a, const struct shape *b, stru
         else if (x == 1)
             *dim = y;
         else if (x < 0 || y < 0)
-            *dim =
-                x < 0
-                    ? y
-                    : x; /* a known one over 1 decides; the unknown one must turn out 1 or equal */
+            *dim = x < 0 ? y : x; /* a known one over 1 decides; the other must be 1 or equal */
         else
             return status_error(STATUS_INVALID_ARGUMENT, "Incompatible shapes: %s vs. %s",
                                 shape_text(a), shape_text(b));

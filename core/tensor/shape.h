@@ -1,7 +1,7 @@
 /*
  * shape: the dimensions of a tensor, outermost first, row-major. In a signature or an attribute a
- * dimension may be unknown (-1) and so may the rank (SHAPE_UNKNOWN_RANK); the shape of a tensor is
- * always fully known.
+ * dimension may be unknown (-1), and so may the rank (SHAPE_UNKNOWN_RANK); the shape of a tensor is
+ * always known.
  */
 #ifndef TENSOR_SHAPE_H
 #define TENSOR_SHAPE_H
@@ -12,8 +12,8 @@
 
 #include "base/status.h"
 
-#define SHAPE_RANK_MAX \
-    12 /* TensorFlow's kernels end at 8 to 10; a request or file with more is INVALID_ARGUMENT */
+/* TensorFlow's kernels end at 8 to 10; a request or file with more is INVALID_ARGUMENT */
+#define SHAPE_RANK_MAX     12
 #define SHAPE_UNKNOWN_RANK (-1)
 
 struct shape {
@@ -33,26 +33,25 @@ static inline struct shape shape_unknown(void)
     return (struct shape){ .rank = SHAPE_UNKNOWN_RANK };
 }
 
-/* shape_of(2, 3) is [2,3]; shape_of() is not needed, that is shape_scalar(). */
+/* shape_of(2, 3) is [2,3]. For [] there is shape_scalar(). */
 #define shape_of(...)                                                       \
     shape_make((int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), \
                (const int64_t[]){ __VA_ARGS__ })
 struct shape shape_make(int rank, const int64_t *dims);
 
-/* INVALID_ARGUMENT where rank > SHAPE_RANK_MAX, a dimension is negative, or the product does not
- * fit int64. */
+/* INVALID_ARGUMENT: rank over SHAPE_RANK_MAX, a negative dimension, or a product beyond int64. */
 struct status shape_check(int rank, const int64_t *dims, struct shape *out);
 
-/* Would shape_check pass? Of shapes that were computed from checked ones. *size: of elements. */
+/* Would shape_check pass? For shapes that were computed from checked ones. *size: the number of
+ * elements. */
 bool shape_fits(const struct shape *shape, int64_t *size);
 
-/* Number of elements; 1 for a scalar. The shape must be fully known. Cannot overflow for a checked
- * shape. */
+/* The number of elements, 1 for a scalar. The shape must be known and checked. */
 int64_t shape_size(const struct shape *shape);
 bool shape_is_known(const struct shape *shape);
 bool shape_equal(const struct shape *a, const struct shape *b);
 
-/* Does a fully known shape fit one that may have unknown parts? */
+/* Does a known shape match one that may have unknown parts? */
 bool shape_compatible(const struct shape *known, const struct shape *pattern);
 
 /* numpy's broadcasting; unknown dimensions stay unknown. INVALID_ARGUMENT `Incompatible shapes: [2]
@@ -61,8 +60,7 @@ struct status shape_broadcast(const struct shape *a, const struct shape *b, stru
 
 void shape_append(struct shape *shape, int64_t dim); /* asserts the rank */
 
-/* "[2,?,3]", "[]", "<unknown>": TensorFlow's words. Prints into a ring of 8 buffers of the thread.
- */
+/* "[2,?,3]", "[]", "<unknown>", as in TensorFlow. Valid until 8 more calls in the thread. */
 const char *shape_text(const struct shape *shape);
 
 #endif

@@ -1,14 +1,14 @@
 #include "tensor/shell_value.h"
 
-#define SHOWN_MAX    16                 /* numbers that are written out */
-#define ARGUMENT_MAX ((uint64_t)100000) /* Linux takes 128 KiB in one argument of a program */
+#define SHOWN_MAX    16                 /* numbers that are printed one by one */
+#define ARGUMENT_MAX ((uint64_t)100000) /* Linux allows 128 KiB in one argument */
 
 static int64_t dim_of(const struct shape *shape, int i)
 {
     return shape->dims[i] < 1 ? 1 : shape->dims[i];
 }
 
-/* Numbers in a list of dimensions level, level + 1, … */
+/* The count of numbers in a list of the dimensions from `level` on. */
 static uint64_t elements(const struct shape *shape, int level)
 {
     uint64_t count = 1;

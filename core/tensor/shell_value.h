@@ -10,23 +10,25 @@
 #include "base/bytes.h"
 #include "tensor/shape.h"
 
-/* Nested lists of one number, an unknown dimension as 1, to stand between double quotes: the shell
- * writes out what is long. */
+/* Prints nested lists of one number, for use between double quotes; the shell expands long lists.
+ * An unknown dimension counts as 1. */
 void shell_value_print(const struct shape *shape, const char *number, struct buffer *out);
 
 /**
- * The whole command: sends `body`, which expands to about `expanded` bytes, to the URL. What a
- * command line cannot carry goes through curl's standard input.
+ * Prints the whole command, which sends `body` to the URL. `expanded` is the size of the body after
+ * the shell has expanded it, roughly: if it is too large for a command line, curl reads it from its
+ * standard input.
  */
 void shell_command_print(struct bytes body, uint64_t expanded, const char *url, struct buffer *out);
 
-/* Letters, digits and - _ . / : = only: nothing that a shell or a URL would take for more. */
+/* Only letters, digits and - _ . / : = , which neither a shell nor a URL interprets? */
 bool shell_is_plain(const char *text);
 
-/* One word of a command: as it is where that is plain, else quoted. */
+/* Prints one word of a command, quoted unless it is plain. */
 void shell_word_print(const char *text, struct buffer *out);
 
-/* Of what shell_value_print gives, as the shell expands it; UINT64_MAX: more than that. */
+/* The size of what shell_value_print prints, after the shell has expanded it; UINT64_MAX: at least
+ * that much. */
 uint64_t shell_value_expanded(const struct shape *shape, const char *number);
 
 #endif

@@ -24,8 +24,7 @@ static struct status too_large(enum dtype dtype, const struct shape *shape)
                         dtype_name(dtype), shape_text(shape));
 }
 
-/* Bytes of the elements and of `extra` behind them; elements that are references start out empty.
- */
+/* The buffer has room for the elements and `extra` bytes more. Strings and objects start empty. */
 static struct status create(struct tensor_pool *pool, enum dtype dtype, const struct shape *shape,
                             size_t extra, struct tensor *out)
 {
@@ -44,7 +43,7 @@ static struct status create(struct tensor_pool *pool, enum dtype dtype, const st
         return status_in(status, "tensor of type %s and shape %s", dtype_name(dtype),
                          shape_text(shape));
 
-    /* A buffer is larger than what it was asked for, and may have come from the pool. */
+    /* The buffer may be larger than requested, and may come from the pool. */
     UNPOISON(buffer->data, buffer->capacity);
     POISON((char *)buffer->data + total, buffer->capacity - total);
     buffer->object_count = holds_objects(dtype) ? size : 0;
@@ -104,7 +103,8 @@ static void buffer_free(struct tensor_buffer *buffer)
 void tensor_release(struct tensor *tensor)
 {
     struct tensor_buffer *buffer = tensor->buffer;
-    /* Not the dims behind rank 0: clearing all 136 bytes takes longer than the rest. */
+    /* Leaves dims, which rank 0 makes irrelevant: clearing all 136 bytes would dominate the
+     * cost. */
     tensor->dtype = DT_INVALID;
     tensor->shape.rank = 0;
     tensor->size = 0;
@@ -112,7 +112,7 @@ void tensor_release(struct tensor *tensor)
     tensor->buffer = NULL;
     if (buffer == NULL)
         return;
-    /* The only owner need not count down: nobody is left who could acquire. */
+    /* The only owner need not decrement: no other owner exists that could acquire. */
     if (atomic_load_explicit(&buffer->references, memory_order_acquire) == 1 ||
         atomic_fetch_sub_explicit(&buffer->references, 1, memory_order_acq_rel) == 1)
         buffer_free(buffer);
@@ -151,14 +151,6 @@ struct status tensor_copy_deep(const struct tensor *tensor, struct tensor *out)
     return status_ok();
 }
 
-struct tensor tensor_reshape(const struct tensor *tensor, const struct shape *shape)
-{
-    assert(shape_size(shape) == tensor->size);
-    struct tensor view = tensor_acquire(tensor);
-    view.shape = *shape;
-    return view;
-}
-
 struct tensor tensor_rows(const struct tensor *tensor, int64_t start, int64_t count)
 {
     assert(tensor->shape.rank >= 1);
@@ -189,7 +181,7 @@ int64_t tensor_index(const struct tensor *tensor, int64_t i)
     case DT_UINT16:
         return ((const uint16_t *)tensor->data)[i];
     case DT_INT8:
-    case DT_INT4: /* one to a byte in memory */
+    case DT_INT4: /* one per byte in memory */
     case DT_INT2:
         return ((const int8_t *)tensor->data)[i];
     case DT_UINT8:

@@ -1,11 +1,11 @@
 /*
  * tensor: dtype, shape, and a counted buffer of elements.
  *
- * A `struct tensor` is a small value that is copied freely; what is shared and counted is its
- * buffer. A tensor with `buffer == NULL` borrows its data from whoever lives longer (a request's
- * body, an arena, a static array).
+ * A `struct tensor` is a small value that is copied freely; its buffer is shared and counted. A
+ * tensor with `buffer == NULL` borrows its data from something that lives longer (a request's body,
+ * an arena, a static array).
  *
- * Elements in memory: numbers as such, in host order; bool one byte of 0 or 1; half and bfloat16 as
+ * Elements in memory: numbers in host order; bool as one byte, 0 or 1; half and bfloat16 as
  * uint16_t; complex as pairs; strings as `struct bytes` whose characters live in an arena that
  * outlives the tensor (the run's, the plan's) or, for variables and tables, in the buffer itself
  * (tensor_copy_deep); resource and variant as `struct object *`, counted: the buffer holds one
@@ -31,12 +31,11 @@ struct tensor_pool;
 
 struct tensor_buffer {
     _Atomic int references;
-    uint32_t taken_in; /* the pool's time when it was last taken */
-    size_t capacity;   /* bytes at data */
-    void *data;        /* aligned to TENSOR_ALIGNMENT */
-    int64_t
-        object_count; /* elements of data that are `struct object *`, released with the buffer */
-    struct tensor_pool *pool;   /* where it goes back to; NULL: the heap */
+    uint32_t taken_in;          /* the pool's time when it was last handed out */
+    size_t capacity;            /* bytes at data */
+    void *data;                 /* aligned to TENSOR_ALIGNMENT */
+    int64_t object_count;       /* elements that are `struct object *`, released with the buffer */
+    struct tensor_pool *pool;   /* where the last release returns it; NULL: the heap */
     struct tensor_buffer *next; /* in the pool's list of free buffers */
 };
 
@@ -70,29 +69,30 @@ static inline struct object *object_acquire(struct object *object)
 void object_release(struct object *object); /* accepts NULL */
 
 /**
- * Makes a tensor with a buffer of its own. Elements are not initialised, but strings, which are
- * empty, and objects, NULL. Owner   the caller; tensor_release Errors  RESOURCE_EXHAUSTED no
- * memory, or the size does not fit
+ * Makes a tensor with a buffer of its own. Strings start empty and objects NULL; other elements are
+ * not initialised.
+ *
+ * Owner   the caller: tensor_release
+ * Errors  RESOURCE_EXHAUSTED no memory, or the size does not fit 64 bits
  */
 struct status tensor_create(enum dtype dtype, const struct shape *shape, struct tensor *out);
 
-/* The same, with a buffer taken from `pool` (NULL: the heap) and given back there at the last
- * release. */
+/* The same with a buffer of `pool` (NULL: the heap), which the last release returns to it. */
 struct status tensor_create_pooled(struct tensor_pool *pool, enum dtype dtype,
                                    const struct shape *shape, struct tensor *out);
 
-/* A string tensor with room for all characters behind its elements, at *characters: it depends on
- * nothing else. */
+/* Makes a string tensor with room for its characters, at *characters, in the same buffer: it
+ * depends on nothing else. */
 struct status tensor_create_strings(const struct shape *shape, size_t characters_size,
                                     struct tensor *out, char **characters);
 
-/* A tensor over elements that somebody else owns. */
+/* Makes a tensor of elements that something else owns. */
 struct tensor tensor_borrow(enum dtype dtype, const struct shape *shape, const void *data);
 
-/* Can its elements be read as what they are? Not at every address that a message has them at. */
+/* Is the data aligned for its type? In a message it may begin at any address. */
 bool tensor_is_aligned(const struct tensor *tensor);
 
-/* One more owner of the same elements: what a pointer assignment is elsewhere. */
+/* Adds an owner of the same elements. */
 static inline struct tensor tensor_acquire(const struct tensor *tensor)
 {
     if (tensor->buffer != NULL)
@@ -103,7 +103,7 @@ static inline struct tensor tensor_acquire(const struct tensor *tensor)
 /* Gives up one owner and clears *tensor. Accepts a zeroed tensor. */
 void tensor_release(struct tensor *tensor);
 
-/* May its elements be overwritten: is its buffer counted, and has it this one owner? */
+/* May the elements be overwritten? True if the tensor is the only owner of its buffer. */
 static inline bool tensor_writable(const struct tensor *tensor)
 {
     return tensor->buffer != NULL &&
@@ -113,11 +113,7 @@ static inline bool tensor_writable(const struct tensor *tensor)
 /* A copy whose strings live in its own buffer, so that it depends on nothing else. */
 struct status tensor_copy_deep(const struct tensor *tensor, struct tensor *out);
 
-/* The same elements under another shape of the same size (asserted). Shares the buffer: one more
- * owner. */
-struct tensor tensor_reshape(const struct tensor *tensor, const struct shape *shape);
-
-/* Rows [start, start + count) of dimension 0. Shares the buffer: one more owner. */
+/* Rows [start, start + count) of dimension 0. The result is one more owner of the buffer. */
 struct tensor tensor_rows(const struct tensor *tensor, int64_t start, int64_t count);
 
 static inline size_t tensor_bytes(const struct tensor *tensor)
@@ -148,28 +144,27 @@ TENSOR_ACCESS(variants, struct object *, DT_VARIANT)
 #undef TENSOR_ACCESS
 
 /*
- * Element i of a tensor of any plain integer type (shapes, axes and indices come as several), read
- * and written at the size of that type. tensor_set_index keeps the low bits of a value that does
- * not fit. Another type is asserted; in release it reads as 0, and nothing is written.
+ * Element i of a tensor of any plain integer type: shapes, axes and indices have several types.
+ * tensor_set_index keeps the low bits of a value that does not fit. Other types are asserted; in a
+ * release build they read as 0, and nothing is written.
  */
 int64_t tensor_index(const struct tensor *tensor, int64_t i);
 void tensor_set_index(struct tensor *tensor, int64_t i, int64_t value);
 
 /*
- * A pool of buffers by size class, of one run (not thread-safe but for releases, which any thread
- * may do). Buffers are kept for the next run: after the first run of a shape nothing is allocated.
+ * A pool of buffers by size class, for one run. It keeps buffers for the next run: after the first
+ * run of a shape nothing is allocated. Any thread may release buffers; everything else belongs to
+ * the thread of the run. limit_bytes: of all buffers handed out at once; 0: no limit.
  */
-struct tensor_pool *
-tensor_pool_create(size_t limit_bytes); /* limit on what is handed out at once; 0 = none */
-/* From the first buffer on: the pool takes its buffers from the budget, which outlives them, and
- * gives them back when it frees them. A buffer that is used again costs nothing. */
+struct tensor_pool *tensor_pool_create(size_t limit_bytes);
+/* Charges the pool's buffers to the budget, which must outlive them. Call it before the first
+ * buffer. A buffer that is used again costs nothing. */
 void tensor_pool_charge(struct tensor_pool *pool, struct budget *budget);
-size_t tensor_pool_used(const struct tensor_pool *pool); /* bytes handed out now */
-size_t tensor_pool_held(const struct tensor_pool *pool); /* and of free buffers */
-void tensor_pool_trim(struct tensor_pool *pool);         /* gives free buffers back to the system */
-/* After each run: if the pool holds much more than runs hand out at once, the buffers that the last
- * runs did not take go back to the system. */
+size_t tensor_pool_used(const struct tensor_pool *pool); /* bytes handed out at the moment */
+size_t tensor_pool_held(const struct tensor_pool *pool); /* those and the bytes of free buffers */
+/* Call it after each run: if the pool holds much more than runs hand out at once, it frees the
+ * buffers that the last runs did not use. */
 void tensor_pool_settle(struct tensor_pool *pool);
-void tensor_pool_destroy(struct tensor_pool *pool); /* buffers still out live on, on the heap */
+void tensor_pool_destroy(struct tensor_pool *pool); /* buffers that are still in use stay valid */
 
 #endif

@@ -5,10 +5,10 @@
  *     size      64 128 192 256 320 384 448 512 | 640 768 896 1024 | 1280 …
  *     class      1   2   3   4   5   6   7   8 |   9  10  11   12 |   13 …
  *
- * A run takes buffers in one thread; the last owner of a buffer may let it go in any. So each class
- * has two lists: `back`, onto which any thread pushes, and `free`, which only the run touches.
- * Taking empties `back` at once by an exchange: with one thread that takes, there is no ABA problem
- * and no lock.
+ * A run takes buffers in one thread, but any thread may release the last reference. So each class
+ * has two lists: `back`, onto which any thread pushes, and `free`, which only the run uses. The run
+ * empties `back` with one exchange. Because only one thread takes, there is no ABA problem and no
+ * lock.
  */
 #include "tensor/tensor_pool.h"
 
@@ -22,7 +22,7 @@
 #define CLASS_COUNT 170 /* up to 2^48 bytes */
 #define STEP_LOG2   6
 
-#define SETTLED_BYTES   ((size_t)8 << 20) /* so much may be kept without a look at its use */
+#define SETTLED_BYTES   ((size_t)8 << 20) /* kept regardless of its use */
 #define STALE_RUNS      16
 #define PEAK_DECAY_LOG2 3
 
@@ -30,15 +30,15 @@ struct tensor_pool {
     size_t limit;
     _Atomic size_t taken; /* bytes handed out since the start; only the run writes it */
     /*
-     * Bytes come home since the start, in multiples of TENSOR_ALIGNMENT, and 1 while the pool is
-     * open. Closing subtracts the 1 and all that was taken: whoever then brings it to 0, the closer
-     * or the last buffer to come home, frees the pool.
+     * Bytes returned since the start, in multiples of TENSOR_ALIGNMENT, plus 1 while the pool is
+     * open. Closing subtracts the 1 and all bytes taken. The operation that brings it to 0, closing
+     * or the return of the last buffer, frees the pool.
      */
     _Atomic size_t home;
     struct budget *budget;    /* NULL: none */
     size_t held;              /* bytes of all buffers; only the run writes it */
-    size_t peak, recent_peak; /* most bytes out at once: in this run; of recent ones */
-    uint32_t now;             /* how many runs there were */
+    size_t peak, recent_peak; /* most bytes out at once, in this run and in recent ones */
+    uint32_t now;             /* number of runs so far */
     struct tensor_buffer *free[CLASS_COUNT];
     _Atomic(struct tensor_buffer *) back[CLASS_COUNT];
 };
@@ -105,13 +105,14 @@ void tensor_pool_charge(struct tensor_pool *pool, struct budget *budget)
     pool->budget = budget;
 }
 
-/* What a buffer takes from the budget. */
+/* The bytes of a buffer that the budget is charged for. */
 static size_t cost_of(size_t capacity)
 {
     return TENSOR_ALIGNMENT + capacity;
 }
 
-/* Not while the pool may be closed: then the budget is given its bytes, and `held` left alone. */
+/* Must not be called while the pool may be closed, because the bytes then go to the budget without
+ * changing `held`. */
 static void buffer_return(struct tensor_pool *pool, struct tensor_buffer *buffer)
 {
     if (pool->budget != NULL)
@@ -119,7 +120,7 @@ static void buffer_return(struct tensor_pool *pool, struct tensor_buffer *buffer
     free(buffer);
 }
 
-/* Puts what came home in front: it is the warmest. */
+/* Puts returned buffers in front: they are most likely in the cache. */
 static void collect(struct tensor_pool *pool, unsigned index)
 {
     if (atomic_load_explicit(&pool->back[index], memory_order_relaxed) == NULL)
@@ -133,7 +134,7 @@ static void collect(struct tensor_pool *pool, unsigned index)
     pool->free[index] = first;
 }
 
-/* Frees what has not been taken for STALE_RUNS; `all`: every free buffer. */
+/* Frees the buffers that were not used for STALE_RUNS, or all free ones. */
 static void free_buffers(struct tensor_pool *pool, bool all)
 {
     for (unsigned i = 0; i < CLASS_COUNT; i++) {
@@ -152,7 +153,7 @@ static void free_buffers(struct tensor_pool *pool, bool all)
     }
 }
 
-/* A run's own free buffers make room before other requests' memory is asked for. */
+/* The run frees its own spare buffers before the budget asks other requests. */
 static struct status pay(struct tensor_pool *pool, size_t cost)
 {
     if (pool->budget == NULL || budget_try(pool->budget, (int64_t)cost))
@@ -208,8 +209,8 @@ struct status tensor_pool_take(struct tensor_pool *pool, size_t size_bytes,
 void tensor_pool_give(struct tensor_buffer *buffer)
 {
     struct tensor_pool *pool = buffer->pool;
-    size_t capacity =
-        buffer->capacity; /* not home yet, so the pool cannot go before the addition below */
+    /* not returned yet, so the pool lives until the addition below */
+    size_t capacity = buffer->capacity;
     if ((atomic_load_explicit(&pool->home, memory_order_relaxed) & 1) == 0) {
         buffer_return(pool, buffer);
     } else {
@@ -223,11 +224,6 @@ void tensor_pool_give(struct tensor_buffer *buffer)
         free_buffers(pool, true);
         free(pool);
     }
-}
-
-void tensor_pool_trim(struct tensor_pool *pool)
-{
-    free_buffers(pool, true);
 }
 
 void tensor_pool_settle(struct tensor_pool *pool)
@@ -248,7 +244,7 @@ void tensor_pool_destroy(struct tensor_pool *pool)
     free_buffers(pool, true);
     size_t out = atomic_load_explicit(&pool->taken, memory_order_relaxed) + 1;
     if (atomic_fetch_sub_explicit(&pool->home, out, memory_order_acq_rel) == out) {
-        free_buffers(pool, true); /* a buffer may have come home between the two lines above */
+        free_buffers(pool, true); /* a buffer may have been returned between the two lines above */
         free(pool);
     }
 }

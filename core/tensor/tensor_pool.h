@@ -1,20 +1,19 @@
 /*
- * tensor_pool: what tensor.c needs to know of the pool that tensor.h declares.
+ * tensor_pool: the functions of the pool (declared in tensor.h) that only tensor.c calls.
  */
 #ifndef TENSOR_TENSOR_POOL_H
 #define TENSOR_TENSOR_POOL_H
 
 #include "tensor/tensor.h"
 
-/* A buffer with room for size_bytes behind its header, one owner, from the heap.
- * RESOURCE_EXHAUSTED. */
+/* Allocates a buffer of size_bytes with one owner. RESOURCE_EXHAUSTED: no memory. */
 struct status tensor_buffer_create(size_t size_bytes, struct tensor_buffer **out);
 
-/* The same, from the pool: the capacity is that of a size class. */
+/* The same from the pool. The capacity is that of a size class. */
 struct status tensor_pool_take(struct tensor_pool *pool, size_t size_bytes,
                                struct tensor_buffer **out);
 
-/* Takes back a buffer that has no owner left. Any thread. */
+/* Returns a buffer that has no owner any more. Threads: safe. */
 void tensor_pool_give(struct tensor_buffer *buffer);
 
 #endif

@@ -86,13 +86,19 @@ static struct status numbers_from_content(const struct Tensorflow__TensorProto *
         return status_error(
             STATUS_INVALID_ARGUMENT, "tensor_content of %zu bytes, type %s and shape %s want %zu",
             proto->tensor_content.len, dtype_name(out->dtype), shape_text(&out->shape), want);
+    struct bytes content = { (const char *)proto->tensor_content.data, want };
     if (out->dtype == DT_BOOL)
-        for (size_t i = 0; i < want; i++)
-            if (proto->tensor_content.data[i] > 1)
-                return status_error(STATUS_INVALID_ARGUMENT,
-                                    "tensor_content has a bool of value %d at element %zu",
-                                    proto->tensor_content.data[i], i);
-    memcpy(out->data, proto->tensor_content.data, want);
+        TRY(tensor_check_bools(content, "tensor_content"));
+    memcpy(out->data, content.data, want);
+    return status_ok();
+}
+
+struct status tensor_check_bools(struct bytes elements, const char *source)
+{
+    for (size_t i = 0; i < elements.size; i++)
+        if ((unsigned char)elements.data[i] > 1)
+            return status_error(STATUS_INVALID_ARGUMENT, "%s has a bool of value %d at element %zu",
+                                source, (unsigned char)elements.data[i], i);
     return status_ok();
 }
 
@@ -103,7 +109,7 @@ void tensor_repeat_last(struct tensor *out, size_t given)
     if (given == 0)
         memset(data, 0, count * size);
     for (size_t filled = given, step = 1; given > 0 && filled < count; filled += step) {
-        step = filled - given + 1; /* the last value and its copies: twice as many each time */
+        step = filled - given + 1; /* copies the last value and its copies: doubles each time */
         step = step < count - filled ? step : count - filled;
         memcpy(data + filled * size, data + (given - 1) * size, step * size);
     }
@@ -258,7 +264,7 @@ struct status tensor_from_proto(const struct Tensorflow__TensorProto *proto, str
     return status_ok();
 }
 
-/* One value in the typed field of its dtype; a copy in `arena` where the field is wider than the
+/* Puts one value into the field of its dtype, as a copy in `arena` if the field is wider than the
  * element. */
 #define ONE(field, type, from)                       \
     do {                                             \

@@ -4,27 +4,27 @@
 #include "proto/wire.h"
 #include "tensor/tensor_values.h"
 
-/* Fields of TensorProto that are no values. */
+/* The fields of TensorProto other than values, */
 enum { FIELD_DTYPE = 1, FIELD_SHAPE = 2, FIELD_CONTENT = 4 };
-/* … of TensorShapeProto and its Dim. */
+/* and those of TensorShapeProto and its Dim. */
 enum { FIELD_DIM = 2, FIELD_DIM_SIZE = 1 };
 
 #define RANK_MAX 254 /* in TensorFlow */
 
-/* The field that holds a dtype's values, and how one element stands there. */
-struct values {
+/* The field of a dtype's values, and their encoding. */
+struct value_field {
     uint32_t field;
     enum { NONE, FIXED, VARINTS, CHARACTERS, STRINGS } kind;
     bool is_signed;
 };
 
-static struct values values_of(enum dtype dtype)
+static struct value_field values_of(enum dtype dtype)
 {
     switch (dtype) {
     case DT_FLOAT:
-        return (struct values){ 5, FIXED, false };
+        return (struct value_field){ 5, FIXED, false };
     case DT_DOUBLE:
-        return (struct values){ 6, FIXED, false };
+        return (struct value_field){ 6, FIXED, false };
     case DT_INT32:
     case DT_INT16:
     case DT_INT8:
@@ -33,39 +33,39 @@ static struct values values_of(enum dtype dtype)
     case DT_QINT32:
     case DT_INT4:
     case DT_INT2:
-        return (struct values){ 7, VARINTS, true };
+        return (struct value_field){ 7, VARINTS, true };
     case DT_UINT8:
     case DT_UINT16:
     case DT_QUINT8:
     case DT_QUINT16:
     case DT_UINT4:
     case DT_UINT2:
-        return (struct values){ 7, VARINTS, false };
+        return (struct value_field){ 7, VARINTS, false };
     case DT_STRING:
-        return (struct values){ 8, STRINGS, false };
+        return (struct value_field){ 8, STRINGS, false };
     case DT_COMPLEX64:
-        return (struct values){ 9, FIXED, false };
+        return (struct value_field){ 9, FIXED, false };
     case DT_INT64:
-        return (struct values){ 10, VARINTS, true };
+        return (struct value_field){ 10, VARINTS, true };
     case DT_BOOL:
-        return (struct values){ 11, VARINTS, false };
+        return (struct value_field){ 11, VARINTS, false };
     case DT_COMPLEX128:
-        return (struct values){ 12, FIXED, false };
+        return (struct value_field){ 12, FIXED, false };
     case DT_HALF:
     case DT_BFLOAT16:
-        return (struct values){ 13, VARINTS, false };
+        return (struct value_field){ 13, VARINTS, false };
     case DT_UINT32:
-        return (struct values){ 16, VARINTS, false };
+        return (struct value_field){ 16, VARINTS, false };
     case DT_UINT64:
-        return (struct values){ 17, VARINTS, false };
+        return (struct value_field){ 17, VARINTS, false };
     case DT_FLOAT8_E5M2:
     case DT_FLOAT8_E4M3FN:
     case DT_FLOAT8_E4M3FNUZ:
     case DT_FLOAT8_E4M3B11FNUZ:
     case DT_FLOAT8_E5M2FNUZ:
-        return (struct values){ 18, CHARACTERS, false };
+        return (struct value_field){ 18, CHARACTERS, false };
     default:
-        return (struct values){ 0, NONE, false };
+        return (struct value_field){ 0, NONE, false };
     }
 }
 
@@ -163,11 +163,7 @@ static struct status read_content(const struct tensor_wire *wire, struct arena *
                             wire->content.size, dtype_name(wire->dtype), shape_text(&wire->shape),
                             wire->size_bytes);
     if (wire->dtype == DT_BOOL)
-        for (size_t i = 0; i < wire->content.size; i++)
-            if ((unsigned char)wire->content.data[i] > 1)
-                return status_error(STATUS_INVALID_ARGUMENT,
-                                    "tensor_content has a bool of value %d at element %zu",
-                                    (unsigned char)wire->content.data[i], i);
+        TRY(tensor_check_bools(wire->content, "tensor_content"));
     return borrow_or_copy(wire, wire->content.data, arena, out);
 }
 
@@ -222,16 +218,16 @@ static void store(char *data, size_t index, size_t size, uint64_t value, bool is
         ((uint64_t *)data)[index] = value;
 }
 
-/* Elements that are given so far, and how much room there is. Fixed numbers of complex elements
- * count one by one, and so does *given. */
-struct filling {
+/* The elements given so far, and the room for them. The two parts of a complex element count
+ * separately. */
+struct element_writer {
     char *data;
     size_t width; /* of one number */
     size_t given, room;
     bool is_bool;
 };
 
-static bool fill_varints(struct filling *to, struct bytes packed)
+static bool fill_varints(struct element_writer *to, struct bytes packed)
 {
     const char *at = packed.data, *end = at + packed.size;
     uint64_t value;
@@ -244,7 +240,7 @@ static bool fill_varints(struct filling *to, struct bytes packed)
     return true;
 }
 
-static bool fill_fixed(struct filling *to, struct bytes packed)
+static bool fill_fixed(struct element_writer *to, struct bytes packed)
 {
     size_t count = packed.size / to->width;
     if (packed.size % to->width != 0)
@@ -255,14 +251,15 @@ static bool fill_fixed(struct filling *to, struct bytes packed)
     return true;
 }
 
-static bool fill(struct filling *to, const struct values *values, const struct wire_field *field)
+static bool fill(struct element_writer *to, const struct value_field *values,
+                 const struct wire_field *field)
 {
     switch (field->type) {
     case WIRE_BYTES:
         if (values->kind == VARINTS)
             return fill_varints(to, field->bytes);
         if (values->kind == CHARACTERS)
-            to->given = 0; /* not repeated: the last one counts */
+            to->given = 0; /* not a repeated field: the last one counts */
         return fill_fixed(to, field->bytes);
     case WIRE_VARINT:
         if (values->kind == VARINTS && to->given < to->room)
@@ -278,8 +275,9 @@ static bool fill(struct filling *to, const struct values *values, const struct w
     return true;
 }
 
-/* All elements in one packed run, as they lie in memory: the form of large tensors. */
-static const char *whole_run(const struct tensor_wire *wire, const struct values *values)
+/* The bytes of all elements if they are one packed run in the layout of memory, as in large
+ * tensors; or NULL. */
+static const char *whole_run(const struct tensor_wire *wire, const struct value_field *values)
 {
     struct wire at = wire_of(wire->message);
     struct wire_field field;
@@ -296,7 +294,7 @@ static bool is_complex(enum dtype dtype)
     return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128;
 }
 
-static struct status read_values(const struct tensor_wire *wire, const struct values *values,
+static struct status read_values(const struct tensor_wire *wire, const struct value_field *values,
                                  struct arena *arena, struct tensor *out)
 {
     const char *whole = whole_run(wire, values);
@@ -304,10 +302,10 @@ static struct status read_values(const struct tensor_wire *wire, const struct va
         return borrow_or_copy(wire, whole, arena, out);
     TRY(new_elements(wire, arena, out));
     size_t parts = is_complex(wire->dtype) ? 2 : 1;
-    struct filling to = { .data = out->data,
-                          .width = dtype_size(wire->dtype) / parts,
-                          .room = (size_t)out->size * parts,
-                          .is_bool = wire->dtype == DT_BOOL };
+    struct element_writer to = { .data = out->data,
+                                 .width = dtype_size(wire->dtype) / parts,
+                                 .room = (size_t)out->size * parts,
+                                 .is_bool = wire->dtype == DT_BOOL };
     struct wire at = wire_of(wire->message);
     struct wire_field field;
     while (wire_next(&at, &field))
@@ -317,7 +315,7 @@ static struct status read_values(const struct tensor_wire *wire, const struct va
     return status_ok();
 }
 
-static struct status read_strings(const struct tensor_wire *wire, const struct values *values,
+static struct status read_strings(const struct tensor_wire *wire, const struct value_field *values,
                                   struct arena *arena, struct tensor *out)
 {
     struct wire at = wire_of(wire->message);
@@ -335,7 +333,7 @@ static struct status read_strings(const struct tensor_wire *wire, const struct v
 struct status tensor_wire_read(const struct tensor_wire *wire, struct arena *arena,
                                struct tensor *out)
 {
-    struct values values = values_of(wire->dtype);
+    struct value_field values = values_of(wire->dtype);
     if (values.kind == NONE)
         return status_error(STATUS_UNIMPLEMENTED, "tensors of type %s", dtype_name(wire->dtype));
     if (wire->size_bytes == 0) {
@@ -356,7 +354,7 @@ bool tensor_wire_can_put(enum dtype dtype)
     return values_of(dtype).kind != NONE;
 }
 
-/* Element i as a varint holds it: signed ones as 64 bits. */
+/* Element i as a varint; signed ones are extended to 64 bits. */
 static uint64_t load(const struct tensor *tensor, int64_t i, bool is_signed)
 {
     switch (dtype_size(tensor->dtype)) {
@@ -398,8 +396,8 @@ static size_t characters_size(const struct tensor *tensor)
     return size;
 }
 
-/* Bytes of the packed values or of tensor_content; strings as content only. */
-static size_t body_size(const struct tensor *tensor, const struct values *values, bool content)
+/* The size of the packed values or of tensor_content; for strings only of content. */
+static size_t body_size(const struct tensor *tensor, const struct value_field *values, bool content)
 {
     if (values->kind == STRINGS)
         return string_lengths_size(tensor) + characters_size(tensor);
@@ -432,7 +430,7 @@ static size_t shape_wire_size(const struct shape *shape)
 
 static size_t values_wire_size(const struct tensor *tensor, enum tensor_wire_form form)
 {
-    struct values values = values_of(tensor->dtype);
+    struct value_field values = values_of(tensor->dtype);
     bool content = form == TENSOR_WIRE_CONTENT;
     size_t size = 0;
     if (tensor->size == 0)
@@ -482,7 +480,7 @@ static void put_string_content(const struct tensor *tensor, struct buffer *out)
 
 void tensor_wire_put(const struct tensor *tensor, enum tensor_wire_form form, struct buffer *out)
 {
-    struct values values = values_of(tensor->dtype);
+    struct value_field values = values_of(tensor->dtype);
     bool content = form == TENSOR_WIRE_CONTENT;
     assert(values.kind != NONE);
     wire_put_varint(out, FIELD_DTYPE, (uint64_t)tensor->dtype);

@@ -9,7 +9,8 @@
 
 /* ---- reading ---- */
 
-/* Of first elements: the others may be shorter, and the whole far smaller than the product. */
+/* The sizes of the first lists. Others may be shorter, and the whole far smaller than the product.
+ */
 static struct status find_shape(const json_t *value, struct shape *shape)
 {
     *shape = shape_scalar();
@@ -21,6 +22,20 @@ static struct status find_shape(const json_t *value, struct shape *shape)
         value = json_array_get(value, 0);
     }
     return shape_check(shape->rank, shape->dims, shape);
+}
+
+/* Compares all lists with the shape, so that the tensor is no larger than the text. */
+static struct status check_lists(const json_t *value, const struct shape *shape, int axis)
+{
+    if (axis == shape->rank)
+        return status_ok();
+    if (!json_is_array(value) || (int64_t)json_array_size(value) != shape->dims[axis])
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "lists of different sizes at level %d, expected %" PRId64, axis,
+                            shape->dims[axis]);
+    for (size_t i = 0; i < json_array_size(value); i++)
+        TRY(check_lists(json_array_get(value, i), shape, axis + 1));
+    return status_ok();
 }
 
 static bool set_integer(struct tensor *out, int64_t at, int64_t value)
@@ -37,7 +52,7 @@ static bool set_integer(struct tensor *out, int64_t at, int64_t value)
         CASE(DT_UINT8, uint8_t)
         CASE(DT_UINT16, uint16_t)
         CASE(DT_UINT32, uint32_t)
-    case DT_UINT64: /* as wide, so that the cast there and back tells nothing */
+    case DT_UINT64: /* has the same width, so a cast and back proves nothing */
         ((uint64_t *)out->data)[at] = (uint64_t)value;
         return value >= 0;
     default:
@@ -98,10 +113,6 @@ static struct status fill(struct tensor *out, int axis, int64_t *at, const json_
                                 json_is_object(value) ? " nor {\"b64\": BASE64}" : "");
         return status_ok();
     }
-    if (!json_is_array(value) || (int64_t)json_array_size(value) != out->shape.dims[axis])
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "lists of different sizes at level %d, expected %" PRId64, axis,
-                            out->shape.dims[axis]);
     for (size_t i = 0; i < json_array_size(value); i++)
         TRY(fill(out, axis + 1, at, json_array_get(value, i), arena));
     return status_ok();
@@ -113,11 +124,15 @@ struct status value_from_json(const char *text, enum dtype dtype, struct arena *
     json_error_t error;
     struct shape shape;
     int64_t at = 0;
-    json_t *root = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    /* As an integer, -0 would lose its sign. */
+    size_t numbers = dtype_is_floating(dtype) ? JSON_DECODE_INT_AS_REAL : 0;
+    json_t *root = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL | numbers, &error);
     if (root == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "not JSON: %s at column %d", error.text,
                             error.column);
     struct status status = find_shape(root, &shape);
+    if (status_is_ok(status))
+        status = check_lists(root, &shape, 0);
     if (status_is_ok(status))
         status = tensor_create(dtype, &shape, out);
     if (status_is_ok(status)) {

@@ -26,7 +26,7 @@ class Task:
             return f.read().decode("utf-8", "replace")
 
     def wait_for(self, words, timeout=DEADLINE_S):
-        """Until the task has printed `words`."""
+        """Waits until the task has printed `words`."""
         end = time.monotonic() + timeout
         while words not in self.text():
             if self.process.poll() is not None and words not in self.text():
@@ -85,7 +85,7 @@ class Job:
             time.sleep(pause)
 
     def start_together(self, *chief_flags):
-        """All tasks; the chief when all others wait for it, so that none of them comes when a short job is over."""
+        """Starts all tasks. The chief comes last, when all others wait for it: a short job cannot end before they join."""
         chief = next(name for name in self.names() if self.is_chief(*name))
         for name in self.names():
             if name != chief:

@@ -24,7 +24,7 @@ MODEL = "/tensorflow.serving.ModelService/"
 
 @functools.lru_cache(None)
 def generated():
-    """A directory of modules: proto/serving_pb2.py and the rest. Skips the test where something is missing."""
+    """A directory of modules: proto/serving_pb2.py and the rest. Skips the test if something is missing."""
     try:
         import google.protobuf  # noqa: what the modules need
         import grpc  # noqa
@@ -69,12 +69,12 @@ def module(name):
 
 
 def messages():
-    """What the prediction and model services say; .tensor, .example and the like are modules of their own."""
+    """The messages of the prediction and model services; .tensor, .example and so on are modules of their own."""
     return module("serving")
 
 
 class Answer:
-    """code: "OK" or the name of the failure; text: its words."""
+    """code: "OK" or the name of the failure; text: its message."""
 
     def __init__(self, code, text="", message=None):
         self.code, self.text, self.message = code, text, message

@@ -1,4 +1,4 @@
-"""What tests with real processes share: the programs' paths, a server, a trainer, work directories, loud skips.
+"""Shared by tests with real processes: the programs' paths, a server, a trainer, work directories, loud skips.
 
     from harness import Server, TestCase, main, train
 
@@ -10,13 +10,13 @@
     if __name__ == "__main__":
         main()
 
-CTest runs each test_*.py of its own accord, with these variables (tests/CMakeLists.txt):
+CTest runs each test_*.py with these variables (tests/CMakeLists.txt):
   SLIPWAY_BIN     the directory of pstrain, modelserver, savedmodel
   SLIPWAY_SOURCE  the project's root
-  SLIPWAY_SHARED  models and data that are not part of the project (default: ../shared); a test that needs them skips without
+  SLIPWAY_SHARED  models and data that are not part of the project (default: ../shared); without them, a test that needs them skips
 By hand: python3 tests/e2e/test_x.py takes build/dev/bin. Exit status 77 means that every test of the file was skipped.
-Nothing but the standard library is used. A process whose stderr speaks of a sanitizer fails the test that ran it.
-A test that is killed takes what it started along: start long-lived processes with start(), from the main thread.
+Nothing but the standard library is used. If a process prints a sanitizer's report, the test that ran it fails.
+A killed test ends its processes as well: start long-lived processes with start(), from the main thread.
 """
 import http.client
 import json
@@ -36,7 +36,7 @@ import unittest
 SOURCE = os.environ.get("SLIPWAY_SOURCE") or os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 BIN = os.environ.get("SLIPWAY_BIN") or os.path.join(SOURCE, "build", "dev", "bin")
 SHARED = os.environ.get("SLIPWAY_SHARED") or os.path.join(SOURCE, "..", "shared")
-# Generous on purpose: what is asserted is order, wording and results, never a speed.
+# Generous on purpose: tests assert order, texts and results, never speed.
 SANITIZED = os.environ.get("SLIPWAY_SANITIZE", "")  # "address,undefined", "thread"
 DEADLINE_S = float(os.environ.get("SLIPWAY_TEST_DEADLINE", "300"))
 SANITIZER = re.compile(rb"(ERROR|SUMMARY): (Address|Leak|Memory|Thread|UndefinedBehavior)Sanitizer|runtime error:")
@@ -54,14 +54,14 @@ def program(name):
 
 
 def shared(*parts):
-    """A path under the shared models and data; skips the test when there are none."""
+    """A path under the shared models and data; skips the test if there are none."""
     path = os.path.abspath(os.path.join(SHARED, *parts))
     if not os.path.exists(path):
         raise unittest.SkipTest("%s is absent (SLIPWAY_SHARED names where the shared models and data are)" % path)
     return path
 
 
-LOW, HIGH = 20000, 30000  # below the ports that the kernel gives to connections of its own accord
+LOW, HIGH = 20000, 30000  # below the kernel's range of ephemeral ports
 CLAIMS = []
 
 
@@ -89,7 +89,7 @@ def free_port():
 
 
 def clean_environment(**more):
-    """The caller's environment less what would change the programs' behaviour or numbers."""
+    """The caller's environment without variables that change the programs' behaviour or numbers."""
     environment = {k: v for k, v in os.environ.items()
                    if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "TF_CONFIG", "OMP_NUM_THREADS")}
     environment.update(more)
@@ -97,7 +97,7 @@ def clean_environment(**more):
 
 
 def read_log(log):
-    """All that a file has by now. Not by seek and read: its writer shares the place, and would write over the beginning."""
+    """Everything in a file so far. Does not seek: the writer shares the file position, and would overwrite the beginning."""
     return os.pread(log.fileno(), os.fstat(log.fileno()).st_size, 0).decode("utf-8", "replace")
 
 
@@ -149,7 +149,7 @@ class Server:
     REST; otherwise gRPC is off."""
 
     def __init__(self, base_path, *flags, name=None, wait=True, env=None, grpc=False):
-        for attempt in range(5):  # another process may take the port between our look and the server's bind
+        for attempt in range(5):  # another process may take the port before the server binds it
             self.port = free_port()
             self.grpc_port = self.port if grpc == "same" else free_port() if grpc else 0
             self.log = tempfile.TemporaryFile()
@@ -180,7 +180,7 @@ class Server:
         return read_log(self.log)
 
     def wait_for_output(self, text):
-        """All that it has printed, as soon as `text` is part of a whole line."""
+        """Waits until a whole line contains `text`; returns everything printed so far."""
         end = time.monotonic() + DEADLINE_S
         while text not in self.output().rpartition("\n")[0]:
             if time.monotonic() > end or self.process.poll() is not None:
@@ -276,7 +276,7 @@ class Server:
 
 
 class Load:
-    """Threads that send the same request again and again and keep every answer that is not the one wanted.
+    """Threads that repeat a request and keep every wrong answer.
 
         with Load(server, "/v1/models/default:predict", body, good=lambda answer: answer.status == 200) as load: …
         load.count, load.wrong
@@ -294,7 +294,7 @@ class Load:
             try:
                 answer = self.server.post(self.path, self.body, connection=connection)
                 wrong = None if self.good(answer) else answer
-            except Exception as e:  # any failure is what we look for
+            except Exception as e:  # every failure counts
                 answer = wrong = e
                 connection.close()
                 connection = self.server.connect()
@@ -319,7 +319,7 @@ ROOT = os.geteuid() == 0
 
 
 def mount_tmpfs(test, directory, options):
-    """A small file system of the test's own; skips where that is not allowed."""
+    """A small file system for this test; skips the test if mounting is not allowed."""
     os.makedirs(directory, exist_ok=True)
     if not ROOT:
         raise unittest.SkipTest("needs root to mount a small tmpfs")

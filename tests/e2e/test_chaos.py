@@ -47,7 +47,7 @@ class Chaos(TestCase):
     def task(self, job, index):
         return self.job.tasks["%s %d" % (job, index)]
 
-    # ---- What the tests wait for: a moment of the job, drawn from the seed. ----
+    # ---- moments of the job, drawn from the seed ----
 
     def checkpoints(self):
         names = os.listdir(self.directory) if os.path.isdir(self.directory) else []
@@ -57,7 +57,7 @@ class Chaos(TestCase):
         return os.path.isdir(self.path("model")) and bool(os.listdir(self.path("model")))
 
     def wait_until(self, what, event):
-        """Until the event, or the end of the job: a fault may come too late."""
+        """Waits for the event, or for the end of the job: the fault may come too late."""
         self.note("until " + what)
         while not event() and not self.is_over():
             self.keep_alive()
@@ -77,18 +77,18 @@ class Chaos(TestCase):
         while time.monotonic() < end:
             time.sleep(0.001)
 
-    # ---- Faults. ----
+    # ---- faults ----
 
     def is_known(self):
         """The outcome: a ps that has left knows it from the chief, which may have been killed as it told it."""
         return any(self.task(*who).process.poll() == 0 for who in (CHIEF, ("ps", 0), ("ps", 1)))
 
     def is_over(self):
-        """Nobody else is needed any more than those who have lived through all."""
+        """The outcome is known, and every task that was never killed has ended with 0."""
         return self.is_known() and all(self.task(*who).process.poll() == 0 for who in TASKS if who not in self.killed)
 
     def keep_alive(self):
-        """Starts again what has ended with a code that says so."""
+        """Restarts a task whose exit code asks for it."""
         if time.monotonic() > self.end:
             self.fail("seed %d: the job has not ended in %d s\n%s" % (self.seed, DEADLINE_S, self.story()))
         for who in TASKS:

@@ -33,7 +33,7 @@ def listed(directory):
 
 
 def state(directory):
-    """What the file that lists the checkpoints says; None: it is not there yet."""
+    """The checkpoints that the state file lists; None: there is no such file yet."""
     try:
         with open(os.path.join(directory, "checkpoint"), encoding="utf-8") as f:
             return f.read()
@@ -157,7 +157,7 @@ class Checkpoints(TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertRegex(done.stderr, "W .*the state file '%s/checkpoint' is damaged" % self.path("ckpt"))
             self.assertRegex(done.stdout, r"Restored %s/model.ckpt-1[01]," % self.path("ckpt"))
-        # Those over the limit were listed by nobody, so nobody removes them.
+        # No state file lists those over the limit, so nothing removes them.
         self.assertEqual(listed(self.path("ckpt")), ("model.ckpt-11", ["model.ckpt-10", "model.ckpt-11"]))
         self.assertIn("model.ckpt-0.index", names(self.path("ckpt")))
 
@@ -206,7 +206,7 @@ class Checkpoints(TestCase):
             while not os.path.exists(self.path("ckpt", "checkpoint")):
                 time.sleep(0.01)
             with open(filler, "wb", buffering=0) as f:
-                # Again and again: a checkpoint that goes because a later one is there leaves room for the next.
+                # Repeats: removing a checkpoint that a later one replaces makes room for the next.
                 while not select.select([child.stderr], [], [], 0.02)[0]:
                     try:
                         while True:

@@ -1,4 +1,4 @@
-"""Jobs whose tasks are processes: who starts when, who waits for whom and says why, and how all of them end."""
+"""Jobs whose tasks are processes: the order of starts, what each waits for and logs, and how all of them end."""
 import itertools
 import json
 import os
@@ -8,6 +8,7 @@ import subprocess
 import threading
 
 from cluster import Job
+from digits import write_digits
 from harness import DEADLINE_S, TestCase, clean_environment, free_ports, main, program, start, train
 
 LINEAR = ["--model=linear", "--training_iteration=300", "--seed=3"]
@@ -110,7 +111,7 @@ class Start(Cluster):
 
 
 class Lists(Cluster):
-    """Tasks that the lists name and that do not come, and tasks that come and stand in no list."""
+    """Listed tasks that never start, and tasks that start but are not listed."""
 
     def test_a_worker_that_never_starts_is_waited_for_so_long_and_named(self):
         job = self.job(ps=1, workers=2, flags=LINEAR + ["--sync"])
@@ -135,7 +136,7 @@ class Lists(Cluster):
 
 
 class Large(Cluster):
-    """What a ps may be made to hold."""
+    """Limits on what a ps can be made to hold."""
 
     def model(self, units):
         with open(self.path("large.json"), "w", encoding="utf-8") as f:
@@ -144,12 +145,6 @@ class Large(Cluster):
                 {"class_name": "Dense", "config": {"name": "hidden", "units": units}},
                 {"class_name": "Dense", "config": {"name": "dense", "units": 1}}]}}, f)
         return "--model=" + self.path("large.json")
-
-    def test_a_model_whose_values_fit_into_no_message_is_refused_at_once(self):
-        job = self.job(ps=1, workers=1, flags=[])
-        task = job.start("worker", 0, self.model(400000000), "--export_dir=" + self.path("m", "1"))
-        self.assertEqual(task.wait(), 2, task.text())
-        self.assertRegex(task.text(), r"ps 0 would hold 4800 MB of values, and a message carries 2146 MB at most: give it at least 3 ps tasks")
 
     def test_variables_beyond_the_budget_of_a_ps_end_the_job_with_both_numbers(self):
         job = self.job(ps=1, workers=1, flags=[self.model(1000000)])
@@ -160,7 +155,7 @@ class Large(Cluster):
 
 
 class Waits(Cluster):
-    """A worker's wait names whom it waits for, the address and the reason, and ends."""
+    """A waiting worker names the task, its address and the reason, and its wait ends."""
 
     def waits(self, words, code=138, ps="127.0.0.1:1", hosts=None, flags=()):
         job = self.job(ps=1, workers=1)
@@ -182,7 +177,7 @@ class Waits(Cluster):
         for _ in range(5):
             text = self.waits(["onnection refused", "127.0.0.1:", "gave up waiting for ps 0"], ps=address)
             said = text.count("waiting for ps 0 at %s: " % address)
-            if said > 0:  # else it stood still at its start for as long as it may wait
+            if said > 0:  # otherwise it would block at its start until its timeout
                 break
         self.assertEqual(said, 1, "the reason is said once, then every 10 s\n" + text)
 
@@ -258,7 +253,8 @@ class Waits(Cluster):
         job = self.job(ps=1, workers=2, flags=["--training_iteration=100000000"])
         job.start("ps", 0)
         job.start("worker", 0, *model, "--export_dir=" + self.path("m", "1")).wait_for("trains from step")
-        for flags, words in ((model + ["--batch_size=50"], "worker 1 was given batch_size=50, the chief batch_size=100"),
+        for flags, words in ((model + ["--sync"], "worker 1 was given sync=true, the chief sync=false"),
+                             (model + ["--batch_size=50"], "worker 1 was given batch_size=50, the chief batch_size=100"),
                              (model + ["--seed=9"], "worker 1 was given seed=9, the chief seed=1"),
                              (model + ["--loss_reduction=sum"], "worker 1 was given loss_reduction=sum, the chief loss_reduction=mean"),
                              (["--model=" + self.path("relu.json")], "worker 1 has another model or placement than the chief")):
@@ -267,6 +263,31 @@ class Waits(Cluster):
             self.assertIn(words, task.text())
         task = job.start("evaluator", 0, *model, "--batch_size=7", "--eval_start_delay_secs=0")
         task.wait_for("Test at step")
+
+    def test_a_worker_without_sync_in_a_synchronous_job(self):
+        job = self.job(ps=1, workers=2, flags=["--model=linear", "--training_iteration=100000000"])
+        job.start("ps", 0)
+        job.start("worker", 0, "--sync", "--noexport").wait_for("trains from step")
+        task = job.start("worker", 1)
+        self.assertEqual(task.wait(), 1, task.text())
+        self.assertIn("worker 1 was given sync=false, the chief sync=true", task.text())
+
+    def test_other_training_files_than_the_chief(self):
+        job = self.job(ps=1, workers=2, flags=["--model=softmax", "--training_iteration=100000000"])
+        job.start("ps", 0)
+        job.start("worker", 0, "--noexport", "--train_dir=" + write_digits(self.path("a"), seed=1)).wait_for("trains from step")
+        other = write_digits(self.path("b"), seed=1)
+        with open(os.path.join(other, "train-images-idx3-ubyte"), "r+b") as f:
+            f.seek(-1, os.SEEK_END)
+            last = f.read(1)[0]
+            f.seek(-1, os.SEEK_END)
+            f.write(bytes([last ^ 1]))
+        task = job.start("worker", 1, "--train_dir=" + other)
+        self.assertEqual(task.wait(), 1, task.text())
+        self.assertRegex(task.text(), "worker 1 was given training_data_crc32c=[0-9a-f]{8}, the chief training_data_crc32c=[0-9a-f]{8}: it must be the same")
+        task = job.start("worker", 1, "--train_dir=" + write_digits(self.path("c"), train=480))
+        self.assertEqual(task.wait(), 1, task.text())
+        self.assertIn("worker 1 was given training_rows=440, the chief training_rows=550", task.text())
 
     def test_the_chief_says_where_the_job_stops(self):
         job = self.job(ps=1, workers=2, flags=["--model=linear"])
@@ -309,16 +330,16 @@ class Refused(Cluster):
                 (hosts + ["--job_name=worker", "--task_index=1"], "worker 1, but the cluster has 1 worker task (0 to 0)"),
                 (hosts + ["--job_name=ps", "--task_index=2"], "ps 2, but the cluster has 2 ps tasks (0 to 1)"),
                 (hosts + ["--job_name=worker"], "--task_index is missing"),
-                (hosts + ["--job_name=worker", "--task_index=0", "--ps=3"], "--ps is of a job in one process"),
+                (hosts + ["--job_name=worker", "--task_index=0", "--ps=3"], "--ps applies to a job in one process"),
                 (hosts + ["--job_name=ps", "--task_index=0", "--tls_cert=x.pem"], "--tls_key is missing"),
                 (hosts + ["--job_name=ps", "--task_index=0"] + ["--tls_%s=/no/such.pem" % f for f in ("cert", "key", "ca")],
                  "TLS: open '/no/such.pem'"),
                 (["--ps_hosts=127.0.0.1:1,", "--worker_hosts=127.0.0.1:3", "--job_name=ps", "--task_index=0"],
-                 "--ps_hosts, task 1: there is no address"),
+                 "--ps_hosts, task 1: an address is empty"),
                 (hosts + ["--job_name=evaluator", "--task_index=1"], "evaluator 1: a job has one"),
                 (["--job_name=ps"], "--job_name without --ps_hosts"),
                 (["doctor"], "no cluster is given"),
-                (["doctor", *hosts, "x"], "'x' is no flag")):
+                (["doctor", *hosts, "x"], "'x' is not a flag")):
             with self.subTest(flags=flags):
                 done = subprocess.run([program("pstrain"), *flags], capture_output=True, text=True, timeout=DEADLINE_S, env=clean_environment())
                 self.assertEqual(done.returncode, 2, done.stderr)
@@ -392,7 +413,7 @@ class Outcome(Cluster):
         job.kill("worker 2")
         codes = job.wait()
         self.assertEqual(codes, {"ps 0": 0, "worker 0": 0, "worker 1": 0, "worker 2": -9}, job.logs()[-6000:])
-        self.assertRegex(job.log("worker 0"), r"the time to finish is over after 8 s: going on without waiting for worker 2 \(last heard of \d+ s ago\) to finish")
+        self.assertRegex(job.log("worker 0"), r"--finish_timeout \(8 s\) has passed: no longer waiting for worker 2 \(last heard of \d+ s ago\) to finish")
         self.assertIn("waiting for worker 2", job.log("worker 0"))
 
     def test_sigterm_of_the_chief_ends_the_job(self):
@@ -426,7 +447,7 @@ class Outcome(Cluster):
 
     def test_on_a_terminal_a_line_of_the_log_does_not_begin_behind_the_bar(self):
         job = self.job(ps=1, workers=1, flags=self.ENDLESS)
-        job.start("ps", 0).wait_for("serves at")  # so that nothing is waited for before it is killed
+        job.start("ps", 0).wait_for("serves at")  # so that nothing waits before it is killed
         master, slave = os.openpty()
         chief = start([program("pstrain"), *job.map_flags(), "--job_name=worker", "--task_index=0", *job.flags,
                        "--export_dir=" + self.path("m", "1")], stdout=slave, stderr=slave)

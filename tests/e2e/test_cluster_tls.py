@@ -1,4 +1,4 @@
-"""Jobs whose tasks talk TLS and believe only each other; the warning of those that do not."""
+"""Jobs whose tasks use TLS and trust only each other, and the warning without TLS."""
 import os
 import subprocess
 
@@ -13,7 +13,7 @@ class Tls(TestCase):
         subprocess.run(["openssl", *command], cwd=self.dir, check=True, capture_output=True)
 
     def certificates(self, name, ca):
-        """Makes NAME.pem and NAME.key, signed by the CA of that name, which is made when it is not there. Gives the flags."""
+        """Makes NAME.pem and NAME.key, signed by the CA of that name, which it makes if there is none. Returns the flags."""
         ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
         if not os.path.exists(self.path(ca + ".pem")):
             self.openssl("req", "-x509", *ec, "-keyout", ca + ".key", "-out", ca + ".pem", "-subj", "/CN=" + ca)
@@ -44,7 +44,7 @@ class Tls(TestCase):
         tls, strange = self.certificates("task", "ca"), self.certificates("stranger", "another")
         job = Job(self, ps=1, workers=1, flags=["--model=linear"])
         job.start("ps", 0, *tls).wait_for("serves at")
-        for flags, words in ((strange, "TLS"), ([], "what answers speaks TLS, and we do not")):
+        for flags, words in ((strange, "TLS"), ([], "the peer speaks TLS, and this client does not")):
             task = job.start("worker", 0, "--export_dir=" + self.path("m", "1"), "--start_timeout=3", *flags)
             self.assertEqual(task.wait(), 138, task.text())
             self.assertIn("gave up waiting for ps 0 at " + job.hosts["ps"][0], task.text())

@@ -1,11 +1,11 @@
-"""What all programs' command lines have in common: help, versions, typing errors, an output that cannot be written."""
+"""Common to all programs' command lines: help, versions, misspelt flags, an output that cannot be written."""
 import os
 import subprocess
 import time
 
 from harness import DEADLINE_S, Server, TestCase, clean_environment, free_port, main, program, run, start, train
 
-# Each way to reach a table of flags, and a misspelt flag of it with what was meant.
+# Each way to reach a table of flags, a misspelt flag, and the flag that was meant.
 TABLES = ((("pstrain",), "--modle=mlp", "--model"), (("pstrain", "doctor"), "--ps_host=a:1", "--ps_hosts"),
           (("modelserver",), "--rest_port=1", "--rest_api_port"), (("modelclient", "predict"), "--inptu=x=1", "--input"),
           (("modelclient", "status"), "-sever=a:1", "--server"), (("savedmodel", "show"), "--jsno", "--json"),
@@ -73,7 +73,7 @@ class CommandLines(TestCase):
             server.wait_for_output("which is a version itself: give the directory above it")
 
     def test_what_is_printed_with_stdout_and_stderr_closed_goes_nowhere(self):
-        """Not into the file or socket that would have their numbers."""
+        """Output must not go to a file or socket that got the number of a closed stream."""
         for command in (["modelserver", "--model_base_path=" + self.path("nowhere"), "--port=0", "--rest_api_port=%d" % free_port()],
                         ["pstrain", "--ps_hosts=localhost:%d" % free_port(), "--worker_hosts=localhost:%d" % free_port(), "--job_name=ps",
                          "--task_index=0"]):

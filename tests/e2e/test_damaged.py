@@ -52,7 +52,7 @@ def nested(levels):
 
 
 def giant(size):
-    """A constant that says it has that many elements and holds one."""
+    """A constant that claims to have that many elements and holds one."""
     tensor = field(1, 1) + field(2, field(2, field(1, size))) + field(5, b"\0\0\0\0")
     const = field(1, "c") + field(2, "Const") + field(5, entry("dtype", field(6, 1))) + field(5, entry("value", field(8, tensor)))
     add = field(1, "y") + field(2, "AddV2") + field(3, "x") + field(3, "c") + field(5, entry("T", field(6, 1)))
@@ -167,7 +167,7 @@ class Damaged(TestCase):
             self.assertRegex(line[0], r"^curl http://localhost:\d+/v1/models/%24%28id%29%20%3B/metadata$")
 
     def test_a_version_that_was_seen_half_copied_is_served_when_the_copy_is_complete(self):
-        # Retries that would come too late for this test, or not at all: only the change of the files can bring it.
+        # Retries come too late for this test: only a change of the files can cause a load.
         for retries in ("--load_retry_interval_micros=3600000000", "--max_num_load_retries=0"):
             with self.subTest(retries), Server(self.path("model"), "--file_system_poll_wait_seconds=1", retries) as server:
                 os.mkdir(self.path("model", "2"))

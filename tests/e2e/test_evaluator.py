@@ -1,4 +1,4 @@
-"""A job with an evaluator: what it prints and how it ends, and that the job does not notice what becomes of it."""
+"""A job with an evaluator: what it prints, how it ends, and that its death does not disturb the job."""
 import json
 import re
 import signal
@@ -61,7 +61,7 @@ class Evaluator(TestCase):
         job = self.job(ps=1, flags=["--train_dir=" + data, "--training_iteration=300"])
         evaluator = job.start("evaluator", 0)
         job.start("ps", 0)
-        evaluator.wait_for("waiting for the chief (never heard of) to make the variables")  # else the job may be over before it joins
+        evaluator.wait_for("waiting for the chief (never heard of) to make the variables")  # otherwise the job may end before it joins
         job.start("worker", 0, "--export_dir=" + self.export)
         job.start("worker", 1)
         self.assert_done(job)

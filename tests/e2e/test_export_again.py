@@ -1,4 +1,4 @@
-"""Where an export goes when there is one already: the next version, or the very same export of a task that was killed after it."""
+"""Exports beside an existing one: the next version, or the same export by a task that was killed after it."""
 import os
 
 from cluster import Job
@@ -102,14 +102,32 @@ class Finished(TestCase):
     def test_when_the_ps_tasks_have_gone(self):
         job = Job(self, ps=1, workers=1, flags=self.flags)
         before = self.start(job)
-        chief = job.start("worker", 0, *self.chief, "--start_timeout=2")
+        for export in ("--export_dir=" + self.export, "--export_dir=" + self.path("m")):  # the directory, or the one with versions
+            chief = job.start("worker", 0, export, *self.chief[1:], "--start_timeout=10000")
+            self.assertEqual(chief.wait(), 0, chief.text())
+            self.assertIn("the job was finished before", chief.text())
+            self.assertEqual(identity(self.export), before)
+            self.assertEqual(os.listdir(self.path("m")), ["1"])
+        chief = job.start("worker", 0, "--noexport", *self.chief[1:], "--start_timeout=10000")
         self.assertEqual(chief.wait(), 0, chief.text())
-        self.assertIn("the job was finished before", chief.text())
-        self.assertEqual(identity(self.export), before)
-        # One with steps left to make is refused at once, one without the export waits in vain.
+        # A job with steps left is refused at once; one without the export waits in vain.
         self.assertEqual(job.start("worker", 0, *self.chief, "--stop_at_step=40", "--start_timeout=2").wait(), 2)
         os.rename(self.export, self.path("m", "away"))
         self.assertEqual(job.start("worker", 0, *self.chief, "--start_timeout=2").wait(), 138)
+
+    def test_when_the_ps_tasks_do_not_know_that_it_is_finished(self):
+        before = self.start(Job(self, ps=2, workers=1, flags=self.flags))
+        job = Job(self, ps=2, workers=1, flags=self.flags)
+        self.assertEqual(self.start(job), before)
+        self.assertIn("the job was finished before", job.log("worker 0"))
+        self.assertIn("the job is finished at step 30", job.log("ps 1"))
+
+    def test_when_nothing_can_tell_whose_export_it_is(self):
+        job = Job(self, ps=1, workers=1, flags=self.flags)
+        self.start(job)
+        chief = job.start("worker", 0, self.chief[0], self.chief[2], "--start_timeout=2")
+        self.assertEqual(chief.wait(), 1, chief.text())
+        self.assertIn("'%s' already holds an export. If it is this job's, nothing is left to do" % self.export, chief.text())
 
 
 if __name__ == "__main__":

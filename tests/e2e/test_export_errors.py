@@ -1,4 +1,4 @@
-"""What cannot be written or was mistyped: one clear line, the right exit status, nothing left behind, nothing harmed."""
+"""Unwritable targets and mistyped flags: one clear line, the right exit status, nothing left behind or damaged."""
 import json
 import os
 import shlex
@@ -45,7 +45,7 @@ class ExportErrors(TestCase):
         self.assert_refused(done, self.path("empty"))
 
     def test_train_dir_that_the_model_cannot_take(self):
-        self.assert_refused(self.pstrain("--model=linear", "--export_dir=%s" % self.path("m", "1")), "the model takes 1 numbers an example")
+        self.assert_refused(self.pstrain("--model=linear", "--export_dir=%s" % self.path("m", "1")), "the model takes 1 numbers per example")
 
     def test_export_directory_that_is_not_empty(self):
         os.makedirs(self.path("m", "1"))
@@ -99,7 +99,7 @@ class ExportErrors(TestCase):
 
     def test_read_only_directory(self):
         directory = self.path("readonly")
-        if ROOT:  # who passes over permissions needs a file system that refuses
+        if ROOT:  # root ignores permissions and needs a file system that refuses
             mount_tmpfs(self, directory, "ro,size=1m")
         else:
             os.makedirs(directory)

@@ -32,7 +32,7 @@ def inode(directory):
 
 
 class Watch:
-    """Looks at the base path as a polling server does, all the time: what stands under a number must be whole from its first moment."""
+    """Polls the base path as a server does: a version must be complete from the moment its directory appears."""
 
     def __init__(self, base):
         self.base, self.wrong, self.looks, self.stopping = base, [], 0, False
@@ -119,7 +119,7 @@ class ExportKill(TestCase):
                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     def check(self, base):
-        """Whole: it loads with its checksums verified, and answers."""
+        """The version loads with its checksums verified, and answers."""
         done = run("savedmodel", "run", os.path.join(base, "1"), "--signature", "predict_images",
                    "--input", "images=" + json.dumps([[0.5] * 784]))
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,4 +1,4 @@
-"""What a killed task does to a job of processes: which line each task prints about it, and how the job ends all the same."""
+"""Killed tasks in a job of processes: what each other task logs, and how the job still ends well."""
 import os
 import re
 import signal

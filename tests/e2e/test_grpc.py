@@ -1,4 +1,4 @@
-"""gRPC and REST say the same: one table of requests, sent both ways; and what only gRPC can say."""
+"""gRPC and REST give the same answers: one table of requests, sent both ways; and requests that only gRPC has."""
 import os
 import struct
 import tempfile
@@ -26,7 +26,7 @@ class Row:
                  text=None, grpc=None):
         self.label, self.verb, self.inputs, self.signature, self.model = label, verb, inputs, signature, model
         self.version, self.version_label, self.context, self.code, self.text = version, version_label, context, code, text
-        self.grpc = grpc or (code, text)  # where the contract has other words for gRPC
+        self.grpc = grpc or (code, text)  # gRPC has a text of its own here
 
     def path(self):
         selector = "/versions/%d" % self.version if self.version is not None else \
@@ -140,7 +140,7 @@ ROWS = [
     Row("regress with two inputs", "regress", [{"x": 1.0}], signature="pair", code="INVALID_ARGUMENT", text="Expected one input Tensor."),
     Row("examples for an unknown model", "regress", [{"x": 1.0}], model="none", code="NOT_FOUND", text=NOT_FOUND + "Latest(none)"),
 ]
-# The graph's own words, whichever they are: equal both ways.
+# The text comes from the graph and is the same both ways.
 GRAPH_ROWS = [
     Row("a feature that is missing", "regress", [{"z": 1.0}], signature="regress_x_to_y", code="INVALID_ARGUMENT"),
     Row("a feature of another kind", "regress", [{"x": 1}], signature="regress_x_to_y", code="INVALID_ARGUMENT"),

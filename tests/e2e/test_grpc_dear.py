@@ -1,4 +1,4 @@
-"""Calls that take long, or much: deadlines, clients that leave, the server's end, answers larger than its memory."""
+"""Long and large calls: deadlines, clients that leave, the end of the server, answers larger than its memory."""
 import gzip
 import os
 import signal
@@ -129,7 +129,7 @@ class Dear(TestCase):
         large = request(2)
         large.output_filter.extend(["x" * 1000] * 100)
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            dear = self.start(server, client, 1500)  # it has the only thread of the pool
+            dear = self.start(server, client, 1500)  # the call holds the only thread of the pool
             waiting = [client.start(PREDICTION + "Predict", *what, messages().PredictResponse, **more)
                        for what, more in (((large,), {}), ((request(2),), {"compression": grpc.Compression.Gzip}),
                                           ((b"\xff" * (1 << 20),), {"compression": grpc.Compression.Deflate}))]
@@ -202,7 +202,7 @@ class Dear(TestCase):
             self.wait_until_it_computes(server)
             future = self.start(server, client, 1500)
             server.process.send_signal(signal.SIGTERM)
-            server.wait_for_output("stopping: finishing requests in flight")  # two at once would be taken for the second
+            server.wait_for_output("stopping: finishing requests in flight")  # two signals at once would count as the second
             time.sleep(0.3)
             self.assertIsNone(server.process.poll())
             self.assertEqual(server.stop(), 0, server.output())

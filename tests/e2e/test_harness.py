@@ -1,4 +1,4 @@
-"""The harness itself: what a test starts is gone when the test is killed."""
+"""The harness itself: processes that a test started end when the test is killed."""
 import os
 import subprocess
 import sys

@@ -3,33 +3,15 @@ clients that leave or stand still are forgotten."""
 import json
 import os
 import socket
-import tempfile
 import time
 
-from harness import DEADLINE_S, SANITIZED, Server, TestCase, main, train
+from digits import ASK, DigitsServer, row
+from harness import DEADLINE_S, SANITIZED, main
 
-ASK = "/v1/models/default:predict"
 POST = b"POST " + ASK.encode() + b" HTTP/1.1\r\n"
 
 
-def row(value=0.5):
-    return {"signature_name": "predict_images", "instances": [[value] * 784]}
-
-
-class Http1(TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.work = tempfile.TemporaryDirectory()
-        base = os.path.join(cls.work.name, "model")
-        train(os.path.join(base, "1"), "--training_iteration=5", "--work_dir=" + cls.work.name)
-        cls.server = Server(base)
-
-    @classmethod
-    def tearDownClass(cls):
-        status = cls.server.stop()
-        cls.work.cleanup()
-        assert status == 0, cls.server.output()
-
+class Http1(DigitsServer):
     def tearDown(self):
         self.assertEqual(self.server.post(ASK, row()).status, 200)
 
@@ -37,7 +19,7 @@ class Http1(TestCase):
         return socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S)
 
     def say(self, *parts):
-        """What comes back until the server closes, for a request sent part by part."""
+        """Sends a request part by part; returns everything until the server closes."""
         with self.connect() as s:
             for part in parts:
                 s.sendall(part)
@@ -56,7 +38,7 @@ class Http1(TestCase):
             time.sleep(0.01)
 
     def test_what_two_readers_could_understand_differently_is_refused(self):
-        """A proxy reads the same bytes: each of these is one answer, and the connection is closed, whatever follows."""
+        """A proxy may read the same bytes differently: each of these gets one answer and a closed connection."""
         body = json.dumps(row()).encode()
         length = b"Content-Length: %d\r\n" % len(body)
         chunked = b"Transfer-Encoding: chunked\r\n"
@@ -103,7 +85,7 @@ class Http1(TestCase):
             with self.connect() as s:
                 s.sendall(halves[n % 4])
         self.wait_for_descriptors(before)
-        for half in halves:  # it closes its sending side only, and reads on
+        for half in halves:  # it closes only its sending side and keeps reading
             with self.connect() as s:
                 s.sendall(half)
                 s.shutdown(socket.SHUT_WR)

@@ -105,7 +105,7 @@ class Loading(TestCase):
             self.assert_refused(server, 2, "version 2 is not wanted any more")
             write_endless(self.path("model", "3"))
             server.wait_for_state(3, "LOADING")
-            write(self.path("model", "4"), ("y", "Neg"), serving_default="y")  # a newer one ends it, too
+            write(self.path("model", "4"), ("y", "Neg"), serving_default="y")  # a newer version also ends it
             server.wait_for_state(4, "AVAILABLE")
             write_endless(self.path("model", "5"))
             server.wait_for_state(5, "LOADING")

@@ -79,7 +79,7 @@ def call_frames(stream, message, end=True):
 
 
 class Hostile:
-    """Connections that are held open and never read."""
+    """Connections that stay open and are never read."""
 
     def __init__(self, test):
         self.sockets = []
@@ -172,7 +172,7 @@ class Memory(TestCase):
             for i in range(30):
                 hostile.grpc(server, call_frames(1, fill(2 * MB).SerializeToString()))
                 hostile.rest(server, b'{"inputs":[300000]}')
-                small = fill(50000).SerializeToString()  # which are counted, too
+                small = fill(50000).SerializeToString()  # which count as well
                 hostile.grpc(server, b"".join(call_frames(stream, small) for stream in range(1, 41, 2)))
             self.wait_until(lambda: client.predict(fill(4 * MB)).code == "RESOURCE_EXHAUSTED", "nothing is used up")
             self.assertEqual(server.post(PREDICT, {"inputs": [2000000]}).status, 429)
@@ -206,7 +206,7 @@ class Memory(TestCase):
                 self.wait_until(lambda: memory(server, "VmRSS") < 40 * MB, "idle runs keep their buffers")
 
     def with_address_space(self, size, write, budget):
-        """A server that can have no more than so much."""
+        """A server with a limited address space."""
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (size, hard))
         try:

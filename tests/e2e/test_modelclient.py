@@ -158,14 +158,14 @@ class Client(TestCase):
                               ("unknown argument: stray", ["status", "stray"]), ("--input 'x'", ["predict", "--input=x"]),
                               ("--examples", ["classify"]), ("--label and --model_version", ["status", "--label=a", "--model_version=1"]),
                               ("--tls is for gRPC", ["status", "--tls", "--server=http://localhost"]),
-                              ("--tls_ca wants --tls", ["status", "--tls_ca=x"]), ("--tls_key wants --tls", ["status", "--tls_key=x"]),
-                              ("--server_name wants --tls", ["status", "--server_name=x"]),
-                              ("gRPC is, with --tls --server=localhost:1", ["status", "--server=https://localhost:1"]),
-                              ("--input is not for classify, but for: predict", ["classify", "--input=x=1"]),
-                              ("--examples is not for predict", ["predict", "--examples=[]"]),
-                              ("--repeat is not for status", ["status", "--repeat=1"]),
-                              ("--signature is not for metadata", ["metadata", "--signature=a"]),
-                              ("--concurrency wants --repeat", ["predict", "--concurrency=2"]),
+                              ("--tls_ca needs --tls", ["status", "--tls_ca=x"]), ("--tls_key needs --tls", ["status", "--tls_key=x"]),
+                              ("--server_name needs --tls", ["status", "--server_name=x"]),
+                              ("gRPC is encrypted with --tls --server=localhost:1", ["status", "--server=https://localhost:1"]),
+                              ("--input does not apply to classify, only to: predict", ["classify", "--input=x=1"]),
+                              ("--examples does not apply to predict", ["predict", "--examples=[]"]),
+                              ("--repeat does not apply to status", ["status", "--repeat=1"]),
+                              ("--signature does not apply to metadata", ["metadata", "--signature=a"]),
+                              ("--concurrency needs --repeat", ["predict", "--concurrency=2"]),
                               ("", ["status", "--server=no port"]), ("nothing behind it", ["status", "--server=http://localhost:1/v1"])):
             self.fails(2, text, *command)
 
@@ -177,7 +177,7 @@ class Client(TestCase):
     def test_the_wrong_port_is_told(self):
         done = run("modelclient", "status", "--server=127.0.0.1:%d" % self.server.port, "--model=tiny")
         self.assertEqual(done.returncode, 1, done)
-        self.assertIn("what answers speaks HTTP/1, not HTTP/2", done.stderr)
+        self.assertIn("the peer speaks HTTP/1, not HTTP/2", done.stderr)
 
     def test_nobody_there_and_somebody_silent(self):
         with socket.socket() as s:

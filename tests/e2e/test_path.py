@@ -10,14 +10,8 @@ import threading
 import time
 import unittest
 
-from digits import write_digits
+from digits import ASK, row, write_digits
 from harness import DEADLINE_S, Load, Server, TestCase, main, run, train
-
-ASK = "/v1/models/default:predict"
-
-
-def row(value=0.5):
-    return {"signature_name": "predict_images", "instances": [[value] * 784]}
 
 
 class Path(TestCase):
@@ -145,7 +139,7 @@ class Path(TestCase):
                     if not (late or told.is_set()):
                         broken.append(e)
                     break
-                except Exception as e:  # half an answer, or one that is no JSON
+                except Exception as e:  # a cut answer, or one that is not JSON
                     broken.append(e)
                     break
 

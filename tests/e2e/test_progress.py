@@ -1,4 +1,4 @@
-"""What pstrain shows while it trains: on a terminal one line that fits into it, elsewhere plain lines."""
+"""What pstrain shows while it trains: one line that fits on a terminal, plain lines elsewhere."""
 import fcntl
 import os
 import pty
@@ -20,7 +20,7 @@ class Progress(TestCase):
         self.flags = ["--train_dir=" + write_digits(self.path("data"), train=500, test=50), "--training_iteration=20000"]
 
     def on_terminal(self, columns):
-        """What a terminal of that width gets to see."""
+        """What a terminal of that width shows."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         child = subprocess.Popen([program("pstrain"), *self.flags, "--export_dir=" + self.path("w%d" % columns, "1")], stdin=subprocess.DEVNULL,

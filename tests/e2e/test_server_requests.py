@@ -8,38 +8,27 @@ import tempfile
 import threading
 import time
 
+from digits import ASK, DigitsServer, row
 from harness import DEADLINE_S, Load, Server, TestCase, main, run, train
 
-ASK = "/v1/models/default:predict"
 LIMIT = 4 << 20
 
 
-def row(value=0.5):
-    return {"signature_name": "predict_images", "instances": [[value] * 784]}
+class Requests(DigitsServer):
+    FLAGS = ["--max_request_bytes=%d" % LIMIT]
 
-
-class Requests(TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.work = tempfile.TemporaryDirectory()
-        cls.base = os.path.join(cls.work.name, "model")
-        train(os.path.join(cls.base, "1"), "--training_iteration=5", "--work_dir=" + cls.work.name)
-        cls.server = Server(cls.base, "--max_request_bytes=%d" % LIMIT)
+        super().setUpClass()
         cls.good = cls.server.post(ASK, row())
         assert cls.good.status == 200, cls.good
 
-    @classmethod
-    def tearDownClass(cls):
-        status = cls.server.stop()
-        cls.work.cleanup()
-        assert status == 0, cls.server.output()
-
     def tearDown(self):
-        """Whatever came before: the next honest request is answered as the first was."""
+        """After any request, an honest one gets the same answer as the first."""
         self.same(self.server.post(ASK, row()))
 
     def same(self, answer, wanted=None):
-        """In the last digits an answer may depend on the batch it rode in."""
+        """The last digits of an answer may depend on its batch."""
         self.assertEqual(answer.status, 200, answer)
         want, got = (a.json["predictions"] for a in (wanted or self.good, answer))
         self.assertEqual(len(want), len(got))
@@ -151,7 +140,7 @@ class Requests(TestCase):
             s.close()
 
     def test_the_beginning_of_a_preface_costs_nothing(self):
-        """"PRI" may become HTTP/2 or not: until it does there is nothing to do."""
+        """"PRI" may or may not become HTTP/2: until the next byte the server can only wait."""
         with socket.create_connection(("127.0.0.1", self.server.port), timeout=DEADLINE_S) as s:
             s.sendall(b"PR")
             time.sleep(0.2)
@@ -275,7 +264,7 @@ class CommandLine(TestCase):
                 server.connect().connect()
             train(os.path.join(base, "1"), "--training_iteration=5", "--work_dir=" + work)
             server.wait_ready()
-            self.assertIn("--xla_cpu_compilation_enabled changes nothing", server.output())
+            self.assertIn("--xla_cpu_compilation_enabled has no effect", server.output())
             self.assertEqual(server.get("/v1/models/late").json["model_version_status"][0]["state"], "AVAILABLE")
             self.assertEqual(server.stop(), 0)
 

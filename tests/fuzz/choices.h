@@ -1,7 +1,7 @@
 /*
- * choices: what a generator decides, read from a fuzzer's bytes while there are any and then from
- * random numbers that these bytes seed. Eight bytes are thus a seed, and libFuzzer can still change
- * one decision at a time.
+ * choices: the decisions of a generator. They come from the fuzzer's bytes, two bytes each, so that
+ * libFuzzer can change one decision at a time. After the last byte they come from random numbers
+ * that a hash of all bytes seeds, so that eight bytes can serve as a seed.
  */
 #ifndef FUZZ_CHOICES_H
 #define FUZZ_CHOICES_H
@@ -32,7 +32,7 @@ static inline uint64_t choose_bits(struct choices *c)
     return z ^ (z >> 31);
 }
 
-/* One of [0, count). */
+/* A number in [0, count). */
 static inline int choose(struct choices *c, int count)
 {
     if (c->size - c->at < 2)
@@ -41,7 +41,7 @@ static inline int choose(struct choices *c, int count)
     return (c->data[c->at - 2] | c->data[c->at - 1] << 8) % count;
 }
 
-/* True once in `times`. */
+/* True with probability 1 / times. */
 static inline bool one_in(struct choices *c, int times)
 {
     return choose(c, times) == 0;

@@ -1,4 +1,4 @@
-/* fuzz: what a target gives to its driver: libFuzzer, or replay.c, or seeds.c. */
+/* fuzz: the functions that a target offers its driver: libFuzzer, replay.c or seeds.c. */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 
@@ -7,8 +7,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Only for seeds.c. What the bytes stand for, for the one who looks for a bug; and what was done.
- */
+/* For seeds.c only. fuzz_print prints the input that the bytes stand for, for debugging;
+ * fuzz_report prints totals of the inputs so far. */
 void fuzz_print(const uint8_t *data, size_t size);
 void fuzz_report(void);
 

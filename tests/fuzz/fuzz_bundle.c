@@ -1,6 +1,7 @@
 /*
- * Checkpoints: two bytes say how many of the next are the contents of the index's block (checksums
- * are made right), what is left is the data file. Whatever opens is read.
+ * Checkpoints. The first two bytes are a size: that many bytes become the contents of the index's
+ * block, with correct checksums. The rest become the data file. The target reads every tensor of a
+ * checkpoint that opens.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +33,7 @@ static void make_paths(void)
     atexit(remove_files);
 }
 
-/* Not file_write: no fsync for files of a millisecond. */
+/* In place of file_write, whose fsync is a waste on files that live for a millisecond. */
 static void put_file(const char *path, struct bytes bytes)
 {
     FILE *file = fopen(path, "wb");

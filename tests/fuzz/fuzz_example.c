@@ -1,5 +1,5 @@
-/* Serialized Examples: one alone and two in a batch, against a specification of every form and
- * type. */
+/* Serialized Examples: a single one and a batch of two, parsed by a specification that has dense,
+ * sparse and ragged features. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-/* GraphDefs: any bytes give an answer; what is read can be written, inferred, and flattened at
- * every node, and every function can be instantiated. */
+/* GraphDefs. If the bytes can be read as a graph, the target writes it, infers its shapes, flattens
+ * it at its first nodes and instantiates each function. No step may crash. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +12,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define MEMORY_MAX ((size_t)64 << 20)
-#define NODES_MAX  64 /* flattening each takes time */
+#define NODES_MAX  64 /* flattened per graph: each takes time */
 
 static void flatten(const struct graph *graph, struct node *node, struct node *feed)
 {
@@ -27,7 +27,7 @@ static void flatten(const struct graph *graph, struct node *node, struct node *f
     struct flatten_result flat;
 
     if (status_is_ok(graph_flatten(graph, &request, arena, &flat))) {
-        status_ignore(graph_infer(flat.graph)); /* shapes may well contradict */
+        status_ignore(graph_infer(flat.graph)); /* the shapes may contradict each other */
         graph_finish(flat.graph);
     }
     arena_destroy(arena);
@@ -54,7 +54,7 @@ static void use(struct graph *graph, struct arena *arena)
         flatten(graph, graph->nodes[i], graph->nodes[0]);
     for (int i = 0; i < function_library_count(graph->library); i++)
         instantiate(graph, &graph->library->functions[i]);
-    status_ignore(graph_infer(graph)); /* shapes may well contradict */
+    status_ignore(graph_infer(graph)); /* the shapes may contradict each other */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

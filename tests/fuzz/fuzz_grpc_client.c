@@ -1,8 +1,8 @@
 /*
- * What a stranger answers to a gRPC client: the first byte says how it is cut into writes and
- * whether a proper SETTINGS stands before it; the rest is sent. Every call ends, whatever comes.
+ * A gRPC client whose server answers with the fuzzer's bytes. Bit 0 of the first byte asks for a
+ * valid SETTINGS frame in front; the other bits are the bytes per write (0: all at once). Each call
+ * has to end exactly once.
  */
-#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +29,8 @@ static void on_done(void *context, struct status status, struct message *reply)
 {
     int *done = context;
     (void)reply;
-    assert(status.message != NULL);
-    assert(++*done == 1);
+    expect(status.message != NULL);
+    expect(++*done == 1);
     ended++;
 }
 
@@ -57,7 +57,7 @@ static int accept_one(struct loop *loop, int listener)
 {
     int fd = -1;
     for (int turn = 0; fd < 0; turn++) {
-        assert(turn < TURNS_MAX);
+        expect(turn < TURNS_MAX);
         check(loop_turn(loop, false));
         fd = accept(listener, NULL, NULL);
     }
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         &(struct remote_options){ .loop = shared, .message_max_bytes = 1 << 20, .payload = true },
         &channel));
     ended = 0;
-    shared_loop_claim(shared); /* nobody else turns it meanwhile */
+    shared_loop_claim(shared); /* no other thread runs the loop meanwhile */
     for (int i = 0; i < CALLS; i++) {
         struct message request = { .header = { "hello", 5 } };
         struct call_options options = { .deadline_ns = CLOCK_NEVER,
@@ -102,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(fd);
     for (int turn = 0; ended < CALLS && turn < TURNS_MAX; turn++) {
         check(loop_turn(loop, false));
-        fd = accept(listener, NULL, NULL); /* who was told to go comes again */
+        fd = accept(listener, NULL, NULL); /* after a GOAWAY the client connects again */
         if (fd >= 0)
             close(fd);
     }
@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             client_call_cancel(calls[i]);
             check(loop_turn(loop, false));
         }
-        assert(done[i] == 1);
+        expect(done[i] == 1);
         client_call_release(calls[i]);
     }
     shared_loop_leave(shared);

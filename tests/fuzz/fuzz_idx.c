@@ -1,8 +1,8 @@
-/* IDX files, plain or gzip: any bytes give an answer, and what is answered may be read. */
+/* IDX files, plain or gzip. If a file parses, all of its data can be read. */
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trainer/idx.h"
+#include "trainer/data/idx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,14 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/example_json.h"
-#include "server/json_text.h"
+#include "server/json/example_request.h"
+#include "server/json/text.h"
 #include "tests/unit/json/signatures.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Any bytes as a predict body and as a classify body: an answer, and its tensors lie inside what
- * they claim. */
+/* Bodies of predict and classify requests. If a body parses, every byte of its tensors can be read
+ * and their sizes match their shapes. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct test_finder finder = { .base.find = find_test_signature };

@@ -1,4 +1,4 @@
-/* Model descriptions: whatever is read builds in every mode, or says why not. */
+/* Model descriptions. If one parses, the target builds its graph in every mode, which may fail. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct layers_model *model;
     struct status status = layers_parse((struct bytes){ (const char *)data, size }, arena, &model);
 
-    /* Classifying needs a name per class: a million of them is slow, not wrong. */
+    /* The serving graph names each class; a million names are slow, which is no fault. */
     if (status_is_ok(status) &&
         (model->output_shape.rank != 2 || model->output_shape.dims[1] < 10000))
         build_all(model, arena);

@@ -1,7 +1,8 @@
 /*
- * Graphs of a few nodes of any ops, types, shapes and attributes (op_graph.h), read as a file is
- * read, planned and run; folding on and off. An answer has the type that its node declares and
- * elements that can be read; else there is an error. Eight bytes are a seed.
+ * Generated graphs of one to three ops and their inputs, with any types, shapes and attributes
+ * (op_graph.h). The target reads each graph as it would read a file, plans it and runs it, with
+ * constant folding and fusion on and off. A run either fails or returns tensors of the declared
+ * types whose elements can be read. Eight bytes are a seed.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -21,11 +22,11 @@
 #define FETCHES_MAX 16
 #define RUN_BYTES   ((size_t)16 << 20)
 #define RUN_NS      UINT64_C(2000000000)
-#define SECONDS_MAX 120 /* for milliseconds of work, on a slow machine under a sanitizer */
-#define GROWTH_MAX  ((long)512 << 10) /* KiB that one graph of a few small tensors may take */
+#define SECONDS_MAX 120 /* a graph takes milliseconds, but far longer with sanitizers */
+#define GROWTH_MAX  ((long)512 << 10) /* KiB; the tensors of a graph are few and small */
 
 static uint64_t graphs, plans, runs, answers;
-static uint64_t *answers_of; /* by the place of the op in ops.def */
+static uint64_t *answers_of; /* by op->index */
 
 static void check(bool holds, const char *what)
 {
@@ -35,11 +36,11 @@ static void check(bool holds, const char *what)
     abort();
 }
 
-/* ---- one question to one plan ---- */
+/* ---- One request to one plan. ---- */
 
 struct question {
     const struct op_graph *made;
-    const struct graph *graph; /* as it was read */
+    const struct graph *graph; /* after the round trip through GraphDef */
     struct endpoint feeds[OP_GRAPH_FEEDS_MAX], fetches[FETCHES_MAX];
     struct flatten_request request;
     struct node *target;
@@ -62,7 +63,7 @@ static void ask(struct question *question)
                                                   .targets_count = 1 };
 }
 
-/* Touches what a reader of the answer would. */
+/* Touches every byte, so that a sanitizer sees an element outside its buffer. */
 static void read_answer(const struct tensor *tensor, const struct output *declared)
 {
     const volatile unsigned char *bytes = tensor->data;
@@ -109,7 +110,7 @@ static void run_plan(const struct plan *plan, const struct question *question)
     clock_gettime(CLOCK_MONOTONIC, &now);
     run_set_deadline(run, (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec + RUN_NS);
     run_once(plan, run, question);
-    run_once(plan, run, question); /* with what the first has left */
+    run_once(plan, run, question); /* reuses the buffers of the first */
     check(tensor_pool_used(run_pool(run)) == 0, "a run keeps buffers");
     run_destroy(run);
 }
@@ -145,7 +146,7 @@ static void plan_and_run(const struct question *question, bool fold)
     resources_destroy(resources);
 }
 
-/* ---- one graph ---- */
+/* ---- One graph. ---- */
 
 static void read_and_run(const struct op_graph *made)
 {

@@ -1,6 +1,6 @@
 /*
- * GraphDef: what can be planned is planned and run. Placeholders are fed with two rows of zeros and
- * ones, the last nodes are fetched; folding on and off.
+ * GraphDefs that are planned and run, with constant folding and fusion on and off. The target feeds
+ * each placeholder with zeros and ones; an unknown dimension becomes 2. It fetches the last nodes.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ struct question {
     struct flatten_request request;
 };
 
-/* Files are not the fuzzer's to read and write. */
+/* The fuzzer must not read or write files. */
 static bool touches_files(const struct graph *graph)
 {
     static const char *const ops[] = { "File", "Save", "Restore", "MergeV2" };
@@ -84,7 +84,7 @@ static void run_plan(const struct plan *plan, const struct question *question)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     run_set_deadline(run, (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec + RUN_NS);
-    for (int i = 0; i < 2; i++) { /* the second time with what the first has left */
+    for (int i = 0; i < 2; i++) { /* the second run reuses the buffers of the first */
         if (!status_is_ok(plan_run(plan, run, question->values, fetches)))
             continue;
         for (int j = 0; j < question->request.fetches_count; j++)

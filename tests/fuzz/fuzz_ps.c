@@ -1,20 +1,21 @@
 /*
- * A ps that holds variables gets requests of any bytes, one while those before it still wait: it
- * answers each or lets the caller wait, and goes on working. An input is up to 8 requests, each a
- * byte for the method, two for the sizes of header and payload, and these.
+ * Requests to a ps that holds variables, each sent while those before it may still wait. The ps
+ * answers a request or lets its caller wait, and goes on working. An input is up to 8 requests:
+ *
+ *     method (1 byte) | header size (1 byte) | payload size (1 byte) | header | payload
  */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "../unit/trainer/small_cluster.h"
-#include "trainer/protocol.h"
+#include "trainer/shared/protocol.h"
 
 #define REQUESTS_MAX 8
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is left of an input. */
+/* The unread bytes of an input. */
 struct rest {
     const char *data;
     size_t size;
@@ -30,7 +31,7 @@ static struct bytes take(struct rest *rest, size_t size)
 }
 
 static void ask(struct small_cluster *cluster, struct rest *rest, struct bytes *payload,
-                struct calls *calls)
+                struct call_group *calls)
 {
     static const char *const paths[] = { PS_JOIN,  PS_CREATE, PS_PULL, PS_PUSH,   PS_HOLD,
                                          PS_CUT,   PS_READ,   PS_DROP, PS_FINISH, PS_AWAIT,
@@ -42,7 +43,8 @@ static void ask(struct small_cluster *cluster, struct rest *rest, struct bytes *
     struct message request = { .header = header,
                                .pieces = payload,
                                .pieces_count = payload->size > 0 };
-    calls_add(calls, cluster->channels[0], paths[head[0] % COUNT(paths)], &request, CLOCK_NEVER);
+    call_group_add(calls, cluster->channels[0], paths[head[0] % COUNT(paths)], &request,
+                   CLOCK_NEVER);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -52,22 +54,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rest rest = { (const char *)data, size };
     struct bytes payloads[REQUESTS_MAX];
     struct small_cluster cluster;
-    struct client chief;
-    struct calls calls;
+    struct ps_client chief;
+    struct call_group calls;
 
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
     if (!status_is_ok(client_join(&chief, false, 1000)) ||
         !status_is_ok(small_create(&chief, 1, false)))
         abort();
-    calls_init(&calls, clock_monotonic(), REQUESTS_MAX);
-    calls_begin(&calls);
+    call_group_init(&calls, clock_monotonic(), REQUESTS_MAX);
+    call_group_begin(&calls);
     for (int i = 0; i < REQUESTS_MAX && rest.size >= 3; i++)
         ask(&cluster, &rest, &payloads[i], &calls);
-    calls_cancel(&calls); /* whoever waits has waited long enough */
-    status_ignore(calls_wait(&calls));
-    calls_finish(&calls);
-    /* It may be held, over, or at another generation by now. */
+    call_group_cancel(&calls); /* ends the calls that still wait */
+    status_ignore(call_group_wait(&calls));
+    call_group_finish(&calls);
+    /* This may fail: the requests may have held the ps, ended the job or begun a generation. */
     chief.options.call_timeout_ms = 0;
     status_ignore(client_push(&chief, gradients, true));
     client_finish(&chief);

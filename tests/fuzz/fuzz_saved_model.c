@@ -1,5 +1,5 @@
-/* saved_model.pb: whatever parses is written and parsed again, its constants are decoded, and what
- * a loader needs of it is read. */
+/* saved_model.pb files. If one parses, the target decodes its constants, writes it and parses it
+ * again, and reads its metadata as a loader does. */
 #include <stddef.h>
 #include <stdint.h>
 

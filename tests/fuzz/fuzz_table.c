@@ -1,5 +1,5 @@
-/* Tables: as they come, and as the contents of a block whose checksum is right, since no mutation
- * would get past it. */
+/* Tables. The bytes are read as a whole file and as the contents of one block with a correct
+ * checksum, because a mutated file never passes its checksums. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* Text format: what is read can be printed, and what is printed can be read. */
+/* Protobuf text format. If a text parses, its print parses again. */
 #include <stddef.h>
 #include <stdint.h>
 

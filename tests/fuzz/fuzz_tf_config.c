@@ -1,8 +1,8 @@
-/* TF_CONFIG of any bytes: a map that holds together, or a refusal that says why. */
+/* TF_CONFIG. The parser returns a consistent job map or an error with a message. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer/job_map.h"
+#include "trainer/job/job_map.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,9 +1,9 @@
-"""Writes tests/fuzz/corpus/grpc_server and grpc_client: connections, whole and broken, in frames.
+"""Writes tests/fuzz/corpus/grpc_server and grpc_client: valid and broken connections.
 
     PYTHONPATH=tests/rpc:tests/e2e python3 tests/fuzz/make_grpc_corpus.py
 
-The first byte: whether a proper beginning stands before the rest (bit 0), and how many bytes are sent at a time (the other bits;
-0: all at once).
+Bit 0 of the first byte asks for a valid beginning in front of the rest. Its other bits are the
+number of bytes per write (0: all at once).
 """
 import os
 import struct

@@ -1,8 +1,8 @@
-"""Writes tests/fuzz/corpus/http1: requests, whole, odd and broken.
+"""Writes tests/fuzz/corpus/http1: valid, unusual and broken requests.
 
     python3 tests/fuzz/make_http1_corpus.py
 
-The first byte: how many bytes are sent at a time (0: all at once).
+The first byte is the number of bytes per write (0: all at once).
 """
 import gzip
 import os

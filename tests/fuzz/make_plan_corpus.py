@@ -1,4 +1,4 @@
-"""Writes tests/fuzz/corpus/plan: a small GraphDef for each of many ops, made by TensorFlow.
+"""Writes tests/fuzz/corpus/plan: small GraphDefs, made by TensorFlow, each with a few ops.
 
     python3 tests/fuzz/make_plan_corpus.py
 """

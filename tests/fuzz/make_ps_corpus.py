@@ -1,16 +1,18 @@
-"""Writes tests/fuzz/corpus/ps: valid requests of every method of a ps, sequences of them, and mutations of those from a seed.
+"""Writes tests/fuzz/corpus/ps: a valid request per method of a ps, sequences of such requests, and
+mutations of both, whose seed is fixed.
 
     python3 tests/fuzz/make_ps_corpus.py
 
-An input is up to 8 requests; fuzz_ps.c says how they are written and what the ps holds. Header fields are those of
-proto/training.proto."""
+An input is up to 8 requests; fuzz_ps.c describes their format and the variables of the ps. The
+header fields are those of proto/training.proto."""
 import os
 import random
 import struct
 
 OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "ps")
 METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "beat"]
-PLACEMENT = 11534747441040804920  # the hash of small_cluster.h's with one ps; without it the requests of strangers are refused early
+# The hash of small_cluster.h's placement on one ps. A ps rejects any other hash early.
+PLACEMENT = 11534747441040804920
 GRADIENTS = struct.pack("<14f", *[0.5] * 14)  # of small_cluster.h's w and b
 
 
@@ -27,7 +29,8 @@ class F64(int):
 
 
 def message(**fields):
-    """f1=…, f2=…: ints are varints, floats fixed32, F64 fixed64, bytes and strings as they are; lists repeat."""
+    """Encodes the fields f1=…, f2=…: an int as a varint, a float as fixed32, an F64 as fixed64.
+    A list repeats its field."""
     out = b""
     for name, values in fields.items():
         for value in values if isinstance(values, list) else [values]:

@@ -3,27 +3,28 @@
 #include "fuzz/op_maker.h"
 #include "graph/arguments.h"
 
-/* ---- nodes ---- */
+/* ---- Nodes. ---- */
 
-void set_attr(struct maker *maker, struct node *node, const char *name, struct attr_value value)
+void set_attr(struct op_maker *maker, struct node *node, const char *name, struct attr_value value)
 {
     struct attr attr = { name, value };
     node_set_attr(maker->out->graph, node, &attr);
 }
 
-static void set_type(struct maker *maker, struct node *node, const char *name, int type)
+static void set_type(struct op_maker *maker, struct node *node, const char *name, int type)
 {
     set_attr(maker, node, name, (struct attr_value){ .kind = ATTR_TYPE, .type = type });
 }
 
-static void set_shape(struct maker *maker, struct node *node, const char *name, struct shape shape)
+static void set_shape(struct op_maker *maker, struct node *node, const char *name,
+                      struct shape shape)
 {
     struct shape *copy = ARENA_NEW(maker->arena, struct shape);
     *copy = shape;
     set_attr(maker, node, name, (struct attr_value){ .kind = ATTR_SHAPE, .shape = copy });
 }
 
-struct node *add_node(struct maker *maker, const char *op)
+struct node *add_node(struct op_maker *maker, const char *op)
 {
     struct graph *graph = maker->out->graph;
     struct node *node;
@@ -32,7 +33,7 @@ struct node *add_node(struct maker *maker, const char *op)
     return node;
 }
 
-static struct shape forget_dims(struct maker *maker, const struct shape *shape)
+static struct shape forget_dims(struct op_maker *maker, const struct shape *shape)
 {
     struct shape declared = *shape;
     if (one_in(maker->choices, 3))
@@ -48,7 +49,7 @@ static bool can_be_fed(enum dtype dtype)
     return dtype_size(dtype) > 0 && dtype != DT_RESOURCE && dtype != DT_VARIANT;
 }
 
-struct node *place_tensor(struct maker *maker, struct tensor tensor)
+struct node *place_tensor(struct op_maker *maker, struct tensor tensor)
 {
     struct op_graph *out = maker->out;
     bool is_fed = out->feeds_count < OP_GRAPH_FEEDS_MAX && one_in(maker->choices, 2);
@@ -68,7 +69,7 @@ struct node *place_tensor(struct maker *maker, struct tensor tensor)
     return node;
 }
 
-static struct node *make_value(struct maker *maker, enum dtype dtype, enum role role)
+static struct node *make_value(struct op_maker *maker, enum dtype dtype, enum role role)
 {
     return place_tensor(maker, make_tensor(maker, can_be_fed(dtype) ? dtype : DT_FLOAT, role));
 }
@@ -82,7 +83,7 @@ static enum dtype type_or(const struct node *node, const char *const *names, enu
     return otherwise;
 }
 
-static struct node *make_variable(struct maker *maker, const struct node *user, bool is_ref)
+static struct node *make_variable(struct op_maker *maker, const struct node *user, bool is_ref)
 {
     static const char *const names[] = { "dtype", "T", NULL };
     struct op_graph *out = maker->out;
@@ -102,7 +103,7 @@ static struct node *make_variable(struct maker *maker, const struct node *user, 
     return node;
 }
 
-static struct node *make_table(struct maker *maker, const struct node *user, bool is_ref)
+static struct node *make_table(struct op_maker *maker, const struct node *user, bool is_ref)
 {
     static const char *const keys[] = { "Tkey", "Tin", "Tkeys", NULL };
     static const char *const values[] = { "Tval", "Tout", "Tvalues", NULL };
@@ -115,7 +116,7 @@ static struct node *make_table(struct maker *maker, const struct node *user, boo
     return node;
 }
 
-static struct node *make_list(struct maker *maker, const struct node *user)
+static struct node *make_list(struct op_maker *maker, const struct node *user)
 {
     static const char *const names[] = { "element_dtype", "T", NULL };
     enum dtype dtype = type_or(user, names, DT_FLOAT);
@@ -134,7 +135,7 @@ static struct node *make_list(struct maker *maker, const struct node *user)
     return node;
 }
 
-/* ---- attributes ---- */
+/* ---- Attributes. ---- */
 
 int choose_type(struct choices *c, dtype_set allowed)
 {
@@ -166,7 +167,8 @@ static bool is_count(const struct op *op, const char *attr)
     return false;
 }
 
-static int64_t choose_int_attr(struct maker *maker, const struct op *op, const struct op_attr *attr)
+static int64_t choose_int_attr(struct op_maker *maker, const struct op *op,
+                               const struct op_attr *attr)
 {
     struct choices *c = maker->choices;
     if (one_in(c, 16))
@@ -176,7 +178,7 @@ static int64_t choose_int_attr(struct maker *maker, const struct op *op, const s
     return (attr->minimum > 0 && !one_in(c, 8) ? attr->minimum : 0) + choose(c, 3);
 }
 
-static struct attr_value choose_scalar_attr(struct maker *maker, const struct op *op,
+static struct attr_value choose_scalar_attr(struct op_maker *maker, const struct op *op,
                                             const struct op_attr *attr)
 {
     struct choices *c = maker->choices;
@@ -208,8 +210,8 @@ static struct attr_value choose_scalar_attr(struct maker *maker, const struct op
     return value;
 }
 
-/* strides, ksize, dilations: one number for each dimension, 1 for batch and channel. */
-static struct attr_value choose_window(struct maker *maker)
+/* For strides, ksize and dilations: one number per dimension, mostly 1 for batch and channel. */
+static struct attr_value choose_window(struct op_maker *maker)
 {
     struct choices *c = maker->choices;
     int count = one_in(c, 16) ? choose(c, 6) : 4;
@@ -223,7 +225,7 @@ static struct attr_value choose_window(struct maker *maker)
     return list;
 }
 
-static struct attr_value choose_list_attr(struct maker *maker, const struct op *op,
+static struct attr_value choose_list_attr(struct op_maker *maker, const struct op *op,
                                           const struct op_attr *attr)
 {
     static const char *const windows[] = { "strides", "ksize", "dilations" };
@@ -241,13 +243,14 @@ static struct attr_value choose_list_attr(struct maker *maker, const struct op *
     return list;
 }
 
-struct attr_value choose_attr(struct maker *maker, const struct op *op, const struct op_attr *attr)
+struct attr_value choose_attr(struct op_maker *maker, const struct op *op,
+                              const struct op_attr *attr)
 {
     return attr->kind == ATTR_LIST ? choose_list_attr(maker, op, attr)
                                    : choose_scalar_attr(maker, op, attr);
 }
 
-static void set_attrs(struct maker *maker, struct node *node)
+static void set_attrs(struct op_maker *maker, struct node *node)
 {
     struct choices *c = maker->choices;
     for (int i = 0; i < node->op->attrs_count; i++) {
@@ -266,9 +269,9 @@ static void set_attrs(struct maker *maker, struct node *node)
     }
 }
 
-/* ---- inputs ---- */
+/* ---- Inputs. ---- */
 
-static bool find_made(struct maker *maker, enum dtype dtype, struct endpoint *out)
+static bool find_made(struct op_maker *maker, enum dtype dtype, struct endpoint *out)
 {
     if (maker->made_count == 0 || one_in(maker->choices, 3))
         return false;
@@ -280,7 +283,7 @@ static bool find_made(struct maker *maker, enum dtype dtype, struct endpoint *ou
     return node->outputs[index].dtype == dtype;
 }
 
-static struct endpoint make_input(struct maker *maker, const struct node *node,
+static struct endpoint make_input(struct op_maker *maker, const struct node *node,
                                   const struct op_arg *arg, enum dtype dtype)
 {
     struct endpoint made;
@@ -302,7 +305,7 @@ static struct endpoint make_input(struct maker *maker, const struct node *node,
     return (struct endpoint){ make_value(maker, dtype, role_of(arg->name)), 0 };
 }
 
-static void add_inputs(struct maker *maker, struct node *node)
+static void add_inputs(struct op_maker *maker, struct node *node)
 {
     const struct op *op = node->op;
     struct endpoint inputs[OP_INPUTS_MAX];
@@ -325,8 +328,7 @@ static void add_inputs(struct maker *maker, struct node *node)
         node_add_input(maker->out->graph, node, inputs[i]);
 }
 
-/* Files are not the fuzzer's to read and write; bodies of calls, branches and loops are the subject
- * of fuzz_plan. */
+/* The fuzzer must not read or write files; fuzz_plan tests calls, branches and loops. */
 static bool is_left_out(const char *op)
 {
     static const char *const parts[] = { "File", "Save", "Restore", "MergeV2", "Call", "_Arg" };
@@ -350,7 +352,7 @@ static const struct op *choose_op(struct choices *c)
     }
 }
 
-static void make_node(struct maker *maker, const struct op *op)
+static void make_node(struct op_maker *maker, const struct op *op)
 {
     struct node *node = one_in(maker->choices, 3) ? NULL : make_row_node(maker, op);
     if (node == NULL) {
@@ -368,9 +370,9 @@ void op_graph_create(struct choices *choices, struct op_graph *out)
 {
     *out = (struct op_graph){ .arena = arena_create(0) };
     out->graph = graph_create(out->arena);
-    struct maker maker = { .choices = choices, .out = out, .arena = out->arena };
+    struct op_maker maker = { .choices = choices, .out = out, .arena = out->arena };
     const struct op *op =
-        choose_op(choices); /* first, so that seeds in a row go through the table */
+        choose_op(choices); /* first: consecutive seeds then visit consecutive ops */
     int nodes = one_in(choices, 2) ? 1 : 1 + choose(choices, OP_NODES_MAX);
     maker.shape = choose_shape(choices);
     maker.count = 1 + choose(choices, 3);

@@ -1,7 +1,7 @@
 /*
- * op_graph: a graph of a few nodes of any ops of ops.def, made up from choices: mostly what an op
- * expects, so that its kernel runs, and often something else in one place: a type that is not
- * allowed, a shape of another rank, an attribute or an index out of range.
+ * op_graph: generates a graph of one to three ops of ops.def and their inputs. Most choices are
+ * valid, so that the kernels run. Often one of them is not: a forbidden type, a shape of another
+ * rank, an attribute or an index out of range.
  */
 #ifndef FUZZ_OP_GRAPH_H
 #define FUZZ_OP_GRAPH_H
@@ -15,9 +15,9 @@
 
 struct op_graph {
     struct arena *arena;
-    struct graph *graph; /* as it would stand in a file: nothing of it is checked */
+    struct graph *graph; /* unchecked, like one from a file */
     const char *feeds[OP_GRAPH_FEEDS_MAX];
-    struct tensor values[OP_GRAPH_FEEDS_MAX]; /* each with exactly its bytes on the heap */
+    struct tensor values[OP_GRAPH_FEEDS_MAX]; /* elements in a heap block of exactly their size */
     int feeds_count;
     const char *variables[OP_GRAPH_VARIABLES_MAX]; /* shared names */
     struct tensor initial[OP_GRAPH_VARIABLES_MAX];
@@ -28,7 +28,7 @@ struct op_graph {
 void op_graph_create(struct choices *choices, struct op_graph *out);
 void op_graph_destroy(struct op_graph *op_graph);
 
-/* Prints nodes, attributes and feeds for the one who looks for a bug. */
+/* Prints nodes, attributes and feeds, for debugging. */
 void op_graph_print(const struct op_graph *op_graph);
 
 #endif

@@ -1,4 +1,4 @@
-/* op_maker: what the parts of op_graph share. */
+/* op_maker: the state and functions that the files of op_graph share. */
 #ifndef FUZZ_OP_MAKER_H
 #define FUZZ_OP_MAKER_H
 
@@ -8,18 +8,18 @@
 #define OP_NODES_MAX  3
 #define OP_INPUTS_MAX 16
 
-/* What the nodes of one graph share, so that their arguments fit each other. */
-struct maker {
+/* The nodes of a graph share its shape and count, so that their arguments fit each other. */
+struct op_maker {
     struct choices *choices;
     struct op_graph *out;
     struct arena *arena;
     struct shape shape; /* of most inputs */
-    int count;          /* of lists and of arguments that are lists */
+    int count;          /* the length of most lists */
     struct node *made[OP_NODES_MAX];
     int made_count;
 };
 
-/* What an argument is for, by its name. */
+/* The purpose of an argument, guessed from its name. */
 enum role {
     ROLE_ANY,
     ROLE_AXIS,
@@ -30,8 +30,8 @@ enum role {
     ROLE_PAIR,
 };
 
-/* op_values.c: numbers, strings, shapes and tensors. A tensor's elements are exactly as many bytes
- * on the heap, so that a read behind them is seen. */
+/* op_values.c: numbers, strings, shapes and tensors. The elements of a tensor fill a heap block
+ * of exactly their size, so that AddressSanitizer sees a read past the end. */
 int64_t choose_integer(struct choices *choices);
 int64_t choose_odd_integer(struct choices *choices);
 double choose_number(struct choices *choices);
@@ -39,20 +39,21 @@ const char *choose_string(struct choices *choices);
 struct shape choose_shape(struct choices *choices);
 enum role role_of(const char *argument);
 void choose_element(struct choices *choices, struct tensor *tensor, int64_t i);
-struct tensor make_tensor(struct maker *maker, enum dtype dtype, enum role role);
-struct tensor make_tensor_of_shape(struct maker *maker, enum dtype dtype, const struct shape *shape,
-                                   enum role role);
+struct tensor make_tensor(struct op_maker *maker, enum dtype dtype, enum role role);
+struct tensor make_tensor_of_shape(struct op_maker *maker, enum dtype dtype,
+                                   const struct shape *shape, enum role role);
 
 /* op_graph.c: nodes and attributes. */
-struct node *add_node(struct maker *maker, const char *op);
-void set_attr(struct maker *maker, struct node *node, const char *name, struct attr_value value);
+struct node *add_node(struct op_maker *maker, const char *op);
+void set_attr(struct op_maker *maker, struct node *node, const char *name, struct attr_value value);
 int choose_type(struct choices *choices, dtype_set allowed);
-struct attr_value choose_attr(struct maker *maker, const struct op *op, const struct op_attr *attr);
-/* A Placeholder that is fed with the tensor, or a Const. Takes the tensor over. */
-struct node *place_tensor(struct maker *maker, struct tensor tensor);
+struct attr_value choose_attr(struct op_maker *maker, const struct op *op,
+                              const struct op_attr *attr);
+/* Adds a Const, or a Placeholder that is fed with the tensor. Takes ownership of the tensor. */
+struct node *place_tensor(struct op_maker *maker, struct tensor tensor);
 
-/* op_row.c: a node that a row of tests/golden/kernels describes, a few things of it changed; NULL:
- * there is no row for the op. */
-struct node *make_row_node(struct maker *maker, const struct op *op);
+/* op_row.c: adds the node of a row of tests/golden/kernels with up to three changes. Returns NULL
+ * if the op has no row. */
+struct node *make_row_node(struct op_maker *maker, const struct op *op);
 
 #endif

@@ -3,14 +3,14 @@
 #include "fuzz/op_maker.h"
 #include "graph/arguments.h"
 
-/* ---- the rows, by op ---- */
+/* ---- The rows of each op. ---- */
 
 struct rows {
     struct kernel_row **rows;
     int count;
 };
 
-static struct rows *rows_by_op; /* as in ops.def; read once, for the life of the program */
+static struct rows *rows_by_op; /* in the order of ops.def; read once and never freed */
 
 static void keep_row(struct kernel_row *row, void *context)
 {
@@ -24,13 +24,13 @@ static void keep_row(struct kernel_row *row, void *context)
     }
 }
 
-/* The rows of MatMul, Conv2D, … do for the ops that also add a bias and apply an activation. */
+/* The fused ops use the rows of MatMul, Conv2D, …, with bias and activation added. */
 static bool is_fused(const struct op *op)
 {
     return strncmp(op->name, "_Fused", strlen("_Fused")) == 0;
 }
 
-static const struct kernel_row *choose_row(struct maker *maker, const struct op *op)
+static const struct kernel_row *choose_row(struct op_maker *maker, const struct op *op)
 {
     static struct arena *arena;
     if (rows_by_op == NULL) {
@@ -46,13 +46,13 @@ static const struct kernel_row *choose_row(struct maker *maker, const struct op 
     return NULL;
 }
 
-/* ---- a node of it ---- */
+/* ---- The node of a row. ---- */
 
 struct row_node {
-    struct maker *maker;
+    struct op_maker *maker;
     struct node *node;
     struct tensor inputs[ROW_TENSORS_MAX];
-    const struct op_arg *args[ROW_TENSORS_MAX]; /* that the input belongs to */
+    const struct op_arg *args[ROW_TENSORS_MAX]; /* of each input */
     int inputs_count;
 };
 
@@ -76,7 +76,8 @@ static int64_t attr_count(const struct node *node, const struct op_arg *arg)
     return value == NULL ? -1 : value->kind == ATTR_INT ? value->i : value->count;
 }
 
-/* Which argument each input belongs to: those that no attribute counts share what is left. */
+/* Finds the argument of each input. Lists whose length attribute is not set share the remaining
+ * inputs equally. */
 static void find_args(struct row_node *row)
 {
     const struct op *op = row->node->op;
@@ -104,7 +105,7 @@ static void set_missing(struct row_node *row, const char *name, struct attr_valu
         set_attr(row->maker, row->node, name, value);
 }
 
-/* T, N and Tin follow from the inputs. */
+/* Derives the missing type and length attributes (T, N, Tin, …) from the inputs. */
 static void set_types(struct row_node *row)
 {
     for (int i = 0; i < row->inputs_count; i++) {
@@ -146,9 +147,9 @@ static void add_bias(struct row_node *row)
     set_attr(row->maker, row->node, "num_args", (struct attr_value){ .kind = ATTR_INT, .i = 1 });
 }
 
-/* ---- changes ---- */
+/* ---- Changes. ---- */
 
-/* All inputs of one type attribute, with small numbers of another type. */
+/* Gives all inputs that share a type attribute another type. Integers keep their values. */
 static void change_type(struct row_node *row)
 {
     struct choices *c = row->maker->choices;
@@ -186,7 +187,7 @@ static struct shape change_dims(struct choices *c, const struct shape *shape)
     return changed;
 }
 
-/* The old elements, over and over, under another shape. */
+/* Gives an input another shape and repeats its elements to fill it. */
 static void change_shape(struct row_node *row)
 {
     struct choices *c = row->maker->choices;
@@ -238,7 +239,7 @@ static void change(struct row_node *row)
     }
 }
 
-struct node *make_row_node(struct maker *maker, const struct op *op)
+struct node *make_row_node(struct op_maker *maker, const struct op *op)
 {
     const struct kernel_row *from = choose_row(maker, op);
     if (from == NULL)

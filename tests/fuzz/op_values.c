@@ -65,20 +65,20 @@ static void store_bits(struct choices *c, enum dtype dtype, void *at)
     }
 }
 
-/* ---- shapes ---- */
+/* ---- Shapes. ---- */
 
 struct shape choose_shape(struct choices *c)
 {
     static const int64_t dims[] = { 1, 2, 3, 4, 2, 3, 0, 5 };
     struct shape shape = { .rank = choose(c, 6) };
-    if (one_in(c, 24)) /* long enough that what is written behind it does not go unnoticed */
+    if (one_in(c, 24)) /* large, so that a write past a small buffer is noticed */
         return shape_of(3000);
     for (int i = 0; i < shape.rank; i++)
         shape.dims[i] = dims[choose(c, COUNT(dims))];
     return shape;
 }
 
-static struct shape choose_input_shape(struct maker *maker)
+static struct shape choose_input_shape(struct op_maker *maker)
 {
     struct choices *c = maker->choices;
     struct shape shape = maker->shape;
@@ -89,18 +89,18 @@ static struct shape choose_input_shape(struct maker *maker)
         return shape_scalar();
     case 2:
         return shape_of(choose(c, 5));
-    case 3: /* to broadcast */
+    case 3: /* for broadcasting */
         if (shape.rank > 0)
             shape.dims[choose(c, shape.rank)] = 1;
         return shape;
-    case 4: /* a bias, or the parameters of a channel */
+    case 4: /* a bias, or another parameter per channel */
         return shape.rank > 0 ? shape_of(shape.dims[shape.rank - 1]) : shape;
     default:
         return shape;
     }
 }
 
-/* ---- tensors by what arguments are called ---- */
+/* ---- Tensors that suit the name of an argument. ---- */
 
 enum role role_of(const char *name)
 {
@@ -156,7 +156,7 @@ enum role role_of(const char *name)
     return ROLE_ANY;
 }
 
-static struct shape shape_of_role(struct maker *maker, enum role role)
+static struct shape shape_of_role(struct op_maker *maker, enum role role)
 {
     int rank = maker->shape.rank;
     if (one_in(maker->choices, 10))
@@ -177,7 +177,7 @@ static struct shape shape_of_role(struct maker *maker, enum role role)
     }
 }
 
-static int64_t integer_of_role(struct maker *maker, enum role role, int64_t i)
+static int64_t integer_of_role(struct op_maker *maker, enum role role, int64_t i)
 {
     struct choices *c = maker->choices;
     int rank = maker->shape.rank;
@@ -201,8 +201,8 @@ void choose_element(struct choices *choices, struct tensor *tensor, int64_t i)
                (char *)tensor->data + (size_t)i * dtype_size(tensor->dtype));
 }
 
-struct tensor make_tensor_of_shape(struct maker *maker, enum dtype dtype, const struct shape *shape,
-                                   enum role role)
+struct tensor make_tensor_of_shape(struct op_maker *maker, enum dtype dtype,
+                                   const struct shape *shape, enum role role)
 {
     struct tensor tensor = tensor_borrow(dtype, shape, NULL);
     bool is_plain = dtype_is_integer(dtype) && role != ROLE_ANY;
@@ -218,7 +218,7 @@ struct tensor make_tensor_of_shape(struct maker *maker, enum dtype dtype, const 
     return tensor;
 }
 
-struct tensor make_tensor(struct maker *maker, enum dtype dtype, enum role role)
+struct tensor make_tensor(struct op_maker *maker, enum dtype dtype, enum role role)
 {
     struct shape shape = shape_of_role(maker, role);
     return make_tensor_of_shape(maker, dtype, &shape, role);

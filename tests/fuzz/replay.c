@@ -1,5 +1,5 @@
-/* Runs a fuzz target over every file of a directory: what libFuzzer found once is looked at in
- * every ctest. */
+/* Runs a fuzz target on every file of a directory, so that each ctest repeats the inputs that
+ * libFuzzer has found. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static int replay(const char *path)
     } while (got > 0);
     fclose(file);
     uint8_t *exact =
-        malloc(size > 0 ? size : 1); /* so that a sanitizer sees a read behind the end */
+        malloc(size > 0 ? size : 1); /* no slack: a sanitizer sees a read past the end */
     for (size_t i = 0; i < size; i++)
         exact[i] = data[i];
     free(data);

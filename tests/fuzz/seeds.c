@@ -1,6 +1,6 @@
 /*
- * Runs a fuzz target on the seeds FIRST … FIRST + COUNT - 1, in a child process: a seed that kills
- * it is printed with the graph that it stands for, and the next child goes on behind it.
+ * Runs a fuzz target on the seeds FIRST … FIRST + COUNT - 1 in a child process. If a seed kills the
+ * child, the parent prints the seed and its graph, and a new child goes on with the next seed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void print_seed(struct seeds *seeds)
     fuzz_print(bytes, sizeof bytes);
 }
 
-/* How the child ended, as waitpid says. */
+/* Returns the child's wait status, as waitpid does. */
 static int in_child(void (*work)(struct seeds *seeds), struct seeds *seeds)
 {
     int status = 0;
@@ -57,7 +57,7 @@ static int in_child(void (*work)(struct seeds *seeds), struct seeds *seeds)
     return status;
 }
 
-/* Runs up to a seed that fails, which is printed; true: there was none. */
+/* Runs seeds until one fails, and prints that one. Returns 1 if none failed. */
 static int run_more(struct seeds *seeds)
 {
     int status = in_child(run_seeds, seeds);

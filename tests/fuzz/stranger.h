@@ -1,6 +1,6 @@
 /*
- * stranger: the far end of a connection whose near end runs in this thread's loop: sends what a
- * fuzzer has made up, and reads nothing of the answers.
+ * stranger: the far end of a connection whose near end runs in this thread's loop. It sends the
+ * fuzzer's bytes and ignores the answers.
  */
 #ifndef FUZZ_STRANGER_H
 #define FUZZ_STRANGER_H
@@ -12,13 +12,19 @@
 
 #define TURNS_MAX 1000
 
-static inline void check(struct status status)
+/* An assert that release builds keep, because the fuzzer has to stop in them as well. */
+static inline void expect(bool condition)
 {
-    if (!status_is_ok(status))
+    if (!condition)
         abort();
 }
 
-/* What the other side says is read and forgotten. */
+static inline void check(struct status status)
+{
+    expect(status_is_ok(status));
+}
+
+/* Reads and discards what the other side sends. */
 static inline void drain(int fd)
 {
     char bytes[65536];
@@ -26,7 +32,7 @@ static inline void drain(int fd)
         ;
 }
 
-/* Turns the loop until all is sent. */
+/* Sends all bytes and runs the loop meanwhile. */
 static inline void say(struct loop *loop, int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
@@ -39,7 +45,7 @@ static inline void say(struct loop *loop, int fd, const void *bytes, size_t size
         check(loop_turn(loop, false));
         drain(fd);
         if (sent < 0 && turn > 10)
-            return; /* the other side has closed, or reads no further */
+            return; /* the other side has closed or stopped reading */
     }
 }
 

@@ -14,8 +14,8 @@ Namespaces are anonymous: they live as long as the process that holds them, and 
 test ends, however it ends (PR_SET_PDEATHSIG). So nothing is left behind, no name in /run/netns and no bridge.
 Start processes from the main thread only: a process dies with the thread that started it.
 
-Needs iproute2 and nftables, and root or a kernel that lets everybody be root in a namespace of users; without, every test is
-skipped, and says why.
+Needs iproute2 and nftables, and root or a kernel that allows unprivileged user namespaces. Without them every test is skipped, and
+says why.
 """
 import contextlib
 import ctypes
@@ -36,14 +36,14 @@ HOSTS_MAX = 6
 
 
 def become_root():
-    """Begins this program anew as the root of a namespace of users, where the kernel lets everybody have one."""
+    """Restarts this program as root of a user namespace, if the kernel allows users to make one."""
     inner = ["unshare", "--user", "--map-root-user"]
     if os.geteuid() != 0 and shutil.which("unshare") and subprocess.run([*inner, "true"], stderr=subprocess.DEVNULL).returncode == 0:
         os.execvp("unshare", [*inner, sys.executable, *sys.argv])
 
 
 def requirements():
-    """Why hosts cannot be made here; None: they can."""
+    """Why hosts cannot be made here; None if they can."""
     if os.geteuid() != 0:
         return "needs root, or a kernel that lets users have namespaces of their own"
     for tool in ("ip", "nft", "unshare", "nsenter"):
@@ -58,7 +58,7 @@ become_root()
 
 
 class Keeper:
-    """A process that does nothing but hold namespaces."""
+    """A process that only holds namespaces."""
 
     def __init__(self, script):
         ready = "%s && echo ready && exec sleep infinity" % script
@@ -102,7 +102,7 @@ class Process:
         raise AssertionError("%s on %s %s; it printed:\n%s" % (self.label, self.host.name, text, self.output()[-6000:]))
 
     def wait_for(self, text, timeout=DEADLINE_S):
-        """Until it has printed this."""
+        """Waits until it has printed this."""
         end = time.monotonic() + timeout
         while text not in self.output():
             if self.process.poll() is not None and text not in self.output():
@@ -123,7 +123,7 @@ class Process:
         return status
 
     def end(self, status, timeout=DEADLINE_S):
-        """Waits for its end, with this exit status."""
+        """Waits for its end and checks its exit status."""
         if self.wait(timeout) != status:
             self.fail("exited %d, not %d" % (self.process.returncode, status))
         return self.output()
@@ -187,7 +187,7 @@ class Host:
         self.hosts.hub.run("ip", "link", "set", self.name, "up")
 
     def drop(self, *others):
-        """What goes between this host and the others vanishes, both ways."""
+        """Drops everything between this host and the others, both ways."""
         for other in others:
             self.hosts.drop(self, other)
 
@@ -198,7 +198,7 @@ class Host:
 
 @contextlib.contextmanager
 def inside(host):
-    """Sockets that this thread makes meanwhile are the host's."""
+    """Sockets that this thread makes in the block belong to the host's network."""
     libc_setns = ctypes.CDLL(None, use_errno=True).setns
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     there = os.open("/proc/%d/ns/net" % host.keeper.pid, os.O_RDONLY)

@@ -35,7 +35,7 @@ class Job:
         return json.dumps({"cluster": cluster, "task": {"type": job, "index": str(index)}, "environment": "cloud"})
 
     def start(self, job, index, *more, addresses=None, tf_config=False):
-        """Starts one task (again). addresses: what it takes the map for, where that differs."""
+        """Starts or restarts one task. addresses: its view of the map, if that differs."""
         label = job if job == "chief" else "%s %d" % (job, index)
         environment, who = clean_environment(), []
         if tf_config:
@@ -50,7 +50,7 @@ class Job:
             self.start(job, index, *(chief_flags if (job, index) == self.chief() else ()), tf_config=tf_config)
 
     def start_together(self, *chief_flags):
-        """All tasks; the chief when all others wait for it, so that none of them comes when a short job is over."""
+        """Starts all tasks. The chief comes last, when all others wait for it: a short job cannot end before they join."""
         self.start_all(order=[name for name in self.names() if name != self.chief()])
         for task in self.tasks.values():
             task.wait_for("waiting for the chief")
@@ -65,7 +65,7 @@ class Job:
         return self.tasks[job, index]
 
     def end(self, status, without=()):
-        """All tasks end with this status."""
+        """Waits until all tasks end, and checks their exit status."""
         try:
             for name, task in self.tasks.items():
                 if name not in without:

@@ -1,11 +1,11 @@
-"""What becomes of a job over several hosts when tasks are killed and networks cut, and what each task prints about it."""
+"""A job over several hosts when tasks are killed and networks are cut: how it ends, and what each task logs."""
 import time
 
 from harness import DEADLINE_S, SANITIZED, TestCase, main
 from hosts import Hosts
 from job import Job
 
-# Slow enough to be disturbed, with small steps that more or fewer workers do not make diverge.
+# Slow enough to be disturbed. The steps are small, so that it converges with any number of workers.
 LINEAR = ["--model=linear", "--seed=7", "--learning_rate=0.01"]
 CHIEF = ["--export_dir=model/1", "--checkpoint_dir=ckpt", "--save_checkpoint_secs=0.5"]
 EXPORTED = "model/1/saved_model.pb"
@@ -22,7 +22,7 @@ class Faults(TestCase):
         return job
 
     def wait_for_checkpoint(self, host, count):
-        """Until so many checkpoints have been begun since the start."""
+        """Waits until this many checkpoints have begun since the start."""
         end = time.monotonic() + DEADLINE_S
         while sum(f.endswith(".index") for f in host.files()) < count:
             self.assertLess(time.monotonic(), end, host.files())
@@ -40,7 +40,7 @@ class Workers(Faults):
             job.task("worker", 1).kill()
             job.end(0, without=[("worker", 1)])
             self.assertIn(EXPORTED, b.files())
-            self.assert_said(job.task("worker", 0), "waiting for worker 1", "going on without waiting for worker 1 (last heard of ")
+            self.assert_said(job.task("worker", 0), "waiting for worker 1", "no longer waiting for worker 1 (last heard of ")
 
     def test_a_killed_worker_may_come_back(self):
         with Hosts(3) as (a, b, c):

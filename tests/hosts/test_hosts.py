@@ -1,4 +1,4 @@
-"""The helper itself: hosts have disks and names of their own, faults are faults, and nothing is left behind."""
+"""The helper itself: hosts have disks and names of their own, faults take effect, and nothing is left behind."""
 import os
 import signal
 import socket
@@ -54,11 +54,11 @@ def processes_in(marker):
 class Namespaces(TestCase):
     def test_disks_are_separate_and_the_rest_is_read_only(self):
         with Hosts(2) as (a, b):
-            a.run("sh", "-c", "mkdir -p model/1 && echo a >model/1/file && echo x >/tmp/scratch")
+            a.run("sh", "-c", "mkdir -p model/1 && echo a >model/1/file && echo x >/tmp/slipway-hosts-scratch")
             self.assertEqual(a.files(), ["model/", "model/1/", "model/1/file"])
             self.assertEqual(b.files(), [])
             self.assertFalse(os.path.exists(os.path.join(DISK, "model")))
-            self.assertFalse(os.path.exists("/tmp/scratch"))
+            self.assertFalse(os.path.exists("/tmp/slipway-hosts-scratch"))
             with self.assertRaises(RuntimeError):
                 a.run("touch", "/usr/touched")
             self.assertEqual(b.run("hostname").strip(), "hostb")

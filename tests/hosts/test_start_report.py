@@ -26,7 +26,7 @@ class Twenty(TestCase):
         self.assertIn("model/1/saved_model.pb", job.hosts["worker"][0].files())
 
     def test_21_processes_in_random_order_over_20_s(self):
-        """Synchronous: each step has a gradient of every worker, or it would not be made."""
+        """Synchronous: each step needs a gradient of every worker."""
         with Hosts(5) as hosts:
             job = self.job(hosts, "--sync", "--training_iteration=200")
             began = time.monotonic()
@@ -41,7 +41,7 @@ class Twenty(TestCase):
         with Hosts(5) as hosts:
             job = self.job(hosts, "--training_iteration=20000")
             missing = [("worker", 12), ("worker", 17)]
-            # The chief comes last, so that all the others are there when the first step is made.
+            # The chief starts last, so that all others are there for the first step.
             order = [n for n in job.shuffled(5, without=missing) if n != job.chief()] + [job.chief()]
             for name in order[:-1]:
                 job.start(*name, tf_config=True)
@@ -79,7 +79,7 @@ class Twenty(TestCase):
 
 
 class Causes(TestCase):
-    """A worker on b that waits for the ps on a: what it says."""
+    """A worker on b that waits for the ps on a: its log."""
 
     def worker_says(self, hosts, *words, addresses=None, status=138):
         a, b = hosts[:2]

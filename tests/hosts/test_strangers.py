@@ -1,5 +1,5 @@
-"""Strangers on a ps' port, while a job trains: HTTP/1, TLS, random bytes, half a preface, silence, another job's worker. Each is turned
-away, the ps goes on, and the job ends as if nobody had come."""
+"""Strangers on a ps' port while a job trains: HTTP/1, TLS, random bytes, half a preface, silence, another job's worker. The ps refuses
+each and goes on, and the job ends as if none had come."""
 import random
 import socket
 import ssl
@@ -31,13 +31,13 @@ def drain(s):
 
 class Strangers(TestCase):
     def visit(self, address, sends):
-        """Sends one piece after the other, and looks that it is turned away."""
+        """Sends one piece after the other, and checks that the ps closes the connection."""
         with socket.create_connection(address, timeout=30) as s:
             try:
                 for piece in sends:
                     s.sendall(piece)
             except OSError:
-                return  # turned away in the middle
+                return  # closed in the middle
             self.assertIsNotNone(drain(s), sends)
 
     def test_none_of_them_disturbs_a_job(self):

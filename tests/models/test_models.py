@@ -1,9 +1,14 @@
-"""Every model of the shared collection, with the real modelserver: those that TensorFlow loads are served and check.py compares their
-answers over REST, rows too, and over gRPC; those it refuses must be refused. uncovered.txt names the ones not covered yet and what is missing (several
-words: any of them): the test fails when one on the list passes, when it fails for another reason, or when one not on the list fails.
+"""Every model of the shared collection, with the real modelserver.
 
-    python3 tests/models/test_models.py --write     makes uncovered.txt anew from what is seen (look at the difference)
-    python3 tests/models/test_models.py --show NAME prints what is wrong with one model
+If TensorFlow loads a model, modelserver has to serve it, and check.py compares its answers over REST
+(also in row format) and over gRPC. If TensorFlow refuses a model, modelserver has to refuse it.
+
+uncovered.txt lists the models that are not covered yet. Each line names the missing ops; the model's
+failure has to mention one of them. The test fails if a listed model passes or fails for another
+reason, or if an unlisted model fails.
+
+    python3 tests/models/test_models.py --write      rewrites uncovered.txt; review its diff
+    python3 tests/models/test_models.py --show NAME  prints what is wrong with one model
 """
 import concurrent.futures
 import json
@@ -28,15 +33,18 @@ def names():
 
 
 def uncovered():
-    """{model: the words of which its failure must contain one}"""
+    """{model: words}; the model's failure has to contain one of the words."""
     with open(LIST, encoding="utf-8") as f:
         rows = [line.split(None, 1) for line in f if line.strip() and not line.startswith("#")]
     return {name: rest.strip() for name, rest in rows}
 
 
 def refused(name, lacking):
-    """None when modelserver refuses the model with a status, or says of every signature that it lacks one of these ops; else what
-    it did. (Where TensorFlow refuses a graph for an op that it does not know, we refuse the signatures that need the op.)"""
+    """Returns None if modelserver refuses the model, otherwise a description of what it did.
+
+    Refusing each signature for lack of one of these ops also counts. If a graph has an op that
+    TensorFlow does not know, TensorFlow refuses the whole graph; modelserver refuses only the
+    signatures that need the op."""
     server = Server(shared("models", name), *QUICK_REFUSAL, name=name, wait=False)
     end = time.monotonic() + DEADLINE_S
     while server.process.poll() is None and "Exporting HTTP/REST" not in server.output():
@@ -56,7 +64,7 @@ def refused(name, lacking):
 
 
 def ask_each_signature(server, name):
-    """An answer of each signature to a request of the right types."""
+    """Yields each signature's answer to a request with inputs of the right types."""
     definitions = server.get("/v1/models/%s/metadata" % name).json["metadata"]["signature_def"]["signature_def"]
     for signature, definition in definitions.items():
         inputs = {key: [""] if info["dtype"] == "DT_STRING" else [[1.0]] for key, info in definition["inputs"].items()}
@@ -64,7 +72,7 @@ def ask_each_signature(server, name):
 
 
 def over_grpc(server):
-    """check.py's arguments and environment for gRPC too, where its package is there."""
+    """Returns check.py's extra arguments and environment for gRPC, or nothing without the package."""
     try:
         path = stand_in()
     except unittest.SkipTest:
@@ -74,14 +82,15 @@ def over_grpc(server):
 
 
 def problem(name):
-    """None when the model is served and answers as TensorFlow does, or is refused as it should be; else what is wrong."""
+    """Returns None if modelserver treats the model as TensorFlow does, otherwise what is wrong."""
     with open(shared("models", "cases", name + ".json"), encoding="utf-8") as f:
         case_file = json.load(f)
     load = case_file["load"]
     if not load["ok"] and not load.get("with_soft_placement"):
         return refused(name, load.get("ops_lacking", []))
     if case_file["cases"] and all(case.get("oracle", {}).get("kernel_missing") for case in case_file["cases"]):
-        return refused(name, [])  # TensorFlow loads it and fails each request: such a version must not replace one that answers
+        # TensorFlow loads it and fails each request. Such a version must not replace one that works.
+        return refused(name, [])
     try:
         with Server(shared("models", name), *QUICK_REFUSAL, name=name, grpc=True) as server:
             more, environment = over_grpc(server)
@@ -91,7 +100,7 @@ def problem(name):
             nothing_to_send = re.search(r"^0 passed, 0 failed$", checked.stdout, re.M)
             if checked.returncode != 0 and not nothing_to_send:
                 return checked.stdout + checked.stderr
-    except Exception as e:  # the server's own message says why it did not serve
+    except Exception as e:  # the exception holds the server's own message
         return str(e)
     return None
 
@@ -105,7 +114,7 @@ class Models(unittest.TestCase):
     def test_serves_every_model_that_is_covered(self):
         shared("models", "check.py")
         try:
-            import numpy, requests  # noqa: what check.py needs
+            import numpy, requests  # noqa: check.py needs them
         except ImportError as e:
             self.skipTest("check.py needs numpy and requests: %s" % e)
         expected, found = uncovered(), problems(names())
@@ -121,7 +130,7 @@ class Models(unittest.TestCase):
         self.assertFalse(wrong, "\n" + "\n".join(wrong))
 
     def test_a_wrong_answer_would_be_seen(self):
-        """The same machinery on a copy of a case file whose expected output is moved by one."""
+        """check.py has to fail on a copy of a case file whose expected outputs are off by one."""
         name = "linear-model"
         with open(shared("models", "cases", name + ".json"), encoding="utf-8") as f:
             cases = json.load(f)
@@ -142,7 +151,7 @@ class Models(unittest.TestCase):
 
 
 def reason(name, text):
-    """What a line of uncovered.txt says: the op without a kernel when that is what is wrong, else the error's first words."""
+    """The reason for uncovered.txt: the op that the error names, or else the error's last line."""
     if op := re.search(r"\bop '?(\w+)'?", text):
         return op.group(1)
     line = next((line for line in reversed(text.strip().splitlines()) if not line.endswith(" failed")), text)

@@ -1,38 +1,200 @@
-"""What the documents point to exists: links between them, and the files and directories that they name in `code`."""
+"""Every file, folder and heading that a document or a comment refers to exists.
+
+References are links of Markdown; paths that begin with a folder of the tree (`core/rpc/http2.c`, `trainer/ps`), with a room as includes
+name it (`rpc/http2.c`), or beside the file that names them (`rest/head.c` in server/); and bare names of C sources, headers and
+documents (`http2.c`, `server.md`). A name in capitals (`tests/unit/MODULE`) or with a star stands for many and is not a reference."""
+import io
 import os
 import re
+import subprocess
+import tokenize
 import unittest
 
-from harness import SOURCE, main
+from harness import main
+from test_includes import BELOW, EDGES
 from tree import files, text
 
-LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
-NAMED = re.compile(r"`((?:core|proto|models|exporter|trainer|server|tests|bench|docs|scripts|cmake)/[\w./-]*[\w/])`")
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.M)
+C_COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+# Not inside a longer path, an address, a flag, or a name with placeholders.
+PATH = re.compile(r"(?<![\w./$%{}<>*~:@-])((?:[\w-]+/)+(?:[\w.-]*\w/?)?|[\w-]+\.(?:c|h|md))(?![\w/*<{…]|\.[\w*<]|-[*<])")
+PLACEHOLDER = re.compile(r"(?<![A-Za-z])(?:[A-Z]{3,}|[Xx])(?![A-Za-z])")
+ENDINGS = (".md", ".c", ".h", ".cc", ".def", ".proto", ".py", ".cmake", ".txt", ".sh")
 
 
-def missing(path, source):
-    here = os.path.dirname(os.path.join(SOURCE, path))
-    wrong = ["%s links to %s" % (path, link) for link in LINK.findall(source) if not os.path.exists(os.path.join(here, link))]
-    for name in NAMED.findall(source):
-        if name.upper() != name and not re.search(r"[A-Z]{3}", name) and not os.path.exists(os.path.join(SOURCE, name)):
-            wrong.append("%s names %s" % (path, name))
+def prose(path, source):
+    """The part of a file that people read: documents whole, of sources the comments."""
+    if path.endswith(".md"):
+        return source
+    if path.endswith((".c", ".h", ".cc", ".def", ".proto", ".inc")):
+        return "\n".join(m.group() for m in C_COMMENT.finditer(source) if m.group().startswith("/"))
+    if path.endswith(".py"):
+        tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+        return "\n".join(t.string for t in tokens if t.type == tokenize.COMMENT or (t.type == tokenize.STRING and t.string.startswith('"""')))
+    return "\n".join(re.findall(r"(?:^|\s)#[^\n]*", source))
+
+
+class Tree:
+    def __init__(self, paths):
+        self.paths = set(paths)
+        self.names = {os.path.basename(path) for path in paths}
+        for path in paths:
+            while path := os.path.dirname(path):
+                self.paths.add(path)
+        self.stems = {os.path.splitext(path)[0] for path in self.paths}
+        self.top = {path.split("/")[0] for path in paths if "/" in path}
+
+    def has(self, path):
+        """Whether there is such a file (its ending may be missing), such a folder, or a .proto that it is generated from."""
+        path = re.sub(r"(\.pb-c\.[ch]|_pb2\.py)$", ".proto", path)
+        return path in self.paths or path in self.stems
+
+    def is_reference(self, here, name):
+        """Whether `name`, in a file of the folder `here`, is meant to be a file or folder of this tree and not another project's."""
+        first = name.split("/")[0]
+        if "/" not in name or first in self.top:
+            return True
+        rooms = {"core/" + first, "tests/" + first, os.path.join(os.path.dirname(here), first)}
+        return not rooms.isdisjoint(self.paths) and name.endswith((".c", ".h", ".md", ".def"))
+
+    def finds(self, here, name):
+        """Whether it is there, as seen from the root, from core/ or tests/, or from `here` or the folder above; or a library's header."""
+        name = name.rstrip("/")
+        if "/" not in name:
+            return name in self.names or name in self.top or name in EDGES
+        return any(self.has(os.path.normpath(os.path.join(place, name))) for place in ("", "core", "tests", here, os.path.dirname(here)))
+
+
+def anchors(source):
+    """The fragments that GitHub gives the headings of a document."""
+    return {"#" + re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(source)}
+
+
+def dead_links(path, source, tree):
+    here, wrong = os.path.dirname(path), []
+    for link, anchor in LINK.findall(source):
+        target = os.path.normpath(os.path.join(here, link)) if link else path
+        if not tree.has(target):
+            wrong.append("%s links to %s, which does not exist" % (path, link))
+        elif anchor and anchor not in anchors(source if target == path else text(target)):
+            wrong.append("%s links to %s%s, but %s has no such heading" % (path, link, anchor, target))
     return wrong
 
 
-class Docs(unittest.TestCase):
-    def test_what_they_point_to_exists(self):
-        wrong = [w for path in files(".md") for w in missing(path, text(path))]
+def dead_names(path, source, tree):
+    here = os.path.dirname(path)
+    return ["%s names %s, which does not exist" % (path, name) for name in PATH.findall(LINK.sub("", prose(path, source)))
+            if not PLACEHOLDER.search(name) and tree.is_reference(here, name) and not tree.finds(here, name)]
+
+
+class References(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tree = Tree(files())
+
+    def test_every_link_leads_somewhere(self):
+        wrong = [w for path in files(".md") for w in dead_links(path, text(path), self.tree)]
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
+
+    def test_every_file_that_is_named_exists(self):
+        paths = [path for path in files() if path.endswith(ENDINGS) or text(path).startswith("#!")]
+        self.assertGreater(len(paths), 500)
+        wrong = [w for path in paths for w in dead_names(path, text(path), self.tree)]
         self.assertFalse(wrong, "\n" + "\n".join(wrong))
 
     def test_a_dead_link_would_be_seen(self):
-        self.assertTrue(missing("README.md", "see [x](docs/no_such.md)"))
-        self.assertTrue(missing("README.md", "see `core/graph/no_such.h`"))
-        self.assertFalse(missing("README.md", "see [x](docs/architecture.md), `tests/unit/MODULE/test_FILE.c` and `scripts/test`"))
+        for source in ("[x](docs/no_such.md)", "[x](#no-such)", "[x](docs/architecture.md#no-such)"):
+            self.assertTrue(dead_links("README.md", source, self.tree), source)
+        for source in ("[x](docs/architecture.md#tests)", "[x](docs/)", "# A (b)\n[x](#a-b)", "[x](https://example.com/no_such)"):
+            self.assertFalse(dead_links("README.md", source, self.tree), source)
 
-    def test_the_first_screen_of_the_readme_holds_both_commands(self):
+    def test_a_dead_name_would_be_seen(self):
+        for path, source in (("README.md", "see `core/graph/no_such.h`"), ("README.md", "in trainer/no_such/"), ("a.c", "/* rpc/no_such.h */"),
+                             ("server/rest/rest.c", "// rest/no_such.c"), ("core/rpc/http2.c", "/* no_such.h\n * and */"),
+                             ("a.py", "# tests/e2e/no_such.py"), ("CMakeLists.txt", "x() # core/no_such")):
+            self.assertTrue(dead_names(path, source, self.tree), source)
+        for path, source in (("README.md", "`tests/unit/MODULE/test_FILE.c`, `scripts/test`, trainer/ps/*.h, build/dev/bin/no_such.h"),
+                             ("a.c", 'open("core/no_such.h"); /* rpc/http2.c, core/graph/ops.def, proto/graph.pb-c.h */'),
+                             ("server/rest/rest.c", "/* rest/head.c, head.c; TensorFlow's saved_model/load.py */"),
+                             ("a.py", 'open("core/no_such.h")  # tests/e2e/harness.py')):
+            self.assertFalse(dead_names(path, source, self.tree), source)
+
+
+    def test_every_function_and_flag_that_a_document_names_exists(self):
+        known = set(re.findall(r"\w+_\w*", " ".join(files())))
+        for path in files():
+            if not path.endswith(".md") and "/corpus/" not in path and "/golden/" not in path and path != "tests/repo/test_docs.py":
+                known.update(re.findall(r"\w+_\w*", text(path)))
+        wrong = []
+        for path in [path for path in files(".md") if path.startswith("docs/")]:
+            for code in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text(path), flags=re.S)):
+                wrong += ["%s names %s, which does not exist" % (path, word) for word in re.findall(r"(?<![\w<…])[a-z]+_\w+(?![\w<…])", code)
+                          if word not in known and not PLACEHOLDER.search(word)]
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
+
+
+class Readme(unittest.TestCase):
+    def test_its_first_screen_holds_both_commands(self):
         first = "\n".join(text("README.md").splitlines()[:24])
         self.assertIn("scripts/quickstart", first)
         self.assertIn("scripts/test", first)
+
+    def test_the_index_lists_every_document(self):
+        linked = {link for link, _ in LINK.findall(text("docs/README.md"))}
+        self.assertEqual({os.path.basename(path) for path in files(".md") if path.startswith("docs/")} - linked, {"README.md"})
+
+
+class Quickstart(unittest.TestCase):
+    def test_the_targets_that_it_builds_exist(self):
+        built = re.search(r"^build release (.+)$", text("scripts/quickstart"), re.M).group(1).split()
+        self.assertGreater(len(built), 2)
+        for target in built:
+            done = subprocess.run(["ninja", "-C", os.environ["SLIPWAY_BUILD"], "-t", "query", target], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+def room_rows(source):
+    """The rows of the table of rooms: the rooms of each, and the rooms that they build on."""
+    rows = [[cell.strip() for cell in line.split("|")] for line in source.splitlines() if line.startswith("| `")]
+    return [({room.removeprefix("core/") for room in re.findall("`(.*?)`", row[1])}, set(row[3].split(", ")) - {""}) for row in rows]
+
+
+def wrong_rooms(source):
+    """What the table says otherwise than BELOW: a room that may not be included, or one that may be and is not reached from the row."""
+    wrong, reached = [], {}
+    for rooms, named in room_rows(source):
+        allowed = set().union(*(BELOW.get(room, set()) for room in rooms)) - rooms
+        reach = named.union(*(reached.get(room, set()) for room in named))
+        wrong += ["%s may not include %s" % (", ".join(sorted(rooms)), room) for room in sorted(named - allowed)]
+        wrong += ["%s may include %s" % (", ".join(sorted(rooms)), room) for room in sorted(allowed - reach)]
+        reached.update({room: reach | rooms for room in rooms})
+    return wrong
+
+
+class Architecture(unittest.TestCase):
+    def test_the_table_of_rooms_holds_every_room(self):
+        listed = set().union(*(rooms for rooms, _ in room_rows(text("docs/architecture.md"))))
+        self.assertEqual(set(BELOW) - listed, set())
+
+    def test_the_table_of_rooms_says_what_each_builds_on(self):
+        self.assertEqual(wrong_rooms(text("docs/architecture.md")), [])
+
+    def test_a_wrong_room_would_be_seen(self):
+        self.assertEqual(wrong_rooms("| `core/rpc` | | base |\n| `trainer/data` | | base, core/rpc |"), ["trainer/data may not include core/rpc"])
+        self.assertEqual(wrong_rooms("| `proto` | | base |\n| `core/storage` | | proto |"), ["storage may include tensor"])
+
+
+class Dependencies(unittest.TestCase):
+    def test_the_files_that_include_each_library_are_those_of_edges(self):
+        listed = {}
+        for line in text("docs/dependencies.md").splitlines():
+            cells = line.split("|")
+            if len(cells) == 6 and (header := re.search("`(.*?)`", cells[2])):
+                listed[header.group(1)] = sorted(re.findall("`(.*?)`", cells[3]))
+        wrong = ["docs/dependencies.md: %s is included by %s" % (header, ", ".join("`%s`" % owner for owner in owners))
+                 for header, owners in EDGES.items() if not header.startswith("sys/") and listed.get(header) != sorted(owners)]
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
 
     def test_every_debian_package_has_its_reason(self):
         reasons = text("docs/dependencies.md")

@@ -1,15 +1,17 @@
-"""Every flag that --help shows is read by something: no option is parsed and ignored."""
+"""Every flag that --help shows has an effect: no option is parsed and ignored, or copied to where nothing reads it."""
 import re
 import time
 import unittest
 
 from harness import DEADLINE_S, Server, main, run
+from effects import Code
 from tree import files, text
 
 # A row of a flag table: { "port", FLAG_INT32, &options.port, … }
 ROW = re.compile(r'\{\s*"(\w+)",\s*FLAG_\w+,\s*&(?!other\b)([\w.>\-]*?)(\w+)\s*[,}]')
 # A flag of modelserver that is known by its name only: { "port", FLAG_INT32, &other.i[0], "8500", .help = LATER …
 BY_NAME = re.compile(r'\{\s*"(\w+)",\s*FLAG_(\w+),\s*&other\.[\w\[\]]+,\s*"([^"]*)",\s*\.help = (\w+)')
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
 PROGRAMS = {"pstrain": ("trainer/", [[]]), "savedmodel": ("exporter/", [["show"], ["run"]]), "modelserver": ("server/", [[]]),
             "modelclient": ("clients/", [["predict"], ["status"]])}
 
@@ -21,33 +23,32 @@ def shown(program, command):
     return set(re.findall(r"^\s*--(?:\[no\])?(\w+)", done.stdout, re.M))
 
 
-def reads(target, source):
-    """How often a source reads `target`, rows and plain assignments left out."""
-    without_rows = re.sub(r"&[\w.>\-]*" + target + r"\s*[,}]", "", source)
-    return len(re.findall(r"(?:\.|->)" + target + r"\b(?!\s*=[^=])", without_rows))
-
-
-def unread(sources):
-    """sources {path: text} -> [flags whose target nothing reads]. A target of the same name in another file's table is that file's."""
-    wrong = []
+def without_effect(sources):
+    """sources {path: text} -> [flags whose target is only copied, or not read at all]."""
+    code, wrong = Code(sources), []
     for path, source in sources.items():
-        for name, _, target in ROW.findall(source):
-            others = [s for p, s in sources.items() if p != path and not any(t == target for _, _, t in ROW.findall(s))]
-            if not any(reads(target, s) for s in [source] + others):
-                wrong.append("%s: nothing reads %s, the target of --%s" % (path, target, name))
+        for name, owner, target in ROW.findall(COMMENT.sub("", source)):
+            variable = re.findall(r"\w+", owner)[-1]
+            own = re.search(r"static struct \{[^{}]*\} " + variable + ";", source)
+            types = frozenset() if own else frozenset(re.findall(r"struct (\w+) " + variable + r"\b", "".join(sources.values())))
+            if not code.field_has_effect(target, types, path if own else None):
+                wrong.append("%s: --%s has no effect: %s is only copied, or not read at all" % (path, name, target))
     return wrong
 
 
 class Flags(unittest.TestCase):
-    def test_every_flag_shown_is_read(self):
+    def test_every_flag_shown_has_a_row(self):
         for program, (directory, commands) in PROGRAMS.items():
-            sources = {p: text(p) for p in files(".c", ".h") if p.startswith(directory)}
-            names = {row[0] for s in sources.values() for row in ROW.findall(s) + BY_NAME.findall(s)}
+            sources = [text(p) for p in files(".c", ".h") if p.startswith(directory)]
+            names = {row[0] for s in sources for row in ROW.findall(s) + BY_NAME.findall(s)}
             for command in commands:
                 have = shown(program, command)
                 self.assertGreater(len(have), 2, program)
                 self.assertEqual(have - names, set(), "%s shows flags whose rows this test does not find" % program)
-            self.assertEqual(unread(sources), [])
+
+    def test_every_flag_has_an_effect(self):
+        rooms = ("core/", "proto/", "trainer/", "exporter/", "server/", "clients/")
+        self.assertEqual(without_effect({p: text(p) for p in files(".c", ".h") if p.startswith(rooms)}), [])
 
     @staticmethod
     def known_by_name(kind):
@@ -90,11 +91,25 @@ class Flags(unittest.TestCase):
         for name in foreign:
             self.assertIn("--%s " % name, server.output())
 
-    def test_an_ignored_flag_would_be_seen(self):
-        table = 'static const struct flag rows[] = { { "port", FLAG_INT32, &options.port, "1" }, { "sync", FLAG_BOOL, &options.sync } };\n'
-        self.assertEqual(len(unread({"a.c": table})), 2)
-        self.assertEqual(len(unread({"a.c": table + "f(options.port); options.sync = 1;"})), 1)
-        self.assertEqual(unread({"a.c": table, "b.c": "f(o->port); if (o->sync == 1) g();"}), [])
+    def test_a_flag_without_effect_would_be_seen(self):
+        table = ('static struct { int port; bool sync; } options;\n'
+                 'static const struct flag rows[] = { { "port", FLAG_INT32, &options.port, "1" }, { "sync", FLAG_BOOL, &options.sync } };\n')
+        main_ = "int main(void)\n{\n    %s\n}\n"
+        self.assertEqual(len(without_effect({"a.c": table})), 2)
+        self.assertEqual(len(without_effect({"a.c": table + main_ % "f(options.port); options.sync = 1;"})), 1)
+        self.assertEqual(without_effect({"a.c": table + main_ % "f(options.port); if (options.sync) g();"}), [])
+
+    def test_a_flag_that_is_only_copied_would_be_seen(self):
+        table = ('static struct { int width; } options;\n'
+                 'static const struct flag rows[] = { { "width", FLAG_INT32, &options.width, "1" } };\n'
+                 "int main(void)\n{\n    struct run run;\n    run_set_width(&run, options.width);\n%s}\n")
+        setter = "void run_set_width(struct run *run, int width)\n{\n    run->width = width;\n}\n"
+        getter = "int run_width(struct run *run)\n{\n    return run->width;\n}\n"
+        other = "int window_width(struct window *w)\n{\n    return w->width;\n}\n"
+        self.assertEqual(len(without_effect({"a.c": table % "", "b.c": setter})), 1)
+        self.assertEqual(len(without_effect({"a.c": table % "", "b.c": setter + getter})), 1)  # nobody calls run_width
+        self.assertEqual(len(without_effect({"a.c": table % "    window_width(0);\n", "b.c": setter + other})), 1)
+        self.assertEqual(without_effect({"a.c": table % "    run_width(&run);\n", "b.c": setter + getter}), [])
 
 
 if __name__ == "__main__":

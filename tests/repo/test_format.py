@@ -1,14 +1,32 @@
-"""Every C and C++ file is as clang-format 14 and .clang-format leave it."""
+"""Every C and C++ file is as clang-format 14 and .clang-format leave it, and so are drawings in comments.
+
+clang-format does not reflow comments (ReflowComments: false): it would join the lines of drawings and examples to paragraphs. So this
+test looks at the width of lines, and for drawings that a reflow has broken."""
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 
 from harness import SOURCE, main
-from tree import files
+from tree import files, text
 
 TOOL = shutil.which("clang-format-14")
+
+
+WIDTH = 100
+# A line of a drawing, indented by four blanks, and behind it one that begins at the comment's margin, without a blank line between.
+DRAWN = re.compile(r"\s*/?\* {4,}\S")
+AT_MARGIN = re.compile(r"\s*\* ?(?!Shapes|Types|Units|Owner|Errors|Threads|Source|Returns)[^\s*/]")
+
+
+def broken_comments(path, source):
+    lines = source.split("\n")
+    wide = ["%s:%d: %d columns, more than %d" % (path, i, len(line), WIDTH) for i, line in enumerate(lines, 1)
+            if len(line) > WIDTH and '"' not in line]  # a string may be wider
+    return wide + ["%s:%d: a drawing or an example that has lost its indentation" % (path, i)
+                   for i, (line, after) in enumerate(zip(lines, lines[1:]), 2) if DRAWN.match(line) and AT_MARGIN.match(after)]
 
 
 def unformatted(*paths):
@@ -30,6 +48,19 @@ class Format(unittest.TestCase):
             f.write("int  f( void ){return 1 ;}\n")
             f.flush()
             self.assertTrue(unformatted(f.name))
+
+
+class Comments(unittest.TestCase):
+    def test_lines_are_narrow_and_drawings_whole(self):
+        wrong = [line for path in files(".c", ".h", ".cc") for line in broken_comments(path, text(path))]
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
+
+    def test_a_broken_drawing_would_be_seen(self):
+        drawing = "/*\n * key:\n *\n *     key   := name  size(4)\n%s\n *\n * Names are sorted.\n */\n"
+        self.assertTrue(broken_comments("x.h", drawing % " * size(4) value"))
+        self.assertTrue(broken_comments("x.h", drawing % (" *     " + 95 * "x")))
+        self.assertFalse(broken_comments("x.h", drawing % " *     value := size(4)"))
+        self.assertFalse(broken_comments("x.h", "/**\n * Owner   the caller, who\n *         frees it\n * Errors  none\n */\n"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-// client.js ADDRESS [CA KEY CERT]: calls the echo server by @grpc/grpc-js, without protobuf; prints a line of JSON per check.
+// client.js ADDRESS [CA KEY CERT]: calls the echo server with @grpc/grpc-js, without protobuf.
+// Prints one line of JSON per check.
 const fs = require("fs");
 const path = require("path");
 const grpc = require(path.join(process.env.SLIPWAY_NODE_MODULES, "@grpc/grpc-js"));

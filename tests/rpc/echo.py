@@ -1,4 +1,5 @@
-"""An echo_server (tests/rpc/echo_server.c) and a client that speaks HTTP/2 frame by frame, so that it can misbehave.
+"""Starts an echo_server (tests/rpc/echo_server.c) and talks to it frame by frame, so that a test
+can violate HTTP/2.
 
     with Echo("--stall_timeout_ms=500") as server, Connection(server.port) as c:
         stream = c.call("/slipway.test.Echo/Echo", b"x")
@@ -33,11 +34,11 @@ def built(name):
 
 
 def certificates(directory):
-    """Makes ca.pem, server.pem, server.key, client.*, stranger.* in it."""
+    """Writes ca.pem and the .pem and .key files of server, client and stranger to the directory."""
     subprocess.run([built("make_certificates"), directory], check=True)
 
 
-# A sanitizer keeps freed memory; what is measured here is ours.
+# AddressSanitizer quarantines freed memory. A small quarantine keeps it out of memory_mb.
 ASAN_OPTIONS = "quarantine_size_mb=4:" + os.environ.get("ASAN_OPTIONS", "")
 
 
@@ -47,7 +48,8 @@ def memory_mb(pid):
 
 
 class Echo:
-    """Leaving the block sends SIGTERM and fails unless the server exits 0 and no sanitizer spoke."""
+    """Leaving the block sends SIGTERM. It fails if the server exits non-zero or a sanitizer reports
+    an error."""
 
     def __init__(self, *flags, address="127.0.0.1:0"):
         self.log = tempfile.TemporaryFile()
@@ -96,7 +98,7 @@ def frame(kind, flags, stream, payload=b""):
 
 
 def literal(name, value):
-    """A header, neither indexed nor compressed."""
+    """An HPACK literal without indexing or Huffman coding."""
     def text(t):
         t = t.encode() if isinstance(t, str) else t
         length, out = len(t), b""
@@ -120,7 +122,7 @@ def message(data):
 
 
 class Closed(Exception):
-    """The server has closed the connection; .goaway is its last GOAWAY's error code, None without."""
+    """The server has closed the connection. goaway: the error code of its last GOAWAY, or None."""
 
     def __init__(self, goaway):
         super().__init__("closed, GOAWAY %s" % goaway)
@@ -129,7 +131,7 @@ class Closed(Exception):
 
 class Connection:
     def __init__(self, port, settings=b"", handshake=True, receive_bytes=None):
-        """receive_bytes: how much the kernel keeps that has not been read."""
+        """receive_bytes: the size of the kernel's receive buffer."""
         self.socket = socket.socket()
         self.socket.settimeout(DEADLINE_S)
         if receive_bytes:
@@ -141,7 +143,7 @@ class Connection:
             self.send(PREFACE + frame(SETTINGS, 0, 0, settings))
 
     def send(self, data):
-        """All of it; what the server sends meanwhile is kept for read_frame, unless it closes."""
+        """Sends all of data. Raises Closed if the server has closed the connection."""
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
@@ -149,7 +151,7 @@ class Connection:
             raise Closed(self.goaway) from None
 
     def try_send(self, data):
-        """What goes at once; gives how much."""
+        """Sends as much as the socket takes without blocking. Returns the number of bytes."""
         try:
             return self.socket.send(data, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -159,7 +161,7 @@ class Connection:
             raise Closed(self.goaway) from None
 
     def drain(self):
-        """Reads what the server said before it closed."""
+        """Reads the frames that the server sent before it closed, to record its GOAWAY."""
         try:
             while True:
                 self.read_frame()
@@ -167,7 +169,7 @@ class Connection:
             pass
 
     def read_frame(self, timeout=DEADLINE_S):
-        """(type, flags, stream, payload); acknowledges SETTINGS and PING."""
+        """Returns (type, flags, stream, payload). Acknowledges nothing."""
         self.socket.settimeout(timeout)
         while True:
             if len(self.buffer) >= 9:
@@ -187,7 +189,7 @@ class Connection:
             self.buffer += more
 
     def call(self, path, data=None, *more, end=True):
-        """Begins a call; gives its stream."""
+        """Begins a call. Returns its stream."""
         stream = self.next_stream
         self.next_stream += 2
         headers = frame(HEADERS, END_HEADERS, stream, request_headers(path, *more))
@@ -195,7 +197,8 @@ class Connection:
         return stream
 
     def reply(self, stream, timeout=DEADLINE_S):
-        """Reads on until the stream ends; gives its data without gRPC's prefix and the RST_STREAM code, None without."""
+        """Reads until the stream ends. Returns its data without gRPC's prefix, and the RST_STREAM
+        code or None."""
         data = b""
         while True:
             kind, flags, which, payload = self.read_frame(timeout)
@@ -213,7 +216,7 @@ class Connection:
                     return data[5:], None
 
     def read_back(self, stream, size, ended):
-        """Lets the server send as much again."""
+        """Returns flow-control credit for bytes that were read."""
         self.unread += size
         if self.unread >= 16384:
             self.send(frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", self.unread)))
@@ -222,7 +225,7 @@ class Connection:
             self.send(frame(WINDOW_UPDATE, 0, stream, struct.pack(">I", size)))
 
     def closes(self, timeout=DEADLINE_S):
-        """Waits until the server closes, whatever it says before; gives GOAWAY's code."""
+        """Skips frames until the server closes. Returns the error code of its GOAWAY."""
         end = time.monotonic() + timeout
         try:
             while time.monotonic() < end:
@@ -234,7 +237,7 @@ class Connection:
         raise AssertionError("the server did not close the connection in %g s" % timeout)
 
     def closed(self):
-        """Whether it is closed by now, without waiting."""
+        """Whether the server has closed the connection. Does not wait."""
         if not select.select([self.socket], [], [], 0)[0]:
             return False
         try:
@@ -250,8 +253,8 @@ class Connection:
 
 
 class Honest:
-    """A client beside the flood that calls again and again: each call must be answered, and answered right. request(n): the n-th
-    message; good(sent, got): is this its answer?"""
+    """Calls the server in a loop while a test floods it; every call must get the right answer.
+    request(n) returns the n-th message. good(sent, got) checks an answer."""
 
     def __init__(self, port, path, request, good):
         self.port, self.path, self.request, self.good = port, path, request, good
@@ -269,11 +272,11 @@ class Honest:
                         raise AssertionError("%s of %r gave %r, reset %s" % (self.path, data, got, reset))
                     self.answered += 1
                     time.sleep(0.002)
-        except Exception as e:  # any failure is what we look for
+        except Exception as e:  # wait_for raises it in the test's thread
             self.wrong = e
 
     def wait_for(self, more):
-        """Until `more` further calls are answered."""
+        """Waits until `more` further calls are answered."""
         target, end = self.answered + more, time.monotonic() + DEADLINE_S
         while self.answered < target and self.wrong is None:
             if time.monotonic() > end:

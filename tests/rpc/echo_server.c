@@ -1,12 +1,13 @@
 /*
- * A gRPC server for tests of core/rpc: it knows no message, only bytes (tests/rpc/echo.proto says
- * what they are for clients that want to know). What a call is to do stands in its metadata.
+ * A gRPC server for tests of core/rpc. It treats messages as bytes; tests/rpc/echo.proto declares
+ * them for clients that need message types. Metadata controls a call:
  *
- *     x-count N                how many replies Repeat gives (default 3)
- *     x-code N, x-message M    what Fail fails with; without the latter, its request is the text
- *     x-echo V                 comes back as a trailer of that name, from every method
+ *     x-count N      Repeat sends N replies (default 3)
+ *     x-code N       Fail fails with this code
+ *     x-message M    Fail fails with this text (default: its request)
+ *     x-echo V       every method returns it as a trailer of the same name
  *
- * Prints "listening on PORT" for each address, and at SIGTERM drains and exits 0.
+ * Prints "listening on PORT" for each address. Drains on SIGTERM and exits 0.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static struct {
 } options;
 
 static struct {
-    int held, left; /* calls of Hold: now, and those whose clients have left */
+    int held, left; /* calls of Hold: in flight, and left by their clients */
 } counts;
 
 /* ---- The methods. ---- */
@@ -69,12 +70,12 @@ static void fail(void *instance, struct call *call, struct message *request)
     call_fail(call, status);
 }
 
-/* Replies, as fast as the client reads them. */
+/* A call of Repeat, which sends replies as fast as the client reads them. */
 struct repeating {
     struct message request;
     int64_t left;
-    bool turning, again; /* within repeat_more; it was asked for meanwhile */
-    bool gone;           /* the client is */
+    bool turning, again; /* in repeat_more; run its loop once more */
+    bool gone;           /* the client has left */
 };
 
 static bool send_one(struct repeating *repeating, struct call *call)
@@ -167,7 +168,7 @@ static void hold(void *instance, struct call *call, struct message *request)
     call_when_left(call, hold_left, instance);
 }
 
-/* A Text: "held 0 left 2 connections 1". */
+/* Replies with a Text such as "held 0 left 2 connections 1". */
 static void count(void *instance, struct call *call, struct message *request)
 {
     struct message reply = { .release = free, .owner = zalloc(128) };
@@ -175,7 +176,7 @@ static void count(void *instance, struct call *call, struct message *request)
     message_release(request);
     int size = snprintf(text + 2, 126, "held %d left %d connections %d", counts.held, counts.left,
                         rpc_server_connections(*(struct rpc_server **)instance));
-    text[0] = 0x0a; /* field 1, of a length */
+    text[0] = 0x0a; /* field 1, length-delimited */
     text[1] = (char)size;
     reply.header = (struct bytes){ text, (size_t)size + 2 };
     call_reply(call, &reply);

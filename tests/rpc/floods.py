@@ -1,5 +1,5 @@
-"""Floods of frames against any server of core/rpc, for a test class that says which: each is limited, an honest client beside it is
-answered all the while, and the server's memory stays bounded.
+"""Floods of frames against any server of core/rpc. A test class names the server. The server must
+limit each flood, keep answering an honest client, and keep its memory bounded.
 
     class Floods(Flooded, unittest.TestCase):
         @classmethod
@@ -13,7 +13,8 @@ from echo import (CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, INITIAL_
                   Connection, Honest, frame, literal, memory_mb, message, request_headers)
 from harness import SANITIZED
 
-# What one misbehaving connection may cost; each flood would cost a multiple if it were kept. ThreadSanitizer keeps a shadow of all.
+# The memory that one flooding connection may cost. A server that kept a whole flood would need
+# several times as much. ThreadSanitizer adds shadow memory.
 GROWTH_MB = 48 * (8 if SANITIZED == "thread" else 1)
 WINDOW_MAX = (1 << 31) - 1
 
@@ -21,13 +22,13 @@ WINDOW_MAX = (1 << 31) - 1
 class Flooded:
     @classmethod
     def begin(cls, pid, port, method, request, good):
-        """request(n): an honest client's n-th; good(sent, got): is this the answer?"""
+        """request(n) returns the honest client's n-th message. good(sent, got) checks an answer."""
         cls.pid, cls.port, cls.method, cls.request = pid, port, method, staticmethod(request)
         cls.honest = Honest(port, method, request, good).__enter__()
         cls.before_mb = memory_mb(pid)
 
     def tearDown(self):
-        """Whatever came before: others are served, and little is kept."""
+        """The server must still answer the honest client, in bounded memory."""
         self.honest.wait_for(5)
         self.assert_little_is_kept()
 
@@ -35,8 +36,9 @@ class Flooded:
         self.assertLess(memory_mb(self.pid) - self.before_mb, GROWTH_MB)
 
     def flood(self, piece, total_bytes=32 << 20, read=False, prologue=b"", settings=b""):
-        """Sends `piece` (bytes, or a function of a running number) until the server closes the connection, takes no more, or has
-        taken total_bytes. Gives how it ended: "taken", "blocked", or GOAWAY's code."""
+        """Sends `piece`, which is bytes or a function of a running number. Stops when the server
+        closes the connection, stops reading for a second, or has taken total_bytes. Returns the
+        GOAWAY code, "blocked" or "taken"."""
         with Connection(self.port, settings) as c:
             taken, number, blocked = 0, 0, None
             rest = prologue
@@ -79,7 +81,7 @@ class Flooded:
         self.limited(lambda n: self.call(n) + frame(RST_STREAM, 0, 2 * n + 1, struct.pack(">I", 8)))
 
     def test_rapid_reset_by_a_wrong_window_update(self):
-        """The server resets the streams instead: the same work for it."""
+        """An invalid WINDOW_UPDATE makes the server reset the stream, at the same cost."""
         self.limited(lambda n: self.headers(n) + frame(WINDOW_UPDATE, 0, 2 * n + 1, struct.pack(">I", 0)))
 
     def test_continuation_without_end(self):
@@ -102,6 +104,6 @@ class Flooded:
         self.limited(self.call, settings=struct.pack(">HI", INITIAL_WINDOW, 0))
 
     def test_calls_whose_answers_are_not_read(self):
-        """Windows as large as they can be: it is the socket that does not take the answers."""
+        """The windows are at their maximum, so only the socket holds the answers back."""
         self.limited(self.call, settings=struct.pack(">HI", INITIAL_WINDOW, WINDOW_MAX),
                      prologue=frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", WINDOW_MAX - 65535)))

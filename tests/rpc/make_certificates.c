@@ -1,7 +1,10 @@
 /*
- * make_certificates DIRECTORY: ca.pem and, of it, server.pem and server.key (for
- * localhost), client.pem and client.key; stranger.pem and stranger.key of another CA. For
- * tests whose peers are programs.
+ * make_certificates DIRECTORY: writes certificates for tests whose peers are other programs.
+ *
+ *     ca.pem                        our CA
+ *     server.pem, server.key        issued by it for localhost
+ *     client.pem, client.key        issued by it for a client
+ *     stranger.pem, stranger.key    issued by another CA
  */
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
-"""Peers that misbehave, by frames on a raw socket: the floods of floods.py and worse. Each is limited, an honest client beside it is
-answered all the while, and the server's memory and descriptors stay bounded."""
+"""Misbehaving peers that send frames over a raw socket: the floods of floods.py and worse. The
+server must limit each, keep answering an honest client, and keep its memory and descriptors
+bounded."""
 import os
 import random
 import socket
@@ -12,7 +13,7 @@ from echo import (ACK, COUNT, DATA, ECHO, END_HEADERS, END_STREAM, HEADERS, HOLD
 from floods import WINDOW_MAX, Flooded
 from harness import DEADLINE_S, main
 
-STALL_MS = 4000  # longer than a loaded machine makes an honest client wait
+STALL_MS = 4000  # an honest client waits less even on a loaded machine
 WINDOWS_MAX = struct.pack(">HI", INITIAL_WINDOW, WINDOW_MAX)
 WINDOW_OF_ALL_MAX = frame(WINDOW_UPDATE, 0, 0, struct.pack(">I", WINDOW_MAX - 65535))
 
@@ -32,7 +33,7 @@ class Floods(Flooded, unittest.TestCase):
         finally:
             cls.server.stop()
 
-    # ---- Frames without end. ----
+    # ---- Endless frames. ----
     def test_requests_beyond_the_limit_of_streams(self):
         def piece(n):
             return frame(HEADERS, END_HEADERS | END_STREAM, 2 * n + 1, request_headers(HOLD))
@@ -52,7 +53,7 @@ class Floods(Flooded, unittest.TestCase):
     def test_unknown_frames(self):
         self.flood(frame(0xbe, 0, 0, b"x" * 1000), total_bytes=8 << 20)
 
-    # ---- Large things. ----
+    # ---- Large headers and messages. ----
     def test_header_block_that_is_too_large(self):
         with Connection(self.server.port) as c:
             try:
@@ -62,7 +63,8 @@ class Floods(Flooded, unittest.TestCase):
                 pass
 
     def test_small_block_that_names_a_large_header_ever_again(self):
-        """One header of 4000 bytes goes into the table; then a byte each names it: an amplification of 4000."""
+        """One header of 3900 bytes enters the HPACK table. Every later byte refers to it, which
+        amplifies the input almost 4000-fold."""
         large = b"\x40" + literal("x-bomb", "b" * 3900)[1:]
         with Connection(self.server.port) as c:
             with self.assertRaises(Closed):
@@ -78,7 +80,8 @@ class Floods(Flooded, unittest.TestCase):
             self.assertEqual(data, b"")
 
     def test_messages_that_are_announced_and_never_come(self):
-        """100 streams say that 4 MiB follow: what they say must not be allocated, or be given back when they stall."""
+        """100 streams announce 4 MiB each. The server must not allocate the announced size, or must
+        free it when a stream stalls."""
         with Connection(self.server.port) as c:
             for n in range(100):
                 stream = 2 * n + 1
@@ -89,7 +92,8 @@ class Floods(Flooded, unittest.TestCase):
             self.assertTrue(self.ends(c))
 
     def ends(self, c):
-        """The server ends the connection, or resets its streams, within its stall time-out (and our patience)."""
+        """Whether the server ends the connection or a stream within DEADLINE_S. The stall timeout
+        is shorter."""
         end = time.monotonic() + DEADLINE_S
         try:
             while time.monotonic() < end:
@@ -100,7 +104,7 @@ class Floods(Flooded, unittest.TestCase):
             return True
         return False
 
-    # ---- Peers that wait. ----
+    # ---- Peers that stall. ----
     def test_zero_window_and_large_replies(self):
         with Connection(self.server.port, struct.pack(">HI", INITIAL_WINDOW, 0)) as c:
             for _ in range(50):
@@ -120,14 +124,15 @@ class Floods(Flooded, unittest.TestCase):
             c.closes()
 
     def test_reader_that_is_slow(self):
-        """Slow is not stalled: it is served on, at its pace, and holds little."""
+        """A slow reader is not stalled. The server keeps serving it and buffers little for it."""
         with Connection(self.server.port, WINDOWS_MAX, receive_bytes=65536) as c:
             c.send(WINDOW_OF_ALL_MAX)
             c.call(REPEAT, b"x" * 16000, ("x-count", "100000"))
             end = time.monotonic() + 2 * STALL_MS / 1000
             while time.monotonic() < end:
                 self.assertTrue(c.socket.recv(65536))
-                c.send(frame(PING, ACK, 0, b"12345678"))  # to the server's, which may be anywhere in what is not read yet
+                # The server's PING may be anywhere in the unread bytes: acknowledge it unseen.
+                c.send(frame(PING, ACK, 0, b"12345678"))
                 time.sleep(0.05)
             self.honest.wait_for(5)
             self.assert_little_is_kept()
@@ -159,7 +164,7 @@ class Floods(Flooded, unittest.TestCase):
             time.sleep(0.05)
         self.assertLessEqual(self.server.descriptors(), descriptors)
 
-    # ---- Strangers. ----
+    # ---- Other protocols, and clients that leave. ----
     def test_other_protocols_and_noise(self):
         noise = random.Random(1)
         for data in (b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(500), b"\x00" * 1000,

@@ -1,4 +1,5 @@
-"""The floods of floods.py against modelserver, and against the ps of a job that trains: they go on as if nobody had come."""
+"""The floods of floods.py against modelserver and against the ps of a training job. Neither may be
+disturbed."""
 import signal
 
 from cluster import Job
@@ -35,7 +36,7 @@ class Ps(Flooded, TestCase):
         self.begin(self.job.tasks["ps 0"].process.pid, port, IDENTIFY, lambda n: b"", lambda sent, got: b"ps 0" in got)
 
     def tearDown(self):
-        """The job goes on, and nobody in it has had to wait for anybody."""
+        """The job is still training, and none of its tasks has had to wait for the ps."""
         super().tearDown()
         self.honest.__exit__()
         for name, task in self.job.tasks.items():

@@ -1,4 +1,4 @@
-"""No case of h2spec fails that nghttpd passes: nghttpd is the server of the library that both stand on."""
+"""Our server passes every h2spec case that nghttpd passes. Both are built on nghttp2."""
 import os
 import re
 import signal
@@ -25,22 +25,23 @@ def wait_port(port, process):
 
 
 def failed_cases(port):
-    """({the cases that failed}, {those that passed}) of h2spec against a port."""
+    """Runs h2spec against a port. Returns the sets of failed and of passed cases."""
     with tempfile.TemporaryDirectory() as directory:
         report = os.path.join(directory, "report.xml")
-        # A loaded machine may take its time; a case that passes does not wait.
+        # -o: the timeout, long enough for a loaded machine. Only failing cases wait for it.
         done = subprocess.run([go_tool("h2spec"), "generic", "http2", "hpack", "-p", str(port), "-o", "15", "-j", report],
                               capture_output=True, text=True, timeout=10 * DEADLINE_S)
         if not os.path.exists(report):
             raise AssertionError("h2spec: %s%s" % (done.stdout[-2000:], done.stderr[-2000:]))
         with open(report, encoding="utf-8", errors="replace") as f:
-            text = re.sub("[\0-\x08\x0b\x0c\x0e-\x1f]", "?", f.read())  # what a frame carried
+            text = re.sub("[\0-\x08\x0b\x0c\x0e-\x1f]", "?", f.read())  # bytes of frames
         failed, passed = set(), set()
         for case in xml.etree.ElementTree.fromstring(text).iter("testcase"):
             name = "%s: %s" % (case.get("package"), case.get("classname"))
             kinds = {child.tag for child in case}
             said = "".join(child.text or "" for child in case)
-            # What arrives at a socket that has just been closed is answered with a reset.
+            # A frame that arrives just after the server has closed its socket is answered with a
+            # TCP reset, which h2spec reports as a failure.
             if "Connection closed" in said and "connection reset by peer" in said:
                 kinds = set()
             if kinds & {"failure", "error"}:
@@ -52,7 +53,7 @@ def failed_cases(port):
 
 class H2Spec(unittest.TestCase):
     def nghttpd(self):
-        for _ in range(5):  # another process may take the port
+        for _ in range(5):  # another process may take the port first
             port = free_port()
             process = start([installed("nghttpd", "nghttp2-server"), "--no-tls", port, "-d", "/nonexistent"],
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -64,7 +65,7 @@ class H2Spec(unittest.TestCase):
         raise AssertionError("nghttpd does not start")
 
     def test_no_case_fails_that_nghttpd_passes(self):
-        # nghttpd's limits: some cases are written for them, and one for frames of 16 KiB at most.
+        # Use nghttpd's limits: some cases assume them, and one assumes frames of at most 16 KiB.
         with Echo("--streams_max=100", "--frame_max_bytes=16384") as server:
             ours, passed = failed_cases(server.port)
         _, theirs = failed_cases(self.nghttpd())

@@ -1,4 +1,5 @@
-"""Foreign gRPC clients against our server: python3-grpcio, grpcurl, ghz, @grpc/grpc-js; without and with TLS."""
+"""Other gRPC clients against our server, without and with TLS: python3-grpcio, grpcurl, ghz and
+@grpc/grpc-js."""
 import json
 import os
 import subprocess
@@ -15,7 +16,7 @@ MESSAGE = "no 'x' at 100 %, ä\nsecond line"
 
 
 class Server(unittest.TestCase):
-    """Each class below runs against a server of its own; Tls classes against one that wants certificates."""
+    """Each class below starts its own server. Tls classes require client certificates."""
     tls = False
 
     @classmethod

@@ -1,5 +1,6 @@
-"""Foreign gRPC clients against modelserver: grpcurl by reflection alone, ghz, @grpc/grpc-js with the project's own .proto texts; the
-same answers as REST's. h2spec, and a flood on a port that REST and gRPC share."""
+"""Other gRPC clients against modelserver: grpcurl with server reflection only, ghz, and
+@grpc/grpc-js with the project's .proto files. Their answers must equal those of REST. Also runs
+h2spec, and a flood on a port that REST and gRPC share."""
 import json
 import os
 import subprocess
@@ -85,7 +86,8 @@ class Modelserver(unittest.TestCase):
     def test_h2spec_finds_no_more_than_in_a_bare_server(self):
         failed, passed = failed_cases(self.server.grpc_port)
         self.assertGreater(len(passed), 135)
-        # The first two send frames that are too large for others: ours may be of 16 MiB. The third nghttpd fails too (test_h2spec.py).
+        # The first two cases send frames that exceed other servers' limits, but ours is 16 MiB.
+        # nghttpd also fails the third (test_h2spec.py).
         known = ("DATA frame that exceeds the SETTINGS_MAX_FRAME_SIZE", "HEADERS frame that exceeds the SETTINGS_MAX_FRAME_SIZE",
                  "stream identifier that is numerically smaller than previous")
         self.assertEqual([case for case in sorted(failed) if not case.endswith(known)], [])
@@ -106,7 +108,7 @@ class Modelserver(unittest.TestCase):
 
 
     def test_half_requests_of_many_share_one_budget(self):
-        """Each claims 30 MB and sends 10 MB: six fit."""
+        """Each request announces 30 MB and sends 10 MB. The budget holds six of them."""
         part, claim = b"x" * 1000000, b"\0" + (30000000).to_bytes(4, "big")
         with Server(self.base, "--memory_budget_bytes=64000000", grpc=True) as server:
             crowd = [Connection(server.grpc_port) for _ in range(30)]
@@ -114,7 +116,7 @@ class Modelserver(unittest.TestCase):
             for c in crowd:
                 while c.read_frame()[0] != SETTINGS:
                     pass
-                c.send(frame(SETTINGS, ACK, 0))  # from now on frames and windows may be large
+                c.send(frame(SETTINGS, ACK, 0))  # the server's large frames and windows apply now
                 stream = c.call("/tensorflow.serving.PredictionService/Predict", end=False)
                 c.send(frame(DATA, 0, stream, claim))
                 for _ in range(10):
@@ -130,11 +132,12 @@ class Modelserver(unittest.TestCase):
                 memory = next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1000
             self.assertGreater(refused, 15)
             self.assertLess(refused, 30)
-            if not SANITIZED:  # a sanitizer's own memory comes on top, a few times as much
+            if not SANITIZED:  # a sanitizer needs a few times as much memory
                 self.assertLess(memory, 140)
             for c in crowd:
                 c.socket.close()
-            large = [1.0] * 1000000  # all of the budget is there again: the body, its tensors and the answer take most of it
+            # The whole budget is free again: the body, its tensors and the answer need most of it.
+            large = [1.0] * 1000000
             for _ in range(3):
                 answer = server.post("/v1/models/default:predict", {"inputs": large})
                 self.assertEqual((answer.status, len(answer.json["outputs"])), (200, len(large)))

@@ -1,11 +1,12 @@
-"""The foreign clients of the interop tests: where they are, or a skip that says how to get them. scripts/test sets the variables."""
+"""Finds the gRPC clients of the interop tests. If one is missing, skips the test and says how to
+install it. scripts/test sets the environment variables."""
 import os
 import shutil
 import unittest
 
 
 def go_tool(name):
-    """A program of scripts/go.txt."""
+    """The path of a program from scripts/go.txt."""
     path = os.path.join(os.environ.get("SLIPWAY_GO_TOOLS") or "/nonexistent", name)
     if not os.access(path, os.X_OK):
         raise unittest.SkipTest("no %s: scripts/test builds it (SLIPWAY_GO_TOOLS)" % name)
@@ -13,7 +14,7 @@ def go_tool(name):
 
 
 def node_modules():
-    """The directory of what scripts/node.txt names."""
+    """The directory of the packages in scripts/node.txt."""
     path = os.environ.get("SLIPWAY_NODE_MODULES") or "/nonexistent"
     if not os.path.isdir(os.path.join(path, "@grpc")) or not shutil.which("node"):
         raise unittest.SkipTest("no @grpc/grpc-js: scripts/test installs it (SLIPWAY_NODE_MODULES)")
@@ -21,7 +22,7 @@ def node_modules():
 
 
 def installed(name, package):
-    """A program of a Debian package."""
+    """The path of a program from a Debian package."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/bin")
     if not path:
         raise unittest.SkipTest("no %s: it is in Debian's %s" % (name, package))

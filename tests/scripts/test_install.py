@@ -1,11 +1,11 @@
-"""How the scripts install packages, with stand-ins for dpkg-query, apt-get, sudo and id that write down what they were asked."""
+"""How the scripts install packages, with stand-ins for dpkg-query, apt-get, sudo and id that record their arguments."""
 import os
 import subprocess
 
 from harness import SOURCE, TestCase, main
 
 STANDINS = {
-    # Installed are the names in the file `have`; apt-get install adds to it.
+    # The file `have` lists the installed packages; apt-get install adds to it.
     "dpkg-query": 'grep -qx -- "${@: -1}" "$STATE/have" && echo installed',
     "apt-get": '''echo "apt-get $*" >>"$STATE/calls"
         case "$*" in
@@ -100,7 +100,7 @@ class Install(TestCase):
     def test_tells_a_user_without_sudo_what_to_do(self):
         self.write("uid", "1000\n")
         os.remove(self.path("bin", "sudo"))
-        tools = self.path("tools")  # what lib.sh needs of the system, and no sudo
+        tools = self.path("tools")  # the tools that lib.sh needs, without sudo
         os.makedirs(tools)
         for tool in ("awk", "sort", "grep", "dirname", "basename", "realpath", "tr", "env", "bash", "cat", "mkdir", "tail"):
             os.symlink(subprocess.run(["bash", "-c", "command -v " + tool], capture_output=True, text=True, check=True).stdout.strip(),

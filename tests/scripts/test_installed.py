@@ -1,4 +1,4 @@
-"""cmake --install puts programs somewhere else, and there they work without the tree they were built in."""
+"""After cmake --install to another place, the programs work there without the tree that they were built in."""
 import os
 import subprocess
 

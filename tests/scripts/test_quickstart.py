@@ -1,4 +1,4 @@
-"""scripts/quickstart does what the README promises: builds, trains, exports, serves, asks, shows the answers, and stops."""
+"""scripts/quickstart does what the README says: builds, trains, exports, serves, asks, shows the answers, and stops."""
 import json
 import os
 import re
@@ -39,7 +39,7 @@ class Quickstart(TestCase):
                 s.bind(("127.0.0.1", 8501))
                 s.listen()
             except OSError:
-                pass  # busy already, which is as good
+                pass  # already in use, which is as good
             for version in ("1", "2"):
                 done = quickstart("--work_dir", self.dir)
                 self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-3000:])

@@ -1,4 +1,4 @@
-/* certificates: CAs, servers and clients for tests of TLS, made on the spot. */
+/* certificates: makes certificates of CAs, servers and clients for tests of TLS. */
 #ifndef SUPPORT_CERTIFICATES_H
 #define SUPPORT_CERTIFICATES_H
 
@@ -11,7 +11,7 @@
 
 #define DAY_S 86400
 
-/* One that was issued: by itself (a CA), or by a CA. */
+/* A certificate signed by a CA, or by itself if it is a CA. */
 struct certificate {
     gnutls_x509_crt_t crt;
     gnutls_x509_privkey_t key;
@@ -20,9 +20,9 @@ struct certificate {
 
 struct certificate_wish {
     const char *name;    /* CN */
-    const char *host;    /* a DNS name or an address; NULL: for no host */
+    const char *host;    /* a DNS name or an IP address; NULL: none */
     const char *purpose; /* GNUTLS_KP_*; NULL: any */
-    int from_s, until_s; /* from now; 0, 0: a day around now */
+    int from_s, until_s; /* seconds from now; 0: a day before and after */
 };
 
 static char *certificate_text(gnutls_datum_t pem)
@@ -45,7 +45,7 @@ static inline void certificate_add_host(gnutls_x509_crt_t crt, const char *host)
                                          GNUTLS_FSAN_APPEND);
 }
 
-/* issuer NULL: a CA, which signs itself. */
+/* issuer: a CA; NULL: makes a CA, which signs itself. */
 static inline void certificate_make(const struct certificate_wish *wish,
                                     const struct certificate *issuer, struct certificate *out)
 {

@@ -1,5 +1,5 @@
 /*
- * directory: a temporary directory for one test, and short words for its files.
+ * directory: a temporary directory for one test, and short names for its files.
  */
 #ifndef SUPPORT_DIRECTORY_H
 #define SUPPORT_DIRECTORY_H
@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 
-static struct arena *arena; /* of the test */
+static struct arena *arena; /* lives as long as the test */
 static char *directory;
 
 static inline const char *in(const char *name)

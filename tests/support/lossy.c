@@ -1,41 +1,51 @@
 #include "lossy.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/random.h"
 
-#define TICK_NS     30000 /* of real time: nothing has happened for so long? */
-#define TICKS_QUIET 2     /* then nobody is about to do anything */
-#define ADVANCE_NS \
-    (10 * NS_PER_MS) /* at most at once: who pauses by the clock is not in the queue */
+#define TICK_NS 30000 /* real time between two checks whether all threads are idle */
 
-/* A thread that has no processor for a while is quiet, too. Before the clock runs on to the job's
- * own time-outs, of seconds, it gets one, also on a machine that has much else to do. */
-#define ADVANCES_FAST 50
-#define SLOW_NS       2000000
-#define ADVANCES_SLOW 150
-#define SLOWER_NS     20000000
-
-/* Something that happens at a time. Embedded first. */
+/* An event at a time of the clock. The first member of a larger struct. */
 struct event {
     void (*run)(struct event *event);
     int64_t at_ns;
     struct event *next;
 };
 
+/* A thread that waits by the clock until `deadline_ns`. Lives on that thread's stack. */
+struct waiter {
+    pthread_cond_t *changed;
+    int64_t deadline_ns;
+    struct waiter *next;
+};
+
+/* A thread that must be asleep before time moves. */
+struct watched_thread {
+    int stat_fd; /* its /proc/…/stat */
+    struct watched_thread *next;
+};
+
 struct network {
-    struct clock *clock;
+    struct clock clock;     /* first */
+    _Atomic int64_t now_ns; /* written with the lock, read without */
     struct network_faults faults;
+    uint64_t id; /* unique in this process, unlike an address */
     uint64_t seed, channels;
-    pthread_mutex_t lock; /* guards all below, and calls and deliveries of its channels */
-    pthread_cond_t idle;  /* a channel's last delivery has ended */
-    struct event *events; /* by time */
-    uint64_t activity;    /* counts what happens */
-    int busy;             /* threads that carry something right now */
+    pthread_mutex_t lock;           /* guards the rest, and the channels' calls and deliveries */
+    pthread_cond_t idle;            /* a call or delivery of a channel has ended */
+    struct event *events;           /* sorted by time */
+    struct waiter *waiters;         /* unsorted */
+    struct watched_thread *threads; /* grows at its head; entries do not change */
+    uint64_t activity;              /* counts changes: starts, waits, calls and answers */
+    int busy;                       /* threads that deliver a call or are starting */
     int harm;
     bool closing;
     pthread_t thread;
@@ -47,7 +57,7 @@ struct lossy {
     struct network *network;
     struct random random;
     struct delivery *deliveries; /* in flight at the inner channel */
-    int calls;                   /* that somebody still refers to */
+    int calls;                   /* with references left */
     bool closing, cut;
 };
 
@@ -66,9 +76,9 @@ struct delivery {
     struct lossy_call *call;
     struct client_call *inner;
     struct delivery *next, **previous;
-    int references; /* the one who begins it, the inner channel */
+    int references; /* the function that begins it, and the inner channel */
     bool ended;
-    bool harmful; /* its reply is decided to be lost: drawn when it begins */
+    bool harmful; /* its reply will be lost */
     bool broken;
     int64_t reply_delay_ns;
 };
@@ -85,14 +95,14 @@ static char *copy_bytes(struct bytes bytes)
 static struct bytes join_payload(const struct message *message)
 {
     size_t size = message_payload_size(message);
-    struct payload payload = { .message = message };
+    struct payload_cursor payload = { .message = message };
     char *copy = zalloc(size + 1);
 
     payload_copy(&payload, copy, size);
     return (struct bytes){ copy, size };
 }
 
-/* ---- Messages as a wire delivers them: copies, in one piece. ---- */
+/* ---- Messages that a network has delivered: copies, in one piece. ---- */
 
 struct wire_message {
     struct bytes header, payload;
@@ -122,7 +132,7 @@ static struct message wire_message(struct bytes header, const struct bytes paylo
 
 /* ---- The queue of events, and time. ---- */
 
-/* With the lock. */
+/* Called with the lock held. */
 static void schedule(struct network *network, struct event *event, int64_t at_ns)
 {
     struct event **at = &network->events;
@@ -134,12 +144,12 @@ static void schedule(struct network *network, struct event *event, int64_t at_ns
     *at = event;
 }
 
-/* With the lock: what is due happens, without it. */
+/* Called with the lock held. Runs the first event that is due, and releases the lock meanwhile. */
 static bool run_due(struct network *network)
 {
     struct event *event = network->events;
 
-    if (event == NULL || event->at_ns > clock_now_ns(network->clock))
+    if (event == NULL || event->at_ns > clock_now_ns(&network->clock))
         return false;
     network->events = event->next;
     pthread_mutex_unlock(&network->lock);
@@ -148,41 +158,123 @@ static bool run_due(struct network *network)
     return true;
 }
 
-static void sleep_a_tick(int advances)
-{
-    const struct timespec tick = { .tv_nsec = advances < ADVANCES_FAST   ? TICK_NS
-                                              : advances < ADVANCES_SLOW ? SLOW_NS
-                                                                         : SLOWER_NS };
+/* ---- The clock. It moves only while all watched threads are asleep. ---- */
 
-    nanosleep(&tick, NULL);
+/* Called with the lock held. */
+static void watch_this_thread(struct network *network)
+{
+    static _Thread_local uint64_t watched_by;
+
+    if (watched_by == network->id)
+        return;
+    watched_by = network->id;
+    struct watched_thread *thread = zalloc(sizeof *thread);
+    thread->stat_fd = open("/proc/thread-self/stat", O_RDONLY | O_CLOEXEC);
+    assert(thread->stat_fd >= 0);
+    thread->next = network->threads;
+    network->threads = thread;
+}
+
+static int64_t network_now_ns(struct clock *clock)
+{
+    return atomic_load(&((struct network *)clock)->now_ns);
+}
+
+/* Time cannot move between the check of the deadline and the wait, since this thread is awake. */
+static bool network_wait(struct clock *clock, pthread_cond_t *changed, pthread_mutex_t *lock,
+                         int64_t deadline_ns)
+{
+    struct network *network = (struct network *)clock;
+    struct waiter waiter = { .changed = changed, .deadline_ns = deadline_ns };
+
+    pthread_mutex_lock(&network->lock);
+    watch_this_thread(network);
+    network->activity++;
+    waiter.next = network->waiters;
+    network->waiters = &waiter;
+    bool waits = network_now_ns(clock) < deadline_ns;
+    pthread_mutex_unlock(&network->lock);
+    if (waits)
+        pthread_cond_wait(changed, lock);
+    pthread_mutex_lock(&network->lock);
+    struct waiter **at = &network->waiters;
+    while (*at != &waiter)
+        at = &(*at)->next;
+    *at = waiter.next;
+    bool early = network_now_ns(clock) < deadline_ns;
+    pthread_mutex_unlock(&network->lock);
+    return early;
+}
+
+/* Asks the kernel, which reports a woken thread as running even if it has no processor yet. A
+ * thread that has ended counts as asleep. */
+static bool is_asleep(const struct watched_thread *thread)
+{
+    char text[128];
+    ssize_t size = pread(thread->stat_fd, text, sizeof text - 1, 0);
+
+    if (size <= 0)
+        return true;
+    text[size] = '\0';
+    const char *name_end = strrchr(text, ')');
+    return name_end != NULL && strchr("SZX", name_end[2]) != NULL;
+}
+
+static bool are_asleep(const struct watched_thread *threads)
+{
+    for (; threads != NULL; threads = threads->next)
+        if (!is_asleep(threads))
+            return false;
+    return true;
+}
+
+/*
+ * Are all threads idle? Called with the lock held, which it releases meanwhile. A thread that was
+ * asleep when checked may be woken by another one that then falls asleep before its own check. In
+ * that case the second pass finds the first thread awake, or `activity` has counted its next wait
+ * or call.
+ */
+static bool is_quiet(struct network *network)
+{
+    uint64_t activity = network->activity;
+    const struct watched_thread *threads = network->threads;
+
+    if (network->busy > 0)
+        return false;
+    pthread_mutex_unlock(&network->lock);
+    bool asleep = are_asleep(threads) && are_asleep(threads);
+    pthread_mutex_lock(&network->lock);
+    return asleep && network->activity == activity && network->busy == 0;
+}
+
+/* Called with the lock held. Moves the clock to the next deadline or event, if there is one. */
+static bool advance(struct network *network)
+{
+    int64_t next_ns = network->events != NULL ? network->events->at_ns : CLOCK_NEVER;
+
+    for (const struct waiter *waiter = network->waiters; waiter != NULL; waiter = waiter->next)
+        next_ns = waiter->deadline_ns < next_ns ? waiter->deadline_ns : next_ns;
+    if (next_ns == CLOCK_NEVER)
+        return false;
+    if (next_ns > atomic_load(&network->now_ns))
+        atomic_store(&network->now_ns, next_ns);
+    for (const struct waiter *waiter = network->waiters; waiter != NULL; waiter = waiter->next)
+        if (waiter->deadline_ns <= next_ns)
+            pthread_cond_broadcast(waiter->changed);
+    return true;
 }
 
 static void *network_run(void *context)
 {
+    const struct timespec tick = { .tv_nsec = TICK_NS };
     struct network *network = context;
-    uint64_t seen = 0;
-    int quiet = 0, advances = 0; /* since something happened */
 
     pthread_mutex_lock(&network->lock);
     while (!network->closing) {
-        if (run_due(network))
+        if (run_due(network) || (is_quiet(network) && advance(network)))
             continue;
-        bool happened = network->activity != seen || network->busy > 0;
-        quiet = happened ? 0 : quiet + 1;
-        advances = happened ? 0 : advances;
-        seen = network->activity;
-        int64_t by_ns = ADVANCE_NS;
-        if (network->events != NULL &&
-            network->events->at_ns - clock_now_ns(network->clock) < by_ns)
-            by_ns = network->events->at_ns - clock_now_ns(network->clock);
         pthread_mutex_unlock(&network->lock);
-        if (quiet < TICKS_QUIET) {
-            sleep_a_tick(advances);
-        } else {
-            clock_fake_advance(network->clock, by_ns);
-            advances++;
-            quiet = 0; /* who was woken shall get to do something */
-        }
+        nanosleep(&tick, NULL);
         pthread_mutex_lock(&network->lock);
     }
     pthread_mutex_unlock(&network->lock);
@@ -191,9 +283,12 @@ static void *network_run(void *context)
 
 struct network *network_create(uint64_t seed, const struct network_faults *faults)
 {
+    static _Atomic uint64_t networks;
     struct network *network = zalloc(sizeof *network);
 
-    network->clock = clock_fake_create(NS_PER_S);
+    network->clock = (struct clock){ network_now_ns, network_wait };
+    atomic_init(&network->now_ns, NS_PER_S);
+    network->id = ++networks;
     network->faults = *faults;
     network->seed = seed;
     pthread_mutex_init(&network->lock, NULL);
@@ -208,16 +303,20 @@ void network_destroy(struct network *network)
     network->closing = true;
     pthread_mutex_unlock(&network->lock);
     pthread_join(network->thread, NULL);
-    assert(network->events == NULL); /* the channels took theirs */
+    assert(network->events == NULL); /* each channel has removed its events */
     pthread_cond_destroy(&network->idle);
     pthread_mutex_destroy(&network->lock);
-    clock_fake_destroy(network->clock);
+    for (struct watched_thread *thread = network->threads, *next; thread != NULL; thread = next) {
+        next = thread->next;
+        close(thread->stat_fd);
+        free(thread);
+    }
     free(network);
 }
 
 struct clock *network_clock(struct network *network)
 {
-    return network->clock;
+    return &network->clock;
 }
 
 int network_harm(struct network *network)
@@ -236,7 +335,36 @@ static void busy(struct network *network, int change)
     pthread_mutex_unlock(&network->lock);
 }
 
-/* With the lock: draws. */
+struct start {
+    struct network *network;
+    void *(*run)(void *context);
+    void *context;
+};
+
+static void *run_watched(void *context)
+{
+    struct start start = *(struct start *)context;
+
+    free(context);
+    pthread_mutex_lock(&start.network->lock);
+    watch_this_thread(start.network);
+    pthread_mutex_unlock(&start.network->lock);
+    busy(start.network, -1);
+    return start.run(start.context);
+}
+
+void network_start_thread(struct network *network, pthread_t *thread, void *(*run)(void *context),
+                          void *context)
+{
+    struct start *start = zalloc(sizeof *start);
+
+    *start = (struct start){ network, run, context };
+    busy(network, 1);
+    if (pthread_create(thread, NULL, run_watched, start) != 0)
+        abort();
+}
+
+/* Called with the lock held. Draws whether a fault happens. */
 static bool happens(struct lossy *lossy, double probability)
 {
     bool yes = random_double(&lossy->random) < probability;
@@ -254,9 +382,9 @@ static int64_t draw_delay_ns(struct lossy *lossy)
     return 1 + (int64_t)random_below(&lossy->random, (uint64_t)(faults->delay_max_ms * NS_PER_MS));
 }
 
-/* ---- The caller's side. ---- */
+/* ---- Calls. ---- */
 
-/* Without the lock. When the last call is gone, so may be the channel. */
+/* Called without the lock. The channel may be freed as soon as its last call is gone. */
 static void drop(struct lossy_call *call)
 {
     struct network *network = call->lossy->network;
@@ -275,7 +403,7 @@ static void drop(struct lossy_call *call)
     free(call);
 }
 
-/* Tells the caller, if nobody has yet. Without the lock. */
+/* Answers the caller unless it has been answered. Called without the lock. */
 static void answer(struct lossy_call *call, struct status status, struct message *reply)
 {
     struct network *network = call->lossy->network;
@@ -289,7 +417,7 @@ static void answer(struct lossy_call *call, struct status status, struct message
         call->done(call->context, status, reply);
 }
 
-/* An event that ends a call: its deadline, or news that the connection broke. */
+/* Ends a call: its deadline has passed, or its connection broke. */
 struct end_event {
     struct event event; /* first */
     struct lossy_call *call;
@@ -312,13 +440,13 @@ static void end_run(struct event *event)
            status_error(end->code, end->code == STATUS_UNAVAILABLE ? "the connection broke"
                                                                    : "deadline exceeded"),
            &nothing);
-    if (told) /* the other side hears of it; or that is lost, too */
+    if (told) /* the other side learns of the end in half of the cases */
         cancel_deliveries(lossy, call);
     drop(call);
     free(end);
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void schedule_end(struct lossy_call *call, enum status_code code, int64_t at_ns)
 {
     struct end_event *end = zalloc(sizeof *end);
@@ -353,7 +481,7 @@ static void reply_run(struct event *event)
     free(reply);
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void delivery_unlink(struct delivery *delivery)
 {
     *delivery->previous = delivery->next;
@@ -361,7 +489,7 @@ static void delivery_unlink(struct delivery *delivery)
         delivery->next->previous = delivery->previous;
 }
 
-/* Without the lock. */
+/* Called without the lock. */
 static void delivery_drop(struct delivery *delivery)
 {
     struct lossy *lossy = delivery->call->lossy;
@@ -381,7 +509,7 @@ static void delivery_drop(struct delivery *delivery)
     free(delivery);
 }
 
-/* The inner channel's answer: by now or later the caller's, or nobody's. */
+/* Passes the inner channel's answer to the caller at once, later or never. */
 static void inner_done(void *context, struct status status, struct message *reply)
 {
     struct delivery *delivery = context;
@@ -402,9 +530,9 @@ static void inner_done(void *context, struct status status, struct message *repl
     bool lost = delivery->harmful || call->lossy->closing || call->finished;
     bool later = !lost && !delivery->broken && delivery->reply_delay_ns > 0;
     if (later)
-        schedule(network, &event->event, clock_now_ns(network->clock) + delivery->reply_delay_ns);
+        schedule(network, &event->event, clock_now_ns(&network->clock) + delivery->reply_delay_ns);
     if (delivery->broken && !lost)
-        schedule_end(call, STATUS_UNAVAILABLE, clock_now_ns(network->clock));
+        schedule_end(call, STATUS_UNAVAILABLE, clock_now_ns(&network->clock));
     lost |= delivery->broken;
     pthread_mutex_unlock(&network->lock);
     if (lost) {
@@ -420,7 +548,8 @@ static void inner_done(void *context, struct status status, struct message *repl
 
 /* ---- Requests. ---- */
 
-/* With the lock: a delivery at the inner channel, and what will become of its reply. */
+/* Called with the lock held. Makes a delivery to the inner channel and draws the faults of its
+ * reply. */
 static struct delivery *delivery_create(struct lossy_call *call)
 {
     struct lossy *lossy = call->lossy;
@@ -441,7 +570,7 @@ static struct delivery *delivery_create(struct lossy_call *call)
     return delivery;
 }
 
-/* Without the lock. */
+/* Called without the lock. */
 static void delivery_begin(struct delivery *delivery)
 {
     struct lossy_call *call = delivery->call;
@@ -472,7 +601,7 @@ static void request_run(struct event *event)
     free(event);
 }
 
-/* With the lock. */
+/* Called with the lock held. */
 static void schedule_request(struct lossy_call *call, int64_t delay_ns)
 {
     struct network *network = call->lossy->network;
@@ -480,10 +609,10 @@ static void schedule_request(struct lossy_call *call, int64_t delay_ns)
 
     event->event.run = request_run;
     event->delivery = delivery_create(call);
-    schedule(network, &event->event, clock_now_ns(network->clock) + delay_ns);
+    schedule(network, &event->event, clock_now_ns(&network->clock) + delay_ns);
 }
 
-/* Cancels what is in flight of one call, or (NULL) of all. Without the lock. */
+/* Cancels the deliveries of `call`; NULL: of all calls. Called without the lock. */
 static void cancel_deliveries(struct lossy *lossy, const struct lossy_call *call)
 {
     struct network *network = lossy->network;
@@ -506,7 +635,8 @@ static void cancel_deliveries(struct lossy *lossy, const struct lossy_call *call
     pthread_mutex_unlock(&network->lock);
 }
 
-/* With the lock: draws what becomes of a request. Returns the delivery to begin at once. */
+/* Called with the lock held. Draws the faults of a request. Returns the delivery to begin at once,
+ * or NULL. */
 static struct delivery *send_request(struct lossy *lossy, struct lossy_call *call)
 {
     const struct network_faults *faults = &lossy->network->faults;
@@ -517,7 +647,7 @@ static struct delivery *send_request(struct lossy *lossy, struct lossy_call *cal
     if (happens(lossy, faults->repeat))
         schedule_request(call, 1 + draw_delay_ns(lossy) * 2);
     if (broken)
-        schedule_end(call, STATUS_UNAVAILABLE, clock_now_ns(lossy->network->clock));
+        schedule_end(call, STATUS_UNAVAILABLE, clock_now_ns(&lossy->network->clock));
     if (lost || broken)
         return NULL;
     if (delay_ns == 0)
@@ -589,7 +719,7 @@ static struct lossy_call *call_of(const struct event *event)
                                      : ((const struct request_event *)event)->delivery->call;
 }
 
-/* With the lock: the next event that belongs to this channel, taken out of the queue. */
+/* Called with the lock held. Removes this channel's next event from the queue and returns it. */
 static struct event *take_event(struct lossy *lossy)
 {
     for (struct event **at = &lossy->network->events; *at != NULL; at = &(*at)->next) {
@@ -602,7 +732,7 @@ static struct event *take_event(struct lossy *lossy)
     return NULL;
 }
 
-/* What is still under way arrives now, at calls that have all ended. */
+/* Runs the remaining events, whose calls have all ended. */
 static void close_lossy(struct channel *channel)
 {
     struct lossy *lossy = (struct lossy *)channel;
@@ -629,17 +759,17 @@ static void close_lossy(struct channel *channel)
     free(lossy);
 }
 
-/* Its call ends; what it would have brought is lost. Without the lock. */
+/* Ends the event's call and discards its message. Called without the lock. */
 static void cut_event(struct event *event)
 {
     end_cut(call_of(event));
-    if (event->run != request_run) { /* to a call that has ended */
+    if (event->run != request_run) { /* has no effect: the call has ended */
         event->run(event);
         return;
     }
     struct delivery *delivery = ((struct request_event *)event)->delivery;
-    delivery_drop(delivery); /* the one who would have begun it */
-    delivery_drop(delivery); /* the inner channel */
+    delivery_drop(delivery); /* the reference of delivery_begin */
+    delivery_drop(delivery); /* the reference of the inner channel */
     free(event);
 }
 
@@ -659,7 +789,7 @@ static void end_calls(struct lossy *lossy, bool tell)
         cancel_deliveries(lossy, NULL);
 }
 
-/* All at once: the process is not to say by one channel that another was cut. */
+/* Cuts all channels at once, so that the process cannot report over one that another was cut. */
 void lossy_cut(struct channel *const *channels, int count, bool tell)
 {
     struct network *network = ((struct lossy *)channels[0])->network;
@@ -687,7 +817,7 @@ struct channel *lossy_open(struct network *network, struct channel *inner)
 {
     struct lossy *lossy = zalloc(sizeof *lossy);
 
-    lossy->channel = (struct channel){ .type = &lossy_type, .clock = network->clock };
+    lossy->channel = (struct channel){ .type = &lossy_type, .clock = &network->clock };
     lossy->inner = inner;
     lossy->network = network;
     pthread_mutex_lock(&network->lock);

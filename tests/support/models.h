@@ -1,7 +1,6 @@
 /*
- * models: where the real models lie that some tests read. They are no part of the tree:
- * $SLIPWAY_MODELS, or a directory shared/models beside a parent directory. Without them such a test
- * skips, and says so.
+ * models: finds the real models that some tests read. They are not part of the source tree, but in
+ * $SLIPWAY_MODELS, ../shared/models or ../../shared/models. Without them a test skips and says so.
  */
 #ifndef SUPPORT_MODELS_H
 #define SUPPORT_MODELS_H
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* NULL: not there. */
+/* Returns NULL if there are none. */
 static inline const char *models_directory(void)
 {
     const char *candidates[] = { getenv("SLIPWAY_MODELS"), "../shared/models",

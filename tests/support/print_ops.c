@@ -1,4 +1,4 @@
-/* Prints docs/ops.md: the op table beside the kernel tables. */
+/* Prints docs/ops.md from the op table and the kernel tables. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,27 +6,14 @@
 #include "graph/graph.h"
 #include "runtime/kernel.h"
 
-/* What the plan does itself, without a kernel. */
-static const char *const by_plan[] = { "Placeholder",
-                                       "_Arg",
-                                       "PartitionedCall",
-                                       "StatefulPartitionedCall",
-                                       "If",
-                                       "StatelessIf",
-                                       "Case",
-                                       "StatelessCase",
-                                       "While",
-                                       "StatelessWhile" };
-
+/* Does the plan run the op itself, without a kernel? */
 static bool is_by_plan(const struct op *op)
 {
-    for (size_t i = 0; i < COUNT(by_plan); i++)
-        if (strcmp(by_plan[i], op->name) == 0)
-            return true;
-    return false;
+    return op_has(op, OP_CALL | OP_CONTROL) || strcmp(op->name, "Placeholder") == 0 ||
+           strcmp(op->name, "_Arg") == 0;
 }
 
-/* The types of all of the op's kernels. */
+/* Returns the union of the types of the op's kernels. */
 static dtype_set kernel_types(const struct op *op, bool *has_kernel)
 {
     size_t tables_count;
@@ -51,7 +38,6 @@ static bool has_type_attr(const struct op *op)
     return false;
 }
 
-/* The few names that a set has, or lacks. */
 static void print_names(dtype_set types)
 {
     const char *separator = "";
@@ -78,6 +64,26 @@ static void print_types(const struct op *op, dtype_set types)
     }
 }
 
+static bool has_op(const struct kernel_table *table, const struct op *op)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (strcmp(table->rows[i].op, op->name) == 0)
+            return true;
+    return false;
+}
+
+static void print_files(const struct op *op)
+{
+    size_t count;
+    const struct kernel_table *const *tables = kernel_tables(&count);
+    const char *separator = "";
+    for (size_t i = 0; i < count; i++)
+        if (has_op(tables[i], op)) {
+            printf("%s%s", separator, kernel_table_file(i));
+            separator = ", ";
+        }
+}
+
 static void print_row(const struct op *op, dtype_set types)
 {
     printf("| %s | ", op->name);
@@ -86,13 +92,15 @@ static void print_row(const struct op *op, dtype_set types)
     else
         print_types(op, types);
     bool differentiable = op->gradient != gradient_none && op->gradient != gradient_stop;
-    printf(" | %s | %s |\n",
-           (op->flags & OP_RANDOM) != 0     ? "random"
-           : (op->flags & OP_STATEFUL) != 0 ? "state"
-                                            : "",
+    printf(" | %s | %s | ",
+           op_has(op, OP_RANDOM)     ? "random"
+           : op_has(op, OP_STATEFUL) ? "state"
+                                     : "",
            differentiable                  ? "yes"
            : op->gradient == gradient_stop ? "stops here"
                                            : "");
+    print_files(op);
+    printf(" |\n");
 }
 
 int main(void)
@@ -100,14 +108,15 @@ int main(void)
     int missing = 0;
     bool has_kernel;
 
-    printf("# Supported ops\n\n"
-           "Made from core/graph/ops.def and the kernel tables of core/runtime/kernels: "
-           "`build/dev/tests/print_ops > docs/ops.md`.\n\n"
-           "Types are those of the op's type attribute for which there is a kernel. \"state\": the "
-           "op reads or writes what outlives a run. An op that is not here,\n"
-           "or a type, is an error only for a signature that needs it: `savedmodel show` says "
-           "which do.\n\n"
-           "| op | types | effect | gradient |\n| --- | --- | --- | --- |\n");
+    printf(
+        "# Supported ops\n\n"
+        "Generated from `core/graph/ops.def` and the tables of `core/runtime/kernels`: "
+        "`build/dev/tests/print_ops > docs/ops.md`.\n\n"
+        "The second column lists the types for which the op has a kernel. An op with the effect "
+        "\"state\" reads or writes something that outlives a run. If an op\nor a type is missing "
+        "here, only signatures that need it fail; `savedmodel show` names them.\n\n"
+        "| op | types | effect | gradient | core/runtime/kernels |\n"
+        "| --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < op_count(); i++) {
         dtype_set types = kernel_types(op_at(i), &has_kernel);
         if (has_kernel || is_by_plan(op_at(i)))
@@ -117,7 +126,7 @@ int main(void)
     }
     if (missing > 0)
         printf("\n## Known, but without a kernel yet\n\n"
-               "They can be shown, and written into graphs; running one is UNIMPLEMENTED.\n\n");
+               "They can be shown and written into graphs. Running one is UNIMPLEMENTED.\n\n");
     for (int i = 0; i < op_count(); i++) {
         kernel_types(op_at(i), &has_kernel);
         if (!has_kernel && !is_by_plan(op_at(i)))

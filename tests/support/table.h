@@ -1,5 +1,5 @@
 /*
- * table: tables made by hand, for what no writer of ours would write.
+ * table: makes tables that our own writer would never write.
  */
 #ifndef SUPPORT_TABLE_H
 #define SUPPORT_TABLE_H
@@ -8,8 +8,8 @@
 #include "storage/table.h"
 
 /*
- * A table of one data block with these contents, as given or compressed; checksums are right, so
- * that what is wrong inside is what is found.
+ * Returns a table of one data block with these contents, stored as they are; `type` is the block's
+ * compression type. The checksums are correct, so that a reader gets as far as the contents.
  */
 static inline struct buffer table_of(struct bytes contents, char type)
 {

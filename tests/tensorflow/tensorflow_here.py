@@ -1,5 +1,5 @@
-"""Import this first in a test that needs TensorFlow: it goes on under the interpreter that scripts/test made for it
-(SLIPWAY_TENSORFLOW_PYTHON), or skips the whole file, loudly, where there is none."""
+"""Import this first in a test that needs TensorFlow: the test continues under the interpreter that scripts/test made for it
+(SLIPWAY_TENSORFLOW_PYTHON). If there is none, it skips the whole file and says so."""
 import os
 import sys
 
@@ -22,7 +22,7 @@ tf.get_logger().setLevel("ERROR")
 def distance(got, want):
     """The largest difference, as a share of the output's magnitude."""
     got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
-    # JSON has one form for every tensor of no elements with a leading dimension of 0.
+    # In JSON all tensors without elements and with a leading dimension of 0 look the same.
     assert got.shape == want.shape or got.size == want.size == 0, "shape %s, TensorFlow says %s" % (got.shape, want.shape)
     if want.size == 0:
         return 0.0
@@ -30,7 +30,7 @@ def distance(got, want):
 
 
 def assert_agrees(test, got, want, tolerance=1e-5, what=""):
-    """Floats within `tolerance` of the output's magnitude (design: 1e-5, 1e-4 after long chains); all else exactly."""
+    """Floats within `tolerance` of the output's magnitude (1e-5, or 1e-4 after long chains of ops); everything else exactly."""
     want = np.asarray(want)
     if want.dtype.kind == "f":
         test.assertLessEqual(distance(got, want), tolerance, what)

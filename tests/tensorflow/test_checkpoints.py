@@ -1,5 +1,5 @@
-"""Checkpoints go both ways: TensorFlow reads what pstrain keeps, slots and all, and trains on from it to the same values; pstrain
-goes on from what TensorFlow's Saver wrote, whole, in slices, and without slots."""
+"""Checkpoints go both ways. TensorFlow reads what pstrain saves, slots included, and trains on to the same values. pstrain continues
+from what TensorFlow's Saver wrote: whole, in slices, and without slots."""
 import tensorflow_here  # noqa: first, it may go on under another interpreter
 import json
 import os
@@ -12,7 +12,7 @@ from harness import TestCase, main, run
 
 v1 = tf.compat.v1
 
-# What the reference says that each optimizer keeps beside a variable, and its scalars.
+# The slots that each optimizer keeps beside a variable, and its scalars.
 OPTIMIZERS = {
     "adam": (["Adam", "Adam_1"], ["beta1_power", "beta2_power"], lambda: v1.train.AdamOptimizer(0.01)),
     "adagrad": (["Adagrad"], [], lambda: v1.train.AdagradOptimizer(0.01)),
@@ -78,7 +78,7 @@ class Checkpoints(TestCase):
                 wanted.update({name: () for name in scalars + ["global_step"]})
                 self.assertEqual({k: v.shape for k, v in values.items()}, wanted)
                 self.assertEqual((values["global_step"].dtype, int(values["global_step"])), (np.int64, 7))
-                if optimizer == "adam":  # already those of the next update
+                if optimizer == "adam":  # already the powers for the next update
                     np.testing.assert_allclose(values["beta1_power"], 0.9 ** 8, rtol=1e-5)
                     np.testing.assert_allclose(values["beta2_power"], 0.999 ** 8, rtol=1e-5)
                 with tf.Graph().as_default(), v1.Session() as session:
@@ -99,7 +99,7 @@ class Checkpoints(TestCase):
                         session.run(train)
                     v1.train.Saver().save(session, os.path.join(self.directory, "model.ckpt"), global_step=step)
                 theirs = values_of(self.directory)
-                out = self.trained(5, optimizer)  # nothing to train: what it exports is what it read
+                out = self.trained(5, optimizer)  # trains nothing: it exports the values that it read
                 self.assertIn("Restored %s/model.ckpt-5, step 5" % self.directory, out)
                 self.assertNotIn("begin anew", out)
                 for ps in (1, 3):

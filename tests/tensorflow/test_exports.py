@@ -1,4 +1,4 @@
-"""What pstrain exports is a real SavedModel: TensorFlow loads it in its three ways and gives modelserver's answers."""
+"""pstrain exports a real SavedModel: TensorFlow loads it in three ways and gives modelserver's answers."""
 import tensorflow_here  # noqa: first, it may go on under another interpreter
 import os
 import subprocess
@@ -67,7 +67,7 @@ class Exports(TestCase):
                 self.assertIn("signature_def['%s']" % name, shown.stdout)
                 self.assertIn("tensorflow/serving/" + method, shown.stdout)
                 ways = {"tf.saved_model.load": by_tf2(directory, name, inputs), "session": by_session(directory, name, inputs)}
-                if all(v.dtype != object for v in inputs.values()):  # the tool reads .npy files of objects only unsafely
+                if all(v.dtype != object for v in inputs.values()):  # the tool reads .npy files of objects only with its unsafe flag
                     ways["saved_model_cli"] = by_cli(directory, name, inputs, self.path("cli-" + name))
                 outputs = sorted(ways["session"])
                 ours = ask(server, name, inputs, outputs)

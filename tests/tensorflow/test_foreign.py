@@ -1,4 +1,4 @@
-"""SavedModels that TensorFlow and Keras write here and now load in modelserver and give TensorFlow's answers."""
+"""SavedModels that this TensorFlow and Keras write load in modelserver and give TensorFlow's answers."""
 import tensorflow_here  # noqa: first, it may go on under another interpreter
 import json
 
@@ -48,7 +48,7 @@ class Foreign(TestCase):
             layers.Input((20, 20, 3)), layers.Conv2D(8, 3, padding="same", activation="relu"), layers.BatchNormalization(),
             layers.MaxPooling2D(), layers.Conv2D(16, 3, strides=2, padding="same", use_bias=False), layers.BatchNormalization(), layers.ReLU(),
             layers.AveragePooling2D(2), layers.Flatten(), layers.Dropout(0.5), layers.Dense(4, "softmax")])
-        model.compile(loss="mse")  # some training, so that the averages of batch norm are no constants
+        model.compile(loss="mse")  # some training, so that batch norm's averages are not their first values
         model.fit(self.floats(16, 20, 20, 3), self.floats(16, 4), epochs=2, verbose=0)
         self.check_keras(model, 20, 20, 3)
 

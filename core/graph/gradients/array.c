@@ -1,4 +1,4 @@
-/* Gradients of ops that arrange elements. Source: TensorFlow's array_grad.py. */
+/* Gradients of ops that rearrange elements. Source: TensorFlow's array_grad.py. */
 #include "graph/gradients/emit.h"
 
 static struct status reshaped(struct gradient_context *c)
@@ -21,7 +21,7 @@ struct status gradient_squeeze(struct gradient_context *c)
     return reshaped(c);
 }
 
-/* The one value gets the sum of all. */
+/* The value gets the sum of all gradients. */
 struct status gradient_fill(struct gradient_context *c)
 {
     const int32_t flat = -1;
@@ -54,7 +54,7 @@ struct status gradient_pack(struct gradient_context *c)
     return status_ok();
 }
 
-/* The gradients of all outputs, zeros where none arrived. */
+/* The gradients of all outputs, zeros for those that have none. */
 static struct endpoint *all_dys(struct gradient_context *c, int room)
 {
     int count = c->node->outputs_count;
@@ -91,7 +91,7 @@ struct status gradient_split_v(struct gradient_context *c)
     return joined(c, 0, input(c, 2));
 }
 
-/* x[begin, begin + size): a size of -1 is what is left. */
+/* x[begin, begin + size); a size of -1 is the rest. */
 static struct endpoint slice(struct gradient_context *c, struct endpoint x, int rank,
                              const int32_t *begin, const int32_t *size)
 {
@@ -128,7 +128,7 @@ struct status gradient_concat_v2(struct gradient_context *c)
 
 /* ---- cutting out and padding ---- */
 
-/* Zeros around dy: begin before it, behind it what is left of the input. */
+/* dy, padded with zeros to the shape of the input. */
 struct status gradient_slice(struct gradient_context *c)
 {
     struct endpoint begin = input(c, 1), x = input(c, 0);
@@ -161,7 +161,7 @@ struct status gradient_strided_slice(struct gradient_context *c)
     return flow(c, 0, build(c->builder, "StridedSliceGrad", NULL, 5, inputs, attrs));
 }
 
-/* What was put around is cut off; the value put there gets nothing. */
+/* Cuts the padding off; the padding value gets no gradient. */
 struct status gradient_pad(struct gradient_context *c)
 {
     const struct shape *shape = endpoint_shape(input(c, 0));
@@ -201,7 +201,7 @@ struct status gradient_reverse_v2(struct gradient_context *c)
     return flow(c, 0, binary(c, "ReverseV2", dy(c), input(c, 1)));
 }
 
-/* The copies are summed: [m·d] is seen as [m, d]. */
+/* Sums the copies: [m·d] is seen as [m, d]. */
 struct status gradient_tile(struct gradient_context *c)
 {
     const struct shape *shape = endpoint_shape(input(c, 0));
@@ -224,7 +224,7 @@ struct status gradient_tile(struct gradient_context *c)
     return flow(c, 0, binary(c, "Sum", apart, build_const_ints(c->builder, NULL, count, axes)));
 }
 
-/* ---- gathering: rows that were taken get what arrived for them, added up ---- */
+/* ---- gathering: each row gets the sum of the gradients of its copies ---- */
 
 struct status gradient_gather_v2(struct gradient_context *c)
 {

@@ -1,5 +1,5 @@
-/* Gradients of ops that go element by element. Source: TensorFlow's math_grad.py, whose values at
- * ties and broadcasts the tests hold these to. */
+/* Gradients of element-wise ops. Source: TensorFlow's math_grad.py, with whose values the tests
+ * compare ties and broadcasts. */
 #include "graph/gradients/emit.h"
 
 struct status gradient_identity(struct gradient_context *c)
@@ -13,7 +13,7 @@ struct status gradient_cast(struct gradient_context *c)
     enum dtype from = endpoint_dtype(input(c, 0));
 
     if (!dtype_is_floating(from) || !dtype_is_floating(endpoint_dtype(output(c))))
-        return status_ok(); /* nothing flows through integers */
+        return status_ok(); /* integers have no gradient */
     return flow(c, 0,
                 build(c->builder, "Cast", NULL, 1, &gradient,
                       (const struct attr[]){ attr_type("DstT", from), ATTR_END }));
@@ -21,7 +21,7 @@ struct status gradient_cast(struct gradient_context *c)
 
 /* ---- one input ---- */
 
-/* An op of its own makes it of y and dy, or of dy and one of x and y. */
+/* An op computes the gradient from y and dy, or from dy and one of x and y. */
 #define GRADIENT_OP(name, op, first, second)                  \
     struct status gradient_##name(struct gradient_context *c) \
     {                                                         \
@@ -163,7 +163,7 @@ struct status gradient_squared_difference(struct gradient_context *c)
 
 /* ---- choices ---- */
 
-/* Where `condition`, dy goes to input `first`, else to input `second`. */
+/* dy goes to input `first` where `condition` holds, else to input `second`. */
 static struct status choose(struct gradient_context *c, const char *op, struct endpoint condition,
                             int first, int second)
 {
@@ -190,7 +190,7 @@ struct status gradient_select_v2(struct gradient_context *c)
     return choose(c, "SelectV2", input(c, 0), 1, 2);
 }
 
-/* At a tie the first input gets it all, as in TensorFlow. */
+/* At a tie the first input gets all of it, as in TensorFlow. */
 struct status gradient_maximum(struct gradient_context *c)
 {
     return choose(c, "SelectV2", binary(c, "GreaterEqual", input(c, 0), input(c, 1)), 0, 1);
@@ -201,7 +201,7 @@ struct status gradient_minimum(struct gradient_context *c)
     return choose(c, "SelectV2", binary(c, "LessEqual", input(c, 0), input(c, 1)), 0, 1);
 }
 
-/* Outside the bounds the bound that was hit gets it. */
+/* Outside the bounds, the exceeded bound gets the gradient. */
 struct status gradient_clip_by_value(struct gradient_context *c)
 {
     struct endpoint x = input(c, 0), zeros = unary(c, "ZerosLike", dy(c));

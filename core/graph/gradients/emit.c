@@ -76,7 +76,7 @@ struct endpoint reshape_like(struct gradient_context *c, struct endpoint x, stru
 
 /* ---- undoing broadcasting ---- */
 
-/* Dimension i of the output, counted from the right, in `shape`: 1 where it is not there. */
+/* Dimension i of the output, counted from the right, in `shape`: 1 if it has none. */
 static int64_t aligned(const struct shape *shape, int out_rank, int i)
 {
     int at = i - (out_rank - shape->rank);

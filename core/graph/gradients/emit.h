@@ -1,5 +1,5 @@
 /*
- * emit: what gradient functions share. They write formulas:
+ * emit: helpers by which gradient functions write formulas:
  *
  *     struct status gradient_exp(struct gradient_context *c)
  *     {
@@ -22,19 +22,19 @@ static inline struct endpoint output(const struct gradient_context *c)
     return (struct endpoint){ c->node, 0 };
 }
 
-/* The gradient that arrived at output 0. */
+/* The gradient of output 0. */
 static inline struct endpoint dy(const struct gradient_context *c)
 {
     return c->outputs[0];
 }
 
-/* Makes `gradient` that of input `index`. */
+/* Sets the gradient of input `index`. */
 static inline void send(struct gradient_context *c, int index, struct endpoint gradient)
 {
     c->inputs[index] = gradient;
 }
 
-/* The last of them, or the only one. */
+/* The same as the last statement of a gradient function. */
 static inline struct status flow(struct gradient_context *c, int index, struct endpoint gradient)
 {
     send(c, index, gradient);
@@ -55,16 +55,16 @@ static inline struct endpoint binary(struct gradient_context *c, const char *op,
 /* A scalar of the dtype of `like`. */
 struct endpoint number(struct gradient_context *c, struct endpoint like, double value);
 
-/* The one value that a gradient has everywhere, as a scalar (what flows out of a Sum or a Mean of
- * everything); a null node: it may differ. */
+/* The value of a gradient that is the same everywhere, as a scalar (as out of a Sum or a Mean
+ * over everything); a null node: it may differ. */
 struct endpoint uniform(struct endpoint gradient);
 /* Is it the constant 1? */
 bool is_one(struct endpoint endpoint);
 
-/* gradient · factor, where factor has the whole shape; leaner where the gradient is uniform. */
+/* gradient · factor, where factor has the full shape; cheaper if the gradient is uniform. */
 struct endpoint times(struct gradient_context *c, struct endpoint gradient, struct endpoint factor);
 
-/* The shape of an endpoint, as int32: a constant where it is known. */
+/* The shape of an endpoint, as int32: a constant if it is known. */
 struct endpoint shape_tensor(struct gradient_context *c, struct endpoint x);
 /* x in the shape of `like`: Reshape, with -1 for one unknown dimension. */
 struct endpoint reshape_like(struct gradient_context *c, struct endpoint x, struct endpoint like);
@@ -74,10 +74,10 @@ struct endpoint reshape_to(struct gradient_context *c, struct endpoint x,
 /* Undoes broadcasting: sums a gradient of the output's shape down to the shape of input `index`. */
 struct endpoint reduce_to(struct gradient_context *c, struct endpoint gradient, int index);
 
-/* The gradient of output `index`, or zeros where none arrived. */
+/* The gradient of output `index`, or zeros if it has none. */
 struct endpoint dy_or_zeros(struct gradient_context *c, int index);
 
-/* The elements of an input that is a constant; false: it is none (or has more than `max`). */
+/* The elements of a constant input; false: it is not constant, or has more than `max`. */
 bool constant_ints(const struct gradient_context *c, int index, int max, int64_t *out, int *count);
 struct status not_constant(const struct gradient_context *c, const char *what);
 

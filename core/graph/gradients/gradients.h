@@ -1,6 +1,6 @@
 /*
- * gradients: the functions that emit the gradient of an op, named in the last column of ops.def and
- * declared here from it. Each stands in a file of its family beside this one.
+ * gradients: the functions that emit the gradient of an op, named in ops.def and
+ * declared here from it. Each is in the file of its family beside this one.
  *
  * gradient_none  the op has no gradient: an error for whoever needs one
  * gradient_stop  nothing flows back through the op (Shape, ArgMax, StopGradient, …)
@@ -10,7 +10,7 @@
 
 #include "graph/op.h"
 
-#define OP(name, flags, inputs, outputs, attrs, infer, gradient) \
+#define OP(name, traits, inputs, outputs, attrs, infer, gradient, rows) \
     struct status gradient(struct gradient_context *context);
 #include "graph/ops.def"
 #undef OP

@@ -1,5 +1,5 @@
-/* Gradients of what networks are made of. Source: TensorFlow's nn_grad.py. Those of activations
- * that go element by element stand in elementwise.c. */
+/* Gradients of layers. Source: TensorFlow's nn_grad.py. Those of element-wise activations are in
+ * elementwise.c. */
 #include "graph/gradients/emit.h"
 
 struct status gradient_bias_add(struct gradient_context *c)
@@ -40,7 +40,7 @@ struct status gradient_log_softmax(struct gradient_context *c)
     return flow(c, 0, binary(c, "Sub", dy(c), binary(c, "Mul", sum_rows(c, dy(c)), softmax)));
 }
 
-/* A value per row times each element of the row. */
+/* Multiplies each element of a row by the value of its row. */
 static struct endpoint times_rows(struct gradient_context *c, struct endpoint rows,
                                   struct endpoint x)
 {
@@ -50,7 +50,7 @@ static struct endpoint times_rows(struct gradient_context *c, struct endpoint ro
     return binary(c, "Mul", column, x);
 }
 
-/* The op gives the gradient of the features as its second output. */
+/* The second output of the op is the gradient of the features. */
 struct status gradient_sparse_softmax_cross_entropy_with_logits(struct gradient_context *c)
 {
     if (dy(c).node == NULL)
@@ -70,7 +70,7 @@ struct status gradient_softmax_cross_entropy_with_logits(struct gradient_context
 
 /* ---- convolution ---- */
 
-/* The attributes that convolutions and their gradients share. */
+/* A convolution op with the attributes of the node. */
 static struct endpoint convolve(struct gradient_context *c, const char *op, int count,
                                 const struct endpoint *inputs)
 {
@@ -109,7 +109,7 @@ struct status gradient_depthwise_conv2d_native(struct gradient_context *c)
                        "DepthwiseConv2dNativeBackpropFilter");
 }
 
-/* Of a transposed convolution (sizes, filter, out_backprop), linear in the last two. */
+/* A transposed convolution (sizes, filter, out_backprop) is linear in the last two inputs. */
 struct status gradient_conv2d_backprop_input(struct gradient_context *c)
 {
     struct endpoint filter = input(c, 1);
@@ -155,7 +155,7 @@ struct status gradient_avg_pool(struct gradient_context *c)
 
 /* ---- batch normalization ---- */
 
-/* In training the op's own statistics are reserved for its gradient; else they are inputs. */
+/* In training, the op reserves its statistics for the gradient; otherwise they are inputs. */
 struct status gradient_fused_batch_norm_v3(struct gradient_context *c)
 {
     bool training;

@@ -1,4 +1,4 @@
-/* Ops without a gradient, and ops through which none flows. */
+/* Ops without a gradient, and ops through which no gradient flows. */
 #include "graph/build.h"
 #include "graph/gradients/gradients.h"
 

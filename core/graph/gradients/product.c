@@ -1,4 +1,4 @@
-/* Gradients of matrix products: products again, their transposes by flag. */
+/* Gradients of matrix products, which are matrix products again; transposes are flags. */
 #include "graph/gradients/emit.h"
 
 /* A product of two of a, b and dy. */
@@ -53,7 +53,7 @@ struct status gradient_matmul(struct gradient_context *c)
     return both(c, &names, c->inputs);
 }
 
-/* Do the dimensions before the matrix certainly agree? */
+/* Are the batch dimensions certainly the same? */
 static bool same_batch(const struct shape *a, const struct shape *b)
 {
     if (a->rank < 2 || a->rank != b->rank)
@@ -73,8 +73,8 @@ struct status gradient_batch_matmul_v2(struct gradient_context *c)
     for (int i = 0; i < 2; i++) {
         if (!c->wanted[i])
             continue;
-        /* Batches were broadcast: the gradient has the output's, and is summed down to the input's.
-         */
+        /* Batches were broadcast: the gradient has the batch of the output, and is summed to
+         * that of the input. */
         if (!same_batch(endpoint_shape(input(c, i)), endpoint_shape(output(c)))) {
             struct endpoint shape = unary(c, "Shape", input(c, i));
             struct endpoint axes =

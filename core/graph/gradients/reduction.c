@@ -1,10 +1,10 @@
 /* Gradients of reductions. Source: TensorFlow's math_grad.py. The axes must be constants. */
 #include "graph/gradients/emit.h"
 
-/* Which dimensions of the input the reduction takes away. */
+/* The dimensions of the input that are reduced. */
 struct axes {
     bool reduced[SHAPE_RANK_MAX];
-    int64_t count; /* elements that become one; -1: not known before running */
+    int64_t count; /* elements reduced to one; -1: unknown before running */
     bool all;
 };
 
@@ -33,7 +33,7 @@ static struct status read_axes(const struct gradient_context *c, struct axes *ou
     return status_ok();
 }
 
-/* A value per group, in the input's rank: dimensions of 1 where it was reduced. */
+/* One value per group, in the rank of the input: reduced dimensions are 1. */
 static struct endpoint kept(struct gradient_context *c, const struct axes *axes,
                             struct endpoint value)
 {
@@ -50,14 +50,14 @@ static struct endpoint kept(struct gradient_context *c, const struct axes *axes,
     }
     if (unknown <= 1)
         return reshape_to(c, value, &ones);
-    /* Several dimensions are not known: they are taken one by one. */
+    /* Several dimensions are unknown: takes them one by one. */
     for (int i = 0; i < shape->rank; i++)
         if (axes->reduced[i])
             value = binary(c, "ExpandDims", value, build_const_int(c->builder, NULL, i));
     return value;
 }
 
-/* A gradient per group, repeated for each element of it. */
+/* Repeats the gradient of a group for each of its elements. */
 static struct endpoint spread(struct gradient_context *c, const struct axes *axes,
                               struct endpoint gradient)
 {
@@ -78,7 +78,7 @@ struct status gradient_sum(struct gradient_context *c)
     return flow(c, 0, spread(c, &axes, dy(c)));
 }
 
-/* How many elements became one, as a scalar like dy. */
+/* The number of elements reduced to one, as a scalar of the type of dy. */
 static struct endpoint group_size(struct gradient_context *c, const struct axes *axes)
 {
     if (axes->count >= 0)
@@ -105,7 +105,7 @@ struct status gradient_mean(struct gradient_context *c)
     return flow(c, 0, spread(c, &axes, share));
 }
 
-/* Max and Min: the elements that are the extreme share what arrives. */
+/* Max and Min: the elements equal to the extreme share the gradient. */
 static struct status extreme(struct gradient_context *c)
 {
     struct endpoint x = input(c, 0);

@@ -1,4 +1,4 @@
-/* Shapes of constants, placeholders and of ops that arrange elements anew. */
+/* Shapes of constants, placeholders and ops that rearrange elements. */
 #include "graph/arguments.h"
 #include "graph/ops/infer.h"
 

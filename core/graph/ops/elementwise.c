@@ -1,4 +1,4 @@
-/* Shapes of ops that go through their inputs element by element, and of those that say nothing. */
+/* Shapes of element-wise ops, and of ops whose shapes are unknown. */
 #include "graph/ops/infer.h"
 
 struct status infer_unknown(struct infer_context *context)
@@ -42,7 +42,7 @@ struct status infer_merged(struct infer_context *context)
     return status_ok();
 }
 
-/* Equal and NotEqual may be told to answer for shapes that do not fit. */
+/* Equal and NotEqual have an attribute that allows incompatible shapes. */
 static bool shapes_may_differ(const struct node *node)
 {
     bool error = true;
@@ -65,7 +65,7 @@ struct status infer_broadcast(struct infer_context *context)
     return status_ok();
 }
 
-/* TensorFlow's old Select: the condition is a scalar, a vector over rows, or of the same shape. */
+/* Select: the condition is a scalar, a vector over rows, or has the shape of the others. */
 struct status infer_select(struct infer_context *context)
 {
     struct shape shape;
@@ -90,7 +90,7 @@ struct status infer_vector(struct infer_context *context)
     return status_ok();
 }
 
-/* Scalars pass; what is not a scalar must agree. */
+/* Inputs that are not scalars must agree. */
 struct status infer_string_join(struct infer_context *context)
 {
     struct shape shape = shape_scalar();

@@ -1,7 +1,7 @@
 /*
- * infer: what the inference functions of ops.def share; they are declared here from it and stand in
- * the files beside this one, by family. An inference function may know less than TensorFlow's, but
- * never something else.
+ * infer: helpers of the inference functions of ops.def, which are declared here and defined, by
+ * family, in the files beside this one. An inference function may know less than TensorFlow's, but
+ * must not contradict it.
  */
 #ifndef GRAPH_OPS_INFER_H
 #define GRAPH_OPS_INFER_H
@@ -11,30 +11,30 @@
 /* Runs the inference of one node whose inputs are inferred. The error names the node. */
 struct status node_infer(struct graph *graph, struct node *node);
 
-/* A dimension or element that is not known before running; -1 may be a value (Reshape). */
+/* An unknown dimension or element; -1 may be a value (Reshape). */
 #define VALUE_UNKNOWN INT64_MIN
 #define VALUES_MAX    32
 
-/* What is known of an integer scalar or vector before running. */
+/* The elements of an integer scalar or vector as far as they are known before running. */
 struct values {
     int rank;  /* 0 or 1; -1: nothing is known */
     int count; /* 1 for a scalar */
     int64_t at[VALUES_MAX];
 };
 
-/* Looks through Const, Shape, Pack, StridedSlice and the arithmetic of shapes. */
+/* Follows Const, Shape, Pack, StridedSlice and the arithmetic of shapes. */
 void infer_values(const struct infer_context *context, int index, struct values *out);
 
 /* An input that holds a shape: unknown elements and -1 give unknown dimensions. */
 struct shape infer_shape_value(const struct infer_context *context, int index);
 
-/* One integer: false where it is not known. */
+/* One integer; false: unknown. */
 bool infer_int(const struct infer_context *context, int index, int64_t *out);
 
 /* An axis in [-rank, rank) -> [0, rank). INVALID_ARGUMENT names both. */
 struct status infer_axis(int64_t axis, int rank, int *out);
 
-/* The dimensions that both know; INVALID_ARGUMENT where they differ. */
+/* Merges what both know; INVALID_ARGUMENT if they differ. */
 struct status infer_merge(const struct shape *a, const struct shape *b, struct shape *out);
 struct status infer_rank(const struct shape *shape, int rank, const char *what);
 
@@ -46,7 +46,7 @@ static inline struct shape shape_unknown_dims(int rank)
     return shape;
 }
 
-#define OP(name, flags, inputs, outputs, attrs, infer, gradient) \
+#define OP(name, traits, inputs, outputs, attrs, infer, gradient, rows) \
     struct status infer(struct infer_context *context);
 #include "graph/ops.def"
 #undef OP

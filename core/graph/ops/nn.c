@@ -1,7 +1,7 @@
 /* Shapes of neural network ops. */
 #include "graph/ops/infer.h"
 
-/* Where the dimensions of an image batch stand: [N, H, W, C] or [N, C, H, W]. */
+/* The positions of the dimensions of a batch of images: [N, H, W, C] or [N, C, H, W]. */
 struct layout {
     int batch, height, width, channels;
 };
@@ -19,7 +19,7 @@ static struct status image_layout(const struct node *node, struct layout *out)
     return status_ok();
 }
 
-/* A list of integers for each of the four dimensions; what is not given is 1. */
+/* A list of integers for the four dimensions; 1 if it is not given. */
 static struct status window(const struct node *node, const char *name, int64_t out[4])
 {
     const struct attr_value *list = node_attr(node, name);
@@ -38,7 +38,7 @@ static struct status window(const struct node *node, const char *name, int64_t o
     return status_ok();
 }
 
-/* How much explicit padding dimension i has on both sides together. */
+/* The explicit padding of dimension i, both sides together. */
 static int64_t explicit_padding(const struct node *node, int i)
 {
     const struct attr_value *list = node_attr(node, "explicit_paddings");
@@ -49,7 +49,8 @@ static int64_t explicit_padding(const struct node *node, int i)
     return sane ? before + after : 0;
 }
 
-/* Windows of `size`, `dilation` apart, at every `stride` over `input`; -1: not known. */
+/* The number of windows of `size`, `dilation` apart, at every `stride` over `input`; -1:
+ * unknown. */
 static struct status windows(const struct node *node, int64_t input, int64_t size, int64_t stride,
                              int64_t dilation, int i, int64_t *out)
 {
@@ -69,7 +70,8 @@ static struct status windows(const struct node *node, int64_t input, int64_t siz
                          ? input + explicit_padding(node, i)
                          : input;
     int64_t reach = (size - 1) * dilation + 1;
-    if (padded - reach + stride < 0) /* a window a little too large gives 0, as in TensorFlow */
+    /* a window that is less than a stride too large gives 0, as in TensorFlow */
+    if (padded - reach + stride < 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "window of %lld does not fit into %lld with padding %.*s",
                             (long long)reach, (long long)padded, (int)padding.size, padding.data);
@@ -136,8 +138,9 @@ struct status infer_pool(struct infer_context *context)
     return status_ok();
 }
 
-/* y like x, the statistics vectors over channels; the last reserve space is a scalar or unknown. */
-/* In training the mean and variance given may be empty: they are computed. */
+/* y has the shape of x, the statistics are vectors over channels; the last reserve space is a
+ * scalar or unknown. */
+/* In training, mean and variance are computed, and those given may be empty. */
 struct status infer_fused_batch_norm(struct infer_context *context)
 {
     struct shape statistics = shape_unknown_dims(1);
@@ -262,7 +265,7 @@ struct status infer_space_to_depth(struct infer_context *context)
     return move_blocks(context, false);
 }
 
-/* Only the rank and the dimensions behind the blocks are known without running. */
+/* Only the rank and the dimensions after the blocks are known before running. */
 static struct status move_batch(struct infer_context *context)
 {
     const struct shape *input = infer_input(context, 0), *blocks = infer_input(context, 1);

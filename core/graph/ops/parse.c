@@ -1,7 +1,7 @@
-/* Shapes of what comes out of tf.Examples. */
+/* Shapes of parsed tf.Examples. */
 #include "graph/ops/infer.h"
 
-/* How many sparse features, named differently by the two ops. */
+/* The number of sparse features, an attribute that the two ops name differently. */
 static struct status sparse_count(const struct node *node, int *out)
 {
     const struct attr_value *types;

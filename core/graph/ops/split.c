@@ -1,4 +1,4 @@
-/* Shapes of ops that join, cut and slice. */
+/* Shapes of ops that join, split and slice. */
 #include "graph/ops/infer.h"
 
 struct status infer_pack(struct infer_context *context)
@@ -159,8 +159,8 @@ struct status infer_slice(struct infer_context *context)
     return status_ok();
 }
 
-/* The masks of StridedSlice and what its index vectors hold. */
-struct strided {
+/* The masks of StridedSlice and the contents of its index vectors. */
+struct strided_slice {
     struct values begin, end, strides;
     int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
     int count; /* entries of the index vectors */
@@ -171,8 +171,8 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* How many elements begin:end:stride takes out of `size`; -1: not known. */
-static int64_t strided_dim(const struct strided *s, int i, int64_t size)
+/* The number of elements that begin:end:stride takes out of `size`; -1: unknown. */
+static int64_t strided_dim(const struct strided_slice *s, int i, int64_t size)
 {
     bool has_begin = !(s->begin_mask >> i & 1), has_end = !(s->end_mask >> i & 1);
     int64_t stride = s->strides.rank == 1 ? s->strides.at[i] : VALUE_UNKNOWN;
@@ -191,7 +191,7 @@ static int64_t strided_dim(const struct strided *s, int i, int64_t size)
     return span > 0 ? (span - 1) / step + 1 : 0;
 }
 
-static struct status read_strided(struct infer_context *context, struct strided *s)
+static struct status read_strided(struct infer_context *context, struct strided_slice *s)
 {
     TRY(node_attr_int(context->node, "begin_mask", &s->begin_mask));
     TRY(node_attr_int(context->node, "end_mask", &s->end_mask));
@@ -217,7 +217,7 @@ static struct status read_strided(struct infer_context *context, struct strided 
 struct status infer_strided_slice(struct infer_context *context)
 {
     const struct shape *input = infer_input(context, 0);
-    struct strided s;
+    struct strided_slice s;
     struct shape shape = { 0 };
     int dense = 0, at = 0;
     bool seen_ellipsis = false;

@@ -1,8 +1,7 @@
 /* Shapes of variables, tables and lists of tensors. */
 #include "graph/ops/infer.h"
 
-/* The shape that the handle's VarHandleOp declares; unknown where the handle comes from elsewhere.
- */
+/* The shape that the VarHandleOp declares; unknown if the handle comes from elsewhere. */
 static struct shape variable_shape(const struct infer_context *context)
 {
     struct endpoint handle = context->node->inputs[0];
@@ -49,7 +48,7 @@ struct status infer_resource_gather(struct infer_context *context)
     return status_ok();
 }
 
-/* The value's shape; with validate_shape it is the reference's too. */
+/* The shape of the value; with validate_shape, the reference has it as well. */
 struct status infer_assign(struct infer_context *context)
 {
     bool validate;

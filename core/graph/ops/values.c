@@ -1,9 +1,9 @@
-/* What is known of small integer tensors before running: shapes are computed from these. */
+/* The known elements of small integer tensors before running, from which shapes are computed. */
 #include <string.h>
 
 #include "graph/ops/infer.h"
 
-/* Chains of shape arithmetic in real models are a few nodes long; a hostile one ends here. */
+/* Chains of shape arithmetic in real models have a few nodes; a hostile chain ends here. */
 #define DEPTH_MAX 10
 
 static void evaluate(struct endpoint from, int depth, struct values *out);
@@ -77,13 +77,6 @@ static void of_concat(const struct node *node, int depth, struct values *out)
     }
 }
 
-static int64_t mask(const struct node *node, const char *name)
-{
-    int64_t value = 0;
-    status_ignore(node_attr_int(node, name, &value)); /* absent is the default, 0 */
-    return value;
-}
-
 /* x[begin:end:stride] or x[i] of a vector. */
 static void of_strided_slice(const struct node *node, int depth, struct values *out)
 {
@@ -94,12 +87,13 @@ static void of_strided_slice(const struct node *node, int depth, struct values *
     evaluate(node->inputs[1], depth, &begin);
     evaluate(node->inputs[2], depth, &end);
     evaluate(node->inputs[3], depth, &stride);
-    bool plain = mask(node, "ellipsis_mask") == 0 && mask(node, "new_axis_mask") == 0;
+    bool plain = node_attr_int_or_0(node, "ellipsis_mask") == 0 &&
+                 node_attr_int_or_0(node, "new_axis_mask") == 0;
     if (x.rank != 1 || begin.rank != 1 || begin.count != 1 || end.rank != 1 || end.count != 1 ||
         stride.rank != 1 || stride.count != 1 || !plain)
         return;
     int64_t step = stride.at[0], first = begin.at[0], last = end.at[0];
-    if (mask(node, "shrink_axis_mask") != 0) {
+    if (node_attr_int_or_0(node, "shrink_axis_mask") != 0) {
         if (first < 0 && first != VALUE_UNKNOWN)
             first += x.count;
         out->rank = 0;
@@ -110,13 +104,13 @@ static void of_strided_slice(const struct node *node, int depth, struct values *
     if (step == VALUE_UNKNOWN || step == 0)
         return;
     bool forward = step > 0;
-    if (mask(node, "begin_mask") != 0)
+    if (node_attr_int_or_0(node, "begin_mask") != 0)
         first = forward ? 0 : x.count - 1;
     else if (first == VALUE_UNKNOWN)
         return;
     else if (first < 0)
         first += x.count;
-    if (mask(node, "end_mask") != 0)
+    if (node_attr_int_or_0(node, "end_mask") != 0)
         last = forward ? x.count : -1;
     else if (last == VALUE_UNKNOWN)
         return;

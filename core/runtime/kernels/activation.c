@@ -1,6 +1,6 @@
 /*
- * activation: the Relu family and Softplus, and the gradients of activations, which take the
- * gradient and the activation's input or output in the order that TensorFlow's op says.
+ * activation: the Relu family and Softplus, and the gradients of activations. A gradient op takes
+ * the incoming gradient and the activation's input or output, in the order of TensorFlow's op.
  */
 #include <float.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 #define SELU_SCALE       1.0507009873554804934193349852946
 #define SELU_SCALE_ALPHA 1.7580993408473768599402175208123
 
-/* x < 0 is false for NaN: it passes through. Adding 0 makes 0 of -0. */
+/* x < 0 is false for NaN, which passes through. Adding 0 turns -0 into 0. */
 #define RELU(T, W, x)            (x) < 0 ? 0 : (x)
 #define RELU6(T, W, x)           (x)<0 ? 0 : (x)> 6 ? 6 : (x)
 #define RELU_FLOAT(T, W, x)      (RELU(T, W, x)) + 0
@@ -33,7 +33,7 @@ FLOAT_TYPES(RELU6_FLOAT_ROW)
 SIGNED_TYPES(RELU6_ROW)
 UNSIGNED_TYPES(RELU6_UINT_ROW)
 
-/* exp(x) - 1 loses all digits near 0, where the float is exact enough only through expm1. */
+/* Near 0, exp(x) - 1 loses all digits of a float; expm1 does not. */
 #define ELU_F32(T, W, x)  (x) < 0 ? expm1f(x) : (x)
 #define ELU_F64(T, W, x)  (x) < 0 ? expm1(x) : (x)
 #define SELU_F32(T, W, x) (x) < 0 ? (float)SELU_SCALE_ALPHA *expm1f(x) : (float)SELU_SCALE *(x)
@@ -43,7 +43,7 @@ UNARY_ROW(, elu_f64, double, double, double, ELU_F64)
 UNARY_ROW(, selu_f32, float, float, float, SELU_F32)
 UNARY_ROW(, selu_f64, double, double, double, SELU_F64)
 
-/* Far from 0, log(1 + exp(x)) is x or exp(x) to all digits of the type. */
+/* Far from 0, log(1 + exp(x)) equals x or exp(x) to all digits of the type. */
 static double softplus(double x, double epsilon)
 {
     double far = -(log(epsilon) + 2);
@@ -54,11 +54,11 @@ static double softplus(double x, double epsilon)
 UNARY_ROW(, softplus_f32, float, float, float, SOFTPLUS_F32)
 UNARY_ROW(, softplus_f64, double, double, double, SOFTPLUS_F64)
 
-struct activation {
+struct activation_rows {
     const char *name;
     unary_row *rows[DTYPE_COUNT];
 };
-static const struct activation activations[] = {
+static const struct activation_rows activations[] = {
     { "Relu", { ROWS_REAL(relu) } },          { "Relu6", { ROWS_REAL(relu6) } },
     { "Elu", { ROWS_FLOAT(elu) } },           { "Selu", { ROWS_FLOAT(selu) } },
     { "Softplus", { ROWS_FLOAT(softplus) } },
@@ -66,7 +66,7 @@ static const struct activation activations[] = {
 
 static struct status activation_prepare(struct prepare_context *p)
 {
-    const struct activation **op = prepare_state(p, sizeof *op, NULL);
+    const struct activation_rows **op = prepare_state(p, sizeof *op, NULL);
     for (size_t i = 0; i < COUNT(activations); i++)
         if (strcmp(activations[i].name, prepare_node(p)->op_name) == 0)
             *op = &activations[i];
@@ -75,7 +75,7 @@ static struct status activation_prepare(struct prepare_context *p)
 
 static struct status activation_compute(struct kernel_context *k)
 {
-    const struct activation *op = *(const struct activation *const *)kernel_state(k);
+    const struct activation_rows *op = *(const struct activation_rows *const *)kernel_state(k);
     const struct tensor x = *kernel_input(k, 0);
     struct tensor *out;
     TRY(kernel_output_forward(k, 0, 0, &x.shape, &out));
@@ -85,7 +85,7 @@ static struct status activation_compute(struct kernel_context *k)
 
 /* ---- gradients ---- */
 
-/* Relu's own: x is the gradient, y the features (or the activation: the sign is the same). A
+/* x is the incoming gradient, y the features or the activation, which have the same sign. A
  * product, as in TensorFlow: a gradient that is NaN or infinite stays visible. */
 #define RELU_GRAD(T, W, x, y)     (x) * ((y) > 0 ? (T)1 : (T)0)
 #define RELU6_GRAD(T, W, x, y)    (x) * ((y) > 0 && (y) < 6 ? (T)1 : (T)0)
@@ -93,7 +93,8 @@ static struct status activation_compute(struct kernel_context *k)
 #define SELU_GRAD(T, W, x, y)     (y) < 0 ? (x) * ((y) + (T)SELU_SCALE_ALPHA) : (x) * (T)SELU_SCALE
 #define SOFTPLUS_GRAD(T, W, x, y) (T)((double)(x) / (exp(-(double)(y)) + 1))
 #define SOFTSIGN_GRAD(T, W, x, y) (x) / ((1 + (T)fabs((double)(y))) * (1 + (T)fabs((double)(y))))
-/* Here x is the activation's output, y the gradient. Of a gradient 0, Sqrt and its kind make 0. */
+/* x is the activation's output, y the incoming gradient. For Sqrt and its kind a gradient of 0
+ * gives 0. */
 #define SIGMOID_GRAD(T, W, x, y)  (y) * ((x) * (1 - (x)))
 #define TANH_GRAD(T, W, x, y)     (y) * (1 - (x) * (x))
 #define SQRT_GRAD(T, W, x, y)     (y) == 0 ? 0 : (y) * (T)0.5 / (x)

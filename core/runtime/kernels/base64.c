@@ -1,12 +1,11 @@
 /*
- * base64: DecodeBase64 and EncodeBase64, of the alphabet that is safe in URLs ('-' and '_'), with
- * padding or without.
+ * base64: DecodeBase64 and EncodeBase64, with the URL-safe alphabet ('-' and '_'), padded or not.
  */
 #include "runtime/kernels/kernel_tools.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/* 0 to 63; 64: none of the alphabet. */
+/* 0 to 63; 64: not in the alphabet. */
 static uint32_t value_of(char c)
 {
     if (c >= 'A' && c <= 'Z')
@@ -18,7 +17,7 @@ static uint32_t value_of(char c)
     return c == '-' ? 62 : c == '_' ? 63 : 64;
 }
 
-/* Without the padding, which stands behind whole groups of four only. */
+/* Cuts off the padding, which is valid only after whole groups of four. */
 static size_t unpadded(struct bytes text)
 {
     const char *end = text.data + text.size;
@@ -40,7 +39,7 @@ static struct status decode(struct arena *arena, struct bytes text, struct bytes
         if (value == 64)
             return status_error(STATUS_INVALID_ARGUMENT, "Invalid character found in base64.");
         bits = bits << 6 | value;
-        if (i % 4 != 0) /* the first of four gives no byte yet, each other one */
+        if (i % 4 != 0) /* the first character of four completes no byte */
             to[done++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
     }
     if (rest == 1)

@@ -1,7 +1,7 @@
 /*
- * batch_norm: FusedBatchNorm (V1 to V3), for inference and training, and its gradient. x is seen as
- * [outer, channels, inner]: inner is 1 for NHWC, the image for NCHW. Sums are in double, so that
- * they do not depend on how many elements there are.
+ * batch_norm: FusedBatchNorm (V1 to V3) for inference and training, and its gradient. x is seen as
+ * [outer, channels, inner]: inner is 1 for NHWC, and the image for NCHW. Sums are in double, so
+ * that rounding does not grow with the number of elements.
  */
 #include <math.h>
 
@@ -9,7 +9,7 @@
 #include "runtime/kernels/kernel_tools.h"
 
 struct norm_state {
-    float epsilon, factor; /* factor: how much of a running average the batch replaces */
+    float epsilon, factor; /* factor: the share of the batch in the running average */
     bool training, channels_first;
 };
 
@@ -40,7 +40,7 @@ static struct status norm_size(const struct norm_state *state, const struct shap
                             shape_text(x));
     int axis = state->channels_first ? 1 : x->rank - 1;
     *out = (struct norm_size){ shape_outer(x, axis), x->dims[axis], shape_inner(x, axis) };
-    if (shape_size(x) == 0) /* nothing to walk over, however often */
+    if (shape_size(x) == 0) /* no elements, whatever outer is */
         out->outer = out->inner = 0;
     return status_ok();
 }
@@ -117,8 +117,8 @@ static struct status float_output(struct kernel_context *k, struct tensor *out, 
     return status_ok();
 }
 
-/* Outputs 1 to 4: mean and variance as running averages, and as the gradient wants them. Fills in
- * what the normalisation is done with. */
+/* Outputs 1 to 4: mean and variance as running averages, and in the form that the gradient
+ * wants. Also returns the vectors that normalise x. */
 static struct status norm_statistics(struct kernel_context *k, const struct norm_state *state,
                                      const struct norm_size *size, const float *x, float **mean,
                                      float **variance)
@@ -129,7 +129,7 @@ static struct status norm_statistics(struct kernel_context *k, const struct norm
         TRY(kernel_output(k, 1 + i, &shape, &out[i]));
     *mean = tensor_floats_mut(out[2]);
     *variance = tensor_floats_mut(out[3]);
-    if (size->outer * size->inner == 0) { /* the average of nothing */
+    if (size->outer * size->inner == 0) { /* the mean of no elements */
         for (int i = 0; i < 4; i++)
             for (int64_t c = 0; c < size->channels; c++)
                 tensor_floats_mut(out[i])[c] = NAN;
@@ -198,7 +198,7 @@ static struct status norm_compute(struct kernel_context *k)
     struct tensor x, *out;
     TRY(norm_check(k, state, &size));
     TRY(kernel_output(k, 0, &kernel_input(k, 0)->shape, &out));
-    if (kernel_outputs_count(k) > 5) { /* V3's third reserve means nothing here */
+    if (kernel_outputs_count(k) > 5) { /* V3's third reserved output is unused on a CPU */
         struct shape scalar = shape_scalar();
         struct tensor *third;
         TRY(kernel_output(k, 5, &scalar, &third));

@@ -1,6 +1,6 @@
 /*
- * binary: element-wise ops of two operands with broadcasting, and AddN. Integer sums and products
- * wrap, and a zero divisor is an error, as in TensorFlow.
+ * binary: element-wise ops of two operands with broadcasting, and AddN. As in TensorFlow, integer
+ * sums and products wrap, and a zero divisor is an error.
  */
 #include <math.h>
 
@@ -13,7 +13,7 @@
 #define MUL(T, W, x, y)     (T)((W)(x) * (W)(y))
 #define SQDIFF(T, W, x, y)  (T)(((W)(x) - (W)(y)) * ((W)(x) - (W)(y)))
 #define DIV(T, W, x, y)     (T)((x) / (y))
-/* NaN in either operand is the result. */
+/* A NaN in either operand is the result. */
 #define MAXIMUM(T, W, x, y) (x) > (y) || (x) != (x) ? (x) : (y)
 #define MINIMUM(T, W, x, y) (x) < (y) || (x) != (x) ? (x) : (y)
 
@@ -27,7 +27,7 @@
 #define TRUNC_MOD(T, W, x, y)  (T) fmod((double)(x), (double)(y))
 #define FLOOR_MOD(T, W, x, y)  (T) float_floor_mod((double)(x), (double)(y))
 
-/* The lowest number divided by -1 overflows (a trap, not only a wrong value): it wraps. */
+/* The lowest number divided by -1 overflows, which traps on x86: it wraps instead. */
 #define SIGNED_DIV(T, W, x, y) (T)((y) == -1 ? (T)(0 - (W)(x)) : (x) / (y))
 #define SIGNED_MOD(T, W, x, y) (T)((y) == -1 ? 0 : (x) % (y))
 #define SIGNED_FLOOR_MOD(T, W, x, y) \
@@ -48,7 +48,7 @@ static double float_floor_mod(double x, double y)
     return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-/* Modulo 2^64, of which every narrower type keeps the low bits. The exponent is not negative. */
+/* Modulo 2^64; narrower types keep the low bits. The exponent is not negative. */
 static uint64_t integer_power(uint64_t base, uint64_t exponent)
 {
     uint64_t power = 1;
@@ -121,7 +121,7 @@ INTEGER_TYPES(BIT_XOR_ROW)
 enum check {
     CHECK_NOTHING,
     CHECK_DIVISOR,   /* of integers: not zero */
-    CHECK_TRUNCATED, /* the same, with the words that TensorFlow has for TruncateDiv, TruncateMod */
+    CHECK_TRUNCATED, /* the same, with the text of TruncateDiv and TruncateMod */
     CHECK_EXPONENT,  /* of integers: not negative */
 };
 

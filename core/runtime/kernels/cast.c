@@ -1,14 +1,14 @@
 /*
- * cast: from any number type to any other, as TensorFlow's CPU kernels do: C's conversion, and
- * where that is undefined (a float outside of the integer's range, NaN) what x86 makes of it.
- * half and bfloat16 go through float.
+ * cast: from any number type to any other, as TensorFlow's CPU kernels do it: C's conversion, and
+ * the result of x86's instructions where C leaves it undefined (a float outside of the integer's
+ * range, NaN). half and bfloat16 go through float.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/plain/types.h"
 
 typedef void cast_row(const void *from, void *to, int64_t count);
 
-/* What cvttsd2si gives: the lowest number where the value does not fit. */
+/* As cvttsd2si: the lowest number if the value does not fit. */
 static inline int32_t to_i32(double x)
 {
     return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN;
@@ -102,7 +102,7 @@ static cast_row *const casts[DTYPE_COUNT][DTYPE_COUNT] = {
 
 struct cast_state {
     enum dtype from, to;
-    uint64_t keep; /* mask of a float's or double's bits: Truncate cuts off what `to` cannot hold */
+    uint64_t keep; /* Truncate: the bits of a float or double that `to` can hold */
 };
 
 static enum dtype through(enum dtype dtype)
@@ -124,8 +124,8 @@ static int fraction_bits(enum dtype dtype)
     }
 }
 
-/* Cutting off applies where float or double becomes a narrower floating type. TensorFlow forgets it
- * from double to bfloat16. */
+/* Truncation applies from float or double to a narrower floating type. TensorFlow does not
+ * truncate from double to bfloat16. */
 static uint64_t kept_bits(const struct cast_state *state)
 {
     if ((state->from != DT_FLOAT && state->from != DT_DOUBLE) || !dtype_is_floating(state->to) ||

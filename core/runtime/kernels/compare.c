@@ -1,6 +1,6 @@
-/*
- * compare: comparisons and logic with broadcasting; the result is bool.
- */
+/* Comparisons and logic with broadcasting, and ApproximateEqual; the result is bool. */
+#include <math.h>
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/plain/binary.h"
 
@@ -118,10 +118,42 @@ static struct status compare_compute(struct kernel_context *k)
     {                                                                      \
         op, dtypes, .prepare = compare_prepare, .compute = compare_compute \
     }
+/* ---- ApproximateEqual ---- */
+
+static struct status approximate_prepare(struct prepare_context *p)
+{
+    float *tolerance = prepare_state(p, sizeof *tolerance, NULL);
+    return node_attr_float(prepare_node(p), "tolerance", tolerance);
+}
+
+static struct status approximate_compute(struct kernel_context *k)
+{
+    const float *tolerance = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0), *y = kernel_input(k, 1);
+    struct tensor *out;
+    if (!shape_equal(&x->shape, &y->shape))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "x and y must be of the same shape. x shape: %s. y shape: %s",
+                            shape_text(&x->shape), shape_text(&y->shape));
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    for (int64_t i = 0; i < x->size; i++)
+        tensor_bools_mut(out)[i] =
+            x->dtype == DT_FLOAT
+                ? fabsf(tensor_floats(x)[i] - tensor_floats(y)[i]) < *tolerance
+                : fabs(tensor_doubles(x)[i] - tensor_doubles(y)[i]) < (double)*tolerance;
+    return status_ok();
+}
+
 static const struct kernel rows[] = {
-    COMPARE("Equal", DTYPES_EQUAL),    COMPARE("NotEqual", DTYPES_EQUAL),
-    COMPARE("Less", DTYPES_REAL),      COMPARE("LessEqual", DTYPES_REAL),
-    COMPARE("Greater", DTYPES_REAL),   COMPARE("GreaterEqual", DTYPES_REAL),
-    COMPARE("LogicalAnd", DTYPES_ALL), COMPARE("LogicalOr", DTYPES_ALL),
+    COMPARE("Equal", DTYPES_EQUAL),
+    COMPARE("NotEqual", DTYPES_EQUAL),
+    COMPARE("Less", DTYPES_REAL),
+    COMPARE("LessEqual", DTYPES_REAL),
+    COMPARE("Greater", DTYPES_REAL),
+    COMPARE("GreaterEqual", DTYPES_REAL),
+    COMPARE("LogicalAnd", DTYPES_ALL),
+    COMPARE("LogicalOr", DTYPES_ALL),
+    { "ApproximateEqual", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .prepare = approximate_prepare,
+      .compute = approximate_compute },
 };
 const struct kernel_table kernels_compare = { rows, COUNT(rows) };

@@ -1,6 +1,6 @@
 /*
- * concat: joining and cutting along one axis: Pack, Unpack, Concat, ConcatV2, Split, SplitV. Each
- * is a copy of runs of bytes: outer × (the axis and what is inside of it).
+ * concat: joins and splits along one axis: Pack, Unpack, Concat, ConcatV2, Split, SplitV. Each
+ * copies runs of bytes: outer × (the axis and the dimensions inside it).
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -15,7 +15,7 @@ static struct status axis_prepare(struct prepare_context *p)
     return node_attr_int32(prepare_node(p), "axis", &state->axis);
 }
 
-/* Copies `outer` runs of `run` elements; the steps are from one run to the next. */
+/* Copies `outer` runs of `run` elements. A step is the distance from one run to the next. */
 static void copy_runs(enum dtype dtype, void *out, int64_t out_step, const void *x, int64_t x_step,
                       int64_t run, int64_t outer)
 {
@@ -182,7 +182,7 @@ static struct status split_axis(struct kernel_context *k, const struct tensor *x
     return status_ok();
 }
 
-/* Output i takes lengths[i] of the axis. */
+/* Output i gets lengths[i] elements of the axis. */
 static struct status split(struct kernel_context *k, const struct tensor *x, int axis,
                            int64_t (*length)(const void *lengths, int i), const void *lengths)
 {
@@ -226,7 +226,7 @@ static struct status split_compute(struct kernel_context *k)
 
 struct lengths {
     const struct tensor *sizes;
-    int unknown; /* the one that is -1, or -1 */
+    int unknown; /* index of the size that is -1; -1: none */
     int64_t rest;
 };
 

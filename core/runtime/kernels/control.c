@@ -1,8 +1,8 @@
 /*
- * The nodes that a plan makes its own of: branches and loops (their bodies are emitted by the
- * plan), feeds, constants, and nodes that only order others.
+ * Nodes that the plan treats itself: branches and loops (it emits their bodies), feeds, constants,
+ * and nodes that only order others.
  */
-#include "runtime/plan_internal.h"
+#include "runtime/steps.h"
 
 static struct status noop_compute(struct kernel_context *context)
 {
@@ -32,7 +32,7 @@ static struct status const_compute(struct kernel_context *context)
     return status_ok();
 }
 
-/* Reached only where nobody feeds it. */
+/* Runs only if the placeholder is not fed. */
 static struct status placeholder_compute(struct kernel_context *context)
 {
     const struct node *node = kernel_node(context);

@@ -84,7 +84,7 @@ static struct status as_floats(struct kernel_context *k, const struct tensor *x,
 typedef struct status conv_leaf(struct kernel_context *k, const struct conv_size *size,
                                 const struct tensor *a, const struct tensor *b, struct tensor *out);
 
-/* Runs a leaf over floats, converting where the tensors are not. */
+/* Runs a leaf over floats, and converts tensors of other types. */
 static struct status in_floats(struct kernel_context *k, conv_leaf *leaf,
                                const struct conv_size *size, const struct tensor *a,
                                const struct tensor *b, struct tensor *out)
@@ -134,7 +134,7 @@ static struct status conv_compute(struct kernel_context *k)
 
 /* ---- gradients ---- */
 
-/* The shape of the image, as a vector of 4 (or of 2: rows and columns, which the rest follows). */
+/* The shape of the image from a vector of 4, or of 2: rows and columns. */
 static struct status read_shape(const struct tensor *sizes, struct shape *out)
 {
     if (sizes->shape.rank != 1 || sizes->size != 4)

@@ -1,13 +1,13 @@
 /*
- * conv2d: what the plain and the fast kernels of convolutions share.
+ * conv2d: sizes of convolutions, shared by conv2d.c and conv2d_onednn_ops.c.
  */
 #ifndef KERNELS_CONV2D_H
 #define KERNELS_CONV2D_H
 
-#include "runtime/kernels/window.h"
+#include "runtime/kernels/sliding_window.h"
 
-/* The sizes from the shapes of the image [n, h, w, c] and the filter; `depthwise` has the
- * multiplier as its last dimension. INVALID_ARGUMENT in TensorFlow's words. */
+/* The sizes from the shapes of the image [n, h, w, c] and the filter. If `depthwise`, the last
+ * dimension of the filter is the multiplier. INVALID_ARGUMENT in TensorFlow's words. */
 struct status conv2d_size(const struct window_attrs *attrs, const struct shape *x,
                           const struct shape *filter, bool depthwise, struct conv_size *out);
 

@@ -27,6 +27,19 @@ void half_block_store(enum dtype dtype, const float *from, void *to, int64_t cou
             out[i] = float_to_bfloat16(from[i]);
 }
 
+static int64_t block_at(int64_t start, int64_t count)
+{
+    return count - start < HALF_BLOCK ? count - start : HALF_BLOCK;
+}
+
+float half_round(enum dtype dtype, float x)
+{
+    uint16_t bits;
+    half_block_store(dtype, &x, &bits, 1);
+    half_block_load(dtype, &bits, &x, 1);
+    return x;
+}
+
 #define ADD_RUN(s, T, W)                                                  \
     static void add_run_##s(const void *x, void *sum, int64_t count)      \
     {                                                                     \
@@ -40,7 +53,18 @@ static add_run *const add_runs[DTYPE_COUNT] = { ROWS_REAL(add_run) };
 
 void add_elements(enum dtype dtype, const void *x, void *sum, int64_t count)
 {
-    add_runs[dtype](x, sum, count);
+    if (!dtype_is_half(dtype)) {
+        add_runs[dtype](x, sum, count);
+        return;
+    }
+    float a[HALF_BLOCK], b[HALF_BLOCK];
+    for (int64_t start = 0; start < count; start += HALF_BLOCK) {
+        int64_t n = block_at(start, count);
+        half_block_load(dtype, (const uint16_t *)x + start, a, n);
+        half_block_load(dtype, (const uint16_t *)sum + start, b, n);
+        add_run_f32(a, b, n);
+        half_block_store(dtype, b, (uint16_t *)sum + start, n);
+    }
 }
 
 double floating_element(const struct tensor *x, int64_t i)
@@ -52,11 +76,6 @@ double floating_element(const struct tensor *x, int64_t i)
         return (double)tensor_floats(x)[i];
     half_block_load(x->dtype, (const uint16_t *)x->data + i, &value, 1);
     return (double)value;
-}
-
-static int64_t block_at(int64_t start, int64_t count)
-{
-    return count - start < HALF_BLOCK ? count - start : HALF_BLOCK;
 }
 
 void unary_apply(unary_row *const *rows, enum dtype dtype, const void *x, void *out, int64_t count)
@@ -97,7 +116,8 @@ void binary_apply(binary_row *const *rows, enum dtype dtype, enum dtype out_dtyp
     }
 }
 
-/* The output: over x or y where that one has all the elements and this is its last use. */
+/* The output, in the buffer of x or y if that has the size of the result and this is its last
+ * use. */
 static struct status binary_output(struct kernel_context *k, const struct shape *shape,
                                    struct tensor **out)
 {

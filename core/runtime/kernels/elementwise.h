@@ -1,5 +1,5 @@
 /*
- * elementwise: what the families of element-wise ops share. A family is a table: name, and for each
+ * elementwise: the machinery of element-wise ops. A family of ops is a table: a name, and for each
  * dtype a plain loop over one row.
  */
 #ifndef KERNELS_ELEMENTWISE_H
@@ -10,24 +10,26 @@
 /* x and out may be the same memory. */
 typedef void unary_row(const void *x, void *out, int64_t count);
 
-/* x_step and y_step are 1, or 0 for one element beside the whole row; out may be x or y where that
- * one steps. */
+/* x_step and y_step are 1, or 0 for a single element that goes with the whole row. out may be x
+ * or y if that has step 1. */
 typedef void binary_row(const void *x, const void *y, void *out, int64_t count, int x_step,
                         int y_step);
 
-/* Runs a row over one or two operands of any real type; half and bfloat16 go through the float row
- * in blocks that stay in the first-level cache. `out_dtype` may differ (comparisons give bool). */
+/* Runs a row over one or two operands of any real type. half and bfloat16 go through the float
+ * row in blocks that fit the L1 cache. `out_dtype` may differ (comparisons give bool). */
 void unary_apply(unary_row *const *rows, enum dtype dtype, const void *x, void *out, int64_t count);
 void binary_apply(binary_row *const *rows, enum dtype dtype, enum dtype out_dtype, const void *x,
                   const void *y, void *out, int64_t count, int x_step, int y_step);
 
-/* The whole of a broadcasting op: shapes, output, walk. */
+/* Computes a broadcasting op: shapes, output and walk. */
 struct status binary_compute_rows(struct kernel_context *k, binary_row *const *rows);
 
 void half_block_load(enum dtype dtype, const void *from, float *to, int64_t count);
 void half_block_store(enum dtype dtype, const float *from, void *to, int64_t count);
+/* x rounded to half or bfloat16. */
+float half_round(enum dtype dtype, float x);
 
-/* sum[i] += x[i], of any real type but the half ones. */
+/* sum[i] += x[i], of any real type. */
 void add_elements(enum dtype dtype, const void *x, void *sum, int64_t count);
 
 /* Element i of a tensor of any floating type. */

@@ -1,18 +1,18 @@
 /*
- * fake_quant: FakeQuantWithMinMaxArgs, …Vars and …VarsPerChannel: numbers as a quantised model
- * would have them, rounded to the 2^num_bits (or, narrow_range, one fewer) steps between min and
- * max, moved a little so that 0 is a step.
+ * fake_quant: FakeQuantWithMinMaxArgs, …Vars and …VarsPerChannel. Rounds numbers as a quantised
+ * model would: to the 2^num_bits (narrow_range: one fewer) steps between min and max, shifted
+ * slightly so that 0 is a step.
  */
 #include <math.h>
 
 #include "runtime/kernels/kernel_tools.h"
 
 struct fake_quant_state {
-    float least, most; /* the steps' numbers: 0 or 1, 2^num_bits - 1 */
+    float least, most; /* numbers of the first and last step: 0 or 1, and 2^num_bits - 1 */
     float min, max;    /* FakeQuantWithMinMaxArgs */
 };
 
-/* The range of one channel, as it is used. */
+/* The shifted range of one channel. */
 struct steps {
     float min, max, size, zero;
 };
@@ -41,7 +41,7 @@ static struct status fake_quant_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* 0 becomes the nearest step. */
+/* Shifts the range so that 0 is a step. */
 static struct steps nudged(const struct fake_quant_state *state, float min, float max)
 {
     struct steps steps = { .size = (max - min) / (state->most - state->least) };
@@ -58,14 +58,14 @@ static struct steps nudged(const struct fake_quant_state *state, float min, floa
     return steps;
 }
 
-/* Not compiled for several instruction sets (SIMD): a fused multiplication rounds otherwise, and a
- * number in the middle between two steps would go to the other. */
+/* Not compiled for several instruction sets (SIMD): a fused multiply-add rounds differently, and
+ * would move a number that is midway between two steps. */
 static void round_to_steps(const float *in, float *out, int64_t rows, int64_t stride,
                            const struct steps *steps)
 {
     float inverse = 1 / steps->size;
     for (int64_t i = 0; i < rows; i++, in += stride, out += stride) {
-        float x = *in > steps->max ? steps->max : *in; /* NaN stays */
+        float x = *in > steps->max ? steps->max : *in; /* NaN passes through */
         x = x < steps->min ? steps->min : x;
         *out = floorf((x - steps->min) * inverse - steps->zero + 0.5f) * steps->size;
     }

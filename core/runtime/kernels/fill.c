@@ -1,5 +1,5 @@
 /*
- * fill: tensors made of little: Fill, ZerosLike, OnesLike, Range, LinSpace, OneHot.
+ * fill: tensors made from a few values: Fill, ZerosLike, OnesLike, Range, LinSpace, OneHot.
  */
 #include <math.h>
 
@@ -38,7 +38,7 @@ static struct status zeros_like_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(kernel_output(k, 0, &kernel_input(k, 0)->shape, &out));
     if (out->size > 0)
-        memset(out->data, 0, tensor_bytes(out)); /* the empty string is zeros, too */
+        memset(out->data, 0, tensor_bytes(out)); /* an empty string is all zeros as well */
     return status_ok();
 }
 
@@ -48,7 +48,7 @@ static struct status ones_like_compute(struct kernel_context *k)
     TRY(kernel_output(k, 0, &kernel_input(k, 0)->shape, &out));
     const float one_f32 = 1;
     const double one_f64 = 1;
-    const uint64_t one = 1; /* its low bytes are the 1 of every integer type (little-endian) */
+    const uint64_t one = 1; /* its first bytes are a 1 of every integer type (little-endian) */
     const uint16_t one_f16 = float_to_half(1), one_bf16 = float_to_bfloat16(1);
     const void *value = out->dtype == DT_FLOAT      ? (const void *)&one_f32
                         : out->dtype == DT_DOUBLE   ? (const void *)&one_f64
@@ -130,6 +130,27 @@ static struct status range_doubles(struct kernel_context *k, double start, doubl
     return status_ok();
 }
 
+/* Every operation rounds to the type, the number of elements included, as in TensorFlow. */
+static struct status range_halves(struct kernel_context *k, enum dtype dtype, float start,
+                                  float limit, float delta)
+{
+    struct tensor *out;
+    if (isnan(start) || isnan(limit) || isnan(delta))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "start, limit and delta must not be NaN");
+    TRY(range_direction(delta > 0, delta == 0, (double)start, (double)limit));
+    float count = ceilf(fabsf(half_round(dtype, half_round(dtype, limit - start) / delta)));
+    if (!(count < 9.2e18f))
+        return status_error(STATUS_INVALID_ARGUMENT, "Requires ((limit - start) / delta) <= %lld",
+                            (long long)INT64_MAX);
+    struct shape shape = shape_of((int64_t)count);
+    TRY(kernel_output(k, 0, &shape, &out));
+    for (int64_t i = 0; i < out->size; i++) {
+        float value = start + half_round(dtype, half_round(dtype, (float)i) * delta);
+        half_block_store(dtype, &value, (uint16_t *)out->data + i, 1);
+    }
+    return status_ok();
+}
+
 static double scalar_as_double(const struct tensor *tensor)
 {
     return tensor->dtype == DT_FLOAT ? (double)tensor_floats(tensor)[0] : tensor_doubles(tensor)[0];
@@ -147,6 +168,9 @@ static struct status range_compute(struct kernel_context *k)
     if (in[0]->dtype == DT_FLOAT || in[0]->dtype == DT_DOUBLE)
         return range_doubles(k, scalar_as_double(in[0]), scalar_as_double(in[1]),
                              scalar_as_double(in[2]));
+    if (dtype_is_half(in[0]->dtype))
+        return range_halves(k, in[0]->dtype, (float)floating_element(in[0], 0),
+                            (float)floating_element(in[1], 0), (float)floating_element(in[2], 0));
     return range_integers(k, tensor_index(in[0], 0), tensor_index(in[1], 0),
                           tensor_index(in[2], 0));
 }
@@ -234,8 +258,7 @@ static const struct kernel rows[] = {
     { "Fill", DTYPES_MOVED, .compute = fill_compute },
     { "ZerosLike", DTYPES_MOVED, .compute = zeros_like_compute },
     { "OnesLike", DTYPES_REAL | DTYPES(DT_BOOL), .compute = ones_like_compute },
-    { "Range", DTYPES(DT_INT32) | DTYPES(DT_INT64) | DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE),
-      .compute = range_compute },
+    { "Range", DTYPES(DT_INT32) | DTYPES(DT_INT64) | DTYPES_FLOATING, .compute = range_compute },
     { "LinSpace", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .compute = lin_space_compute },
     { "OneHot", DTYPES_MOVED, .prepare = one_hot_prepare, .compute = one_hot_compute },
 };

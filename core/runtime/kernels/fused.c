@@ -1,22 +1,23 @@
 /*
- * Fused ops in plain form: the unfused kernels one after the other. A faster row of the same op in
- * a table before this one takes its place; this one says what it has to compute.
- * And _ReshapeRows, which gives each row a new shape.
+ * Fused ops: runs the kernels of the single ops one after the other, and thereby defines the
+ * result. A faster row of the same op in an earlier table replaces it. Also _ReshapeRows, which
+ * gives each row a new shape.
  */
 #include <string.h>
 
-#include "runtime/plan_internal.h"
+#include "runtime/steps.h"
 
 #define LINKS_MAX  3 /* product, bias, activation */
 #define INPUTS_MAX 4 /* of the fused node */
 
-struct chain {
+struct fused_chain {
     struct step links[LINKS_MAX];
-    uint32_t inputs[LINKS_MAX][INPUTS_MAX]; /* slots: the node's inputs, then each link's output */
+    /* slots: first the node's inputs, then the output of each link */
+    uint32_t inputs[LINKS_MAX][INPUTS_MAX];
     int links_count, inputs_count;
 };
 
-/* A node for one link, such as the plan would have had without fusion. */
+/* The node that one link would be without fusion. */
 static struct node *link_node(struct prepare_context *context, const char *op, int inputs_count)
 {
     const struct node *fused = prepare_node(context);
@@ -31,12 +32,12 @@ static struct node *link_node(struct prepare_context *context, const char *op, i
     return node;
 }
 
-static struct status add_link(struct prepare_context *context, struct chain *chain,
+static struct status add_link(struct prepare_context *context, struct fused_chain *chain,
                               struct node *node)
 {
     const struct kernel *kernel = kernel_find(node);
     if (kernel == NULL)
-        return missing_kernel(node);
+        return kernel_missing(node);
     int at = chain->links_count++;
     struct step *link = &chain->links[at];
     *link = (struct step){ .compute = kernel->compute,
@@ -45,11 +46,10 @@ static struct status add_link(struct prepare_context *context, struct chain *cha
                            .inputs_count = node->inputs_count,
                            .outputs_count = 1,
                            .first_output = (uint32_t)(chain->inputs_count + at) };
-    struct prepare_context inner = { context->maker, context->region, node, link };
-    return kernel->prepare != NULL ? kernel->prepare(&inner) : status_ok();
+    return prepare_inner(context, node, kernel, link);
 }
 
-static struct status add_product(struct prepare_context *context, struct chain *chain,
+static struct status add_product(struct prepare_context *context, struct fused_chain *chain,
                                  const char *op, int inputs_count)
 {
     struct node *node = link_node(context, op, inputs_count);
@@ -60,14 +60,14 @@ static struct status add_product(struct prepare_context *context, struct chain *
     return add_link(context, chain, node);
 }
 
-/* Takes over the link before it, which nobody else sees. */
-static void follow(struct chain *chain)
+/* Makes the output of the previous link, which nothing else uses, input 0 of the next one. */
+static void follow(struct fused_chain *chain)
 {
     int at = chain->links_count;
     chain->inputs[at][0] = (uint32_t)(chain->inputs_count + at - 1) | SLOT_LAST;
 }
 
-static struct status add_bias(struct prepare_context *context, struct chain *chain, int input)
+static struct status add_bias(struct prepare_context *context, struct fused_chain *chain, int input)
 {
     struct node *node = link_node(context, "BiasAdd", 2);
     node->inputs[1] = prepare_node(context)->inputs[input];
@@ -76,7 +76,7 @@ static struct status add_bias(struct prepare_context *context, struct chain *cha
     return add_link(context, chain, node);
 }
 
-static struct status add_activation(struct prepare_context *context, struct chain *chain,
+static struct status add_activation(struct prepare_context *context, struct fused_chain *chain,
                                     struct bytes name)
 {
     struct arena *arena = prepare_arena(context);
@@ -96,10 +96,10 @@ static struct status fused_prepare(struct prepare_context *context)
 {
     const struct node *node = prepare_node(context);
     struct arena *arena = prepare_arena(context);
-    struct chain *chain = prepare_state(context, sizeof *chain, NULL);
+    struct fused_chain *chain = prepare_state(context, sizeof *chain, NULL);
     const struct attr_value *names;
     TRY(node_attr_list(node, "fused_ops", &names));
-    int product_inputs = strstr(node->op_name, "BackpropInput") != NULL ? 3 : 2;
+    int product_inputs = node->op->inputs_count - 1; /* the last argument: those of fused_ops */
     chain->inputs_count = node->inputs_count;
     if (node->inputs_count > INPUTS_MAX || names->count >= LINKS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): %d inputs, %d fused ops",
@@ -119,7 +119,7 @@ static struct status fused_prepare(struct prepare_context *context)
 
 static struct status fused_compute(struct kernel_context *context)
 {
-    const struct chain *chain = kernel_state(context);
+    const struct fused_chain *chain = kernel_state(context);
     const struct tensor *values[INPUTS_MAX + LINKS_MAX];
     struct tensor storage[INPUTS_MAX + LINKS_MAX];
     int slots = chain->inputs_count + chain->links_count;
@@ -149,7 +149,7 @@ static struct status fused_compute(struct kernel_context *context)
 
 struct row_shape {
     int count;
-    int inferred; /* which of dims is -1; or -1 */
+    int inferred; /* index of the dimension that is -1; -1: none */
     int64_t dims[SHAPE_RANK_MAX];
     int64_t known; /* product of the others */
 };

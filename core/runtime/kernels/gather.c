@@ -1,5 +1,5 @@
 /*
- * gather: rows picked by index: Gather, GatherV2 (any axis, batch dimensions), GatherNd.
+ * gather: rows chosen by index: Gather, GatherV2 (any axis, batch dimensions), GatherNd.
  */
 #include <stdio.h>
 
@@ -18,7 +18,7 @@ static struct status gather_prepare(struct prepare_context *p)
     return node_attr_int32(prepare_node(p), "batch_dims", &state->batch_dims);
 }
 
-/* Where element i of the indices stands, in TensorFlow's words: "0,2". */
+/* The position of element i of the indices, as TensorFlow prints it: "0,2". */
 static const char *index_place(const struct shape *shape, int64_t i)
 {
     static _Thread_local char text[SHAPE_RANK_MAX * 24];

@@ -54,7 +54,7 @@ void repeat_element(void *data, size_t element_bytes, const void *value, int64_t
         return;
     memcpy(data, value, element_bytes);
     size_t done = element_bytes, total = (size_t)count * element_bytes;
-    while (done < total) { /* doubling what is there already */
+    while (done < total) { /* doubles the filled part */
         size_t more = done < total - done ? done : total - done;
         memcpy((char *)data + done, data, more);
         done += more;

@@ -1,6 +1,6 @@
 /*
- * kernel_tools: small things that many kernels need: reading shapes and axes from tensors, and
- * checking what a stranger's tensor says.
+ * kernel_tools: helpers for kernels: reading shapes and axes from tensors, and checking the values
+ * of a tensor that a client sent.
  */
 #ifndef KERNELS_KERNEL_TOOLS_H
 #define KERNELS_KERNEL_TOOLS_H
@@ -10,21 +10,24 @@
 /* An axis given as a scalar of input `index`: from [-rank, rank) to [0, rank). */
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out);
 
-/* Elements before an axis, and behind it. */
+/* The number of elements in the dimensions before an axis, and behind it. */
 int64_t shape_outer(const struct shape *shape, int axis);
 int64_t shape_inner(const struct shape *shape, int axis);
 
-/* dst[i] = src[i], elements of the size of dtype; objects are acquired. */
+/* dst[i] = src[i], for elements of any dtype; objects get one more owner. */
 void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count);
 
-/* to[at] = from[i], tensors of one dtype. */
+/* to[at] = from[i], for tensors of one dtype. */
 void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at);
 
-/* All elements the same. */
+/* Sets all elements to one value. */
 void repeat_element(void *data, size_t element_bytes, const void *value, int64_t count);
 
 /* Types whose elements may be copied as bytes: all but counted objects. */
 #define DTYPES_MOVED (~(DTYPES(DT_RESOURCE) | DTYPES(DT_VARIANT)))
+
+/* Real types that C computes in: all but half and bfloat16. */
+#define DTYPES_LOOPS (DTYPES_REAL & ~(DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16)))
 
 /* A list(int) attribute into out[0 .. max); *count says how many there were. */
 struct status node_attr_ints(const struct node *node, const char *name, int max, int64_t *out,

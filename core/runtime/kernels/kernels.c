@@ -1,4 +1,4 @@
-/* The list of kernel tables, and finding a node's row in them. */
+/* The list of kernel tables, and the search for the row of a node. */
 #include "runtime/kernel.h"
 
 #include <pthread.h>
@@ -8,47 +8,57 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-/* One line per kernel file. */
+/* One line per kernel file. conv2d_onednn_ops has rows of ops that conv2d and fused have as well:
+ * the first row that fits is taken, and these must come first. */
 #define KERNEL_TABLES(X) \
+    X(conv2d_onednn_ops) \
     X(activation)        \
-    X(arrange)           \
+    X(assert)            \
     X(base64)            \
     X(batch_norm)        \
-    X(batch_space)       \
     X(bias)              \
     X(binary)            \
+    X(bucketize)         \
     X(cast)              \
-    X(check)             \
+    X(clip)              \
     X(compare)           \
     X(concat)            \
     X(control)           \
     X(conv2d)            \
-    X(conv_fast)         \
+    X(cumsum)            \
+    X(depth_to_space)    \
     X(fake_quant)        \
     X(fill)              \
     X(fused)             \
     X(gather)            \
-    X(list)              \
-    X(lookup)            \
+    X(hash_table_ops)    \
+    X(identity)          \
     X(matmul)            \
+    X(matrix_band_part)  \
+    X(pad)               \
     X(parse_example)     \
-    X(pass)              \
     X(pool)              \
     X(random)            \
     X(random_ops)        \
     X(reduce)            \
     X(resize)            \
     X(restore)           \
-    X(scan)              \
+    X(reverse_sequence)  \
     X(scatter)           \
+    X(segment_sum)       \
     X(select)            \
     X(shape_ops)         \
     X(slice)             \
     X(softmax)           \
+    X(space_to_batch)    \
     X(sparse)            \
     X(strings)           \
+    X(tensor_list_ops)   \
+    X(tile)              \
     X(top_k)             \
+    X(transpose)         \
     X(unary)             \
+    X(unique)            \
     X(variable)
 
 #define DECLARE(name) extern const struct kernel_table kernels_##name;
@@ -60,6 +70,16 @@ static const struct kernel_table *const tables[] = {
     KERNEL_TABLES(LIST)
 #undef LIST
 };
+
+const char *kernel_table_file(size_t index)
+{
+    static const char *const files[] = {
+#define NAME(name) #name ".c",
+        KERNEL_TABLES(NAME)
+#undef NAME
+    };
+    return files[index];
+}
 
 const struct kernel_table *const *kernel_tables(size_t *count)
 {
@@ -101,12 +121,7 @@ static const struct op_rows *rows_of(const char *op)
     return map_get_text(&ops, op);
 }
 
-bool kernel_has_op(const char *op)
-{
-    return rows_of(op) != NULL;
-}
-
-/* The name of the attribute that a row's dtypes speak of; NULL: the op has no type attribute. */
+/* The attribute that a row's dtypes refer to; NULL: the op has no type attribute. */
 static const char *type_attribute(const struct node *node, const struct kernel *row)
 {
     if (row != NULL && row->type_attr != NULL)
@@ -130,15 +145,6 @@ static bool dtype_of(const struct node *node, const struct kernel *row, enum dty
     return name != NULL && status_is_ok(node_attr_type(node, name, out));
 }
 
-struct status kernel_dtype(const struct node *node, enum dtype *out)
-{
-    const struct op_rows *rows = rows_of(node->op_name);
-    if (dtype_of(node, rows != NULL ? rows->rows[0] : NULL, out))
-        return status_ok();
-    return status_error(STATUS_NOT_FOUND, "node '%s' (%s) has no type attribute", node->name,
-                        node->op_name);
-}
-
 const struct kernel *kernel_find(const struct node *node)
 {
     const struct op_rows *rows = node->op != NULL ? rows_of(node->op_name) : NULL;
@@ -151,4 +157,16 @@ const struct kernel *kernel_find(const struct node *node)
             return row;
     }
     return NULL;
+}
+
+struct status kernel_missing(const struct node *node)
+{
+    const struct op_rows *rows = node->op != NULL ? rows_of(node->op_name) : NULL;
+    enum dtype dtype;
+    if (rows != NULL && dtype_of(node, rows->rows[0], &dtype))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "op '%s' of node '%s' is not implemented for dtype %s", node->op_name,
+                            node->name, dtype_name(dtype));
+    return status_error(STATUS_UNIMPLEMENTED, "op '%s' of node '%s' is not implemented",
+                        node->op_name, node->name);
 }

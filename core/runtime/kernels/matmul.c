@@ -19,7 +19,7 @@ static struct status matmul_prepare(struct prepare_context *p)
     return node_attr_bool(node, batch ? "adj_y" : "transpose_b", &state->transpose_b);
 }
 
-/* BatchMatMulV3 may have three types; ours are one. */
+/* BatchMatMulV3 allows three different types; our kernels have one. */
 static struct status same_types_prepare(struct prepare_context *p)
 {
     enum dtype a, b, out;
@@ -33,7 +33,7 @@ static struct status same_types_prepare(struct prepare_context *p)
     return matmul_prepare(p);
 }
 
-/* One product of any type; half and bfloat16 through float, in `wide`. */
+/* One product of any type. half and bfloat16 are converted to float, in `wide`. */
 struct matmul_wide {
     struct tensor a, b, out;
 };

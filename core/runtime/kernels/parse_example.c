@@ -1,17 +1,17 @@
 /*
- * parse_example: ParseExample, ParseExampleV2, ParseSingleExample: attributes and keys to the
- * features of storage/example.h, which does the work.
+ * parse_example: ParseExample, ParseExampleV2 and ParseSingleExample. Translates attributes and
+ * keys to the features of storage/example.h, which parses.
  */
 #include "runtime/kernels/kernel_tools.h"
 #include "storage/example.h"
 
-enum form { FORM_V1, FORM_V2, FORM_SINGLE };
+enum parse_form { FORM_V1, FORM_V2, FORM_SINGLE };
 
 struct parse_state {
-    enum form form;
-    int sparse, dense, ragged; /* how many features of each */
+    enum parse_form form;
+    int sparse, dense, ragged; /* number of features of each kind */
     struct example_feature *features;
-    struct example_spec *spec; /* NULL: the keys are not constants; made anew in each run */
+    struct example_spec *spec; /* NULL: keys are not constant, and each run makes its own */
 };
 
 static void parse_destroy(void *state)
@@ -70,8 +70,8 @@ static struct status read_features(struct prepare_context *p, struct parse_state
     return status_ok();
 }
 
-/* num_sparse, Nsparse and Ndense say again how many features there are: inputs and outputs are
- * counted by them. */
+/* num_sparse, Nsparse and Ndense, which determine the number of inputs and outputs, must agree
+ * with the lists of features. */
 static struct status check_counts(const struct node *node, const struct parse_state *state)
 {
     int outputs = 3 * state->sparse + state->dense + 2 * state->ragged;
@@ -179,7 +179,7 @@ static struct status parse_prepare(struct prepare_context *p)
                                &state->spec);
 }
 
-/* Keys that come from elsewhere: a specification for this run alone. */
+/* For keys that are not constant: a specification for this run alone. */
 static struct status spec_of_run(struct kernel_context *k, const struct parse_state *state,
                                  struct example_spec **out)
 {

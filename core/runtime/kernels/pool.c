@@ -4,7 +4,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/pool.h"
-#include "runtime/kernels/window.h"
+#include "runtime/kernels/sliding_window.h"
 
 static struct status pool_prepare(struct prepare_context *p)
 {
@@ -32,7 +32,7 @@ static struct status pool_size(struct kernel_context *k, const struct shape *x,
 
 typedef void pool_leaf(const struct conv_size *size, const float *x, float *out);
 
-/* A maximum of NaN and -Inf alone is the lowest finite number, here of the narrow type. */
+/* A maximum over NaN and -Inf only is the lowest finite number of the narrow type. */
 static void raise_to_lowest(enum dtype dtype, float *values, int64_t count)
 {
     const float lowest = dtype == DT_HALF ? -65504.0f : -3.38953139e38f;

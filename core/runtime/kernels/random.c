@@ -1,11 +1,11 @@
 /*
- * random: numbers that are a function of their seed (Stateless…): the same in every run, on every
- * machine, as TensorFlow's.
+ * random: StatelessRandomUniform of float. Its numbers are a function of the seed: the same in
+ * every run, on every machine, and in TensorFlow.
  */
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/philox.h"
 
-/* The shape that an input asks for. */
+/* Reads the shape from an input. */
 static struct status shape_asked(const struct tensor *dims, struct shape *out)
 {
     int64_t values[SHAPE_RANK_MAX];

@@ -1,7 +1,7 @@
 /*
  * random_ops: RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt and their
- * stateless forms, by the generator of base/random.h: other numbers than TensorFlow's, of the same
- * distributions. With a seed, the n-th run of a plan gives the same numbers each time.
+ * stateless forms, by the generator of base/random.h: TensorFlow's distributions, but other
+ * numbers. With a seed, the n-th run of a plan always gives the same numbers.
  */
 #include <stdatomic.h>
 
@@ -13,8 +13,8 @@ enum distribution { UNIFORM, NORMAL, TRUNCATED };
 
 struct random_state {
     enum distribution distribution;
-    uint64_t seed;         /* 0: a fresh one in each run */
-    _Atomic uint64_t runs; /* how often it ran: the stream of the next run */
+    uint64_t seed;         /* 0: a fresh seed in each run */
+    _Atomic uint64_t runs; /* number of runs so far: the stream of the next one */
 };
 
 static struct status random_prepare(struct prepare_context *p)
@@ -35,7 +35,7 @@ static struct status random_prepare(struct prepare_context *p)
 
 static void start(struct kernel_context *k, struct random *random)
 {
-    /* The count of runs is the one thing in a state that a run changes. */
+    /* `runs`, which is atomic, is the only part of a state that changes in a run. */
     struct random_state *state = (struct random_state *)kernel_state(k);
     uint64_t stream = atomic_fetch_add_explicit(&state->runs, 1, memory_order_relaxed);
     if (state->seed != 0)
@@ -69,7 +69,7 @@ static void fill_random(struct random *random, enum distribution distribution, s
             tensor_floats_mut(out)[i] = value;
             continue;
         }
-        if (distribution == UNIFORM) /* never 1: cut off what 16 bits do not hold */
+        if (distribution == UNIFORM) /* rounds down, never to 1 */
             value = (float)(int)(value * 128) / 128;
         half_block_store(out->dtype, &value, (uint16_t *)out->data + i, 1);
     }
@@ -152,7 +152,7 @@ static const struct kernel rows[] = {
     RANDOM("RandomUniform", random_compute),
     RANDOM("RandomStandardNormal", random_compute),
     RANDOM("TruncatedNormal", random_compute),
-    RANDOM("StatelessRandomUniform", stateless_compute), /* float is random.c's, as TensorFlow's */
+    RANDOM("StatelessRandomUniform", stateless_compute), /* for float see random.c */
     RANDOM("StatelessRandomNormal", stateless_compute),
     RANDOM("StatelessTruncatedNormal", stateless_compute),
     { "RandomUniformInt", DTYPES(DT_INT32) | DTYPES(DT_INT64), "Tout", .prepare = random_prepare,

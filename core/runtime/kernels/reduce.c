@@ -1,9 +1,9 @@
 /*
- * reduce: Sum, Mean, Prod, Max, Min over any axes; All and Any; ArgMax and ArgMin.
+ * reduce: Sum, Mean, Prod, Max, Min over any axes; All and Any; ArgMax and ArgMin; L2Loss.
  *
- * The dimensions are merged into alternating runs of kept and reduced ones. The two frequent forms,
- * rows reduced to one element each ([keep, reduce]) and columns ([reduce, keep]), are the leaf
- * loops; everything else is a walk over them.
+ * Dimensions are merged into alternating runs of kept and reduced ones. The two frequent forms are
+ * leaf loops: rows reduced to one element each ([keep, reduce]) and columns ([reduce, keep]). Every
+ * other form walks over these.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -26,7 +26,7 @@ static void reduction_init(struct reduction *r, const struct shape *shape, const
         if (!axes[d] || keep_dims)
             shape_append(&r->out, axes[d] ? 1 : dim);
         if (dim == 1)
-            continue; /* kept or reduced, it changes nothing */
+            continue; /* a dimension of 1 is the same kept or reduced */
         if (r->rank > 0 && r->reduced[r->rank - 1] == axes[d]) {
             r->dims[r->rank - 1] *= dim;
             continue;
@@ -36,8 +36,8 @@ static void reduction_init(struct reduction *r, const struct shape *shape, const
     }
 }
 
-/* Folds x, the dimensions from `d` on, into out, which holds the start values or what was folded
- * before. Returns nothing: out has as many elements as the kept dimensions from d on. */
+/* Folds x, from dimension `d` on, into out, which holds the start values or earlier results and
+ * has as many elements as the kept dimensions from d on. */
 static void fold(const struct reduction *r, int d, const struct fold_rows *rows, size_t in_size,
                  size_t out_size, const char *x, char *out)
 {
@@ -66,7 +66,7 @@ static void fold(const struct reduction *r, int d, const struct fold_rows *rows,
 struct reduce_state {
     const struct fold_op *op;
     bool keep_dims;
-    bool single_is_result; /* the result for one element is that element, -0 included: no norm */
+    bool single_is_result; /* one element is its own result, -0 included; false for norms */
 };
 
 static struct status reduce_prepare(struct prepare_context *p)
@@ -78,7 +78,7 @@ static struct status reduce_prepare(struct prepare_context *p)
     return node_attr_bool(node, "keep_dims", &state->keep_dims);
 }
 
-/* The axes of input 1 as a mark per dimension. */
+/* Marks the dimensions that the axes of input 1 name. */
 static struct status read_axes(struct kernel_context *k, int rank, bool *axes)
 {
     const struct tensor *list = kernel_input(k, 1);
@@ -125,7 +125,7 @@ static struct status reduce_half(struct kernel_context *k, const struct reduce_s
     return status_ok();
 }
 
-/* Folds into sums of another dtype than that of x and out. */
+/* For sums whose dtype is not that of x and out. */
 static struct status reduce_wide(struct kernel_context *k, const struct fold_rows *rows,
                                  const struct reduction *r, const struct tensor *x,
                                  struct tensor *out)
@@ -235,6 +235,26 @@ static struct status arg_compute(struct kernel_context *k)
     {                                                                         \
         op, dtypes, "T", .prepare = reduce_prepare, .compute = reduce_compute \
     }
+/* ---- L2Loss: half the sum of squares ---- */
+
+static struct status l2_loss_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    double sum = 0;
+    TRY(kernel_output(k, 0, &scalar, &out));
+    for (int64_t i = 0; i < x->size; i++) {
+        double value = x->dtype == DT_FLOAT ? (double)tensor_floats(x)[i] : tensor_doubles(x)[i];
+        sum += value * value;
+    }
+    if (x->dtype == DT_FLOAT)
+        tensor_floats_mut(out)[0] = (float)(sum / 2);
+    else
+        tensor_doubles_mut(out)[0] = sum / 2;
+    return status_ok();
+}
+
 static const struct kernel rows[] = {
     REDUCE("EuclideanNorm", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE)),
     REDUCE("Sum", DTYPES_REAL),
@@ -248,5 +268,6 @@ static const struct kernel rows[] = {
       .compute = arg_compute },
     { "ArgMin", DTYPES_REAL | DTYPES(DT_BOOL), "T", .prepare = arg_prepare,
       .compute = arg_compute },
+    { "L2Loss", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .compute = l2_loss_compute },
 };
 const struct kernel_table kernels_reduce = { rows, COUNT(rows) };

@@ -52,7 +52,8 @@ static struct status resize_size(struct kernel_context *k, struct resize_size *o
 static struct status scratch_bytes(struct kernel_context *k, int64_t count, size_t each,
                                    struct tensor *out)
 {
-    struct shape shape = shape_of(count * (int64_t)each); /* a dimension of the output: checked */
+    /* `count` is a dimension of the output: already checked */
+    struct shape shape = shape_of(count * (int64_t)each);
     return kernel_scratch(k, DT_UINT8, &shape, out);
 }
 

@@ -1,6 +1,6 @@
 /*
- * RestoreV2: reads tensors of a checkpoint, only those that something uses: a restore sub-graph
- * names every variable there is, and a servable needs those of its signatures.
+ * RestoreV2: reads tensors of a checkpoint, but only those that are used. A restore sub-graph names
+ * every variable; a servable needs those of its signatures.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static struct status check_inputs(const struct kernel_context *context)
     return status_ok();
 }
 
-/* A C string of an element: names in checkpoints hold no NUL, and one that does is not found. */
+/* An element as a C string. Names in checkpoints contain no NUL; a name with one is not found. */
 static const char *text_of(struct kernel_context *context, int input, int index)
 {
     struct bytes text = tensor_strings(kernel_input(context, input))[index];
@@ -45,7 +45,8 @@ static struct status restore_one(struct kernel_context *context, const struct bu
     return status_ok();
 }
 
-/* The checkpoint's files may be links to elsewhere, as in a store of blobs; its directory not. */
+/* The files of the checkpoint may be links that leave the model's directory, as in blob stores;
+ * its directory must not be. */
 static struct status check_directory(struct kernel_context *context, const char *prefix)
 {
     const char *slash = strrchr(prefix, '/'), *real;

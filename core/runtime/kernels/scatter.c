@@ -1,84 +1,7 @@
-/*
- * scatter: values looked for, rows put where an index says, and values counted: Unique, ListDiff,
- * ScatterNd, DynamicStitch, Bincount.
- */
-#include "base/map.h"
+/* Values written or added where an index says: ScatterNd, DynamicStitch, Bincount. */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/types.h"
-
-/* ---- Unique, ListDiff: values by what they are ---- */
-
-/* By which a value is found again; false: by nothing, as a NaN is not even itself. The zero of
- * either sign is the same value in float and double; TensorFlow tells them apart in half types. */
-static bool find_key(const struct tensor *x, int64_t i, struct bytes *out)
-{
-    static const double zero = 0;
-    size_t size = dtype_size(x->dtype);
-    double value = DTYPES(x->dtype) & DTYPES_FLOATING ? floating_element(x, i) : 1;
-    if (x->dtype == DT_STRING)
-        *out = tensor_strings(x)[i].size ? tensor_strings(x)[i] : (struct bytes){ "", 0 };
-    else if (value == 0 && size >= sizeof(float))
-        *out = (struct bytes){ (const char *)&zero, size };
-    else
-        *out = (struct bytes){ at_bytes_const(x->data, i, size), size };
-    return value == value;
-}
-
-/* In order of first appearance. */
-static struct status unique_compute(struct kernel_context *k)
-{
-    const struct tensor *x = kernel_input(k, 0);
-    struct map seen = { 0 };
-    struct tensor *values, *places;
-    struct bytes key;
-    if (x->shape.rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT, "unique expects a 1D vector.");
-    TRY(kernel_output(k, 0, &x->shape, &values));
-    TRY(kernel_output(k, 1, &x->shape, &places));
-    int64_t count = 0;
-    for (int64_t i = 0; i < x->size; i++) {
-        bool is_found_by_it = find_key(x, i, &key);
-        uintptr_t at = is_found_by_it ? (uintptr_t)map_get(&seen, key) : 0; /* place + 1 */
-        if (at == 0) {
-            copy_element(x, i, values, count);
-            at = (uintptr_t)++count;
-            if (is_found_by_it)
-                map_put(&seen, key, (void *)at);
-        }
-        tensor_set_index(places, i, (int64_t)at - 1);
-    }
-    map_finish(&seen);
-    values->shape.dims[0] = values->size = count;
-    return status_ok();
-}
-
-/* What of x is not in y, and where it was. */
-static struct status list_diff_compute(struct kernel_context *k)
-{
-    const struct tensor *x = kernel_input(k, 0), *y = kernel_input(k, 1);
-    struct map taken = { 0 };
-    struct tensor *values, *places;
-    struct bytes key;
-    if (x->shape.rank != 1 || y->shape.rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT, "%s should be a 1D vector.",
-                            x->shape.rank != 1 ? "x" : "y");
-    TRY(kernel_output(k, 0, &x->shape, &values));
-    TRY(kernel_output(k, 1, &x->shape, &places));
-    for (int64_t i = 0; i < y->size; i++)
-        if (find_key(y, i, &key))
-            map_put(&taken, key, &taken);
-    int64_t count = 0;
-    for (int64_t i = 0; i < x->size; i++) {
-        if (find_key(x, i, &key) && map_get(&taken, key) != NULL)
-            continue;
-        copy_element(x, i, values, count);
-        tensor_set_index(places, count++, i);
-    }
-    map_finish(&taken);
-    values->shape.dims[0] = values->size = places->shape.dims[0] = places->size = count;
-    return status_ok();
-}
 
 /* ---- ScatterNd: updates added at indices ---- */
 
@@ -195,7 +118,7 @@ static struct status stitch_compute(struct kernel_context *k)
     TRY(stitch_shape(k, count, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size > 0)
-        memset(out->data, 0, tensor_bytes(out)); /* places that no index names */
+        memset(out->data, 0, tensor_bytes(out)); /* for elements that no index names */
     int64_t inner = shape_inner(&shape, 0);
     size_t size = dtype_size(out->dtype);
     for (int n = 0; n < count; n++) {
@@ -252,10 +175,7 @@ static struct status bincount_compute(struct kernel_context *k)
     return status_ok();
 }
 
-#define DTYPES_LOOPS (DTYPES_REAL & ~(DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16)))
 static const struct kernel rows[] = {
-    { "Unique", DTYPES_MOVED, "T", .compute = unique_compute },
-    { "ListDiff", DTYPES_MOVED, "T", .compute = list_diff_compute },
     { "ScatterNd", DTYPES_LOOPS, "T", .compute = scatter_nd_compute },
     { "DynamicStitch", DTYPES_MOVED, "T", .compute = stitch_compute },
     { "Bincount", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_INT32) | DTYPES(DT_INT64), "T",

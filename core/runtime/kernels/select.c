@@ -1,10 +1,11 @@
 /*
- * select: Select, SelectV2, Where and what else chooses elements by a bool. Elements are moved by
- * their size; the type does not matter.
+ * select: Select, SelectV2 and Where: elements chosen by a bool. Elements are moved by their size;
+ * their type does not matter.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/broadcast.h"
+#include "runtime/kernels/plain/types.h"
 
 #define SELECT_ROW(name, T)                                                                    \
     static void name(const bool *c, const void *t_, const void *e_, void *out_, int64_t count, \
@@ -15,14 +16,11 @@
         for (int64_t i = 0; i < count; i++)                                                    \
             out[i] = c[i * steps[0]] ? t[i * steps[1]] : e[i * steps[2]];                      \
     }
-struct sixteen {
-    uint64_t low, high;
-};
 SELECT_ROW(select_1, uint8_t)
 SELECT_ROW(select_2, uint16_t)
 SELECT_ROW(select_4, uint32_t)
 SELECT_ROW(select_8, uint64_t)
-SELECT_ROW(select_16, struct sixteen)
+SELECT_ROW(select_16, struct wide_element)
 
 static void select_row(size_t size, const bool *c, const void *t, const void *e, void *out,
                        int64_t count, const int *steps)
@@ -82,7 +80,7 @@ static struct status select_v2_compute(struct kernel_context *k)
     return select_broadcast(k, &kernel_input(k, 0)->shape);
 }
 
-/* The old Select: equal shapes; or a scalar condition; or a vector of conditions, one a row. */
+/* Select: equal shapes, a scalar condition, or a vector with one condition per row. */
 static struct status select_compute(struct kernel_context *k)
 {
     const struct tensor *c = kernel_input(k, 0), *t = kernel_input(k, 1), *e = kernel_input(k, 2);

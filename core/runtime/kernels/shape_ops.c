@@ -1,5 +1,5 @@
 /*
- * shape_ops: what only looks at a shape or gives the same elements another one: Shape, Size, Rank,
+ * shape_ops: ops that read a shape, or give the same elements another shape: Shape, Size, Rank,
  * Reshape, ExpandDims, Squeeze, and the arithmetic of broadcasting shapes.
  */
 #include "runtime/kernels/kernel_tools.h"
@@ -47,7 +47,7 @@ static struct status rank_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* Input 0 with another shape, without copying where this is its last use. */
+/* Input 0 with another shape; copies only if this is not its last use. */
 static void output_reshaped(struct kernel_context *k, const struct shape *shape)
 {
     struct tensor tensor = kernel_take_input(k, 0);
@@ -55,10 +55,10 @@ static void output_reshaped(struct kernel_context *k, const struct shape *shape)
     kernel_output_set(k, 0, tensor);
 }
 
-/* What a wanted shape says: its product counts neither -1 nor 0. */
+/* A wanted shape; -1 and 0 do not count in its product. */
 struct wanted {
     struct shape shape;
-    int unknown; /* where -1 stands, or -1 */
+    int unknown; /* index of the dimension that is -1; -1: none */
     int64_t product;
     bool has_zero;
 };
@@ -94,8 +94,8 @@ static struct status read_wanted(const struct tensor *vector, struct wanted *out
     return status_ok();
 }
 
-/* The dimension that is -1. Where the wanted shape has a 0, the input's zeros do not count either,
- * so that [0,3] becomes [3,0] by [-1,0]. */
+/* Computes the dimension that is -1. If the wanted shape contains a 0, the input's zeros do not
+ * count either: [-1,0] reshapes [0,3] to [3,0]. */
 static struct status fill_unknown(const struct tensor *x, struct wanted *wanted)
 {
     int64_t elements = 1;
@@ -231,15 +231,15 @@ static struct status broadcast_args_compute(struct kernel_context *k)
     return output_vector(k, 0, out.rank, out.dims);
 }
 
-/* The dimensions over which the gradient of each operand is summed: those that it repeats. */
+/* For each operand, the dimensions that broadcasting repeats, over which its gradient is summed. */
 static struct status broadcast_gradient_args_compute(struct kernel_context *k)
 {
     struct shape shapes[2], out;
     for (int i = 0; i < 2; i++)
         TRY(read_shape_vector(k, i, &shapes[i]));
     TRY(shape_broadcast(&shapes[0], &shapes[1], &out));
-    /* Equal shapes repeat nothing, ones included; else both sum over a dimension that is 1 in
-     * both, which changes nothing but is what TensorFlow gives. */
+    /* Equal shapes need no sums. Otherwise a dimension of 1 in both is in both lists, as in
+     * TensorFlow: summing over it changes nothing. */
     bool equal = shape_equal(&shapes[0], &shapes[1]);
     for (int i = 0; i < 2; i++) {
         int64_t axes[SHAPE_RANK_MAX];

@@ -11,7 +11,7 @@ struct slice_masks {
     int64_t begin, end, ellipsis, new_axis, shrink_axis;
 };
 
-/* What the specification says, made dense: one entry per dimension of the input. */
+/* The specification with one entry per dimension of the input. */
 struct slice_plan {
     int64_t begin[SHAPE_RANK_MAX], stride[SHAPE_RANK_MAX], count[SHAPE_RANK_MAX];
     struct shape out; /* with new axes, without shrunk ones */
@@ -39,7 +39,7 @@ static bool has(int64_t mask, int bit)
     return bit < 63 && (mask & ((int64_t)1 << bit)) != 0;
 }
 
-/* Brings a begin or end, negative from the end, into what a walk may start from or stop before. */
+/* Clamps a begin or end, negative ones counted from the end, to a valid position. */
 static int64_t canonical(int64_t x, bool masked, bool is_begin, int64_t stride, int64_t dim)
 {
     int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? dim : dim - 1;
@@ -86,7 +86,7 @@ static struct status slice_dim(const struct slice_spec *spec, int i, int d, int6
     int64_t step = stride > 0 ? stride : -stride;
     plan->begin[d] = begin;
     plan->count[d] = length <= 0 ? 0 : (length - 1) / step + 1;
-    plan->stride[d] = plan->count[d] > 1 ? stride : 1; /* a huge step that is never taken */
+    plan->stride[d] = plan->count[d] > 1 ? stride : 1; /* a step that is never taken may be huge */
     return status_ok();
 }
 
@@ -128,7 +128,7 @@ static struct status slice_plan_make(const struct slice_spec *spec, const struct
                             "Index out of range using input dim %d; input has only %d dims",
                             input->rank, input->rank);
     *plan = (struct slice_plan){ 0 };
-    /* Without an ellipsis, one at the end is meant. */
+    /* A missing ellipsis stands at the end. */
     for (int i = 0; i < entries + !ellipsis; i++) {
         if (i == entries || has(masks->ellipsis, i)) {
             for (int whole = input->rank - taken; whole > 0; whole--, d++)
@@ -189,7 +189,7 @@ static struct status strided_slice_compute(struct kernel_context *k)
     return slice_read(k, x, &plan);
 }
 
-/* The gradient: zeros of the input's shape with dy where the slice came from. */
+/* The gradient: zeros of the shape of the input, with dy at the slice. */
 static struct status strided_slice_grad_compute(struct kernel_context *k)
 {
     const struct tensor *wanted = kernel_input(k, 0), *dy = kernel_input(k, 4);

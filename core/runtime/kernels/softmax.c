@@ -1,5 +1,5 @@
 /*
- * softmax: Softmax and LogSoftmax over the last dimension, and the losses made of them.
+ * softmax: Softmax and LogSoftmax over the last dimension, and the cross-entropy losses.
  */
 #include <math.h>
 

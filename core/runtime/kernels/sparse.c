@@ -1,6 +1,6 @@
 /*
- * sparse: ops of sparse tensors, which are three dense ones: indices [n, rank], values [n] and the
- * shape [rank]. Indices are not checked against the shape, as TensorFlow does not.
+ * sparse: ops on sparse tensors, which are three dense tensors: indices [n, rank], values [n] and
+ * shape [rank]. As in TensorFlow, indices are not checked against the shape.
  */
 #include <stdlib.h>
 
@@ -64,7 +64,7 @@ static void set_strides(struct dims *dims)
 
 /* ---- SparseReshape ---- */
 
-/* The new shape as it is asked for, with 1 for the size that is to be found; *unknown: which. */
+/* The requested shape, with 1 in place of the unknown size; *unknown is its index. */
 static struct status read_target(const int64_t *asked, struct dims *out, int64_t *unknown)
 {
     *unknown = -1;
@@ -135,7 +135,7 @@ static struct status check_inputs(const struct tensor *indices, const struct ten
     return status_ok();
 }
 
-/* Wraps where an index does not fit its shape. */
+/* An index that does not fit its shape wraps. */
 static void move_indices(const int64_t *in, int64_t *out, int64_t rows, const struct dims *from,
                          const struct dims *to)
 {
@@ -176,7 +176,7 @@ static struct status reshape_compute(struct kernel_context *k)
     TRY(kernel_output(k, 1, &vector, &out_shape));
     for (int64_t i = 0; i < to.rank; i++)
         tensor_int64s_mut(out_shape)[i] = to.sizes[i];
-    if (out->size == 0) /* no rows, or more than one can count of no columns */
+    if (out->size == 0) /* no rows, or no columns and too many rows to visit */
         return status_ok();
     set_strides(&from);
     set_strides(&to);
@@ -217,7 +217,7 @@ static struct status check_fill(struct kernel_context *k)
     return status_ok();
 }
 
-/* How many values each row has. */
+/* Counts the values of each row. */
 static struct status count_rows(const struct tensor *indices, int64_t rows, int64_t *counts)
 {
     int64_t rank = indices->shape.dims[1];
@@ -232,7 +232,7 @@ static struct status count_rows(const struct tensor *indices, int64_t rows, int6
     return status_ok();
 }
 
-/* Where a row's values begin instead of how many they are; the defaults are put there. */
+/* Turns counts into the start of each row's values, and writes the defaults there. */
 static void begin_rows(int64_t *counts, int64_t rows, const struct tensor *value,
                        struct tensor *indices, struct tensor *values, bool *is_empty)
 {
@@ -336,7 +336,7 @@ static const char *index_text(struct arena *arena, const struct tensor *indices,
     return dims_text(arena, &dims);
 }
 
-/* Where a row's index is in the dense tensor; -1: nowhere. */
+/* The position in the dense tensor of a row's index; -1: outside. */
 static int64_t place_of(const struct tensor *indices, int64_t row, const struct shape *shape)
 {
     int64_t place = 0;

@@ -1,6 +1,6 @@
 /*
- * strings: joining, cutting and printing strings; files read whole. New characters live in the
- * run's arena.
+ * strings: ops that join, split and print strings, and ReadFile. New characters live in the run's
+ * arena.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -111,7 +111,8 @@ static struct status sharded_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* As many bytes as the file says it has: a client may name a device, which has no end. */
+/* Reads at most the size that the file system reports: a client may name a device, which never
+ * ends. */
 static struct status read_whole(struct kernel_context *k, const char *path, struct bytes *out)
 {
     struct file_reader reader;
@@ -166,7 +167,7 @@ static void change_ascii(struct bytes text, bool upper, char *out)
     }
 }
 
-/* TensorFlow hands a C string to its library: the text ends at the first NUL. */
+/* TensorFlow passes a C string to its library: the text ends at the first NUL. */
 static struct bytes up_to_nul(struct bytes text)
 {
     const void *nul = text.size > 0 ? memchr(text.data, '\0', text.size) : NULL;
@@ -183,7 +184,7 @@ static bool is_ascii(struct bytes text)
     return all < 0x80;
 }
 
-/* Room for the valid form of the longest text and for its other case. */
+/* Buffers for the valid form and the other case of the longest text. */
 static struct status case_room(struct kernel_context *k, const struct tensor *x, struct tensor *out)
 {
     size_t longest = 0;
@@ -287,7 +288,7 @@ static struct status length_compute(struct kernel_context *k)
         struct bytes text = tensor_strings(x)[i];
         int32_t length = (int32_t)text.size;
         for (size_t c = 0; c < text.size && *characters; c++)
-            length -= (text.data[c] & 0xc0) == 0x80; /* what continues a character */
+            length -= (text.data[c] & 0xc0) == 0x80; /* a byte that continues a character */
         tensor_int32s_mut(out)[i] = length;
     }
     return status_ok();
@@ -382,7 +383,7 @@ static struct status print_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* Integers take the same flags with the letter of theirs. */
+/* Integers take the same flags, with their own conversion letter. */
 static int print_element(const struct print_state *state, const struct tensor *x, int64_t i,
                          char *text, size_t size)
 {

@@ -1,7 +1,7 @@
 /*
- * top_k: TopKV2 and InTopKV2. Equal values: the lower index first. NaN comes after all numbers,
- * where TensorFlow's order depends on how its sort happens to compare. A heap of the k best so far,
- * so that a row of n costs n log k at most.
+ * top_k: TopKV2 and InTopKV2. Of equal values, the lower index comes first. NaN comes after all
+ * numbers; in TensorFlow its place depends on the sort. A heap holds the k best so far: a row of n
+ * costs at most n log k.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -38,7 +38,7 @@ static before *const before_of[DTYPE_COUNT] = {
     ROWS_REAL(before), [DT_HALF] = before_half, [DT_BFLOAT16] = before_bfloat16
 };
 
-/* heap[0] is the last of those kept; every parent comes after its children. */
+/* heap[0] is the worst of those kept; every parent is worse than its children. */
 static void sift_down(before *less, const void *x, int32_t *heap, int64_t count, int64_t at)
 {
     for (;;) {

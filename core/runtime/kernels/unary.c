@@ -12,7 +12,7 @@
 #define ABSOLUTE(T, W, x)      (T)((x) < 0 ? 0 - (W)(x) : (W)(x))
 #define SAME(T, W, x)          (x)
 #define SIGN(T, W, x)          (T)(((x) > 0) - ((x) < 0))
-#define SIGN_FLOAT(T, W, x)    (x) > 0 ? 1 : (x) < 0 ? -1 : (x) + 0 /* of -0: 0; of NaN: NaN */
+#define SIGN_FLOAT(T, W, x)    (x) > 0 ? 1 : (x) < 0 ? -1 : (x) + 0 /* 0 for -0, NaN for NaN */
 #define UNSIGNED_SIGN(T, W, x) (x) > 0
 #define SQUARE(T, W, x)        (T)((W)(x) * (W)(x))
 #define RECIPROCAL(T, W, x)    1 / (x)
@@ -39,7 +39,7 @@ REAL_TYPES(SQUARE_ROW)
 FLOAT_TYPES(RECIPROCAL_ROW)
 UNARY_ROW(, logical_not, bool, bool, bool, LOGICAL_NOT)
 
-/* One expression for float, vectorised, one for double. */
+/* One expression for float, vectorised, and one for double. */
 #define LIBM(name, f32, f64)                              \
     UNARY_ROW(SIMD, name##_f32, float, float, float, f32) \
     UNARY_ROW(, name##_f64, double, double, double, f64)

@@ -1,7 +1,7 @@
 /*
- * Variables, both kinds: a handle and a reference are a scalar that holds the `struct variable`.
- * Where an op wants the value behind a reference, the plan puts a ReadVariableOp.
- * Source: savedmodel-format.md §13, §17.3.
+ * Ops on resource variables (VarHandleOp) and reference variables (VariableV2). A handle and a
+ * reference are both a scalar that holds the `struct variable`. If an op wants the value behind a
+ * reference, the plan adds a ReadVariableOp.
  */
 #include <string.h>
 
@@ -52,7 +52,7 @@ static struct status make_handle(struct prepare_context *context, struct bytes n
     return status_ok();
 }
 
-/* Without a shared name all are one: format.md §13. */
+/* All handles without a shared name are one variable, as in TensorFlow. */
 static struct status handle_prepare(struct prepare_context *context)
 {
     return make_handle(context, name_attr(prepare_node(context), "shared_name"), false);
@@ -77,7 +77,7 @@ static struct status handle_compute(struct kernel_context *context)
 
 /* ---- reading ---- */
 
-/* Characters in a variable's buffer go when it is assigned to: the run gets its own. */
+/* Copies strings for the run: an assignment frees the variable's characters. */
 static struct status keep_strings(struct kernel_context *context, struct tensor *out)
 {
     struct bytes *strings = tensor_strings_mut(out);
@@ -157,7 +157,7 @@ static struct status shape_compute(struct kernel_context *context)
 
 struct assign_state {
     bool validate_shape;
-    bool is_ref; /* Assign: against the declared shape, and the reference is handed on */
+    bool is_ref; /* Assign: checks the declared shape and returns the reference */
 };
 
 static struct status assign_prepare(struct prepare_context *context)
@@ -194,7 +194,7 @@ static struct status check_shape(struct kernel_context *context, struct variable
         return status_ok();
     }
     if (!status_is_ok(variable_read(variable, &current)))
-        return status_ok(); /* nothing there to differ from */
+        return status_ok(); /* not initialised: nothing to compare */
     struct shape shape = current.shape;
     tensor_release(&current);
     if (shape_equal(&shape, &value->shape))

@@ -1182,7 +1182,29 @@ def values():
     rows.write()
 
 
-FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order, example, sparse, quant, text, rest, values]
+def half():
+    """Types that TensorFlow rounds to after each operation: the values are exact."""
+    rows = Rows("half")
+    for dtype in FLOATS[2:]:
+        for op in ["Cumsum", "Cumprod"]:
+            for attrs in [dict(), dict(exclusive=True), dict(reverse=True), dict(exclusive=True, reverse=True)]:
+                rows.add(op, [edges(dtype)[:9], np.int32(0)], each=0, **attrs)
+                rows.add(op, [np.full((40,), 1.1, dtype), np.int32(0)], each=0, **attrs)
+                rows.add(op, [floats(3, 4, 2, dtype=dtype), np.int32(1)], each=0, **attrs)
+                rows.add(op, [np.zeros((2, 0), dtype), np.int32(1)], **attrs)
+        for low, high in [(-1, 1), (1, -1), (np.nan, 1), (-1, np.nan), (-np.inf, np.inf), (0.0, -0.0)]:
+            rows.add("ClipByValue", [edges(dtype), dtype(low), dtype(high)], each=0)
+        rows.add("ClipByValue", [floats(700, dtype=dtype), floats(700, high=0, dtype=dtype), floats(700, low=0, dtype=dtype)], each=0)
+        rows.add("UnsortedSegmentSum", [floats(300, dtype=dtype), integers(300, low=-1, high=5), np.int32(6)], each=0)
+        rows.add("UnsortedSegmentSum", [floats(4, 3, dtype=dtype), i32(0, -1, 2, 2), np.int32(4)], each=0)
+        rows.add("UnsortedSegmentSum", [edges(dtype)[:9], i32(0, 0, 1, 1, 2, 2, 3, 3, 4), np.int32(6)], each=0)
+        for a in [(0, 1, 0.1), (0, 1, 0.3), (1, 0, -0.1), (0, 10, 3.3), (-1, 1, 0.7), (0, 1, 1), (0.1, 0.7, 0.2), (3, 3, 0.5), (10, 0, -3),
+                  (0, -1, 1), (0, 30, 0.3), (5, -5, -0.7), (0, 600, 1), (1000, 3000, 7), (0, 1, np.inf)]:
+            rows.add("Range", [dtype(v) for v in a], each=0, text=False)
+    rows.write()
+
+
+FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, norm, order, example, sparse, quant, text, rest, values, half]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:]

@@ -1,4 +1,5 @@
-"""Prints the first numbers of core/base/random.c's generator, from the definitions of splitmix64 and xoshiro256++."""
+"""Prints the first numbers of the generator in core/base/random.c, computed from the definitions of
+splitmix64 and xoshiro256++."""
 M = (1 << 64) - 1
 
 

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/budget.h"
 
-/* Keeps `kept` bytes that were paid for. */
+/* Holds `kept` bytes that are charged to the budget. */
 struct keeper {
     struct budget_holder holder;
     struct budget *budget;
@@ -69,9 +69,9 @@ static void what_is_kept_makes_room(void **state)
     assert_int_equal(budget_take(&budget, 30).code, STATUS_OK);
     assert_int_equal(a.asked + b.asked, 0);
     assert_int_equal(budget_take(&budget, 20).code, STATUS_OK);
-    assert_int_equal(a.asked + b.asked, 1); /* one of them was enough */
+    assert_int_equal(a.asked + b.asked, 1); /* one holder freed enough */
     assert_int_equal(budget_take(&budget, 101).code, STATUS_RESOURCE_EXHAUSTED);
-    assert_int_equal(a.asked + b.asked, 1); /* nothing that they keep could help */
+    assert_int_equal(a.asked + b.asked, 1); /* exceeds the limit: asks nobody */
     assert_int_equal(budget_take(&budget, 40).code, STATUS_OK);
     assert_int_equal(a.kept + b.kept, 0);
     budget_sweep(&budget);
@@ -114,11 +114,11 @@ static void an_arena_pays_for_its_blocks(void **state)
     assert_in_range(budget.used_bytes, 600000, 700000);
     assert_int_equal(arena_reserve(arena, 600000, &data).code, STATUS_RESOURCE_EXHAUSTED);
     assert_int_equal(arena_reserve(arena, SIZE_MAX, &data).code, STATUS_RESOURCE_EXHAUSTED);
-    arena_alloc(arena, 600000); /* of our own size: counted, never refused */
+    arena_alloc(arena, 600000); /* counted, but never refused */
     assert_true(budget.used_bytes > budget.limit_bytes);
     int64_t held = budget.used_bytes;
     arena_reset(arena);
-    assert_int_equal(arena_reserve(arena, 600000, &data).code, STATUS_OK); /* its own, again */
+    assert_int_equal(arena_reserve(arena, 600000, &data).code, STATUS_OK); /* reuses its block */
     assert_int_equal(budget.used_bytes, held);
     arena_trim(arena);
     assert_int_equal(budget.used_bytes, 0);

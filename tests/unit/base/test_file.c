@@ -51,7 +51,7 @@ static void a_written_file_is_read_back(void **state)
     assert_memory_equal(buffer.data, "se\0cond", 7);
     struct file_list list;
     assert_ok(file_list(directory, arena, &list));
-    assert_int_equal(list.count, 1); /* nothing is left beside it */
+    assert_int_equal(list.count, 1); /* no temporary file is left */
     buffer.size = 0;
     assert_int_equal(file_read(in("a"), 6, &buffer).code, STATUS_RESOURCE_EXHAUSTED);
     buffer_finish(&buffer);
@@ -76,7 +76,7 @@ static void what_is_no_file_is_refused_without_waiting(void **state)
     (void)state;
     struct buffer buffer = { 0 };
     assert_int_equal(mkfifo(in("fifo"), 0600), 0);
-    struct status status = file_read(in("fifo"), 0, &buffer); /* waited for a writer */
+    struct status status = file_read(in("fifo"), 0, &buffer); /* must not wait for a writer */
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "/fifo': it is not a regular file"));
     assert_int_equal(file_read("/dev/zero", 0, &buffer).code, STATUS_FAILED_PRECONDITION);

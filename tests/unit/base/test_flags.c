@@ -34,7 +34,7 @@ static const struct flag_set flags = { "usage: test [flags] [DIR]", rows, COUNT(
 static char *arguments[16];
 static int positional;
 
-/* The arguments are one text, separated by spaces. */
+/* Parses the arguments in `line`, which spaces separate. */
 static struct status parse(const char *line)
 {
     static char copy[256];

@@ -12,7 +12,7 @@
 
 static char captured[8192];
 
-/* What the call prints on stderr, by way of a pipe. */
+/* Logs a line with stderr redirected to a pipe, and returns the output. */
 static const char *capture(enum log_level level, const char *text)
 {
     int ends[2], old = dup(STDERR_FILENO);

@@ -55,8 +55,8 @@ static void timers_expire_in_order(void **state)
         loop_set_timer(loop, &timers[i], now + order[i] * 1000);
     }
     loop_set_timer(loop, &stop, now + 20 * NS_PER_MS);
-    loop_clear_timer(loop, &timers[3]);                    /* 4 */
-    loop_set_timer(loop, &timers[1], now + 5 * NS_PER_MS); /* 2 becomes the last */
+    loop_clear_timer(loop, &timers[3]);                    /* timer 4 */
+    loop_set_timer(loop, &timers[1], now + 5 * NS_PER_MS); /* timer 2, now the last */
     assert_int_equal(loop_run(loop).code, STATUS_OK);
     assert_string_equal(trace, "13567892stop");
 }
@@ -151,7 +151,7 @@ static void a_round_that_asks_for_another_does_not_wait(void **state)
     (void)state;
     loop_set_round(loop, three_rounds, NULL);
     assert_int_equal(loop_run(loop).code,
-                     STATUS_OK); /* would wait for ever: there is nothing to wait for */
+                     STATUS_OK); /* a loop that waited would never return: nothing is due */
     assert_string_equal(trace, "rrr");
 }
 

@@ -10,8 +10,7 @@
 #include "base/random.h"
 #include "base/status.h"
 
-/* Checked against the authors' definition, transcribed in Python beside this file
- * (random_reference.py). */
+/* The expected numbers are from random_reference.py, a transcription of the authors' definition. */
 static void draws_the_numbers_of_its_definition(void **state)
 {
     (void)state;
@@ -37,7 +36,7 @@ static void uniform_numbers_fill_their_interval_evenly(void **state)
         counts[(int)(x * 10)]++;
     }
     for (int i = 0; i < 10; i++)
-        assert_in_range(counts[i], 9600, 10400); /* 10 000 ± 4.2 deviations */
+        assert_in_range(counts[i], 9600, 10400); /* 10 000 ± 4.2 standard deviations */
 }
 
 static void normal_numbers_have_mean_0_and_deviation_1(void **state)
@@ -72,7 +71,8 @@ static void truncated_normals_stay_within_two_deviations(void **state)
         assert_true(fabs(x) <= 2);
         squares += x * x;
     }
-    assert_true(fabs(sqrt(squares / count) - 0.87962566) < 0.01); /* training.md §6 */
+    /* The standard deviation of a standard normal distribution truncated at ±2. */
+    assert_true(fabs(sqrt(squares / count) - 0.87962566) < 0.01);
 }
 
 static void a_permutation_has_every_number_once(void **state)

@@ -11,9 +11,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/poison.h"
 #include "base/status.h"
 
-/* The linker sends status.c's calls here. */
+/* The linker (--wrap) redirects the calls in status.c to __wrap_malloc. */
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 static _Thread_local bool out_of_memory;
@@ -34,9 +35,22 @@ static void a_text_holds_until_four_more_failures(void **state)
 {
     (void)state;
     struct status first = status_error(STATUS_NOT_FOUND, "first %d", 1);
-    for (int i = 0; i < 4; i++)
+    for (int i = 1; i < STATUS_RING; i++)
         assert_int_equal(status_error(STATUS_INTERNAL, "later %d", i).code, STATUS_INTERNAL);
     assert_string_equal(first.message, "first 1");
+}
+
+static void after_five_more_the_sanitizer_reports_its_use(void **state)
+{
+    (void)state;
+    if (!POISON_WORKS)
+        skip();
+    struct status first = status_error(STATUS_NOT_FOUND, "first");
+    for (int i = 0; i < STATUS_RING; i++) {
+        assert_false(IS_POISONED(first.message));
+        assert_int_equal(status_error(STATUS_INTERNAL, "later").code, STATUS_INTERNAL);
+    }
+    assert_true(IS_POISONED(first.message));
 }
 
 static void texts_of_any_length_take_context(void **state)
@@ -45,7 +59,7 @@ static void texts_of_any_length_take_context(void **state)
     for (size_t size = 1; size < 5000; size = size * 3 / 2 + 7) {
         char *text = long_text('x', size);
         struct status status = status_error(STATUS_DATA_LOSS, "%s", text);
-        for (int i = 0; i < 12; i++) /* more often than the ring has places */
+        for (int i = 0; i < 12; i++) /* more times than the ring has slots */
             status = status_in(status, "level %d", i);
         assert_int_equal(status.code, STATUS_DATA_LOSS);
         assert_memory_equal(status.message, "level 11: level 10: ", 20);
@@ -55,7 +69,7 @@ static void texts_of_any_length_take_context(void **state)
     assert_true(status_is_ok(status_in(status_ok(), "context of %s", "nothing")));
 }
 
-/* The argument may be a text of the ring, even the one whose place is taken next. */
+/* An argument may be a text in the ring, even the one in the slot that is overwritten next. */
 static void a_failure_may_quote_an_old_one(void **state)
 {
     (void)state;
@@ -80,7 +94,7 @@ static void without_memory_a_text_ends_early(void **state)
         assert_memory_equal(status.message, text, 200);
         assert_int_equal(named.code, STATUS_RESOURCE_EXHAUSTED);
         assert_memory_equal(named.message, "write 'xxx", 10);
-        assert_ptr_equal(context.message, status.message); /* better no context than no text */
+        assert_ptr_equal(context.message, status.message); /* drops the context to keep the text */
     }
     free(text);
 }
@@ -93,7 +107,7 @@ static void *fail_at_length(void *context)
     return context;
 }
 
-/* What it leaves behind, the leak check of the asan preset reports. */
+/* The asan preset's leak check reports texts that the thread leaves behind. */
 static void a_thread_that_ends_gives_its_texts_back(void **state)
 {
     (void)state;
@@ -158,10 +172,23 @@ static void a_kept_text_outlives_the_ring(void **state)
     arena_destroy(arena);
 }
 
+static void a_held_failure_outlives_the_ring_and_comes_back(void **state)
+{
+    (void)state;
+    struct status held = status_hold(status_error(STATUS_ABORTED, "hold %s", "me"));
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(status_error(STATUS_INTERNAL, "later").code, STATUS_INTERNAL);
+    struct status status = status_resume(held);
+    assert_int_equal(status.code, STATUS_ABORTED);
+    assert_string_equal(status.message, "hold me");
+    assert_true(status_is_ok(status_resume(status_hold(status_ok()))));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_text_holds_until_four_more_failures),
+        cmocka_unit_test(after_five_more_the_sanitizer_reports_its_use),
         cmocka_unit_test(texts_of_any_length_take_context),
         cmocka_unit_test(a_failure_may_quote_an_old_one),
         cmocka_unit_test(without_memory_a_text_ends_early),
@@ -169,6 +196,7 @@ int main(void)
         cmocka_unit_test(an_errno_says_what_the_caller_can_do),
         cmocka_unit_test(codes_have_the_names_and_numbers_of_grpc),
         cmocka_unit_test(a_kept_text_outlives_the_ring),
+        cmocka_unit_test(a_held_failure_outlives_the_ring_and_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

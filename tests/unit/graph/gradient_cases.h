@@ -1,6 +1,6 @@
 /*
- * gradient_cases: tests/golden/gradients/gradients.txt as structs. The script beside that file says
- * what its lines mean.
+ * gradient_cases: reads tests/golden/gradients/gradients.txt. The script beside that file documents
+ * its format.
  */
 #ifndef TESTS_GRADIENT_CASES_H
 #define TESTS_GRADIENT_CASES_H
@@ -24,7 +24,7 @@ struct gradient_case {
     int attrs_count;
     char roles[CASE_INPUTS]; /* x, f or c */
     struct tensor inputs[CASE_INPUTS];
-    struct tensor gradients[CASE_INPUTS]; /* of role x; else dtype DT_INVALID */
+    struct tensor gradients[CASE_INPUTS]; /* for role x; others: DT_INVALID */
     int inputs_count;
     struct tensor weights[CASE_OUTPUTS]; /* dtype DT_INVALID: the output is not used */
     bool kink;
@@ -71,7 +71,7 @@ static struct tensor case_tensor(struct arena *arena, enum dtype dtype, char *at
     return tensor_borrow(dtype, &shape, data);
 }
 
-/* One line into the case. */
+/* Parses one line into the case. */
 static void case_line(struct arena *arena, struct gradient_case *c, char *line)
 {
     char role;

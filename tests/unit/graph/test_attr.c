@@ -40,7 +40,7 @@ static void values_are_equal_by_content(void **state)
     struct tensor y = tensor_borrow(DT_FLOAT, &two, others);
     int64_t ints[] = { 1, 2 };
 
-    assert_true(equal(attr_text("a", "x"), attr_text("b", "x"))); /* names do not count */
+    assert_true(equal(attr_text("a", "x"), attr_text("b", "x"))); /* ignores names */
     assert_false(equal(attr_text("a", "x"), attr_text("a", "y")));
     assert_false(equal(attr_int("a", 1), attr_bool("a", true)));
     assert_true(equal(attr_float("a", NAN), attr_float("a", NAN)));
@@ -90,7 +90,7 @@ static void a_shared_value_keeps_the_elements_where_they_are(void **state)
     struct tensor tensor = tensor_borrow(DT_FLOAT, &scalar, &number);
     struct attr attr = attr_tensor("value", &tensor);
     struct attr_value shared = attr_value_share(arena, &attr.value);
-    tensor.size = 0; /* the tensor itself is a copy */
+    tensor.size = 0; /* the shared value has its own struct tensor */
     assert_int_equal(shared.tensor->size, 1);
     assert_ptr_equal(shared.tensor->data, &number);
 }

@@ -132,7 +132,7 @@ static void a_wrong_type_is_named(void **state)
     assert_null(none.node);
     assert_failed(STATUS_INVALID_ARGUMENT,
                   "node 'y' (MatMul): input 1 ('b') is int32 from 'i', should be float");
-    assert_null(build_unary(&b, "Relu", NULL, none).node); /* and the failure sticks */
+    assert_null(build_unary(&b, "Relu", NULL, none).node); /* keeps the first failure */
     assert_string_equal(builder_status(&b).message,
                         "node 'y' (MatMul): input 1 ('b') is int32 from 'i', should be float");
 }

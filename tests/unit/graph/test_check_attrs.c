@@ -1,5 +1,5 @@
-/* What TensorFlow's op definitions do not allow is refused when the node is read. The texts are
- * TensorFlow's, behind the node's name. */
+/* A node that violates TensorFlow's op definition is refused when it is read. The errors are
+ * TensorFlow's, prefixed with the node's name. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@ static const struct row {
     int inputs_count;
     enum dtype inputs[3];
     struct attr attrs[4];
-    const char *error; /* "": the node is made */
+    const char *error; /* "": the node is valid */
 } rows[] = {
     { "a type that is allowed", "InvertPermutation", 1, { DT_INT64 }, { { 0 } }, "" },
     { "a type that is not",

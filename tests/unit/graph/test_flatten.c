@@ -10,7 +10,7 @@
 #include "proto/graph.pb-c.h"
 #include "proto/message.h"
 
-/* The graphs stand, as text, in tests/golden/graph/graphs.py. */
+/* The source of the graphs, as text, is tests/golden/graph/graphs.py. */
 #define GRAPHS "tests/golden/graph/"
 
 static struct arena *arena;
@@ -79,7 +79,7 @@ static struct status flatten(const char *feed, const char *fetch)
     return graph_flatten(graph, &request, arena, &flat);
 }
 
-/* "name = Op(input, input:1) ^control", a line for each node in order. */
+/* `expected` has a line for each node in order: "name = Op(input, input:1) ^control". */
 static void assert_nodes(const char *expected)
 {
     struct buffer text = { 0 };
@@ -142,7 +142,7 @@ static void a_call_runs_behind_what_it_waits_for(void **state)
     (void)state;
     assert_ok(load("effects"));
     assert_ok(flatten("d", "y"));
-    /* `second` reads behind the addition of `first`; what has no effect waits for nobody */
+    /* `second` reads after the addition in `first`. Nodes without effects get no control inputs. */
     assert_nodes("d = Placeholder()\n"
                  "v = VarHandleOp()\n"
                  "first/twice = AddV2(d, d)\n"
@@ -273,7 +273,7 @@ static void damaged_graphs_are_refused_by_name(void **state)
     }
 }
 
-/* Walking must not recurse: so deep a graph would end the process. */
+/* The walk must not recurse: such a deep graph would overflow the stack. */
 static void a_chain_of_a_hundred_thousand_nodes_is_flattened(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Gradients against TensorFlow's and against difference quotients, shapes known and unknown. */
+/* Compares gradients with TensorFlow's and with difference quotients, with and without known
+ * shapes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +14,7 @@
 
 #define CASES "tests/golden/gradients/gradients.txt"
 
-static struct arena *arena; /* the cases' */
+static struct arena *arena; /* of the cases */
 static struct gradient_case *cases;
 static int cases_count;
 
@@ -30,8 +31,8 @@ struct graph_of_case {
     struct plan *plan;
     struct run *run;
     struct tensor feeds[CASE_INPUTS];
-    int feeds_count, feed_of[CASE_INPUTS]; /* of each input, or -1 */
-    int fetch_of[CASE_INPUTS];             /* its gradient's among the fetches, 0: none flows */
+    int feeds_count, feed_of[CASE_INPUTS]; /* an input's index in feeds, or -1 */
+    int fetch_of[CASE_INPUTS];             /* its gradient's index in the fetches, or 0 */
     int fetches_count;
 };
 
@@ -108,8 +109,7 @@ static struct status build_case(const struct gradient_case *c, bool known,
                                              .feeds_count = out->feeds_count,
                                              .fetches = fetches,
                                              .fetches_count = out->fetches_count };
-    const struct plan_options options = { .width = 1 };
-    return plan_create(out->graph, &request, NULL, NULL, &options, &out->plan);
+    return plan_create(out->graph, &request, NULL, NULL, NULL, &out->plan);
 }
 
 static void finish_case(struct graph_of_case *g)
@@ -129,13 +129,13 @@ static void compare(const struct tensor *got, const struct tensor *want, int inp
         scale = fmax(scale, fabs((double)tensor_floats(want)[i]));
     for (int64_t i = 0; i < want->size; i++) {
         double a = (double)tensor_floats(got)[i], b = (double)tensor_floats(want)[i];
-        if (!(fabs(a - b) <= 1e-5 * scale)) /* float sums in another order */
+        if (!(fabs(a - b) <= 1e-5 * scale)) /* the order of float sums differs */
             fail_msg("gradient of input %d, element %d: %g, TensorFlow says %g", input, (int)i, a,
                      b);
     }
 }
 
-/* Where none flows TensorFlow's is zero. */
+/* If we have no gradient for an input, TensorFlow's must be zero. */
 static void compare_none(const struct tensor *want, int input)
 {
     for (int64_t i = 0; i < want->size; i++)
@@ -156,8 +156,8 @@ static double loss_of(struct graph_of_case *g)
     return loss;
 }
 
-/* (loss(x + h) - loss(x - h)) / 2h for each element. Single precision and curvature leave 3 digits.
- */
+/* Compares each element with (loss(x + h) - loss(x - h)) / 2h. Single precision and curvature leave
+ * the quotient 3 digits. */
 static void compare_quotients(const struct gradient_case *c, struct graph_of_case *g, int input)
 {
     const float h = 1e-2f;
@@ -188,11 +188,11 @@ static void check_case(const struct gradient_case *c, bool known)
     struct status status = build_case(c, known, &g);
 
     if (status.code == STATUS_UNIMPLEMENTED && strstr(status.message, "is not implemented")) {
-        print_message("%s\n", status.message); /* a gradient whose kernels are still to come */
+        print_message("%s\n", status.message); /* the gradient needs a missing kernel */
         finish_case(&g);
         skip();
     }
-    if (status.code == STATUS_UNIMPLEMENTED && !known) { /* may want shapes before running */
+    if (status.code == STATUS_UNIMPLEMENTED && !known) { /* the gradient may need shapes */
         assert_non_null(strstr(status.message, "known before running"));
         finish_case(&g);
         return;
@@ -284,7 +284,7 @@ static void nothing_is_emitted_for_inputs_nobody_asks_for(void **state)
     must(graph_gradients(&b, loss, 1, &w, &gradient));
     for (int i = 0; i < b.graph->count; i++)
         products += strcmp(b.graph->nodes[i]->op_name, "Mul") == 0;
-    assert_int_equal(products, 2); /* the forward one, and dy · x */
+    assert_int_equal(products, 2); /* the forward product, and dy · x */
     graph_finish(b.graph);
     arena_destroy(of);
 }

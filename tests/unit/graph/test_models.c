@@ -15,7 +15,7 @@
 #include "proto/saved_model.pb-c.h"
 #include "support/models.h"
 
-/* With GRAPH_TIMES set the processor time of each model is printed. */
+/* If GRAPH_TIMES is set, the test prints the CPU time of each model. */
 static double now_ms(void)
 {
     struct timespec now;
@@ -29,7 +29,7 @@ static void assert_ok(struct status status, const char *model)
         fail_msg("%s: %s: %s", model, status_code_name(status.code), status.message);
 }
 
-/* ---- equality after normalisation: attributes by name, constants by value, no hints ---- */
+/* ---- Normalized equality: attributes by name, constants by value, without hints. ---- */
 
 static bool is_hint(const attr_entry *entry)
 {
@@ -113,7 +113,7 @@ static void compare_graphs(const struct proto_reader *reader, const Tensorflow__
         compare_functions(reader, a->library->function[i], b->library->function[i]);
 }
 
-/* Reads the graph, writes it, and parses what was written. */
+/* Writes the graph, parses the result and compares it with the original. */
 static void round_trip(const struct graph *graph, const Tensorflow__GraphDef *proto,
                        struct arena *arena, const char *model)
 {
@@ -132,9 +132,9 @@ static void round_trip(const struct graph *graph, const Tensorflow__GraphDef *pr
     graph_finish(scratch);
 }
 
-/* ---- flattening every signature ---- */
+/* ---- Flattening of every signature. ---- */
 
-/* Is every node behind what it needs? */
+/* Checks that every node comes after its inputs and control inputs. */
 static void assert_ordered(const struct graph *graph)
 {
     for (int i = 0; i < graph->count; i++) {
@@ -173,7 +173,7 @@ static int flatten_signature(const struct graph *graph, const Tensorflow__Signat
     return count;
 }
 
-/* Only tensors by name: encodings by components are not callable. */
+/* A signature is callable if it names all its tensors; composite tensors are not supported. */
 static bool is_callable(const Tensorflow__SignatureDef *signature)
 {
     for (size_t i = 0; i < signature->n_inputs; i++)

@@ -12,7 +12,7 @@
 
 #define GOLDEN "tests/golden/ops/ops.txt"
 
-/* ---- an op, written in the notation of ops.def ---- */
+/* ---- Formats an op in the notation of ops.def. ---- */
 
 static void put_arg(struct buffer *out, const struct op_arg *arg)
 {
@@ -113,7 +113,7 @@ static void put_attr(struct buffer *out, const struct op_attr *attr)
 
 static void put_op(struct buffer *out, const struct op *op)
 {
-    buffer_printf(out, "%s | %s", op->name, (op->flags & OP_STATEFUL) != 0 ? "stateful" : "-");
+    buffer_printf(out, "%s | %s", op->name, op_has(op, OP_STATEFUL) ? "stateful" : "-");
     put_args(out, op->inputs, op->inputs_count);
     put_args(out, op->outputs, op->outputs_count);
     buffer_append_text(out, " | ");
@@ -153,7 +153,7 @@ static void every_row_is_what_tensorflow_registers(void **state)
     int public_ops = 0;
     for (int i = 0; i < op_count(); i++)
         public_ops += op_at(i)->name[0] != '_';
-    assert_int_equal(rows, public_ops); /* a new row needs its line: run op_rows.py */
+    assert_int_equal(rows, public_ops); /* for a new row, run op_rows.py */
 }
 
 static void no_two_rows_have_one_name(void **state)
@@ -197,6 +197,63 @@ static void every_type_attribute_of_an_argument_is_an_attribute(void **state)
     }
 }
 
+static bool takes_a_variable(const struct op *op)
+{
+    return op->inputs_count > 0 && (op->inputs[0].is_ref || op->inputs[0].type == DT_RESOURCE);
+}
+
+static bool has_func(const struct op *op, const char *name, enum attr_kind kind)
+{
+    const struct op_attr *attr = op_attr_find(op, name);
+    return attr != NULL && attr->kind == kind && attr->element_kind == ATTR_FUNC;
+}
+
+/* Checks the assumptions of the code that uses a trait. */
+static bool fits_its_traits(const struct op *op)
+{
+    if (op_has(op, OP_IDENTITY) && op->inputs_count < op->outputs_count)
+        return false;
+    if (op_has(op, OP_READS | OP_ASSIGN) && !takes_a_variable(op))
+        return false;
+    if (op_has(op, OP_ASSIGN) && op->inputs_count != 2)
+        return false;
+    if (op_has(op, OP_VARIABLE) && (op->inputs_count != 0 || op->outputs_count != 1))
+        return false;
+    if (op_has(op, OP_CALL) && !has_func(op, "f", ATTR_FUNC))
+        return false;
+    if (op_has(op, OP_IF) &&
+        !(has_func(op, "then_branch", ATTR_FUNC) && has_func(op, "else_branch", ATTR_FUNC)))
+        return false;
+    if (op_has(op, OP_CASE) && !has_func(op, "branches", ATTR_LIST))
+        return false;
+    if (op_has(op, OP_LOOP) &&
+        !(has_func(op, "cond", ATTR_FUNC) && has_func(op, "body", ATTR_FUNC)))
+        return false;
+    if (op_has(op, OP_ACTIVATION) && (op->inputs_count != 1 || op->outputs_count != 1))
+        return false;
+    return !op_has(op, OP_FUSED) || (op_attr_find(op, "fused_ops") != NULL &&
+                                     op->inputs[op->inputs_count - 1].number_attr != NULL);
+}
+
+static void every_row_fits_its_traits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < op_count(); i++)
+        if (!fits_its_traits(op_at(i)))
+            fail_msg("%s lacks what its traits promise", op_at(i)->name);
+}
+
+/* Code that looks for bodies checks the traits, so every op with a body attribute needs one. */
+static void every_op_with_bodies_says_so(void **state)
+{
+    (void)state;
+    for (int i = 0; i < op_count(); i++)
+        for (int k = 0; k < op_at(i)->attrs_count; k++)
+            if (op_at(i)->attrs[k].element_kind == ATTR_FUNC &&
+                !op_has(op_at(i), OP_CALL | OP_CONTROL))
+                fail_msg("%s has a function and no trait that runs it", op_at(i)->name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +261,8 @@ int main(void)
         cmocka_unit_test(no_two_rows_have_one_name),
         cmocka_unit_test(tensorflows_other_ops_are_known_by_name),
         cmocka_unit_test(every_type_attribute_of_an_argument_is_an_attribute),
+        cmocka_unit_test(every_row_fits_its_traits),
+        cmocka_unit_test(every_op_with_bodies_says_so),
     };
     return cmocka_run_group_tests_name("op", tests, NULL, NULL);
 }

@@ -14,10 +14,10 @@
 #include "proto/graph.pb-c.h"
 #include "proto/message.h"
 
-/* Made by tests/golden/graph/shapes.py: a graph, and what TensorFlow infers for its outputs. */
+/* tests/golden/graph/shapes.py writes graphs and the shapes that TensorFlow infers for them. */
 #define GOLDEN "tests/golden/graph"
 
-/* Outputs of which we know less than TensorFlow, and why that is enough. */
+/* Ops whose outputs we infer less precisely than TensorFlow, and the reasons. */
 static const struct {
     const char *op, *reason;
 } weaker[] = {
@@ -45,7 +45,7 @@ static void assert_ok(struct status status)
         fail_msg("%s: %s", status_code_name(status.code), status.message);
 }
 
-/* "[2,?]" or "<unknown>" */
+/* Parses "[2,?]" or "<unknown>". */
 static struct shape parse_shape(const char *text)
 {
     struct shape shape = { 0 };
@@ -59,7 +59,7 @@ static struct shape parse_shape(const char *text)
     return shape;
 }
 
-/* Could both be the shape of one tensor? */
+/* Whether one tensor could have both shapes. */
 static bool can_agree(const struct shape *a, const struct shape *b)
 {
     if (a->rank < 0 || b->rank < 0)
@@ -70,7 +70,7 @@ static bool can_agree(const struct shape *a, const struct shape *b)
     return a->rank == b->rank;
 }
 
-/* Is `known` at least as precise as `wanted`? */
+/* Whether `known` is at least as precise as `wanted`. */
 static bool as_precise(const struct shape *known, const struct shape *wanted)
 {
     if (wanted->rank < 0)
@@ -144,7 +144,7 @@ static void shapes_are_what_tensorflow_infers(void **state)
     assert_true(tally.outputs > 500);
 }
 
-/* For looking at many graphs: GRAPH_SHAPES names a directory of NAME.pb and NAME.txt. */
+/* Checks all pairs NAME.pb and NAME.txt in the directory GRAPH_SHAPES, if that is set. */
 static void shapes_of_other_graphs_do_not_contradict(void **state)
 {
     (void)state;
@@ -165,7 +165,7 @@ static void shapes_of_other_graphs_do_not_contradict(void **state)
     printf("%d outputs, %d known less well than by TensorFlow\n", tally.outputs, tally.weaker);
 }
 
-/* A range over the elements of a tensor that no machine holds. */
+/* The range has 2^80 elements, as many as the tensor x. */
 static void a_size_that_wraps_is_not_known(void **state)
 {
     (void)state;

@@ -1,7 +1,6 @@
-// Writes json_errors.inc: what RapidJSON, with the flags that TensorFlow Serving gives it, says
-// about broken and odd documents.
-//     g++ -O1 json_errors.cc -o json_errors && ./json_errors > json_errors.inc        (Debian:
-//     rapidjson-dev)
+// Writes json_errors.inc: the errors that RapidJSON reports for broken and unusual documents, with
+// the parse flags of TensorFlow Serving. Needs Debian's rapidjson-dev.
+//     g++ -O1 json_errors.cc -o json_errors && ./json_errors > json_errors.inc
 #include <cstdio>
 #include <string>
 

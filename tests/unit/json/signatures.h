@@ -1,15 +1,15 @@
-/* Signatures for tests of JSON bodies, and a finder that hands one out. */
+/* Signatures for tests of JSON bodies, and a finder that returns them. */
 #ifndef TESTS_JSON_SIGNATURES_H
 #define TESTS_JSON_SIGNATURES_H
 
-#include "server/predict_json.h"
+#include "server/json/predict.h"
 
 #define ONE(name, type)            \
     {                              \
         .key = name, .dtype = type \
     }
 
-/* Which signature a name means: its dtype's name, "pair" (a float, b string) or "none". */
+/* A signature is named after its dtype, or is "pair" (a is float, b is string) or "none". */
 struct test_finder {
     struct signature_finder base;
     struct signature signature;

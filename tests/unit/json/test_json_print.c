@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "server/json_number.h"
-#include "server/json_print.h"
+#include "server/json/number.h"
+#include "server/json/print.h"
 
-/* What the contract says, word for word (serving-api.md §4.2). */
+/* Prints a number as TensorFlow Serving does: with %g if that is exact, or with all digits. */
 static void print_plainly(char *out, double value, bool is_float)
 {
     if (!isfinite(value)) {
@@ -66,7 +66,7 @@ static const struct row {
     { 999999.5, "999999.5" },
 };
 
-static void examples_of_the_contract(void **state)
+static void outputs_of_tensorflow_serving_are_matched(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -82,7 +82,7 @@ static long samples(void)
     return text ? atol(text) : 300000;
 }
 
-static void random_bits_print_as_printf_does(void **state)
+static void random_bits_print_as_with_printf(void **state)
 {
     (void)state;
     struct random random;
@@ -99,7 +99,7 @@ static void random_bits_print_as_printf_does(void **state)
     }
 }
 
-static void short_decimals_print_as_printf_does(void **state)
+static void short_decimals_print_as_with_printf(void **state)
 {
     (void)state;
     struct random random;
@@ -114,7 +114,7 @@ static void short_decimals_print_as_printf_does(void **state)
     }
 }
 
-static void powers_of_ten_and_two_and_their_neighbours(void **state)
+static void powers_of_ten_and_two_and_their_neighbours_print_as_with_printf(void **state)
 {
     (void)state;
     for (int i = -320; i <= 308; i++) {
@@ -133,7 +133,7 @@ static void powers_of_ten_and_two_and_their_neighbours(void **state)
     }
 }
 
-static void integers_print(void **state)
+static void integers_are_printed(void **state)
 {
     (void)state;
     static const int64_t values[] = { 0, 9, 10, 99, 100, 12345, -1, -100, INT64_MAX, INT64_MIN };
@@ -148,7 +148,7 @@ static void integers_print(void **state)
     assert_string_equal(got, "18446744073709551615");
 }
 
-/* Reading: the nearest double, as strtod; the float by way of it. */
+/* A number must be read as the double that strtod returns. A float is that double, rounded. */
 static void check_reading(const char *digits)
 {
     char text[128] = { 0 };
@@ -166,7 +166,7 @@ static void check_reading(const char *digits)
         fail_msg("%s: %a, want %a", text, single, (float)want);
 }
 
-static void numbers_read_as_strtod_does(void **state)
+static void numbers_are_read_as_with_strtod(void **state)
 {
     (void)state;
     static const char *const forms[] = { "%.1f",  "%.4f", "%.7f", "%.8f",  "%.9f",  "%.15f",
@@ -202,16 +202,16 @@ static void numbers_read_as_strtod_does(void **state)
         check_reading(odd[i]);
 }
 
-/* Middles between two floats, and what stands next to them, in few places. */
-static void middles_between_floats_go_to_the_even_one(void **state)
+/* The midpoint of two adjacent floats, printed with 0 to 8 decimal places. */
+static void middles_between_floats_are_rounded_to_even(void **state)
 {
     (void)state;
     struct random random;
     random_init(&random, 4, 0);
     for (long i = 0; i < samples() / 3; i++) {
         char text[128];
-        uint32_t bits = (uint32_t)random_below(&random, 0x4B800000u - 0x3F800000u) +
-                        0x3F800000u; /* 1 to 2^24 */
+        /* 1 to 2^24 */
+        uint32_t bits = (uint32_t)random_below(&random, 0x4B800000u - 0x3F800000u) + 0x3F800000u;
         float low, high;
         memcpy(&low, &bits, sizeof low);
         bits++;
@@ -245,9 +245,9 @@ static void runs_of_numbers_of_all_kinds_are_read(void **state)
     }
 }
 
-/* Every number that json_floats_read reads in one load, each behind one of another size, before one
- * that it must not read so. */
-static void every_short_decimal_reads_as_strtod_does(void **state)
+/* Checks every number that json_floats_read can read with one load, after a number of another size.
+ * Malformed numbers must not take the same path. */
+static void every_short_decimal_is_read_as_with_strtod(void **state)
 {
     (void)state;
     for (int places = 1, tens = 10; places <= 5; places++, tens *= 10) {
@@ -304,15 +304,15 @@ static void base64_is_padded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(examples_of_the_contract),
-        cmocka_unit_test(random_bits_print_as_printf_does),
-        cmocka_unit_test(short_decimals_print_as_printf_does),
-        cmocka_unit_test(powers_of_ten_and_two_and_their_neighbours),
-        cmocka_unit_test(integers_print),
-        cmocka_unit_test(numbers_read_as_strtod_does),
-        cmocka_unit_test(middles_between_floats_go_to_the_even_one),
+        cmocka_unit_test(outputs_of_tensorflow_serving_are_matched),
+        cmocka_unit_test(random_bits_print_as_with_printf),
+        cmocka_unit_test(short_decimals_print_as_with_printf),
+        cmocka_unit_test(powers_of_ten_and_two_and_their_neighbours_print_as_with_printf),
+        cmocka_unit_test(integers_are_printed),
+        cmocka_unit_test(numbers_are_read_as_with_strtod),
+        cmocka_unit_test(middles_between_floats_are_rounded_to_even),
         cmocka_unit_test(runs_of_numbers_of_all_kinds_are_read),
-        cmocka_unit_test(every_short_decimal_reads_as_strtod_does),
+        cmocka_unit_test(every_short_decimal_is_read_as_with_strtod),
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(base64_is_padded),
     };

@@ -7,10 +7,13 @@
 
 #include <cmocka.h>
 
-#include "server/json_text.h"
+#include "server/json/check.h"
+#include "server/json/dump.h"
+#include "server/json/string.h"
+#include "server/json/walk.h"
 
-/* A copy with the padding that readers rely on, and no byte more (AddressSanitizer sees the next).
- */
+/* Copies the text with exactly the padding that the readers need, so that AddressSanitizer reports
+ * reads past it. */
 static char *padded(const char *text, size_t size)
 {
     char *copy = calloc(1, size + JSON_PADDING);
@@ -35,7 +38,7 @@ static void agrees_with_rapidjson(void **state)
     if (row->reason == NULL) {
         assert_non_null(end);
         if (*json_space(end) ==
-            '\0') /* a number runs on where white space or a bracket must follow */
+            '\0') /* json_skip needs white space or a bracket at the end of a number */
             assert_ptr_equal(json_skip(json_space(start)), end);
     } else {
         assert_null(end);
@@ -83,7 +86,7 @@ static void strings_are_decoded(void **state)
     for (size_t i = 0; i < COUNT(string_rows); i++) {
         struct bytes got;
         char *text = padded(string_rows[i].text, strlen(string_rows[i].text));
-        assert_int_equal(json_string(text, arena, &got).code, STATUS_OK);
+        assert_int_equal(json_string_read(text, arena, &got).code, STATUS_OK);
         assert_int_equal(got.size, string_rows[i].size);
         assert_memory_equal(got.data, string_rows[i].bytes, got.size);
         free(text);
@@ -105,10 +108,10 @@ static const struct dump_row {
       "[\n    18446744073709551615,\n    18446744073709552000.0\n]" },
     { "{\"a\":[[],{ },[1]],\"b\":2}", "{\n    \"a\": [\n        [],\n        {},\n        [\n      "
                                       "      1\n        ]\n    ],\n    \"b\": 2\n}" },
-    /* RapidJSON's writer stops where a number has no JSON form … */
+    /* RapidJSON's writer stops at a number that JSON cannot represent … */
     { "[NaN, 1]", "[\n    " },
     { "{\"a\":{\"b\":-Infinity}}", "{\n    \"a\": {\n        \"b\": " },
-    /* … and TensorFlow Serving writes a single decimal number itself. */
+    /* … but TensorFlow Serving itself writes a number that is the whole document. */
     { "NaN", "NaN" },
     { "-Infinity]", "-Infinity" },
     { "1.5e-7", "1.5e-07" },
@@ -120,7 +123,7 @@ static const struct dump_row {
     { "\"a\"\"b", "\"a\"" },
 };
 
-static void dumps_are_written_again(void **state)
+static void values_are_dumped_as_by_rapidjson(void **state)
 {
     (void)state;
     struct arena *arena = arena_create(0);
@@ -146,12 +149,12 @@ static void dumps_end_at_256_bytes(void **state)
     text[0] = text[1999] = '"';
     text[255] = '\xC3';
     text[256] = '\xA9';
-    assert_int_equal(strlen(json_dump(text, arena)), 255); /* not half a character */
+    assert_int_equal(strlen(json_dump(text, arena)), 255); /* does not cut a UTF-8 sequence */
     free(text);
     arena_destroy(arena);
 }
 
-static void lists_and_objects_are_walked(void **state)
+static void members_and_elements_are_walked(void **state)
 {
     (void)state;
     char *text = padded("[ {\"a\" : [1,2] , \"b\":{} }, [ ], \"x,]\" ]", 39);
@@ -178,9 +181,9 @@ int main(void)
     const struct CMUnitTest others[] = {
         cmocka_unit_test(deep_nesting_is_skipped_without_recursion),
         cmocka_unit_test(strings_are_decoded),
-        cmocka_unit_test(dumps_are_written_again),
+        cmocka_unit_test(values_are_dumped_as_by_rapidjson),
         cmocka_unit_test(dumps_end_at_256_bytes),
-        cmocka_unit_test(lists_and_objects_are_walked),
+        cmocka_unit_test(members_and_elements_are_walked),
     };
     memcpy(tests + COUNT(rows), others, sizeof others);
     return cmocka_run_group_tests_name("json text", tests, NULL, NULL);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "server/json_text.h"
+#include "server/json/text.h"
 #include "unit/json/signatures.h"
 
 static struct arena *arena;
@@ -40,7 +40,7 @@ static struct status read_body(const char *text, struct predict_request *request
     return predict_request_read((struct bytes){ body, size }, &finder.base, arena, request);
 }
 
-/* The tensor in words: "float [2,1] 1 2". */
+/* Formats the tensor as "float [2,1] 1 2". */
 static const char *tensor_words(const struct tensor *tensor)
 {
     struct buffer out = { 0 };
@@ -98,7 +98,7 @@ static const char *tensor_words(const struct tensor *tensor)
 #define ZEROS_62  "00000000000000000000000000000000000000000000000000000000000000"
 #define ZEROS_310 ZEROS_62 ZEROS_62 ZEROS_62 ZEROS_62 ZEROS_62
 
-/* A body and its tensors, or its error. */
+/* A body, and its expected tensors or error. */
 static const struct row {
     const char *body, *words[2];
 } rows[] = {
@@ -120,7 +120,8 @@ static const struct row {
     { "{\"inputs\":{\"x\":[[1],[2]],\"extra\":{}}}", { "float [2,1] 1 2" } },
     { "{\"instances\":[{\"x\":1},{\"x\":2}]}", { "float [2] 1 2" } },
     { "{\"instances\":[{\"x\":[1,2]},{\"\\u0078\":[3,4]}]}", { "float [2,2] 1 2 3 4" } },
-    { "{\"instances\":[1],\"signature_name\":\"int64\"}", { "int64 [1] 1" } }, /* named later */
+    { "{\"instances\":[1],\"signature_name\":\"int64\"}",
+      { "int64 [1] 1" } }, /* the signature's name follows the values */
     { "{\"signature_name\":\"\",\"instances\":[1],\"instances\":5}", { "float [1] 1" } },
     { "{\"other\":[[[{}]]],\"instances\":[1],\"more\":{\"a\":[]}}", { "float [1] 1" } },
     { "\xEF\xBB\xBF{\"instances\":[1]}", { "float [1] 1" } },
@@ -250,7 +251,7 @@ static void body_gives_these_tensors_or_this_error(void **state)
     assert_int_equal(request.rows, strstr(row->body, "\"instances\"") != NULL);
 }
 
-static void an_ordinary_body_looks_its_signature_up_once(void **state)
+static void the_signature_of_an_ordinary_body_is_looked_up_once(void **state)
 {
     (void)state;
     struct predict_request request;
@@ -273,7 +274,7 @@ static void a_request_over_its_limit_is_refused(void **state)
     free(text);
 }
 
-static void brackets_without_end_are_an_error_in_a_tensor_and_skipped_elsewhere(void **state)
+static void deep_nesting_is_an_error_in_a_tensor_and_skipped_elsewhere(void **state)
 {
     (void)state;
     struct predict_request request;
@@ -299,11 +300,11 @@ int main(void)
         tests[i] = (struct CMUnitTest){ rows[i].body, body_gives_these_tensors_or_this_error,
                                         set_up, tear_down, (void *)&rows[i] };
     const struct CMUnitTest others[] = {
-        cmocka_unit_test_setup_teardown(an_ordinary_body_looks_its_signature_up_once, set_up,
+        cmocka_unit_test_setup_teardown(the_signature_of_an_ordinary_body_is_looked_up_once, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_request_over_its_limit_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            brackets_without_end_are_an_error_in_a_tensor_and_skipped_elsewhere, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(deep_nesting_is_an_error_in_a_tensor_and_skipped_elsewhere,
+                                        set_up, tear_down),
     };
     memcpy(tests + COUNT(rows), others, sizeof others);
     return cmocka_run_group_tests_name("predict request", tests, NULL, NULL);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "server/predict_json.h"
+#include "server/json/predict.h"
 
 static const float floats[] = { 1.5f, 2, 0.3f, 1.0f / 3, -7, 1e-7f };
 static const int32_t ints[] = { 1, -2, 3 };
@@ -98,8 +98,8 @@ static void columns_are_tensors(void **state)
         "   -2\n            ]\n        ],\n        \"b_bytes\": []\n    }\n}");
 }
 
-/* What is as long as it can be. */
-static void no_answer_is_larger_than_was_said(void **state)
+/* Uses the values with the longest texts. */
+static void no_response_is_larger_than_predicted(void **state)
 {
     (void)state;
     static const float long_floats[] = { -1.23456789e-38f, -1.17549435e-38f, -1.23456794e+38f };
@@ -119,7 +119,7 @@ static void no_answer_is_larger_than_was_said(void **state)
                                     T(all[i].dtype, all[i].data, 3, 1) };
         for (int rows = 0; rows < 2; rows++)
             for (int count = 1; count <= 2; count++)
-                free(print(count, two, tensors, rows, &status)); /* compares */
+                free(print(count, two, tensors, rows, &status)); /* print checks the size */
     }
     struct tensor lists = T(DT_FLOAT, floats, (int64_t)1 << 60, 0);
     struct signature_tensor info = { .key = "y" };
@@ -127,7 +127,7 @@ static void no_answer_is_larger_than_was_said(void **state)
     assert_true(predict_response_size_max(&signature, &lists, false) >= (size_t)1 << 61);
 }
 
-static void what_has_no_rows_or_no_form_is_named(void **state)
+static void outputs_without_rows_or_a_json_form_are_named(void **state)
 {
     (void)state;
     struct tensor y = tensor_borrow(DT_FLOAT, &(struct shape){ 0 }, floats);
@@ -145,8 +145,8 @@ int main(void)
         cmocka_unit_test(rows_of_one_output_are_values),
         cmocka_unit_test(rows_of_several_outputs_are_objects),
         cmocka_unit_test(columns_are_tensors),
-        cmocka_unit_test(no_answer_is_larger_than_was_said),
-        cmocka_unit_test(what_has_no_rows_or_no_form_is_named),
+        cmocka_unit_test(no_response_is_larger_than_predicted),
+        cmocka_unit_test(outputs_without_rows_or_a_json_form_are_named),
     };
     return cmocka_run_group_tests_name("predict response", tests, NULL, NULL);
 }

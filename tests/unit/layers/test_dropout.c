@@ -1,4 +1,4 @@
-/* Dropout in training: what it drops follows from the seed that is fed, and from nothing else. */
+/* Dropout in training. The dropped elements depend only on the seed and the step that are fed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -31,7 +31,6 @@ static void must(struct status status)
 static int setup(void **state)
 {
     const struct layers_options options = { .mode = LAYERS_TRAIN, .batch = (intptr_t)*state };
-    const struct plan_options plan_options = { .width = 1 };
     struct layers_model *model;
 
     arena = arena_create(0);
@@ -42,7 +41,7 @@ static int setup(void **state)
     const struct flatten_request request = {
         .feeds = feeds, .feeds_count = 2, .fetches = &built.output, .fetches_count = 1
     };
-    must(plan_create(built.graph, &request, NULL, NULL, &plan_options, &plan));
+    must(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
     run = run_create(0);
     return 0;
 }
@@ -57,7 +56,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Ones go in: what comes out is the product of both masks. */
+/* Runs the model on ones, so that the output is the product of both layers' masks. */
 static void draw(int64_t seed, int64_t step, float out[ROWS * FEATURES])
 {
     const struct shape shape = shape_of(ROWS, FEATURES), pair = shape_of(2);
@@ -87,7 +86,7 @@ static void drops_its_share_and_scales_the_rest(void **state)
         if (out[i] != 0)
             assert_float_equal(out[i], 2.6666667f, 1e-6f); /* 1 / (.75 · .5) */
     }
-    /* 2000 draws of .75 · .5: layers that drew the same numbers would keep .5. */
+    /* Of 2000 elements, .75 · .5 are kept. Layers that drew the same numbers would keep .5. */
     assert_in_range(kept, 650, 850);
 }
 
@@ -107,7 +106,7 @@ static void the_seed_decides_and_each_step_differs(void **state)
 
 int main(void)
 {
-    /* The batch known before running, and not. */
+    /* With a batch size that is known when the model is built, and with an unknown one. */
     const struct CMUnitTest tests[] = {
         { "drops its share, a known batch", drops_its_share_and_scales_the_rest, setup, teardown,
           (void *)ROWS },

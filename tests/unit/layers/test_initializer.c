@@ -9,8 +9,7 @@
 #include "base/arena.h"
 #include "layers/layer.h"
 
-/* A row names an initializer as Keras prints it, and what its draws of a [300, 200] kernel are
- * like. */
+/* An initializer as Keras prints it, and the statistics of its values for a [300, 200] kernel. */
 static const struct row {
     const char *label, *json;
     double mean, deviation, low, high;
@@ -25,7 +24,7 @@ static const struct row {
       2 / 3.4641016, 1, 3 },
     { "normal", "\"random_normal\"", 0, .05, -.3, .3 },
     { "truncated normal", "\"TruncatedNormal\"", 0, .05 * .8796256, -.1, .1 },
-    /* fan in 300, out 200 */
+    /* fan-in 300, fan-out 200 */
     { "glorot uniform", "\"GlorotUniform\"", 0, .0632455, -.1095446, .1095446 },
     { "glorot normal", "\"glorot_normal\"", 0, .0632455, -.1438, .1438 },
     { "he normal", "\"HeNormal\"", 0, .0816497, -.1857, .1857 },
@@ -44,10 +43,10 @@ static const struct row {
 
 static struct initializer read(struct arena *arena, const char *json)
 {
-    const struct value *value;
+    const struct json_value *value;
     struct initializer initializer;
 
-    assert_true(status_is_ok(value_read(bytes_of(json), arena, &value)));
+    assert_true(status_is_ok(json_value_read_strict(bytes_of(json), arena, &value)));
     assert_true(status_is_ok(initializer_read(value, arena, &initializer)));
     return initializer;
 }
@@ -69,7 +68,7 @@ static void draws_its_distribution(void **state)
         assert_true(value >= row->low - 1e-6 && value <= row->high + 1e-6);
     }
     double mean = sum / (ROWS * COLUMNS);
-    /* 60 000 draws: their mean within five of its deviations, theirs within 2 %. */
+    /* 60 000 draws: the mean must be within five standard errors, the deviation within 2 %. */
     assert_true(fabs(mean - row->mean) <= row->deviation / 45 + 1e-7);
     double deviation = sqrt(fmax(0, squares / (ROWS * COLUMNS) - mean * mean));
     assert_true(fabs(deviation - row->deviation) <= .02 * row->deviation + 1e-6);

@@ -1,4 +1,4 @@
-/* Descriptions that Keras printed, built and run: outputs, losses and gradients are Keras' own. */
+/* Builds and runs models that Keras printed. Outputs, losses and gradients must match Keras'. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #define DIRECTORY "tests/golden/layers"
 #define MEMBERS   16
 
-/* A file made by tests/golden/layers/models.py. */
+/* A file written by tests/golden/layers/models.py. */
 struct printed {
     struct arena *arena;
     struct layers_model *model;
@@ -33,7 +33,7 @@ static void must(struct status status)
         fail_msg("%s", status.message);
 }
 
-/* "[2,3] 0.5 …" */
+/* Parses "[2,3] 0.5 …". */
 static struct tensor read_tensor(struct arena *arena, const char *text)
 {
     struct shape shape = { 0 };
@@ -96,12 +96,12 @@ static void compare(const char *what, const struct tensor *got, const struct ten
         scale = fmax(scale, fabs((double)tensor_floats(want)[i]));
     for (int64_t i = 0; i < want->size; i++) {
         double a = (double)tensor_floats(got)[i], b = (double)tensor_floats(want)[i];
-        if (!(fabs(a - b) <= 2e-5 * scale)) /* a few layers of float sums in another order */
+        if (!(fabs(a - b) <= 2e-5 * scale)) /* the order of float sums differs */
             fail_msg("%s[%d] is %.7g, Keras says %.7g", what, (int)i, a, b);
     }
 }
 
-/* Labels are classes to cross-entropy. */
+/* Cross-entropy takes class indices as labels. */
 static struct tensor labels_of(const struct printed *p)
 {
     if (p->model->loss != LAYERS_CROSS_ENTROPY)
@@ -127,11 +127,10 @@ static int right_answers(const struct printed *p)
     return right;
 }
 
-/* Builds, runs once, and compares what the mode gives. */
+/* Builds the model, runs it once and compares the outputs of the mode. */
 static void check_mode(const struct printed *p, enum layers_mode mode, int64_t batch)
 {
     const struct layers_options options = { .mode = mode, .batch = batch };
-    const struct plan_options plan_options = { .width = 1 };
     struct endpoint feeds[MEMBERS + 3], fetches[MEMBERS + 2];
     struct tensor given[MEMBERS + 3], got[MEMBERS + 2];
     int feeds_count = 0, fetches_count = 0;
@@ -165,7 +164,7 @@ static void check_mode(const struct printed *p, enum layers_mode mode, int64_t b
                                              .feeds_count = feeds_count,
                                              .fetches = fetches,
                                              .fetches_count = fetches_count };
-    must(plan_create(built.graph, &request, NULL, NULL, &plan_options, &plan));
+    must(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
     struct run *run = run_create(0);
     must(plan_run(plan, run, given, got));
     int at = 0;

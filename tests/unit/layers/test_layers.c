@@ -48,7 +48,7 @@ static struct layers_graph build_mode(const struct layers_model *model, enum lay
     return out;
 }
 
-/* Nodes of an op that a run of the gradients and the loss reaches. */
+/* Marks the node and all nodes that it depends on. */
 static void mark(const struct node *node, bool *seen)
 {
     if (seen[node->id])
@@ -81,11 +81,11 @@ static int count_ops(const struct layers_graph *built, const char *op)
 static const struct model_row {
     const char *name, *input, *output;
     int variables;
-    int nodes; /* that a training step runs */
+    int nodes; /* run in a training step; 0: not checked */
 } models[] = {
     { "softmax", "[?,784]", "[?,10]", 2, 2 + 3 + 2 },
-    /* Forward: 3 products, 3 biases, 2 activations; loss, reduction, its gradient; backward: 5
-     * products, 3 biases, 2 activations. */
+    /* Forward: 3 products, 3 biases, 2 activations. Then the loss, its reduction and its gradient.
+     * Backward: 5 products, 3 biases, 2 activations. */
     { "mlp", "[?,784]", "[?,10]", 6, 8 + 3 + 10 },
     { "convnet", "[?,784]", "[?,10]", 8, 0 },
     { "linear", "[?,1]", "[?,1]", 2, 0 },

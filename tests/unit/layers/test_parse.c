@@ -1,4 +1,4 @@
-/* What is wrong in a description is named, and what would be right. */
+/* An error names the fault in a description and the valid form. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@
 static const struct row {
     const char *label, *json;
     enum status_code code;
-    const char *message; /* a part of it */
+    const char *message; /* part of it */
 } rows[] = {
     { "not JSON", "{\n\"class_name\": oops}", STATUS_INVALID_ARGUMENT,
       "line 2, column 18: invalid token" },
@@ -41,44 +41,44 @@ static const struct row {
       "activation, " },
     { "an unknown activation", DENSE("\"units\": 3, \"activation\": \"rleu\""),
       STATUS_INVALID_ARGUMENT,
-      "argument 'activation': 'rleu' is no activation; known: linear, relu, " },
+      "argument 'activation': 'rleu' is not an activation; known: linear, relu, " },
     { "an unknown initializer", DENSE("\"units\": 3, \"kernel_initializer\": \"Nought\""),
-      STATUS_INVALID_ARGUMENT, "'Nought' is no initializer; known: Zeros, Ones, " },
+      STATUS_INVALID_ARGUMENT, "'Nought' is not an initializer; known: Zeros, Ones, " },
     { "an unknown argument of an initializer",
       DENSE("\"units\": 3, \"kernel_initializer\": {\"class_name\": \"Constant\", \"config\": "
             "{\"valeu\": 1}}"),
       STATUS_INVALID_ARGUMENT, "Constant: unknown argument 'valeu'" },
     { "an unknown regularizer", DENSE("\"units\": 3, \"kernel_regularizer\": \"L3\""),
-      STATUS_INVALID_ARGUMENT, "'L3' is no regularizer; known: L1, L2, L1L2, null" },
+      STATUS_INVALID_ARGUMENT, "'L3' is not a regularizer; known: L1, L2, L1L2, null" },
     { "a missing argument", DENSE("\"name\": \"d\""), STATUS_INVALID_ARGUMENT,
       "layer 'd' (Dense): argument 'units' is missing" },
     { "no units", DENSE("\"units\": 0"), STATUS_INVALID_ARGUMENT,
-      "argument 'units': 0 given, it wants a positive integer" },
+      "argument 'units': got 0, expected a positive integer" },
     { "units of another kind", DENSE("\"units\": \"many\""), STATUS_INVALID_ARGUMENT,
-      "argument 'units': 'many' given, it wants a positive integer" },
+      "argument 'units': got 'many', expected a positive integer" },
     { "another word",
       IMAGE(LAYER("Conv2D", "\"filters\": 1, \"kernel_size\": 3, \"padding\": \"al\"")),
-      STATUS_INVALID_ARGUMENT, "argument 'padding': 'al' given, it wants one of: valid same" },
+      STATUS_INVALID_ARGUMENT, "argument 'padding': got 'al', expected one of: valid same" },
     { "a constraint", DENSE("\"units\": 3, \"kernel_constraint\": {\"class_name\": \"MaxNorm\"}"),
       STATUS_UNIMPLEMENTED,
-      "argument 'kernel_constraint': an object 'MaxNorm' given, only null is implemented" },
+      "argument 'kernel_constraint': got an object 'MaxNorm'; only null is implemented" },
     { "another dtype", DENSE("\"units\": 3, \"dtype\": \"float16\""), STATUS_UNIMPLEMENTED,
       "dtype 'float16'; only 'float32' is implemented" },
     { "the name of a path", DENSE("\"units\": 3, \"name\": \"a b\""), STATUS_INVALID_ARGUMENT,
-      "layer name 'a b' is not of letters" },
+      "layer name 'a b' may only have letters" },
     { "a name twice",
       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dense", "\"name\": \"d\", \"units\": 3") ", " LAYER(
           "Dense", "\"name\": \"d\", \"units\": 3")),
       STATUS_INVALID_ARGUMENT, "two layers have the name 'd'" },
     { "no shape", SEQUENTIAL(LAYER("Dense", "\"units\": 3")), STATUS_INVALID_ARGUMENT,
-      "the input's shape is not said" },
+      "the input's shape is not given" },
     { "an unknown dimension", SEQUENTIAL(INPUT("[null, null]")), STATUS_INVALID_ARGUMENT,
       "dimension 1 of the input's shape is null" },
     { "a size beyond all bounds", SEQUENTIAL(INPUT("[null, 65536, 65536]")),
       STATUS_INVALID_ARGUMENT, "less than 2^31" },
     { "a rank that does not fit", SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("MaxPooling2D", "")),
       STATUS_INVALID_ARGUMENT,
-      "layer 'max_pooling2d' (MaxPooling2D): the input has shape [?,4], it wants rank 4" },
+      "layer 'max_pooling2d' (MaxPooling2D): the input has shape [?,4], expected rank 4" },
     { "a window larger than the image",
       IMAGE(LAYER("Conv2D", "\"filters\": 1, \"kernel_size\": 5")), STATUS_INVALID_ARGUMENT,
       "conv2d" },
@@ -89,7 +89,7 @@ static const struct row {
       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Reshape", "\"target_shape\": [-1, -1]")),
       STATUS_INVALID_ARGUMENT, "target_shape" },
     { "a rate of 1", SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dropout", "\"rate\": 1")),
-      STATUS_INVALID_ARGUMENT, "argument 'rate': 1 given, it wants 0 <= rate < 1" },
+      STATUS_INVALID_ARGUMENT, "argument 'rate': got 1, expected 0 <= rate < 1" },
     { "a branch",
       "{\"class_name\": \"Functional\", \"config\": {\"layers\": ["
       "{\"name\": \"x\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 4]}, "
@@ -109,7 +109,7 @@ static const struct row {
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT("[null, 4]") ", " LAYER(
           "Dense",
           "\"units\": 3") "]}, \"compile_config\": {\"loss\": \"categorical_crossentropy\"}}",
-      STATUS_INVALID_ARGUMENT, "cross-entropy wants an output that ends in softmax" },
+      STATUS_INVALID_ARGUMENT, "cross-entropy needs an output that ends in softmax" },
     { "an unknown loss",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"loss\": \"huber\"}}",
@@ -126,7 +126,7 @@ static const struct row {
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "
                        "\"config\": "
                        "{\"clipnorm\": 1.0}}}}",
-      STATUS_UNIMPLEMENTED, "'clipnorm' is 1; it is not implemented" },
+      STATUS_UNIMPLEMENTED, "'clipnorm' is 1, which is not implemented" },
     { "a weight of the loss",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"loss_weights\": [0.5]}}",
@@ -196,7 +196,7 @@ static void layers_without_names_get_those_of_keras(void **state)
     arena_destroy(arena);
 }
 
-/* Keras up to 2.2: the config is the list itself. */
+/* In Keras up to 2.2, the config is the list of layers itself. */
 static void a_config_that_is_a_list_is_a_sequence(void **state)
 {
     (void)state;

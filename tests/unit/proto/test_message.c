@@ -16,7 +16,7 @@ static void unknown_fields_survive(void **state)
 {
     (void)state;
     struct arena *arena = arena_create(0);
-    /* VersionDef {producer 7}, then field 1000 "abc" that nobody declared */
+    /* VersionDef {producer: 7}, then the undeclared field 1000: "abc" */
     struct bytes bytes = { "\x08\x07\xc2\x3e\x03"
                            "abc",
                            8 };
@@ -32,8 +32,7 @@ static void unknown_fields_survive(void **state)
     arena_destroy(arena);
 }
 
-/* TensorInfo within CompositeTensor within TensorInfo …: `levels` messages, each holding the next.
- */
+/* `levels` nested messages: a TensorInfo in a CompositeTensor in a TensorInfo, and so on. */
 static struct buffer nested(int levels)
 {
     struct buffer whole = { 0 };
@@ -130,8 +129,7 @@ static struct buffer read_all(const char *path)
     return buffer;
 }
 
-/* Fields may change places, so what is compared is a second round: written, read and written again
- * is the same. */
+/* The first write may reorder fields, so the test compares the first write with a second one. */
 static void real_models_survive_a_round_trip(void **state)
 {
     (void)state;

@@ -33,7 +33,7 @@ static void reads_one_field_after_the_other(void **state)
     assert_false(wire.damaged);
 }
 
-/* A cut between two fields is whole. */
+/* A message that is cut between two fields is valid. */
 static void a_cut_within_a_field_is_damage(void **state)
 {
     (void)state;
@@ -48,14 +48,14 @@ static void a_cut_within_a_field_is_damage(void **state)
 static void refuses_what_is_no_field(void **state)
 {
     (void)state;
-    assert_false(wire_is_whole(bytes_of("\x0c")));                     /* the end of no group */
+    assert_false(wire_is_whole(bytes_of("\x0c")));                     /* ends no group */
     assert_false(wire_is_whole((struct bytes){ "\x00\x01", 2 }));      /* number 0 */
     assert_false(wire_is_whole(bytes_of("\x0e\x01")));                 /* type 6 */
     assert_false(wire_is_whole(bytes_of("\x88\x80\x80\x80\x10\x01"))); /* number 2^29 */
     assert_false(wire_is_whole(bytes_of("\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")));
 }
 
-/* 1: 5, a group 2 { 1: bytes, 3: fixed32, group 4 { } }, 3: 7. */
+/* 1: 5, group 2 { 1: bytes, 3: fixed32, group 4 { } }, 3: 7 */
 static void skips_groups(void **state)
 {
     (void)state;
@@ -68,9 +68,9 @@ static void skips_groups(void **state)
     assert_false(wire_next(&wire, &field));
     assert_false(wire.damaged);
     assert_true(wire_is_whole(bytes_of("\x13\x14")));
-    assert_false(wire_is_whole(bytes_of("\x13")));             /* not ended */
-    assert_false(wire_is_whole(bytes_of("\x13\x1c")));         /* another one's end */
-    assert_false(wire_is_whole(bytes_of("\x13\x1b\x14\x1c"))); /* not nested */
+    assert_false(wire_is_whole(bytes_of("\x13")));             /* unterminated */
+    assert_false(wire_is_whole(bytes_of("\x13\x1c")));         /* another group's end */
+    assert_false(wire_is_whole(bytes_of("\x13\x1b\x14\x1c"))); /* overlapping groups */
     assert_false(wire_is_whole(bytes_of("\x13\x0a\x05x\x14")));
 }
 
@@ -95,7 +95,7 @@ static void closing_makes_room_for_a_long_length(void **state)
         for (size_t i = 0; i < size; i++)
             buffer_append_char(&out, (char)i);
         wire_close(&out, inner);
-        wire_put_varint(&out, 2, 0); /* left out */
+        wire_put_varint(&out, 2, 0); /* 0 is omitted */
         wire_put_varint(&out, 2, 9);
         wire_close(&out, outer);
 

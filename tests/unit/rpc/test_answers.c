@@ -1,4 +1,4 @@
-/* What a caller makes of answers that a server of ours would not give. */
+/* How a client handles answers that our own server never sends. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "rpc/calls.h"
+#include "rpc/call_group.h"
 #include "rpc/remote.h"
 
 #define DEADLINE_MS 60000
@@ -19,11 +19,11 @@
 
 enum { DATA, HEADERS, RST_STREAM = 3, SETTINGS = 4, GOAWAY = 7 };
 
-/* One frame of an answer; on the request's stream unless it is a GOAWAY. */
+/* One frame of an answer. Every type but GOAWAY goes to the request's stream. */
 struct answer_frame {
     int type, flags;
-    const char *headers[9]; /* name, value, …, NULL: literals without a table */
-    struct bytes payload;   /* of any other type */
+    const char *headers[9]; /* name, value, …, NULL: sent as HPACK literals */
+    struct bytes payload;   /* of the other types */
 };
 
 #define ANSWER(flags_, ...)                                            \
@@ -42,8 +42,8 @@ struct answer_frame {
 
 static const struct row {
     const char *label;
-    struct answer_frame first[4]; /* type -1 ends; to requests on the first connection */
-    bool then_fine;               /* others are answered as they should be */
+    struct answer_frame first[4]; /* sent on the first connection; type -1 ends */
+    bool then_fine;               /* later connections get a correct answer */
     enum status_code code;
     const char *words;
 } rows[] = {
@@ -148,7 +148,7 @@ static void send_frame(int fd, int type, int flags, const unsigned char id[4],
     unsigned char head[9] = { 0, (unsigned char)(size >> 8), (unsigned char)size,
                               (unsigned char)type, (unsigned char)flags };
     memcpy(head + 5, id, 4);
-    ssize_t sent = write(fd, head, 9); /* the caller may have left */
+    ssize_t sent = write(fd, head, 9); /* ignored: the caller may have left */
     sent = write(fd, payload, size);
     (void)sent;
 }
@@ -167,7 +167,7 @@ static void send_answer(int fd, const unsigned char id[4], const struct answer_f
     for (int i = 0; i < 9 && frame->headers[i] != NULL; i++) {
         size_t length = strlen(frame->headers[i]);
         if (i % 2 == 0)
-            block[size++] = 0; /* a literal that is not indexed, its name neither */
+            block[size++] = 0; /* a literal without indexing, with a literal name */
         block[size++] = (unsigned char)length;
         memcpy(block + size, frame->headers[i], length);
         size += length;

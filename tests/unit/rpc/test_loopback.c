@@ -8,11 +8,11 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "rpc/calls.h"
+#include "rpc/call_group.h"
 #include "rpc/loopback.h"
 
-/* A server of three methods: one answers at once, one keeps the call until the test lets it go, one
- * fails. */
+/* A server with three methods. One answers at once, one keeps the call until the test releases it,
+ * and one fails. */
 struct server {
     _Atomic(struct call *) kept;
     _Atomic int left;
@@ -75,7 +75,7 @@ static void bytes_arrive_by_reference_and_are_given_back(void **state)
     struct message reply;
 
     assert_true(status_is_ok(channel_call(channel, "/t/Echo", &request, CLOCK_NEVER, &reply)));
-    assert_null(request.release); /* taken */
+    assert_null(request.release); /* the callee owns it now */
     assert_ptr_equal(reply.pieces[0].data, text);
     assert_int_equal(server.released, 0);
     message_release(&reply);
@@ -151,13 +151,13 @@ static void a_call_ends_at_its_deadline_and_the_server_is_told(void **state)
     pthread_join(thread, NULL);
     while (atomic_load(&server.left) == 0)
         sched_yield();
-    /* A reply to nobody is forgotten and given back. */
+    /* The caller has left: the reply is dropped and released. */
     reply = (struct message){ .release = count_release, .owner = &server.released };
     call_reply(atomic_load(&server.kept), &reply);
     assert_int_equal(server.released, 1);
     request = (struct message){ 0 };
     status = channel_call(channel, "/t/Echo", &request, 1, &reply);
-    assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED); /* it was over before it began */
+    assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED); /* it had passed before the call */
     channel_close(channel);
     clock_fake_destroy(clock);
 }
@@ -168,17 +168,17 @@ static void a_broken_channel_ends_what_is_in_flight(void **state)
     struct server server = { .kept = NULL };
     struct channel *channel = loopback_open(&service, &server, clock_monotonic());
     struct message request = { 0 }, reply = { 0 };
-    struct calls calls;
+    struct call_group calls;
 
-    calls_init(&calls, clock_monotonic(), 2);
-    calls_begin(&calls);
-    calls_add(&calls, channel, "/t/Keep", &request, CLOCK_NEVER);
+    call_group_init(&calls, clock_monotonic(), 2);
+    call_group_begin(&calls);
+    call_group_add(&calls, channel, "/t/Keep", &request, CLOCK_NEVER);
     loopback_break(channel);
-    calls_add(&calls, channel, "/t/Echo", &request, CLOCK_NEVER);
-    assert_int_equal(calls_wait(&calls).code, STATUS_UNAVAILABLE);
+    call_group_add(&calls, channel, "/t/Echo", &request, CLOCK_NEVER);
+    assert_int_equal(call_group_wait(&calls).code, STATUS_UNAVAILABLE);
     assert_int_equal(server.left, 1);
     call_reply(server.kept, &reply);
-    calls_finish(&calls);
+    call_group_finish(&calls);
     channel_close(channel);
 }
 
@@ -188,22 +188,22 @@ static void a_cancelled_call_answers_cancelled(void **state)
     struct server server = { .kept = NULL };
     struct channel *channel = loopback_open(&service, &server, clock_monotonic());
     struct message request = { 0 }, reply = { 0 };
-    struct calls calls;
+    struct call_group calls;
 
-    calls_init(&calls, clock_monotonic(), 1);
-    calls_begin(&calls);
-    calls_add(&calls, channel, "/t/Keep", &request, CLOCK_NEVER);
-    calls_cancel(&calls);
-    calls_cancel(&calls);
-    assert_int_equal(calls_wait(&calls).code, STATUS_CANCELLED);
+    call_group_init(&calls, clock_monotonic(), 1);
+    call_group_begin(&calls);
+    call_group_add(&calls, channel, "/t/Keep", &request, CLOCK_NEVER);
+    call_group_cancel(&calls);
+    call_group_cancel(&calls);
+    assert_int_equal(call_group_wait(&calls).code, STATUS_CANCELLED);
     assert_int_equal(server.left, 1);
     call_fail(server.kept, status_error(STATUS_INTERNAL, "nobody hears this"));
     message_release(&reply);
-    calls_finish(&calls);
+    call_group_finish(&calls);
     channel_close(channel);
 }
 
-/* What another client thread and another server thread may do while the first still cancels. */
+/* Releases the call and replies to it from within its cancellation, as other threads may. */
 struct hasty {
     struct server server;
     struct client_call *call;
@@ -229,7 +229,7 @@ static void both_sides_may_be_done_with_a_call_while_it_is_cancelled(void **stat
     hasty.call =
         channel_start(channel, "/t/Keep", &request, CLOCK_NEVER, release_and_reply, &hasty);
     client_call_cancel(hasty.call);
-    assert_int_equal(hasty.server.left, 0); /* it has replied */
+    assert_int_equal(hasty.server.left, 0); /* the server replied before it was told */
     channel_close(channel);
 }
 

@@ -12,12 +12,12 @@ static void payload_is_borrowed_within_a_piece_and_copied_across(void **state)
 {
     (void)state;
     struct message message = { .pieces = pieces, .pieces_count = 4 };
-    struct payload payload = { .message = &message };
+    struct payload_cursor payload = { .message = &message };
     char copy[8];
 
     assert_int_equal(message_payload_size(&message), 9);
     assert_ptr_equal(payload_borrow(&payload, 2), pieces[0].data);
-    assert_null(payload_borrow(&payload, 4)); /* "cdef": a cut lies within */
+    assert_null(payload_borrow(&payload, 4)); /* "cdef" spans two pieces */
     payload_copy(&payload, copy, 4);
     assert_memory_equal(copy, "cdef", 4);
     assert_ptr_equal(payload_borrow(&payload, 3), pieces[3].data);

@@ -1,4 +1,4 @@
-/* What a channel over sockets does when its peer, or the way to it, is not as it should be. */
+/* Channels over sockets when the peer or the connection misbehaves. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "rpc/calls.h"
+#include "base/container.h"
+#include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
 
@@ -31,7 +32,7 @@ static int64_t soon(void)
     return clock_deadline_ns(clock_monotonic(), DEADLINE_MS);
 }
 
-/* ---- A server in a thread, that the test can have do things. ---- */
+/* ---- A server in a thread that runs work for the test. ---- */
 
 struct server {
     struct loop *loop;
@@ -100,12 +101,12 @@ static void server_start(struct server *server, const struct rpc_server_options 
 
 static void run_task(struct loop_task *task)
 {
-    struct server *server = (struct server *)((char *)task - offsetof(struct server, task));
+    struct server *server = CONTAINER_OF(task, struct server, task);
     server->work(server);
     atomic_store(&server->done, true);
 }
 
-/* In the server's thread. */
+/* Runs `work` in the server's thread and waits for it. */
 static void server_do(struct server *server, void (*work)(struct server *server))
 {
     server->work = work;
@@ -132,7 +133,7 @@ static void server_stop(struct server *server)
     loop_stop(server->loop);
     pthread_join(server->thread, NULL);
     rpc_server_destroy(server->rpc);
-    reply_all(server); /* nobody hears these */
+    reply_all(server); /* releases the calls: their clients have left */
     loop_destroy(server->loop);
 }
 
@@ -155,7 +156,7 @@ static bool until_disconnected(struct channel *channel)
     return !seen.connected;
 }
 
-/* ---- Peers that are none. ---- */
+/* ---- Peers that are not gRPC servers. ---- */
 
 struct stranger {
     int fd;
@@ -205,7 +206,7 @@ static void a_refused_connection_is_said_to_be_so(void **state)
     struct remote_state seen;
 
     stranger_listen(&stranger);
-    close(stranger.fd); /* now nobody listens there */
+    close(stranger.fd); /* frees the port: nothing listens on it */
     ok(remote_open(stranger.address, &(struct remote_options){ 0 }, &channel));
     struct status status = call_once(channel, DEADLINE_MS);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
@@ -259,10 +260,10 @@ static void one_that_speaks_something_else_is_foreign(void **state)
     static const struct {
         const char *answer, *text;
     } rows[] = {
-        { "HTTP/1.1 400 Bad Request\r\n\r\n", "what answers speaks HTTP/1, not HTTP/2" },
+        { "HTTP/1.1 400 Bad Request\r\n\r\n", "the peer speaks HTTP/1, not HTTP/2" },
         { "\x15\x03\x01\x00\x02\x02\x46 and what else there is",
-          "what answers speaks TLS, and we do not" },
-        { "220 mail.example ESMTP\r\n", "what answers does not speak HTTP/2" },
+          "the peer speaks TLS, and this client does not" },
+        { "220 mail.example ESMTP\r\n", "the peer does not speak HTTP/2" },
     };
 
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -307,9 +308,8 @@ static void a_deadline_before_the_connection_says_what_it_waited_for(void **stat
     stranger_listen(&stranger);
     close(stranger.fd);
     ok(remote_open(stranger.address, &(struct remote_options){ .wait_for_ready = true }, &channel));
-    remote_connect(channel);
     for (int i = 0; i < DEADLINE_MS && seen.trouble != REMOTE_REFUSED; i++) {
-        usleep(1000);
+        assert_int_equal(call_once(channel, 1).code, STATUS_DEADLINE_EXCEEDED);
         remote_state(channel, &seen);
     }
     struct status status = call_once(channel, 300);
@@ -350,9 +350,9 @@ static void a_call_may_wait_for_a_server_that_starts_later(void **state)
     remote_state(channel, &seen);
     assert_true(seen.connected);
     assert_int_equal(seen.trouble, REMOTE_FINE);
-    server_stop(server); /* and once more: the next call is over a new connection */
+    server_stop(server); /* the next call needs a new connection */
     server_start(server, &(struct rpc_server_options){ 0 }, port);
-    (void)until_disconnected(channel); /* the housekeeper sees it */
+    (void)until_disconnected(channel); /* the housekeeper notices the loss */
     ok(call_once(channel, DEADLINE_MS));
     channel_close(channel);
     server_stop(server);
@@ -366,23 +366,23 @@ static void a_call_in_flight_ends_with_its_connection(void **state)
     struct channel *channel;
     struct message request = { 0 };
     struct remote_state seen;
-    struct calls calls;
+    struct call_group calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
     ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
-    calls_init(&calls, clock_monotonic(), 1);
-    calls_begin(&calls);
-    calls_add(&calls, channel, "/t/Hoard", &request, soon());
+    call_group_init(&calls, clock_monotonic(), 1);
+    call_group_begin(&calls);
+    call_group_add(&calls, channel, "/t/Hoard", &request, soon());
     until(&server->hoarded, 1);
     server_stop(server);
-    struct status status = calls_wait(&calls);
+    struct status status = call_group_wait(&calls);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(status.message, server->address));
     assert_int_equal(server->left, 1);
     remote_state(channel, &seen);
     assert_false(seen.connected);
     assert_int_equal(seen.trouble, REMOTE_LOST);
-    calls_finish(&calls);
+    call_group_finish(&calls);
     channel_close(channel);
     free(server);
 }
@@ -403,22 +403,22 @@ static void a_draining_server_finishes_what_it_has_begun(void **state)
     struct server *server = zalloc(sizeof *server);
     struct message request = { 0 };
     struct channel *channel;
-    struct calls calls;
+    struct call_group calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
     ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
-    calls_init(&calls, clock_monotonic(), 1);
-    calls_begin(&calls);
-    calls_add(&calls, channel, "/t/Hoard", &request, soon());
+    call_group_init(&calls, clock_monotonic(), 1);
+    call_group_begin(&calls);
+    call_group_add(&calls, channel, "/t/Hoard", &request, soon());
     until(&server->hoarded, 1);
     server_do(server, drain);
     assert_false(atomic_load(&server->drained));
-    assert_true(until_disconnected(channel)); /* the GOAWAY is there */
-    assert_int_equal(call_once(channel, DEADLINE_MS).code, STATUS_UNAVAILABLE); /* it listens not */
+    assert_true(until_disconnected(channel)); /* the GOAWAY has arrived */
+    assert_int_equal(call_once(channel, DEADLINE_MS).code, STATUS_UNAVAILABLE); /* not listening */
     server_do(server, reply_all);
-    ok(calls_wait(&calls));
+    ok(call_group_wait(&calls));
     assert_true(bytes_equal(calls.replies[0].header, bytes_of("ok")));
-    calls_finish(&calls);
+    call_group_finish(&calls);
     for (int i = 0; i < DEADLINE_MS && !atomic_load(&server->drained); i++)
         usleep(1000);
     assert_true(atomic_load(&server->drained));
@@ -444,7 +444,7 @@ static void closing_a_channel_ends_its_calls(void **state)
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
     ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
     client_call_release(channel_start(channel, "/t/Hoard", &request, soon(), note_done, &code));
-    until(&server->hoarded, 1); /* the housekeeper sees to it: nobody waits */
+    until(&server->hoarded, 1); /* the housekeeper sends it: no thread waits */
     channel_close(channel);
     assert_int_equal(code, STATUS_CANCELLED + 1);
     until(&server->left, 1);
@@ -452,9 +452,52 @@ static void closing_a_channel_ends_its_calls(void **state)
     free(server);
 }
 
-/* ---- Silence. ---- */
+struct holder {
+    struct shared_loop *loop;
+    _Atomic int held, posted;
+};
 
-/* The whole loop: no PING is answered. */
+/* Holds the loop until another thread waits for it to close a channel. */
+static void *hold_loop(void *context)
+{
+    struct holder *holder = context;
+    shared_loop_claim(holder->loop);
+    atomic_store(&holder->held, 1);
+    until(&holder->posted, 1);
+    usleep(5000);
+    shared_loop_leave(holder->loop);
+    return NULL;
+}
+
+static void closing_a_channel_ends_a_call_that_has_not_reached_the_loop(void **state)
+{
+    (void)state;
+    struct server *server = zalloc(sizeof *server);
+    struct holder holder = { 0 };
+    struct message request = { 0 };
+    struct channel *channel;
+    _Atomic int code = 0;
+    pthread_t thread;
+
+    server_start(server, &(struct rpc_server_options){ 0 }, 0);
+    ok(shared_loop_create(&holder.loop));
+    ok(remote_open(server->address, &(struct remote_options){ .loop = holder.loop }, &channel));
+    ok(call_once(channel, DEADLINE_MS)); /* opens the connection */
+    pthread_create(&thread, NULL, hold_loop, &holder);
+    until(&holder.held, 1);
+    client_call_release(channel_start(channel, "/t/Hoard", &request, soon(), note_done, &code));
+    atomic_store(&holder.posted, 1);
+    channel_close(channel);
+    assert_int_equal(code, STATUS_CANCELLED + 1);
+    pthread_join(thread, NULL);
+    shared_loop_destroy(holder.loop);
+    server_stop(server);
+    free(server);
+}
+
+/* ---- Peers that go silent. ---- */
+
+/* Blocks the server's loop, which then answers no PING. */
 static void block(struct server *server)
 {
     while (atomic_load(&server->blocked))
@@ -467,27 +510,27 @@ static void a_peer_that_goes_silent_is_noticed(void **state)
     struct server *server = zalloc(sizeof *server);
     struct message request = { 0 };
     struct channel *channel;
-    struct calls calls;
+    struct call_group calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
     ok(remote_open(server->address,
                    &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 2000 },
                    &channel));
-    calls_init(&calls, clock_monotonic(), 1);
-    calls_begin(&calls);
-    calls_add(&calls, channel, "/t/Hoard", &request, soon());
+    call_group_init(&calls, clock_monotonic(), 1);
+    call_group_begin(&calls);
+    call_group_add(&calls, channel, "/t/Hoard", &request, soon());
     until(&server->hoarded, 1);
-    usleep(3000000); /* PINGs are answered: nothing ends */
+    usleep(3000000); /* the server answers PINGs: the call goes on */
     assert_int_equal(server->left, 0);
     atomic_store(&server->blocked, true);
     server->work = block;
     server->task.work = run_task;
     loop_post(server->loop, &server->task);
-    struct status status = calls_wait(&calls);
+    struct status status = call_group_wait(&calls);
     atomic_store(&server->blocked, false);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(status.message, "silent"));
-    calls_finish(&calls);
+    call_group_finish(&calls);
     channel_close(channel);
     server_stop(server);
     free(server);
@@ -500,14 +543,14 @@ static void put(int fd, const void *bytes, size_t size)
     assert_int_equal(write(fd, bytes, size), (ssize_t)size);
 }
 
-/* What it said while a PING was on its way was no answer to that. */
+/* A frame that arrives while a PING is unanswered does not answer it. */
 static void one_that_goes_silent_with_a_ping_unanswered_is_noticed(void **state)
 {
     static const char settings[] = { 0, 0, 0, 4, 0, 0, 0, 0, 0 },
                       ack[] = { 0, 0, 0, 4, 1, 0, 0, 0, 0 };
     struct message request = { 0 };
     struct channel *channel;
-    struct calls calls;
+    struct call_group calls;
     struct stranger stranger = { 0 };
     (void)state;
 
@@ -515,17 +558,18 @@ static void one_that_goes_silent_with_a_ping_unanswered_is_noticed(void **state)
     ok(remote_open(stranger.address,
                    &(struct remote_options){ .keepalive_ms = 50, .keepalive_timeout_ms = 100 },
                    &channel));
-    calls_init(&calls, clock_monotonic(), 1);
-    calls_begin(&calls);
-    calls_add(&calls, channel, "/t/Echo", &request, clock_deadline_ns(clock_monotonic(), 10000));
+    call_group_init(&calls, clock_monotonic(), 1);
+    call_group_begin(&calls);
+    call_group_add(&calls, channel, "/t/Echo", &request,
+                   clock_deadline_ns(clock_monotonic(), 10000));
     int fd = accept(stranger.fd, NULL, NULL);
-    put(fd, settings, sizeof settings); /* the first PING is the answer */
+    put(fd, settings, sizeof settings); /* the client replies with its first PING */
     usleep(20000);
     put(fd, ack, sizeof ack);
-    struct status status = calls_wait(&calls);
+    struct status status = call_group_wait(&calls);
     assert_int_equal(status.code, STATUS_UNAVAILABLE);
     assert_non_null(strstr(status.message, "silent"));
-    calls_finish(&calls);
+    call_group_finish(&calls);
     channel_close(channel);
     close(fd);
     close(stranger.fd);
@@ -551,7 +595,7 @@ static void too_large_a_message_is_refused_on_either_side(void **state)
     status = channel_call(channel, "/t/Echo", &request, soon(), &reply);
     assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
     assert_string_equal(status.message, "Received message larger than max (800 vs. 500)");
-    ok(call_once(channel, DEADLINE_MS)); /* the connection goes on */
+    ok(call_once(channel, DEADLINE_MS)); /* the connection survives */
     channel_close(channel);
     server_stop(server);
     free(server);
@@ -564,35 +608,35 @@ static void requests_that_are_not_given_back_stop_the_sender(void **state)
     struct server *server = zalloc(sizeof *server);
     struct rpc_server_options options = { .message_max_bytes = HELD, .held_max_bytes = HELD };
     struct channel *channel;
-    struct calls calls;
+    struct call_group calls;
     char *bytes = zalloc(SIZE);
 
     server_start(server, &options, 0);
     ok(remote_open(server->address, &(struct remote_options){ 0 }, &channel));
-    calls_init(&calls, clock_monotonic(), COUNT_SENT);
-    calls_begin(&calls);
+    call_group_init(&calls, clock_monotonic(), COUNT_SENT);
+    call_group_begin(&calls);
     struct bytes piece = { bytes, SIZE };
     for (int i = 0; i < COUNT_SENT; i++) {
         struct message request = { .pieces = &piece, .pieces_count = 1 };
-        calls_add(&calls, channel, "/t/Hoard", &request, soon());
+        call_group_add(&calls, channel, "/t/Hoard", &request, soon());
     }
     until(&server->hoarded, HELD / SIZE);
     usleep(300000);
-    /* What may be held, and once more as much that was on its way, and the last of each. */
+    /* The limit, as much again in flight, and the last request of each. */
     assert_in_range(server->hoarded, HELD / SIZE, 2 * HELD / SIZE + 2);
     while (server->answered < COUNT_SENT) {
         until(&server->hoarded, 1);
         server_do(server, reply_all);
     }
-    ok(calls_wait(&calls));
-    calls_finish(&calls);
+    ok(call_group_wait(&calls));
+    call_group_finish(&calls);
     channel_close(channel);
     server_stop(server);
     free(bytes);
     free(server);
 }
 
-/* ---- Connections that somebody else has accepted. ---- */
+/* ---- Connections that the server did not accept itself. ---- */
 
 struct accepted {
     struct server *server;
@@ -617,21 +661,21 @@ static void a_connection_may_be_handed_over_with_its_first_bytes(void **state)
     struct accepted handed = { 0 };
     struct channel *channel;
     struct message request = { 0 };
-    struct calls calls;
+    struct call_group calls;
 
     server_start(server, &(struct rpc_server_options){ 0 }, 0);
     stranger_listen(&stranger);
     ok(remote_open(stranger.address, &(struct remote_options){ 0 }, &channel));
-    calls_init(&calls, clock_monotonic(), 1);
-    calls_begin(&calls);
-    calls_add(&calls, channel, "/t/Echo", &request, soon());
+    call_group_init(&calls, clock_monotonic(), 1);
+    call_group_begin(&calls);
+    call_group_add(&calls, channel, "/t/Echo", &request, soon());
     handed.fd = accept(stranger.fd, NULL, NULL);
     handed.size = read(handed.fd, handed.peeked, sizeof handed.peeked);
     assert_int_equal(handed.size, 16);
     accepted = &handed;
     server_do(server, accept_peeked);
-    ok(calls_wait(&calls));
-    calls_finish(&calls);
+    ok(call_group_wait(&calls));
+    call_group_finish(&calls);
     channel_close(channel);
     close(stranger.fd);
     server_stop(server);
@@ -651,6 +695,7 @@ int main(void)
         cmocka_unit_test(a_call_in_flight_ends_with_its_connection),
         cmocka_unit_test(a_draining_server_finishes_what_it_has_begun),
         cmocka_unit_test(closing_a_channel_ends_its_calls),
+        cmocka_unit_test(closing_a_channel_ends_a_call_that_has_not_reached_the_loop),
         cmocka_unit_test(a_peer_that_goes_silent_is_noticed),
         cmocka_unit_test(one_that_goes_silent_with_a_ping_unanswered_is_noticed),
         cmocka_unit_test(too_large_a_message_is_refused_on_either_side),

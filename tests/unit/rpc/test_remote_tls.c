@@ -1,4 +1,4 @@
-/* Calls over TLS, and what a client is told when one side does not believe the other. */
+/* Calls over TLS, and the errors when one side does not trust the other. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "rpc/calls.h"
+#include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
 #include "rpc/tls.h"
@@ -60,7 +60,7 @@ static void ok(struct status status)
         fail_msg("%s", status.message);
 }
 
-/* ---- A server that believes clients of our CA, in a thread. ---- */
+/* ---- A server in a thread that trusts clients of our CA. ---- */
 
 static void echo(void *instance, struct call *call, struct message *request)
 {
@@ -113,7 +113,7 @@ static void server_stop(struct server *server)
     tls_destroy(server->tls);
 }
 
-/* One call; `state` (may be NULL): why there was no connection. */
+/* Makes one call over a new channel. `state` (or NULL) gets the channel's state. */
 static struct status call(const struct server *server, struct tls_options *tls, const char *name,
                           struct message *request, struct message *reply,
                           struct remote_state *state)
@@ -156,8 +156,8 @@ static void carries_messages_of_any_size(void **state)
                                    .pieces_count = 1 };
         struct message reply;
         ok(call(&server, &tls, NULL, &request, &reply, NULL));
-        /* Without options.payload the whole message is header: two bytes, tag and size, the bytes.
-         */
+        /* Without options.payload the whole message is in the header: the two bytes of the
+         * request's header, the payload's tag and size, and the payload. */
         assert_true(reply.header.size >= sizes[i] + 2);
         memcpy(back, reply.header.data + reply.header.size - sizes[i], sizes[i]);
         assert_memory_equal(back, bytes, sizes[i]);
@@ -183,13 +183,13 @@ static const struct row {
       REMOTE_TLS,
       "TLS: the server's certificate 'CN=ps 0' is for '127.0.0.1' and not for 'ps1.example'" },
     { "says that the server refuses a client without certificate", true, NULL, &made.ca, NULL,
-      REMOTE_TLS, "TLS: the peer refuses us: " },
+      REMOTE_TLS, "TLS: the peer refused the connection: " },
     { "says that the server refuses a client of another CA", true, &made.stranger, &made.ca, NULL,
-      REMOTE_TLS, "TLS: the peer refuses us: " },
+      REMOTE_TLS, "TLS: the peer refused the connection: " },
     { "says that the server does not encrypt", false, &made.client, &made.ca, NULL, REMOTE_TLS,
       "TLS: the peer does not speak TLS" },
     { "says that the server encrypts and the client does not", true, NULL, NULL, NULL,
-      REMOTE_FOREIGN, "what answers speaks TLS, and we do not" },
+      REMOTE_FOREIGN, "the peer speaks TLS, and this client does not" },
 };
 
 static void says_why(void **state)

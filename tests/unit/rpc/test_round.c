@@ -1,5 +1,5 @@
-/* Of small calls a connection brings no more in a round than stays near; the rest comes in the
- * next ones. */
+/* A connection reads only as many small calls per round as fit in L2, and the rest in later
+ * rounds. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "rpc/calls.h"
+#include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
 
 #define CALLS         400
 #define MESSAGE_BYTES ((size_t)3 << 10)
-#define ROUND_BYTES   ((size_t)96 << 10) /* as http2_read.c has it */
+#define ROUND_BYTES   ((size_t)96 << 10) /* the limit in http2_read.c */
 
 static void ok(struct status status)
 {
@@ -37,26 +37,26 @@ static void count(void *instance, struct call *call, struct message *request)
 static const struct method methods[] = { { "/t/Count", count, METHOD_UNARY, true } };
 static const struct service service = { methods, COUNT(methods) };
 
-/* All at once, from another thread. */
+/* Sends all calls at once, from another thread. */
 static void *call(void *address)
 {
     struct remote_options options = { .payload = true };
     struct channel *channel;
-    struct calls calls;
+    struct call_group calls;
     char zeros[MESSAGE_BYTES] = { 0 };
     struct bytes piece = { zeros, sizeof zeros };
 
     ok(remote_open(address, &options, &channel));
-    calls_init(&calls, channel_clock(channel), CALLS);
-    calls_begin(&calls);
+    call_group_init(&calls, channel_clock(channel), CALLS);
+    call_group_begin(&calls);
     for (int i = 0; i < CALLS; i++) {
         struct message request = { .header = { "\x08\x01", 2 },
                                    .pieces = &piece,
                                    .pieces_count = 1 };
-        calls_add(&calls, channel, "/t/Count", &request, CLOCK_NEVER);
+        call_group_add(&calls, channel, "/t/Count", &request, CLOCK_NEVER);
     }
-    ok(calls_wait(&calls));
-    calls_finish(&calls);
+    ok(call_group_wait(&calls));
+    call_group_finish(&calls);
     channel_close(channel);
     return NULL;
 }
@@ -83,10 +83,10 @@ static void a_round_brings_what_stays_near(void **state)
         ok(loop_turn(loop, CLOCK_NEVER));
         if (handled - before > most)
             most = handled - before;
-        usleep(5000); /* the client sends what it may */
+        usleep(5000); /* lets the client fill its windows */
     }
     assert_in_range(most, 1, ROUND_BYTES / MESSAGE_BYTES);
-    rpc_server_destroy(server); /* what is answered is written: the client ends */
+    rpc_server_destroy(server); /* writes all replies, so the client ends */
     pthread_join(thread, NULL);
     loop_disown(loop);
     loop_destroy(loop);

@@ -36,7 +36,7 @@ static void growing_keeps_what_was_there(void **state)
     char *data = NULL;
     (void)state;
 
-    for (size_t size = 1; size < 100000; size = 3 * size + 1) { /* beyond what is kept */
+    for (size_t size = 1; size < 100000; size = 3 * size + 1) { /* past the free lists' sizes */
         data = m.realloc(data, size, m.mem_user_data);
         assert_non_null(data);
         for (size_t i = 0; i < before; i++)
@@ -59,7 +59,7 @@ static void sizes_that_nothing_has_are_refused(void **state)
     assert_non_null(data);
     assert_null(m.malloc(SIZE_MAX, m.mem_user_data));
     assert_null(m.calloc(SIZE_MAX / 2, 3, m.mem_user_data));
-    assert_null(m.realloc(data, SIZE_MAX - 8, m.mem_user_data)); /* and it stays as it was */
+    assert_null(m.realloc(data, SIZE_MAX - 8, m.mem_user_data)); /* data stays valid */
     m.free(data, m.mem_user_data);
     session_memory_destroy(memory);
 }

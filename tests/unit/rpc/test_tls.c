@@ -17,7 +17,7 @@
 #include "support/certificates.h"
 #include "support/directory.h"
 
-/* Whom the tests know: a CA and whom it vouches for, and a CA that nobody knows with its client. */
+/* Our CA with the certificates that it issued, and an unknown CA with a client's certificate. */
 static struct {
     struct certificate ca, server, expired, nameless, by_address, client, stranger_ca, stranger;
 } made;
@@ -70,7 +70,7 @@ struct end {
     struct transport *transport;
     struct status status;
     enum transport_wants wants;
-    char text[512]; /* the status', kept */
+    char text[512]; /* a copy of the status's text */
 };
 
 struct pair {
@@ -143,7 +143,7 @@ static ssize_t read_some(struct end *end, void *data, size_t size)
     return end->transport->type->read(end->transport, &to, 1);
 }
 
-/* ---- What is believed and what is not. ---- */
+/* ---- Certificates that are trusted or refused. ---- */
 
 static void believes_a_server_of_its_ca(void **state)
 {
@@ -205,7 +205,7 @@ static void refuses_the_server(void **state)
     assert_int_equal(pair.client.status.code, STATUS_UNAUTHENTICATED);
     assert_string_equal(pair.client.text, row->text);
     assert_int_equal(pair.server.status.code, STATUS_UNAUTHENTICATED); /* by the client's alert */
-    assert_non_null(strstr(pair.server.text, "TLS: the peer refuses us: "));
+    assert_non_null(strstr(pair.server.text, "TLS: the peer refused the connection: "));
     pair_close(&pair);
 }
 
@@ -233,17 +233,17 @@ static void refuses_the_client(void **state)
     pair_open(&pair, &server, &client, "ps0.example");
     assert_int_equal(pair.server.status.code, STATUS_UNAUTHENTICATED);
     assert_string_equal(pair.server.text, row->text);
-    /* In TLS 1.3 the client's side was done before the server looked: it learns by its first read.
-     */
+    /* In TLS 1.3 the client finishes its handshake before the server checks its certificate. The
+     * client's first read reports the refusal. */
     assert_ready(&pair.client);
     assert_int_equal(read_some(&pair.client, &byte, 1), -1);
     assert_int_equal(errno, EPROTO);
     assert_non_null(strstr(pair.client.transport->type->trouble(pair.client.transport),
-                           "TLS: the peer refuses us: "));
+                           "TLS: the peer refused the connection: "));
     pair_close(&pair);
 }
 
-/* Shows another certificate than the one that was checked at the start: time has passed. */
+/* Replaces the certificate that was checked at the start, to simulate one that has expired. */
 static void show_instead(struct tls *tls, const struct certificate *other)
 {
     gnutls_datum_t cert = { (unsigned char *)other->cert_pem, (unsigned)strlen(other->cert_pem) },
@@ -294,7 +294,7 @@ static void tells_an_expired_ca_from_an_expired_certificate(void **state)
     certificate_free(&ca);
 }
 
-/* ---- What the other side may send. ---- */
+/* ---- Peers that do not speak TLS or hang up. ---- */
 
 static struct status handshake_after(const char *bytes, size_t size, bool hang_up)
 {
@@ -360,7 +360,7 @@ static void survives_any_first_bytes(void **state)
     }
 }
 
-/* ---- Bytes. ---- */
+/* ---- Data transfer. ---- */
 
 #define CONTENT_BYTES (3 << 20)
 
@@ -369,7 +369,7 @@ static unsigned char content_at(size_t i)
     return (unsigned char)(i * 31 + (i >> 11));
 }
 
-/* Writes what it can, from pieces that begin anywhere, as a connection cuts its frames. */
+/* Writes as much as the socket takes, in the piece sizes of an HTTP/2 connection. */
 static size_t write_some(struct end *end, const unsigned char *content, size_t at)
 {
     struct iovec pieces[4];
@@ -401,7 +401,8 @@ static void carries_the_same_bytes_through_a_narrow_socket(void **state)
         content[i] = content_at(i);
     pair_open(&pair, &server, &client, "ps0.example");
     while (received < CONTENT_BYTES) {
-        /* What remains must always show in the socket: a writer that waits for room finds it. */
+        /* A connection stops once all bytes are sent, and writes only when poll reports room. If
+         * the transport reported bytes as sent that it still buffers, nothing would flush them. */
         if (sent < CONTENT_BYTES && writable(&pair.client))
             sent += write_some(&pair.client, content, sent);
         ssize_t size = read_some(&pair.server, got, 1 + received % sizeof got);

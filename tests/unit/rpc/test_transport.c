@@ -1,4 +1,4 @@
-/* What a transport has taken from its socket already is read, although the socket says nothing. */
+/* Bytes that a transport has buffered are read even if poll does not report the socket. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "rpc/calls.h"
+#include "rpc/call_group.h"
 #include "rpc/remote.h"
 #include "rpc/server.h"
 
 #define CALLS         2
 #define MESSAGE_BYTES ((size_t)12 << 20)
-#define FIRST_BYTES   ((size_t)4 << 10)             /* the greetings: these pass */
-#define ALL_BYTES     (CALLS * MESSAGE_BYTES + 100) /* less than what the calls are on the wire */
+#define FIRST_BYTES   ((size_t)4 << 10)             /* the preface and SETTINGS: not held back */
+#define ALL_BYTES     (CALLS * MESSAGE_BYTES + 100) /* less than the calls take on the wire */
 #define ROOM_BYTES    (ALL_BYTES + ((size_t)1 << 20))
 
 static void ok(struct status status)
@@ -30,7 +30,7 @@ static void ok(struct status status)
         fail_msg("%s", status.message);
 }
 
-/* Plain bytes, but it gives none of the messages before it has all of them. */
+/* Passes bytes through unchanged, but withholds the messages until it has them all. */
 struct holding {
     struct transport transport;
     struct transport *plain;
@@ -135,7 +135,7 @@ static void what_it_holds_back_beyond_a_round_is_read(void **state)
     struct rpc_server *server;
     struct loop *loop;
     struct channel *channel;
-    struct calls calls;
+    struct call_group calls;
     pthread_t thread;
     char address[64], *zeros = zalloc(MESSAGE_BYTES);
     struct bytes piece = { zeros, MESSAGE_BYTES };
@@ -150,15 +150,15 @@ static void what_it_holds_back_beyond_a_round_is_read(void **state)
     snprintf(address, sizeof address, "127.0.0.1:%d", port);
     ok(remote_open(address, &(struct remote_options){ .payload = true }, &channel));
 
-    calls_init(&calls, clock_monotonic(), CALLS);
-    calls_begin(&calls);
+    call_group_init(&calls, clock_monotonic(), CALLS);
+    call_group_begin(&calls);
     for (int i = 0; i < CALLS; i++) {
         struct message request = { .pieces = &piece, .pieces_count = 1 };
-        calls_add(&calls, channel, "/t/Take", &request,
-                  clock_deadline_ns(clock_monotonic(), 60000));
+        call_group_add(&calls, channel, "/t/Take", &request,
+                       clock_deadline_ns(clock_monotonic(), 60000));
     }
-    ok(calls_wait(&calls));
-    calls_finish(&calls);
+    ok(call_group_wait(&calls));
+    call_group_finish(&calls);
     channel_close(channel);
     loop_stop(loop);
     pthread_join(thread, NULL);

@@ -1,4 +1,4 @@
-/* Functions for the tests of branches and loops, written as they stand in a file. */
+/* Builds functions for the tests of branches and loops, in the form that a file has. */
 #ifndef TESTS_FUNCTION_FIXTURE_H
 #define TESTS_FUNCTION_FIXTURE_H
 
@@ -7,7 +7,7 @@
 #include "graph/library.h"
 #include "plan_fixture.h"
 
-/* "name = Op(a, b)": a node without attributes but T; `T` of float or int32. */
+/* A node "name = Op(a, b)". T_FLOAT and T_INT are values of its attribute T. */
 struct line {
     const char *name, *op;
     const char *inputs[4];
@@ -54,7 +54,7 @@ static void add_node(struct function *f, const struct line *line)
     }
 }
 
-/* Arguments a0, a1, …; results r0, r1, … */
+/* The arguments are named a0, a1, …, and the results r0, r1, … */
 static void add_function(const char *name, int args, const enum dtype *arg_dtypes, int results,
                          const enum dtype *result_dtypes, const char *const *returns, int lines,
                          const struct line *body)

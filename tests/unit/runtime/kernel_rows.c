@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLERANCE 1e-5 /* of the output's greatest magnitude: the bound of the design */
+#define TOLERANCE 1e-5 /* relative to the output's largest magnitude */
 
-/* X of tests/golden/kernels/X.rows. */
+/* Each family X has a file tests/golden/kernels/X.rows. */
 static const char *const families[] = {
-    "binary", "compare", "unary", "cast",    "reduce", "matmul", "array", "slices", "conv",
-    "pool",   "norm",    "order", "example", "sparse", "quant",  "text",  "rest",   "values",
+    "binary", "compare", "unary",   "cast",   "reduce", "matmul", "array", "slices", "conv", "pool",
+    "norm",   "order",   "example", "sparse", "quant",  "text",   "rest",  "values", "half",
 };
 
 static enum dtype dtype_of(const char *name)
@@ -69,7 +69,7 @@ static void store(struct arena *arena, struct tensor *tensor, int64_t i, const c
     }
     default: {
         int64_t value = strtoll(text, NULL, 10);
-        memcpy(at, &value, dtype_size(tensor->dtype)); /* little-endian: the low bytes */
+        memcpy(at, &value, dtype_size(tensor->dtype)); /* little-endian: low bytes first */
     }
     }
 }
@@ -82,7 +82,7 @@ static struct shape read_dims(char *text)
     return shape;
 }
 
-/* "float[2,3] 1 2 …"; "-" is an output that is not compared. */
+/* Parses "float[2,3] 1 2 …". "-" is an output that is not compared. */
 static struct tensor read_tensor(struct arena *arena, char *text)
 {
     char *save, *head = strtok_r(text, " ", &save);
@@ -145,7 +145,7 @@ static struct attr_value read_element(struct arena *arena, char kind, char *text
     return value;
 }
 
-/* A list of shapes: "2.3;;4" is [2,3], [], [4]. */
+/* Parses a list of shapes: "2.3;;4" is [2,3], [], [4]. */
 static struct attr_value read_shapes(struct arena *arena, char *text)
 {
     struct attr_value list = { .kind = ATTR_LIST, .element_kind = ATTR_SHAPE };
@@ -229,7 +229,7 @@ static void read_row(struct arena *arena, char *line, struct kernel_row *row)
     }
 }
 
-/* A row has several KB, so that no more are made than a file may have. */
+/* Rows are several KB each, so the array grows with the file. */
 static struct kernel_row *grow_rows(struct arena *arena, const struct kernel_row *rows, int *count)
 {
     struct kernel_row *more = ARENA_ARRAY(arena, struct kernel_row, 2 * *count + 64);

@@ -1,6 +1,6 @@
 /*
- * kernel_rows: lines of tests/golden/kernels/X.rows (the format stands in rows.py there), and
- * running them through a plan.
+ * kernel_rows: reads the lines of tests/golden/kernels/X.rows and runs tests on them. rows.py in
+ * that directory documents the format.
  */
 #ifndef TEST_KERNEL_ROWS_H
 #define TEST_KERNEL_ROWS_H
@@ -23,22 +23,22 @@ struct kernel_row {
     struct attr attrs[24]; /* ended by ATTR_END */
     struct tensor inputs[ROW_TENSORS_MAX], outputs[ROW_TENSORS_MAX];
     int inputs_count, outputs_count;
-    double tolerance;       /* relative to the output's greatest magnitude, or … */
-    bool each;              /* … to each element, and zeros have a sign */
+    double tolerance;       /* relative to the output's largest magnitude … */
+    bool each;              /* … or to each element; zeros have a sign */
     int error_code;         /* 0: outputs are compared */
-    const char *error_text; /* what TensorFlow says */
+    const char *error_text; /* TensorFlow's text */
 };
 
-/* Runs a test for each row of tests/golden/kernels/FAMILY.rows, or of all of them (NULL), with the
- * row as its initial state; gives how many failed. The rows' memory is in `arena`; a line that does
+/* Runs a test for each row of tests/golden/kernels/FAMILY.rows, or of all families (NULL), with
+ * the row as its initial state. Returns how many failed. Rows live in `arena`; a line that does
  * not parse ends the program. */
 int kernel_rows_run(const char *family, CMUnitTestFunction test, struct arena *arena);
 
-/* Shows all rows. Their memory is in `arena`. */
+/* Visits the rows of all families. The rows live in `arena`. */
 void kernel_rows_visit(struct arena *arena, void (*visit)(struct kernel_row *row, void *context),
                        void *context);
 
-/* Compares what an op gave with the row; fails the test with the place of the first difference. */
+/* Compares the outputs of an op with the row; fails the test at the first difference. */
 void kernel_row_compare(const struct kernel_row *row, const char *how, const struct tensor *got);
 
 #endif

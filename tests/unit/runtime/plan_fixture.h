@@ -1,4 +1,4 @@
-/* What the tests of plans share: a graph to build, plans of it, runs, floats in and out. */
+/* Shared by the tests of plans: building graphs and plans, running them, feeding floats. */
 #ifndef TESTS_PLAN_FIXTURE_H
 #define TESTS_PLAN_FIXTURE_H
 

@@ -1,7 +1,7 @@
 /*
- * A tensor without elements costs nobody anything to send, whatever its other dimensions are. Each
- * row of tests/golden/kernels runs again with such tensors in the place of its inputs: any outcome
- * is right but a crash, or one that takes its time.
+ * A tensor without elements costs a client nothing to send, however large its other dimensions are.
+ * The test runs each row of tests/golden/kernels again with such tensors as inputs. Any outcome is
+ * valid except a crash or a long run.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,13 +16,13 @@
 #include "unit/runtime/kernel_rows.h"
 
 #define RUN_BYTES_MAX ((size_t)64 << 20)
-#define RUN_SECONDS   15 /* for microseconds of work */
+#define RUN_SECONDS   15 /* a run takes microseconds */
 
-/* A dimension, alone and as one of many that together still fit 63 bits. */
+/* Sizes for the other dimensions. The larger ones fit 63 bits only in shapes of low rank. */
 static const int64_t larges[] = { 2, (int64_t)1 << 31, (int64_t)1 << 40, ((int64_t)1 << 62) - 1 };
 
-/* The shape with dimension `zero` empty, and `large` every other one that has room for it; `ones`
- * is a set of those that are 1, as what is broadcast has. False: it cannot be made. */
+/* Sets dimension `zero` to 0, those in the set `ones` to 1, as in broadcast inputs, and the others
+ * to `large`. Returns false if the shape is too large or has no dimension `zero`. */
 static bool make_empty(const struct shape *shape, int zero, int64_t large, unsigned ones,
                        struct shape *out)
 {
@@ -51,8 +51,8 @@ static void run_trial(const struct trial *trial, const struct tensor *feeds)
     run_reset(trial->run);
 }
 
-/* Input i with the zero and the large dimensions where `pattern` says; true: another than the
- * row's. */
+/* Copies the row's input with the zero and the large dimensions that `pattern` selects. Returns
+ * false, and the row's input itself, if such a shape is impossible. */
 static bool feed_of(const struct tensor *given, int pattern, unsigned ones, struct tensor *out)
 {
     struct shape shape;
@@ -69,12 +69,12 @@ static void run_patterns(const struct trial *trial)
     const struct kernel_row *row = trial->row;
     struct tensor feeds[ROW_TENSORS_MAX];
     for (int pattern = 0; pattern < (int)COUNT(larges) * SHAPE_RANK_MAX; pattern++) {
-        for (int i = 0; i < row->inputs_count; i++) { /* one of them */
+        for (int i = 0; i < row->inputs_count; i++) { /* one input at a time */
             memcpy(feeds, row->inputs, sizeof feeds);
             if (feed_of(&row->inputs[i], pattern, 0, &feeds[i]))
                 run_trial(trial, feeds);
         }
-        for (unsigned ones = 0; ones < 4; ones++) { /* all, each with ones elsewhere */
+        for (unsigned ones = 0; ones < 4; ones++) { /* all inputs, with different ones */
             bool any = false;
             for (int i = 0; i < row->inputs_count; i++)
                 any |= feed_of(&row->inputs[i], pattern, ones >> (i & 1), &feeds[i]);

@@ -3,13 +3,13 @@
 #include <math.h>
 
 /*
- * Each row builds a graph from x, which becomes `steps` steps with fusing on, one of them `op`;
- * with fusing off it must give the same.
+ * Each row builds a graph from x. With fusing on, its plan has `steps` steps, and one of them is
+ * `op`. With fusing off, the results must be the same.
  */
 struct row {
     const char *label;
     struct endpoint (*build)(struct endpoint x);
-    int columns; /* of x; 0: it is [?,3,3,2] */
+    int columns; /* of x; 0: x is [?,3,3,2] */
     const char *op;
     int steps;
 };
@@ -64,7 +64,7 @@ static struct endpoint matmul_bias(struct endpoint x)
     return bias(matmul(x), 3);
 }
 
-/* As many rows of weights as are worth turning, and a few that fill no register. */
+/* The weights have few columns, and enough rows that the plan transposes them. */
 static struct endpoint narrow(struct endpoint x)
 {
     return build_binary(&b, "MatMul", NULL, x, ramp(shape_of(70, 3), -0.5f, 0.1f));
@@ -115,7 +115,7 @@ static struct endpoint two_biases(struct endpoint x)
     return bias(matmul_bias(x), 3);
 }
 
-/* Keras 3: x · inv + (β - mean · inv) */
+/* Batch normalization of Keras 3: x · inv + (β - mean · inv). */
 static struct endpoint plain_batch_norm(struct endpoint x, int64_t channels)
 {
     struct endpoint scaled =
@@ -183,7 +183,7 @@ static struct endpoint flatten(struct endpoint x)
     return build_binary(&b, "Reshape", NULL, x, dims);
 }
 
-/* ---- what must stay as it is ---- */
+/* ---- Graphs that must not be fused. ---- */
 
 static struct endpoint a_product_used_twice(struct endpoint x)
 {
@@ -239,9 +239,9 @@ static const struct row rows[] = {
     { "a vector minus a product stays", a_vector_minus_a_product, 4, "Sub", 2 },
 };
 
-/* ---- both ways ---- */
+/* ---- Fusing on and off. ---- */
 
-/* Scales are multiplied in another order. */
+/* Fusing changes the order of multiplications. */
 static bool is_close(float got, float want, float greatest)
 {
     if (isnan(got) || isnan(want))
@@ -267,7 +267,7 @@ static void compare_runs(const struct plan *fused, const struct plan *plain,
     tensor_release(&out[1]);
 }
 
-/* Ordinary numbers, with each special number in one place, and the special number everywhere. */
+/* Compares runs on ordinary numbers with one special number, and on special numbers only. */
 static void compare_values(const struct plan *fused, const struct plan *plain, struct shape shape)
 {
     static const float special[] = { 0,      NAN,    INFINITY, -INFINITY, 1e30f,
@@ -308,7 +308,7 @@ static void gives_the_same_with_fusing_off(void **state)
     teardown(NULL);
 }
 
-/* ---- every activation behind every product ---- */
+/* ---- Every activation after every product. ---- */
 
 static struct endpoint conv_of_many_channels(struct endpoint x)
 {
@@ -336,7 +336,7 @@ static const struct product_row {
 
 static const struct activation_row {
     const char *op;
-    float alpha; /* LeakyRelu */
+    float alpha; /* of LeakyRelu */
 } activations[] = {
     { "Relu", 0 },         { "Relu6", 0 },         { "LeakyRelu", 0.3f }, { "LeakyRelu", 0 },
     { "LeakyRelu", 1.5f }, { "LeakyRelu", -0.5f }, { "Elu", 0 },          { "Selu", 0 },
@@ -377,7 +377,7 @@ static void gives_the_same_for_every_activation(void **state)
             compare_activation(product, &activations[i], with_bias);
 }
 
-/* ---- scales that weights cannot take in ---- */
+/* ---- Scales that cannot be multiplied into the weights. ---- */
 
 static void a_scale_that_overflows_stays(void **state)
 {
@@ -396,7 +396,7 @@ static void a_scale_that_overflows_stays(void **state)
     }
 }
 
-/* TensorFlow's own optimiser writes fused ops too, of kinds that we do not make. */
+/* TensorFlow's optimizer also writes fused ops, of kinds that we do not support. */
 static void a_fused_op_of_another_kind_is_refused(void **state)
 {
     (void)state;
@@ -404,7 +404,7 @@ static void a_fused_op_of_another_kind_is_refused(void **state)
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4));
     struct endpoint inputs[] = { x, ramp(shape_of(4, 3), -0.5f, 0.1f) };
     const char *const names[] = { "BiasAdd", "MatMul" };
-    for (int count = 1; count <= 2; count++) { /* without a bias; with an op that is none of ours */
+    for (int count = 1; count <= 2; count++) { /* no bias; then an unsupported op */
         struct endpoint y = build(&b, "_FusedMatMul", "y", 2, inputs,
                                   (struct attr[]){ attr_texts(&b, "fused_ops", count, names),
                                                    attr_int("num_args", 0), ATTR_END });

@@ -1,4 +1,4 @@
-/* Every row of tests/golden/kernels: what TensorFlow gave for an op is what our kernel gives. */
+/* Runs every row of tests/golden/kernels and compares our outputs with TensorFlow's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,11 +13,11 @@
 #include "runtime/resources.h"
 #include "unit/runtime/kernel_rows.h"
 
-static struct map ops_with_rows; /* filled as the rows are run */
+static struct map ops_with_rows; /* filled while the rows run */
 
 enum how {
     FED,      /* inputs are placeholders of unknown shape */
-    CONSTANT, /* inputs are constants: the node is folded when the plan is made */
+    CONSTANT, /* inputs are constants: the plan folds the node */
 };
 static const char *const how_names[] = { "fed", "constant" };
 
@@ -52,7 +52,7 @@ static struct status run_row(const struct kernel_row *row, enum how how, struct 
     return status;
 }
 
-/* TensorFlow's text must stand in front of ours; "…" of other releases may follow. */
+/* Our text must begin with the row's, which omits a part that differs between releases. */
 static void compare_error(const struct kernel_row *row, struct status status)
 {
     if ((int)status.code != row->error_code)
@@ -96,8 +96,7 @@ static void gives_what_tensorflow_gives(void **state)
         check_row(row, CONSTANT);
 }
 
-/* Ops that a row cannot hold, since they are about a state, a body or chance: tested by themselves.
- */
+/* Rows cannot describe ops with state, bodies or random results. Other tests cover these. */
 static bool is_tested_elsewhere(const char *op)
 {
     static const char *const parts[] = {
@@ -108,7 +107,28 @@ static bool is_tested_elsewhere(const char *op)
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)
             return true;
-    return op[0] == '_'; /* made by fusion, which its own tests compare on and off */
+    return op[0] == '_'; /* made by fusing: see test_fuse.c */
+}
+
+static const char *file_of_first_row(const char *op)
+{
+    size_t count;
+    const struct kernel_table *const *tables = kernel_tables(&count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < tables[i]->count; k++)
+            if (strcmp(tables[i]->rows[k].op, op) == 0)
+                return kernel_table_file(i);
+    return "";
+}
+
+/* conv2d.c and fused.c have rows of the same ops; kernel_find takes the first. */
+static void onednn_has_the_first_row_of_its_ops(void **state)
+{
+    (void)state;
+    static const char *const ops[] = { "Conv2D", "DepthwiseConv2dNative", "_FusedConv2D",
+                                       "_FusedDepthwiseConv2dNative" };
+    for (size_t i = 0; i < COUNT(ops); i++)
+        assert_string_equal(file_of_first_row(ops[i]), "conv2d_onednn_ops.c");
 }
 
 static void has_rows_for_every_op(void **state)
@@ -124,13 +144,16 @@ static void has_rows_for_every_op(void **state)
         }
 }
 
-/* One family (the program's argument) or all. */
+/* Runs one family (the program's argument) or all. */
 int main(int argc, char **argv)
 {
     struct arena *arena = arena_create(0);
     int failed = kernel_rows_run(argc > 1 ? argv[1] : NULL, gives_what_tensorflow_gives, arena);
     if (argc == 1) {
-        const struct CMUnitTest every[] = { cmocka_unit_test(has_rows_for_every_op) };
+        const struct CMUnitTest every[] = {
+            cmocka_unit_test(has_rows_for_every_op),
+            cmocka_unit_test(onednn_has_the_first_row_of_its_ops),
+        };
         failed += cmocka_run_group_tests_name("every op", every, NULL, NULL);
     }
     map_finish(&ops_with_rows);

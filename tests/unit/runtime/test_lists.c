@@ -1,4 +1,4 @@
-/* TensorLists: what RNN loops do with them, and that a list is copied only where it is shared. */
+/* TensorLists as RNN loops use them. A list is copied only if it is shared. */
 #include "unit/runtime/plan_fixture.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static struct endpoint scalar(const char *name)
     return build_placeholder(&b, name, DT_INT32, shape_scalar());
 }
 
-/* Runs with one fed index and one fed pair of floats; fetches must be floats. */
+/* Feeds one index and one pair of floats, and runs. The fetches must be floats. */
 static struct status run_list(struct endpoint index, struct endpoint item, int32_t at,
                               const float *values, int count, const struct endpoint *fetches,
                               struct tensor *out)
@@ -67,7 +67,7 @@ static void stacks_what_was_set_and_zeros_elsewhere(void **state)
     tensor_release(&out);
 }
 
-/* Both lists come of one: the first must not see what the second got. */
+/* Changing the second list, which is made from the first, must not change the first. */
 static void copies_a_list_that_is_used_twice(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Lookup tables: the texts are those that TensorFlow gave (savedmodel-format.md §17.2). */
+/* Lookup tables. The error texts are TensorFlow's. */
 #include "unit/runtime/plan_fixture.h"
 
 #include <stdlib.h>
@@ -150,7 +150,7 @@ static void overwrites_in_a_mutable_table(void **state)
                  "Insert not supported by InitializableLookupTable implementations");
 }
 
-/* ---- from files ---- */
+/* ---- Tables from files. ---- */
 
 static struct status from_file(const char *content, int64_t key, int64_t value, int64_t vocab_size,
                                struct endpoint *handle)
@@ -227,7 +227,7 @@ static void names_what_is_wrong_in_a_file(void **state)
     }
 }
 
-/* Sixteen bytes where a number stands in eight, and objects whose owners are counted. */
+/* A complex128 has 16 bytes, but a table has 8 per element. It cannot hold counted objects. */
 static void refuses_types_that_it_cannot_hold(void **state)
 {
     (void)state;

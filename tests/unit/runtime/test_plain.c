@@ -1,4 +1,4 @@
-/* The fast loops against plain ones, over random shapes; approximations against libm. */
+/* Compares the fast loops with plain ones, for random shapes, and approximations with libm. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static int start(void **state)
     return 0;
 }
 
-/* ---- approximations: every 997th float, which visits all exponents ---- */
+/* ---- Approximations, for every 997th float, which covers all exponents. ---- */
 
 static void check_function(float (*fast)(float), double (*exact)(double), const char *name)
 {
@@ -105,7 +105,7 @@ static void broadcasting_round(void)
         out.dims[d] = pick(1, 4);
     for (int i = 0; i < 3; i++) {
         shapes[i] = (struct shape){ .rank = i == 0 ? out.rank : (int)pick(0, out.rank) };
-        for (int d = 0; d < shapes[i].rank; d++) /* the first has all dimensions */
+        for (int d = 0; d < shapes[i].rank; d++) /* the first has the full shape */
             shapes[i].dims[d] = i == 0 || pick(0, 1) ? out.dims[out.rank - shapes[i].rank + d] : 1;
     }
     struct broadcast broadcast;
@@ -298,8 +298,8 @@ static void has_gradients_that_are_its_transposes(void **state)
     }
 }
 
-/* With one channel in a group a convolution is a depthwise one. Its filter is [kh, kw, 1, m]; the
- * depthwise one's, [kh, kw, c, m / c], is the same memory. */
+/* With one channel per group a convolution is depthwise. Its filter [kh, kw, 1, m] and the
+ * depthwise one, [kh, kw, c, m / c], have the same memory layout. */
 static void convolves_each_channel_by_itself(void **state)
 {
     (void)state;

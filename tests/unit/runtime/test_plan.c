@@ -36,7 +36,7 @@ static void a_feed_can_be_fetched_and_outlives_the_request(void **state)
 static void a_fed_tensor_in_mid_graph_cuts_what_lies_behind(void **state)
 {
     (void)state;
-    struct endpoint x = X; /* not fed: running into it would be an error */
+    struct endpoint x = X; /* not fed: running it would fail */
     struct endpoint y = build_unary(&b, "Neg", "y", x);
     struct endpoint z = build_unary(&b, "Square", "z", y);
     struct plan *plan = plan_of(1, &y, 1, &z, NULL);
@@ -117,7 +117,7 @@ static void outputs_of_an_unknown_op_are_counted(void **state)
     }
 }
 
-/* num_sparse is the file's own count of what sparse_types lists. */
+/* num_sparse must equal the length of sparse_types. */
 static void features_that_are_counted_twice_are_counted_alike(void **state)
 {
     (void)state;
@@ -304,7 +304,7 @@ static void the_deadline_is_checked_before_costly_nodes(void **state)
         build_binary(&b, "MatMul", "y", x, const_floats("w", shape_of(1, 1), VALUES(1)));
     struct plan *plan = plan_of(1, &x, 1, &y, NULL);
     struct tensor feed = floats(shape_of(1, 1), VALUES(1)), out;
-    run_set_deadline(run, 1); /* long ago */
+    run_set_deadline(run, 1); /* in the past */
     assert_fails(plan_run(plan, run, &feed, &out), STATUS_DEADLINE_EXCEEDED,
                  "the deadline passed while the model ran");
     run_set_deadline(run, 0);
@@ -332,7 +332,7 @@ static void many_plans_share_a_run(void **state)
         plan_destroy(plans[i]);
 }
 
-/* ---- files ---- */
+/* ---- Files. ---- */
 
 static struct status read_file(const struct plan *plan, struct run *reader, const char *path,
                                struct bytes *out)
@@ -364,7 +364,7 @@ static void a_file_is_read_in_the_bounds_of_the_run(void **state)
     plan_destroy(plan);
 }
 
-/* A client may choose the path. */
+/* A client may control the path. */
 static void a_file_outside_of_the_model_is_not_read(void **state)
 {
     (void)state;
@@ -396,7 +396,7 @@ static void a_file_outside_of_the_model_is_not_read(void **state)
     assert_ok(file_remove_tree(directory));
 }
 
-/* ---- variables ---- */
+/* ---- Variables. ---- */
 
 static struct node *assign(struct endpoint handle, struct endpoint value, struct node *after)
 {
@@ -464,7 +464,7 @@ static void a_variable_that_nothing_writes_is_a_constant(void **state)
     plan_destroy(plan);
 }
 
-/* Each is as large as its inputs, so that every step alone is reasonable. */
+/* Each constant is only as large as its inputs together, so no single step looks too large. */
 static void constants_that_double_are_not_folded_for_ever(void **state)
 {
     (void)state;
@@ -476,7 +476,7 @@ static void constants_that_double_are_not_folded_for_ever(void **state)
         at = build(&b, "ConcatV2", NULL, 3, (struct endpoint[]){ at, at, axis },
                    (struct attr[]){ attr_int("N", 2), attr_type("T", DT_FLOAT), ATTR_END });
     struct plan *plan = plan_of(0, NULL, 1, &at, NULL);
-    assert_in_range(plan_steps_count(plan), 1, 7); /* 256 MiB in the end, 511 in all */
+    assert_in_range(plan_steps_count(plan), 1, 7); /* folding all would take 511 MiB */
     plan_destroy(plan);
     free(values);
 }
@@ -503,7 +503,7 @@ static void who_makes_a_plan_may_end_it(void **state)
                  "nobody wants it");
 }
 
-/* Its bytes are too few for the elements that the graph speaks of. */
+/* The variable has fewer bytes than a read as float needs. */
 static void a_variable_of_another_type_than_it_is_read_as_is_no_constant(void **state)
 {
     (void)state;
@@ -634,7 +634,7 @@ static void references_are_read_where_a_value_is_wanted(void **state)
     plan_destroy(plan);
 
     plan = plan_of(0, NULL, 1, &y, NULL);
-    assert_int_equal(plan_steps_count(plan), 0); /* a constant now */
+    assert_int_equal(plan_steps_count(plan), 0); /* now a constant */
     assert_runs(plan, none, 1, VALUES(4));
     plan_destroy(plan);
 }
@@ -676,7 +676,7 @@ static void rows_of_a_variable_are_gathered(void **state)
     plan_destroy(plan);
 }
 
-/* ---- folding ---- */
+/* ---- Folding. ---- */
 
 static void constants_are_computed_once(void **state)
 {

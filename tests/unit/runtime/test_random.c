@@ -1,11 +1,11 @@
-/* Values made by TensorFlow 2.21:
+/* The expected values are from TensorFlow 2.21:
  *     tf.raw_ops.StatelessRandomUniform(shape=[70], seed=tf.constant(seeds, tf.int64)) */
 #include "unit/runtime/plan_fixture.h"
 
 static const struct row {
     const char *label;
     int64_t seeds[2];
-    float first[5], at62[4]; /* the latter across the border of a block of lanes */
+    float first[5], at62[4]; /* at62 crosses the end of a block of lanes */
 } rows[] = {
     { "seeds of 0",
       { 0, 0 },

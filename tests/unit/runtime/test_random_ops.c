@@ -1,4 +1,4 @@
-/* Random ops: the distribution, and what a seed promises. */
+/* Random ops: distributions, and the effect of seeds. */
 #include "unit/runtime/plan_fixture.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static struct moments moments_of(const char *op)
     return m;
 }
 
-/* Bounds are about five standard errors wide for this many numbers. */
+/* The bounds are about five standard errors. */
 static void draws_from_the_distribution_asked_for(void **state)
 {
     (void)state;

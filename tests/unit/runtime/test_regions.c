@@ -15,7 +15,7 @@ static struct tensor int_scalar(const int32_t *value)
     return tensor_borrow(DT_INT32, &scalar, value);
 }
 
-/* ---- branches ---- */
+/* ---- Branches. ---- */
 
 static void add_branches(void)
 {
@@ -57,7 +57,7 @@ static void an_if_takes_the_branch_that_its_condition_says(void **state)
     plan_destroy(plan);
 }
 
-/* format.md §12.3 */
+/* The rules of TensorFlow's ToBool (functional_ops.cc). */
 static void conditions_follow_tensorflows_rules(void **state)
 {
     (void)state;
@@ -140,9 +140,9 @@ static void a_case_out_of_range_takes_the_last_branch(void **state)
     plan_destroy(plan);
 }
 
-/* ---- loops ---- */
+/* ---- Loops. ---- */
 
-/* while i < limit: i += 1, x = x · factor; limit and factor are handed on. */
+/* while i < limit: i += 1, x = x · factor. limit and factor are loop-invariant. */
 static void add_loop(void)
 {
     const enum dtype types[] = { DT_INT32, DT_INT32, DT_FLOAT, DT_FLOAT };
@@ -208,7 +208,7 @@ static void a_long_loop_runs_in_flat_memory(void **state)
                                    const_floats("one", shape_scalar(), VALUES(1)));
     struct endpoint y = { loop, 2 };
     struct plan *plan = plan_of(1, &x, 1, &y, NULL);
-    struct run *small = run_create(30000); /* a few values of 4000 bytes */
+    struct run *small = run_create(30000); /* room for seven values of 4000 bytes */
     static float values[1000];
     struct tensor feed = floats(shape_of(1000), values), out;
     assert_ok(plan_run(plan, small, &feed, &out));
@@ -235,7 +235,7 @@ static void the_deadline_ends_a_loop(void **state)
     plan_destroy(plan);
 }
 
-/* a, b = b, a for n rounds: each result is what another is written over. */
+/* a, b = b, a for n iterations. Neither result may overwrite the other before it is read. */
 static void a_loop_can_swap_its_values(void **state)
 {
     (void)state;
@@ -298,7 +298,7 @@ static void a_body_of_other_types_is_refused(void **state)
                  "node 'branch' (If): argument 0 of function 'hand_on' is float, should be int32");
 }
 
-/* Nobody knows what type an unknown op gives, so its type must not be what is complained about. */
+/* An unknown op has no known output type. The error must name the op, not the type. */
 static void an_unknown_op_in_a_body_is_named(void **state)
 {
     (void)state;
@@ -359,7 +359,7 @@ static void a_function_that_calls_itself_is_refused(void **state)
                  "function 'endless' calls itself");
 }
 
-/* The consumer of a call was checked against what the call says that it gives. */
+/* The call's consumers have been checked against the types that it declares. */
 static void a_call_whose_function_returns_another_type_is_refused(void **state)
 {
     (void)state;

@@ -3,8 +3,8 @@
 #include <math.h>
 
 /*
- * What a plan says of its rows, and that a yes is true: each row alone answers as in the batch.
- * x is [?,4], y is [?,4], of three rows each.
+ * Tests whether a plan reports independent rows. If it does, each row alone must give the same
+ * result as in the batch. x and y are [?,4], with three rows each.
  */
 #define ROWS 3
 
@@ -135,7 +135,7 @@ static struct endpoint reshape_by_another_dimension(struct endpoint x, struct en
     return build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 2, parts, NULL));
 }
 
-/* Keras' Dense on more than two dimensions: rows are laid in a line and come back. */
+/* Keras' Dense on more than two dimensions flattens them into rows and reshapes them back. */
 static struct endpoint there_and_back(struct endpoint x, struct endpoint y)
 {
     struct endpoint shape = build_unary(&b, "Shape", NULL, x);

@@ -1,7 +1,7 @@
 /*
- * Plans of real models: folding and fusing off must answer as on, and where a plan says that its
- * rows are independent, each row alone must answer as it does in a batch. Prints one line for each
- * signature with --verbose.
+ * Plans of real models. Turning folding or fusing off must not change the outputs. If a plan
+ * reports that its rows are independent, each row alone must give the same outputs as in a batch.
+ * With --verbose, prints one line for each signature.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "support/models.h"
 
 #define ROWS         3
-#define ELEMENTS_MAX 60000 /* of a feed: larger ones take too long in plain kernels */
+#define ELEMENTS_MAX 60000 /* of a feed: more take too long in plain kernels */
 
 static struct random random_state;
 static bool verbose;
@@ -30,7 +30,7 @@ struct answer {
 };
 
 struct subject {
-    struct savedmodel *models[3]; /* as it is, fusing off, folding off */
+    struct savedmodel *models[3]; /* default options, fusing off, folding off */
     const char *name;
 };
 
@@ -80,8 +80,8 @@ static bool make_feeds(const struct signature *signature, struct tensor *feeds)
     return true;
 }
 
-/* Integers and strings exactly, floats by the output's magnitude: 1e-4, since fusing multiplies in
- * another order and real nets are long chains. */
+/* Integers and strings must be equal. Floats may differ by 1e-4 of the output's magnitude: fusing
+ * changes the order of multiplications, and the error grows over the layers of a real model. */
 static bool is_near(const struct tensor *a, const struct tensor *b)
 {
     if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
@@ -123,7 +123,7 @@ static const char *compare(const struct signature *signature, const struct tenso
     return NULL;
 }
 
-/* Row by row, against the batch. */
+/* Runs each row alone and compares it with its row of the batch. */
 static void check_rows(const struct subject *subject, const struct signature *signature,
                        const struct plan *plan, struct run *run, const struct tensor *feeds,
                        const struct tensor *batch)

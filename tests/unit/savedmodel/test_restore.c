@@ -1,5 +1,6 @@
-/* Which value of the checkpoint a variable gets: tests/golden/savedmodel/two_towers.py says what is
- * in the model. Cases that TensorFlow does not write are made from it by changing the message. */
+/* Tests which value of the checkpoint each variable gets. The model is from
+ * tests/golden/savedmodel/two_towers.py. Models that TensorFlow does not write are made from it by
+ * changing the message. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,44 +9,14 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "base/file.h"
 #include "proto/message.h"
 #include "proto/saved_model.pb-c.h"
 #include "savedmodel/load.h"
+#include "support/directory.h"
 
 #define GOLDEN "tests/golden/savedmodel/two_towers"
 
-#define assert_ok(expr)                                                                    \
-    do {                                                                                   \
-        struct status status_ = (expr);                                                    \
-        if (!status_is_ok(status_))                                                        \
-            fail_msg("%s: %s %s", #expr, status_code_name(status_.code), status_.message); \
-    } while (0)
-
-static char directory[] = "/tmp/slipway-restore-XXXXXX";
-
-static int make_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) == NULL;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    return file_remove_tree(directory).code;
-}
-
-static const char *path_of(const char *name)
-{
-    static char paths[2][256];
-    static int next;
-    char *path = paths[next++ % 2];
-    snprintf(path, sizeof paths[0], "%s/%s", directory, name);
-    return path;
-}
-
-/* What a signature answers for x = [0, 10]. */
+/* Runs a signature with x = [0, 10]. */
 static struct status answer_of(struct savedmodel *model, const char *name, float out[2])
 {
     const float x[2] = { 0, 10 };
@@ -85,23 +56,19 @@ static void objects_of_one_name_keep_their_own_values(void **state)
 
 static void copy_file(const char *name)
 {
-    char from[256], to[256];
     struct buffer content = { 0 };
-    snprintf(from, sizeof from, "%s/%s", GOLDEN, name);
-    snprintf(to, sizeof to, "%s/%s", directory, name);
-    assert_ok(file_read(from, 0, &content));
-    assert_ok(file_write(to, (struct bytes){ content.data, content.size }));
+    assert_ok(file_read(file_join(arena, GOLDEN, name), 0, &content));
+    assert_ok(file_write(in(name), (struct bytes){ content.data, content.size }));
     buffer_finish(&content);
 }
 
-/* Loads the model after `change` was made to its meta graph. */
+/* Applies `change` to the model's meta graph and loads the result. */
 static struct status load_changed(void (*change)(Tensorflow__MetaGraphDef *meta),
                                   struct savedmodel **out)
 {
-    struct arena *arena = arena_create(0);
     struct buffer file = { 0 };
     ProtobufCMessage *message;
-    assert_ok(file_make_directories(path_of("variables")));
+    assert_ok(file_make_directories(in("variables")));
     copy_file("variables/variables.index");
     copy_file("variables/variables.data-00000-of-00001");
     assert_ok(file_read(GOLDEN "/saved_model.pb", 0, &file));
@@ -111,10 +78,9 @@ static struct status load_changed(void (*change)(Tensorflow__MetaGraphDef *meta)
     size_t size = protobuf_c_message_get_packed_size(message);
     uint8_t *packed = arena_alloc(arena, size + 1);
     protobuf_c_message_pack(message, packed);
-    assert_ok(file_write(path_of("saved_model.pb"), (struct bytes){ (char *)packed, size }));
+    assert_ok(file_write(in("saved_model.pb"), (struct bytes){ (char *)packed, size }));
     struct status status = savedmodel_load(directory, NULL, out);
     buffer_finish(&file);
-    arena_destroy(arena);
     return status;
 }
 
@@ -152,7 +118,7 @@ static void set_dtype(Tensorflow__NodeDef *handle, Tensorflow__DataType dtype)
             handle->attr[i]->value->type = dtype;
 }
 
-/* Both signatures are called with one handle, which the object graph ties to two variables. */
+/* Both signatures' functions get one handle, which the object graph binds to two variables. */
 static void share_handle(Tensorflow__MetaGraphDef *meta)
 {
     Tensorflow__NodeDef *call = find_node(meta->graph_def, "StatefulPartitionedCall_1");
@@ -183,7 +149,7 @@ static void declare_other_dtype(Tensorflow__MetaGraphDef *meta)
     set_dtype(find_node(meta->graph_def, "offset"), TENSORFLOW__DATA_TYPE__DT_INT32);
 }
 
-/* The restore function reads this key into a variable that no signature needs. */
+/* Makes the restore function read another key into a variable that no signature needs. */
 static void ask_for_other_key(Tensorflow__MetaGraphDef *meta)
 {
     Tensorflow__FunctionDefLibrary *library = meta->graph_def->library;
@@ -230,7 +196,7 @@ static void is_refused(void **state)
         fail_msg("%s: %s %s", row->label, status_code_name(status.code), status.message);
 }
 
-/* As TensorFlow Serving: the variable stays empty, and only who reads it fails. */
+/* As in TensorFlow Serving, the variable stays uninitialized and only its readers fail. */
 static void an_untied_handle_gets_nobodys_value(void **state)
 {
     (void)state;
@@ -254,5 +220,5 @@ int main(void)
         tests[2 + i] = (struct CMUnitTest){ .name = refused[i].label,
                                             .test_func = is_refused,
                                             .initial_state = (void *)&refused[i] };
-    return cmocka_run_group_tests_name("restore", tests, make_directory, remove_directory);
+    return cmocka_run_group_tests_name("restore", tests, directory_setup, directory_teardown);
 }

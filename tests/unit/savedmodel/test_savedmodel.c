@@ -6,35 +6,14 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "base/file.h"
 #include "proto/message.h"
 #include "proto/saved_model.pb-c.h"
 #include "proto/text.h"
 #include "savedmodel/load.h"
 #include "savedmodel/save.h"
+#include "support/directory.h"
 
-#define assert_ok(expr)                                                                    \
-    do {                                                                                   \
-        struct status status_ = (expr);                                                    \
-        if (!status_is_ok(status_))                                                        \
-            fail_msg("%s: %s %s", #expr, status_code_name(status_.code), status_.message); \
-    } while (0)
-
-static char directory[] = "/tmp/slipway-savedmodel-XXXXXX";
-
-static int make_directory(void **state)
-{
-    (void)state;
-    return mkdtemp(directory) == NULL;
-}
-
-static int remove_directory(void **state)
-{
-    (void)state;
-    return file_remove_tree(directory).code;
-}
-
-/* ---- a model: y = x · w + b, written with values that come in chunks of `piece` bytes ---- */
+/* ---- A model, y = x · w + b, whose values are written in chunks of `piece` bytes. ---- */
 
 static const float w_value[6] = { 1, 2, 3, 4, 5, 6 }, b_value[3] = { 10, 20, 30 };
 
@@ -42,7 +21,7 @@ struct memory_source {
     struct value_source source;
     const char *data;
     size_t left, piece;
-    int fail_at; /* fails when this many chunks were given; 0: never */
+    int fail_at; /* fails after this many chunks; 0: never */
     int given;
 };
 
@@ -81,7 +60,6 @@ static struct status write_model_with(const char *path, struct memory_source *so
                                                              const struct saved_model *model,
                                                              struct value_source *source))
 {
-    struct arena *arena = arena_create(0);
     struct graph *graph = graph_create(arena);
     struct builder b = builder_init(graph);
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 2));
@@ -105,20 +83,12 @@ static struct status write_model_with(const char *path, struct memory_source *so
                                  .variables_count = 2 };
     struct status status = write(path, &model, &source->source);
     graph_finish(graph);
-    arena_destroy(arena);
     return status;
 }
 
 static struct status write_model(const char *path, struct memory_source *source)
 {
     return write_model_with(path, source, savedmodel_write);
-}
-
-static const char *path_of(const char *name)
-{
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
 }
 
 /* ---- tests ---- */
@@ -131,13 +101,12 @@ static void what_is_saved_loads_and_answers(void **state)
         char name[32];
         snprintf(name, sizeof name, "model/%zu", i + 1);
         struct memory_source source = { .piece = pieces[i] };
-        assert_ok(write_model(path_of(name), &source));
+        assert_ok(write_model(in(name), &source));
 
         struct savedmodel *model;
         const struct plan *plan;
-        assert_ok(savedmodel_load(path_of(name), NULL, &model));
+        assert_ok(savedmodel_load(in(name), NULL, &model));
         assert_int_equal(savedmodel_variables_count(model), 2);
-        assert_int_equal(savedmodel_weights_bytes(model), 36);
         const struct signature *signature =
             savedmodel_signature(model, bytes_of(SIGNATURE_DEFAULT));
         assert_non_null(signature);
@@ -156,29 +125,26 @@ static void what_is_saved_loads_and_answers(void **state)
     }
 }
 
-/* The text form of the same message loads and answers too; `.pb` would win. */
+/* The text form of the same message also loads. A `.pb` file would take precedence. */
 static void the_text_form_loads(void **state)
 {
     (void)state;
     struct memory_source source = { .piece = 12 };
-    struct arena *arena = arena_create(0);
     struct buffer file = { 0 }, text = { 0 };
     Tensorflow__SavedModel *message;
     struct savedmodel *model;
-    assert_ok(write_model(path_of("text/1"), &source));
-    assert_ok(file_read(path_of("text/1/saved_model.pb"), 0, &file));
+    assert_ok(write_model(in("text/1"), &source));
+    assert_ok(file_read(in("text/1/saved_model.pb"), 0, &file));
     assert_ok(proto_unpack(&tensorflow__saved_model__descriptor,
                            (struct bytes){ file.data, file.size }, arena, &message));
     proto_text_print(message, &text);
-    assert_ok(
-        file_write(path_of("text/1/saved_model.pbtxt"), (struct bytes){ text.data, text.size }));
-    assert_int_equal(remove(path_of("text/1/saved_model.pb")), 0);
-    assert_ok(savedmodel_load(path_of("text/1"), NULL, &model));
+    assert_ok(file_write(in("text/1/saved_model.pbtxt"), (struct bytes){ text.data, text.size }));
+    assert_int_equal(remove(in("text/1/saved_model.pb")), 0);
+    assert_ok(savedmodel_load(in("text/1"), NULL, &model));
     assert_int_equal(savedmodel_variables_count(model), 2);
     savedmodel_destroy(model);
     buffer_finish(&file);
     buffer_finish(&text);
-    arena_destroy(arena);
 }
 
 static void data_without_its_index_is_refused(void **state)
@@ -186,9 +152,9 @@ static void data_without_its_index_is_refused(void **state)
     (void)state;
     struct memory_source source = { .piece = 12 };
     struct savedmodel *model;
-    assert_ok(write_model(path_of("half/1"), &source));
-    assert_int_equal(remove(path_of("half/1/variables/variables.index")), 0);
-    struct status status = savedmodel_load(path_of("half/1"), NULL, &model);
+    assert_ok(write_model(in("half/1"), &source));
+    assert_int_equal(remove(in("half/1/variables/variables.index")), 0);
+    struct status status = savedmodel_load(in("half/1"), NULL, &model);
     assert_int_equal(status.code, STATUS_DATA_LOSS);
     assert_non_null(strstr(status.message, "variables.index, and nothing else fills"));
 }
@@ -198,14 +164,12 @@ static void a_failing_source_leaves_nothing_behind(void **state)
     (void)state;
     for (int fail_at = 1; fail_at < 6; fail_at++) {
         struct memory_source source = { .piece = 12, .fail_at = fail_at };
-        struct status status = write_model(path_of("gone/7"), &source);
+        struct status status = write_model(in("gone/7"), &source);
         assert_int_equal(status.code, STATUS_UNAVAILABLE);
         assert_non_null(strstr(status.message, "the ps is gone"));
-        struct arena *arena = arena_create(0);
         struct file_list list;
-        assert_ok(file_list(path_of("gone"), arena, &list));
+        assert_ok(file_list(in("gone"), arena, &list));
         assert_int_equal(list.count, 0);
-        arena_destroy(arena);
     }
 }
 
@@ -213,33 +177,33 @@ static void a_source_that_gives_too_little_is_told(void **state)
 {
     (void)state;
     struct memory_source source = { .piece = 0 };
-    struct status status = write_model(path_of("short/1"), &source);
+    struct status status = write_model(in("short/1"), &source);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
-    assert_false(file_exists(path_of("short/1")));
+    assert_false(file_exists(in("short/1")));
 }
 
 static void a_directory_that_is_not_empty_is_refused(void **state)
 {
     (void)state;
     struct memory_source source = { .piece = 12 };
-    assert_ok(file_make_directories(path_of("full/1/empty")));
-    assert_ok(file_make_directories(path_of("full/1/inner")));
-    assert_ok(file_write(path_of("full/1/inner/something"), (struct bytes){ "x", 1 }));
-    assert_int_equal(savedmodel_check_target(path_of("full/1")).code, STATUS_ALREADY_EXISTS);
-    assert_int_equal(write_model(path_of("full/1"), &source).code, STATUS_ALREADY_EXISTS);
-    assert_true(file_exists(path_of("full/1/inner/something")));
+    assert_ok(file_make_directories(in("full/1/empty")));
+    assert_ok(file_make_directories(in("full/1/inner")));
+    assert_ok(file_write(in("full/1/inner/something"), (struct bytes){ "x", 1 }));
+    assert_int_equal(savedmodel_check_target(in("full/1")).code, STATUS_ALREADY_EXISTS);
+    assert_int_equal(write_model(in("full/1"), &source).code, STATUS_ALREADY_EXISTS);
+    assert_true(file_exists(in("full/1/inner/something")));
 }
 
 static void the_same_model_is_written_again_only_where_that_is_asked_for(void **state)
 {
     (void)state;
     struct memory_source source = { .piece = 12 };
-    assert_ok(write_model(path_of("same/1"), &source));
-    assert_int_equal(write_model(path_of("same/1"), &source).code, STATUS_ALREADY_EXISTS);
-    assert_ok(write_model_with(path_of("same/1"), &source, savedmodel_write_again));
-    assert_ok(write_model_with(path_of("same/2"), &source, savedmodel_write_again));
-    assert_ok(file_write(path_of("same/1/variables/variables.index"), (struct bytes){ "x", 1 }));
-    assert_int_equal(write_model_with(path_of("same/1"), &source, savedmodel_write_again).code,
+    assert_ok(write_model(in("same/1"), &source));
+    assert_int_equal(write_model(in("same/1"), &source).code, STATUS_ALREADY_EXISTS);
+    assert_ok(write_model_with(in("same/1"), &source, savedmodel_write_again));
+    assert_ok(write_model_with(in("same/2"), &source, savedmodel_write_again));
+    assert_ok(file_write(in("same/1/variables/variables.index"), (struct bytes){ "x", 1 }));
+    assert_int_equal(write_model_with(in("same/1"), &source, savedmodel_write_again).code,
                      STATUS_ALREADY_EXISTS);
 }
 
@@ -247,21 +211,21 @@ static void an_empty_directory_is_taken(void **state)
 {
     (void)state;
     struct memory_source source = { .piece = 12 };
-    assert_ok(file_make_directories(path_of("empty/1")));
-    assert_ok(savedmodel_check_target(path_of("empty/1/")));
-    assert_ok(write_model(path_of("empty/1/"), &source));
-    assert_true(file_exists(path_of("empty/1/saved_model.pb")));
+    assert_ok(file_make_directories(in("empty/1")));
+    assert_ok(savedmodel_check_target(in("empty/1/")));
+    assert_ok(write_model(in("empty/1/"), &source));
+    assert_true(file_exists(in("empty/1/saved_model.pb")));
 }
 
 static void other_tags_are_named_in_the_error(void **state)
 {
     (void)state;
     struct memory_source source = { .piece = 12 };
-    assert_ok(write_model(path_of("tags/1"), &source));
+    assert_ok(write_model(in("tags/1"), &source));
     const char *const tags[] = { "train" };
     struct savedmodel_options options = { .tags = tags, .tags_count = 1 };
     struct savedmodel *model;
-    struct status status = savedmodel_load(path_of("tags/1"), &options, &model);
+    struct status status = savedmodel_load(in("tags/1"), &options, &model);
     assert_int_equal(status.code, STATUS_NOT_FOUND);
     assert_non_null(
         strstr(status.message, "Could not find meta graph def matching supplied tags: { train }."));
@@ -287,14 +251,11 @@ static const struct bad {
 static void is_refused(void **state)
 {
     const struct bad *bad = *state;
-    char path[300];
     struct savedmodel *model;
-    assert_ok(file_make_directories(path_of(bad->label)));
-    if (bad->file != NULL) {
-        snprintf(path, sizeof path, "%s/%s", path_of(bad->label), bad->file);
-        assert_ok(file_write(path, bytes_of(bad->content)));
-    }
-    struct status status = savedmodel_load(path_of(bad->label), NULL, &model);
+    assert_ok(file_make_directories(in(bad->label)));
+    if (bad->file != NULL)
+        assert_ok(file_write(file_join(arena, in(bad->label), bad->file), bytes_of(bad->content)));
+    struct status status = savedmodel_load(in(bad->label), NULL, &model);
     if (status.code != bad->code || strstr(status.message, bad->text) == NULL)
         fail_msg("%s: %s %s", bad->label, status_code_name(status.code), status.message);
 }
@@ -316,5 +277,5 @@ int main(void)
         tests[8 + i] = (struct CMUnitTest){ .name = bads[i].label,
                                             .test_func = is_refused,
                                             .initial_state = (void *)&bads[i] };
-    return cmocka_run_group_tests_name("savedmodel", tests, make_directory, remove_directory);
+    return cmocka_run_group_tests_name("savedmodel", tests, directory_setup, directory_teardown);
 }

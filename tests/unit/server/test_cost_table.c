@@ -5,9 +5,9 @@
 #include <cmocka.h>
 
 #include "base/status.h"
-#include "server/cost_table.h"
+#include "server/models/cost_table.h"
 
-/* What was measured, and what a run of `rows` may then cost. */
+/* Measured runs, and the cost that the table then estimates for a run of `rows`. */
 static const struct row {
     const char *label;
     struct {
@@ -16,21 +16,24 @@ static const struct row {
     int64_t rows;
     uint32_t cost_ns;
 } cases[] = {
-    { "nothing is known", { { 0 } }, 1, 0 },
-    { "that size", { { 1, 500 } }, 1, 500 },
-    { "the sizes up to the next power of two are one", { { 7, 800 } }, 8, 800 },
-    { "a smaller one: as many times as dear", { { 2, 1000 } }, 16, 8000 },
-    { "more than the largest", { { 64, 6400 } }, 128, 12800 },
-    { "the nearest smaller one", { { 1, 900 }, { 4, 1000 } }, 8, 2000 },
-    { "only a larger one, as of many calls at a time: its share", { { 64, 64000 } }, 1, 1000 },
-    { "the nearest larger one", { { 64, 64000 }, { 8, 16000 } }, 2, 4000 },
-    { "a smaller one before a larger one", { { 64, 64000 }, { 1, 3000 } }, 4, 12000 },
-    { "hardly anything is not nothing", { { 64, 5 } }, 1, 1 },
-    { "no overflow", { { 1, 3000000000 } }, 1000, UINT32_MAX },
-    { "nor with as many rows as a shape can say", { { 1, 4 } }, (int64_t)1 << 62, UINT32_MAX },
+    { "nothing was measured", { { 0 } }, 1, 0 },
+    { "this size was measured", { { 1, 500 } }, 1, 500 },
+    { "sizes up to the next power of two are one class", { { 7, 800 } }, 8, 800 },
+    { "a smaller size is scaled up", { { 2, 1000 } }, 16, 8000 },
+    { "a size above the largest class is scaled up", { { 64, 6400 } }, 128, 12800 },
+    { "the nearest smaller size counts", { { 1, 900 }, { 4, 1000 } }, 8, 2000 },
+    { "if only a larger size was measured, its share", { { 64, 64000 } }, 1, 1000 },
+    { "the nearest larger size counts", { { 64, 64000 }, { 8, 16000 } }, 2, 4000 },
+    { "a smaller size counts before a larger one", { { 64, 64000 }, { 1, 3000 } }, 4, 12000 },
+    { "a known cost is never 0", { { 64, 5 } }, 1, 1 },
+    { "a cost does not overflow", { { 1, 3000000000 } }, 1000, UINT32_MAX },
+    { "a cost does not overflow with the most rows that a shape can have",
+      { { 1, 4 } },
+      (int64_t)1 << 62,
+      UINT32_MAX },
 };
 
-static void costs_what_it_should(void **state)
+static void estimates(void **state)
 {
     const struct row *row = *state;
     struct cost_table table = { 0 };
@@ -81,7 +84,7 @@ static void longer_strings_are_unknown(void **state)
     assert_false(is_known(&table, key_of_text("a text that is a good deal longer than that")));
 }
 
-static void a_shape_replaces_another_of_the_same_place(void **state)
+static void a_shape_replaces_another_in_the_same_slot(void **state)
 {
     (void)state;
     struct cost_table table = { 0 };
@@ -97,12 +100,12 @@ int main(void)
     struct CMUnitTest tests[COUNT(cases) + 3] = {
         cmocka_unit_test(inputs_of_another_size_are_unknown),
         cmocka_unit_test(longer_strings_are_unknown),
-        cmocka_unit_test(a_shape_replaces_another_of_the_same_place),
+        cmocka_unit_test(a_shape_replaces_another_in_the_same_slot),
     };
 
     for (size_t i = 0; i < COUNT(cases); i++)
         tests[i + 3] = (struct CMUnitTest){ .name = cases[i].label,
-                                            .test_func = costs_what_it_should,
+                                            .test_func = estimates,
                                             .initial_state = (void *)(uintptr_t)&cases[i] };
     return cmocka_run_group_tests_name("cost_table", tests, NULL, NULL);
 }

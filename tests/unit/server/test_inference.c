@@ -1,15 +1,15 @@
-/* Which calls run in the loop, when a round has collected as much as may run at once, and what
- * becomes of a run in the loop that takes too long. */
+/* Tests that only cheap calls run in the loop, that a round fills up, and that a slow run moves
+ * from the loop to the pool. */
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../runtime/plan_fixture.h"
-#include "server/inference.h"
+#include "server/inference/inference.h"
 
 #define MANY  1000
-#define STEPS 64 /* tanh, one after the other */
+#define STEPS 64 /* nested calls of tanh */
 
 static struct signature signature = { .inputs_count = 1, .outputs_count = 1 };
 static struct callable callable;
@@ -50,22 +50,22 @@ static void measured(const struct tensor *input, int64_t took_ns)
              took_ns);
 }
 
-/* ---- What fills a round. ---- */
+/* ---- Rounds that fill up. ---- */
 
 static const struct row {
     const char *label;
-    int64_t rows, columns; /* of the only input, numbers of 4 bytes */
-    int64_t took_ns;       /* such a call, when it was measured */
+    int64_t rows, columns; /* of the only input, a float matrix */
+    int64_t took_ns;       /* the measured cost of such a call */
     bool batch_ready;
-    int calls; /* that fill the round */
+    int calls; /* the number that fills a round */
 } cases[] = {
-    { "64 rows, one a call", 1, 4, 1000, true, 64 },
-    { "64 rows, more a call", 10, 4, 1000, true, 7 },
+    { "64 calls of one row", 1, 4, 1000, true, 64 },
+    { "64 rows in larger calls", 10, 4, 1000, true, 7 },
     { "cheap runs: 80 KiB of inputs", 1, 1024, 1000, true, 20 },
-    { "also where each runs alone", 1, 1024, 1000, false, 20 },
-    { "one of more than that", 1, 30000, 1000, true, 1 },
-    { "dear runs gain more from a larger batch", 1, 1024, 50000, true, 64 },
-    { "dear runs, each alone: a millisecond", 1, 4, 50000, false, 20 },
+    { "cheap runs that cannot be batched", 1, 1024, 1000, false, 20 },
+    { "one call with more inputs than that", 1, 30000, 1000, true, 1 },
+    { "expensive runs gain from a larger batch", 1, 1024, 50000, true, 64 },
+    { "expensive runs that cannot be batched: a millisecond", 1, 4, 50000, false, 20 },
 };
 
 static void fills(void **state)
@@ -90,10 +90,10 @@ static void fills(void **state)
     teardown(NULL);
 }
 
-/* ---- Where a call runs. ---- */
+/* ---- Calls in the loop and in the pool. ---- */
 
 struct caller {
-    struct inference_call call; /* first */
+    struct inference_call call; /* must be first */
     struct status status;
     int answers, moves;
     bool done, right;
@@ -142,7 +142,7 @@ static void wait_for(struct caller *caller)
     assert_true(caller->right);
 }
 
-/* One call, on its own. Did it go to the pool? */
+/* Submits a single call. Returns whether it went to the pool. */
 static bool goes_to_pool(const struct tensor *input)
 {
     struct caller caller;
@@ -163,13 +163,13 @@ static void only_a_size_that_is_known_to_be_cheap_runs_in_the_loop(void **state)
     assert_true(goes_to_pool(&small));
     measured(&small, 1000);
     assert_false(goes_to_pool(&small));
-    assert_true(goes_to_pool(&large)); /* however cheap small ones are */
+    assert_true(goes_to_pool(&large)); /* a small call's cost says nothing */
     measured(&large, 1000);
     assert_false(goes_to_pool(&large));
     end();
 }
 
-static void a_dear_one_goes_to_the_pool(void **state)
+static void an_expensive_call_goes_to_the_pool(void **state)
 {
     (void)state;
     struct tensor input = floats(shape_of(1, 2), ones);
@@ -179,7 +179,7 @@ static void a_dear_one_goes_to_the_pool(void **state)
     end();
 }
 
-static void one_of_unpredictable_cost_goes_to_the_pool(void **state)
+static void a_call_of_unpredictable_cost_goes_to_the_pool(void **state)
 {
     (void)state;
     struct tensor input = floats(shape_of(1, 2), ones);
@@ -190,7 +190,7 @@ static void one_of_unpredictable_cost_goes_to_the_pool(void **state)
     end();
 }
 
-static void cheap_ones_that_are_dear_together_go_to_the_pool(void **state)
+static void cheap_calls_that_are_expensive_together_go_to_the_pool(void **state)
 {
     (void)state;
     struct tensor input = floats(shape_of(1, 2), ones);
@@ -217,7 +217,7 @@ static void a_run_that_takes_too_long_ends_in_the_pool(void **state)
     memset(input.data, 0, tensor_bytes(&input));
     tensor_floats_mut(&input)[0] = 1;
     begin(true, STEPS);
-    measured(&input, 1000); /* it is not so cheap at all */
+    measured(&input, 1000); /* less than it really takes */
     for (size_t i = 0; i < COUNT(callers); i++)
         submit(&callers[i], &input);
     inference_run(inference);
@@ -280,18 +280,18 @@ static void a_call_is_read_in_the_pool(void **state)
     begin(true, 1);
     submit_unread(&caller, fill_in);
     take_turns(&caller);
-    assert_int_equal(caller.moves, 2); /* its cost is not known */
+    assert_int_equal(caller.moves, 2); /* runs in the pool: its cost is unknown */
     wait_for(&caller);
     measured(&prepared, 1000);
     submit_unread(&caller, fill_in);
     take_turns(&caller);
-    assert_int_equal(caller.moves, 1); /* now it is */
+    assert_int_equal(caller.moves, 1); /* runs in the loop: its cost is known */
     inference_run(inference);
     wait_for(&caller);
     end();
 }
 
-static void one_that_cannot_be_read_fails(void **state)
+static void a_call_that_cannot_be_read_fails(void **state)
 {
     (void)state;
     struct caller caller;
@@ -303,7 +303,7 @@ static void one_that_cannot_be_read_fails(void **state)
     end();
 }
 
-static void one_that_needs_no_run_is_done(void **state)
+static void a_call_that_needs_no_run_is_done(void **state)
 {
     (void)state;
     struct caller caller;
@@ -356,13 +356,13 @@ static void reading_ends_when_the_client_leaves(void **state)
     read_until_it_is_wanted_no_more(true, STATUS_CANCELLED);
 }
 
-static void reading_ends_with_the_server(void **state)
+static void reading_ends_when_the_server_does(void **state)
 {
     (void)state;
     read_until_it_is_wanted_no_more(false, STATUS_UNAVAILABLE);
 }
 
-static void what_waits_for_the_pool_at_the_end_is_done(void **state)
+static void calls_that_wait_for_the_pool_at_the_end_are_done(void **state)
 {
     (void)state;
     struct caller callers[40];
@@ -379,15 +379,15 @@ int main(void)
 {
     struct CMUnitTest tests[COUNT(cases) + 11] = {
         TEST(a_call_is_read_in_the_pool),
-        TEST(one_that_cannot_be_read_fails),
-        TEST(one_that_needs_no_run_is_done),
-        TEST(what_waits_for_the_pool_at_the_end_is_done),
+        TEST(a_call_that_cannot_be_read_fails),
+        TEST(a_call_that_needs_no_run_is_done),
+        TEST(calls_that_wait_for_the_pool_at_the_end_are_done),
         TEST(reading_ends_when_the_client_leaves),
-        TEST(reading_ends_with_the_server),
+        TEST(reading_ends_when_the_server_does),
         TEST(only_a_size_that_is_known_to_be_cheap_runs_in_the_loop),
-        TEST(a_dear_one_goes_to_the_pool),
-        TEST(one_of_unpredictable_cost_goes_to_the_pool),
-        TEST(cheap_ones_that_are_dear_together_go_to_the_pool),
+        TEST(an_expensive_call_goes_to_the_pool),
+        TEST(a_call_of_unpredictable_cost_goes_to_the_pool),
+        TEST(cheap_calls_that_are_expensive_together_go_to_the_pool),
         TEST(a_run_that_takes_too_long_ends_in_the_pool),
     };
 

@@ -6,9 +6,9 @@
 
 #include <stdio.h>
 
-#include "server/predict_form.h"
+#include "server/grpc/predict_form.h"
 
-/* A message of three parts, in `room`. */
+/* Writes a message of three parts to `room`. */
 static struct bytes message(char *room, const char *before, const char *numbers, const char *behind)
 {
     int size = sprintf(room, "%s%s%s", before, numbers, behind);
@@ -16,7 +16,7 @@ static struct bytes message(char *room, const char *before, const char *numbers,
     return (struct bytes){ room, (size_t)size };
 }
 
-static void the_same_around_other_numbers_matches(void **state)
+static void the_same_message_with_other_numbers_matches(void **state)
 {
     static const struct {
         const char *before, *numbers, *behind;
@@ -40,7 +40,7 @@ static void the_same_around_other_numbers_matches(void **state)
     }
 }
 
-static void what_is_put_is_what_was_learnt_with_room_for_numbers(void **state)
+static void the_learnt_message_is_written_with_room_for_numbers(void **state)
 {
     struct predict_bytes bytes;
     struct buffer out = { 0 };
@@ -70,7 +70,7 @@ static void parts_on_both_sides_are_found_in_the_copy(void **state)
     assert_int_equal(none.size, 0);
 }
 
-static void numbers_elsewhere_and_too_much_around_them_are_not_learnt(void **state)
+static void messages_with_numbers_elsewhere_or_large_parts_are_not_learnt(void **state)
 {
     static char room[2 * PREDICT_AROUND_MAX], elsewhere[4];
     struct predict_bytes bytes;
@@ -107,10 +107,10 @@ static void a_form_is_found_while_it_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_around_other_numbers_matches),
-        cmocka_unit_test(what_is_put_is_what_was_learnt_with_room_for_numbers),
+        cmocka_unit_test(the_same_message_with_other_numbers_matches),
+        cmocka_unit_test(the_learnt_message_is_written_with_room_for_numbers),
         cmocka_unit_test(parts_on_both_sides_are_found_in_the_copy),
-        cmocka_unit_test(numbers_elsewhere_and_too_much_around_them_are_not_learnt),
+        cmocka_unit_test(messages_with_numbers_elsewhere_or_large_parts_are_not_learnt),
         cmocka_unit_test(a_form_is_found_while_it_is_known),
     };
     return cmocka_run_group_tests_name("predict form", tests, NULL, NULL);

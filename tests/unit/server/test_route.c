@@ -6,12 +6,12 @@
 
 #include <cmocka.h>
 
-#include "server/exchange.h"
-#include "server/route.h"
+#include "server/rest/exchange.h"
+#include "server/rest/routes.h"
 
 static const struct row {
     const char *method, *url;
-    const char *action; /* of the route found; NULL: `error` */
+    const char *action; /* of the expected route; NULL: expect `error` */
     const char *name;
     int kind;
     int64_t number;

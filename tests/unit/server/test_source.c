@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "server/source.h"
+#include "server/models/source.h"
 
 static char base[] = "/tmp/slipway-source-XXXXXX";
 
@@ -46,18 +46,18 @@ static void whole_numbers_are_versions_in_order(void **state)
     static const int64_t numbers[] = { -3, 1, 7, 42, 1700000000 };
     struct source_versions found;
     (void)state;
-    assert_string_equal(source_scan(base, &found).message, "");
+    assert_string_equal(source_disk.scan(base, &found).message, "");
     assert_int_equal(found.count, COUNT(numbers));
     for (size_t i = 0; i < COUNT(numbers); i++)
         assert_int_equal(found.items[i].number, numbers[i]);
     source_versions_finish(&found);
 }
 
-static void of_two_spellings_the_later_counts(void **state)
+static void of_several_spellings_the_last_counts(void **state)
 {
     struct source_versions found;
     (void)state;
-    assert_string_equal(source_scan(base, &found).message, "");
+    assert_string_equal(source_disk.scan(base, &found).message, "");
     assert_string_equal(strrchr(found.items[2].directory, '/'), "/7");
     source_versions_finish(&found);
 }
@@ -66,7 +66,7 @@ static void a_path_that_is_not_there_is_named(void **state)
 {
     struct source_versions found;
     (void)state;
-    struct status status = source_scan("/nowhere/models", &found);
+    struct status status = source_disk.scan("/nowhere/models", &found);
     assert_int_equal(status.code, STATUS_NOT_FOUND);
     assert_non_null(strstr(status.message, "'/nowhere/models'"));
 }
@@ -75,7 +75,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_numbers_are_versions_in_order),
-        cmocka_unit_test(of_two_spellings_the_later_counts),
+        cmocka_unit_test(of_several_spellings_the_last_counts),
         cmocka_unit_test(a_path_that_is_not_there_is_named),
     };
     return cmocka_run_group_tests_name("source", tests, set_up, tear_down);

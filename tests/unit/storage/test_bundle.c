@@ -21,7 +21,7 @@ static void add_float(struct bundle_writer *writer, const char *name, float valu
     assert_ok(bundle_writer_add(writer, name, &tensor));
 }
 
-/* savedmodel-format.md §19: a = 0.5, b = 2.0, c = 3.0 */
+/* The index that TensorFlow writes for a = 0.5, b = 2.0, c = 3.0. */
 static const unsigned char three_scalars[] = {
     0x00, 0x00, 0x06, 0x08, 0x01, 0x1a, 0x02, 0x08, 0x01, 0x00, 0x01, 0x0b, 0x61, 0x08, 0x01, 0x12,
     0x00, 0x28, 0x04, 0x35, 0x06, 0x38, 0x27, 0x1f, 0x00, 0x01, 0x0d, 0x62, 0x08, 0x01, 0x12, 0x00,
@@ -202,6 +202,23 @@ static void damage_is_found_per_tensor(void **state)
     bundle_close(bundle);
 }
 
+static void a_bool_of_value_2_is_data_loss(void **state)
+{
+    (void)state;
+    struct shape shape = shape_of(2);
+    const struct tensor tensor = tensor_borrow(DT_BOOL, &shape, "\1\2");
+    struct bundle_writer *writer;
+    struct bundle *bundle;
+    struct tensor read;
+    assert_ok(bundle_writer_open(in("v"), &writer));
+    assert_ok(bundle_writer_add(writer, "b", &tensor));
+    assert_ok(bundle_writer_commit(writer));
+    assert_ok(bundle_open(in("v"), &bundle));
+    assert_failure(bundle_read(bundle, "b", &read), STATUS_DATA_LOSS,
+                   "b has a bool of value 2 at element 1");
+    bundle_close(bundle);
+}
+
 static void every_prefix_of_the_index_is_data_loss(void **state)
 {
     (void)state;
@@ -223,7 +240,7 @@ static void every_flipped_byte_of_the_index_is_noticed_or_harmless(void **state)
         assert_ok(file_write(in("v.index"), (struct bytes){ (char *)damaged, sizeof damaged }));
         struct status status = bundle_open(in("v"), &bundle);
         bool unread = (at >= 71 && at < 84) || (at >= 103 && at < 143);
-        if (!unread) /* the metaindex, its handle and the padding of the footer */
+        if (!unread) /* not the metaindex, its handle or the footer's padding */
             assert_int_equal(status.code, STATUS_DATA_LOSS);
         if (status_is_ok(status))
             bundle_close(bundle);
@@ -282,6 +299,7 @@ int main(void)
         TEST_IN_DIRECTORY(a_name_twice_is_refused_and_leaves_nothing),
         TEST_IN_DIRECTORY(restoring_checks_name_type_and_shape),
         TEST_IN_DIRECTORY(damage_is_found_per_tensor),
+        TEST_IN_DIRECTORY(a_bool_of_value_2_is_data_loss),
         TEST_IN_DIRECTORY(every_prefix_of_the_index_is_data_loss),
         TEST_IN_DIRECTORY(every_flipped_byte_of_the_index_is_noticed_or_harmless),
         TEST_IN_DIRECTORY(no_checkpoint_at_all_is_not_found),

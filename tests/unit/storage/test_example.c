@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "storage/example.h"
 
-/* One case of tests/golden/example/cases.txt: what it is made from, and what TensorFlow gave. */
+/* One case of tests/golden/example/cases.txt: its inputs and TensorFlow's outputs. */
 #define MANY 16
 struct example_case {
     char *label;
@@ -199,7 +199,7 @@ static void built_examples_have_the_known_bytes(void **state)
     static const char known[] = "\x0a\x0f\x0a\x0d\x0a\x01\x78\x12\x08\x12\x06\x0a\x04\0\0\x80\x3f";
     assert_int_equal(bytes.size, 17);
     assert_memory_equal(bytes.data, known, 17);
-    assert_int_equal(example_builder_end(&builder).size, 2); /* features are there, and empty */
+    assert_int_equal(example_builder_end(&builder).size, 2); /* an empty Features message */
     example_builder_finish(&builder);
 }
 
@@ -253,7 +253,7 @@ static void impossible_specifications_are_refused(void **state)
     assert_int_equal(example_spec_create(features, 2, &spec).code, STATUS_INTERNAL);
 }
 
-/* A wide model and a batch of empty examples: a few bytes of request for each count. */
+/* Empty examples make a small request, but need a count for each example and column. */
 static void a_batch_is_paid_from_the_pool(void **state)
 {
     (void)state;

@@ -79,14 +79,14 @@ static void keys_of_slices(void **state)
 {
     (void)state;
     struct buffer key = { 0 };
-    struct slice slice = { 2, { 0, 0 }, { 5, SLICE_WHOLE } };
+    struct tensor_slice slice = { 2, { 0, 0 }, { 5, SLICE_WHOLE } };
     slice_key(bytes_of("foo"), &slice, &key);
     assert_hex(&key, "00666f6f000101028085807f");
-    slice = (struct slice){ 2, { 0, 0 }, { 500, 8 } };
+    slice = (struct tensor_slice){ 2, { 0, 0 }, { 500, 8 } };
     key = (struct buffer){ 0 };
     slice_key(bytes_of("emb"), &slice, &key);
     assert_hex(&key, "00656d620001010280c1f48088");
-    slice = (struct slice){ 2, { 500, 0 }, { 500, 8 } };
+    slice = (struct tensor_slice){ 2, { 500, 0 }, { 500, 8 } };
     key = (struct buffer){ 0 };
     slice_key(bytes_of("emb"), &slice, &key);
     assert_hex(&key, "00656d6200010102c1f4c1f48088");
@@ -103,7 +103,7 @@ static void specifications_are_read_and_checked(void **state)
 {
     (void)state;
     struct shape shape;
-    struct slice slice, resolved;
+    struct tensor_slice slice, resolved;
     assert_string_equal(slice_parse("1000 8 500,500:-", &shape, &slice).message, "");
     assert_string_equal(shape_text(&shape), "[1000,8]");
     assert_string_equal(slice_text(&slice), "500,500:-");
@@ -122,14 +122,16 @@ static void specifications_are_read_and_checked(void **state)
 static void copies_land_where_they_belong(void **state)
 {
     (void)state;
-    /* [2,3,4] of 0..23; its slice [:, 1:3, 1:4] goes into a tensor of [0:2, 0:3, 1:4]. */
+    /* Copies the slice [:, 1:3, 1:4] of a [2,3,4] tensor to a buffer for its slice
+     * [0:2, 0:3, 1:4]. */
     int from[24], to[18], expected[18];
     for (int i = 0; i < 24; i++)
         from[i] = i;
     memset(to, -1, sizeof to);
     memset(expected, -1, sizeof expected);
-    struct slice whole = { 3, { 0, 0, 0 }, { 2, 3, 4 } }, target = { 3, { 0, 0, 1 }, { 2, 3, 3 } },
-                 part = { 3, { 0, 1, 1 }, { 2, 2, 3 } };
+    struct tensor_slice whole = { 3, { 0, 0, 0 }, { 2, 3, 4 } },
+                        target = { 3, { 0, 0, 1 }, { 2, 3, 3 } },
+                        part = { 3, { 0, 1, 1 }, { 2, 2, 3 } };
     for (int a = 0; a < 2; a++)
         for (int b = 1; b < 3; b++)
             for (int c = 1; c < 4; c++)

@@ -14,7 +14,7 @@
 #include "support/directory.h"
 #include "support/table.h"
 
-/* Writes key00000 … with values of this size, and gives back the file. */
+/* Writes `count` keys, key00000 and on, with values of this size. Returns the file. */
 static struct buffer written(int count, size_t value_size)
 {
     struct file_writer file;
@@ -38,7 +38,7 @@ static struct buffer written(int count, size_t value_size)
     return bytes;
 }
 
-/* Reads all of it; how many entries, or the failure. */
+/* Reads the whole table and counts its entries. */
 static struct status read_all(struct bytes bytes, int *count)
 {
     struct table *table;
@@ -78,7 +78,7 @@ static void entries_of_many_blocks_come_back_and_are_found(void **state)
         assert_true(found);
         assert_true(bytes_equal(table_cursor_key(&cursor), bytes_of(key)));
         assert_int_equal(table_cursor_value(&cursor).data[0], 'a' + i % 26);
-        snprintf(key, sizeof key, "key%05d!", i); /* between this one and the next */
+        snprintf(key, sizeof key, "key%05d!", i); /* between this key and the next */
         assert_ok(table_cursor_seek(&cursor, bytes_of(key), &found));
         snprintf(key, sizeof key, "key%05d", i + 1);
         assert_true(found == (i + 1 < 3000));
@@ -109,7 +109,7 @@ static void every_prefix_is_data_loss(void **state)
     (void)state;
     struct buffer bytes = written(20, 5);
     for (size_t size = 0; size < bytes.size; size++) {
-        char *copy = malloc(size + 1); /* so that the sanitizer sees a read past its end */
+        char *copy = malloc(size + 1); /* the sanitizer checks its end */
         int count;
         memcpy(copy, bytes.data, size);
         assert_int_equal(read_all((struct bytes){ copy, size }, &count).code, STATUS_DATA_LOSS);
@@ -126,7 +126,7 @@ static const struct row {
     const char *label;
     struct bytes contents;
     char type;
-    const char *error; /* NULL: it is sound, with 2 entries */
+    const char *error; /* NULL: valid, with 2 entries */
 } blocks[] = {
     { "sound", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 0, NULL },
     { "sound with shared bytes", BLOCK("\0\2\1abx\1\1\1cy\0\0\0\0\1\0\0\0"), 0, NULL },
@@ -154,8 +154,8 @@ static const struct row {
     { "not Snappy", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 1, "corrupted compressed block" },
     { "inflated size of 4 GB", BLOCK("\377\377\377\377\17\0a"), 1, "corrupted compressed block" },
     { "inflated size too small", BLOCK("\2\30\0\0\0\1\0\0\0"), 1, "corrupted compressed block" },
-    /* All four kinds of element: literal, copies with 1, 2 and 4 bytes of offset; the copies
-       overlap. */
+    /* All four kinds of element: a literal, and overlapping copies with offsets of 1, 2 and 4
+     * bytes. */
     { "Snappy, all elements",
       BLOCK("\033\024\000\001\012\141\170\171\021\002\014\000\001\001\142\003\006\000\000\000\000"
             "\000\012\001\000\004\001\000\006\001\000"),
@@ -205,10 +205,10 @@ static void a_handle_past_the_end_is_data_loss(void **state)
     (void)state;
     struct buffer file = table_of((struct bytes)BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 0);
     int count;
-    file.data[file.size - 48 + 3] = 0x7f; /* the size of the index block */
+    file.data[file.size - 48 + 3] = 0x7f; /* the index block's size */
     assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
                    "bad block handle");
-    memset(file.data + file.size - 48, 0xff, 40); /* varints without end */
+    memset(file.data + file.size - 48, 0xff, 40); /* unterminated varints */
     assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
                    "bad block handle");
     buffer_finish(&file);

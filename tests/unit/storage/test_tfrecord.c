@@ -74,7 +74,7 @@ static void zlib_records_come_back(void **state)
     records_come_back(TFRECORD_ZLIB, TFRECORD_DETECT);
 }
 
-/* Reads all of "abc" "abc" with one byte changed or the end cut off. */
+/* Reads a file of two "abc" records, of which one bit is flipped or the end is cut off. */
 static struct status read_damaged(size_t size, size_t flip, int *records)
 {
     char data[2 * ABC_SIZE];
@@ -107,7 +107,7 @@ static void damage_is_told_as_tensorflow_tells_it(void **state)
     assert_failure(read_damaged(33, 99, &records), STATUS_DATA_LOSS,
                    "truncated record at 19' failed with Read less bytes than requested");
     assert_int_equal(records, 1);
-    assert_ok(read_damaged(25, 99, &records)); /* a cut in the head counts as the end */
+    assert_ok(read_damaged(25, 99, &records)); /* a truncated header counts as the end */
     assert_int_equal(records, 1);
     assert_ok(read_damaged(0, 99, &records));
     assert_int_equal(records, 0);

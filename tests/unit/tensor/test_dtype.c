@@ -44,7 +44,7 @@ static void halves_survive_the_way_through_float(void **state)
     }
 }
 
-/* float, half to nearest even: ties, the first subnormal, overflow */
+/* Floats as halves, rounded to nearest even: ties, the smallest subnormal, overflow. */
 static const struct {
     float value;
     uint16_t half;

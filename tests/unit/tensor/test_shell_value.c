@@ -24,7 +24,7 @@ static const struct row {
     { "an empty dimension is 1", { 1, { 0 } }, "[0.5]" },
 };
 
-/* As sh expands it: without spaces, the brackets and commas of the shape. */
+/* Checks that sh expands the text to all elements of the shape and nothing else. */
 static void check_expansion(const struct shape *shape, const char *text)
 {
     char command[1024];
@@ -42,7 +42,7 @@ static void check_expansion(const struct shape *shape, const char *text)
     assert_int_equal(numbers, want);
     assert_null(strchr(got, '$'));
     assert_null(strchr(got, '"'));
-    assert_true(size <= shell_value_expanded(shape, "0.5") + 1); /* and a line end */
+    assert_true(size <= shell_value_expanded(shape, "0.5") + 1); /* 1: the newline */
 }
 
 static void prints_and_expands(void **state)

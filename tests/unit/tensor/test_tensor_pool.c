@@ -68,7 +68,6 @@ static void the_limit_is_on_what_is_out(void **state)
     shape = shape_of((int64_t)1 << 60);
     assert_int_equal(tensor_create_pooled(pool, DT_INT8, &shape, &b).code,
                      STATUS_RESOURCE_EXHAUSTED);
-    tensor_pool_trim(pool);
     tensor_pool_destroy(pool);
 }
 
@@ -96,16 +95,16 @@ static void buffers_are_paid_for_until_they_are_freed(void **state)
     assert_int_equal(tensor_create_pooled(pool, DT_INT8, &shape, &b).code,
                      STATUS_RESOURCE_EXHAUSTED);
     tensor_release(&a);
-    assert_in_range(budget.used_bytes, 500000, 700000); /* kept for the next one */
-    b = take(pool, 900000);                             /* in its place */
+    assert_in_range(budget.used_bytes, 500000, 700000); /* kept, still charged */
+    b = take(pool, 900000);                             /* evicts the kept buffer */
     assert_in_range(budget.used_bytes, 900000, 1 << 20);
     tensor_pool_destroy(pool);
-    assert_in_range(budget.used_bytes, 900000, 1 << 20); /* it outlives the pool */
+    assert_in_range(budget.used_bytes, 900000, 1 << 20); /* b outlives the pool */
     tensor_release(&b);
     assert_int_equal(budget.used_bytes, 0);
 }
 
-/* One run: takes buffers of these sizes one after the other. */
+/* One run, which takes and releases `count` buffers, each twice as large as the one before. */
 static void run_with(struct tensor_pool *pool, int64_t size, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -119,12 +118,12 @@ static void settling_frees_what_recent_runs_did_not_take(void **state)
 {
     (void)state;
     struct tensor_pool *pool = tensor_pool_create(0);
-    run_with(pool, 16 << 20, 3); /* 112 MiB in three classes, and no more than 64 at once */
+    run_with(pool, 16 << 20, 3); /* 112 MiB in three classes, at most 64 at once */
     size_t all = tensor_pool_held(pool);
     assert_in_range(all, 100 << 20, 120 << 20);
     for (int i = 0; i < 50; i++)
         run_with(pool, 16 << 20, 3);
-    assert_int_equal(tensor_pool_held(pool), all); /* runs of the same kind free nothing */
+    assert_int_equal(tensor_pool_held(pool), all); /* identical runs free nothing */
     for (int i = 0; i < 100; i++)
         run_with(pool, 1000, 1);
     assert_int_equal(tensor_pool_held(pool), 1024);

@@ -30,7 +30,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A TensorProto of this type and of shape [size], without values. */
+/* A TensorProto of this type and shape [size], without values. */
 static Tensorflow__TensorProto *empty(enum dtype dtype, int64_t size)
 {
     Tensorflow__TensorProto *proto =

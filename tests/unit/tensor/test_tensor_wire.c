@@ -42,7 +42,7 @@ static Tensorflow__TensorProto *empty(int dtype, int64_t size)
     return proto;
 }
 
-/* The message at an address that is `offset` behind one that fits everything. */
+/* Packs the message at `offset` bytes past an aligned address. */
 static struct bytes pack(const Tensorflow__TensorProto *proto, size_t offset)
 {
     packed.size = 0;
@@ -73,7 +73,7 @@ static void same_elements(const struct tensor *a, const struct tensor *b)
         assert_true(bytes_equal(tensor_strings(a)[i], tensor_strings(b)[i]));
 }
 
-/* Both readers agree, wherever the message lies. */
+/* Both readers must agree for every alignment of the message. */
 static void agrees(const Tensorflow__TensorProto *proto)
 {
     struct tensor want, got;
@@ -175,7 +175,7 @@ static void numbers_are_read_where_they_lie(void **state)
             in_place += data >= message.data && data < message.data + message.size;
         }
     }
-    assert_int_equal(in_place, 2); /* at one offset of four */
+    assert_int_equal(in_place, 2); /* at one offset in four, for each form */
 }
 
 static void numbers_stay_at_an_address_that_does_not_fit_for_who_copies_them(void **state)
@@ -199,7 +199,7 @@ static void numbers_stay_at_an_address_that_does_not_fit_for_who_copies_them(voi
     assert_int_equal(fitting, 1);
 }
 
-/* Unpacked numbers, several packed runs, the dtype behind the values, unknown fields. */
+/* Unpacked numbers, several packed runs, a dtype after the values, and unknown fields. */
 static void reads_fields_in_any_form_and_order(void **state)
 {
     (void)state;
@@ -215,12 +215,12 @@ static void reads_fields_in_any_form_and_order(void **state)
     assert_memory_equal(tensor_int32s(&got), ((int32_t[]){ 5, 6, 7, 8, 8 }), 20);
 }
 
-/* TensorFlow accepts both; ours holds no more than SHAPE_RANK_MAX dimensions. */
+/* TensorFlow accepts both. Our shapes have at most SHAPE_RANK_MAX dimensions. */
 static void ignores_unknown_rank_and_names_a_rank_that_is_not_implemented(void **state)
 {
     (void)state;
-    static const char unknown[] =
-        "\x08\x01\x12\x06\x12\x02\x08\x01\x18\x01"; /* [1], unknown_rank */
+    /* [1], unknown_rank */
+    static const char unknown[] = "\x08\x01\x12\x06\x12\x02\x08\x01\x18\x01";
     struct tensor got;
     assert_int_equal(read_message(bytes_of(unknown), &got).code, STATUS_OK);
     assert_string_equal(shape_text(&got.shape), "[1]");

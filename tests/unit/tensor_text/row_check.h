@@ -1,4 +1,4 @@
-/* What the tests of the readers of values share: how a row ends. */
+/* Checks the outcome of a row in the tests of the value readers. */
 #ifndef TESTS_ROW_CHECK_H
 #define TESTS_ROW_CHECK_H
 
@@ -10,8 +10,8 @@
 
 #include "tensor/value_json.h"
 
-/* want: what a tensor that was read is printed as; it is released. NULL: it was refused with
- * `code`, and with `error` in the text. */
+/* Expects the tensor to print as `want`, and releases it. If want is NULL, expects an error with
+ * `code` whose text contains `error`. */
 static inline void check_row(struct status status, struct tensor *tensor, const char *want,
                              enum status_code code, const char *error)
 {

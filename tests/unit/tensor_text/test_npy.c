@@ -5,7 +5,7 @@
 #include "tensor/npy.h"
 #include "unit/tensor_text/row_check.h"
 
-/* A file as numpy writes it: magic, version, header size, header, data. */
+/* Builds a file as NumPy writes it: magic, version, header size, header and data. */
 static struct bytes make(char *file, int version, const char *descr, const char *order,
                          const char *shape, const void *data, size_t size)
 {
@@ -28,7 +28,7 @@ static const struct row {
     const char *label, *descr, *order, *shape;
     const void *data;
     size_t size;
-    const char *want; /* of success; else the error has `error` */
+    const char *want; /* NULL: expect `error` */
     const char *error;
     enum status_code code;
 } rows[] = {
@@ -40,6 +40,10 @@ static const struct row {
     { "byte strings", "|S3", "False", "2,", "ab\0abc", 6, "[\"ab\", \"abc\"]", NULL, 0 },
     { "characters", "<U2", "False", "1,", "\xe4\0\0\0\x0d\xf6\x01\0", 8,
       "[\"\xc3\xa4\xf0\x9f\x98\x8d\"]", NULL, 0 },
+    { "a bool of value 2", "|b1", "False", "2,", "\1\2", 2, NULL,
+      ".npy has a bool of value 2 at element 1", STATUS_INVALID_ARGUMENT },
+    { "a great many floats", "<f4", "False", "1000000000000,", "\0\0\x80\x3f", 4, NULL, "cut short",
+      STATUS_INVALID_ARGUMENT },
     { "cut short", "<f4", "False", "3,", "\0\0\x80\x3f", 4, NULL, "cut short",
       STATUS_INVALID_ARGUMENT },
     { "strings cut short", "|S3", "False", "2,", "abc", 3, NULL, "cut short",
@@ -75,7 +79,7 @@ static void reads(void **state)
     }
 }
 
-/* Each of the file's own size, so that a read past its end is seen. */
+/* Each prefix has a heap block of its size, so that AddressSanitizer reports reads past it. */
 static void every_prefix_is_refused(void **state)
 {
     (void)state;

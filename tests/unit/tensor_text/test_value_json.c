@@ -1,7 +1,7 @@
 #include "base/arena.h"
 #include "unit/tensor_text/row_check.h"
 
-/* What is read and printed again; want NULL: refused, with `error` in the text. */
+/* Values that are read and printed again. If want is NULL, the error must contain `error`. */
 static const struct row {
     const char *label, *json;
     enum dtype dtype;
@@ -9,6 +9,7 @@ static const struct row {
 } rows[] = {
     { "floats", "[[1, 2.5], [-0.1, 1e30]]", DT_FLOAT,
       "[[1, 2.5],\n [-0.100000001, 1.00000002e+30]]", NULL },
+    { "a negative zero", "[-0.0, -0]", DT_FLOAT, "[-0, -0]", NULL },
     { "a scalar", "7", DT_INT64, "7", NULL },
     { "an empty list", "[]", DT_INT32, "[]", NULL },
     { "an int8 that fits", "[-128, 127]", DT_INT8, "[-128, 127]", NULL },
@@ -28,6 +29,14 @@ static const struct row {
     { "base64 of a number", "[{\"b64\": 7}]", DT_STRING, NULL, "{\"b64\": BASE64}" },
     { "a number for a string", "[7]", DT_STRING, NULL, "element 0 is not a string" },
     { "a ragged list", "[[1], [2, 3]]", DT_FLOAT, NULL, "lists of different sizes at level 1" },
+    { "first lists of 2^40 numbers in all",
+      "[[[[[[[[[[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],"
+      "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]"
+      ","
+      "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]"
+      ","
+      "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0],0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]",
+      DT_FLOAT, NULL, "lists of different sizes at level" },
     { "a list in place of a number", "[1, [2]]", DT_FLOAT, NULL, "element 1 is not a float" },
     { "not JSON", "[1, ", DT_FLOAT, NULL, "not JSON" },
     { "30 levels of lists", "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]",
@@ -57,7 +66,7 @@ static void what_json_cannot_say_is_printed(void **state)
     buffer_finish(&out);
 }
 
-/* A kilobyte whose first elements are lists of 2^64 numbers in all. */
+/* A text of about 1 KB. The lengths of its nested lists multiply to 2^64. */
 static void a_shape_that_wraps_is_refused(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-"""Writes optimizer_golden.h: five updates of each optimizer by TensorFlow's own classes, from the same start and gradients."""
+"""Writes optimizer_golden.h: five updates by each of TensorFlow's own optimizers, with the same
+first values and gradients for all."""
 import os
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"

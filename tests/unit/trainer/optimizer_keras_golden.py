@@ -1,5 +1,5 @@
-"""Writes optimizer_keras_golden.h: five updates of Keras 3's own optimizers, where they differ from TensorFlow's of before, from the
-start and the gradients of optimizer_golden.py."""
+"""Writes optimizer_keras_golden.h: five updates by the optimizers of Keras 3 that differ
+from TensorFlow's. First values and gradients are those of optimizer_golden.py."""
 import os
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
@@ -9,7 +9,7 @@ import numpy as np
 W = [0.5, -0.25, 1.5, 0.0, -2.0, 0.125, 0.75]
 G = [[0.1 * (i + 1) * (-1) ** (i + t) + 0.05 * t for i in range(7)] for t in range(5)]
 o = keras.optimizers
-KERAS = {"epsilon": 1e-7, "initial_rms": 0}  # what options.c says of a description's RMSprop
+KERAS = {"epsilon": 1e-7, "initial_rms": 0}  # options.c sets these for Keras' RMSprop
 ROWS = [
     ("rmsprop", 0.01, KERAS, lambda: o.RMSprop(0.01)),
     ("rmsprop", 0.01, dict(KERAS, momentum=0.5), lambda: o.RMSprop(0.01, momentum=0.5)),

@@ -1,5 +1,5 @@
-/* A few ps tasks and clients in one process, around two variables: "w" of 6 × 2 floats cut in
- * three, and "b" of 2. */
+/* small_cluster: a few ps tasks and their clients in one process. The variables are "w", 6 × 2
+ * floats in three pieces, and "b", 2 floats. */
 #ifndef TESTS_SMALL_CLUSTER_H
 #define TESTS_SMALL_CLUSTER_H
 
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "rpc/loopback.h"
-#include "trainer/client.h"
-#include "trainer/protocol.h"
-#include "trainer/ps.h"
+#include "trainer/client/client.h"
+#include "trainer/shared/protocol.h"
+#include "trainer/ps/ps.h"
 
 #define SMALL_PS_MAX 5
 #define SMALL_W      12
@@ -32,7 +32,7 @@ struct small_cluster {
     struct channel *channels[SMALL_PS_MAX];
 };
 
-/* clock: the ps tasks'; NULL: the monotonic one. trainers: as in struct ps_options. */
+/* clock: for the ps tasks; NULL: the monotonic clock. trainers: as in struct ps_options. */
 static inline void small_start_with(struct small_cluster *cluster, int ps_count,
                                     struct clock *clock, const char *const *trainers,
                                     uint32_t trainers_count)
@@ -76,22 +76,31 @@ static inline void small_stop(struct small_cluster *cluster)
     placement_finish(&cluster->placement);
 }
 
-static inline void small_client(struct small_cluster *cluster, uint32_t index, uint64_t incarnation,
-                                struct client *client)
+/* chunk_bytes: as in struct ps_client_options. */
+static inline void small_client_with(struct small_cluster *cluster, uint32_t index,
+                                     uint64_t incarnation, size_t chunk_bytes,
+                                     struct ps_client *client)
 {
-    struct client_options options = { .cluster = "test",
-                                      .task = index == 0 ? "chief" : "worker",
-                                      .index = index,
-                                      .incarnation = incarnation,
-                                      .ps_list = "a:1,b:1",
-                                      .placement = &cluster->placement,
-                                      .channels = cluster->channels,
-                                      .call_timeout_ms = 20000 };
+    struct ps_client_options options = { .cluster = "test",
+                                         .task = index == 0 ? "chief" : "worker",
+                                         .index = index,
+                                         .incarnation = incarnation,
+                                         .ps_list = "a:1,b:1",
+                                         .placement = &cluster->placement,
+                                         .channels = cluster->channels,
+                                         .chunk_bytes_max = chunk_bytes,
+                                         .call_timeout_ms = 20000 };
     client_init(client, &options);
 }
 
-/* w = 1, b = 2 everywhere, SGD with rate 0.5. */
-static inline struct status small_create_until(struct client *chief, uint32_t workers, bool sync,
+static inline void small_client(struct small_cluster *cluster, uint32_t index, uint64_t incarnation,
+                                struct ps_client *client)
+{
+    small_client_with(cluster, index, incarnation, 0, client);
+}
+
+/* Every element of w starts at 1, every element of b at 2. SGD with rate 0.5. */
+static inline struct status small_create_until(struct ps_client *chief, uint32_t workers, bool sync,
                                                uint64_t stop_step)
 {
     float w[SMALL_W], b[SMALL_B] = { 2, 2 };
@@ -107,21 +116,21 @@ static inline struct status small_create_until(struct client *chief, uint32_t wo
     return client_create(chief, &job, values);
 }
 
-static inline struct status small_create(struct client *chief, uint32_t workers, bool sync)
+static inline struct status small_create(struct ps_client *chief, uint32_t workers, bool sync)
 {
     return small_create_until(chief, workers, sync, 0);
 }
 
-/* The raw first half of a snapshot, by one ps alone. */
-static inline struct status small_hold(struct channel *channel, Slipway__Training__Ticket ticket,
+/* Sends one ps the hold that begins a snapshot, without client_snapshot_begin. */
+static inline struct status small_hold(struct channel *channel, struct ticket ticket,
                                        uint64_t number)
 {
-    Slipway__Training__HoldRequest header = SLIPWAY__TRAINING__HOLD_REQUEST__INIT;
+    struct hold_request header = { 0 };
     struct message reply = { 0 };
 
     header.ticket = &ticket;
     header.number = number;
-    struct message request = protocol_pack(&header);
+    struct message request = pack_hold_request(&header);
     struct status status = channel_call(channel, PS_HOLD, &request,
                                         clock_deadline_ns(clock_monotonic(), 20000), &reply);
     message_release(&reply);

@@ -1,4 +1,5 @@
-/* Who is there, whom a ps waits for, and the one outcome of a job. */
+/* The beats of the tasks: which tasks are present, which of them a ps waits for, and the job's
+ * outcome. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +8,7 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
-#include "trainer/client_internal.h"
+#include "trainer/client/internal.h"
 
 struct beat {
     struct status status;
@@ -19,25 +20,24 @@ struct beat {
 
 static struct arena *arena;
 
-static struct beat beat(struct client *client)
+static struct beat beat(struct ps_client *client)
 {
-    Slipway__Training__BeatRequest header = SLIPWAY__TRAINING__BEAT_REQUEST__INIT;
-    Slipway__Training__Identity identity = client_identity(&client->options, 0);
-    Slipway__Training__BeatReply *reply;
+    struct beat_request header = { 0 };
+    struct identity identity = client_identity(&client->options, 0);
+    struct beat_reply reply;
     struct message answer;
 
     header.identity = &identity;
-    struct message request = protocol_pack(&header);
+    struct message request = pack_beat_request(&header);
     struct beat beat = { .status = channel_call(client->options.channels[0], PS_BEAT, &request,
                                                 CLOCK_NEVER, &answer) };
     if (status_is_ok(beat.status)) {
-        beat.status =
-            protocol_unpack(&answer, &slipway__training__beat_reply__descriptor, arena, &reply);
-        beat.generation = reply->generation;
-        beat.over = reply->over;
-        beat.code = reply->code;
-        beat.text = reply->text;
-        beat.note = reply->note;
+        beat.status = unpack_beat_reply(&answer, arena, &reply);
+        beat.generation = reply.generation;
+        beat.over = reply.over;
+        beat.code = reply.code;
+        beat.text = reply.text;
+        beat.note = reply.note;
     }
     message_release(&answer);
     return beat;
@@ -46,7 +46,7 @@ static struct beat beat(struct client *client)
 struct fixture {
     struct small_cluster cluster;
     struct clock *clock;
-    struct client chief, worker;
+    struct ps_client chief, worker;
 };
 
 static int start(void **state)
@@ -143,7 +143,7 @@ static void a_failure_of_the_chief_is_everybodys(void **state)
     assert_string_equal(told.text, "no place to write");
     assert_int_equal(ps_untold(fixture->cluster.ps[0], 3), 1);
     assert_int_equal(client_await(&fixture->worker, true, -1).code, STATUS_PERMISSION_DENIED);
-    /* Who tells it on is no second outcome. */
+    /* Passing the outcome on does not set another one. */
     assert_true(status_is_ok(client_report(&fixture->worker, status_ok(), true)));
     assert_int_equal(client_await(&fixture->worker, true, -1).code, STATUS_PERMISSION_DENIED);
 }
@@ -171,13 +171,13 @@ static struct status get_nothing(struct client_state *state, int variable, int p
     return status_error(STATUS_UNKNOWN, "not yet");
 }
 
-/* Its successor has begun to give the ps its values. */
+/* The chief's successor has begun to create the variables. */
 static void a_chief_that_was_replaced_does_not_end_the_job(void **state)
 {
     struct fixture *fixture = *state;
     struct client_job job = { .optimizer = "sgd", .learning_rate = 1, .workers = 2 };
     struct client_state nothing = { get_nothing };
-    struct client successor;
+    struct ps_client successor;
     struct status outcome;
 
     begin(fixture, false);
@@ -243,7 +243,7 @@ static void a_worker_that_is_gone_ends_only_a_synchronous_job(void **state)
 
 static const char *const three[] = { "worker 0 at a:1", "worker 1 at b:1", "worker 2 at c:1" };
 
-/* Another fixture, whose ps knows the tasks that train. */
+/* Restarts the cluster with a ps that knows the addresses of the tasks that train. */
 static void start_again_with_lists(struct fixture *fixture, uint32_t trainers_count)
 {
     client_finish(&fixture->chief);
@@ -265,7 +265,7 @@ static void a_worker_that_never_comes_ends_only_a_synchronous_job_and_is_named(v
         clock_fake_advance(fixture->clock, 60 * NS_PER_S);
         assert_true(status_is_ok(small_create(&fixture->chief, 2, sync)));
         assert_true(status_is_ok(beat(&fixture->chief).status));
-        ps_watch(ps, 100000, 10000); /* the time counts from when the variables are there */
+        ps_watch(ps, 100000, 10000); /* the time starts when the variables exist */
         assert_false(ps_outcome(ps, &outcome));
         clock_fake_advance(fixture->clock, 11 * NS_PER_S);
         ps_watch(ps, 100000, 10000);
@@ -388,7 +388,7 @@ static void tells_who_leaves_and_waits_no_more_for_it(void **state)
     assert_news(fixture, "worker 1 is here");
     assert_true(status_is_ok(client_report(
         &fixture->worker, status_error(STATUS_CANCELLED, "stopped at step 3"), false)));
-    assert_true(status_is_ok(beat(&fixture->worker).status)); /* a last one, on its way */
+    assert_true(status_is_ok(beat(&fixture->worker).status)); /* a last beat that was in flight */
     assert_news(fixture, "worker 1 has left: stopped at step 3");
     assert_news(fixture, "");
     clock_fake_advance(fixture->clock, 2 * NS_PER_S);
@@ -396,7 +396,7 @@ static void tells_who_leaves_and_waits_no_more_for_it(void **state)
     assert_int_equal(ps_untold(fixture->cluster.ps[0], 2), 0);
 }
 
-/* The chief may fail before the first beat of anybody. */
+/* The chief may fail before any task has sent a beat. */
 static void knows_who_has_told_it_the_outcome(void **state)
 {
     struct fixture *fixture = *state;

@@ -1,14 +1,15 @@
 /*
- * Pairs of faults: whole synchronous jobs over a network that delays and loses calls (lossy.h),
- * whose processes are killed two at a time, or the second while the job recovers from the first.
- * Each is started again. Every job has to end well with the bits of one that nothing happened to.
+ * Pairs of faults. Each seed runs a whole synchronous job over a network that delays and may lose
+ * calls (lossy.h). The test kills two processes, often both at once or the second while the job
+ * recovers from the first, and starts both again. Every job has to succeed with the same bits as an
+ * undisturbed one.
  *
- *     trainer_test_chaos                as CTest runs it
- *     trainer_test_chaos FIRST [COUNT]  these seeds: one that failed, or a thousand more
+ *     trainer_test_chaos                runs the seeds of CTest
+ *     trainer_test_chaos FIRST [COUNT]  runs these seeds, to repeat a failure or to try more
  *
- * A worker that is killed is a thread whose channels are cut: what it has sent and has not arrived
- * is lost, and nothing it does from then on has any effect. A ps that is killed is another ps
- * behind the same address.
+ * To kill a worker, the test cuts the channels of its thread. Its messages in flight are lost, and
+ * nothing that it does later has any effect. To kill a ps, the test breaks its channel; later it
+ * puts a new ps behind the same address.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,27 +27,23 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "rpc/loopback.h"
-#include "support/lossy.h"
-#include "trainer/chief.h"
-#include "trainer/ps.h"
+#include "support/lossy_task.h"
+#include "trainer/ps/ps.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SEEDS 100
 #else
 #define SEEDS 1000
 #endif
-#define AT_ONCE     4 /* jobs; most of their time they wait */
-#define ELEMENTS    24
+#define AT_ONCE     4 /* concurrent jobs, which mostly wait */
 #define PS_MAX      3
 #define WORKERS_MAX 3
 #define STEPS       12
 #define FAULTS      2
-#define SPAN_MS     700           /* of the fake clock: a little longer than most jobs last */
-#define DOWN_MS     80            /* until a task is started again, at most */
-#define NEAR_MS     60            /* between two faults of which the second meets the recovery */
-#define WAIT_MS     (3600 * 1000) /* of the fake clock */
-#define HANG_S      120           /* of real time, of which a job needs a tenth of a second */
-#define ATTEMPT_MS  60
+#define SPAN_MS     700 /* by the fake clock; most jobs are a little shorter */
+#define DOWN_MS     80  /* the longest time before a killed task restarts */
+#define NEAR_MS     60  /* the longest time between two faults that are near each other */
+#define HANG_S      120 /* by the real clock; a job takes a tenth of a second */
 #define RATE        .5f
 
 static const struct network_faults quiet = { 0 };
@@ -65,7 +62,7 @@ struct fault {
     int64_t at_ms, down_ms;
     bool of_ps;
     uint32_t index;
-    bool tell; /* the others hear of it at once */
+    bool tell; /* the other processes see the connections close */
 };
 
 struct plan {
@@ -79,7 +76,7 @@ struct plan {
     struct fault faults[FAULTS];
 };
 
-/* Whoever listens at a ps' address now. */
+/* The address of a ps, and the ps that listens there now. */
 struct address {
     struct job *job;
     pthread_mutex_t lock;
@@ -87,26 +84,19 @@ struct address {
     struct channel *target;
 };
 
-/* The way of one process to it. */
+/* A process' channel to an address. */
 struct line {
     struct channel channel; /* first */
     struct address *address;
 };
 
-/* A task from its start to its end or its death. */
+/* One run of a task, until it ends or is killed. */
 struct process {
-    struct process *before; /* started before, of any task */
-    struct job *job;
-    uint32_t index;
+    struct process *before; /* the process started before this one */
     char name[16];
-    struct channel *channels[2 * PS_MAX], **saver_channels; /* [ps_count] of them each */
-    struct client client;
-    struct progress progress;
-    pthread_t thread;
-    _Atomic bool done;
+    struct channel *channels[2 * PS_MAX]; /* of the task, then of its saver */
+    struct lossy_task task;
     bool killed;
-    enum status_code code;
-    char text[256];
 };
 
 struct job {
@@ -122,10 +112,10 @@ struct job {
         struct channel *channel;
     } gone[FAULTS];
     int gone_count;
-    bool killed_late; /* a ps, when the chief had concluded */
-    int64_t hang_ns;  /* by the real clock */
+    bool killed_late; /* a ps was killed after the chief had concluded */
+    int64_t hang_ns;  /* on the real clock */
     _Atomic bool concluded;
-    float values[ELEMENTS], snapshot[ELEMENTS]; /* in the end */
+    float values[LOSSY_ELEMENTS], snapshot[LOSSY_ELEMENTS]; /* at the end */
     pthread_mutex_t lock;
     char said[4096];
     char failure[512]; /* "": none */
@@ -142,126 +132,30 @@ static void say(void *context, const char *line)
     pthread_mutex_unlock(&job->lock);
 }
 
-/* ---- What is computed. ---- */
+/* ---- The gradients and the result. ---- */
 
-struct source {
-    struct gradient_source source; /* first */
-    uint32_t index;
-    uint64_t step;
-    float gradient[ELEMENTS];
-    const float *gradients[1];
-};
-
-/* Another gradient for each worker, step and value; the sum depends on the order. */
-static struct status source_step(struct gradient_source *base, const void *const *values,
-                                 const float *const **gradients, float *loss)
+/* The gradient depends on worker, step and value, and the sum of the workers' on their order. */
+static void compute(void *context, uint32_t index, uint64_t step, const float *w, float *gradient)
 {
-    struct source *source = (struct source *)base;
-    const float *w = values[0];
-
-    for (int i = 0; i < ELEMENTS; i++)
-        source->gradient[i] =
-            .3f * (w[i] - (float)(i * (int)(source->index + 1))) / (float)(source->step + 3);
-    source->step++;
-    source->gradients[0] = source->gradient;
-    *gradients = source->gradients;
-    *loss = 1;
-    return status_ok();
-}
-
-static void source_seek(struct gradient_source *base, uint64_t begin, uint64_t step)
-{
-    (void)begin;
-    ((struct source *)base)->step = step;
-}
-
-static const void *const *first_values(void *context, struct arena *arena)
-{
-    static const float zeros[ELEMENTS];
-    const void **values = ARENA_ARRAY(arena, const void *, 1);
-
     (void)context;
-    values[0] = zeros;
-    return values;
+    for (int i = 0; i < LOSSY_ELEMENTS; i++)
+        gradient[i] = .3f * (w[i] - (float)(i * (int)(index + 1))) / (float)(step + 3);
 }
 
-static struct status read_snapshot(struct client *client, float *out)
-{
-    struct client_snapshot snapshot;
-    struct bytes chunk;
-    size_t size = 0;
-
-    TRY(client_snapshot_begin(client, false, WAIT_MS, &snapshot));
-    struct status status = snapshot.source.begin(&snapshot.source, "w");
-    while (status_is_ok(status)) {
-        status = snapshot.source.next(&snapshot.source, &chunk);
-        if (!status_is_ok(status) || chunk.size == 0)
-            break;
-        memcpy((char *)out + size, chunk.data, chunk.size);
-        size += chunk.size;
-    }
-    client_snapshot_end(&snapshot);
-    return status;
-}
-
-/* From here on the others learn the outcome from the chief and all but one of the ps tasks. */
-static struct status conclude(void *context, struct client *client)
+/* From now on the test does not kill the chief, and kills at most one ps, so that the other tasks
+ * can learn the outcome. */
+static void conclude(void *context, uint64_t global_step, const float *values,
+                     const float *snapshot)
 {
     struct job *job = context;
 
-    memcpy(job->values, client->values[0], sizeof job->values);
-    TRY(read_snapshot(client, job->snapshot));
+    (void)global_step;
+    memcpy(job->values, values, sizeof job->values);
+    memcpy(job->snapshot, snapshot, sizeof job->snapshot);
     atomic_store(&job->concluded, true);
-    return status_ok();
 }
 
 /* ---- Processes. ---- */
-
-static struct status run_chief(struct process *process, struct source *source)
-{
-    struct job *job = process->job;
-    struct checkpoint_dir *checkpoints = NULL;
-    struct arena *arena = arena_create(0);
-
-    if (job->plan->checkpoints)
-        TRY(checkpoint_dir_open(file_join(arena, job->directory, "ckpt"), 2, &checkpoints));
-    arena_destroy(arena);
-    struct chief_options options = { .job = { .optimizer = job->plan->optimizer,
-                                              .learning_rate = RATE,
-                                              .workers = job->plan->workers,
-                                              .sync = true,
-                                              .stop_step = STEPS },
-                                     .first_values = first_values,
-                                     .checkpoints = { .dir = checkpoints,
-                                                      .every_steps = 3,
-                                                      .channels = process->saver_channels },
-                                     .start_timeout_ms = WAIT_MS,
-                                     .finish_timeout_ms = WAIT_MS,
-                                     .recovery_timeout_ms = WAIT_MS,
-                                     .conclude = conclude,
-                                     .context = job,
-                                     .warn = say };
-    struct status status =
-        chief_run(&process->client, &source->source, &options, &process->progress);
-    checkpoint_dir_close(checkpoints);
-    return status;
-}
-
-static void *process_run(void *context)
-{
-    struct process *process = context;
-    struct source source = { .source = { .step = source_step, .seek = source_seek },
-                             .index = process->index };
-    struct worker_options worker = { STEPS, WAIT_MS, WAIT_MS };
-
-    struct status status = process->index == 0 ? run_chief(process, &source)
-                                               : worker_run(&process->client, &source.source,
-                                                            &worker, &process->progress);
-    process->code = status.code;
-    snprintf(process->text, sizeof process->text, "%s", status.message);
-    atomic_store(&process->done, true);
-    return NULL;
-}
 
 static struct client_call *line_begin(struct channel *channel, const char *path,
                                       struct message *request, const struct call_options *options,
@@ -295,31 +189,38 @@ static void start_task(struct job *job, uint32_t index)
 {
     struct process *process = zalloc(sizeof *process);
 
-    process->job = job;
-    process->index = index;
     process->before = job->processes;
     job->processes = job->tasks[index] = process;
-    process->progress = (struct progress){ .say = say, .say_context = job };
     snprintf(process->name, sizeof process->name, "worker %u", index);
     for (int i = 0; i < 2 * job->plan->ps_count; i++)
         process->channels[i] = line_open(job, i % job->plan->ps_count);
-    process->saver_channels = process->channels + job->plan->ps_count;
-    struct client_options options = { .cluster = "chaos",
-                                      .task = process->name,
-                                      .ps_list = "several",
-                                      .index = index,
-                                      .incarnation = ++job->incarnations,
-                                      .placement = &job->placement,
-                                      .channels = process->channels,
-                                      .call_timeout_ms = WAIT_MS,
-                                      .attempt_timeout_ms = ATTEMPT_MS };
-    client_init(&process->client, &options);
-    pthread_create(&process->thread, NULL, process_run, process);
+    struct lossy_task_options options = { .network = job->network,
+                                          .placement = &job->placement,
+                                          .name = process->name,
+                                          .ps_list = "several",
+                                          .index = index,
+                                          .incarnation = ++job->incarnations,
+                                          .channels = process->channels,
+                                          .saver_channels = process->channels + job->plan->ps_count,
+                                          .job = { .optimizer = job->plan->optimizer,
+                                                   .learning_rate = RATE,
+                                                   .workers = job->plan->workers,
+                                                   .sync = true,
+                                                   .stop_step = STEPS },
+                                          .checkpoints =
+                                              job->plan->checkpoints ? job->directory : NULL,
+                                          .checkpoint_steps = 3,
+                                          .compute = compute,
+                                          .conclude = conclude,
+                                          .warn = say,
+                                          .say = say,
+                                          .context = job };
+    lossy_task_start(&process->task, &options);
 }
 
 static void start_ps(struct job *job, uint32_t index)
 {
-    struct ps_options options = { .cluster = "chaos",
+    struct ps_options options = { .cluster = LOSSY_CLUSTER,
                                   .index = index,
                                   .incarnation = ++job->incarnations,
                                   .ps_list = "several",
@@ -337,19 +238,19 @@ static void start_ps(struct job *job, uint32_t index)
 
 static void stop_task(struct process *process)
 {
-    atomic_store(&process->progress.stop, true);
-    while (!atomic_load(&process->done)) { /* again and again: it may be between two calls */
-        client_interrupt(&process->client);
+    atomic_store(&process->task.progress.stop, true);
+    while (!atomic_load(&process->task.done)) { /* repeats: it may be between two calls */
+        client_interrupt(&process->task.client);
         usleep(100);
     }
-    pthread_join(process->thread, NULL);
+    pthread_join(process->task.thread, NULL);
 }
 
 static bool kill_task(struct job *job, const struct fault *fault)
 {
     struct process *process = job->tasks[fault->index];
 
-    if (process->killed || atomic_load(&process->done) ||
+    if (process->killed || atomic_load(&process->task.done) ||
         (fault->index == 0 && atomic_load(&job->concluded)))
         return false;
     process->killed = true;
@@ -390,7 +291,7 @@ static void tell_fault(struct job *job, const struct fault *fault, const char *w
     say(job, line);
 }
 
-/* Kills and starts in the order of their times. */
+/* Makes the kills and the restarts in the order of their times. */
 static void make_faults(struct job *job)
 {
     bool down[FAULTS] = { false }, over[FAULTS] = { false };
@@ -430,14 +331,10 @@ static void make_faults(struct job *job)
 
 static void job_open(struct job *job, const struct plan *plan, const char *directory)
 {
-    struct placed_variable variables[] = {
-        { .name = "w", .dtype = DT_FLOAT, .shape = shape_of(ELEMENTS / 2, 2), .trainable = true },
-    };
-
     *job = (struct job){ .plan = plan, .directory = directory };
     pthread_mutex_init(&job->lock, NULL);
     job->network = network_create(plan->seed, plan->network);
-    placement_create(variables, 1, plan->ps_count, 16, PLACE_BY_BYTES, &job->placement);
+    lossy_place(plan->ps_count, &job->placement);
     for (int p = 0; p < plan->ps_count; p++) {
         job->addresses[p].job = job;
         pthread_mutex_init(&job->addresses[p].lock, NULL);
@@ -447,21 +344,21 @@ static void job_open(struct job *job, const struct plan *plan, const char *direc
         start_task(job, w);
 }
 
-/* What went wrong first; "": nothing. */
+/* Records the job's first failure, and sets `running` if the process has not ended. */
 static void look_at(struct job *job, const struct process *process, bool *running)
 {
-    bool done = atomic_load(&process->done);
+    bool done = atomic_load(&process->task.done);
 
     *running |= !done;
     if (*job->failure != '\0')
         return;
-    if (done && process->code != STATUS_OK)
-        snprintf(job->failure, sizeof job->failure, "%s: %s", process->name, process->text);
+    if (done && process->task.code != STATUS_OK)
+        snprintf(job->failure, sizeof job->failure, "%s: %s", process->name, process->task.text);
     else if (clock_now_ns(clock_monotonic()) > job->hang_ns)
         snprintf(job->failure, sizeof job->failure, "the job hangs");
 }
 
-/* Until all have ended whom nobody has killed. */
+/* Waits until the latest process of each task has ended, or one has failed. */
 static void job_join(struct job *job)
 {
     bool running = true;
@@ -481,7 +378,7 @@ static void job_close(struct job *job)
 {
     for (struct process *process = job->processes, *before; process != NULL; process = before) {
         before = process->before;
-        client_finish(&process->client);
+        lossy_task_finish(&process->task);
         for (int i = 0; i < 2 * job->plan->ps_count; i++)
             channel_close(process->channels[i]);
         free(process);
@@ -545,7 +442,7 @@ static struct plan draw_plan(uint64_t seed)
 }
 
 struct expected {
-    float values[ELEMENTS];
+    float values[LOSSY_ELEMENTS];
 };
 
 struct campaign {
@@ -581,7 +478,7 @@ static void run_undisturbed(struct campaign *campaign)
 static void run_seed(struct campaign *campaign, uint64_t seed)
 {
     struct plan plan = draw_plan(seed);
-    /* In memory: the fake clock does not know when a task waits for a disk. */
+    /* In memory: the fake clock may move while a task waits for a disk. */
     char memory[] = "/dev/shm/slipway_chaos_XXXXXX", disk[] = "/tmp/slipway_chaos_XXXXXX";
     char *directory = mkdtemp(memory) != NULL ? memory : mkdtemp(disk);
     struct job *job = zalloc(sizeof *job);

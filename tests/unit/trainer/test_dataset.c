@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trainer/dataset.h"
+#include "trainer/data/dataset.h"
 
 static char directory[64];
 
@@ -24,7 +24,7 @@ static void put(const char *name, const char *bytes, size_t size)
     fclose(file);
 }
 
-/* Images of 1 × 2 pixels (i, i + 1) with label i % 3. */
+/* Writes a set whose image i has the 1 × 2 pixels (i, i + 1) and the label i % 3. */
 static void put_set(const char *prefix, int rows, int labels)
 {
     char images[16 + 64] = "\0\0\x08\x03\0\0\0\0\0\0\0\x01\0\0\0\x02";
@@ -75,7 +75,7 @@ static void reads_a_set_and_holds_out_a_twelfth(void **state)
     assert_int_equal(data->test.rows, 5);
     assert_int_equal(data->train.class_count, 3);
     dataset_gather(&data->train, picked, 2, x, classes, NULL);
-    assert_int_equal(classes[0], 5 % 3); /* row 3 behind the 2 held out */
+    assert_int_equal(classes[0], 5 % 3); /* row 3 after the 2 rows held out */
     assert_int_equal(classes[1], 2);
     assert_true(x[0] > 4.999f / 255 && x[0] < 5.001f / 255);
     assert_true(x[3] > 2.999f / 255 && x[3] < 3.001f / 255);
@@ -125,6 +125,33 @@ static void linear_points_lie_on_the_line(void **state)
     data_destroy(data);
 }
 
+static void any_byte_changes_the_checksum(void **state)
+{
+    uint8_t pixels[3 * 5] = { 0 }, labels[3] = { 0 };
+    float x[3] = { 0 }, y[3] = { 0 };
+    struct dataset images = { .rows = 3,
+                              .width = 5,
+                              .bytes = pixels,
+                              .classes = labels,
+                              .target_width = 1 },
+                   points = { .rows = 3, .width = 1, .floats = x, .targets = y, .target_width = 1 };
+    uint32_t image_sum = dataset_checksum(&images), point_sum = dataset_checksum(&points);
+
+    (void)state;
+    pixels[14] = 1;
+    assert_int_not_equal(dataset_checksum(&images), image_sum);
+    pixels[14] = 0;
+    labels[2] = 1;
+    assert_int_not_equal(dataset_checksum(&images), image_sum);
+    labels[2] = 0;
+    assert_int_equal(dataset_checksum(&images), image_sum);
+    x[2] = 1;
+    assert_int_not_equal(dataset_checksum(&points), point_sum);
+    x[2] = 0;
+    y[2] = 1;
+    assert_int_not_equal(dataset_checksum(&points), point_sum);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +159,7 @@ int main(void)
         cmocka_unit_test(labels_that_do_not_belong_are_refused),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(linear_points_lie_on_the_line),
+        cmocka_unit_test(any_byte_changes_the_checksum),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

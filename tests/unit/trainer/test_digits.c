@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/digits.h"
+#include "trainer/data/digits.h"
 
 static void the_same_index_is_the_same_image(void **state)
 {
@@ -18,7 +18,7 @@ static void the_same_index_is_the_same_image(void **state)
     }
 }
 
-/* If this changes, every accuracy that is quoted for the drawn digits changes with it. */
+/* If this hash changes, every accuracy that we quote for the drawn digits is out of date. */
 static void the_set_is_the_one_that_was_measured(void **state)
 {
     (void)state;

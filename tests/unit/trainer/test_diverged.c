@@ -1,6 +1,6 @@
 /*
- * What becomes of a job whose values are no numbers any more, and of one whose last checkpoint
- * cannot be written: a chief alone with two ps tasks, all in this process.
+ * Jobs whose values become NaN, and jobs that cannot write their last checkpoint. Each job is a
+ * chief and two ps tasks in this process.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "small_cluster.h"
 #include "storage/bundle_writer.h"
 #include "support/directory.h"
-#include "trainer/chief.h"
+#include "trainer/job/chief.h"
 
 #define STEPS 5
 
@@ -23,9 +23,9 @@ struct job {
     struct checkpoint_dir *checkpoints;
     struct progress progress;
     uint64_t diverges_at; /* the step whose gradient is NaN; 0: none */
-    bool loses_disk;      /* the directory of its checkpoints goes away while it trains */
+    bool loses_disk;      /* each step removes the directory of the checkpoints */
     bool concluded;
-    float first_w; /* when it was concluded */
+    float first_w; /* when the job concluded */
     char said[4096];
 };
 
@@ -60,7 +60,7 @@ static const void *const *first_values(void *context, struct arena *of_values)
     return values;
 }
 
-static struct status conclude(void *context, struct client *client)
+static struct status conclude(void *context, struct ps_client *client)
 {
     struct job *job = context;
 
@@ -91,7 +91,7 @@ static struct status run(struct job *job)
         .context = job,
         .warn = say
     };
-    struct client client;
+    struct ps_client client;
 
     job->progress = (struct progress){ .say = say, .say_context = job };
     small_start(&job->cluster, 2);
@@ -108,7 +108,7 @@ static void open_checkpoints(struct job *job)
     assert_ok(checkpoint_dir_open(in("ckpt"), 5, &job->checkpoints));
 }
 
-/* A checkpoint of the job's variables, as one that TensorFlow has written. */
+/* Writes a checkpoint of the job's variables as TensorFlow does. */
 static void write_checkpoint(const char *name, float value, int64_t at)
 {
     const struct shape shapes[] = { shape_of(6, 2), shape_of(2), { 0 } };
@@ -170,7 +170,7 @@ static void a_job_goes_on_from_the_checkpoint_before_one_that_has_diverged(void 
     assert_ok(run(&job));
     assert_non_null(strstr(job.said, "holds nan"));
     assert_non_null(strstr(job.said, "model.ckpt-3, step 3"));
-    assert_true(job.first_w == 1); /* 2 less two steps of a half */
+    assert_true(job.first_w == 1); /* 2, less two steps of 0.5 */
     checkpoint_dir_close(job.checkpoints);
 }
 

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "trainer/idx.h"
+#include "trainer/data/idx.h"
 
 #define CORPUS "tests/fuzz/corpus/idx/"
 
 static const struct row {
     const char *file;
     enum status_code code;
-    const char *text; /* a part of the message */
+    const char *text; /* in the message */
 } rows[] = {
     { "images", STATUS_OK, "" },
     { "images.gz", STATUS_OK, "" },
@@ -45,7 +45,7 @@ static void answers_for_the_file(void **state)
         assert_int_equal(idx.dims[0], 2);
         assert_int_equal(idx.data[17], 17);
     } else {
-        assert_non_null(strstr(status.message, path)); /* names the file */
+        assert_non_null(strstr(status.message, path)); /* the file's name */
         assert_non_null(strstr(status.message, row->text));
     }
     buffer_finish(&contents);

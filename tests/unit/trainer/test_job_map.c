@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "trainer/job_map.h"
+#include "trainer/job/job_map.h"
 
 #define HOSTS .ps_hosts = "a:2222,b:2222", .worker_hosts = "c:2222,d:2222,e:2222", .chief_hosts = ""
 
@@ -117,7 +117,7 @@ static void whoever_only_looks_needs_no_task(void **state)
     assert_false(job_map_is_local(&map));
 }
 
-/* What an operator writes for a job with chief, workers, ps and evaluator. */
+/* TF_CONFIG as a Kubernetes operator writes it for a job with chief, workers, ps and evaluator. */
 #define CLUSTER                                                                                  \
     "{\"cluster\":{\"chief\":[\"j-chief-0.ns.svc:2222\"],\"ps\":[\"j-ps-0.ns.svc:2222\","        \
     "\"j-ps-1.ns.svc:2222\"],\"worker\":[\"j-worker-0.ns.svc:2222\",\"j-worker-1.ns.svc:2222\"]" \
@@ -218,22 +218,22 @@ static const struct refusal {
     { { "", "", "", "", 0 }, "--task_index without --ps_hosts" },
     { { "", "a:1", "", "worker", 0 }, "--ps_hosts is missing" },
     { { "a:1", "", "", "ps", 0 }, "no workers" },
-    { { "a:1,", "b:1", "", "ps", 0 }, "--ps_hosts, task 1: there is no address" },
-    { { "a:1", "b:1,,c:1", "", "ps", 0 }, "--worker_hosts, task 1: there is no address" },
-    { { "a:1", "b", "", "ps", 0 }, "--worker_hosts, task 0: 'b' is no host:port: want a host" },
-    { { "a:1;b:1", "c:1", "", "ps", 0 }, "'a:1;b:1' is no host:port" },
+    { { "a:1,", "b:1", "", "ps", 0 }, "--ps_hosts, task 1: an address is empty" },
+    { { "a:1", "b:1,,c:1", "", "ps", 0 }, "--worker_hosts, task 1: an address is empty" },
+    { { "a:1", "b", "", "ps", 0 }, "--worker_hosts, task 0: 'b' is not a host:port: want a host" },
+    { { "a:1;b:1", "c:1", "", "ps", 0 }, "'a:1;b:1' is not a host:port" },
     { { "unix:", "c:1", "", "ps", 0 }, "the path is missing" },
     { { "a:1", "c:1", "", "chief", 0 }, "without, worker 0 is the chief" },
-    { { "a:1", "b:0", "", "ps", 0 }, "'b:0' is no host:port" },
-    { { "a:1", "b:65536", "", "ps", 0 }, "'b:65536' is no host:port" },
-    { { "a:1", "b:1x", "", "ps", 0 }, "'b:1x' is no host:port" },
-    { { "a:1", ":1", "", "ps", 0 }, "':1' is no host:port" },
+    { { "a:1", "b:0", "", "ps", 0 }, "'b:0' is not a host:port" },
+    { { "a:1", "b:65536", "", "ps", 0 }, "'b:65536' is not a host:port" },
+    { { "a:1", "b:1x", "", "ps", 0 }, "'b:1x' is not a host:port" },
+    { { "a:1", ":1", "", "ps", 0 }, "':1' is not a host:port" },
     { { "a:1", "::1:1", "", "ps", 0 },
-      "'::1:1' is no host:port: an IPv6 address stands in brackets" },
-    { { "a:1", "[::1:1", "", "ps", 0 }, "'[::1:1' is no host:port" },
-    { { "a:1", "b c:1", "", "ps", 0 }, "'b c:1' is no host:port" },
+      "'::1:1' is not a host:port: write an IPv6 address in brackets" },
+    { { "a:1", "[::1:1", "", "ps", 0 }, "'[::1:1' is not a host:port" },
+    { { "a:1", "b c:1", "", "ps", 0 }, "'b c:1' is not a host:port" },
     { { "a:1", "grpc://b:1", "", "ps", 0 },
-      "'grpc://b:1' is no host:port: a scheme stands in front" },
+      "'grpc://b:1' is not a host:port: remove the scheme in front" },
     { { "a:1,b:1", "b:1", "", "ps", 0 }, "ps 1 and worker 0 have the same address b:1" },
     { { "a:1,a:1", "b:1", "", "ps", 0 }, "ps 0 and ps 1 have the same address a:1" },
     { { "a:1", "b:1", "c:1,d:1", "chief", 0 }, "2 chief tasks: a job has one" },
@@ -254,18 +254,18 @@ static const struct refused_text {
 } refused_texts[] = {
     { "{", "TF_CONFIG: line 1, column 1" },
     { "[]", "TF_CONFIG: not a JSON object" },
-    { "{\"cluster\":3}", "'cluster' is no object" },
-    { "{\"cluster\":{\"ps\":\"a:1\"}}", "'ps' is no list of addresses" },
-    { "{\"cluster\":{\"ps\":[1]}}", "the address of ps 0 is no string" },
+    { "{\"cluster\":3}", "'cluster' is not an object" },
+    { "{\"cluster\":{\"ps\":\"a:1\"}}", "'ps' is not a list of addresses" },
+    { "{\"cluster\":{\"ps\":[1]}}", "the address of ps 0 is not a string" },
     { "{\"cluster\":{\"gpu\":[\"a:1\"]}}", "job 'gpu' is none of" },
     { "{\"cluster\":{\"chief\":[\"a:1\"],\"master\":[\"b:1\"]}}", "both chief and master" },
     { "{\"cluster\":{},\"sparseCluster\":{}}", "both cluster and sparseCluster" },
     { CLUSTER "{\"type\":\"worker\",\"index\":2}}",
       "worker 2, but the cluster has 2 worker tasks" },
-    { CLUSTER "{\"type\":\"worker\",\"index\":-1}}", "'index' of 'task' is -1, which is no index" },
+    { CLUSTER "{\"type\":\"worker\",\"index\":-1}}", "'index' of 'task' is -1, not an index" },
     { CLUSTER "{\"type\":\"worker\",\"index\":\"1x\"}}",
-      "'index' of 'task' is \"1x\", which is no index from 0 to 4095" },
-    { CLUSTER "{\"type\":\"worker\",\"index\":\"99999999999999999999\"}}", "no index" },
+      "'index' of 'task' is \"1x\", not an index from 0 to 4095" },
+    { CLUSTER "{\"type\":\"worker\",\"index\":\"99999999999999999999\"}}", "not an index" },
     { CLUSTER "{\"type\":\"worker\"}}", "'task' has no 'index'" },
     { CLUSTER "{\"type\":\"evaluator\",\"index\":1}}", "evaluator 1: a job has one" },
     { "{\"cluster\":{\"ps\":[\"a:1\"],\"worker\":[\"b:1\"],\"evaluator\":[\"c:1\",\"d:1\"]},"
@@ -275,13 +275,13 @@ static const struct refused_text {
       "the cluster has no ps tasks" },
     { CLUSTER "{\"index\":1}}", "'task' has no 'type'" },
     { CLUSTER "{\"type\":\"gpu\",\"index\":0}}", "'task': job 'gpu' is none of" },
-    { CLUSTER "7}", "'task' is no object" },
+    { CLUSTER "7}", "'task' is not an object" },
     { "{\"cluster\":{\"worker\":[\"a:1\",\"b:1\"]},\"task\":{\"type\":\"worker\",\"index\":0}}",
       "the cluster has no ps tasks" },
     { "{\"cluster\":{\"ps\":[\"a:1\"],\"ps\":[\"b:1\"]}}", "duplicate object key" },
     { "{\"sparseCluster\":{\"ps\":[\"a:1\"],\"worker\":{\"x\":\"b:1\"}},"
       "\"task\":{\"type\":\"worker\",\"index\":0}}",
-      "an index of worker is \"x\", which is no index" },
+      "an index of worker is \"x\", not an index" },
     { "{\"sparseCluster\":{\"ps\":[\"a:1\"],\"worker\":{\"2\":\"b:1\"}},"
       "\"task\":{\"type\":\"worker\",\"index\":0}}",
       "worker 0, which is not in the cluster" },

@@ -1,7 +1,7 @@
 /*
- * Whole jobs over a network that loses, delays, repeats and reorders calls (support/lossy.h): what
- * is learnt is the same bits, nothing is applied twice, nothing is lost. Arithmetic in place of a
- * model; one variable is cut over all ps tasks.
+ * Whole jobs over a network that loses, delays, repeats and reorders calls (support/lossy.h). A
+ * synchronous job ends with the same bits as without loss; no job applies an update twice or loses
+ * one. Arithmetic stands in for a model, with one variable that is divided among all ps tasks.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,20 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/arena.h"
 #include "rpc/loopback.h"
-#include "support/lossy.h"
-#include "trainer/chief.h"
-#include "trainer/ps.h"
+#include "support/lossy_task.h"
+#include "trainer/ps/ps.h"
 
-#define SEEDS      200
-#define ELEMENTS   24
-#define PS_MAX     3
-#define WORKERS    3
-#define STEPS      12
-#define WAIT_MS    (3600 * 1000) /* of the fake clock */
-#define ATTEMPT_MS 60
+#define SEEDS   200
+#define PS_MAX  3
+#define WORKERS 3
+#define STEPS   12
 
 static const struct network_faults none = { 0 };
 static const struct network_faults bad = { .lose_request = .04,
@@ -39,152 +36,42 @@ static const struct network_faults bad = { .lose_request = .04,
 struct job {
     bool sync;
     int ps_count;
+    size_t chunk_bytes; /* as in struct ps_client_options */
     const char *optimizer;
     float rate;
     /* results */
-    float values[ELEMENTS], snapshot[ELEMENTS];
+    float values[LOSSY_ELEMENTS], snapshot[LOSSY_ELEMENTS];
     uint64_t global_step;
     int computed[WORKERS]; /* gradients */
     int harm;
 };
 
-struct task {
-    struct job *job;
-    uint32_t index;
-    struct channel *channels[PS_MAX];
-    struct client client;
-    struct progress progress;
-    pthread_t thread;
-    enum status_code code;
-    char text[256];
-};
-
-/* ---- What is computed. ---- */
-
-struct source {
-    struct gradient_source source;
-    struct job *job;
-    uint32_t index;
-    float gradient[ELEMENTS];
-    const float *gradients[1];
-};
-
-/* Synchronous: numbers whose sum depends on the order, and on the values. Asynchronous: whole
- * numbers, so that the sum of all updates is exact. */
-static struct status source_step(struct gradient_source *base, const void *const *values,
-                                 const float *const **gradients, float *loss)
-{
-    struct source *source = (struct source *)base;
-    const float *w = values[0];
-    int step = source->job->computed[source->index]++;
-
-    for (int i = 0; i < ELEMENTS; i++)
-        source->gradient[i] =
-            source->job->sync
-                ? .3f * (w[i] - (float)(i * (int)(source->index + 1))) / (float)(step + 3)
-                : (float)(source->index + 1);
-    *loss = 1;
-    *gradients = source->gradients;
-    return status_ok();
-}
-
-static void source_destroy(struct gradient_source *base)
-{
-    free(base);
-}
-
-static struct gradient_source *make_source(struct job *job, uint32_t index)
-{
-    struct source *source = zalloc(sizeof *source);
-
-    source->source = (struct gradient_source){ .step = source_step, .destroy = source_destroy };
-    source->job = job;
-    source->index = index;
-    source->gradients[0] = source->gradient;
-    return &source->source;
-}
-
-/* ---- The chief's part. ---- */
-
-static const void *const *first_values(void *context, struct arena *arena)
-{
-    static const float zeros[ELEMENTS];
-    const void **values = ARENA_ARRAY(arena, const void *, 1);
-
-    (void)context;
-    values[0] = zeros;
-    return values;
-}
-
-static struct status read_snapshot(struct client *client, float *out)
-{
-    struct client_snapshot snapshot;
-    struct bytes chunk;
-    size_t size = 0;
-
-    TRY(client_snapshot_begin(client, false, WAIT_MS, &snapshot));
-    struct status status = snapshot.source.begin(&snapshot.source, "w");
-    while (status_is_ok(status)) {
-        status = snapshot.source.next(&snapshot.source, &chunk);
-        if (!status_is_ok(status) || chunk.size == 0)
-            break;
-        memcpy((char *)out + size, chunk.data, chunk.size);
-        size += chunk.size;
-    }
-    client_snapshot_end(&snapshot);
-    if (status_is_ok(status) && size != ELEMENTS * sizeof(float))
-        return status_error(STATUS_INTERNAL, "a snapshot of %zu bytes", size);
-    return status;
-}
-
-static struct status conclude(void *context, struct client *client)
+/* The gradients of a synchronous job depend on the values, and their sum on the order of the
+ * workers. Those of an asynchronous job are integers, so that the sum of all updates is exact. */
+static void compute(void *context, uint32_t index, uint64_t step, const float *w, float *gradient)
 {
     struct job *job = context;
 
-    memcpy(job->values, client->values[0], sizeof job->values);
-    job->global_step = client->global_step;
-    return read_snapshot(client, job->snapshot);
+    job->computed[index]++;
+    for (int i = 0; i < LOSSY_ELEMENTS; i++)
+        gradient[i] = job->sync ? .3f * (w[i] - (float)(i * (int)(index + 1))) / (float)(step + 3)
+                                : (float)(index + 1);
+}
+
+static void conclude(void *context, uint64_t global_step, const float *values,
+                     const float *snapshot)
+{
+    struct job *job = context;
+
+    memcpy(job->values, values, sizeof job->values);
+    memcpy(job->snapshot, snapshot, sizeof job->snapshot);
+    job->global_step = global_step;
 }
 
 static void warn(void *context, const char *text)
 {
     (void)context;
     fail_msg("%s", text);
-}
-
-static struct chief_options chief_options(struct job *job)
-{
-    return (struct chief_options){ .job = { .optimizer = job->optimizer,
-                                            .learning_rate = job->rate,
-                                            .workers = WORKERS,
-                                            .sync = job->sync,
-                                            .stop_step = STEPS },
-                                   .first_values = first_values,
-                                   .start_timeout_ms = WAIT_MS,
-                                   .finish_timeout_ms = WAIT_MS,
-                                   .recovery_timeout_ms = WAIT_MS,
-                                   .conclude = conclude,
-                                   .context = job,
-                                   .warn = warn };
-}
-
-static void *task_run(void *context)
-{
-    struct task *task = context;
-    struct gradient_source *source = make_source(task->job, task->index);
-    struct chief_options options = chief_options(task->job);
-
-    struct worker_options worker = { .stop_step = STEPS,
-                                     .start_timeout_ms = WAIT_MS,
-                                     .recovery_timeout_ms = WAIT_MS };
-
-    struct status status = task->index == 0
-                               ? chief_run(&task->client, source, &options, &task->progress)
-                               : worker_run(&task->client, source, &worker, &task->progress);
-    task->code = status.code;
-    snprintf(task->text, sizeof task->text, "%s", status.message);
-    source->destroy(source);
-    return NULL;
 }
 
 /* ---- The cluster. ---- */
@@ -194,59 +81,60 @@ struct lossy_cluster {
     struct placement placement;
     int ps_count;
     struct ps *ps[PS_MAX];
-    struct task tasks[WORKERS];
+    struct channel *channels[WORKERS][PS_MAX];
+    struct lossy_task tasks[WORKERS];
 };
 
-static void open_task(struct lossy_cluster *cluster, struct job *job, uint32_t index)
+static void start_task(struct lossy_cluster *cluster, struct job *job, uint32_t index)
 {
-    struct task *task = &cluster->tasks[index];
-    struct client_options options = { .cluster = "lossy",
-                                      .task = index == 0 ? "chief" : "worker",
-                                      .ps_list = "",
-                                      .index = index,
-                                      .incarnation = 7 + index,
-                                      .placement = &cluster->placement,
-                                      .channels = task->channels,
-                                      .call_timeout_ms = WAIT_MS,
-                                      .attempt_timeout_ms = ATTEMPT_MS };
+    struct lossy_task_options options = { .network = cluster->network,
+                                          .placement = &cluster->placement,
+                                          .name = index == 0 ? "chief" : "worker",
+                                          .ps_list = "",
+                                          .index = index,
+                                          .incarnation = 7 + index,
+                                          .channels = cluster->channels[index],
+                                          .chunk_bytes = job->chunk_bytes,
+                                          .job = { .optimizer = job->optimizer,
+                                                   .learning_rate = job->rate,
+                                                   .workers = WORKERS,
+                                                   .sync = job->sync,
+                                                   .stop_step = STEPS },
+                                          .compute = compute,
+                                          .conclude = conclude,
+                                          .warn = warn,
+                                          .context = job };
 
-    *task = (struct task){ .job = job, .index = index };
     for (int i = 0; i < cluster->ps_count; i++)
-        task->channels[i] =
+        cluster->channels[index][i] =
             lossy_open(cluster->network,
                        loopback_open(&ps_service, cluster->ps[i], network_clock(cluster->network)));
-    client_init(&task->client, &options);
+    lossy_task_start(&cluster->tasks[index], &options);
 }
 
-static void cluster_open(struct lossy_cluster *cluster, struct job *job, uint64_t seed,
+static void cluster_open(struct lossy_cluster *cluster, const struct job *job, uint64_t seed,
                          const struct network_faults *faults)
 {
-    struct placed_variable variables[] = {
-        { .name = "w", .dtype = DT_FLOAT, .shape = shape_of(ELEMENTS / 2, 2), .trainable = true },
-    };
-
     cluster->network = network_create(seed, faults);
     cluster->ps_count = job->ps_count;
-    placement_create(variables, 1, job->ps_count, 16, PLACE_BY_BYTES, &cluster->placement);
+    lossy_place(job->ps_count, &cluster->placement);
     for (int i = 0; i < job->ps_count; i++) {
-        struct ps_options options = { .cluster = "lossy",
+        struct ps_options options = { .cluster = LOSSY_CLUSTER,
                                       .index = (uint32_t)i,
                                       .incarnation = 1,
                                       .ps_list = "",
                                       .clock = network_clock(cluster->network) };
         cluster->ps[i] = ps_create(&options);
     }
-    for (uint32_t i = 0; i < WORKERS; i++)
-        open_task(cluster, job, i);
 }
 
 static void cluster_close(struct lossy_cluster *cluster)
 {
     for (uint32_t i = 0; i < WORKERS; i++)
-        client_finish(&cluster->tasks[i].client);
+        lossy_task_finish(&cluster->tasks[i]);
     for (uint32_t i = 0; i < WORKERS; i++)
         for (int p = 0; p < cluster->ps_count; p++)
-            channel_close(cluster->tasks[i].channels[p]);
+            channel_close(cluster->channels[i][p]);
     for (int i = 0; i < cluster->ps_count; i++)
         ps_destroy(cluster->ps[i]);
     placement_finish(&cluster->placement);
@@ -259,7 +147,7 @@ static void run(struct job *job, uint64_t seed, const struct network_faults *fau
 
     cluster_open(&cluster, job, seed, faults);
     for (uint32_t i = 0; i < WORKERS; i++)
-        pthread_create(&cluster.tasks[i].thread, NULL, task_run, &cluster.tasks[i]);
+        start_task(&cluster, job, i);
     for (uint32_t i = 0; i < WORKERS; i++)
         pthread_join(cluster.tasks[i].thread, NULL);
     job->harm = network_harm(cluster.network);
@@ -270,6 +158,13 @@ static void run(struct job *job, uint64_t seed, const struct network_faults *fau
 }
 
 /* ---- The tests. ---- */
+
+/* A ps has up to six pieces of 16 bytes. Every second seed divides pulls and pushes into chunks of
+ * one to three pieces. */
+static size_t chunk_bytes(uint64_t seed)
+{
+    return seed % 2 == 0 ? 0 : 16 * (1 + seed / 2 % 3);
+}
 
 static void a_synchronous_job_learns_the_same_bits_as_without_loss(void **state)
 {
@@ -283,14 +178,15 @@ static void a_synchronous_job_learns_the_same_bits_as_without_loss(void **state)
             (struct job){ .sync = true, .ps_count = 1, .optimizer = optimizers[o], .rate = .5f };
         run(&quiet[o], 0, &none);
         assert_int_equal(quiet[o].global_step, STEPS);
-        assert_true(quiet[o].values[ELEMENTS - 1] != 0);
+        assert_true(quiet[o].values[LOSSY_ELEMENTS - 1] != 0);
     }
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         const struct job *expected = &quiet[seed % COUNT(optimizers)];
         struct job job = { .sync = true,
                            .ps_count = 1 + (int)(seed / COUNT(optimizers) % PS_MAX),
                            .optimizer = expected->optimizer,
-                           .rate = .5f };
+                           .rate = .5f,
+                           .chunk_bytes = chunk_bytes(seed) };
         run(&job, seed, &bad);
         harm += job.harm;
         if (memcmp(job.values, expected->values, sizeof job.values) != 0)
@@ -309,7 +205,10 @@ static void no_update_of_an_asynchronous_job_is_lost_or_applied_twice(void **sta
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct job job = { .ps_count = 1 + (int)(seed % PS_MAX), .optimizer = "sgd", .rate = 1 };
+        struct job job = { .ps_count = 1 + (int)(seed % PS_MAX),
+                           .optimizer = "sgd",
+                           .rate = 1,
+                           .chunk_bytes = chunk_bytes(seed) };
         run(&job, seed, &bad);
         int total = 0, steps = 0;
         for (int w = 0; w < WORKERS; w++) {
@@ -317,16 +216,54 @@ static void no_update_of_an_asynchronous_job_is_lost_or_applied_twice(void **sta
             steps += job.computed[w];
         }
         assert_int_equal(job.global_step, steps);
-        for (int i = 0; i < ELEMENTS; i++)
+        for (int i = 0; i < LOSSY_ELEMENTS; i++)
             if (job.values[i] != (float)-total || job.snapshot[i] != (float)-total)
                 fail_msg("seed %d: element %d is %g, in the snapshot %g, must be %d", (int)seed, i,
                          job.values[i], job.snapshot[i], -total);
     }
 }
 
+/* ---- The clock of the harness. ---- */
+
+struct computation {
+    struct clock *clock;
+    int64_t began_ns, ended_ns; /* by the network's clock */
+};
+
+/* Uses 50 ms of processor time, so that any clock that counts real time would move. */
+static void *compute_for_50_ms(void *context)
+{
+    struct computation *computation = context;
+    struct timespec used;
+
+    computation->began_ns = clock_now_ns(computation->clock);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    while (used.tv_sec == 0 && used.tv_nsec < 50 * NS_PER_MS);
+    computation->ended_ns = clock_now_ns(computation->clock);
+    return NULL;
+}
+
+static void time_stands_still_while_a_thread_computes(void **state)
+{
+    struct network *network = network_create(1, &none);
+    struct clock *clock = network_clock(network);
+    struct computation computation = { .clock = clock };
+    pthread_t thread;
+
+    (void)state;
+    network_start_thread(network, &thread, compute_for_50_ms, &computation);
+    clock_sleep(clock, 1000);
+    pthread_join(thread, NULL);
+    assert_int_equal(computation.began_ns, computation.ended_ns);
+    assert_int_equal(clock_now_ns(clock), computation.ended_ns + NS_PER_S);
+    network_destroy(network);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_stands_still_while_a_thread_computes),
         cmocka_unit_test(a_synchronous_job_learns_the_same_bits_as_without_loss),
         cmocka_unit_test(no_update_of_an_asynchronous_job_is_lost_or_applied_twice),
     };

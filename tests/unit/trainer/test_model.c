@@ -1,4 +1,4 @@
-/* The real models, on a few hundred drawn digits. */
+/* The built-in models, trained on a few hundred drawn digits. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trainer/digits.h"
+#include "trainer/data/digits.h"
 #include "trainer/model.h"
 
 #define ROWS  600
@@ -45,7 +45,7 @@ static struct model *open_model(struct arena *arena, const char *name,
     return model;
 }
 
-/* Plain descent by hand on what the source gives. */
+/* Makes steps of plain gradient descent without an optimizer. */
 static void descend(const struct model *model, const void *const *values,
                     struct gradient_source *source, int steps, float rate, float *losses)
 {
@@ -100,7 +100,7 @@ static void the_sum_of_losses_has_batch_times_the_gradient_of_their_mean(void **
         assert_string_equal(sources[i]->step(sources[i], values, &gradients[i], &losses[i]).message,
                             "");
     }
-    assert_true(fabsf(losses[0] - losses[1]) < 1e-5f); /* what is shown is per example */
+    assert_true(fabsf(losses[0] - losses[1]) < 1e-5f); /* both report the mean loss */
     for (int64_t i = 0; i < shape_size(&models[0]->variables[0].shape); i++)
         assert_true(fabsf(gradients[0][0][i] * BATCH - gradients[1][0][i]) < 1e-4f);
     for (int i = 0; i < 2; i++) {
@@ -122,7 +122,7 @@ static void first_values_are_the_seeds(void **state)
 
     assert_memory_equal(a[0], b[0], bytes);
     assert_memory_not_equal(a[0], c[0], bytes);
-    assert_memory_not_equal(a[0], a[2], 1000); /* each variable has numbers of its own */
+    assert_memory_not_equal(a[0], a[2], 1000); /* the variables do not share random numbers */
     model_destroy(model);
     arena_destroy(arena);
 }

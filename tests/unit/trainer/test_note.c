@@ -5,11 +5,11 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "trainer/note.h"
+#include "trainer/shared/note.h"
 
 #define REPEAT_MS 10000
 
-/* One look at second `s`. */
+/* Calls note_due at time `s`, in seconds. */
 static bool due(struct note *note, const char *text, uint64_t step, double s)
 {
     return note_due(note, text, step, (int64_t)(s * 1e9), REPEAT_MS);

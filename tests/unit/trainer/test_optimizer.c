@@ -7,13 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trainer/optimizer.h"
+#include "trainer/shared/optimizer.h"
 #include "optimizer_golden.h"
 #include "optimizer_keras_golden.h"
 
 #define SIZE_MAX_ELEMENTS 100
 
-/* A variable with its slots, as a ps holds it. */
+/* A variable and its slots, as on a ps. */
 struct variable {
     const struct optimizer *optimizer;
     float settings[OPTIMIZER_SETTINGS_MAX], scalars[OPTIMIZER_SCALARS_MAX];
@@ -58,7 +58,7 @@ static void variable_apply(struct variable *variable, float rate, const float *g
     variable->optimizer->apply(&step);
 }
 
-/* 2e-6: float32 rounding in another order, over five updates of values around 1. */
+/* Tolerance 2e-6: five updates of values around 1 round in another order in float32. */
 static void updates_as_tensorflow(void **state)
 {
     const struct golden *golden = *state;
@@ -75,7 +75,7 @@ static void updates_as_tensorflow(void **state)
     }
 }
 
-/* The numbers of training.md §9.1: w = 0, g = 1 each time. */
+/* Computed by hand from TensorFlow's formulas, with w = 0 at first and g = 1 in each update. */
 static const struct check {
     const char *label, *name;
     float rate;
@@ -104,8 +104,8 @@ static void gives_the_numbers_of_the_reference(void **state)
     }
 }
 
-/* What makes training with a seed the same for any cut of a variable: an element does not know its
- * neighbours. */
+/* An update of an element must not depend on its neighbours. Otherwise a training run with a given
+ * seed would depend on how the variables are divided among the ps tasks. */
 static void an_element_does_not_depend_on_where_a_slice_ends(void **state)
 {
     (void)state;

@@ -29,7 +29,6 @@ static int remove_directory(void **state)
     return chdir("/") != 0 || system(command) != 0;
 }
 
-/* Splits a line at its spaces and reads it. */
 static struct status read_line(const char *line, struct arena *arena, struct options *out)
 {
     char *copy = arena_strdup(arena, line), *argv[16] = { "pstrain" };
@@ -42,7 +41,7 @@ static struct status read_line(const char *line, struct arena *arena, struct opt
 
 static const struct refusal {
     const char *line;
-    const char *words; /* of the message */
+    const char *words; /* in the message */
 } refusals[] = {
     { "--sink", "--sink" },
     { "--batch_size=0", "--batch_size=0" },
@@ -53,11 +52,11 @@ static const struct refusal {
     { "--placement=anywhere", "anywhere" },
     { "--log_level=loud", "loud" },
     { "--export_dir=a/1 b", "give one of them" },
-    { "a b", "one directory" },
+    { "a b", "only one directory" },
     { "--ps_hosts=a:1 --worker_hosts=b:1", "--job_name is missing" },
     { "--ps_hosts=a:1 --worker_hosts=b:1 --job_name=worker --task_index=1", "(0 to 0)" },
     { "--ps_hosts=a:1 --worker_hosts=b:1 --job_name=ps --task_index=0 --workers=3",
-      "--workers is of a job in one process" },
+      "--workers applies to a job in one process" },
     { "--ps_hosts=a:1 --worker_hosts=b:1 --job_name=evaluator --task_index=1",
       "evaluator 1: a job has one" },
     { "--eval_throttle_secs=-1", "--eval_throttle_secs=-1" },
@@ -83,7 +82,7 @@ static const struct choice {
     const char *line;
     const char *directory, *optimizer;
     double rate;
-    uint64_t steps; /* for 55000 rows */
+    uint64_t steps; /* for a data set of 55000 rows */
 } choices[] = {
     { "", "./model/1", "sgd", .3, 1000 },
     { "out", "out/1", "sgd", .3, 1000 },
@@ -96,7 +95,7 @@ static const struct choice {
     { "--model=convnet", "./model/1", "adam", .0005, 2750 },
     { "--training_iteration=5 --epochs=3", "./model/1", "sgd", .3, 5 },
     { "--epochs=1 --sync --workers=3", "./model/1", "sgd", .3,
-      184 }, /* 300 rows a step, the tail too */
+      184 }, /* 300 rows a step, rounded up */
     { "--epochs=1 --batch_size=64", "./model/1", "sgd", .3, 860 },
 };
 
@@ -127,7 +126,7 @@ static void the_founding_report_is_two_flags(void **state)
     arena_destroy(arena);
 }
 
-/* A description as Keras prints it, with nothing but the optimizer's class. */
+/* A model description as Keras writes it, with an optimizer of this class. */
 #define KERAS(optimizer)                                                                           \
     "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": \"InputLayer\", " \
     "\"config\": {\"batch_shape\": [null, 1]}}, {\"class_name\": \"Dense\", \"config\": "          \

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "trainer/placement.h"
+#include "trainer/shared/placement.h"
 
 static struct placed_variable variable(const char *name, int64_t rows, int64_t columns)
 {
@@ -23,7 +23,7 @@ static void pieces_cover_each_variable_without_gaps(void **state)
     placement_create(variables, 4, 3, 1 << 20, PLACE_BY_BYTES, &placement);
     assert_int_equal(placement.variables[0].pieces_count, 2); /* 1.6 MB */
     assert_int_equal(placement.variables[1].pieces_count, 1);
-    assert_int_equal(placement.variables[3].pieces_count, 2); /* a row is not cut */
+    assert_int_equal(placement.variables[3].pieces_count, 2); /* a row stays whole */
     for (int v = 0; v < 4; v++) {
         size_t offset = 0;
         const struct placed_variable *placed = &placement.variables[v];
@@ -45,12 +45,34 @@ static void the_first_pieces_have_the_rows_left_over(void **state)
     struct placed_variable variables[] = { variable("a", 10, 2) };
     struct placement placement;
 
-    placement_create(variables, 1, 1, 32, PLACE_BY_BYTES,
-                     &placement); /* training.md §2.3: 4, 3, 3 */
+    placement_create(variables, 1, 1, 32, PLACE_BY_BYTES, &placement); /* 4, 3 and 3 rows */
     assert_int_equal(placement.pieces_count, 3);
     assert_int_equal(placement.pieces[0].size, 4 * 8);
     assert_int_equal(placement.pieces[1].size, 3 * 8);
     assert_int_equal(placement.pieces[2].size, 3 * 8);
+    placement_finish(&placement);
+}
+
+/* A row of 3.2 GB does not fit in a message. Placement reads only the shapes, so the test needs no
+ * memory for it. */
+static void a_row_is_cut_if_it_is_too_large_for_a_message(void **state)
+{
+    (void)state;
+    struct placed_variable variables[] = { variable("a", 2, 800000001), variable("b", 1, 100) };
+    struct placement placement;
+    size_t offset = 0;
+
+    placement_create(variables, 2, 1, 1 << 20, PLACE_BY_BYTES, &placement);
+    assert_int_equal(placement.variables[0].pieces_count, 6);
+    assert_int_equal(placement.variables[1].pieces_count, 1);
+    for (int i = 0; i < 6; i++) {
+        const struct piece *piece = &placement.pieces[i];
+        assert_int_equal(piece->offset, offset);
+        assert_int_equal(piece->size % sizeof(float), 0);
+        assert_in_range(piece->size, PLACEMENT_PIECE_MAX / 2, PLACEMENT_PIECE_MAX);
+        offset += piece->size;
+    }
+    assert_true(offset == 2 * (size_t)800000001 * sizeof(float));
     placement_finish(&placement);
 }
 
@@ -94,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_cover_each_variable_without_gaps),
         cmocka_unit_test(the_first_pieces_have_the_rows_left_over),
+        cmocka_unit_test(a_row_is_cut_if_it_is_too_large_for_a_message),
         cmocka_unit_test(bytes_are_balanced_where_turns_are_not),
         cmocka_unit_test(the_hash_tells_models_and_clusters_apart),
     };

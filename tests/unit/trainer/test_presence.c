@@ -1,4 +1,4 @@
-/* What a task says about the ps tasks that it waits for: when, and when it gives up. */
+/* A task's reports about the ps tasks that it waits for, and when it gives up on them. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,11 +9,11 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
-#include "trainer/presence.h"
+#include "trainer/client/presence.h"
 
 struct fixture {
     struct small_cluster cluster;
-    struct client client;
+    struct ps_client client;
     struct loop *loop;
     struct presence presence;
     struct presence_options options;
@@ -149,7 +149,7 @@ static void says_at_once_whom_a_ps_waits_for(void **state)
 {
     struct fixture *fixture = *state;
 
-    loopback_break(fixture->cluster.channels[1]); /* so that it does not get ready */
+    loopback_break(fixture->cluster.channels[1]); /* keeps the worker from becoming ready */
     fixture->until = "waiting for the chief (never heard of) to make the variables\n";
     run(fixture);
     assert_int_equal(fixture->ended, 0);
@@ -177,7 +177,7 @@ static void does_not_wait_for_a_map_to_change(void **state)
     assert_non_null(strstr(fixture->why, "another order"));
 }
 
-/* The other ps tasks may have left by then. */
+/* One ps that knows the outcome is enough: the others may have left. */
 static void is_told_that_the_job_is_over(struct fixture *fixture, struct status outcome)
 {
     ps_end(fixture->cluster.ps[0], outcome);
@@ -227,7 +227,7 @@ static void gives_up_on_one_who_is_lost_later(void **state)
     assert_non_null(strstr(fixture->why, "gave up waiting for ps 0 at a:1"));
 }
 
-/* Calls, and their replies in other threads, may outlast the loop. */
+/* Calls and their replies in other threads may outlive the loop. */
 static void may_end_at_any_time(void **state)
 {
     struct fixture *fixture = *state;

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "small_cluster.h"
-#include "trainer/worker.h"
-#include "trainer/protocol.h"
+#include "trainer/job/worker.h"
+#include "trainer/shared/protocol.h"
 
-static void assert_values(const struct client *client, float w, float b)
+static void assert_values(const struct ps_client *client, float w, float b)
 {
     const float *values_w = client->values[0], *values_b = client->values[1];
 
@@ -27,7 +27,7 @@ static void a_push_is_applied_and_the_new_values_come_back(void **state)
     (void)state;
     for (int ps_count = 1; ps_count <= SMALL_PS_MAX; ps_count++) {
         struct small_cluster cluster;
-        struct client chief;
+        struct ps_client chief;
         small_start(&cluster, ps_count);
         small_client(&cluster, 0, 1, &chief);
         OK(client_join(&chief, false, 1000));
@@ -49,14 +49,14 @@ static void a_push_sent_again_is_answered_but_not_applied_again(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief;
+    struct ps_client chief;
 
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
     OK(client_join(&chief, false, 1000));
     OK(small_create(&chief, 1, false));
     OK(client_push(&chief, all_ones, true));
-    chief.sequence--; /* as after a lost reply */
+    chief.sequence--; /* as if the reply were lost */
     OK(client_push(&chief, all_ones, true));
     assert_values(&chief, .5f, 1.5f);
     assert_int_equal(chief.global_step, 1);
@@ -68,7 +68,7 @@ static void what_was_pulled_does_not_change_under_the_reader(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, other;
+    struct ps_client chief, other;
 
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
@@ -86,18 +86,17 @@ static void what_was_pulled_does_not_change_under_the_reader(void **state)
     small_stop(&cluster);
 }
 
-/* Who may not push, and what it is told. */
 static void strangers_are_refused_with_their_names(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, late, foreign;
+    struct ps_client chief, late, foreign;
 
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
     OK(client_join(&chief, false, 1000));
-    assert_int_equal(client_push(&chief, all_ones, false).code,
-                     STATUS_ABORTED); /* no variables yet */
+    /* no variables yet */
+    assert_int_equal(client_push(&chief, all_ones, false).code, STATUS_ABORTED);
     chief.sequence = 0;
     OK(small_create(&chief, 1, false));
     chief.generation = 2;
@@ -106,12 +105,12 @@ static void strangers_are_refused_with_their_names(void **state)
     assert_non_null(strstr(status.message, "generation 2"));
     chief.generation = 1;
 
-    small_client(&cluster, 0, 9, &late); /* the chief's place, another process */
+    small_client(&cluster, 0, 9, &late); /* another process as the chief */
     OK(client_join(&late, true, 1000));
     status = client_push(&chief, all_ones, false);
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "replaced"));
-    status = client_join(&chief, true, 1000); /* it may not take the place back */
+    status = client_join(&chief, true, 1000); /* the replaced process may not come back */
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "replaced"));
 
@@ -148,13 +147,14 @@ static void strangers_are_refused_with_their_names(void **state)
     small_stop(&cluster);
 }
 
-/* Whoever calls itself the chief says how much a ps is to hold. */
+/* A task that claims to be the chief decides how much memory a ps needs, so the ps checks its
+ * budget. */
 static void variables_are_paid_from_the_budget_and_only_the_chief_makes_them(void **state)
 {
     (void)state;
     struct small_cluster cluster;
     struct budget budget = { .limit_bytes = 1000 };
-    struct client chief, worker;
+    struct ps_client chief, worker;
 
     for (int enough = 0; enough < 2; enough++) {
         small_start(&cluster, 1);
@@ -185,13 +185,13 @@ static void variables_are_paid_from_the_budget_and_only_the_chief_makes_them(voi
     }
 }
 
-/* Two that come after the last step: to all ps tasks, and between the last push to ps 1 and to ps
- * 0. */
+/* `late` joins after the last step is on all ps tasks; `between` joins when ps 1 has made that step
+ * and ps 0 has not. */
 static void who_joins_after_the_last_step_is_told_so_and_not_waited_for(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, late, between;
+    struct ps_client chief, late, between;
 
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
@@ -203,14 +203,14 @@ static void who_joins_after_the_last_step_is_told_so_and_not_waited_for(void **s
     struct channel *cut_off = loopback_open(&ps_service, cluster.ps[0], clock_monotonic());
     loopback_break(cut_off);
     cluster.channels[0] = cut_off;
-    chief.options.call_timeout_ms = 100; /* it tries again until then */
+    chief.options.call_timeout_ms = 100; /* the client retries for this time */
     assert_int_equal(client_push(&chief, all_ones, false).code, STATUS_UNAVAILABLE);
     chief.options.call_timeout_ms = 20000;
     cluster.channels[0] = first;
     OK(client_join(&between, true, 1000));
     assert_false(between.finished);
     chief.sequence--;
-    OK(client_push(&chief, all_ones, true)); /* now at ps 0, too */
+    OK(client_push(&chief, all_ones, true)); /* reaches ps 0 as well */
     OK(client_join(&late, true, 1000));
     assert_true(late.finished);
     OK(client_report(&chief, status_ok(), false));
@@ -229,7 +229,7 @@ struct pusher {
     uint32_t index;
     int pushes;
     _Atomic bool *stop;
-    float first; /* what each element of the gradient is */
+    float first; /* the value of every gradient element */
     int done;
     pthread_t thread;
 };
@@ -237,7 +237,7 @@ struct pusher {
 static void *push_all(void *context)
 {
     struct pusher *pusher = context;
-    struct client client;
+    struct ps_client client;
     float gradient[SMALL_W];
     const float *gradients[] = { gradient, gradient };
 
@@ -258,7 +258,7 @@ static void no_update_of_many_workers_is_lost(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief;
+    struct ps_client chief;
     struct pusher pushers[3];
 
     small_start(&cluster, 3);
@@ -273,7 +273,7 @@ static void no_update_of_many_workers_is_lost(void **state)
     OK(client_report(&chief, status_ok(), false));
     for (int i = 0; i < 3; i++)
         pthread_join(pushers[i].thread, NULL);
-    OK(client_await(&chief, false, 20000)); /* all have reported their end */
+    OK(client_await(&chief, false, 20000)); /* all workers have reported their end */
     OK(client_pull(&chief));
     assert_values(&chief, 1 - 600 * .5f, 2 - 600 * .5f);
     assert_int_equal(chief.global_step, 600);
@@ -281,7 +281,7 @@ static void no_update_of_many_workers_is_lost(void **state)
     small_stop(&cluster);
 }
 
-/* Values that do not add up the same in another order: 1e8 + 1 - 1e8. */
+/* The sum of 1e8, 1 and -1e8 depends on the order in float32. */
 static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
 {
     (void)state;
@@ -289,7 +289,7 @@ static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
 
     for (int round = 0; round < 20; round++) {
         struct small_cluster cluster;
-        struct client chief;
+        struct ps_client chief;
         struct pusher pushers[3];
         const float first[3] = { 1e8f, 1, -1e8f };
         int ps_count = 1 + round % SMALL_PS_MAX;
@@ -298,7 +298,7 @@ static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
         OK(client_join(&chief, false, 1000));
         OK(small_create(&chief, 3, true));
         for (uint32_t i = 0; i < 3; i++) {
-            uint32_t index = (i + (uint32_t)round) % 3; /* they arrive in any order */
+            uint32_t index = (i + (uint32_t)round) % 3; /* another order of arrival in each round */
             pushers[index] = (struct pusher){
                 .cluster = &cluster, .index = index, .pushes = 5, .first = first[index]
             };
@@ -316,7 +316,7 @@ static void a_synchronous_step_sums_in_the_order_of_workers(void **state)
         client_finish(&chief);
         small_stop(&cluster);
     }
-    /* (1e8 + 1) - 1e8 is 0 in float32: the gradients of another order would have moved w. */
+    /* (1e8 + 1) - 1e8 is 0 in float32, so w has not moved. Another order would have moved it. */
     assert_true(expected == 1);
 }
 
@@ -344,14 +344,14 @@ static void read_variable(struct client_snapshot *snapshot, const char *name, fl
 }
 
 /*
- * All gradients of a push are alike and w - b is the same before any push, so in a cut that no push
- * lies on both sides of every element of w is the same and exactly 1 less than those of b.
+ * Every element of w starts at 1 and every element of b at 2. A push adds the same number to all of
+ * them. In a consistent snapshot every element of w is therefore exactly 1 less than those of b.
  */
 static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief;
+    struct ps_client chief;
     struct pusher pushers[2];
     _Atomic bool stop = false;
     uint64_t before = 0;
@@ -365,13 +365,13 @@ static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
             (struct pusher){ .cluster = &cluster, .index = i + 1, .stop = &stop, .first = .5f };
         pthread_create(&pushers[i].thread, NULL, push_all, &pushers[i]);
     }
-    while (ps_global_step(cluster.ps[0]) == 0) /* they may be long in coming */
+    while (ps_global_step(cluster.ps[0]) == 0) /* the pushers may start late */
         usleep(200);
     for (int round = 0; round < 50; round++) {
         struct client_snapshot snapshot;
         float w[SMALL_W], b[SMALL_B];
         OK(client_snapshot_begin(&chief, false, 10000, &snapshot));
-        usleep(200); /* training goes on meanwhile */
+        usleep(200); /* lets training go on */
         read_variable(&snapshot, "b", b, sizeof b);
         read_variable(&snapshot, "w", w, sizeof w);
         for (int i = 0; i < SMALL_W; i++)
@@ -389,12 +389,12 @@ static void a_snapshot_under_concurrent_pushes_is_consistent(void **state)
     small_stop(&cluster);
 }
 
-/* Adam's: after one push of ones, m is 0.1 and v 0.001; the powers are those for the next one. */
+/* One push of ones to Adam makes m 0.1 and v 0.001; the beta powers are those of the next push. */
 static void a_snapshot_has_the_slots_of_its_moment(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief;
+    struct ps_client chief;
     struct client_snapshot snapshot;
     const float *first[] = { ones, ones };
     float m[SMALL_W], v[SMALL_W];
@@ -406,7 +406,7 @@ static void a_snapshot_has_the_slots_of_its_moment(void **state)
     OK(client_create(&chief, &job, (const void *const *)first));
     OK(client_push(&chief, all_ones, false));
     OK(client_snapshot_begin(&chief, true, 20000, &snapshot));
-    for (int i = 0; i < 3; i++) /* goes on beside it, in place of what comes back, too */
+    for (int i = 0; i < 3; i++) /* pushes during the snapshot must not change it */
         OK(client_push(&chief, all_ones, true));
     client_snapshot_select(&snapshot, 0, 1);
     read_selected(&snapshot, m, sizeof m);
@@ -429,12 +429,13 @@ static void a_snapshot_has_the_slots_of_its_moment(void **state)
     small_stop(&cluster);
 }
 
-/* One that pushed to ps 0 and died before ps 1 had it does not hold the snapshot for ever. */
+/* A worker dies after its push has reached ps 0 and before it reaches ps 1. A snapshot waits for
+ * the rest of that push, but not for ever. */
 static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, dying;
+    struct ps_client chief, dying;
     struct client_snapshot snapshot;
 
     small_start(&cluster, 2);
@@ -452,10 +453,10 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
     cluster.channels[1] = second;
     OK(client_snapshot_begin(&chief, false, 1000, &snapshot));
     client_snapshot_end(&snapshot);
-    OK(client_push(&chief, all_ones, true)); /* and training goes on */
+    OK(client_push(&chief, all_ones, true)); /* training goes on */
     struct clock *clock = clock_monotonic();
     int64_t began_ns = clock_now_ns(clock);
-    OK(client_snapshot_begin(&chief, false, -1, &snapshot)); /* the next one does not wait for it */
+    OK(client_snapshot_begin(&chief, false, -1, &snapshot)); /* does not wait for that push again */
     assert_true(clock_now_ns(clock) - began_ns < 4 * NS_PER_S);
     client_snapshot_end(&snapshot);
     client_finish(&chief);
@@ -466,15 +467,15 @@ static void half_a_push_of_a_dead_worker_does_not_stop_a_snapshot(void **state)
 
 static void *push_three(void *context)
 {
-    struct client *client = context;
+    struct ps_client *client = context;
 
     for (int i = 0; i < 3; i++)
         OK(client_push(client, all_ones, true));
     return NULL;
 }
 
-/* A gradient that depends on the values: whoever had other values would push another. */
-static struct status push_thrice_the_values(struct client *client)
+/* The gradient depends on the values, so a wrong value in a pull changes the result. */
+static struct status push_thrice_the_values(struct ps_client *client)
 {
     float w[SMALL_W], b[SMALL_B];
     const float *const gradients[] = { w, b };
@@ -486,7 +487,7 @@ static struct status push_thrice_the_values(struct client *client)
     return client_push(client, gradients, true);
 }
 
-/* What three steps make of a value: the chief's gradient is one, the worker's three times it. */
+/* Returns `value` after three steps with the gradients 1 (chief) and 3 * value (worker). */
 static float after_three_steps(float value)
 {
     for (int i = 0; i < 3; i++)
@@ -494,13 +495,13 @@ static float after_three_steps(float value)
     return value;
 }
 
-/* A worker dies when ps 0 has its push and ps 1 has not. The one that comes in its place makes the
- * same push again, for ps 1: no step is made without it, and none of other values. */
+/* A worker dies after its push has reached ps 0 and before it reaches ps 1. Its successor repeats
+ * the push for ps 1, so that both ps tasks make the step with the same gradients. */
 static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, dying, again;
+    struct ps_client chief, dying, again;
     pthread_t thread;
 
     small_start(&cluster, 2);
@@ -543,12 +544,12 @@ static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
     small_stop(&cluster);
 }
 
-/* Ps 0 was started anew when the chief had told all that the job is over, and had gone. */
+/* The chief has announced the end of the job and left, and then ps 0 has restarted. */
 static void an_outcome_that_ps_0_has_forgotten_is_learnt_from_another(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client worker;
+    struct ps_client worker;
     struct progress progress = { 0 };
     struct worker_options options = { .start_timeout_ms = 60000, .recovery_timeout_ms = 60000 };
     struct status outcome;
@@ -564,12 +565,12 @@ static void an_outcome_that_ps_0_has_forgotten_is_learnt_from_another(void **sta
     small_stop(&cluster);
 }
 
-/* A snapshot that fails lets go of the ps tasks that it had held. */
+/* A snapshot that fails releases its holds on the ps tasks. */
 static void a_failed_snapshot_does_not_stop_training(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief;
+    struct ps_client chief;
     struct client_snapshot snapshot;
 
     small_start(&cluster, 2);
@@ -591,7 +592,7 @@ static void a_failed_snapshot_does_not_stop_training(void **state)
     small_stop(&cluster);
 }
 
-/* The process of a ps is gone, and another one has its address. */
+/* The old process of a restarted ps. */
 struct gone {
     struct ps *ps;
     struct channel *channel;
@@ -611,7 +612,7 @@ static struct gone restart_ps(struct small_cluster *cluster, int index)
 }
 
 struct rejoin {
-    struct client *client;
+    struct ps_client *client;
     enum status_code code;
 };
 
@@ -619,18 +620,19 @@ static void *run_rejoin(void *context)
 {
     struct rejoin *rejoin = context;
 
-    do /* until all ps tasks are at the same generation */
+    do /* until all ps tasks are in the same generation */
         rejoin->code = client_join(rejoin->client, true, 20000).code;
     while (rejoin->code == STATUS_UNAVAILABLE);
     return NULL;
 }
 
-/* All go back together, the ps that lived on too; what was on its way counts no more. */
+/* All tasks go back together, including the ps that did not restart. Requests of the generation
+ * before are rejected. */
 static void a_new_generation_voids_all_of_the_one_before(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, worker;
+    struct ps_client chief, worker;
     struct client_snapshot snapshot;
 
     small_start(&cluster, 2);
@@ -662,7 +664,7 @@ static void a_new_generation_voids_all_of_the_one_before(void **state)
     OK(client_push(&worker, all_ones, true));
     assert_values(&worker, .5f, 1.5f);
 
-    worker.generation = 1; /* one that was late */
+    worker.generation = 1; /* a late push of the generation before */
     worker.sequence = 7;
     status = client_push(&worker, all_ones, true);
     assert_int_equal(status.code, STATUS_ABORTED);
@@ -677,13 +679,14 @@ static void a_new_generation_voids_all_of_the_one_before(void **state)
     small_stop(&cluster);
 }
 
-/* A worker that had made its last step and waits for the outcome has steps to make again: its
- * question may reach a ps only after that was given its values anew. */
+/* A worker has made its last step and waits for the outcome. If the job goes back, the worker has
+ * steps to repeat. Its PS_AWAIT may reach a ps only after the chief has created the variables
+ * again. */
 static void who_awaits_the_end_is_told_that_the_job_has_gone_back(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, worker;
+    struct ps_client chief, worker;
 
     small_start(&cluster, 1);
     small_client(&cluster, 0, 1, &chief);
@@ -710,7 +713,7 @@ static void who_awaits_the_end_is_told_that_the_job_has_gone_back(void **state)
 }
 
 struct waiting_push {
-    struct client *client;
+    struct ps_client *client;
     enum status_code code;
     char text[200];
 };
@@ -729,7 +732,7 @@ static void a_push_that_waits_is_told_that_the_job_goes_back(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, worker;
+    struct ps_client chief, worker;
 
     small_start(&cluster, 2);
     small_client(&cluster, 0, 1, &chief);
@@ -740,7 +743,7 @@ static void a_push_that_waits_is_told_that_the_job_goes_back(void **state)
     struct waiting_push push = { .client = &worker };
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, run_push, &push), 0);
-    usleep(20000); /* waits for the chief's, most likely */
+    usleep(20000); /* most likely the push waits for the chief's */
     OK(small_create(&chief, 2, true));
     pthread_join(thread, NULL);
     assert_int_equal(push.code, STATUS_ABORTED);
@@ -766,7 +769,7 @@ static void only_whole_values_are_opened_and_only_the_chief_writes(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief, other;
+    struct ps_client chief, other;
     struct client_job job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1 };
     struct client_state nothing = { get_nothing };
 
@@ -779,7 +782,7 @@ static void only_whole_values_are_opened_and_only_the_chief_writes(void **state)
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
     assert_non_null(strstr(status.message, "has 0 of 16 bytes"));
     OK(small_create(&chief, 1, false));
-    other.generation_seen = 1; /* as if it had asked before the chief did */
+    other.generation_seen = 1; /* as if it had joined before the chief */
     assert_int_equal(small_create(&other, 1, false).code, STATUS_PERMISSION_DENIED);
     OK(client_pull(&chief));
     assert_values(&chief, 1, 2);
@@ -792,7 +795,7 @@ static void a_damaged_request_is_refused(void **state)
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief;
+    struct ps_client chief;
     static const char *const paths[] = {
         PS_JOIN, PS_CREATE, PS_WRITE, PS_OPEN, PS_PULL,   PS_PUSH,
         PS_HOLD, PS_CUT,    PS_READ,  PS_DROP, PS_FINISH, PS_AWAIT
@@ -809,18 +812,44 @@ static void a_damaged_request_is_refused(void **state)
         assert_int_equal(status.code, STATUS_INTERNAL);
     }
     struct bytes few = { "abcd", 4 };
-    Slipway__Training__PushRequest header = SLIPWAY__TRAINING__PUSH_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = SLIPWAY__TRAINING__TICKET__INIT;
+    struct push_request header = { 0 };
+    struct ticket ticket = { 0 };
     struct message reply;
     ticket.incarnation = 1;
     ticket.generation = 1;
     header.ticket = &ticket;
     header.sequence = 1;
-    struct message request = protocol_pack_pieces(&header, &few, 1);
+    struct message request = protocol_attach(pack_push_request(&header), &few, 1);
     struct status status =
         channel_call(cluster.channels[0], PS_PUSH, &request, CLOCK_NEVER, &reply);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
     assert_non_null(strstr(status.message, "4 bytes"));
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
+/* The ticket is a worker's, and the index of the identity is beyond all workers. */
+static void a_task_that_ends_under_an_index_beyond_all_workers_is_refused(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct ps_client chief;
+    struct ticket ticket = { .incarnation = 1, .generation = 1 };
+    struct message reply;
+
+    small_start(&cluster, 1);
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    OK(small_create(&chief, 1, false));
+    struct identity identity = { "test", "worker", "a:1,b:1", "", .index = UINT32_MAX / 2 };
+    struct finish_request header = {
+        .ticket = &ticket, .identity = &identity, .code = STATUS_INTERNAL, .text = "?"
+    };
+    struct message request = pack_finish_request(&header);
+    struct status status =
+        channel_call(cluster.channels[0], PS_FINISH, &request, CLOCK_NEVER, &reply);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message, "at most 4096 workers"));
     client_finish(&chief);
     small_stop(&cluster);
 }
@@ -847,6 +876,7 @@ int main(void)
         cmocka_unit_test(a_push_that_waits_is_told_that_the_job_goes_back),
         cmocka_unit_test(only_whole_values_are_opened_and_only_the_chief_writes),
         cmocka_unit_test(a_damaged_request_is_refused),
+        cmocka_unit_test(a_task_that_ends_under_an_index_beyond_all_workers_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

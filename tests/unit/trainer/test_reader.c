@@ -1,4 +1,4 @@
-/* A task that only reads: what it sees, and that it costs those that train nothing. */
+/* A task that only reads snapshots. The tasks that train must not suffer from it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,18 +9,18 @@
 #include <stdio.h>
 
 #include "small_cluster.h"
-#include "trainer/client_internal.h"
+#include "trainer/client/internal.h"
 
 #define PS 2
 struct fixture {
     struct small_cluster cluster;
     struct clock *clock;
-    struct client chief, worker, reader;
+    struct ps_client chief, worker, reader;
 };
 
-static void make_reader(struct fixture *fixture, uint64_t incarnation, struct client *out)
+static void make_reader(struct fixture *fixture, uint64_t incarnation, struct ps_client *out)
 {
-    small_client(&fixture->cluster, 1, incarnation, out); /* the worker's index, were it one */
+    small_client(&fixture->cluster, 1, incarnation, out); /* also the index of the worker */
     out->options.task = "evaluator";
     out->options.reader = true;
 }
@@ -55,7 +55,7 @@ static int stop(void **state)
     return 0;
 }
 
-/* Every element of "w" in a snapshot. */
+/* Checks every element of "w" in a snapshot. */
 static void assert_w(struct client_snapshot *snapshot, float expected)
 {
     struct bytes chunk;
@@ -98,7 +98,7 @@ static void has_snapshots_beside_the_chiefs(void **state)
 
 static void *push_twice(void *context)
 {
-    struct client *client = context;
+    struct ps_client *client = context;
     enum status_code code = client_push(client, all_ones, false).code;
 
     if (code == STATUS_OK)
@@ -106,12 +106,12 @@ static void *push_twice(void *context)
     return (void *)(uintptr_t)code;
 }
 
-static struct status hold(struct client *client, uint64_t number)
+static struct status hold(struct ps_client *client, uint64_t number)
 {
     return small_hold(client->options.channels[0], client_ticket(client, 0), number);
 }
 
-/* The pushes of another thread wait until ps 0 lets go of what was held. */
+/* Pushes from another thread wait until the hold on ps 0 expires. */
 static void assert_expires_after(struct fixture *fixture, int64_t ms)
 {
     struct ps *ps = fixture->cluster.ps[0];
@@ -125,7 +125,7 @@ static void assert_expires_after(struct fixture *fixture, int64_t ms)
     assert_int_equal(ps_global_step(ps), 0);
     clock_fake_advance(fixture->clock, NS_PER_MS);
     ps_expire(ps);
-    clock_sleep(clock_monotonic(), 50); /* the push may have come late: no hold is left */
+    clock_sleep(clock_monotonic(), 50); /* lets a late push arrive; no hold stops it */
     ps_expire(ps);
     pthread_join(thread, &code);
     assert_int_equal((uintptr_t)code, STATUS_OK);
@@ -141,19 +141,19 @@ static void may_die_while_it_holds_a_ps(void **state)
     assert_int_equal(hold(&fixture->reader, 5).code, STATUS_NOT_FOUND);
 }
 
-static void beat(struct client *client, struct status *status)
+static void beat(struct ps_client *client, struct status *status)
 {
-    Slipway__Training__BeatRequest header = SLIPWAY__TRAINING__BEAT_REQUEST__INIT;
-    Slipway__Training__Identity identity = client_identity(&client->options, 0);
+    struct beat_request header = { 0 };
+    struct identity identity = client_identity(&client->options, 0);
     struct message reply = { 0 };
 
     header.identity = &identity;
-    struct message request = protocol_pack(&header);
+    struct message request = pack_beat_request(&header);
     *status = channel_call(client->options.channels[0], PS_BEAT, &request, CLOCK_NEVER, &reply);
     message_release(&reply);
 }
 
-/* The same for a chief, as long as it says that it is there. */
+/* The chief's hold expires only 5 s after its last beat. */
 static void training_goes_on_when_the_chief_dies_while_it_holds_a_ps(void **state)
 {
     struct fixture *fixture = *state;
@@ -207,12 +207,12 @@ static void gives_way_to_a_later_one(void **state)
 {
     struct fixture *fixture = *state;
     struct client_snapshot before, snapshot;
-    struct client later;
+    struct ps_client later;
 
     OK(client_snapshot_begin(&fixture->reader, false, 1000, &before));
     make_reader(fixture, 51, &later);
     OK(client_join(&later, true, 1000));
-    OK(hold(&later, 1)); /* its clock is another host's */
+    OK(hold(&later, 1)); /* a smaller number: it comes from another host's clock */
     OK(client_snapshot_begin(&later, false, 1000, &snapshot));
     assert_w(&snapshot, 1);
     client_snapshot_end(&snapshot);
@@ -240,7 +240,7 @@ static void is_nobody_that_is_waited_for(void **state)
     beat(&fixture->reader, &status);
     OK(status);
     OK(client_await(&fixture->reader, true, 1000));
-    assert_int_equal(ps_untold(ps, 2), 1); /* the worker: the reader is told in no one's place */
+    assert_int_equal(ps_untold(ps, 2), 1); /* only the worker: the reader does not count */
 }
 
 static void changes_nothing(void **state)

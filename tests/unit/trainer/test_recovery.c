@@ -1,10 +1,10 @@
 /*
- * What happens to a job when a ps is lost: whole tasks in threads, and ps tasks that die (their
- * values with them) and are started anew behind the same address.
+ * Jobs that lose a ps. The tasks run in threads. A ps dies with its values and restarts behind the
+ * same address.
  *
- * Every gradient is one, and the rate is a power of two: after n updates each element is what it
- * was less n times the rate, to the bit. So one look at the end tells whether an update was lost,
- * or applied twice, or lies on one ps only.
+ * Every gradient is 1 and the rate is a power of two, so n updates lower each element by exactly
+ * n times the rate. The final values therefore show whether an update was lost, applied twice, or
+ * applied on one ps only.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,16 +18,16 @@
 #include "base/file.h"
 #include "small_cluster.h"
 #include "support/directory.h"
-#include "trainer/chief.h"
+#include "trainer/job/chief.h"
 
 #define PS         2
 #define STEPS      300
-#define HELD_AT    200 /* nobody goes on from here before the faults have been made */
+#define HELD_AT    200 /* tasks wait at this step until the test has made its faults */
 #define RATE       (1.0f / 1024)
 #define DEADLINE_S 60
 #define GONE_MAX   32
 
-/* The channel to an address: whoever listens there now. */
+/* A channel to an address, that is, to the ps that listens there now. */
 struct relay {
     struct channel channel; /* first */
     pthread_mutex_t lock;
@@ -63,8 +63,8 @@ struct fixture {
     struct progress progress;
     pthread_mutex_t lock;
     char said[8192];
-    _Atomic bool worker_waits;    /* its next step comes when this is over */
-    _Atomic bool held;            /* no task ends before the test has seen what it waits for */
+    _Atomic bool worker_waits;    /* the worker makes no step while this is set */
+    _Atomic bool held;            /* tasks wait at HELD_AT for the next fault */
     _Atomic int worker_steps;     /* begun */
     _Atomic int faults;           /* made so far */
     float w[SMALL_W], b[SMALL_B]; /* at the end */
@@ -104,7 +104,7 @@ static void restart_ps(struct fixture *f, int index)
     atomic_fetch_add(&f->faults, 1);
 }
 
-/* ---- What the tasks do. ---- */
+/* ---- The tasks. ---- */
 
 struct ones_source {
     struct gradient_source source; /* first */
@@ -112,7 +112,8 @@ struct ones_source {
     uint32_t index;
 };
 
-/* A task that is held would not notice the fault. */
+/* A fault made after `faults` were counted releases a held task, which otherwise would not notice
+ * the fault. */
 static bool has_to_wait(const struct ones_source *source, int faults)
 {
     struct fixture *f = source->fixture;
@@ -156,7 +157,7 @@ static const void *const *first_values(void *context, struct arena *of_values)
     return values;
 }
 
-static struct status conclude(void *context, struct client *client)
+static struct status conclude(void *context, struct ps_client *client)
 {
     struct fixture *f = context;
 
@@ -183,7 +184,7 @@ struct task {
     char text[512];
 };
 
-static struct status run_chief(struct fixture *f, struct client *client,
+static struct status run_chief(struct fixture *f, struct ps_client *client,
                                struct gradient_source *source)
 {
     struct chief_options options = {
@@ -208,16 +209,16 @@ static void *run_task(void *context)
     struct ones_source source = { .source = { .step = ones_step },
                                   .fixture = f,
                                   .index = task->index };
-    struct client_options options = { .cluster = "test",
-                                      .task = task->index == 0 ? "chief" : "worker 0",
-                                      .ps_list = "a:1,b:1",
-                                      .index = task->index,
-                                      .incarnation = 7 + task->index,
-                                      .placement = &f->placement,
-                                      .channels = f->channels[task->index == 0 ? CHIEF : WORKER],
-                                      .call_timeout_ms = DEADLINE_S * 1000 };
+    struct ps_client_options options = { .cluster = "test",
+                                         .task = task->index == 0 ? "chief" : "worker 0",
+                                         .ps_list = "a:1,b:1",
+                                         .index = task->index,
+                                         .incarnation = 7 + task->index,
+                                         .placement = &f->placement,
+                                         .channels = f->channels[task->index == 0 ? CHIEF : WORKER],
+                                         .call_timeout_ms = DEADLINE_S * 1000 };
     struct worker_options worker = { STEPS, DEADLINE_S * 1000, DEADLINE_S * 1000 };
-    struct client client;
+    struct ps_client client;
 
     client_init(&client, &options);
     struct status status = task->index == 0
@@ -287,7 +288,7 @@ static void wait_for_step(struct fixture *f, uint64_t step)
     assert_true(atomic_load(&f->progress.global_step) >= step);
 }
 
-/* Both tasks are at work, the chief at this step at least. */
+/* Waits until the chief has reached `step` and the worker has begun one. */
 static void wait_for_both(struct fixture *f, uint64_t step)
 {
     wait_for_step(f, step);

@@ -1,6 +1,5 @@
-/* What a network does to a request that is sent again: it comes twice, late, after its successor,
- * or from a process that is no more. One ps, two workers, synchronous, so that pushes have to wait.
- */
+/* Repeated requests: one that arrives twice, late, after its successor, or from a process that is
+ * gone. The job is synchronous, with one ps and two workers, so that pushes have to wait. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,11 +10,11 @@
 
 #include "base/arena.h"
 #include "small_cluster.h"
-#include "trainer/protocol.h"
+#include "trainer/shared/protocol.h"
 
 struct pair {
     struct small_cluster cluster;
-    struct client workers[2]; /* incarnations 10 and 11 */
+    struct ps_client workers[2]; /* incarnations 10 and 11 */
 };
 
 static int start(void **state)
@@ -43,9 +42,9 @@ static int stop(void **state)
     return 0;
 }
 
-static Slipway__Training__Ticket ticket_of(uint32_t worker, uint64_t incarnation)
+static struct ticket ticket_of(uint32_t worker, uint64_t incarnation)
 {
-    Slipway__Training__Ticket ticket = SLIPWAY__TRAINING__TICKET__INIT;
+    struct ticket ticket = { 0 };
 
     ticket.worker = worker;
     ticket.incarnation = incarnation;
@@ -53,32 +52,32 @@ static Slipway__Training__Ticket ticket_of(uint32_t worker, uint64_t incarnation
     return ticket;
 }
 
-/* Sends a push of `value` everywhere, as that worker's process would. */
+/* Sends a push from that worker's process; every gradient element is `value`. */
 static void send_push(struct pair *pair, uint32_t worker, uint64_t incarnation, uint64_t sequence,
-                      float value, struct calls *calls)
+                      float value, struct call_group *calls)
 {
     static float gradient[8][SMALL_W + SMALL_B];
     static int next;
     float *values = gradient[next++ % 8];
     struct bytes piece = { (const char *)values, sizeof gradient[0] };
-    Slipway__Training__PushRequest header = SLIPWAY__TRAINING__PUSH_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = ticket_of(worker, incarnation);
+    struct push_request header = { 0 };
+    struct ticket ticket = ticket_of(worker, incarnation);
 
     for (int i = 0; i < SMALL_W + SMALL_B; i++)
         values[i] = value;
     header.ticket = &ticket;
     header.sequence = sequence;
     header.pull = true;
-    calls_init(calls, clock_monotonic(), 1);
-    calls_begin(calls);
-    struct message request = protocol_pack_pieces(&header, &piece, 1);
-    calls_add(calls, pair->cluster.channels[0], PS_PUSH, &request,
-              clock_deadline_ns(clock_monotonic(), 20000));
+    call_group_init(calls, clock_monotonic(), 1);
+    call_group_begin(calls);
+    struct message request = protocol_attach(pack_push_request(&header), &piece, 1);
+    call_group_add(calls, pair->cluster.channels[0], PS_PUSH, &request,
+                   clock_deadline_ns(clock_monotonic(), 20000));
 }
 
-static float first_value(const struct calls *calls)
+static float first_value(const struct call_group *calls)
 {
-    struct payload payload = { .message = &calls->replies[0] };
+    struct payload_cursor payload = { .message = &calls->replies[0] };
     float value;
 
     payload_copy(&payload, &value, sizeof value);
@@ -88,67 +87,68 @@ static float first_value(const struct calls *calls)
 static void a_push_that_comes_twice_is_applied_once_and_answered_twice(void **state)
 {
     struct pair *pair = *state;
-    struct calls first, again, other;
+    struct call_group first, again, other;
 
     send_push(pair, 0, 10, 1, 1, &first);
     send_push(pair, 0, 10, 1, 1, &again);
     send_push(pair, 1, 11, 1, 1, &other);
-    OK(calls_wait(&first));
-    OK(calls_wait(&again));
-    OK(calls_wait(&other));
+    OK(call_group_wait(&first));
+    OK(call_group_wait(&again));
+    OK(call_group_wait(&other));
     assert_true(first_value(&first) == .5f && first_value(&again) == .5f);
     assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
-    calls_finish(&first);
-    calls_finish(&again);
-    calls_finish(&other);
+    call_group_finish(&first);
+    call_group_finish(&again);
+    call_group_finish(&other);
 }
 
 static void a_push_counts_as_long_as_one_of_its_callers_waits(void **state)
 {
     struct pair *pair = *state;
-    struct calls first, again, other;
+    struct call_group first, again, other;
 
     send_push(pair, 0, 10, 1, 1, &first);
     send_push(pair, 0, 10, 1, 1, &again);
-    calls_cancel(&first);
-    assert_int_equal(calls_wait(&first).code, STATUS_CANCELLED);
+    call_group_cancel(&first);
+    assert_int_equal(call_group_wait(&first).code, STATUS_CANCELLED);
     send_push(pair, 1, 11, 1, 1, &other);
-    OK(calls_wait(&again));
-    OK(calls_wait(&other));
+    OK(call_group_wait(&again));
+    OK(call_group_wait(&other));
     assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
-    calls_finish(&first);
-    calls_finish(&again);
-    calls_finish(&other);
+    call_group_finish(&first);
+    call_group_finish(&again);
+    call_group_finish(&other);
 }
 
 static void a_push_of_a_replaced_process_does_not_count_for_the_new_one(void **state)
 {
     struct pair *pair = *state;
-    struct client later;
-    struct calls stale, fresh, other;
+    struct ps_client later;
+    struct call_group stale, fresh, other;
 
     send_push(pair, 0, 10, 7, 100, &stale);
     small_client(&pair->cluster, 0, 12, &later);
     OK(client_join(&later, true, 1000));
-    assert_int_equal(calls_wait(&stale).code, STATUS_ABORTED);
+    assert_int_equal(call_group_wait(&stale).code, STATUS_ABORTED);
     send_push(pair, 0, 12, 1, 1, &fresh);
     send_push(pair, 1, 11, 1, 1, &other);
-    OK(calls_wait(&fresh));
-    OK(calls_wait(&other));
+    OK(call_group_wait(&fresh));
+    OK(call_group_wait(&other));
     assert_true(first_value(&fresh) == .5f);
     assert_int_equal(ps_global_step(pair->cluster.ps[0]), 1);
-    calls_finish(&stale);
-    calls_finish(&fresh);
-    calls_finish(&other);
+    call_group_finish(&stale);
+    call_group_finish(&fresh);
+    call_group_finish(&other);
     client_finish(&later);
 }
 
-/* Its first join is answered too late: the steps are done by then. It is waited for, so it must not
- * take the answer for leave to go without a report. */
+/* The reply to the worker's first join comes too late, so the worker joins again after the last
+ * step. The chief waits for this worker, so the second reply must not let it leave without a
+ * report. */
 static void who_joins_again_after_the_last_step_still_reports(void **state)
 {
     struct pair *pair = *state;
-    struct client chief, worker;
+    struct ps_client chief, worker;
     struct small_cluster cluster;
 
     (void)pair;
@@ -176,24 +176,24 @@ static struct status hold(struct pair *pair, uint64_t incarnation, uint64_t numb
     return small_hold(pair->cluster.channels[0], ticket_of(0, incarnation), number);
 }
 
-/* Returns the snapshot's id, 0 where it was refused. */
+/* Returns the snapshot's id, or 0 if the ps refused the cut. */
 static uint64_t cut(struct pair *pair, uint64_t number)
 {
-    Slipway__Training__CutRequest header = SLIPWAY__TRAINING__CUT_REQUEST__INIT;
-    Slipway__Training__Ticket ticket = ticket_of(0, 10);
-    Slipway__Training__CutReply *cut_reply = NULL;
+    struct cut_request header = { 0 };
+    struct ticket ticket = ticket_of(0, 10);
+    struct cut_reply cut_reply;
     struct message reply = { 0 };
     uint64_t id = 0;
 
     header.ticket = &ticket;
     header.number = number;
-    struct message request = protocol_pack(&header);
+    struct message request = pack_cut_request(&header);
     struct status status = channel_call(pair->cluster.channels[0], PS_CUT, &request,
                                         clock_deadline_ns(clock_monotonic(), 20000), &reply);
     struct arena *arena = arena_create(0);
     if (status_is_ok(status)) {
-        OK(protocol_unpack(&reply, &slipway__training__cut_reply__descriptor, arena, &cut_reply));
-        id = cut_reply->snapshot;
+        OK(unpack_cut_reply(&reply, arena, &cut_reply));
+        id = cut_reply.snapshot;
     }
     arena_destroy(arena);
     message_release(&reply);
@@ -202,14 +202,14 @@ static uint64_t cut(struct pair *pair, uint64_t number)
 
 static void assert_training_goes_on(struct pair *pair, uint64_t incarnation)
 {
-    struct calls first, other;
+    struct call_group first, other;
 
     send_push(pair, 0, incarnation, 1, 1, &first);
     send_push(pair, 1, 11, 1, 1, &other);
-    OK(calls_wait(&first));
-    OK(calls_wait(&other));
-    calls_finish(&first);
-    calls_finish(&other);
+    OK(call_group_wait(&first));
+    OK(call_group_wait(&other));
+    call_group_finish(&first);
+    call_group_finish(&other);
 }
 
 static void a_hold_or_a_cut_that_comes_again_changes_nothing(void **state)
@@ -221,7 +221,7 @@ static void a_hold_or_a_cut_that_comes_again_changes_nothing(void **state)
     uint64_t id = cut(pair, 5);
     assert_int_not_equal(id, 0);
     assert_int_equal(cut(pair, 5), id);
-    OK(hold(pair, 10, 5)); /* late: it must not hold again */
+    OK(hold(pair, 10, 5)); /* a late repeat must not hold the ps again */
     assert_int_equal(hold(pair, 10, 4).code, STATUS_ABORTED);
     assert_training_goes_on(pair, 10);
     assert_int_equal(cut(pair, 4), 0);
@@ -231,7 +231,7 @@ static void a_hold_or_a_cut_that_comes_again_changes_nothing(void **state)
 static void a_hold_ends_with_the_process_that_asked_for_it(void **state)
 {
     struct pair *pair = *state;
-    struct client later;
+    struct ps_client later;
 
     OK(hold(pair, 10, 5));
     small_client(&pair->cluster, 0, 12, &later);

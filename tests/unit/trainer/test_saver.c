@@ -1,4 +1,4 @@
-/* When the chief's checkpoints are made. */
+/* The steps at which the chief saves checkpoints. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 #include "small_cluster.h"
 #include "support/directory.h"
-#include "trainer/saver.h"
+#include "trainer/checkpoint/saver.h"
 
 #define DEADLINE_S 120
 
@@ -19,8 +19,8 @@ static void warn(void *context, const char *text)
     fail_msg("%s", text);
 }
 
-/* Begins at `step`, as a job that goes on from a checkpoint of it. */
-static void begin_at(struct client *chief, struct client_job *job, uint64_t step)
+/* Begins at `step`, like a job that resumes from a checkpoint. */
+static void begin_at(struct ps_client *chief, struct client_job *job, uint64_t step)
 {
     const void *values[] = { ones, ones };
 
@@ -30,7 +30,7 @@ static void begin_at(struct client *chief, struct client_job *job, uint64_t step
     OK(client_pull(chief));
 }
 
-static void train_to(struct client *chief, struct saver *saver, uint64_t step)
+static void train_to(struct ps_client *chief, struct saver *saver, uint64_t step)
 {
     while (chief->global_step < step) {
         OK(client_push(chief, all_ones, true));
@@ -44,7 +44,7 @@ static bool has_checkpoint(uint64_t step)
         arena_printf(arena, "%s/model.ckpt-%llu.index", in("ckpt"), (unsigned long long)step));
 }
 
-/* The saver may still be about to end the one before. */
+/* Repeats saver_step: the checkpoint before may not be finished yet. */
 static void await_checkpoint(struct saver *saver, uint64_t step)
 {
     for (int i = 0; i < DEADLINE_S * 1000 && !has_checkpoint(step); i++) {
@@ -58,7 +58,7 @@ static void the_points_stay_where_they_are_when_a_job_goes_on_between_two(void *
 {
     (void)state;
     struct small_cluster cluster;
-    struct client chief;
+    struct ps_client chief;
     struct client_job job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1 };
     struct saver_options options = { .every_steps = 10, .warn = warn };
     struct saver *saver;

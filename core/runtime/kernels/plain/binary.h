@@ -1,6 +1,6 @@
 /*
- * binary: plain loops over two rows, made by macro for each number type. An operand that does not
- * step is one element beside the whole row.
+ * binary: plain loops over two rows, defined by a macro for each number type. An operand of step 0
+ * is one element that goes with the whole row.
  */
 #ifndef KERNELS_PLAIN_BINARY_H
 #define KERNELS_PLAIN_BINARY_H

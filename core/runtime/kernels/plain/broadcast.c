@@ -11,7 +11,7 @@ static void operand_strides(const struct shape *out, const struct shape *shape, 
     }
 }
 
-/* Is dimension d one more of the same steps as the inner dimension `inner`, for every operand? */
+/* For every operand, does dimension d continue the steps of the inner dimension `inner`? */
 static bool merges(const struct broadcast *broadcast, int inner, const int64_t *strides)
 {
     for (int i = 0; i < broadcast->operands; i++)
@@ -20,7 +20,7 @@ static bool merges(const struct broadcast *broadcast, int inner, const int64_t *
     return true;
 }
 
-/* Puts the dimensions, found from the innermost outwards, into the order of a shape. */
+/* Dimensions were found from the innermost outwards: puts them into the order of a shape. */
 static void reverse(struct broadcast *broadcast)
 {
     for (int low = 0, high = broadcast->rank - 1; low < high; low++, high--) {

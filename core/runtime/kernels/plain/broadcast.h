@@ -1,7 +1,7 @@
 /*
- * broadcast: numpy's broadcasting as a walk over rows. Dimensions that all operands step through
- * alike are merged first, so that equal shapes and a scalar beside a tensor are one row, and a
- * trailing vector one row each.
+ * broadcast: numpy's broadcasting as a walk over rows. Dimensions through which all operands step
+ * alike are merged first: equal shapes, or a tensor and a scalar, are one row, and a trailing
+ * vector gives one row per repetition.
  */
 #ifndef KERNELS_PLAIN_BROADCAST_H
 #define KERNELS_PLAIN_BROADCAST_H
@@ -11,13 +11,13 @@
 #define BROADCAST_OPERANDS_MAX 3
 
 struct broadcast {
-    int rank; /* of what is left after merging; the last dimension is the row */
+    int rank; /* after merging; the last dimension is the row */
     int operands;
     int64_t dims[SHAPE_RANK_MAX];
     int64_t strides[BROADCAST_OPERANDS_MAX][SHAPE_RANK_MAX]; /* elements; 0: repeated */
 };
 
-/* `out` must be what shape_broadcast says of the operands' shapes. */
+/* `out` must be the result of shape_broadcast on the operands. */
 void broadcast_init(struct broadcast *broadcast, const struct shape *out, int operands,
                     const struct shape *const *shapes);
 

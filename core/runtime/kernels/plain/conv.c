@@ -5,7 +5,7 @@
 #include "runtime/kernels/plain/gemm.h"
 #include "runtime/kernels/plain/types.h"
 
-/* Scratch for patches: about what the second-level cache holds. */
+/* Scratch for patches, about the size of an L2 cache. */
 #define PATCHES_FLOATS (256 * 1024)
 
 static int64_t input_place(const struct window *window, int64_t out, int64_t kernel)
@@ -47,8 +47,10 @@ static bool inside(const struct window *window, int64_t place)
 CONV_DIRECT(conv2d_direct_f32, float)
 CONV_DIRECT(conv2d_direct_f64, double)
 
-void conv2d_patches_f32(const struct conv_size *size, const float *x, int64_t group, int64_t first,
-                        int64_t count, float *patches)
+/* The patches of output pixels [first, first + count) of image `x` [h, w, c] for one group:
+ * patches [count, kh·kw·c/groups]; 0 outside of the image. */
+static void read_patches(const struct conv_size *size, const float *x, int64_t group, int64_t first,
+                         int64_t count, float *patches)
 {
     const struct window *rows = &size->rows, *columns = &size->columns;
     int64_t cg = size->c / size->groups;
@@ -66,8 +68,9 @@ void conv2d_patches_f32(const struct conv_size *size, const float *x, int64_t gr
     }
 }
 
-void conv2d_patches_add_f32(const struct conv_size *size, const float *patches, int64_t group,
-                            int64_t first, int64_t count, float *x)
+/* The reverse, for gradients: adds patches to the image. */
+static void add_patches(const struct conv_size *size, const float *patches, int64_t group,
+                        int64_t first, int64_t count, float *x)
 {
     const struct window *rows = &size->rows, *columns = &size->columns;
     int64_t cg = size->c / size->groups;
@@ -103,7 +106,7 @@ int64_t conv2d_scratch_size(const struct conv_size *size)
     return block_of(size) * depth_of(size);
 }
 
-/* With a 1×1 kernel, stride 1 and no padding the image is its own patches. */
+/* With a 1×1 kernel, stride 1 and no padding, the image is the matrix of patches. */
 static bool patches_are_image(const struct conv_size *size)
 {
     return size->groups == 1 && size->rows.kernel == 1 && size->columns.kernel == 1 &&
@@ -126,7 +129,7 @@ void conv2d_f32(const struct conv_size *size, const float *x, const float *filte
         for (int64_t g = 0; g < size->groups; g++)
             for (int64_t p = 0; p < pixels; p += block) {
                 int64_t count = pixels - p < block ? pixels - p : block;
-                conv2d_patches_f32(size, x, g, p, count, scratch);
+                read_patches(size, x, g, p, count, scratch);
                 gemm_f32(false, false, count, mg, depth, scratch, depth, filter + g * mg, size->m,
                          false, out + p * size->m + g * mg, size->m);
             }
@@ -145,7 +148,7 @@ void conv2d_input_grad_f32(const struct conv_size *size, const float *dy, const 
                 int64_t count = pixels - p < block ? pixels - p : block;
                 gemm_f32(false, true, count, depth, mg, dy + p * size->m + g * mg, size->m,
                          filter + g * mg, size->m, false, scratch, depth);
-                conv2d_patches_add_f32(size, scratch, g, p, count, dx);
+                add_patches(size, scratch, g, p, count, dx);
             }
 }
 
@@ -160,7 +163,7 @@ void conv2d_filter_grad_f32(const struct conv_size *size, const float *x, const 
         for (int64_t g = 0; g < size->groups; g++)
             for (int64_t p = 0; p < pixels; p += block) {
                 int64_t count = pixels - p < block ? pixels - p : block;
-                conv2d_patches_f32(size, x, g, p, count, scratch);
+                read_patches(size, x, g, p, count, scratch);
                 gemm_f32(true, false, depth, mg, count, scratch, depth, dy + p * size->m + g * mg,
                          size->m, true, dfilter + g * mg, size->m);
             }

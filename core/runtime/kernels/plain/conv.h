@@ -1,6 +1,6 @@
 /*
- * conv: convolution of images, NHWC: plain loops, the reference for whatever is faster, and im2col
- * with a matrix product.
+ * conv: convolution of NHWC images: plain loops, which define the result, and im2col with a matrix
+ * product.
  */
 #ifndef KERNELS_PLAIN_CONV_H
 #define KERNELS_PLAIN_CONV_H
@@ -20,31 +20,24 @@ struct conv_size {
     struct window rows, columns;
 };
 
-/* Six nested loops: what it means. */
+/* Six nested loops: the definition. */
 void conv2d_direct_f32(const struct conv_size *size, const float *x, const float *filter,
                        float *out);
 void conv2d_direct_f64(const struct conv_size *size, const double *x, const double *filter,
                        double *out);
 
-/* The patches of output pixels [first, first + count) of image `x` [h, w, c] for one group:
- * patches [count, kh·kw·c/groups]; outside of the image is 0. And their gradients added back. */
-void conv2d_patches_f32(const struct conv_size *size, const float *x, int64_t group, int64_t first,
-                        int64_t count, float *patches);
-void conv2d_patches_add_f32(const struct conv_size *size, const float *patches, int64_t group,
-                            int64_t first, int64_t count, float *x);
-
-/* Floats of scratch that the next three need. */
+/* Floats of scratch that the next three functions need. */
 int64_t conv2d_scratch_size(const struct conv_size *size);
 void conv2d_f32(const struct conv_size *size, const float *x, const float *filter, float *scratch,
                 float *out);
-/* dx: the gradient by the input, which is also the transposed convolution. Overwrites. */
+/* dx: the gradient of the input, which is also the transposed convolution. Overwrites. */
 void conv2d_input_grad_f32(const struct conv_size *size, const float *dy, const float *filter,
                            float *scratch, float *dx);
 void conv2d_filter_grad_f32(const struct conv_size *size, const float *x, const float *dy,
                             float *scratch, float *dfilter);
 
-/* Each channel by itself: filter [kh, kw, c, multiplier], out [.., c · multiplier]; m in `size` is
- * c · multiplier. Gradients likewise. */
+/* Each channel separately: filter [kh, kw, c, multiplier], out [.., c · multiplier]; m in `size`
+ * is c · multiplier. */
 void depthwise_f32(const struct conv_size *size, const float *x, const float *filter, float *out);
 void depthwise_input_grad_f32(const struct conv_size *size, const float *dy, const float *filter,
                               float *dx);

@@ -1,5 +1,5 @@
-/* Depthwise convolution and its gradients: one walk over pairs of an output pixel and a place in
- * the window; what is done with a pair is the leaf. */
+/* Depthwise convolution and its gradients: one walk over pairs of an output pixel and a position
+ * in the window. The leaf computes with a pair. */
 #include <string.h>
 
 #include "runtime/kernels/plain/conv.h"
@@ -29,7 +29,7 @@ static void multiply_add_back(const float *dy, const float *weights, float *dx, 
 
 enum leaf { FORWARD, INPUT_GRAD, FILTER_GRAD };
 
-/* x and dx, out and dy, filter and dfilter are the same places; which is written `leaf` says. */
+/* x or dx, out or dy, filter or dfilter: `leaf` decides which is written. */
 static void walk(const struct conv_size *s, enum leaf leaf, float *x, float *filter, float *out)
 {
     int64_t multiplier = s->m / s->c;

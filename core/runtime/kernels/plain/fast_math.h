@@ -8,22 +8,7 @@
 #ifndef KERNELS_PLAIN_FAST_MATH_H
 #define KERNELS_PLAIN_FAST_MATH_H
 
-#include <stdint.h>
-#include <string.h>
-
-static inline float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static inline uint32_t bits_of_float(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
+#include "base/float_bits.h"
 
 /* exp(x) = 2^n · exp(r), n the nearest integer to x / ln 2, |r| <= ln(2) / 2. */
 static inline float fast_exp(float x)

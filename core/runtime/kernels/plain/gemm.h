@@ -1,6 +1,6 @@
 /*
- * gemm: out = op(a) · op(b) (+ out), rows `ld…` elements apart, on the calling thread alone: by
- * oneDNN where the result is wide, else by OpenBLAS (matmul_blas.c).
+ * gemm: out = op(a) · op(b) (+ out), rows `ld…` elements apart, on the calling thread: by oneDNN if
+ * the result is wide, otherwise by OpenBLAS (matmul_blas.c).
  */
 #ifndef KERNELS_PLAIN_GEMM_H
 #define KERNELS_PLAIN_GEMM_H
@@ -11,8 +11,7 @@
 void gemm_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const float *a,
               int64_t lda, const float *b, int64_t ldb, bool add, float *out, int64_t ldout);
 
-/* The same by oneDNN (matmul_onednn.c). False: not done, it is not built in or not for these sizes.
- */
+/* The same by oneDNN (matmul_onednn.c). False: not built in, or not for these sizes. */
 bool gemm_onednn_f32(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
                      const float *a, int64_t lda, const float *b, int64_t ldb, bool add, float *out,
                      int64_t ldout);

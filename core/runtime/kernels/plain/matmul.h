@@ -1,6 +1,6 @@
 /*
- * matmul: plain matrix products: the reference for whatever is faster, and what batch 1 runs on.
- * Row-major; `lda` and the like are not needed: matrices are dense.
+ * matmul: matrix products. matmul_f32 is the plain loop that defines the result; the others are
+ * faster. Matrices are dense and row-major.
  */
 #ifndef KERNELS_PLAIN_MATMUL_H
 #define KERNELS_PLAIN_MATMUL_H
@@ -20,15 +20,16 @@ void matmul_f64(const struct matmul_size *size, const double *a, const double *b
 void matmul_i32(const struct matmul_size *size, const int32_t *a, const int32_t *b, int32_t *out);
 void matmul_i64(const struct matmul_size *size, const int64_t *a, const int64_t *b, int64_t *out);
 
-/* out [n] = x [k] · b [k, n]: one row, bound by the stream of b. */
+/* out [n] = x [k] · b [k, n]: one row. Reading b limits its speed. */
 void vector_matmul_f32(int64_t k, int64_t n, const float *x, const float *b, float *out);
 
 /* The same by OpenBLAS: matmul_blas.c, the only file that knows it. */
 void matmul_blas_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
 void matmul_blas_f64(const struct matmul_size *size, const double *a, const double *b, double *out);
-/* libraries_reserve's. */
+/* See libraries_reserve. */
 int matmul_blas_reserve(int threads, size_t others_bytes);
-/* What serves best here: the row kernel for one row, oneDNN for wide results, OpenBLAS else. */
+/* The fastest for these sizes: the row kernel for one row, oneDNN for wide results, otherwise
+ * OpenBLAS. */
 void matmul_best_f32(const struct matmul_size *size, const float *a, const float *b, float *out);
 
 #endif

@@ -13,9 +13,9 @@
 #include "runtime/kernels/plain/matmul.h"
 
 /*
- * OpenBLAS maps a work buffer of 128 MiB for each thread that is inside of it, keeps it for ever,
- * and if it cannot have one it tries again for ever. A process with little address space reserves
- * them at its start; when they are all in use, a product is computed without OpenBLAS.
+ * OpenBLAS maps a work buffer of 128 MiB for each thread inside it, keeps it forever, and retries
+ * forever if it cannot have one. A process with little address space therefore reserves the buffers
+ * at its start; when all are in use, a product is computed without OpenBLAS.
  */
 #define BUFFER_BYTES ((size_t)128 << 20)
 
@@ -26,7 +26,7 @@ void blas_memory_free(void *buffer);
 static _Atomic bool is_limited;
 static _Atomic int free_buffers;
 
-/* The library's own threads would come on top of ours: one thread budget. */
+/* OpenBLAS must not start threads beside ours. */
 static void use_one_thread(void)
 {
     openblas_set_num_threads(1);
@@ -73,7 +73,7 @@ int matmul_blas_reserve(int threads, size_t others_bytes)
     size_t left = address_space_left();
 
     if (left == SIZE_MAX)
-        return threads; /* pages that are not touched cost nothing: mapped when they are needed */
+        return threads; /* untouched pages cost nothing: buffers are mapped on demand */
     size_t room = left > others_bytes ? (left - others_bytes) / BUFFER_BYTES : 0;
     set_up_once();
     int count = take_buffers(room < (size_t)threads ? (int)room : threads);
@@ -82,7 +82,7 @@ int matmul_blas_reserve(int threads, size_t others_bytes)
     return count;
 }
 
-/* A place inside of OpenBLAS; false: there is no buffer for another thread. */
+/* Claims a buffer for this thread; false: all are in use. */
 static bool enter(void)
 {
     set_up_once();
@@ -100,7 +100,7 @@ static void leave(void)
         atomic_fetch_add(&free_buffers, 1);
 }
 
-/* BLAS counts in int. Larger matrices than that, and empty ones, go another way. */
+/* BLAS counts in int, and does not take empty matrices. */
 static bool fits(const struct matmul_size *size)
 {
     return size->m <= INT_MAX && size->k <= INT_MAX && size->n <= INT_MAX;
@@ -124,7 +124,7 @@ static bool fits(const struct matmul_size *size)
 MATMUL_BLAS(matmul_blas_f32, float, cblas_sgemm, matmul_f32)
 MATMUL_BLAS(matmul_blas_f64, double, cblas_dgemm, matmul_f64)
 
-/* The same without BLAS, for counts that it cannot hold or without a buffer for it. */
+/* The same without BLAS, for sizes that it cannot count and when no buffer is free. */
 static void gemm_plain(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k,
                        const float *a, int64_t lda, const float *b, int64_t ldb, bool add,
                        float *out, int64_t ldout)

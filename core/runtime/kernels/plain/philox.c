@@ -4,10 +4,10 @@
 
 #include "base/clones.h"
 
-/* Blocks done at once: as many lanes as a vector of 512 bits has. */
+/* Blocks computed at once: the lanes of a 512-bit vector. */
 #define LANES 16
 
-/* Ten rounds over LANES blocks, word by word, so that the compiler sees vectors. */
+/* Ten rounds over LANES blocks, word by word, a form that the compiler vectorises. */
 static inline void rounds(uint32_t words[4][LANES], uint32_t key0, uint32_t key1)
 {
     for (int round = 0; round < 10; round++) {

@@ -1,6 +1,6 @@
 /*
- * philox: Philox 4x32-10 (Salmon and others, 2011), the counter-based generator whose numbers
- * TensorFlow's random ops promise: block i of a stream is a function of (key, counter + i) alone.
+ * philox: Philox 4x32-10 (Salmon and others, 2011), the counter-based generator of TensorFlow's
+ * stateless random ops: block i of a stream is a function of (key, counter + i).
  */
 #ifndef PLAIN_PHILOX_H
 #define PLAIN_PHILOX_H

@@ -5,7 +5,7 @@
 
 #include "runtime/kernels/plain/types.h"
 
-/* The part of a window that lies inside: places [first, end). */
+/* The part [first, end) of a window that lies inside the image. */
 struct range {
     int64_t first, end;
 };
@@ -16,7 +16,8 @@ static struct range range_of(const struct window *window, int64_t out)
     return (struct range){ first < 0 ? 0 : first, end > window->in ? window->in : end };
 }
 
-/* TensorFlow's maximum starts from the lowest finite number, which NaN and -Inf do not beat. */
+/* As TensorFlow: a maximum starts from the lowest finite number, which NaN and -Inf do not
+ * exceed. */
 #define LOWEST_f32 -FLT_MAX
 #define LOWEST_f64 -DBL_MAX
 #define POOL(attributes, suffix, T)                                                         \
@@ -56,16 +57,16 @@ static struct range range_of(const struct window *window, int64_t out)
 POOL(SIMD, f32, float)
 POOL(, f64, double)
 
-/* Channels that are looked at together. */
+/* Channels that are processed together. */
 #define BLOCK 64
 
-/* The greatest of a window so far, per channel, and where it is. */
+/* The maximum of a window so far, per channel, and its position. */
 struct best {
     float value[BLOCK];
     int32_t place[BLOCK];
 };
 
-/* NaN is never greater, and nothing is greater than one that came first. */
+/* NaN is never greater; of equal elements the first wins. */
 SIMD static void keep_best(const float *restrict x, int32_t place, int64_t c, struct best *best)
 {
     for (int64_t i = 0; i < c; i++) {
@@ -75,7 +76,7 @@ SIMD static void keep_best(const float *restrict x, int32_t place, int64_t c, st
     }
 }
 
-/* Adds dy, of at most BLOCK channels, to the first of the greatest elements of a window. */
+/* Adds dy, of at most BLOCK channels, to the first maximum of a window. */
 static void give_to_greatest(const struct conv_size *s, const float *x, struct range h,
                              struct range w, int64_t c, const float *dy, float *dx)
 {

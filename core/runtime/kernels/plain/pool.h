@@ -1,7 +1,6 @@
 /*
- * pool: pooling of images, NHWC; sizes as in conv.h with m = c. A maximum's gradient goes to the
- * first of equal elements, and NaN is never one; an average counts only what lies inside of the
- * image.
+ * pool: pooling of NHWC images; sizes as in conv.h with m = c. The gradient of a maximum goes to
+ * the first of equal elements, never to NaN. An average counts only elements inside the image.
  */
 #ifndef KERNELS_PLAIN_POOL_H
 #define KERNELS_PLAIN_POOL_H

@@ -10,7 +10,7 @@
 
 #define FOLD_ADD(T, W, a, x) (T)((W)(a) + (W)(x))
 #define FOLD_MUL(T, W, a, x) (T)((W)(a) * (W)(x))
-/* NaN, once met, stays. */
+/* A NaN is kept. */
 #define FOLD_MAX(T, W, a, x) (x) > (a) || (x) != (x) ? (x) : (a)
 #define FOLD_MIN(T, W, a, x) (x) < (a) || (x) != (x) ? (x) : (a)
 
@@ -29,8 +29,8 @@
         IVDEP for (int64_t i = 0; i < count; i++) out[i] = EXPR(T, W, out[i], x[i]); \
     }
 
-/* Eight running results, so that the loop is not one chain of additions: faster, and the error of a
- * sum grows slower. Long rows of sums are cut into blocks for the same reason. */
+/* Eight running results instead of one chain of additions: faster, and the error of a sum grows
+ * more slowly. Long rows of sums are cut into blocks for the same reason. */
 #define LANES 8
 #define ROW(attributes, name, T, W, EXPR)                                    \
     attributes static void name(const void *x_, void *out_, int64_t count)   \
@@ -98,8 +98,8 @@ REAL_TYPES(PROD_ROWS)
 REAL_TYPES(MAX_ROWS)
 REAL_TYPES(MIN_ROWS)
 
-/* Integers add up in 64 bits, as in TensorFlow: in their own type already two large ones overflow.
- */
+/* Integer sums are in 64 bits, as in TensorFlow: in their own type, two large ones would
+ * overflow. */
 #define WIDE_SUM_ROWS(s, T, S)                                                              \
     SIMD static void wide_sum_row_##s(const void *x, void *sums, int64_t count)             \
     {                                                                                       \
@@ -131,7 +131,7 @@ UNSIGNED_TYPES(WIDE_UNSIGNED)
     }
 FLOAT_TYPES(MEAN_FINISH)
 
-/* Sums of squares; the root at the end. The plain loop: norms are rare. */
+/* Sums of squares, with the root at the end. A plain loop: norms are rare. */
 #define EUCLIDEAN(s, T, root)                                                        \
     static void square_row_##s(const void *x, void *out, int64_t count)              \
     {                                                                                \
@@ -214,7 +214,7 @@ const struct fold_op *fold_op_find(const char *name)
     return NULL;
 }
 
-/* NaN wins nothing. Nor does what does not beat `worst`: with none better, the first wins. */
+/* NaN never wins. If no element is better than `worst`, the first wins. */
 #define ARG_LOOP(name, T, V, load, better, worst)                    \
     static int64_t name(const void *x_, int64_t count, int64_t step) \
     {                                                                \

@@ -1,7 +1,7 @@
 /*
- * reduce: the leaf loops of reductions. `row` folds count elements into sums[0]; `columns` folds
- * x[0 .. count) into sums[0 .. count), element by element; `start` writes what folding starts from;
- * `finish` (may be NULL) makes the result of the sums, such as a mean.
+ * reduce: the leaf loops of reductions. `row` folds `count` elements into sums[0]. `columns` folds
+ * x[0 .. count) into sums[0 .. count), element by element. `start` writes the start values.
+ * `finish` (may be NULL) turns sums into results, such as means.
  */
 #ifndef KERNELS_PLAIN_REDUCE_H
 #define KERNELS_PLAIN_REDUCE_H
@@ -22,9 +22,9 @@ struct fold_op {
 };
 const struct fold_op *fold_op_find(const char *name);
 
-/* The index of the greatest (or least) of x[0], x[step], …; the first of equals. 0 if no element is
- * greater than the lowest finite number (or less than the highest): TensorFlow starts from these.
- */
+/* The index of the greatest (or least) of x[0], x[step], …; of equals, the first. 0 if no
+ * element is greater than the lowest finite number (or less than the highest), from which
+ * TensorFlow starts. */
 typedef int64_t arg_row(const void *x, int64_t count, int64_t step);
 arg_row *arg_row_find(enum dtype dtype, bool minimum); /* NULL: no such type */
 

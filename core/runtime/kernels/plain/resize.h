@@ -13,15 +13,15 @@ struct resize_size {
     bool align_corners, half_pixel_centers;
 };
 
-/* For each place of the output, the two places of the input it lies between, and how far from the
- * lower one. */
+/* For each position of the output, the two positions of the input around it, and the distance
+ * from the lower one. */
 struct resize_between {
     int64_t low, high;
     float weight;
 };
 void resize_places(int64_t in, int64_t out, bool align_corners, bool half_pixel_centers,
                    struct resize_between *places);
-/* For each place of the output, the nearest of the input. */
+/* For each position of the output, the nearest position of the input. */
 void resize_nearest_places(int64_t in, int64_t out, bool align_corners, bool half_pixel_centers,
                            int64_t *places);
 

@@ -5,7 +5,7 @@
 #include "runtime/kernels/plain/fast_math.h"
 #include "runtime/kernels/plain/types.h"
 
-/* The greatest of a row, which keeps exp from overflowing; NaN if there is one. */
+/* The maximum of a row, which keeps exp from overflowing; NaN if there is one. */
 SIMD static float greatest(const float *x, int64_t n)
 {
     float lane[8], most = x[0];
@@ -65,7 +65,7 @@ void softmax_f64(const double *x, double *out, int64_t rows, int64_t n)
     }
 }
 
-/* log(sum(exp(x - most))), the exponentials forgotten. */
+/* log(sum(exp(x - most))), without storing the exponentials. */
 static float log_sum(const float *x, float most, int64_t n)
 {
     float block[256], sum = 0;

@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-struct sixteen {
-    uint64_t low, high;
-};
+#include "runtime/kernels/plain/types.h"
 
 void dense_strides(const struct shape *shape, int64_t *strides)
 {
@@ -15,7 +13,7 @@ void dense_strides(const struct shape *shape, int64_t *strides)
     }
 }
 
-/* Leaves out dimensions of 1 and joins those that are one walk. */
+/* Drops dimensions of 1 and merges those that form one walk. */
 static struct strided merged(const struct strided *in)
 {
     struct strided out = { 0 };
@@ -35,7 +33,7 @@ static struct strided merged(const struct strided *in)
     return out;
 }
 
-/* from and to step through `count` elements. */
+/* `from` and `to` step through `count` elements. */
 #define MOVE_ROW(name, T)                                                              \
     static void name(const void *from_, int64_t from_step, void *to_, int64_t to_step, \
                      int64_t count)                                                    \
@@ -49,7 +47,7 @@ MOVE_ROW(move_1, uint8_t)
 MOVE_ROW(move_2, uint16_t)
 MOVE_ROW(move_4, uint32_t)
 MOVE_ROW(move_8, uint64_t)
-MOVE_ROW(move_16, struct sixteen)
+MOVE_ROW(move_16, struct wide_element)
 
 static void move_row(size_t size, const void *from, int64_t from_step, void *to, int64_t to_step,
                      int64_t count)
@@ -77,7 +75,7 @@ static void move_row(size_t size, const void *from, int64_t from_step, void *to,
     }
 }
 
-/* Walks all dimensions but the last; `read` says which side is the dense one. */
+/* Walks all dimensions but the last; `read`: the destination is dense, else the source. */
 static void walk(const struct strided *strided, size_t size, const char *src, char *out, bool read)
 {
     struct strided s = merged(strided);

@@ -1,6 +1,7 @@
 /*
- * strided: copies between a dense array and one with a stride per dimension: slices, transposes,
- * repetitions and reversals are all this. Elements are moved by their size: 1, 2, 4, 8 or 16 bytes.
+ * strided: copies between a dense array and one with a stride per dimension. Slices, transposes,
+ * repetitions and reversals are such copies. Elements are moved by their size: 1, 2, 4, 8 or 16
+ * bytes.
  */
 #ifndef KERNELS_PLAIN_STRIDED_H
 #define KERNELS_PLAIN_STRIDED_H

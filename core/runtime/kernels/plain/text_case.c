@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unicase.h>
 
-/* The valid second bytes after `first`: some make a longer form than needed, a surrogate, or a
+/* Is `second` valid after `first`? It is not if it makes an overlong form, a surrogate, or a
  * number over U+10FFFF. */
 static bool is_second(unsigned char first, unsigned char second)
 {
@@ -13,7 +13,7 @@ static bool is_second(unsigned char first, unsigned char second)
     return second >= least && second <= most;
 }
 
-/* How many bytes a character has that starts with `first`; 0: none does. */
+/* The size of a character that starts with `first`; 0: none does. */
 static size_t length_after(unsigned char first)
 {
     if (first < 0x80)
@@ -23,8 +23,8 @@ static size_t length_after(unsigned char first)
     return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
 }
 
-/* The size of the character at text, or of what starts like one and is cut off (then *valid is
- * false); at least 1. */
+/* The size of the character at `text`; if it is cut off, the size of its valid start (then
+ * *valid is false); at least 1. */
 static size_t character_size(const unsigned char *text, size_t left, bool *valid)
 {
     size_t wanted = length_after(text[0]), size = 1;
@@ -52,12 +52,12 @@ static size_t make_valid(const char *text, size_t size, char *out)
 size_t text_change_case(const char *text, size_t size, bool upper, char *room, char *out)
 {
     size_t valid = make_valid(text, size, room), length = TEXT_CASE_GROWTH * size;
-    if (valid == 0) /* the library would take a length of 0 for no buffer */
+    if (valid == 0) /* libunistring takes a length of 0 for a missing buffer */
         return 0;
     uint8_t *result = (upper ? u8_toupper : u8_tolower)((const uint8_t *)room, valid, NULL, NULL,
                                                         (uint8_t *)out, &length);
     if (result == (uint8_t *)out)
         return length;
-    free(result); /* made by malloc, if it would not fit into out */
+    free(result); /* allocated if it does not fit into out */
     return TEXT_CASE_FAILED;
 }

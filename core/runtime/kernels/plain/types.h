@@ -1,8 +1,8 @@
 /*
- * types: the lists of number types that plain loops are written for, and what the compiler must be
- * told to make them fast. A loop is a macro of (suffix, T, W): the C type and a type to compute in.
- * W is unsigned for integers, so that sums and products wrap as TensorFlow's do instead of being
- * undefined. half and bfloat16 have no loops of their own: they go through float, block by block.
+ * types: the lists of number types for plain loops, and what the compiler must be told to make them
+ * fast. A loop is a macro of (suffix, T, W): the C type, and the type to compute in. W is unsigned
+ * for integers: their sums and products wrap, as TensorFlow's do, instead of being undefined. half
+ * and bfloat16 have no loops: they go through float, block by block.
  */
 #ifndef KERNELS_PLAIN_TYPES_H
 #define KERNELS_PLAIN_TYPES_H
@@ -29,6 +29,11 @@
 #define INTEGER_TYPES(X) SIGNED_TYPES(X) UNSIGNED_TYPES(X)
 #define REAL_TYPES(X)    FLOAT_TYPES(X) INTEGER_TYPES(X)
 
+/* The unit in which loops that only move elements handle those of 16 bytes. */
+struct wide_element {
+    uint64_t low, high;
+};
+
 /* Entries of a table by dtype: static row *const rows[DTYPE_COUNT] = { ROWS_REAL(add) }; */
 #define ROWS_FLOAT(name) [DT_FLOAT] = name##_f32, [DT_DOUBLE] = name##_f64
 #define ROWS_SIGNED(name) \
@@ -39,7 +44,7 @@
 #define ROWS_INTEGER(name) ROWS_SIGNED(name), ROWS_UNSIGNED(name)
 #define ROWS_REAL(name)    ROWS_FLOAT(name), ROWS_INTEGER(name)
 
-/* A loop in place reads and writes the same element, which the compiler takes for a dependence. */
+/* The compiler takes a loop in place, which reads and writes the same element, for a dependence. */
 #if defined(__clang__)
 #define IVDEP _Pragma("clang loop vectorize(assume_safety)")
 #else

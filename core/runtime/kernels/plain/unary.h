@@ -1,5 +1,5 @@
 /*
- * unary: plain loops over one row, made by macro for each number type.
+ * unary: plain loops over one row, defined by a macro for each number type.
  */
 #ifndef KERNELS_PLAIN_UNARY_H
 #define KERNELS_PLAIN_UNARY_H

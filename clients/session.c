@@ -1,0 +1,90 @@
+#include "clients/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/command.h"
+#include "rpc/tls.h"
+
+#define ARENA_BYTES ((size_t)4 << 30)
+
+struct load_options session_load_options(const struct client_session *session)
+{
+    const struct modelclient_options *given = session->options;
+    return (struct load_options){ .count = given->repeat,
+                                  .concurrency = given->concurrency,
+                                  .connections = given->connections,
+                                  .timeout_ms = given->timeout_ms,
+                                  .tls = session->maker,
+                                  .server_name = or_null(given->server_name) };
+}
+
+void session_print_load(struct client_session *session, struct load_result *result)
+{
+    load_print(result, session->options->concurrency, &session->out);
+    free(result->times_ns);
+}
+
+static struct status make_tls(const struct modelclient_options *options, struct tls **out)
+{
+    struct tls_options tls = { .cert.file = or_null(options->tls_cert),
+                               .key.file = or_null(options->tls_key),
+                               .ca.file = or_null(options->tls_ca) };
+    *out = NULL;
+    return options->tls ? command_line_fault(tls_client_create(&tls, out)) : status_ok();
+}
+
+static struct status ask(struct client_session *session, session_function *run)
+{
+    const struct modelclient_options *options = session->options;
+    struct client_options client = { .timeout_ms = options->timeout_ms,
+                                     .tls = session->maker,
+                                     .server_name = or_null(options->server_name) };
+    TRY(command_line_fault(client_open(options->server, &client, &session->client)));
+    struct status status = run(session);
+    client_close(session->client);
+    return status;
+}
+
+/* The failure, with the server in front if the server is to blame. Its text may lie in the
+ * session's arena: this copies it. */
+static struct status describe(const struct modelclient_options *options, struct status status)
+{
+    if (command_line_is_wrong())
+        return status_error(status.code, "%s", status.message);
+    return status_error(status.code, "%s: %s: %s", options->server, status_code_name(status.code),
+                        status.message);
+}
+
+struct status session_run(int argc, char **argv, session_function *run)
+{
+    const struct modelclient_options *options;
+    struct tls *tls;
+    TRY(command_line_fault(options_parse(argc, argv, &options)));
+    if (options->help) {
+        options_print_help(stdout);
+        return status_ok();
+    }
+    struct client_session session = {
+        .options = options,
+        .target = { .model = options->model,
+                    .version = options->version_number,
+                    .label = or_null(options->label),
+                    .signature = or_null(options->signature) },
+        .json = strcmp(options->format, "json") == 0,
+        .arena = arena_create(ARENA_BYTES),
+    };
+    struct status status = make_tls(options, &tls);
+    if (status_is_ok(status)) {
+        session.maker = tls != NULL ? tls_maker(tls) : NULL;
+        status = ask(&session, run);
+    }
+    if (!status_is_ok(status))
+        status = describe(options, status);
+    else if (session.out.size > 0)
+        fwrite(session.out.data, 1, session.out.size, stdout);
+    tls_destroy(tls);
+    buffer_finish(&session.out);
+    arena_destroy(session.arena);
+    return status;
+}

@@ -1,0 +1,28 @@
+/*
+ * characters: ASCII digits and percent-encoded text, whatever the locale.
+ */
+#ifndef BASE_CHARACTERS_H
+#define BASE_CHARACTERS_H
+
+#include "base/bytes.h"
+
+static inline bool is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+/* The value of a hexadecimal digit of either case; -1: it is none. */
+static inline int hex_digit(char c)
+{
+    if (is_digit(c))
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Replaces each %XX by its byte; a '%' without two hexadecimal digits stays as it is. Writes at
+ * most text.size bytes to `out` and returns how many. */
+size_t percent_decode(struct bytes text, char *out);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * command: the main function of a program that has commands, such as `savedmodel show`.
+ *
+ *     static const struct command commands[] = {
+ *         { "show", command_show, "print signatures, variables and ops" },
+ *     };
+ *     static const struct command_set set = { "savedmodel", "[flags] DIR", commands,
+ *                                             COUNT(commands) };
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         return command_main(&set, argc, argv);
+ *     }
+ *
+ * Exit status: 0 the command succeeded, 1 it failed, 2 the command line is wrong.
+ */
+#ifndef BASE_COMMAND_H
+#define BASE_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* Runs a command. argv[0] is its name, flags and positional arguments follow. The command prints
+ * its result to stdout and returns a failure instead of printing it. */
+typedef struct status command_function(int argc, char **argv);
+
+struct command {
+    const char *name;
+    command_function *run;
+    const char *help; /* one line, for the list of commands */
+};
+
+struct command_set {
+    const char *program;
+    const char *arguments; /* what follows the command in the usage line */
+    const struct command *rows;
+    size_t count;
+};
+
+/* Runs the command that argv[1] names, or --help or --version; prints a failure to stderr. Returns
+ * the exit status. */
+int command_main(const struct command_set *set, int argc, char **argv);
+
+/* Marks a failure as one of the command line, or of a file that the command line names: exit
+ * status 2. Returns `status`, which may be OK. For the thread that runs the command. */
+struct status command_line_fault(struct status status);
+/* The same for a new failure with this text. */
+struct status command_usage(const char *format, ...) PRINTF_LIKE(1, 2);
+/* Was the last failure marked so? */
+bool command_line_is_wrong(void);
+
+#endif

@@ -1,0 +1,22 @@
+/* float_bits: the bits of a float as an integer, and back. */
+#ifndef BASE_FLOAT_BITS_H
+#define BASE_FLOAT_BITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline float float_of_bits(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline uint32_t bits_of_float(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+#endif

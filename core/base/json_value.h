@@ -1,0 +1,71 @@
+/*
+ * json_value: a JSON text as a tree. jansson's types stay in json_value.c.
+ */
+#ifndef BASE_JSON_VALUE_H
+#define BASE_JSON_VALUE_H
+
+#include "base/arena.h"
+#include "base/bytes.h"
+
+enum json_value_kind {
+    JSON_VALUE_NULL,
+    JSON_VALUE_BOOL,
+    JSON_VALUE_INT,
+    JSON_VALUE_REAL,
+    JSON_VALUE_TEXT,
+    JSON_VALUE_LIST,
+    JSON_VALUE_OBJECT,
+};
+
+struct json_value {
+    enum json_value_kind kind;
+    int count; /* members of a list or an object */
+    union {
+        bool boolean;
+        int64_t integer;
+        double real;
+        struct {
+            const char *text; /* ends with a NUL behind text_size bytes */
+            size_t text_size;
+        };
+        struct {
+            const struct json_value *members; /* of a list or an object */
+            const char **keys;                /* of an object, in the order of the text */
+        };
+    };
+};
+
+/**
+ * Reads JSON. Any value may stand at the top.
+ *
+ * Owner   *out in `arena`
+ * Errors  INVALID_ARGUMENT with line and column: not JSON, not UTF-8, more than 2048 levels;
+ *         RESOURCE_EXHAUSTED over the arena's limit
+ */
+struct status json_value_read(struct bytes json, struct arena *arena,
+                              const struct json_value **out);
+/* The same, and INVALID_ARGUMENT if a text holds a NUL or an object has two equal keys. Otherwise
+ * the last of equal keys counts. */
+struct status json_value_read_strict(struct bytes json, struct arena *arena,
+                                     const struct json_value **out);
+
+/* A member of an object; NULL: not there, not an object, or `object` is NULL. */
+const struct json_value *json_value_get(const struct json_value *object, const char *key);
+/* The text of a member, or NULL. */
+const char *json_value_get_text(const struct json_value *object, const char *key);
+/* Is it absent or null? */
+bool json_value_is_null(const struct json_value *value);
+/* Is it an integer or a real number? Sets *out if it is. */
+bool json_value_number(const struct json_value *value, double *out);
+/* The text of a JSON_VALUE_TEXT. */
+struct bytes json_value_bytes(const struct json_value *value);
+/* The number of members of a list or an object; 0 for any other value or NULL. */
+int json_value_count(const struct json_value *value);
+
+/* Appends the value as JSON on one line. Numbers keep their bits and their kind. */
+void json_value_print(const struct json_value *value, struct buffer *out);
+
+/* Describes a value for an error text: 'same', 3, null, a list of 2, an object. In `arena`. */
+const char *json_value_show(const struct json_value *value, struct arena *arena);
+
+#endif

@@ -1,0 +1,394 @@
+#include "runtime/kernels/conv2d_onednn.h"
+
+#include <stdlib.h>
+
+#ifdef SLIPWAY_ONEDNN
+
+#include <dnnl.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/float_flags.h"
+
+/* A filter in one of oneDNN's layouts; sizes that want the same layout share it. */
+struct packed {
+    dnnl_memory_desc_t layout;
+    dnnl_memory_t memory;
+    struct packed *next;
+};
+
+/* Memory handles and scratch space of one execution. */
+struct binding {
+    dnnl_memory_t in, out, scratch;
+};
+
+struct primitive {
+    struct conv2d_onednn_size size;
+    dnnl_primitive_t conv; /* NULL: oneDNN refused this size */
+    dnnl_memory_desc_t in, out, scratch;
+    const struct packed *filter;
+    _Atomic(struct binding *) spare; /* of the last execution, reused by the next */
+};
+
+struct conv2d_onednn {
+    struct conv2d_onednn_spec spec;
+    dnnl_engine_t engine;
+    dnnl_primitive_attr_t attr;
+    dnnl_memory_t bias;
+    pthread_mutex_t lock; /* guards writes to the fields below; `count` is published last */
+    struct packed *packed;
+    struct primitive *primitives[CONV2D_ONEDNN_SIZES];
+    _Atomic int count;
+};
+
+/* One engine for the process, because primitives and streams must share an engine, and one
+ * stream per thread, destroyed with the thread. */
+static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+static dnnl_engine_t cpu;
+static pthread_key_t stream_key;
+
+static void destroy_stream(void *stream)
+{
+    dnnl_stream_destroy(stream);
+}
+
+static void make_engine(void)
+{
+    if (pthread_key_create(&stream_key, destroy_stream) != 0 ||
+        dnnl_engine_create(&cpu, dnnl_cpu, 0) != dnnl_success)
+        cpu = NULL;
+}
+
+/*
+ * The calling thread's stream: creating one costs an allocation. Called before anything is
+ * compiled, because a primitive remembers the number of threads it was made for.
+ */
+static dnnl_stream_t thread_stream(dnnl_engine_t engine)
+{
+    dnnl_stream_t stream = pthread_getspecific(stream_key);
+    if (stream != NULL)
+        return stream;
+    /* a setting of the calling thread: parallelism is across requests */
+    omp_set_num_threads(1);
+    if (dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) != dnnl_success)
+        return NULL;
+    pthread_setspecific(stream_key, stream);
+    return stream;
+}
+
+/* ---- making ---- */
+
+static bool add_activation(dnnl_post_ops_t ops, const struct conv2d_onednn_spec *spec)
+{
+    static const struct {
+        dnnl_alg_kind_t kind;
+        float alpha, beta;
+    } rows[] = {
+        [CONV_RELU] = { dnnl_eltwise_relu, 0, 0 },
+        [CONV_RELU6] = { dnnl_eltwise_clip, 0, 6 },
+        [CONV_LEAKY_RELU] = { dnnl_eltwise_relu, 0, 0 },
+        [CONV_ELU] = { dnnl_eltwise_elu, 1, 0 },
+        [CONV_TANH] = { dnnl_eltwise_tanh, 0, 0 },
+        [CONV_SIGMOID] = { dnnl_eltwise_logistic, 0, 0 },
+    };
+    if (spec->activation == CONV_LINEAR)
+        return true;
+    float alpha = spec->activation == CONV_LEAKY_RELU ? spec->alpha : rows[spec->activation].alpha;
+    return dnnl_post_ops_append_eltwise(ops, 1, rows[spec->activation].kind, alpha,
+                                        rows[spec->activation].beta) == dnnl_success;
+}
+
+static bool make_attr(struct conv2d_onednn *conv)
+{
+    dnnl_post_ops_t ops = NULL;
+    bool made = dnnl_primitive_attr_create(&conv->attr) == dnnl_success &&
+                dnnl_primitive_attr_set_scratchpad_mode(conv->attr, dnnl_scratchpad_mode_user) ==
+                    dnnl_success &&
+                dnnl_post_ops_create(&ops) == dnnl_success && add_activation(ops, &conv->spec) &&
+                dnnl_primitive_attr_set_post_ops(conv->attr, ops) == dnnl_success;
+    if (ops != NULL)
+        dnnl_post_ops_destroy(ops);
+    return made;
+}
+
+static bool make_bias(struct conv2d_onednn *conv)
+{
+    dnnl_memory_desc_t desc;
+    dnnl_dims_t dims = { conv->spec.filters };
+    if (conv->spec.bias == NULL)
+        return true;
+    return dnnl_memory_desc_init_by_tag(&desc, 1, dims, dnnl_f32, dnnl_a) == dnnl_success &&
+           dnnl_memory_create(&conv->bias, &desc, conv->engine, (void *)conv->spec.bias) ==
+               dnnl_success;
+}
+
+struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec)
+{
+    pthread_once(&engine_once, make_engine);
+    if (cpu == NULL)
+        return NULL;
+    struct conv2d_onednn *conv = zalloc(sizeof *conv);
+    conv->spec = *spec;
+    conv->engine = cpu;
+    pthread_mutex_init(&conv->lock, NULL);
+    if (!make_attr(conv) || !make_bias(conv)) {
+        conv2d_onednn_destroy(conv);
+        return NULL;
+    }
+    return conv;
+}
+
+static void binding_destroy(struct binding *binding)
+{
+    if (binding == NULL)
+        return;
+    if (binding->in != NULL)
+        dnnl_memory_destroy(binding->in);
+    if (binding->out != NULL)
+        dnnl_memory_destroy(binding->out);
+    if (binding->scratch != NULL)
+        dnnl_memory_destroy(binding->scratch);
+    free(binding);
+}
+
+void conv2d_onednn_destroy(void *opaque)
+{
+    struct conv2d_onednn *conv = opaque;
+    if (conv == NULL)
+        return;
+    for (int i = 0; i < atomic_load(&conv->count); i++) {
+        if (conv->primitives[i]->conv != NULL)
+            dnnl_primitive_destroy(conv->primitives[i]->conv);
+        binding_destroy(atomic_load(&conv->primitives[i]->spare));
+        free(conv->primitives[i]);
+    }
+    for (struct packed *packed = conv->packed, *next; packed != NULL; packed = next) {
+        next = packed->next;
+        dnnl_memory_destroy(packed->memory);
+        free(packed);
+    }
+    if (conv->bias != NULL)
+        dnnl_memory_destroy(conv->bias);
+    if (conv->attr != NULL)
+        dnnl_primitive_attr_destroy(conv->attr);
+    pthread_mutex_destroy(&conv->lock);
+    free(conv);
+}
+
+/* ---- one size ---- */
+
+/* The caller's filter: HWIO, or HWGIO seen as [g, o, i, h, w]. oneDNN orders dimensions by
+ * meaning; the strides describe memory. */
+static bool filter_desc(const struct conv2d_onednn_spec *spec, dnnl_format_tag_t tag,
+                        dnnl_memory_desc_t *out)
+{
+    dnnl_dim_t in = spec->channels / spec->groups, each = spec->filters / spec->groups;
+    if (spec->groups == 1) {
+        dnnl_dims_t dims = { spec->filters, in, spec->height, spec->width };
+        dnnl_dims_t strides = { 1, spec->filters, spec->width * in * spec->filters,
+                                in * spec->filters };
+        return (tag == dnnl_format_tag_any
+                    ? dnnl_memory_desc_init_by_tag(out, 4, dims, dnnl_f32, tag)
+                    : dnnl_memory_desc_init_by_strides(out, 4, dims, dnnl_f32, strides)) ==
+               dnnl_success;
+    }
+    dnnl_dims_t dims = { spec->groups, each, in, spec->height, spec->width };
+    dnnl_dims_t strides = { each, 1, spec->filters, spec->width * in * spec->filters,
+                            in * spec->filters };
+    return (tag == dnnl_format_tag_any ? dnnl_memory_desc_init_by_tag(out, 5, dims, dnnl_f32, tag)
+                                       : dnnl_memory_desc_init_by_strides(out, 5, dims, dnnl_f32,
+                                                                          strides)) == dnnl_success;
+}
+
+/* The filter in `layout`, packed now if no other size wanted this layout before. NULL: oneDNN
+ * refused. */
+static const struct packed *pack_filter(struct conv2d_onednn *conv,
+                                        const dnnl_memory_desc_t *layout)
+{
+    for (struct packed *packed = conv->packed; packed != NULL; packed = packed->next) {
+        if (dnnl_memory_desc_equal(&packed->layout, layout))
+            return packed;
+    }
+    dnnl_memory_desc_t plain;
+    dnnl_memory_t from = NULL;
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_primitive_t reorder = NULL;
+    struct packed *packed = zalloc(sizeof *packed);
+    packed->layout = *layout;
+    bool done = filter_desc(&conv->spec, dnnl_format_tag_undef, &plain) &&
+                dnnl_memory_create(&from, &plain, conv->engine, (void *)conv->spec.filter) ==
+                    dnnl_success &&
+                dnnl_memory_create(&packed->memory, layout, conv->engine, DNNL_MEMORY_ALLOCATE) ==
+                    dnnl_success &&
+                dnnl_reorder_primitive_desc_create(&desc, &plain, conv->engine, layout,
+                                                   conv->engine, NULL) == dnnl_success &&
+                dnnl_primitive_create(&reorder, desc) == dnnl_success;
+    if (done) {
+        dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, packed->memory } };
+        dnnl_stream_t stream = thread_stream(conv->engine);
+        done = stream != NULL && dnnl_primitive_execute(reorder, stream, 2, args) == dnnl_success &&
+               dnnl_stream_wait(stream) == dnnl_success;
+    }
+    if (reorder != NULL)
+        dnnl_primitive_destroy(reorder);
+    if (desc != NULL)
+        dnnl_primitive_desc_destroy(desc);
+    if (from != NULL)
+        dnnl_memory_destroy(from);
+    if (!done) {
+        if (packed->memory != NULL)
+            dnnl_memory_destroy(packed->memory);
+        free(packed);
+        return NULL;
+    }
+    packed->next = conv->packed;
+    conv->packed = packed;
+    return packed;
+}
+
+static bool make_desc(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                      struct primitive *primitive, dnnl_primitive_desc_t *out)
+{
+    const struct conv2d_onednn_spec *spec = &conv->spec;
+    dnnl_dims_t in = { size->batch, spec->channels, size->height, size->width };
+    dnnl_dims_t result = { size->batch, spec->filters, size->out_height, size->out_width };
+    dnnl_dims_t strides = { spec->strides[0], spec->strides[1] };
+    dnnl_dims_t dilates = { spec->dilations[0] - 1, spec->dilations[1] - 1 };
+    dnnl_dims_t before = { size->before[0], size->before[1] },
+                after = { size->after[0], size->after[1] };
+    dnnl_dims_t bias_dims = { spec->filters };
+    dnnl_memory_desc_t filter, bias;
+    dnnl_convolution_desc_t desc;
+    return dnnl_memory_desc_init_by_tag(&primitive->in, 4, in, dnnl_f32, dnnl_nhwc) ==
+               dnnl_success &&
+           dnnl_memory_desc_init_by_tag(&primitive->out, 4, result, dnnl_f32, dnnl_nhwc) ==
+               dnnl_success &&
+           dnnl_memory_desc_init_by_tag(&bias, 1, bias_dims, dnnl_f32, dnnl_a) == dnnl_success &&
+           filter_desc(spec, dnnl_format_tag_any, &filter) &&
+           dnnl_dilated_convolution_forward_desc_init(
+               &desc, dnnl_forward_inference, dnnl_convolution_direct, &primitive->in, &filter,
+               spec->bias ? &bias : NULL, &primitive->out, strides, dilates, before,
+               after) == dnnl_success &&
+           dnnl_primitive_desc_create(out, &desc, conv->attr, conv->engine, NULL) == dnnl_success;
+}
+
+/* Remembers a size that oneDNN refuses as well, with `conv` NULL. Called with the lock held. */
+static struct primitive *make_primitive(struct conv2d_onednn *conv,
+                                        const struct conv2d_onednn_size *size)
+{
+    dnnl_primitive_desc_t desc = NULL;
+    struct primitive *primitive = zalloc(sizeof *primitive);
+    primitive->size = *size;
+    if (make_desc(conv, size, primitive, &desc)) {
+        primitive->scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+        primitive->filter =
+            pack_filter(conv, dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0));
+        if (primitive->filter == NULL ||
+            dnnl_primitive_create(&primitive->conv, desc) != dnnl_success)
+            primitive->conv = NULL;
+        dnnl_primitive_desc_destroy(desc);
+    }
+    return primitive;
+}
+
+static struct primitive *find(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size)
+{
+    int count = atomic_load_explicit(&conv->count, memory_order_acquire);
+    for (int i = 0; i < count; i++) {
+        if (memcmp(&conv->primitives[i]->size, size, sizeof *size) == 0)
+            return conv->primitives[i];
+    }
+    return NULL;
+}
+
+static struct primitive *find_or_make(struct conv2d_onednn *conv,
+                                      const struct conv2d_onednn_size *size)
+{
+    struct primitive *primitive = find(conv, size);
+    if (primitive != NULL)
+        return primitive;
+    pthread_mutex_lock(&conv->lock);
+    primitive = find(conv, size);
+    int count = atomic_load_explicit(&conv->count, memory_order_relaxed);
+    if (primitive == NULL && count < CONV2D_ONEDNN_SIZES) {
+        primitive = make_primitive(conv, size);
+        conv->primitives[count] = primitive;
+        atomic_store_explicit(&conv->count, count + 1, memory_order_release);
+    }
+    pthread_mutex_unlock(&conv->lock);
+    return primitive;
+}
+
+/* ---- running ---- */
+
+static struct binding *binding_take(struct conv2d_onednn *conv, struct primitive *primitive)
+{
+    struct binding *binding = atomic_exchange(&primitive->spare, NULL);
+    if (binding != NULL)
+        return binding;
+    binding = zalloc(sizeof *binding);
+    if (dnnl_memory_create(&binding->in, &primitive->in, conv->engine, NULL) != dnnl_success ||
+        dnnl_memory_create(&binding->out, &primitive->out, conv->engine, NULL) != dnnl_success ||
+        dnnl_memory_create(&binding->scratch, &primitive->scratch, conv->engine,
+                           DNNL_MEMORY_ALLOCATE) != dnnl_success) {
+        binding_destroy(binding);
+        return NULL;
+    }
+    return binding;
+}
+
+/*
+ * oneDNN's activations may turn NaN into a number, by the processor's maximum or minimum, and some
+ * turn -Inf · 0 into NaN. Both raise the CPU flag for invalid operations, and with that flag raised
+ * the result is discarded. Reading the flag costs nothing; a second pass for the activation would
+ * read and write the whole image again.
+ */
+bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                       const float *in, float *out)
+{
+    dnnl_stream_t stream = thread_stream(conv->engine);
+    struct primitive *primitive = stream != NULL ? find_or_make(conv, size) : NULL;
+    if (primitive == NULL || primitive->conv == NULL)
+        return false;
+    struct binding *binding = binding_take(conv, primitive);
+    if (binding == NULL)
+        return false;
+    dnnl_memory_set_data_handle(binding->in, (void *)in);
+    dnnl_memory_set_data_handle(binding->out, out);
+    dnnl_exec_arg_t args[5] = { { DNNL_ARG_SRC, binding->in },
+                                { DNNL_ARG_WEIGHTS, primitive->filter->memory },
+                                { DNNL_ARG_DST, binding->out },
+                                { DNNL_ARG_SCRATCHPAD, binding->scratch },
+                                { DNNL_ARG_BIAS, conv->bias } };
+    float_flags_clear();
+    bool done = dnnl_primitive_execute(primitive->conv, stream, conv->bias != NULL ? 5 : 4, args) ==
+                    dnnl_success &&
+                dnnl_stream_wait(stream) == dnnl_success;
+    binding_destroy(atomic_exchange(&primitive->spare, binding));
+    return done && !(conv->spec.activation != CONV_LINEAR && float_flags_invalid());
+}
+
+#else
+
+struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec)
+{
+    (void)spec;
+    return NULL;
+}
+
+void conv2d_onednn_destroy(void *conv)
+{
+    (void)conv;
+}
+
+bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                       const float *in, float *out)
+{
+    (void)conv, (void)size, (void)in, (void)out;
+    return false;
+}
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * conv2d_onednn: two-dimensional convolutions with a constant filter, by oneDNN; the kernels that
+ * use it are in conv2d_onednn_ops.c. Images stay NHWC. The filter is converted to oneDNN's own
+ * layout once; bias and activation are fused.
+ *
+ * oneDNN compiles a primitive for each image size. The first CONV2D_ONEDNN_SIZES sizes get one; for
+ * any further size conv2d_onednn_run returns false, and the caller computes it with plain loops.
+ */
+#ifndef KERNELS_CONV2D_ONEDNN_H
+#define KERNELS_CONV2D_ONEDNN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CONV2D_ONEDNN_SIZES 64
+
+enum conv_activation {
+    CONV_LINEAR,
+    CONV_RELU,
+    CONV_RELU6,
+    CONV_LEAKY_RELU,
+    CONV_ELU,
+    CONV_TANH,
+    CONV_SIGMOID,
+};
+
+struct conv2d_onednn_spec {
+    int64_t height, width;     /* of the filter */
+    int64_t channels, filters; /* of the images and of the result */
+    int64_t groups;            /* 1; or channels, for depthwise */
+    int64_t strides[2], dilations[2];
+    const float *filter; /* [height, width, channels / groups, filters], kept by the caller */
+    const float *bias;   /* [filters] or NULL, kept by the caller */
+    enum conv_activation activation;
+    float alpha;
+};
+
+struct conv2d_onednn;
+
+/* NULL: oneDNN cannot do it, or Slipway was built without oneDNN. */
+struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec);
+void conv2d_onednn_destroy(void *conv); /* accepts NULL; void * so that prepare_state can call it */
+
+struct conv2d_onednn_size {
+    int64_t batch, height, width; /* of the images */
+    int64_t out_height, out_width;
+    int64_t before[2], after[2]; /* padding */
+};
+
+/**
+ * Shapes  in [batch, height, width, channels] -> out [batch, out_height, out_width, filters]
+ * Threads safe; one at a time compiles a new size
+ * Returns false: not done, take the plain loops
+ */
+bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                       const float *in, float *out);
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * conv2d_onednn_ops: convolutions whose filter is a constant of the plan, plain and fused. When
+ * oneDNN refuses a filter or an image size, the kernel of conv2d.c or fused.c computes it.
+ */
+#include "base/float_flags.h"
+#include "runtime/kernels/conv2d.h"
+#include "runtime/kernels/conv2d_onednn.h"
+#include "runtime/steps.h"
+
+extern const struct kernel_table kernels_conv2d, kernels_fused;
+
+struct state {
+    struct conv2d_onednn *fast; /* NULL: always plain */
+    struct window_attrs attrs;
+    bool depthwise;
+    const struct kernel *plain;
+    void *plain_state;
+};
+
+static const struct kernel *find_plain(const char *op)
+{
+    const struct kernel_table *tables[] = { &kernels_conv2d, &kernels_fused };
+    for (size_t t = 0; t < COUNT(tables); t++) {
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            if (strcmp(tables[t]->rows[i].op, op) == 0)
+                return &tables[t]->rows[i];
+        }
+    }
+    return NULL;
+}
+
+static struct status prepare_plain(const struct prepare_context *context, struct state *state)
+{
+    struct step step = { 0 };
+    state->plain = find_plain(prepare_node(context)->op_name);
+    assert(state->plain != NULL);
+    TRY(prepare_inner(context, prepare_node(context), state->plain, &step));
+    state->plain_state = step.state;
+    return status_ok();
+}
+
+/* ---- what rides along ---- */
+
+static bool find_activation(struct bytes name, enum conv_activation *out)
+{
+    static const struct {
+        const char *op;
+        enum conv_activation activation;
+    } rows[] = {
+        { "Relu", CONV_RELU }, { "Relu6", CONV_RELU6 }, { "LeakyRelu", CONV_LEAKY_RELU },
+        { "Elu", CONV_ELU },   { "Tanh", CONV_TANH },   { "Sigmoid", CONV_SIGMOID },
+    };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (bytes_equal(name, bytes_of(rows[i].op))) {
+            *out = rows[i].activation;
+            return FLOAT_FLAGS; /* without the flags a lost NaN would go unnoticed */
+        }
+    }
+    return false;
+}
+
+/* oneDNN computes a LeakyRelu of alpha 0 as a Relu, which gives 0 for -Inf; it must be NaN. */
+static bool read_alpha(const struct node *node, float *alpha)
+{
+    return status_is_ok(node_attr_float(node, "leakyrelu_alpha", alpha)) && *alpha != 0;
+}
+
+/* Bias and activation of a fused node; false: oneDNN cannot fuse them. */
+static bool read_fused(const struct prepare_context *context, struct conv2d_onednn_spec *spec)
+{
+    const struct node *node = prepare_node(context);
+    const struct attr_value *names;
+    if (strncmp(node->op_name, "_Fused", 6) != 0)
+        return true;
+    if (!status_is_ok(node_attr_list(node, "fused_ops", &names)))
+        return false;
+    for (int i = 0; i < names->count; i++) {
+        if (bytes_equal(names->elements[i].s, bytes_of("BiasAdd"))) {
+            const struct tensor *bias = prepare_constant(context, 2);
+            if (i != 0 || bias == NULL || bias->size != spec->filters)
+                return false;
+            spec->bias = tensor_floats(bias);
+        } else if (i != names->count - 1 ||
+                   !find_activation(names->elements[i].s, &spec->activation)) {
+            return false;
+        }
+    }
+    return spec->activation != CONV_LEAKY_RELU || read_alpha(node, &spec->alpha);
+}
+
+static struct conv2d_onednn *make_fast(const struct prepare_context *context,
+                                       const struct state *state)
+{
+    const struct tensor *filter = prepare_constant(context, 1);
+    if (filter == NULL || filter->shape.rank != 4 || filter->size == 0 ||
+        state->attrs.channels_first)
+        return NULL;
+    const int64_t *dims = filter->shape.dims;
+    struct conv2d_onednn_spec spec = {
+        .height = dims[0],
+        .width = dims[1],
+        .channels = dims[2],
+        .filters = state->depthwise ? dims[2] * dims[3] : dims[3],
+        .groups = state->depthwise ? dims[2] : 1,
+        .strides = { state->attrs.stride[0], state->attrs.stride[1] },
+        .dilations = { state->attrs.dilation[0], state->attrs.dilation[1] },
+        .filter = tensor_floats(filter),
+    };
+    return read_fused(context, &spec) ? conv2d_onednn_create(&spec) : NULL;
+}
+
+static void state_destroy(void *opaque)
+{
+    struct state *state = opaque;
+    conv2d_onednn_destroy(state->fast);
+}
+
+static struct status prepare(struct prepare_context *context)
+{
+    const struct node *node = prepare_node(context);
+    struct state *state = prepare_state(context, sizeof *state, state_destroy);
+    state->depthwise = strstr(node->op_name, "Depthwise") != NULL;
+    TRY(prepare_plain(context, state));
+    TRY(window_attrs_read(node, false, &state->attrs));
+    state->fast = make_fast(context, state);
+    return status_ok();
+}
+
+/* ---- running ---- */
+
+static struct status compute_plain(struct kernel_context *context, const struct state *state)
+{
+    struct step step = *context->step;
+    struct kernel_context inner = *context;
+    step.state = state->plain_state;
+    inner.step = &step;
+    return state->plain->compute(&inner);
+}
+
+/* oneDNN computes the output size from the padding: the padding behind the image that gives our
+ * size. */
+static int64_t padding_after(const struct window *window)
+{
+    return (window->out - 1) * window->stride + (window->kernel - 1) * window->dilation + 1 -
+           window->in - window->before;
+}
+
+static struct status compute(struct kernel_context *context)
+{
+    const struct state *state = kernel_state(context);
+    const struct tensor *x = kernel_input(context, 0), *filter = kernel_input(context, 1);
+    struct conv_size size;
+    struct tensor *out;
+    if (state->fast == NULL || x->size == 0)
+        return compute_plain(context, state);
+    TRY(conv2d_size(&state->attrs, &x->shape, &filter->shape, state->depthwise, &size));
+    struct shape shape = conv2d_out_shape(&size);
+    TRY(shape_check(4, shape.dims, &shape));
+    /* a grouped Conv2D is rare: the plain kernel computes it */
+    if (size.groups != 1 || shape_size(&shape) == 0)
+        return compute_plain(context, state);
+    struct conv2d_onednn_size fast = { .batch = size.n,
+                                       .height = size.rows.in,
+                                       .width = size.columns.in,
+                                       .out_height = size.rows.out,
+                                       .out_width = size.columns.out,
+                                       .before = { size.rows.before, size.columns.before },
+                                       .after = { padding_after(&size.rows),
+                                                  padding_after(&size.columns) } };
+    TRY(kernel_output(context, 0, &shape, &out));
+    if (conv2d_onednn_run(state->fast, &fast, tensor_floats(x), tensor_floats_mut(out)))
+        return status_ok();
+    tensor_release(out); /* the plain kernel makes its own output */
+    return compute_plain(context, state);
+}
+
+#define ROW(name)                                                                      \
+    {                                                                                  \
+        name, DTYPES(DT_FLOAT), .prepare = prepare, .compute = compute, .costly = true \
+    }
+static const struct kernel rows[] = {
+    ROW("Conv2D"),
+    ROW("DepthwiseConv2dNative"),
+    ROW("_FusedConv2D"),
+    ROW("_FusedDepthwiseConv2dNative"),
+};
+const struct kernel_table kernels_conv2d_onednn_ops = { rows, COUNT(rows) };

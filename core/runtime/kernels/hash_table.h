@@ -1,0 +1,50 @@
+/*
+ * hash_table: the object behind HashTable and MutableHashTable (ops: hash_table_ops.c). Keys and
+ * values are scalar numbers, bools or strings; the table copies strings. A static table is filled
+ * once and never changes afterwards, and reading it takes no lock.
+ */
+#ifndef KERNELS_HASH_TABLE_H
+#define KERNELS_HASH_TABLE_H
+
+#include "runtime/resources.h"
+
+extern const struct object_type hash_table_type;
+
+struct hash_table;
+
+/* UNIMPLEMENTED: a type is neither a plain number nor string. */
+struct status hash_table_create(enum dtype key, enum dtype value, bool is_mutable,
+                                struct object **out);
+
+enum dtype hash_table_key_dtype(const struct hash_table *table);
+enum dtype hash_table_value_dtype(const struct hash_table *table);
+bool hash_table_is_mutable(const struct hash_table *table);
+bool hash_table_is_initialised(const struct hash_table *table);
+int64_t hash_table_size(struct hash_table *table);
+
+/*
+ * Adds keys[i] -> values[i]. A mutable table overwrites. A static table is filled once: later calls
+ * are ignored, as in TensorFlow; FAILED_PRECONDITION if one key gets two values.
+ */
+struct status hash_table_add(struct hash_table *table, const struct tensor *keys,
+                             const struct tensor *values);
+/* Mutable tables: removes all entries first. */
+struct status hash_table_replace(struct hash_table *table, const struct tensor *keys,
+                                 const struct tensor *values);
+void hash_table_remove(struct hash_table *table, const struct tensor *keys);
+
+/*
+ * out[i] = the value of keys[i], or defaults[i · defaults_step]. FAILED_PRECONDITION `Table not
+ * initialized.` Strings of a static table are borrowed; of a mutable one they are copied to
+ * `arena`.
+ */
+struct status hash_table_find(struct hash_table *table, const struct tensor *keys,
+                              const struct tensor *defaults, int defaults_step, struct arena *arena,
+                              struct tensor *out);
+
+/* All entries, oldest first. `keys` and `values` have room for at least hash_table_size; *count is
+ * how many were written. */
+struct status hash_table_export(struct hash_table *table, struct arena *arena, struct tensor *keys,
+                                struct tensor *values, int64_t *count);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * hash_table_ops: HashTable, MutableHashTable, InitializeTable and the LookupTable ops. Their first
+ * versions, which pass the table as a reference, share the kernels of the second.
+ */
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/hash_table.h"
+#include "runtime/kernels/hash_table_file.h"
+#include "runtime/resources.h"
+
+/* ---- handles ---- */
+
+static struct bytes name_attr(const struct node *node, const char *name)
+{
+    const struct attr_value *value = node_attr(node, name);
+    return value != NULL && value->kind == ATTR_STRING ? value->s : bytes_of("");
+}
+
+struct making {
+    enum dtype key, value;
+    bool is_mutable;
+};
+
+static struct status make(void *argument, struct object **out)
+{
+    const struct making *making = argument;
+    return hash_table_create(making->key, making->value, making->is_mutable, out);
+}
+
+/* A table without a shared name belongs to its node. */
+static struct status handle_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct hash_table **state = prepare_state(p, sizeof *state, NULL);
+    struct making making = { .is_mutable = strncmp(node->op_name, "Mutable", 7) == 0 };
+    struct bytes name = name_attr(node, "shared_name");
+    struct object *object;
+    TRY(node_attr_type(node, "key_dtype", &making.key));
+    TRY(node_attr_type(node, "value_dtype", &making.value));
+    if (name.size == 0)
+        name = bytes_of(arena_printf(prepare_arena(p), "%s", node->name));
+    TRY(resources_find_or_create(prepare_resources(p), &hash_table_type,
+                                 name_attr(node, "container"), name, make, &making, &object));
+    *state = (struct hash_table *)object;
+    object_release(object); /* `resources` keeps it, and outlives the plan */
+    if (hash_table_key_dtype(*state) != making.key ||
+        hash_table_value_dtype(*state) != making.value)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Conflicting key/value dtypes %s->%s with %s-%s for table %.*s",
+                            dtype_name(making.key), dtype_name(making.value),
+                            dtype_name(hash_table_key_dtype(*state)),
+                            dtype_name(hash_table_value_dtype(*state)), (int)name.size, name.data);
+    return status_ok();
+}
+
+static struct status handle_compute(struct kernel_context *k)
+{
+    struct hash_table *const *table = kernel_state(k);
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    TRY(kernel_output_typed(k, 0, DT_RESOURCE, &scalar, &out));
+    tensor_resources_mut(out)[0] = object_acquire((struct object *)*table);
+    return status_ok();
+}
+
+static struct status input_table(struct kernel_context *k, struct hash_table **out)
+{
+    const struct tensor *handle = kernel_input(k, 0);
+    struct object *object = NULL;
+    if (handle->dtype == DT_RESOURCE && handle->size == 1)
+        object = ((struct object *const *)handle->data)[0];
+    if (object == NULL || object->type != &hash_table_type)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "input 0 is not the handle of a table");
+    *out = (struct hash_table *)object;
+    return status_ok();
+}
+
+static struct status check_types(const struct hash_table *table, enum dtype key, enum dtype value)
+{
+    if (hash_table_key_dtype(table) != key)
+        return status_error(STATUS_INVALID_ARGUMENT, "Key must be type %s but got %s",
+                            dtype_name(hash_table_key_dtype(table)), dtype_name(key));
+    if (hash_table_value_dtype(table) != value)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Expected value type %s for the table but got %s",
+                            dtype_name(hash_table_value_dtype(table)), dtype_name(value));
+    return status_ok();
+}
+
+/* ---- filling ---- */
+
+static struct status check_pairs(struct kernel_context *k, const struct hash_table *table)
+{
+    const struct tensor *keys = kernel_input(k, 1), *values = kernel_input(k, 2);
+    TRY(check_types(table, keys->dtype, values->dtype));
+    if (!shape_equal(&keys->shape, &values->shape))
+        return status_error(STATUS_INVALID_ARGUMENT, "Expected shape %s for value, got %s",
+                            shape_text(&keys->shape), shape_text(&values->shape));
+    return status_ok();
+}
+
+static struct status keep_pairs(struct kernel_context *k, struct hash_table *table,
+                                const struct tensor *keys, const struct tensor *values,
+                                struct status (*put)(struct hash_table *table,
+                                                     const struct tensor *keys,
+                                                     const struct tensor *values))
+{
+    TRY(kernel_keep(k, keys, NULL));
+    TRY(kernel_keep(k, values, NULL));
+    return put(table, keys, values);
+}
+
+static struct status initialize_compute(struct kernel_context *k)
+{
+    struct hash_table *table = NULL;
+    const struct tensor *keys = kernel_input(k, 1), *values = kernel_input(k, 2);
+    TRY(input_table(k, &table));
+    if (keys->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Keys must be a vector, but received shape %s",
+                            shape_text(&keys->shape));
+    if (!shape_equal(&keys->shape, &values->shape))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Keys and values must have the same size %lld vs %lld",
+                            (long long)keys->size, (long long)values->size);
+    TRY(check_pairs(k, table));
+    return keep_pairs(k, table, keys, values, hash_table_add);
+}
+
+static struct status import_compute(struct kernel_context *k)
+{
+    struct hash_table *table = NULL;
+    TRY(input_table(k, &table));
+    TRY(check_pairs(k, table));
+    return keep_pairs(k, table, kernel_input(k, 1), kernel_input(k, 2),
+                      hash_table_is_mutable(table) ? hash_table_replace : hash_table_add);
+}
+
+static struct status insert_compute(struct kernel_context *k)
+{
+    struct hash_table *table = NULL;
+    TRY(input_table(k, &table));
+    TRY(check_pairs(k, table));
+    if (!hash_table_is_mutable(table))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "Insert not supported by InitializableLookupTable implementations");
+    return keep_pairs(k, table, kernel_input(k, 1), kernel_input(k, 2), hash_table_add);
+}
+
+static struct status remove_compute(struct kernel_context *k)
+{
+    struct hash_table *table = NULL;
+    TRY(input_table(k, &table));
+    if (!hash_table_is_mutable(table))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "Remove not supported by InitializableLookupTable implementations");
+    TRY(check_types(table, kernel_input(k, 1)->dtype, hash_table_value_dtype(table)));
+    hash_table_remove(table, kernel_input(k, 1));
+    return status_ok();
+}
+
+static struct status file_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    struct hash_table_file *file = prepare_state(p, sizeof *file, NULL);
+    struct bytes delimiter = bytes_of("\t");
+    TRY(node_attr_int(node, "key_index", &file->key_index));
+    TRY(node_attr_int(node, "value_index", &file->value_index));
+    TRY(node_attr_int(node, "vocab_size", &file->vocab_size));
+    TRY(node_attr_string(node, "delimiter", &delimiter));
+    if (node_attr(node, "offset") != NULL)
+        TRY(node_attr_int(node, "offset", &file->offset));
+    if (delimiter.size != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "delimiter should be only 1 char");
+    file->delimiter = delimiter.data[0];
+    return status_ok();
+}
+
+static struct status file_compute(struct kernel_context *k)
+{
+    const struct hash_table_file *file = kernel_state(k);
+    const struct tensor *name = kernel_input(k, 1);
+    struct tensor keys, values;
+    struct hash_table *table = NULL;
+    TRY(input_table(k, &table));
+    if (name->size != 1 || name->dtype != DT_STRING)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "filename should be a single string, but got %s",
+                            shape_text(&name->shape));
+    if (hash_table_is_initialised(table))
+        return status_ok();
+    struct arena *arena = arena_create(0);
+    const char *path;
+    struct status status =
+        resources_real_path(kernel_resources(k), tensor_strings(name)[0], arena, &path);
+    if (status_is_ok(status))
+        status = hash_table_file_read(file, path, hash_table_key_dtype(table),
+                                      hash_table_value_dtype(table), arena, &keys, &values);
+    if (status_is_ok(status))
+        status = keep_pairs(k, table, &keys, &values, hash_table_add);
+    arena_destroy(arena);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static struct status find_compute(struct kernel_context *k)
+{
+    const struct tensor *keys = kernel_input(k, 1), *defaults = kernel_input(k, 2);
+    struct hash_table *table = NULL;
+    struct tensor *out;
+    TRY(input_table(k, &table));
+    TRY(check_types(table, keys->dtype, defaults->dtype));
+    bool each = defaults->size != 1 || defaults->shape.rank > 1;
+    if (each && !shape_equal(&defaults->shape, &keys->shape))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Expected shape [] or %s for default value, got %s",
+                            shape_text(&keys->shape), shape_text(&defaults->shape));
+    TRY(kernel_output(k, 0, &keys->shape, &out));
+    return hash_table_find(table, keys, defaults, each, kernel_arena(k), out);
+}
+
+static struct status size_compute(struct kernel_context *k)
+{
+    struct shape scalar = shape_scalar();
+    struct hash_table *table = NULL;
+    struct tensor *out;
+    TRY(input_table(k, &table));
+    TRY(kernel_output(k, 0, &scalar, &out));
+    tensor_int64s_mut(out)[0] = hash_table_size(table);
+    return status_ok();
+}
+
+/* If the table shrinks between reading its size and copying, the outputs are cut to what was
+ * copied. */
+static struct status export_compute(struct kernel_context *k)
+{
+    struct hash_table *table = NULL;
+    struct tensor *keys, *values;
+    int64_t count;
+    TRY(input_table(k, &table));
+    struct shape shape = shape_of(hash_table_size(table));
+    TRY(kernel_output(k, 0, &shape, &keys));
+    TRY(kernel_output(k, 1, &shape, &values));
+    TRY(hash_table_export(table, kernel_arena(k), keys, values, &count));
+    keys->shape.dims[0] = values->shape.dims[0] = count;
+    keys->size = values->size = count;
+    return status_ok();
+}
+
+#define BOTH(name, ...)                    \
+    { name, DTYPES_ALL, __VA_ARGS__ },     \
+    {                                      \
+        name "V2", DTYPES_ALL, __VA_ARGS__ \
+    }
+static const struct kernel rows[] = {
+    BOTH("HashTable", .prepare = handle_prepare, .compute = handle_compute, .once = true),
+    BOTH("MutableHashTable", .prepare = handle_prepare, .compute = handle_compute, .once = true),
+    BOTH("InitializeTable", .compute = initialize_compute),
+    BOTH("InitializeTableFromTextFile", .prepare = file_prepare, .compute = file_compute),
+    BOTH("LookupTableFind", .compute = find_compute),
+    BOTH("LookupTableImport", .compute = import_compute),
+    BOTH("LookupTableInsert", .compute = insert_compute),
+    BOTH("LookupTableExport", .compute = export_compute),
+    BOTH("LookupTableSize", .compute = size_compute),
+    { "LookupTableRemoveV2", DTYPES_ALL, .compute = remove_compute },
+};
+const struct kernel_table kernels_hash_table_ops = { rows, COUNT(rows) };

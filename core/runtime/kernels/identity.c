@@ -1,0 +1,38 @@
+/* Ops that return their inputs: Identity and its kind; EnsureShape after a check. */
+#include "runtime/kernel.h"
+
+static struct status pass_compute(struct kernel_context *context)
+{
+    for (int i = 0; i < kernel_outputs_count(context); i++)
+        kernel_output_set(context, i, kernel_take_input(context, i));
+    return status_ok();
+}
+
+static struct status ensure_shape_prepare(struct prepare_context *context)
+{
+    const struct shape **state = prepare_state(context, sizeof *state, NULL);
+    return node_attr_shape(prepare_node(context), "shape", state);
+}
+
+static struct status ensure_shape_compute(struct kernel_context *context)
+{
+    const struct shape *const *wanted = kernel_state(context);
+    const struct shape *shape = &kernel_input(context, 0)->shape;
+    if (!shape_compatible(shape, *wanted))
+        return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                            "Shape of tensor %s %s is not compatible with expected shape %s.",
+                            kernel_node(context)->inputs[0].node->name, shape_text(shape),
+                            shape_text(*wanted));
+    return pass_compute(context);
+}
+
+static const struct kernel rows[] = {
+    { "Identity", DTYPES_ALL, .compute = pass_compute },
+    { "IdentityN", DTYPES_ALL, .compute = pass_compute },
+    { "StopGradient", DTYPES_ALL, .compute = pass_compute },
+    { "PreventGradient", DTYPES_ALL, .compute = pass_compute },
+    { "Snapshot", DTYPES_ALL, .compute = pass_compute },
+    { "PlaceholderWithDefault", DTYPES_ALL, .compute = pass_compute },
+    { "EnsureShape", DTYPES_ALL, .prepare = ensure_shape_prepare, .compute = ensure_shape_compute },
+};
+const struct kernel_table kernels_identity = { rows, COUNT(rows) };

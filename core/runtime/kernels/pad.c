@@ -1,0 +1,134 @@
+/* Pad, PadV2 and MirrorPad. */
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/strided.h"
+
+struct pads {
+    int64_t before[SHAPE_RANK_MAX];
+    struct shape out;
+};
+
+static struct status read_pads(struct kernel_context *k, struct pads *pads)
+{
+    const struct tensor *x = kernel_input(k, 0), *list = kernel_input(k, 1);
+    int rank = x->shape.rank;
+    if (list->shape.rank != 2 || list->shape.dims[1] != 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "paddings must be a matrix with 2 columns: %s",
+                            shape_text(&list->shape));
+    if (list->shape.dims[0] != rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "The first dimension of paddings must be the rank of inputs%s %s",
+                            shape_text(&list->shape), shape_text(&x->shape));
+    *pads = (struct pads){ 0 };
+    for (int d = 0; d < rank; d++) {
+        int64_t before = tensor_index(list, 2 * d), after = tensor_index(list, 2 * d + 1), dim;
+        if (before < 0 || after < 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "Paddings must be non-negative: %lld %lld",
+                                (long long)before, (long long)after);
+        if (__builtin_add_overflow(before, after, &dim) ||
+            __builtin_add_overflow(dim, x->shape.dims[d], &dim))
+            return kernel_error(k, STATUS_INVALID_ARGUMENT, "dimension %d would not fit int64", d);
+        pads->before[d] = before;
+        shape_append(&pads->out, dim);
+    }
+    return shape_check(pads->out.rank, pads->out.dims, &pads->out);
+}
+
+static struct status pad_compute(struct kernel_context *k)
+{
+    static const char zeros[16];
+    const struct tensor *x = kernel_input(k, 0);
+    const void *value = zeros;
+    struct pads pads;
+    struct strided strided = { 0 };
+    struct tensor *out;
+    int64_t strides[SHAPE_RANK_MAX], start = 0;
+    if (kernel_inputs_count(k) > 2) { /* PadV2 */
+        if (kernel_input(k, 2)->size != 1)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "constant_values must be a scalar. Found: %s",
+                                shape_text(&kernel_input(k, 2)->shape));
+        value = kernel_input(k, 2)->data;
+    }
+    TRY(read_pads(k, &pads));
+    TRY(kernel_output(k, 0, &pads.out, &out));
+    size_t size = dtype_size(x->dtype);
+    if (out->size != x->size)
+        repeat_element(out->data, size, value, out->size);
+    if (x->size == 0)
+        return status_ok();
+    dense_strides(&pads.out, strides);
+    for (int d = 0; d < x->shape.rank; d++) {
+        strided_append(&strided, x->shape.dims[d], strides[d]);
+        start += pads.before[d] * strides[d];
+    }
+    strided_write(&strided, size, x->data, at_bytes(out->data, start, size));
+    return status_ok();
+}
+
+/* ---- MirrorPad ---- */
+
+struct mirror_state {
+    int offset; /* 1: REFLECT omits the edge; 0: SYMMETRIC repeats it */
+};
+
+static struct status mirror_prepare(struct prepare_context *p)
+{
+    struct mirror_state *state = prepare_state(p, sizeof *state, NULL);
+    struct bytes mode;
+    TRY(node_attr_string(prepare_node(p), "mode", &mode));
+    state->offset = bytes_equal(mode, bytes_of("REFLECT"));
+    if (!state->offset && !bytes_equal(mode, bytes_of("SYMMETRIC")))
+        return status_error(STATUS_INVALID_ARGUMENT, "mode must be either REFLECT or SYMMETRIC.");
+    return status_ok();
+}
+
+/* The index of the input for index i of a padded dimension. */
+static int64_t mirrored(int64_t i, int64_t before, int64_t dim, int offset)
+{
+    i -= before;
+    if (i < 0)
+        return -i - 1 + offset;
+    return i < dim ? i : 2 * dim - 1 - offset - i;
+}
+
+static struct status mirror_pad_compute(struct kernel_context *k)
+{
+    const struct mirror_state *state = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0);
+    int rank = x->shape.rank;
+    struct pads pads;
+    struct tensor *out;
+    int64_t strides[SHAPE_RANK_MAX], at[SHAPE_RANK_MAX] = { 0 };
+    TRY(read_pads(k, &pads));
+    for (int d = 0; d < rank; d++) {
+        int64_t most = x->shape.dims[d] - state->offset;
+        int64_t after = pads.out.dims[d] - x->shape.dims[d] - pads.before[d];
+        if (pads.before[d] > most || after > most)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "paddings must be %s the dimension size: %lld, %lld %s %lld",
+                                state->offset ? "less than" : "no greater than",
+                                (long long)pads.before[d], (long long)after,
+                                state->offset ? "not less than" : "greater than",
+                                (long long)x->shape.dims[d]);
+    }
+    TRY(kernel_output(k, 0, &pads.out, &out));
+    dense_strides(&x->shape, strides);
+    size_t size = dtype_size(x->dtype);
+    for (int64_t i = 0; i < out->size; i++) {
+        int64_t from = 0;
+        for (int d = 0; d < rank; d++)
+            from += strides[d] * mirrored(at[d], pads.before[d], x->shape.dims[d], state->offset);
+        memcpy(at_bytes(out->data, i, size), at_bytes_const(x->data, from, size), size);
+        for (int d = rank - 1; d >= 0 && ++at[d] == pads.out.dims[d]; d--)
+            at[d] = 0;
+    }
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "Pad", DTYPES_MOVED, .compute = pad_compute },
+    { "PadV2", DTYPES_MOVED, .compute = pad_compute },
+    { "MirrorPad", DTYPES_MOVED, .prepare = mirror_prepare, .compute = mirror_pad_compute },
+};
+const struct kernel_table kernels_pad = { rows, COUNT(rows) };

@@ -1,0 +1,115 @@
+#include "runtime/kernels/sliding_window.h"
+
+#include "runtime/kernels/kernel_tools.h"
+
+/* A list(int) of 4 by data_format: rows and columns into out; batch and channels must be 1. */
+static struct status read_spatial(const struct node *node, const char *name, const char *what,
+                                  bool channels_first, int64_t *out)
+{
+    int64_t list[4];
+    int count;
+    TRY(node_attr_ints(node, name, 4, list, &count));
+    if (count != 4)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Sliding window %s field must specify 4 dimensions", what);
+    int rows = channels_first ? 2 : 1, channels = channels_first ? 1 : 3;
+    if (list[0] != 1 || list[channels] != 1)
+        return status_error(strcmp(name, "ksize") == 0 ? STATUS_UNIMPLEMENTED
+                                                       : STATUS_INVALID_ARGUMENT,
+                            "Current implementation does not yet support %s in the batch and depth "
+                            "dimensions.",
+                            what);
+    for (int i = 0; i < 2; i++) {
+        out[i] = list[rows + i];
+        if (out[i] <= 0 || out[i] > INT32_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Sliding window %s for dimension %d must be positive: %lld", what,
+                                rows + i, (long long)out[i]);
+    }
+    return status_ok();
+}
+
+static struct status read_explicit(const struct node *node, struct window_attrs *attrs)
+{
+    int64_t list[8];
+    int count;
+    TRY(node_attr_ints(node, "explicit_paddings", 8, list, &count));
+    if (count != 8)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "explicit_paddings attribute must contain 8 values, but got: %d",
+                            count);
+    int rows = attrs->channels_first ? 2 : 1;
+    for (int i = 0; i < 2; i++) {
+        attrs->before[i] = list[2 * (rows + i)];
+        attrs->after[i] = list[2 * (rows + i) + 1];
+        if (attrs->before[i] < 0 || attrs->after[i] < 0 || attrs->before[i] > INT32_MAX ||
+            attrs->after[i] > INT32_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "All elements of explicit_paddings must be nonnegative");
+    }
+    return status_ok();
+}
+
+static struct status read_padding(const struct node *node, struct window_attrs *attrs)
+{
+    struct bytes padding;
+    TRY(node_attr_string(node, "padding", &padding));
+    if (bytes_equal(padding, bytes_of("SAME")))
+        attrs->padding = PADDING_SAME;
+    else if (bytes_equal(padding, bytes_of("VALID")))
+        attrs->padding = PADDING_VALID;
+    else if (bytes_equal(padding, bytes_of("EXPLICIT"))) {
+        attrs->padding = PADDING_EXPLICIT;
+        TRY(read_explicit(node, attrs));
+    } else {
+        return status_error(STATUS_INVALID_ARGUMENT, "node '%s' (%s): padding '%.*s'", node->name,
+                            node->op_name, (int)padding.size, padding.data);
+    }
+    return status_ok();
+}
+
+struct status window_attrs_read(const struct node *node, bool pooling, struct window_attrs *out)
+{
+    struct bytes format;
+    TRY(node_attr_string(node, "data_format", &format));
+    *out = (struct window_attrs){ .dilation = { 1, 1 },
+                                  .channels_first = bytes_equal(format, bytes_of("NCHW")) };
+    if (!out->channels_first && !bytes_equal(format, bytes_of("NHWC")))
+        return status_error(STATUS_UNIMPLEMENTED, "node '%s' (%s): data_format '%.*s'", node->name,
+                            node->op_name, (int)format.size, format.data);
+    TRY(read_spatial(node, "strides", "strides", out->channels_first, out->stride));
+    if (pooling)
+        TRY(read_spatial(node, "ksize", "ksize", out->channels_first, out->kernel));
+    if (node_attr(node, "dilations") != NULL)
+        TRY(read_spatial(node, "dilations", "dilations", out->channels_first, out->dilation));
+    return read_padding(node, out);
+}
+
+struct status window_slide(const struct window_attrs *attrs, int dimension, int64_t in,
+                           int64_t kernel, struct window *out)
+{
+    int64_t stride = attrs->stride[dimension], dilation = attrs->dilation[dimension];
+    /* limit for an image without elements: sums still fit in int64 */
+    const int64_t far = (int64_t)1 << 60;
+    int64_t span;
+    if (in > far || __builtin_mul_overflow(kernel - 1, dilation, &span) || span > far)
+        return status_error(STATUS_INVALID_ARGUMENT, "a window of %lld over %lld is too large",
+                            (long long)kernel, (long long)in);
+    span++;
+    *out = (struct window){ in, kernel, stride, dilation, 0, 0 };
+    if (attrs->padding == PADDING_SAME) {
+        out->out = in / stride + (in % stride != 0);
+        int64_t needed = (out->out - 1) * stride + span - in;
+        out->before = needed > 0 ? needed / 2 : 0;
+        return status_ok();
+    }
+    int64_t padded = in + attrs->before[dimension] + attrs->after[dimension];
+    out->before = attrs->before[dimension];
+    out->out = (padded - span + stride) / stride;
+    if (out->out >= 0)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "Computed output size would be negative: %lld [input_size: %lld, "
+                        "effective_filter_size: %lld, stride: %lld]",
+                        (long long)out->out, (long long)in, (long long)span, (long long)stride);
+}

@@ -1,0 +1,29 @@
+/*
+ * sliding_window: the attributes that convolution and pooling share (strides, padding, dilations,
+ * data_format), and the size of their outputs.
+ */
+#ifndef KERNELS_SLIDING_WINDOW_H
+#define KERNELS_SLIDING_WINDOW_H
+
+#include "runtime/kernel.h"
+#include "runtime/kernels/plain/conv.h"
+
+enum padding { PADDING_VALID, PADDING_SAME, PADDING_EXPLICIT };
+
+/* Rows and columns; batch and channels must be 1 and are checked. */
+struct window_attrs {
+    int64_t stride[2], dilation[2], kernel[2]; /* kernel: pooling's ksize */
+    enum padding padding;
+    int64_t before[2], after[2]; /* EXPLICIT */
+    bool channels_first;
+};
+
+/* `pooling`: reads ksize too. Checks what TensorFlow checks at construction. */
+struct status window_attrs_read(const struct node *node, bool pooling, struct window_attrs *out);
+
+/* Computes `before` and `out`. INVALID_ARGUMENT in TensorFlow's words if `out` would be
+ * negative. */
+struct status window_slide(const struct window_attrs *attrs, int dimension, int64_t in,
+                           int64_t kernel, struct window *out);
+
+#endif

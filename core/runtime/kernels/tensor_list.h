@@ -1,0 +1,40 @@
+/*
+ * tensor_list: the object behind a TensorList, held by a scalar variant tensor (ops:
+ * tensor_list_ops.c). The list shares its elements with their other owners. A write copies the list
+ * only if the list itself is shared.
+ */
+#ifndef KERNELS_TENSOR_LIST_H
+#define KERNELS_TENSOR_LIST_H
+
+#include "runtime/kernel.h"
+
+struct tensor_list {
+    struct object object;
+    enum dtype dtype;
+    struct shape shape; /* of every element; may be partly unknown */
+    int64_t count, capacity;
+    struct tensor *elements;   /* dtype DT_INVALID: not set, zeros when read */
+    struct tensor elements_of; /* the pooled buffer that holds them */
+    struct tensor self;        /* the tensor that holds the list itself */
+};
+
+/* A list of `count` unset elements; memory from the run's pool. Owner: the caller. */
+struct status tensor_list_create(struct kernel_context *k, enum dtype dtype,
+                                 const struct shape *shape, int64_t count,
+                                 struct tensor_list **out);
+
+/* The list in input `index`; INVALID_ARGUMENT if it is none. */
+struct status tensor_list_input(struct kernel_context *k, int index,
+                                const struct tensor_list **out);
+
+/* The list in input `index`, writable: the same list if nobody else has it, otherwise a copy.
+ * Owner: the caller. */
+struct status tensor_list_take(struct kernel_context *k, int index, struct tensor_list **out);
+
+/* Makes the caller's list output `index`. */
+struct status tensor_list_output(struct kernel_context *k, int index, struct tensor_list *list);
+
+/* Changes the number of elements; new ones are unset. */
+struct status tensor_list_resize(struct kernel_context *k, struct tensor_list *list, int64_t count);
+
+#endif

@@ -1,0 +1,395 @@
+/*
+ * Finds what is constant before anything runs: Const nodes, variables that no reachable node
+ * writes, and all that follows from these alone. Removes identities, and adds reads of references
+ * whose user wants a value. Walks into the bodies of branches and loops with the facts about their
+ * arguments.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/plan/maker.h"
+#include "runtime/resources.h"
+
+/* A result that is larger than this, and larger than its inputs, is not folded but computed in each
+ * run: folding must not turn a small file into a large servable. */
+#define FOLD_BYTES_MAX ((size_t)4 << 20)
+
+/* All folded constants of a plan together: this much, plus a multiple of the constants in the
+ * files. Weights that are cast, then transposed, then reshaped count three times. */
+#define FOLD_ALL_BYTES_MAX ((size_t)64 << 20)
+#define FOLD_ALL_TIMES     4
+
+static bool op_is(const struct node *node, const char *name)
+{
+    return strcmp(node->op_name, name) == 0;
+}
+
+/* ---- control edges ---- */
+
+/* Is a control edge from the node void? It is if the node's outputs are known or it gets no
+ * step. */
+static bool is_inert(const struct region *region, const struct node *node)
+{
+    if (node->op == NULL || node_is_control(node))
+        return false;
+    if (op_is(node, "Placeholder"))
+        return true;
+    if (op_is(node, "NoOp"))
+        return node->controls_count == 0;
+    for (int i = 0; i < node->outputs_count; i++) {
+        const struct plan_value *value = &region->values[node->id][i];
+        if (value->constant == NULL && value->same.node == NULL)
+            return false;
+    }
+    return node->outputs_count > 0;
+}
+
+/* Drops void control edges. An edge from an identity that was removed becomes one from the node
+ * behind it. */
+static void simplify_controls(struct region *region, struct node *node)
+{
+    int count = 0;
+    for (int i = 0; i < node->controls_count; i++) {
+        struct node *before = node->controls[i];
+        if (before->outputs_count > 0 && node_is_identity(before))
+            before = region_resolve(region, (struct endpoint){ before, 0 }).node;
+        if (!is_inert(region, before))
+            node->controls[count++] = before;
+    }
+    node->controls_count = count;
+}
+
+/* ---- variables ---- */
+
+static void note_written(struct plan_maker *maker, const struct node *handle)
+{
+    if (maker->written != NULL)
+        map_put(maker->written, variable_name(handle), (void *)handle);
+}
+
+/* A variable counts as written if its handle reaches an op that does more than read. */
+static void note_writes(struct plan_maker *maker, const struct region *region,
+                        const struct node *node)
+{
+    if (op_has(node->op, OP_READS) || node_is_identity(node) || maker->written == NULL)
+        return;
+    const struct branches *branches = region->branches[node->id];
+    for (int i = 0; i < node->inputs_count; i++) {
+        const struct node *handle = region_value(region, node->inputs[i])->handle;
+        if (handle == NULL)
+            continue;
+        bool followed = branches != NULL && (!branches->is_loop || branches->invariant[i]);
+        if (!followed)
+            note_written(maker, handle);
+    }
+}
+
+static struct variable *constant_variable(const struct plan_maker *maker,
+                                          const struct plan_value *handle)
+{
+    const struct plan_options *options = &maker->plan->options;
+    if (handle->handle == NULL || handle->constant == NULL || options->no_fold ||
+        options->writes_variables)
+        return NULL;
+    if (maker->mutable_variables != NULL &&
+        map_has(maker->mutable_variables, variable_name(handle->handle)))
+        return NULL;
+    struct object *object = *(struct object *const *)handle->constant->data;
+    return object->type == &variable_type ? (struct variable *)object : NULL;
+}
+
+/* Makes a constant of a variable that nothing writes. If it is not initialised, or has another
+ * type, the read stays and fails when it runs. */
+static void fold_read(struct plan_maker *maker, struct region *region, struct node *node)
+{
+    const struct plan_value *handle = region_value(region, node->inputs[0]);
+    struct variable *variable = constant_variable(maker, handle);
+    struct tensor value;
+    if (variable == NULL || !status_is_ok(variable_read(variable, &value)))
+        return;
+    maker->given_bytes += tensor_bytes(&value);
+    if (value.dtype == node->outputs[0].dtype)
+        region_value(region, (struct endpoint){ node, 0 })->constant = plan_own(maker->plan, value);
+    else
+        tensor_release(&value);
+}
+
+/* Adds a read of a reference, just before the node that wants the value. */
+static struct endpoint read_reference(struct plan_maker *maker, struct region *region,
+                                      struct endpoint reference, const struct node *user)
+{
+    struct node *read =
+        region_add(maker, region, "ReadVariableOp",
+                   arena_printf(maker->arena, "%s/read", reference.node->name), 1, 1);
+    read->inputs[0] = reference;
+    read->outputs[0] = reference.node->outputs[reference.index];
+    read->outputs[0].is_ref = false;
+    read->controls = user->controls; /* it must see what those write */
+    read->controls_count = user->controls_count;
+    struct attr *attr = ARENA_NEW(maker->arena, struct attr);
+    *attr = (struct attr){ "dtype", { .kind = ATTR_TYPE, .type = (int)read->outputs[0].dtype } };
+    read->attrs = attr;
+    read->attrs_count = 1;
+    fold_read(maker, region, read);
+    region_append(maker, region, read);
+    return (struct endpoint){ read, 0 };
+}
+
+static void resolve_inputs(struct plan_maker *maker, struct region *region, struct node *node)
+{
+    for (int i = 0; i < node->inputs_count; i++) {
+        struct endpoint input = region_resolve(region, node->inputs[i]);
+        if (input.node->outputs[input.index].is_ref && !input_is_ref(node, i))
+            input = read_reference(maker, region, input, node);
+        node->inputs[i] = input;
+    }
+}
+
+/* ---- values ---- */
+
+static bool inputs_are_constant(const struct region *region, const struct node *node)
+{
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (region_value(region, node->inputs[i])->constant == NULL)
+            return false;
+    }
+    return true;
+}
+
+static size_t inputs_bytes(const struct region *region, const struct node *node)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < node->inputs_count; i++)
+        bytes += tensor_bytes(region_value(region, node->inputs[i])->constant);
+    return bytes;
+}
+
+static size_t outputs_bytes(const struct node *node, const struct tensor *outputs)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < node->outputs_count; i++)
+        bytes += tensor_bytes(&outputs[i]);
+    return bytes;
+}
+
+static bool is_small_enough(const struct plan_maker *maker, const struct region *region,
+                            const struct node *node, size_t bytes)
+{
+    return (bytes <= FOLD_BYTES_MAX || bytes <= inputs_bytes(region, node)) &&
+           maker->folded_bytes + bytes <= FOLD_ALL_BYTES_MAX + FOLD_ALL_TIMES * maker->given_bytes;
+}
+
+/* A constant object would be changed in place by the first op that holds the only reference. */
+static bool gives_objects(const struct node *node)
+{
+    for (int i = 0; i < node->outputs_count; i++) {
+        if (node->outputs[i].dtype == DT_VARIANT || node->outputs[i].dtype == DT_RESOURCE)
+            return true;
+    }
+    return false;
+}
+
+/* An op that takes a reference may write to it in each run: Assign and AssignAdd of constants. */
+static bool takes_reference(const struct node *node)
+{
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (input_is_ref(node, i))
+            return true;
+    }
+    return false;
+}
+
+static bool may_fold(const struct node *node, const struct kernel *kernel)
+{
+    return !gives_objects(node) && !takes_reference(node) && kernel != NULL &&
+           op_is_pure(node->op) && node->controls_count == 0 && node->inputs_count > 0 &&
+           node->outputs_count > 0;
+}
+
+/* Computes the node now. If it fails, it stays, and fails again if it ever runs. */
+static void fold_node(struct plan_maker *maker, struct region *region, struct node *node,
+                      const struct kernel *kernel)
+{
+    int count = node->outputs_count;
+    struct tensor *outputs = ARENA_ARRAY(maker->arena, struct tensor, count);
+    if (!status_is_ok(evaluate_node(maker, region, node, kernel, outputs)))
+        return;
+    size_t bytes = outputs_bytes(node, outputs);
+    bool keep = is_small_enough(maker, region, node, bytes);
+    if (keep)
+        maker->folded_bytes += bytes;
+    for (int i = 0; i < count; i++) {
+        if (keep)
+            region_value(region, (struct endpoint){ node, i })->constant =
+                plan_own(maker->plan, outputs[i]);
+        else
+            tensor_release(&outputs[i]);
+    }
+}
+
+/* Computes a node whose kernel is marked `once`. */
+static struct status fold_once(struct plan_maker *maker, struct region *region, struct node *node,
+                               const struct kernel *kernel)
+{
+    struct tensor *outputs = ARENA_ARRAY(maker->arena, struct tensor, node->outputs_count + 1);
+    TRY(evaluate_node(maker, region, node, kernel, outputs));
+    maker->given_bytes += outputs_bytes(node, outputs);
+    for (int i = 0; i < node->outputs_count; i++)
+        region_value(region, (struct endpoint){ node, i })->constant =
+            plan_own(maker->plan, outputs[i]);
+    return status_ok();
+}
+
+/* An identity that waits for nothing is the same value as its input. */
+static void fold_identity(const struct plan_maker *maker, struct region *region, struct node *node)
+{
+    for (int i = 0; i < node->outputs_count; i++) {
+        struct plan_value *value = region_value(region, (struct endpoint){ node, i });
+        value->handle = region_value(region, node->inputs[i])->handle;
+        bool take_out = node->controls_count == 0 && !maker->plan->options.no_fold;
+        if (take_out || value->handle != NULL)
+            value->same = node->inputs[i];
+    }
+}
+
+static int chosen_branch(const struct node *node, const struct tensor *condition, int count)
+{
+    bool truth;
+    if (op_has(node->op, OP_CASE)) {
+        if (condition->dtype != DT_INT32 || condition->size != 1)
+            return -1;
+        int32_t index = tensor_int32s(condition)[0];
+        return index >= 0 && index < count ? index : count - 1;
+    }
+    return status_is_ok(condition_truth(condition, &truth)) ? !truth : -1;
+}
+
+static struct status fold_control(struct plan_maker *maker, struct region *region,
+                                  struct node *node)
+{
+    TRY(region_branches(maker, region, node));
+    struct branches *branches = region->branches[node->id];
+    const struct tensor *condition =
+        branches->is_loop ? NULL : region_value(region, node->inputs[0])->constant;
+    if (condition != NULL && !maker->plan->options.no_fold)
+        branches->chosen = chosen_branch(node, condition, branches->count);
+    for (int i = 0; i < branches->count; i++) {
+        if (branches->chosen < 0 || branches->chosen == i)
+            TRY(region_fold(maker, branches->regions[i]));
+    }
+    return status_ok();
+}
+
+static struct status fold_values(struct plan_maker *maker, struct region *region, struct node *node)
+{
+    struct plan_value *first = region->values[node->id];
+    if (op_has(node->op, OP_VARIABLE))
+        first->handle = node;
+    if (node_is_control(node))
+        return fold_control(maker, region, node);
+    bool is_default = op_is(node, "PlaceholderWithDefault") && node->inputs_count == 1;
+    if (node_is_identity(node) || is_default) {
+        fold_identity(maker, region, node);
+        return status_ok();
+    }
+    if (maker->analyse)
+        return status_ok();
+
+    const struct kernel *kernel = kernel_find(node);
+    if (kernel != NULL && kernel->once)
+        return fold_once(maker, region, node, kernel);
+    if (maker->plan->options.no_fold)
+        return status_ok();
+    if (op_is(node, "ReadVariableOp") && node->inputs_count == 1)
+        fold_read(maker, region, node);
+    else if (may_fold(node, kernel) && inputs_are_constant(region, node))
+        fold_node(maker, region, node, kernel);
+    return status_ok();
+}
+
+/* A handle that leaves the region can be written by whoever gets it, unless the body returns an
+ * argument in its own place. */
+static void note_handle_result(struct plan_maker *maker, const struct region *region, int index)
+{
+    struct endpoint result = region->results[index];
+    bool comes_back = region->parent != NULL && index < region->args_count &&
+                      region->args[index].node == result.node;
+    if (!comes_back)
+        note_written(maker, region_value(region, result)->handle);
+}
+
+static void fold_results(struct plan_maker *maker, struct region *region)
+{
+    for (int i = 0; i < region->results_count; i++) {
+        struct endpoint result = region_resolve(region, region->results[i]);
+        if (result.node->outputs[result.index].is_ref)
+            result = read_reference(maker, region, result, result.node);
+        region->results[i] = result;
+        if (region_value(region, result)->handle != NULL)
+            note_handle_result(maker, region, i);
+    }
+}
+
+struct status region_fold(struct plan_maker *maker, struct region *region)
+{
+    for (int i = 0; i < region->graph->count; i++) {
+        struct node *node = region->graph->nodes[i];
+        if (maker->run != NULL)
+            TRY(run_check(maker->run));
+        simplify_controls(region, node);
+        resolve_inputs(maker, region, node);
+        TRY(fold_values(maker, region, node));
+        note_writes(maker, region, node);
+        region_append(maker, region, node);
+    }
+    fold_results(maker, region);
+    return status_ok();
+}
+
+/* ---- pruning ---- */
+
+static void reach(struct node *node, bool *needed, struct node **stack, int *depth)
+{
+    if (!needed[node->id]) {
+        needed[node->id] = true;
+        stack[(*depth)++] = node;
+    }
+}
+
+static void reach_value(const struct region *region, struct endpoint endpoint, bool *needed,
+                        struct node **stack, int *depth)
+{
+    if (region_value(region, endpoint)->constant == NULL)
+        reach(endpoint.node, needed, stack, depth);
+}
+
+/* Drops nodes that neither results nor targets need, such as the condition of a branch that is
+ * always chosen. Every input of a branch or loop counts as needed, as bodies read from them. */
+void region_prune(struct region *region)
+{
+    bool *needed = zalloc((size_t)region->ids_count * sizeof *needed);
+    struct node **stack = zalloc((size_t)region->ids_count * sizeof *stack);
+    int depth = 0;
+    for (int i = 0; i < region->results_count; i++)
+        reach_value(region, region->results[i], needed, stack, &depth);
+    for (int i = 0; i < region->targets_count; i++) {
+        if (!is_inert(region, region->targets[i]))
+            reach(region->targets[i], needed, stack, &depth);
+    }
+    while (depth > 0) {
+        struct node *node = stack[--depth];
+        for (int i = 0; i < node->inputs_count; i++)
+            reach_value(region, node->inputs[i], needed, stack, &depth);
+        for (int i = 0; i < node->controls_count; i++)
+            reach(node->controls[i], needed, stack, &depth);
+    }
+
+    int count = 0;
+    for (int i = 0; i < region->nodes_count; i++) {
+        if (needed[region->nodes[i]->id])
+            region->nodes[count++] = region->nodes[i];
+    }
+    region->nodes_count = count;
+    free(stack);
+    free(needed);
+}

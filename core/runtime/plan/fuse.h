@@ -1,0 +1,73 @@
+/*
+ * fuse: the types and functions that the files of patterns share. Internal to core/runtime; the
+ * table is in fuse.c.
+ */
+#ifndef RUNTIME_PLAN_FUSE_H
+#define RUNTIME_PLAN_FUSE_H
+
+#include <string.h>
+
+#include "runtime/plan/maker.h"
+
+struct fuse {
+    struct plan_maker *maker;
+    struct region *region;
+    int **uses;   /* by node id: how often each output is used, results included */
+    bool *waited; /* by node id: a control edge or a target waits for it */
+};
+
+/* An op that takes in bias and activation. */
+struct base {
+    const char *op, *fused;
+    int inputs_count; /* inputs[1] are the weights */
+    int rank;         /* of its result */
+};
+
+struct product {
+    const struct node *node;
+    const struct base *base;
+    struct endpoint weights, bias; /* bias.node NULL: none */
+    const char *activation;        /* NULL: none */
+    float alpha;                   /* of LeakyRelu */
+};
+
+static inline bool op_is(const struct node *node, const char *name)
+{
+    return strcmp(node->op_name, name) == 0;
+}
+
+static inline const struct tensor *constant_of(const struct fuse *fuse, struct endpoint endpoint)
+{
+    return region_value(fuse->region, endpoint)->constant;
+}
+
+static inline bool is_float(const struct node *node)
+{
+    return node->outputs_count > 0 && node->outputs[0].dtype == DT_FLOAT;
+}
+
+/* The base that the node's op is, plain or fused; NULL: none. */
+const struct base *base_of(const struct node *node);
+/* Finds a product that can take in the node behind it: one without an activation. */
+bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out);
+/* The number of channels of its result; 0 if the weights are not constant. */
+int64_t channels_of(const struct fuse *fuse, const struct product *product);
+/* Turns the later node into the product, including what it has taken in. */
+void fuse_become(struct fuse *fuse, struct node *node, const struct product *product);
+
+/* A new constant of the region; takes `value`. */
+struct endpoint fuse_constant(struct fuse *fuse, const char *name, struct tensor value);
+
+/* The patterns; true: the node was rewritten. */
+bool fuse_add(struct fuse *fuse, struct node *node);
+bool fuse_second_bias(struct fuse *fuse, struct node *node);
+bool fuse_sub(struct fuse *fuse, struct node *node);
+bool fuse_mul(struct fuse *fuse, struct node *node);
+bool fuse_div(struct fuse *fuse, struct node *node);
+bool fuse_batch_norm(struct fuse *fuse, struct node *node);
+bool fuse_flatten(struct fuse *fuse, struct node *node);
+
+/* After the patterns: transposes the weights of a product with few columns. */
+void fuse_narrow(struct fuse *fuse, struct node *node);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * maker: makes a plan, on one thread, when a servable is loaded. Internal to runtime/plan.
+ *
+ *     region_create            region.c    flattens the signature's graph; with fold.c, the bodies
+ *                                          of its branches and loops: a tree of regions
+ *     region_fold              fold.c      finds what is constant, takes identities out
+ *     region_fuse              fuse.c      makes one node of a pattern of nodes
+ *     region_emit              emit.c      makes blocks of steps of the regions; prepares kernels
+ *     block_liveness           liveness.c  finds the last use of every slot
+ *     region_rows_independent  rows.c      proves that requests may share a run
+ */
+#ifndef RUNTIME_PLAN_MAKER_H
+#define RUNTIME_PLAN_MAKER_H
+
+#include "runtime/steps.h"
+
+/* The deepest nesting of branches and loops, and the most nodes of all their bodies together. They
+ * are limited because a file chooses both. */
+#define REGION_DEPTH_MAX 64
+#define REGION_NODES_MAX 4000000
+
+/* The most outputs of all nodes of unknown ops together: a file can name any number. */
+#define UNKNOWN_OUTPUTS_MAX 65536
+
+/* The memory that computing one constant from small ones may use, see emit.c. */
+#define MAKE_BYTES_MAX ((size_t)64 << 20)
+
+/* The facts about one output of one node. */
+struct plan_value {
+    const struct tensor *constant;
+    const struct node *handle; /* the VarHandleOp or VariableV2 that it comes from */
+    struct endpoint same;      /* node != NULL: it is this other value of the region */
+    uint32_t slot;             /* SLOT_NONE: it has none yet */
+};
+
+/* The bodies of a node that is a branch or a loop. */
+struct branches {
+    struct region **regions; /* of a loop: cond, body */
+    int count;
+    bool is_loop;
+    int chosen;      /* the branch that a constant condition chooses; -1: known when it runs */
+    bool *invariant; /* [inputs] of a loop: the body returns the argument unchanged */
+};
+
+/* A flattened graph, the signature's own or the body of a branch or loop, and the facts about each
+ * value in it. */
+struct region {
+    struct graph *graph;
+    struct region *parent;
+    const char *function; /* the function that it is the body of; NULL: the signature */
+    struct node **nodes;  /* in an order that honours every edge */
+    int nodes_count, nodes_capacity;
+    struct endpoint *args, *results;
+    int args_count, results_count;
+    struct node **targets;
+    int targets_count;
+    struct plan_value **values;  /* [ids_count][outputs] by node id */
+    struct branches **branches;  /* [ids_count] by node id; NULL: neither branch nor loop */
+    int ids_count, ids_capacity; /* of all nodes, including those that region_add made */
+    int depth;
+};
+
+struct plan_maker {
+    struct plan *plan;
+    struct arena *arena; /* the plan's */
+    struct run *run;     /* computes constants while the plan is made; NULL: none are */
+    size_t given_bytes;  /* of the constants and variables in the files */
+    size_t folded_bytes; /* of the constants that were computed from them */
+    const struct map *mutable_variables;
+    struct map *written; /* receives the variables that are written; NULL: not requested */
+    bool analyse;        /* only look: compute nothing, require no kernel */
+    int64_t nodes_count, unknown_outputs;
+    struct graph **graphs; /* of all regions */
+    int graphs_count, graphs_capacity;
+    uint32_t slots_capacity;
+    int *owners; /* [slots] the block that writes the slot; -1: none, a constant or a feed */
+    int *stamps; /* [slots] liveness.c's mark */
+    int stamp;
+};
+
+struct prepare_context {
+    struct plan_maker *maker;
+    struct region *region;
+    const struct node *node;
+    struct step *step;
+};
+
+/* region.c: the tree of graphs. */
+struct status region_create(struct plan_maker *maker, struct region *parent,
+                            const struct graph *graph, const struct flatten_request *request,
+                            struct region **out);
+struct plan_value *region_value(const struct region *region, struct endpoint endpoint);
+/* Follows `same` to the value itself. */
+struct endpoint region_resolve(const struct region *region, struct endpoint endpoint);
+/* Makes a node that is not in the order yet; the caller describes its outputs. */
+struct node *region_add(struct plan_maker *maker, struct region *region, const char *op,
+                        const char *name, int inputs_count, int outputs_count);
+void region_append(struct plan_maker *maker, struct region *region, struct node *node);
+/* Makes the bodies of a branch or loop, with the facts about its inputs. */
+struct status region_branches(struct plan_maker *maker, struct region *region, struct node *node);
+bool node_is_control(const struct node *node);
+bool node_is_identity(const struct node *node);
+
+/* check.c: what kernels take for granted. */
+struct status check_fused(const struct node *node);
+struct status check_body(const struct node *node, const struct region *body, int first_input,
+                         bool is_condition);
+struct status check_feeds(struct region *region);
+
+/* fold.c: finds out what is constant; walks into bodies. */
+struct status region_fold(struct plan_maker *maker, struct region *region);
+void region_prune(struct region *region); /* drops nodes that nothing needs */
+
+/* fuse.c: patterns of nodes become one; walks into bodies. */
+void region_fuse(struct plan_maker *maker, struct region *region);
+
+/* emit.c: regions become blocks. */
+struct status region_emit(struct plan_maker *maker, struct region *region, struct plan_block **out);
+/* Computes a node whose inputs are constants; the caller owns the outputs. */
+struct status evaluate_node(struct plan_maker *maker, struct region *region, struct node *node,
+                            const struct kernel *kernel, struct tensor *outputs);
+
+/* liveness.c: last uses. */
+void block_liveness(struct plan_maker *maker, struct plan_block *block);
+
+/* plan.c */
+/* Makes the plan the owner of a constant. */
+const struct tensor *plan_own(struct plan *plan, struct tensor tensor);
+bool input_is_ref(const struct node *node, int index);
+struct bytes variable_name(const struct node *handle); /* its shared name */
+
+#endif

@@ -1,0 +1,113 @@
+/* Finding an op's rule, and the rules of what goes element by element. */
+#include "runtime/plan/row_rules.h"
+
+#define OP(name, traits, inputs, outputs, attrs, infer, gradient, rows) rows,
+static row_rule *const rules[] = {
+#include "graph/ops.def"
+};
+#undef OP
+
+row_rule *row_rule_of(const struct op *op)
+{
+    return op != NULL && op->index >= 0 ? rules[op->index] : rows_unknown;
+}
+
+struct row_fact rows_unknown(const struct rows *rows, const struct node *node)
+{
+    (void)rows;
+    (void)node;
+    return none;
+}
+
+struct row_fact rows_kept(const struct rows *rows, const struct node *node)
+{
+    const struct row_fact *fact = input_fact(rows, node, 0);
+    bool fits = fact->kind == FACT_ROWS || fact->kind == FACT_BLOCKS;
+    return fits && others_same(rows, node, 0) ? *fact : none;
+}
+
+struct row_fact keep_rows_of_rank(const struct rows *rows, const struct node *node, int rank_min)
+{
+    return rank_of(rows, node, 0) >= rank_min && kind_of(rows, node, 0) == FACT_ROWS &&
+                   others_same(rows, node, 0)
+               ? is_rows
+               : none;
+}
+
+bool leaves_rows_alone(const struct rows *rows, struct endpoint operand, int rank)
+{
+    const struct shape *shape = &operand.node->outputs[operand.index].shape;
+    const struct tensor *constant = region_value(rows->region, operand)->constant;
+    if (constant != NULL)
+        shape = &constant->shape;
+    if (shape->rank < 0 || rank < 1)
+        return false;
+    return shape->rank < rank || (shape->rank == rank && shape->dims[0] == 1);
+}
+
+struct row_fact rows_passed_on(const struct rows *rows, const struct node *node)
+{
+    return others_same(rows, node, 0) ? *input_fact(rows, node, 0) : none;
+}
+
+/* numpy aligns shapes at the last dimension: operands with rows must have the same rank. */
+struct row_fact rows_broadcast(const struct rows *rows, const struct node *node)
+{
+    int rank = -1;
+    struct row_fact fact = none;
+    int with_rows = 0;
+    for (int i = 0; i < node->inputs_count; i++) {
+        enum fact_kind kind = kind_of(rows, node, i);
+        if (kind == FACT_SAME)
+            continue;
+        if (kind != FACT_ROWS && kind != FACT_BLOCKS)
+            return none;
+        int own = rank_of(rows, node, i);
+        bool first = with_rows++ == 0;
+        if (own < 1 || (!first && (own != rank || kind != fact.kind || kind == FACT_BLOCKS)))
+            return none;
+        rank = own;
+        fact.kind = kind;
+    }
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (kind_of(rows, node, i) == FACT_SAME && !leaves_rows_alone(rows, node->inputs[i], rank))
+            return none;
+    }
+    return fact;
+}
+
+/* Covers rows, and also a scalar count times a scalar that is the same for all riders. */
+struct row_fact rows_mul(const struct rows *rows, const struct node *node)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct row_fact *fact = input_fact(rows, node, i);
+        if (fact->kind == FACT_COUNTS && fact->rank == 0 &&
+            kind_of(rows, node, 1 - i) == FACT_SAME && rank_of(rows, node, 1 - i) == 0) {
+            struct row_fact multiple = *fact;
+            if (multiple.elements[0] == COUNT_ROWS)
+                multiple.elements[0] = COUNT_MULTIPLE;
+            return multiple;
+        }
+    }
+    return rows_broadcast(rows, node);
+}
+
+/* The condition of a Select may be a vector, which does not broadcast as in numpy: all must have
+ * rows. */
+struct row_fact rows_select(const struct rows *rows, const struct node *node)
+{
+    for (int i = 1; i < node->inputs_count; i++) {
+        if (kind_of(rows, node, i) != FACT_ROWS)
+            return none;
+    }
+    return kind_of(rows, node, 0) == FACT_ROWS ? is_rows : none;
+}
+
+struct row_fact rows_add_n(const struct rows *rows, const struct node *node)
+{
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (kind_of(rows, node, i) != FACT_ROWS)
+            return none;
+    }
+    return is_rows;
+}

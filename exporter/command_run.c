@@ -1,0 +1,157 @@
+#include "exporter/commands.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "tensor/input_flag.h"
+#include "tensor/value_json.h"
+
+static struct {
+    const char *signature;
+    struct flag_texts inputs;
+    int32_t repeat;
+} options;
+
+static const struct flag rows[] = {
+    { "signature", FLAG_TEXT, &options.signature, SIGNATURE_DEFAULT,
+      .help = "the signature to run" },
+    { "input", FLAG_TEXTS, &options.inputs, "",
+      .help = "name=file.npy or name=JSON; once for each input" },
+    { "repeat", FLAG_INT32, &options.repeat, "0",
+      .help = "run this many more times and print the latency", .max = 1e9 },
+    COMMON_FLAGS,
+};
+
+static const struct flag_set flags = {
+    "usage: savedmodel run [flags] DIR\n\n"
+    "Runs a signature once and prints its outputs:\n"
+    "  savedmodel run model/1 --signature predict_images --input images=digits.npy\n"
+    "  savedmodel run model/1 --input 'x=[[1.0, 2.0]]'\n"
+    "  savedmodel run model/1 --input 'inputs=[{\"b64\": \"CgA=\"}]'",
+    rows, COUNT(rows)
+};
+
+#define INPUT_BYTES_MAX ((size_t)4 << 30)
+
+static struct status read_input(const struct signature *signature, const char *text,
+                                struct arena *arena, struct tensor *feeds)
+{
+    struct input_flag input;
+    TRY(input_flag_parse(text, arena, &input));
+    int at = signature_input(signature, bytes_of(input.name));
+    if (at < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "--input: signature '%s' has no input '%s'",
+                            signature->name, input.name);
+    tensor_release(&feeds[at]);
+    return input_flag_read(&input, signature->inputs[at].dtype, INPUT_BYTES_MAX, arena, &feeds[at]);
+}
+
+static struct status read_inputs(const struct signature *signature, struct arena *arena,
+                                 struct tensor *feeds)
+{
+    for (size_t i = 0; i < options.inputs.count; i++)
+        TRY(read_input(signature, options.inputs.values[i], arena, feeds));
+    for (int i = 0; i < signature->inputs_count; i++) {
+        if (feeds[i].dtype == DT_INVALID)
+            return status_error(
+                STATUS_INVALID_ARGUMENT,
+                "input '%s' (%s %s) of signature '%s' is missing: give --input %s=…",
+                signature->inputs[i].key, dtype_name(signature->inputs[i].dtype),
+                shape_text(&signature->inputs[i].shape), signature->name, signature->inputs[i].key);
+    }
+    return status_ok();
+}
+
+static void print_outputs(const struct signature *signature, const struct tensor *fetches)
+{
+    struct buffer text = { 0 };
+    for (int i = 0; i < signature->outputs_count; i++) {
+        buffer_printf(&text, "%s: %s %s\n", signature->outputs[i].key, dtype_name(fetches[i].dtype),
+                      shape_text(&fetches[i].shape));
+        value_to_text(&fetches[i], &text);
+        buffer_append_char(&text, '\n');
+    }
+    fwrite(text.data, 1, text.size, stdout);
+    buffer_finish(&text);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static struct status repeat(const struct plan *plan, struct run *run, const struct tensor *feeds,
+                            int fetches_count, struct tensor *fetches)
+{
+    size_t count = (size_t)options.repeat;
+    int64_t *times = zalloc(count * sizeof *times);
+    struct status status = status_ok();
+    for (size_t i = 0; i < count && status_is_ok(status); i++) {
+        int64_t start = clock_now_ns(clock_monotonic());
+        status = plan_run(plan, run, feeds, fetches);
+        times[i] = clock_now_ns(clock_monotonic()) - start;
+        for (int k = 0; k < fetches_count; k++)
+            tensor_release(&fetches[k]);
+        run_reset(run);
+    }
+    if (status_is_ok(status)) {
+        qsort(times, count, sizeof *times, compare_times);
+        printf("latency over %zu runs, µs: min %.1f  p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n",
+               count, (double)times[0] / 1e3, (double)times[count / 2] / 1e3,
+               (double)times[count * 9 / 10] / 1e3, (double)times[count * 99 / 100] / 1e3,
+               (double)times[count - 1] / 1e3);
+    }
+    free(times);
+    return status;
+}
+
+static struct status run_signature(struct savedmodel *model, const struct signature *signature,
+                                   struct arena *arena)
+{
+    struct status status;
+    const struct plan *plan;
+    struct run *run = run_create(0);
+    struct tensor *feeds = ARENA_ARRAY(arena, struct tensor, signature->inputs_count + 1);
+    struct tensor *fetches = ARENA_ARRAY(arena, struct tensor, signature->outputs_count + 1);
+
+    TRY_OR(done, command_line_fault(read_inputs(signature, arena, feeds)));
+    TRY_OR(done, savedmodel_plan(model, signature, &plan));
+    TRY_OR(done, plan_run(plan, run, feeds, fetches));
+    print_outputs(signature, fetches);
+    for (int i = 0; i < signature->outputs_count; i++)
+        tensor_release(&fetches[i]);
+    run_reset(run);
+    if (options.repeat > 0)
+        TRY_OR(done, repeat(plan, run, feeds, signature->outputs_count, fetches));
+done:
+    for (int i = 0; i < signature->inputs_count; i++)
+        tensor_release(&feeds[i]);
+    run_destroy(run);
+    return status;
+}
+
+static struct status unknown_signature(const struct savedmodel *model)
+{
+    struct buffer names = { 0 };
+    for (int i = 0; i < savedmodel_signatures_count(model); i++)
+        buffer_printf(&names, "%s%s", i > 0 ? ", " : "", savedmodel_signature_at(model, i)->name);
+    struct status status = status_error(
+        STATUS_NOT_FOUND, "signature '%s' is not in '%s'; there are: %s", options.signature,
+        savedmodel_directory(model), names.data ? names.data : "none");
+    buffer_finish(&names);
+    return status;
+}
+
+static struct status run_named_signature(struct savedmodel *model, struct arena *arena)
+{
+    const struct signature *signature = savedmodel_signature(model, bytes_of(options.signature));
+
+    return signature != NULL ? run_signature(model, signature, arena) : unknown_signature(model);
+}
+
+struct status command_run(int argc, char **argv)
+{
+    return run_on_model(&flags, argc, argv, run_named_signature);
+}

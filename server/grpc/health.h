@@ -1,0 +1,27 @@
+/*
+ * health: gRPC's health protocol, with a status for each model.
+ *
+ * Known names are "", "ModelService" and "PredictionService", as in TensorFlow Serving; the full
+ * names of the services; and each model's name, which serves while one of its versions is
+ * available. Nothing serves while the server drains.
+ */
+#ifndef SERVER_GRPC_HEALTH_H
+#define SERVER_GRPC_HEALTH_H
+
+#include "rpc/channel.h"
+#include "server/inference/server_context.h"
+
+struct health;
+
+extern const struct service health_service; /* the instance is a struct health */
+
+struct health *health_create(struct server_context *server);
+
+/* Tells the watchers when a version has come or gone. In the loop's thread. */
+void health_changed(struct health *health);
+/* Ends serving: tells the watchers, and ends their calls. */
+void health_drain(struct health *health);
+
+void health_destroy(struct health *health); /* after its server; accepts NULL */
+
+#endif

@@ -1,0 +1,182 @@
+/* Describes models: PredictionService.GetModelMetadata and ModelService. */
+#include <string.h>
+
+#include "proto/wire.h"
+#include "server/grpc/request.h"
+#include "tensor/tensor_wire.h"
+
+/* GetModelMetadataRequest and -Response, and an entry of a map. */
+enum { REQUEST_SPEC = 1, REQUEST_FIELD = 2, RESPONSE_SPEC = 1, RESPONSE_METADATA = 2 };
+enum { ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+/* Any; SignatureDefMap and SignatureDef; TensorInfo; TensorShapeProto and its Dim. */
+enum { ANY_TYPE_URL = 1, ANY_VALUE = 2, MAP_SIGNATURE = 1 };
+enum { SIGNATURE_INPUTS = 1, SIGNATURE_OUTPUTS = 2, SIGNATURE_METHOD = 3, SIGNATURE_DEFAULTS = 4 };
+enum { INFO_NAME = 1, INFO_DTYPE = 2, INFO_SHAPE = 3 };
+enum { SHAPE_DIM = 2, SHAPE_UNKNOWN = 3, DIM_SIZE = 1 };
+/* GetModelStatusResponse, ModelVersionStatus, StatusProto. */
+enum { STATUS_VERSIONS = 1, VERSION_NUMBER = 1, VERSION_STATE = 2, VERSION_STATUS = 3 };
+enum { ERROR_CODE = 1, ERROR_MESSAGE = 2 };
+
+#define SIGNATURE_DEF         "signature_def" /* the only metadata_field that TensorFlow Serving knows */
+#define SIGNATURE_DEF_MAP_URL "type.googleapis.com/tensorflow.serving.SignatureDefMap"
+
+/* Reads a request with a model_spec in field 1 and, for metadata, strings in field 2. */
+static struct status read_request(struct grpc_request *request, const char *message,
+                                  bool *wants_signatures, struct bytes *other)
+{
+    struct wire wire = wire_of(request->body);
+    struct wire_field field;
+    bool has_spec = false;
+    while (wire_next(&wire, &field)) {
+        if (wire_is(&field, REQUEST_SPEC, WIRE_BYTES)) {
+            TRY(model_spec_read(field.bytes, &request->spec));
+            has_spec = true;
+        } else if (wire_is(&field, REQUEST_FIELD, WIRE_BYTES)) {
+            if (bytes_equal(field.bytes, bytes_of(SIGNATURE_DEF)))
+                *wants_signatures = true;
+            else if (other->data == NULL)
+                *other = field.bytes;
+        }
+    }
+    if (wire.damaged)
+        return grpc_parse_error(message);
+    return has_spec ? status_ok() : grpc_missing_model_spec();
+}
+
+static void put_shape(const struct shape *shape, struct buffer *out)
+{
+    size_t opened = wire_open(out, INFO_SHAPE);
+    for (int i = 0; i < shape->rank; i++) {
+        size_t dim = wire_open(out, SHAPE_DIM);
+        wire_put_varint(out, DIM_SIZE, (uint64_t)shape->dims[i]);
+        wire_close(out, dim);
+    }
+    wire_put_varint(out, SHAPE_UNKNOWN, shape->rank < 0);
+    wire_close(out, opened);
+}
+
+/* The number of a reference type is the base type's plus 100. */
+static void put_info(const struct signature_tensor *tensor, struct buffer *out)
+{
+    wire_put_bytes(out, INFO_NAME, bytes_of(tensor->tensor_name));
+    wire_put_varint(out, INFO_DTYPE, (uint64_t)tensor->dtype + (tensor->is_ref ? DT_REF : 0));
+    if (tensor->has_shape)
+        put_shape(&tensor->shape, out);
+}
+
+static void put_tensors(const struct signature_tensor *tensors, int count, uint32_t number,
+                        struct buffer *out)
+{
+    for (int i = 0; i < count; i++) {
+        size_t entry = wire_open(out, number);
+        wire_put_bytes(out, ENTRY_KEY, bytes_of(tensors[i].key));
+        size_t value = wire_open(out, ENTRY_VALUE);
+        put_info(&tensors[i], out);
+        wire_close(out, value);
+        wire_close(out, entry);
+    }
+}
+
+static void put_defaults(const struct signature *signature, struct buffer *out)
+{
+    for (int i = 0; i < signature->inputs_count; i++) {
+        const struct signature_tensor *input = &signature->inputs[i];
+        if (!tensor_wire_can_put(input->default_value.dtype))
+            continue;
+        size_t entry = wire_open(out, SIGNATURE_DEFAULTS);
+        wire_put_bytes(out, ENTRY_KEY, bytes_of(input->key));
+        size_t value = wire_open(out, ENTRY_VALUE);
+        tensor_wire_put(&input->default_value, TENSOR_WIRE_VALUES, out);
+        wire_close(out, value);
+        wire_close(out, entry);
+    }
+}
+
+static void put_signature(const struct signature *signature, struct buffer *out)
+{
+    size_t entry = wire_open(out, MAP_SIGNATURE);
+    wire_put_bytes(out, ENTRY_KEY, bytes_of(signature->name));
+    size_t value = wire_open(out, ENTRY_VALUE);
+    put_tensors(signature->inputs, signature->inputs_count, SIGNATURE_INPUTS, out);
+    put_tensors(signature->outputs, signature->outputs_count, SIGNATURE_OUTPUTS, out);
+    if (signature->method[0] != '\0')
+        wire_put_bytes(out, SIGNATURE_METHOD, bytes_of(signature->method));
+    put_defaults(signature, out);
+    wire_close(out, value);
+    wire_close(out, entry);
+}
+
+struct status grpc_answer_model_metadata(struct grpc_request *request)
+{
+    bool wants_signatures = false;
+    struct bytes other = { NULL, 0 };
+    struct buffer *out = &request->reply;
+    TRY(read_request(request, "GetModelMetadataRequest", &wants_signatures, &other));
+    if (!wants_signatures && other.data == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "GetModelMetadataRequest must specify at least one metadata_field");
+    if (other.data != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "Metadata field %.*s is not supported",
+                            (int)other.size, other.data);
+    TRY(grpc_request_find_servable(request));
+    model_spec_put(out, RESPONSE_SPEC, request->servable, (struct bytes){ "", 0 });
+    size_t entry = wire_open(out, RESPONSE_METADATA);
+    wire_put_bytes(out, ENTRY_KEY, bytes_of(SIGNATURE_DEF));
+    size_t any = wire_open(out, ENTRY_VALUE);
+    wire_put_bytes(out, ANY_TYPE_URL, bytes_of(SIGNATURE_DEF_MAP_URL));
+    size_t map = wire_open(out, ANY_VALUE);
+    for (int i = 0; i < request->servable->callables_count; i++)
+        put_signature(request->servable->callables[i].signature, out);
+    wire_close(out, map);
+    wire_close(out, any);
+    wire_close(out, entry);
+    return status_ok();
+}
+
+/* ModelVersionStatus.State. */
+static uint64_t state_number(const char *name)
+{
+    static const struct {
+        const char *name;
+        uint64_t number;
+    } states[] = {
+        { "START", 10 }, { "LOADING", 20 }, { "AVAILABLE", 30 }, { "UNLOADING", 40 }, { "END", 50 }
+    };
+    for (size_t i = 0; i < COUNT(states); i++)
+        if (strcmp(name, states[i].name) == 0)
+            return states[i].number;
+    return 0;
+}
+
+static void put_version(const struct version_status *version, struct buffer *out)
+{
+    size_t row = wire_open(out, STATUS_VERSIONS);
+    wire_put_varint(out, VERSION_NUMBER, (uint64_t)version->number);
+    wire_put_varint(out, VERSION_STATE, state_number(version->state));
+    size_t status = wire_open(out, VERSION_STATUS);
+    wire_put_varint(out, ERROR_CODE, version->status.code);
+    if (version->status.message[0] != '\0')
+        wire_put_bytes(out, ERROR_MESSAGE, bytes_of(version->status.message));
+    wire_close(out, status);
+    wire_close(out, row);
+}
+
+struct status grpc_answer_model_status(struct grpc_request *request)
+{
+    struct version_status *versions;
+    size_t count;
+    bool ignored = false;
+    struct bytes other = { NULL, 0 };
+    TRY(read_request(request, "GetModelStatusRequest", &ignored, &other));
+    TRY(manager_status(request->server->manager, request->spec.name, &request->spec.version,
+                       request->arena, &versions, &count));
+    for (size_t i = 0; i < count; i++)
+        put_version(&versions[i], &request->reply);
+    return status_ok();
+}
+
+struct status grpc_answer_reload_config(struct grpc_request *request)
+{
+    (void)request;
+    return status_error(STATUS_UNIMPLEMENTED, "HandleReloadConfigRequest is not implemented yet");
+}

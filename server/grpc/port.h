@@ -1,0 +1,40 @@
+/*
+ * grpc_port: the addresses at which gRPC clients connect: a TCP port, a Unix socket, and
+ * connections that the listener hands over. It also serves what belongs to a server and not to its
+ * models: health and reflection.
+ */
+#ifndef SERVER_GRPC_PORT_H
+#define SERVER_GRPC_PORT_H
+
+#include "rpc/server.h"
+#include "server/grpc/service.h"
+
+struct grpc_port;
+
+struct grpc_port_options {
+    const char *channel_arguments; /* "grpc.keepalive_time_ms=10000,…" */
+    bool health;
+    struct transport_maker *tls; /* NULL: plain */
+};
+
+/* Errors  INVALID_ARGUMENT the value of a channel argument is not a number in its range */
+struct status grpc_port_create(struct server_context *server, struct grpc_service *grpc,
+                               const struct grpc_port_options *options, struct grpc_port **out);
+void grpc_port_destroy(struct grpc_port *port); /* accepts NULL */
+
+/* On all interfaces. Errors: "listen at [::]:8500: bind: Address already in use". */
+struct status grpc_port_listen(struct grpc_port *port, int number);
+struct status grpc_port_listen_unix(struct grpc_port *port, const char *path);
+
+/* Takes a connection whose first bytes are in the socket. */
+void grpc_port_accept(struct grpc_port *port, int fd);
+
+int grpc_port_connections(const struct grpc_port *port);
+
+/* Versions have come or gone. In the loop's thread. */
+void grpc_port_models_changed(struct grpc_port *port);
+
+/* Takes no new calls; `drained` is called once, when those in flight are answered. */
+void grpc_port_drain(struct grpc_port *port, void (*drained)(void *context), void *context);
+
+#endif

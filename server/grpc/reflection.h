@@ -1,0 +1,26 @@
+/*
+ * reflection: lists the services and serves the compiled-in descriptors of their messages, so that
+ * tools such as grpcurl work without .proto files.
+ */
+#ifndef SERVER_GRPC_REFLECTION_H
+#define SERVER_GRPC_REFLECTION_H
+
+#include "base/bytes.h"
+#include "rpc/channel.h"
+
+struct reflection;
+
+/* v1 and v1alpha, whose messages are the same; the instance is a struct reflection. */
+extern const struct service reflection_service;
+
+/* It lists itself; the server's other services are added. Services are borrowed. */
+struct reflection *reflection_create(void);
+void reflection_add(struct reflection *reflection, const struct service *service);
+void reflection_destroy(struct reflection *reflection); /* accepts NULL */
+
+/* Writes the ServerReflectionResponse to a ServerReflectionRequest. INTERNAL: the request is
+ * damaged. */
+struct status reflection_answer(const struct reflection *reflection, struct bytes request,
+                                struct buffer *out);
+
+#endif

@@ -1,0 +1,12 @@
+/* ssl_config: reads --ssl_config_file, an SSLConfig of TensorFlow Serving in text format, which
+ * holds PEM texts and not file names. */
+#ifndef SERVER_GRPC_SSL_CONFIG_H
+#define SERVER_GRPC_SSL_CONFIG_H
+
+#include "rpc/tls.h"
+
+/* Errors  those of reading the file; INVALID_ARGUMENT "Invalid protobuf file: '…'"; those of
+ * tls_server_create */
+struct status ssl_config_load(const char *path, struct tls **out);
+
+#endif

@@ -1,0 +1,238 @@
+#include "server/inference/batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+bool batch_fits(const struct inference_call *a, const struct inference_call *b)
+{
+    if (a->callable != b->callable || !a->callable->batches || a->rows == 0 || b->rows == 0)
+        return false;
+    for (int i = 0; i < a->callable->signature->inputs_count; i++) {
+        const struct shape *x = &a->inputs[i].shape, *y = &b->inputs[i].shape;
+        if (a->inputs[i].dtype != b->inputs[i].dtype || x->rank != y->rank ||
+            memcmp(x->dims + 1, y->dims + 1, (size_t)(x->rank - 1) * sizeof x->dims[0]) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Concatenates one input of all calls. */
+static struct status concatenate(const struct inference_call *calls, int index, int64_t rows,
+                                 struct run *run, struct tensor *out)
+{
+    struct shape shape = calls->inputs[index].shape;
+    shape.dims[0] = rows;
+    TRY(tensor_create_pooled(run_pool(run), calls->inputs[index].dtype, &shape, out));
+    char *at = out->data;
+    for (const struct inference_call *call = calls; call != NULL; call = call->next) {
+        size_t size = tensor_bytes(&call->inputs[index]);
+        if (size > 0)
+            memcpy(at, call->inputs[index].data, size);
+        at += size;
+    }
+    return status_ok();
+}
+
+static void release_all(struct tensor *tensors, int count)
+{
+    for (int i = 0; i < count; i++)
+        tensor_release(&tensors[i]);
+}
+
+/* A view of rows of an output, which the batch owns meanwhile. */
+static struct tensor rows_of(const struct tensor *output, int64_t start, int64_t rows)
+{
+    struct shape shape = output->shape;
+    shape.dims[0] = rows;
+    struct tensor view = tensor_borrow(output->dtype, &shape, output->data);
+    if (view.size > 0) /* a tensor without elements may have no data to point into */
+        view.data = (char *)view.data + tensor_bytes(&view) / (size_t)rows * (size_t)start;
+    return view;
+}
+
+/* Answers one call with its rows of every output. */
+static struct status answer_rows(struct inference_call *call, const struct tensor *outputs,
+                                 int64_t start, int64_t total)
+{
+    int count = call->callable->signature->outputs_count;
+    struct tensor *parts = ARENA_ARRAY(call->arena, struct tensor, count);
+    struct status status = status_ok();
+    for (int i = 0; i < count && status_is_ok(status); i++) {
+        if (outputs[i].shape.rank == 0 || outputs[i].shape.dims[0] != total)
+            status = status_error(STATUS_INTERNAL, "output '%s' of a batch of %lld is %s",
+                                  call->callable->signature->outputs[i].key, (long long)total,
+                                  shape_text(&outputs[i].shape));
+        else
+            parts[i] = rows_of(&outputs[i], start, call->rows);
+    }
+    if (status_is_ok(status))
+        status = call->answer(call, parts);
+    return status;
+}
+
+/* The calls that share one run: a list, up to `end`. */
+struct riders {
+    struct inference_call *first, *end;
+    const struct batch_limits *limits;
+    int64_t run_ns;  /* how long the run may take; 0: no limit */
+    int64_t stop_ns; /* when that time has passed; 0: never */
+};
+
+static int64_t latest_deadline(const struct riders *riders)
+{
+    int64_t latest = riders->first->deadline_ns;
+    for (const struct inference_call *call = riders->first; call != riders->end;
+         call = call->next) {
+        if (call->deadline_ns == 0)
+            return 0;
+        if (call->deadline_ns > latest)
+            latest = call->deadline_ns;
+    }
+    return latest;
+}
+
+/* Does anybody still want the outcome? */
+static struct status check_wanted(const struct riders *riders)
+{
+    if (atomic_load_explicit(&riders->limits->stopping, memory_order_relaxed))
+        return status_error(STATUS_UNAVAILABLE, "the server is going down");
+    for (const struct inference_call *call = riders->first; call != riders->end; call = call->next)
+        if (!atomic_load_explicit(&call->left, memory_order_relaxed))
+            return status_ok();
+    return status_error(STATUS_CANCELLED, "the client has left");
+}
+
+struct status batch_prepare(struct inference_call *call, const struct batch_limits *limits)
+{
+    struct riders alone = { call, call->next, limits, .run_ns = 0 };
+    TRY(check_wanted(&alone));
+    struct status status = call->prepare(call);
+    TRY(check_wanted(&alone)); /* it may have taken long, or it was ended */
+    return status;
+}
+
+static struct status check_time(const struct riders *riders)
+{
+    if (riders->stop_ns == 0 || clock_now_ns(clock_monotonic()) < riders->stop_ns)
+        return status_ok();
+    for (struct inference_call *call = riders->first; call != riders->end; call = call->next)
+        call->unfinished = true;
+    return status_error(STATUS_ABORTED, "the run takes longer than the loop has time for");
+}
+
+static struct status check_run(const void *riders)
+{
+    TRY(check_wanted(riders));
+    return check_time(riders);
+}
+
+static void measure(const struct inference_call *first, int64_t rows, int64_t took_ns)
+{
+    struct cost_key key = { rows > 0 ? rows : 1, first->size.shape };
+    if (first->size.rows > 0)
+        cost_add(&first->callable->costs, key, took_ns);
+}
+
+/* Runs the plan, unless the calls have waited so long that nobody wants them any more. */
+static struct status run_plan(struct riders *riders, int64_t rows, struct run *run,
+                              const struct tensor *feeds, struct tensor *outputs)
+{
+    struct callable *callable = riders->first->callable;
+    int64_t deadline_ns = latest_deadline(riders);
+    int64_t begin = clock_now_ns(clock_monotonic());
+    if (deadline_ns != 0 && begin > deadline_ns)
+        return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed before the model ran");
+    TRY(check_wanted(riders));
+    run_set_deadline(run, (uint64_t)deadline_ns);
+    riders->stop_ns = riders->run_ns > 0 ? begin + riders->run_ns : 0;
+    run_set_check(run, check_run, riders);
+    struct status status = plan_run(callable->plan, run, feeds, outputs);
+    run_set_check(run, NULL, NULL);
+    /* unfinished: it costs at least as much */
+    if (status_is_ok(status) || riders->first->unfinished)
+        measure(riders->first, rows, clock_now_ns(clock_monotonic()) - begin);
+    return status;
+}
+
+/* Copies inputs that lie unaligned in the message. */
+static struct status align_inputs(struct inference_call *call)
+{
+    int count = call->callable->signature->inputs_count;
+    struct tensor *inputs = NULL;
+    for (int i = 0; i < count; i++) {
+        void *copy;
+        if (tensor_is_aligned(&call->inputs[i]))
+            continue;
+        if (inputs == NULL) {
+            inputs = ARENA_ARRAY(call->arena, struct tensor, count);
+            memcpy(inputs, call->inputs, (size_t)count * sizeof *inputs);
+        }
+        size_t size = tensor_bytes(&inputs[i]);
+        TRY(arena_reserve(call->arena, size, &copy));
+        memcpy(copy, inputs[i].data, size);
+        inputs[i] = tensor_borrow(inputs[i].dtype, &inputs[i].shape, copy);
+    }
+    if (inputs != NULL)
+        call->inputs = inputs;
+    return status_ok();
+}
+
+static struct status run_one(struct inference_call *call, const struct batch_limits *limits,
+                             int64_t run_ns, struct run *run)
+{
+    int count = call->callable->signature->outputs_count;
+    struct tensor *outputs = ARENA_ARRAY(call->arena, struct tensor, count);
+    struct riders alone = { call, call->next, limits, .run_ns = run_ns };
+    TRY(align_inputs(call));
+    TRY(run_plan(&alone, call->rows, run, call->inputs, outputs));
+    struct status status = call->answer(call, outputs);
+    release_all(outputs, count);
+    return status;
+}
+
+/* Runs all calls as one. A failure does not tell which call caused it: batch_run then runs each
+ * alone. */
+static struct status run_together(struct inference_call *calls, int64_t rows,
+                                  const struct batch_limits *limits, int64_t run_ns,
+                                  struct run *run)
+{
+    const struct signature *signature = calls->callable->signature;
+    struct tensor *feeds = ARENA_ARRAY(calls->arena, struct tensor, signature->inputs_count);
+    struct tensor *outputs = ARENA_ARRAY(calls->arena, struct tensor, signature->outputs_count);
+    struct riders all = { calls, NULL, limits, .run_ns = run_ns };
+    struct status status = status_ok();
+    for (int i = 0; i < signature->inputs_count && status_is_ok(status); i++)
+        status = concatenate(calls, i, rows, run, &feeds[i]);
+    if (status_is_ok(status))
+        status = run_plan(&all, rows, run, feeds, outputs);
+    if (status_is_ok(status)) {
+        int64_t start = 0;
+        for (struct inference_call *call = calls; call != NULL; call = call->next) {
+            call->status = status_keep(call->arena, answer_rows(call, outputs, start, rows));
+            start += call->rows;
+        }
+        release_all(outputs, signature->outputs_count);
+    }
+    release_all(feeds, signature->inputs_count);
+    return status;
+}
+
+void batch_run(struct inference_call *calls, const struct batch_limits *limits, int64_t run_ns)
+{
+    struct callable *callable = calls->callable;
+    struct run *run = callable_take_run(callable, limits->run_memory_bytes);
+    int64_t rows = 0;
+    for (struct inference_call *call = calls; call != NULL; call = call->next) {
+        call->unfinished = false;
+        rows += call->rows;
+    }
+    bool ran = calls->next != NULL && status_is_ok(run_together(calls, rows, limits, run_ns, run));
+    for (struct inference_call *call = calls; !ran && call != NULL; call = call->next) {
+        run_reset(run);
+        if (!call->unfinished) /* it was stopped together with the others */
+            call->status = status_keep(call->arena, run_one(call, limits, run_ns, run));
+    }
+    callable_give_run(callable, run);
+}

@@ -1,0 +1,90 @@
+/*
+ * inference: between the protocols and the models. REST and gRPC turn a request into a call, submit
+ * it, and turn its outputs into an answer.
+ *
+ * A call runs in the loop's thread, at the end of the round that brought it, if runs with inputs of
+ * its size are known to be cheap (cost_table.h). It shares its run with other calls of the round if
+ * they fit (batch.h). All other calls run in a pool of threads: those with inputs of a size that
+ * was not measured yet, and those of models whose cost does not follow from the size of their
+ * inputs (plan_cost_is_predictable). A run in the loop's thread that takes longer than a
+ * millisecond stops, and starts again in the pool.
+ */
+#ifndef SERVER_INFERENCE_INFERENCE_H
+#define SERVER_INFERENCE_INFERENCE_H
+
+#include "base/loop.h"
+#include "server/models/servable.h"
+
+struct inference;
+
+/* A request that is larger, or compressed, is read in the pool (`prepare`). */
+#define INFERENCE_READ_BYTES_MAX ((size_t)64 << 10)
+
+struct inference_call {
+    /* If it is not NULL, a thread of the pool calls it first: it reads the request and fills in
+     * callable and inputs. If it leaves callable NULL, the answer is already made. */
+    struct status (*prepare)(struct inference_call *call);
+
+    /* Filled in by the caller. All of it lives until `done`. */
+    struct callable *callable;
+    const struct tensor *inputs; /* in the signature's order; elements may be unaligned */
+    int64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
+    /* Called in the thread that ran the call. `outputs`, in the signature's order, are valid during
+     * the call only. */
+    struct status (*answer)(struct inference_call *call, const struct tensor *outputs);
+    /* Called once, in the loop's thread. */
+    void (*done)(struct inference_call *call, struct status status);
+    /* Called in the loop's thread when the call goes to the pool, at once or from its round. An
+     * HTTP connection is suspended meanwhile. */
+    void (*to_pool)(struct inference_call *call);
+
+    /* Private to inference. */
+    _Atomic bool left;    /* its client has left: see inference_leave */
+    bool unfinished;      /* its run in the loop was stopped */
+    int64_t rows;         /* dimension 0 of all inputs; 0: it runs alone */
+    size_t bytes;         /* of all inputs */
+    struct cost_key size; /* rows 0: its cost is not predictable */
+    uint32_t cost_ns;     /* 0: unknown */
+    struct status status;
+    struct arena *arena;         /* keeps the text of `status`, which crosses threads */
+    struct inference *inference; /* that it was submitted to */
+    struct inference_call *next;
+    struct loop_task task;
+};
+
+struct inference_options {
+    struct loop *loop;
+    bool batch_ready;              /* calls of a round may share a run */
+    int threads;                   /* in the pool; 0: one per core */
+    size_t run_memory_limit_bytes; /* of one run */
+};
+
+struct status inference_create(const struct inference_options *options, struct inference **out);
+/* The number of threads that may run kernels at the same time: the pool's and the loop's. */
+int inference_threads(const struct inference *inference);
+/* Ends all calls soon, and calls their `done`. Accepts NULL. */
+void inference_destroy(struct inference *inference);
+
+/* Adds the call to this round or, after calling its `to_pool`, to the pool's queue. After `prepare`
+ * in the pool, a call is submitted again by itself. */
+void inference_submit(struct inference *inference, struct inference_call *call);
+
+/* Removes a call from this round, because its client has gone. `done` is not called. */
+void inference_forget(struct inference *inference, struct inference_call *call);
+
+/* Says that nobody wants the outcome of the call. A run that continues only for this call ends
+ * soon, with CANCELLED; `done` is called as usual. Threads: any, before `done` was called. */
+static inline void inference_leave(struct inference_call *call)
+{
+    atomic_store_explicit(&call->left, true, memory_order_relaxed);
+}
+
+/* The number of calls in this round. */
+int inference_waiting(const struct inference *inference);
+/* Is the round full? It is at 64 rows, at about a millisecond of runs or, if runs are cheap, at as
+ * much input as stays in the L2 cache. */
+bool inference_is_full(const struct inference *inference);
+/* Runs the calls of this round. */
+void inference_run(struct inference *inference);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * reply: the memory of an answer, paid for from the server's budget. `*paid` says for how many
+ * bytes; whoever frees the buffer gives them back.
+ */
+#ifndef SERVER_INFERENCE_REPLY_H
+#define SERVER_INFERENCE_REPLY_H
+
+#include "base/bytes.h"
+#include "server/inference/server_context.h"
+
+/* Before an answer is written: pays for, and allocates, all that it may take. RESOURCE_EXHAUSTED.
+ */
+struct status reply_reserve(struct server_context *server, struct buffer *reply, int64_t *paid,
+                            size_t size_max);
+
+/* After it is written: frees what it did not need, and pays for what it took beyond the
+ * reservation. `may_fail`: RESOURCE_EXHAUSTED if the budget does not allow that. */
+struct status reply_settle(struct server_context *server, struct buffer *reply, int64_t *paid,
+                           bool may_fail);
+
+#endif

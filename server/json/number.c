@@ -1,0 +1,421 @@
+#include "server/json/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/characters.h"
+#include "server/json/tens.h"
+
+#define DIGITS_MAX   19  /* as many always fit 64 bits */
+#define EXPONENT_MAX 308 /* RapidJSON refuses larger ones, even of zero */
+
+static const uint64_t small_tens[] = {
+    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000
+};
+
+/*
+ * Advances by one byte, after a branch. The empty asm keeps the compiler from turning the branch
+ * into an addition, which would make each number wait for the bytes of the previous one. With a
+ * branch, the processor predicts where the next number begins.
+ */
+static inline const char *step(const char *at)
+{
+    at++;
+    __asm__("" : "+r"(at));
+    return at;
+}
+
+/*
+ * Counts the leading digits of eight bytes, in the order of memory. Each byte was xored with '0'. A
+ * byte of 10 to 127 gets its high bit from the sum. A carry reaches only bytes after the first that
+ * is not a digit.
+ */
+static inline int digits_in(uint64_t eight)
+{
+    uint64_t others = ((eight + 0x7676767676767676u) | eight) & 0x8080808080808080u;
+    return others == 0 ? 8 : __builtin_ctzll(others) >> 3;
+}
+
+/* Converts eight digits, the first in memory being the highest: in pairs, in fours, then all. */
+static inline uint64_t eight_digits(uint64_t eight)
+{
+    eight = eight * 10 + (eight >> 8);
+    return (((eight & 0x000000FF000000FFu) * 0x000F424000000064u) +
+            (((eight >> 16) & 0x000000FF000000FFu) * 0x0000271000000001u)) >>
+           32;
+}
+
+/* Appends the digits at `at` to *value, which wraps beyond 64 bits; the caller counts them. */
+static inline const char *read_digits(const char *at, uint64_t *value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (;;) {
+        uint64_t eight;
+        memcpy(&eight, at, sizeof eight);
+        eight ^= 0x3030303030303030u;
+        int count = digits_in(eight);
+        if (count == 0)
+            return at;
+        *value = *value * small_tens[count] + eight_digits(eight << (64 - 8 * count));
+        at += count;
+        if (count < 8)
+            return at;
+    }
+#else
+    while (is_digit(*at))
+        *value = *value * 10 + (uint64_t)(*at++ - '0');
+    return at;
+#endif
+}
+
+/* Reads an exponent of any length. Beyond six digits its value no longer matters. */
+static const char *read_exponent(const char *at, int *out)
+{
+    bool negative = *at == '-';
+    int value = 0;
+    at += *at == '-' || *at == '+';
+    if (!is_digit(*at))
+        return NULL;
+    for (; is_digit(*at); at++)
+        if (value < 100000)
+            value = value * 10 + (*at - '0');
+    *out = negative ? -value : value;
+    return at;
+}
+
+static const char *read_word(const char *at, struct json_number *out)
+{
+    out->kind = *at == 'N' ? JSON_NAN : JSON_INFINITE;
+    if (strncmp(at, "NaN", 3) == 0)
+        return at + 3;
+    if (strncmp(at, "Inf", 3) != 0)
+        return NULL;
+    if (at[3] != 'i')
+        return at + 3;
+    return strncmp(at + 3, "inity", 5) == 0 ? at + 8 : NULL;
+}
+
+/* There are more than 19 digits. Do they fit without leading zeros? If not, strtod has to read the
+ * text. */
+static bool digits_fit(const char *first, const char *end)
+{
+    while (first < end && (*first == '0' || *first == '.'))
+        first++;
+    const char *dot = memchr(first, '.', (size_t)(end - first));
+    return end - first - (dot != NULL) <= DIGITS_MAX;
+}
+
+const char *json_number_read(const char *at, struct json_number *out)
+{
+    struct json_number number = { .start = at, .integer = true, .negative = *at == '-' };
+    at += number.negative;
+    const char *first = at;
+    if (*at == '0') {
+        at++;
+    } else if (is_digit(*at)) {
+        at = read_digits(at, &number.digits);
+    } else {
+        number.integer = false;
+        *out = number;
+        return read_word(at, out);
+    }
+    const char *end = at;
+    if (*at == '.') {
+        const char *fraction = at + 1;
+        end = at = read_digits(fraction, &number.digits);
+        if (at == fraction)
+            return NULL;
+        number.exponent = (int)(fraction - at);
+        number.integer = false;
+    }
+    if (end - first > DIGITS_MAX && !digits_fit(first, end))
+        number.rounded = true;
+    if (*at == 'e' || *at == 'E') {
+        int exponent;
+        at = read_exponent(at + 1, &exponent);
+        if (at == NULL)
+            return NULL;
+        number.exponent += exponent;
+        number.integer = false;
+    }
+    *out = number;
+    return at;
+}
+
+static double by_strtod(const struct json_number *number)
+{
+    return strtod(number->start, NULL);
+}
+
+static double special(const struct json_number *number)
+{
+    double value = number->kind == JSON_NAN ? (double)NAN : (double)INFINITY;
+    return number->negative ? -value : value;
+}
+
+/*
+ * Computes digits · 10^exponent with 64 bits of precision. Powers up to 10^27 are exact there, so
+ * there is one rounding. Rounding its result to a double gives what rounding the true value gives,
+ * unless the result is next to the middle between two doubles.
+ */
+static bool by_long_double(uint64_t digits, int exponent, double *out)
+{
+#if __LDBL_MANT_DIG__ == 64
+    if (exponent < -LONG_TENS_MAX || exponent > LONG_TENS_MAX)
+        return false;
+    long double value = exponent < 0 ? (long double)digits / long_tens[-exponent]
+                                     : (long double)digits * long_tens[exponent];
+    uint64_t mantissa;
+    memcpy(&mantissa, &value, sizeof mantissa);
+    if (((mantissa + 1) & 0x7FF) >= 0x400 && ((mantissa + 1) & 0x7FF) <= 0x402)
+        return false;
+    *out = (double)value;
+    return true;
+#else
+    (void)digits, (void)exponent, (void)out;
+    return false;
+#endif
+}
+
+static inline bool is_exact(const struct json_number *number)
+{
+    return number->digits <= (1ull << 53) && number->exponent >= -TENS_MAX &&
+           number->exponent <= TENS_MAX;
+}
+
+/* A single operation on two exact doubles: it is rounded correctly. */
+static inline double scaled(const struct json_number *number)
+{
+    double value = number->exponent < 0 ? (double)number->digits / tens[-number->exponent]
+                                        : (double)number->digits * tens[number->exponent];
+    return number->negative ? -value : value;
+}
+
+double json_number_double(const struct json_number *number)
+{
+    double value;
+    if (number->kind != JSON_FINITE)
+        return special(number);
+    if (number->rounded)
+        return by_strtod(number);
+    if (number->digits == 0) /* an integer zero has no sign */
+        return number->negative && !number->integer ? -0.0 : 0.0;
+    if (is_exact(number))
+        return scaled(number);
+    if (by_long_double(number->digits, number->exponent, &value))
+        return number->negative ? -value : value;
+    return by_strtod(number);
+}
+
+/* Rounds twice, to double and then to float, as TensorFlow Serving's cast does. */
+float json_number_float(const struct json_number *number)
+{
+    return (float)json_number_double(number);
+}
+
+bool json_number_is_too_big(const struct json_number *number, double value)
+{
+    return number->kind == JSON_FINITE && (number->exponent > EXPONENT_MAX || isinf(value));
+}
+
+bool json_number_int64(const struct json_number *number, int64_t *out)
+{
+    uint64_t limit = (uint64_t)INT64_MAX + number->negative;
+    if (!number->integer || number->rounded || number->digits > limit)
+        return false;
+    *out = number->negative ? (int64_t)(0 - number->digits) : (int64_t)number->digits;
+    return true;
+}
+
+/* A number of 20 digits may still fit: 2^64 has 20. */
+static bool read_twenty(const char *at, uint64_t *out)
+{
+    uint64_t value = 0;
+    for (; is_digit(*at); at++)
+        if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+            return false;
+    *out = value;
+    return true;
+}
+
+bool json_number_uint64(const struct json_number *number, uint64_t *out)
+{
+    if (!number->integer || (number->negative && (number->digits != 0 || number->rounded)))
+        return false;
+    if (number->rounded)
+        return read_twenty(number->start, out);
+    *out = number->digits;
+    return true;
+}
+
+/*
+ * Multiplying by these is wrong by at most 2 units in the last place of a double, a relative error
+ * of 5e-16. Rounding to float hides it: a decimal below 2^13 with up to 7 places is never the
+ * middle between two floats, which has 12 places or more, and its relative distance from one is at
+ * least 1 / (10^7 · 2^25) = 3e-15. A division would be exact, but takes three times as long.
+ */
+#define TENTHS_BELOW 8192
+static const double tenths[] = { 1, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7 };
+
+/*
+ * The most common numbers in bodies: a digit, a point, one to five digits and a comma, which one
+ * load of eight bytes holds. `size` counts the bytes before the comma. Xor with `zeros` turns
+ * digits into their values, and point and comma into 0. After `others` is added, each byte that is
+ * something else has its high bit set (as in digits_in).
+ */
+struct short_form {
+    uint64_t zeros, others, highs;
+    double scale;
+    int size;
+};
+
+#define FIRST_BYTES(n) (((uint64_t)1 << 8 * (n)) - 1)
+#define SHORT_FORM(n, scale)                                                             \
+    {                                                                                    \
+        (0x3030303030302E30u & FIRST_BYTES(n)) | (uint64_t)',' << 8 * (n),               \
+            (0x7676767676767F76u & FIRST_BYTES(n)) | (uint64_t)0x7F << 8 * (n),          \
+            (0x8080808080808080u & FIRST_BYTES(n)) | (uint64_t)0x80 << 8 * (n), scale, n \
+    }
+#define SHORT_MIN 3
+#define SHORT_MAX 7
+static const struct short_form short_forms[] = { SHORT_FORM(3, 1e-1), SHORT_FORM(4, 1e-2),
+                                                 SHORT_FORM(5, 1e-3), SHORT_FORM(6, 1e-4),
+                                                 SHORT_FORM(7, 1e-5) };
+
+static inline bool has_form(uint64_t eight, const struct short_form *form, uint64_t *digits)
+{
+    *digits = eight ^ form->zeros;
+    return (((*digits + form->others) | *digits) & form->highs) == 0;
+}
+
+static const struct short_form *find_form(uint64_t eight)
+{
+    uint64_t digits;
+    for (int i = 0; i <= SHORT_MAX - SHORT_MIN; i++)
+        if (has_form(eight, &short_forms[i], &digits))
+            return &short_forms[i];
+    return NULL;
+}
+
+/*
+ * Reads short numbers until another kind comes or `out` is full. Returns the first that it did not
+ * read; *last is the end of the one before. Each number is first taken to be as long as the
+ * previous one, so that the next load does not wait for the size (see step).
+ */
+static inline const char *read_short(const char *at, float *out, size_t max, size_t *count,
+                                     const char **last)
+{
+    size_t n = *count;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const struct short_form *form = &short_forms[0];
+    while (n < max) {
+        uint64_t eight, digits;
+        memcpy(&eight, at, sizeof eight);
+        if (!has_form(eight, form, &digits)) {
+            const struct short_form *other = find_form(eight);
+            if (other == NULL)
+                break;
+            form = other;
+            continue;
+        }
+        digits += (digits & 0xFF) * 0xFF; /* moves the first digit to where the point was */
+        digits = eight_digits((digits & ~(uint64_t)0xFF) << (64 - 8 * form->size));
+        out[n++] = (float)((double)(int64_t)digits * form->scale);
+        *last = at + form->size;
+        at += form->size + 1;
+        if (*at == ' ')
+            at = step(at);
+    }
+#else
+    (void)out, (void)max, (void)last;
+#endif
+    *count = n;
+    return at;
+}
+
+/* Reads up to seven digits with one load. Returns how many; 0: none, or more than seven. */
+static inline int read_eight(const char *at, uint64_t *out)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t eight;
+    memcpy(&eight, at, sizeof eight);
+    eight ^= 0x3030303030303030u;
+    int count = digits_in(eight);
+    if (count == 0 || count == 8)
+        return 0;
+    *out = eight_digits(eight << (64 - 8 * count));
+    return count;
+#else
+    (void)at, (void)out;
+    return 0;
+#endif
+}
+
+/* Reads a number with up to 7 digits and up to 7 more after a point, which may have a sign. NULL:
+ * it is of another kind. */
+static inline const char *read_medium(const char *at, float *out)
+{
+    uint64_t digits = 0, places = 0;
+    bool negative = *at == '-';
+    if (negative)
+        at = step(at);
+    int count = read_eight(at, &digits);
+    if (count == 0 || (count > 1 && *at == '0'))
+        return NULL;
+    at += count;
+    double value = (double)(int64_t)digits;
+    if (*at == '.') {
+        count = read_eight(at + 1, &places);
+        if (count == 0)
+            return NULL;
+        at += 1 + count;
+        value = (double)(int64_t)(digits * small_tens[count] + places);
+        value = digits < TENTHS_BELOW ? value * tenths[count] : value / tens[count];
+    } else if (digits == 0) {
+        negative = false; /* an integer zero has no sign */
+    }
+    if ((*at | 0x20) == 'e')
+        return NULL;
+    *out = (float)(negative ? -value : value);
+    return at;
+}
+
+const char *json_floats_read(const char *at, float *out, size_t max, size_t *count)
+{
+    size_t n = 0;
+    bool are_short = true; /* cleared at the first that is not */
+    for (;;) {
+        const char *last = NULL;
+        if (are_short) {
+            at = read_short(at, out, max, &n, &last);
+            are_short = last != NULL;
+        }
+        if (n == max) { /* as max is at least 1, some were just read */
+            *count = n;
+            return last;
+        }
+        if (__builtin_expect(*at <= ' ', 0))
+            at = json_space(at);
+        const char *end = read_medium(at, &out[n]);
+        if (end == NULL) {
+            struct json_number number;
+            end = json_number_read(at, &number);
+            double value = end != NULL ? json_number_double(&number) : 0;
+            if (end == NULL || json_number_is_too_big(&number, value)) {
+                *count = n;
+                return NULL;
+            }
+            out[n] = (float)value;
+        }
+        n++;
+        at = *end == ',' ? end : json_space(end);
+        if (*at != ',' || n == max)
+            break;
+        at++;
+        if (*at == ' ')
+            at = step(at);
+    }
+    *count = n;
+    return at;
+}

@@ -1,0 +1,32 @@
+/*
+ * json_print: values as JSON text, byte for byte as TensorFlow Serving prints them.
+ *
+ * A number is printed with %g if that reads back to the same value, otherwise with %.9g (float) or
+ * %.17g (double). If it has neither point nor exponent, ".0" is appended. The digits come from one
+ * multiplication; if its error could change a digit, snprintf decides. test_json_print compares
+ * with snprintf over random bit patterns.
+ */
+#ifndef SERVER_JSON_PRINT_H
+#define SERVER_JSON_PRINT_H
+
+#include "base/bytes.h"
+
+#define JSON_NUMBER_MAX 32 /* the longest number fits */
+
+/* These write at `out`, which has room for JSON_NUMBER_MAX bytes, and return the end. */
+char *json_put_float(char *out, float value);
+char *json_put_double(char *out, double value);
+char *json_put_int64(char *out, int64_t value);
+char *json_put_uint64(char *out, uint64_t value);
+
+/* Prints the text with quotes and escapes. Bytes from 0x80 pass unchanged. */
+void json_print_string(struct buffer *out, struct bytes text);
+
+/* Prints {"b64": "…"} with standard, padded base64. */
+void json_print_base64(struct buffer *out, struct bytes data);
+
+/* Prints the shortest text that reads back, as RapidJSON writes doubles: for values in error texts.
+ */
+void json_print_shortest(struct buffer *out, double value);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * json_string: strings in JSON text. `at` stands at the opening quote.
+ */
+#ifndef SERVER_JSON_STRING_H
+#define SERVER_JSON_STRING_H
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "server/json/text.h"
+
+/* Returns the end of the string; NULL and *error if it is broken. */
+const char *json_string_check(const char *at, struct json_error *error);
+
+/* The same for callers that do not report the error. */
+const char *json_string_end(const char *at);
+
+/* Returns the end of a checked string. */
+const char *json_string_skip(const char *at);
+
+/* Gives the bytes of a checked string: a view of the text or, if it has escapes, a copy in `arena`.
+ * RESOURCE_EXHAUSTED: the arena is over its limit. */
+struct status json_string_read(const char *at, struct arena *arena, struct bytes *out);
+
+#endif

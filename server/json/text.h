@@ -1,0 +1,43 @@
+/*
+ * json_text: the types and rules that the readers of JSON text share.
+ *
+ * A body is bytes with JSON_PADDING zero bytes behind them. A NUL ends it, as in RapidJSON, the
+ * parser of TensorFlow Serving, whose deviations from RFC 8259, error texts and offsets these
+ * readers have. `at` is a position in the text. *Checked* text is what json_check has passed over:
+ * functions that take it do not look for errors.
+ *
+ *     string.h    strings and their escapes
+ *     number.h    numbers
+ *     check.h     the grammar: says where a document is broken
+ *     walk.h      members and elements of checked text
+ *     dump.h      checked values in error texts
+ *     tensor.h    nested lists to tensors
+ */
+#ifndef SERVER_JSON_TEXT_H
+#define SERVER_JSON_TEXT_H
+
+#include <stdbool.h>
+
+#define JSON_PADDING 16 /* reads of 8 bytes may run past the end of the text */
+
+static inline const char *json_space(const char *at)
+{
+    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+        at++;
+    return at;
+}
+
+/* The error in a broken text, and its position. */
+struct json_error {
+    const char *reason; /* "Invalid value." */
+    const char *at;
+};
+
+/* Fills in the error; returns NULL, for the caller to return. */
+static inline const char *json_fail(struct json_error *error, const char *reason, const char *at)
+{
+    *error = (struct json_error){ reason, at };
+    return NULL;
+}
+
+#endif

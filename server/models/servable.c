@@ -1,0 +1,198 @@
+#include "server/models/servable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+
+#define SWEEPS_MAX 3 /* runs that stay idle for more sweeps are freed */
+
+static void callable_init(struct callable *callable, struct servable *servable,
+                          const struct signature *signature)
+{
+    callable->servable = servable;
+    callable->signature = signature;
+    pthread_mutex_init(&callable->lock, NULL);
+    callable->status = savedmodel_plan(servable->model, signature, &callable->plan);
+    if (!status_is_ok(callable->status)) {
+        callable->plan = NULL;
+        callable->status = status_keep(servable->arena, callable->status);
+        return;
+    }
+    callable->predictable = plan_cost_is_predictable(callable->plan);
+    callable->batches = callable->predictable && plan_batch_pays(callable->plan);
+}
+
+static struct status cannot_answer(const struct callable *callable)
+{
+    return status_error(callable->status.code, "signature '%s': %s", callable->signature->name,
+                        callable->status.message);
+}
+
+/* A version that cannot answer must not replace one that can. Its default signature has to work or,
+ * if it has none, at least one signature. */
+static struct status check_answers(struct servable *servable)
+{
+    const struct callable *failed = servable_callable(servable, bytes_of(SIGNATURE_DEFAULT));
+    if (failed != NULL)
+        return failed->plan == NULL ? cannot_answer(failed) : status_ok();
+    for (int i = 0; i < servable->callables_count; i++) {
+        const struct callable *callable = &servable->callables[i];
+        if (!signature_is_callable(callable->signature))
+            continue;
+        if (callable->plan != NULL)
+            return status_ok();
+        if (failed == NULL)
+            failed = callable;
+    }
+    return failed != NULL ? cannot_answer(failed) : status_ok();
+}
+
+static _Atomic uint64_t loaded;
+
+static struct status load(const char *name, int64_t version, const char *directory,
+                          const struct savedmodel_options *options, struct servable **out)
+{
+    struct savedmodel *model;
+    TRY(savedmodel_load(directory, options, &model));
+    struct status status = savedmodel_plan_all(model);
+    if (!status_is_ok(status)) {
+        savedmodel_destroy(model);
+        return status;
+    }
+    struct servable *servable = zalloc(sizeof *servable);
+    servable->arena = arena_create(0);
+    servable->name = arena_strdup(servable->arena, name);
+    servable->version = version;
+    servable->serial = atomic_fetch_add(&loaded, 1) + 1;
+    servable->model = model;
+    servable->callables_count = savedmodel_signatures_count(model);
+    servable->callables = ARENA_ARRAY(servable->arena, struct callable, servable->callables_count);
+    for (int i = 0; i < servable->callables_count; i++)
+        callable_init(&servable->callables[i], servable, savedmodel_signature_at(model, i));
+    atomic_init(&servable->references, 1);
+    status = check_answers(servable);
+    if (!status_is_ok(status)) {
+        servable_destroy(servable);
+        return status;
+    }
+    *out = servable;
+    return status_ok();
+}
+
+struct servable *servable_acquire(struct servable *servable)
+{
+    atomic_fetch_add_explicit(&servable->references, 1, memory_order_relaxed);
+    return servable;
+}
+
+void servable_release(struct servable *servable)
+{
+    if (servable != NULL)
+        atomic_fetch_sub_explicit(&servable->references, 1, memory_order_release);
+}
+
+static void free_idle(struct idle_run *idle)
+{
+    while (idle != NULL) {
+        struct idle_run *next = idle->next;
+        run_destroy(idle->run);
+        free(idle);
+        idle = next;
+    }
+}
+
+/* Takes out the idle runs, or only those that have been idle for long, which are at the end. */
+static struct idle_run *take_idle(struct callable *callable, bool stale)
+{
+    pthread_mutex_lock(&callable->lock);
+    struct idle_run **at = &callable->idle;
+    while (stale && *at != NULL && ++(*at)->sweeps <= SWEEPS_MAX)
+        at = &(*at)->next;
+    struct idle_run *taken = *at;
+    *at = NULL;
+    pthread_mutex_unlock(&callable->lock);
+    return taken;
+}
+
+static void give_back(struct budget_holder *holder, bool stale)
+{
+    struct callable *callable = CONTAINER_OF(holder, struct callable, holder);
+    free_idle(take_idle(callable, stale));
+}
+
+void servable_charge(struct servable *servable, struct budget *budget)
+{
+    for (int i = 0; i < servable->callables_count; i++) {
+        struct callable *callable = &servable->callables[i];
+        callable->budget = budget;
+        callable->holder.give_back = give_back;
+        budget_hold(budget, &callable->holder);
+    }
+}
+
+void servable_destroy(struct servable *servable)
+{
+    if (servable == NULL)
+        return;
+    for (int i = 0; i < servable->callables_count; i++) {
+        struct callable *callable = &servable->callables[i];
+        if (callable->budget != NULL)
+            budget_forget(callable->budget, &callable->holder);
+        free_idle(callable->idle);
+        pthread_mutex_destroy(&callable->lock);
+    }
+    savedmodel_destroy(servable->model);
+    arena_destroy(servable->arena);
+    free(servable);
+}
+
+const struct servable_loader servable_loader = { load, servable_destroy };
+
+struct callable *servable_callable(struct servable *servable, struct bytes signature_name)
+{
+    if (signature_name.size == 0)
+        signature_name = bytes_of(SIGNATURE_DEFAULT);
+    for (int i = 0; i < servable->callables_count; i++)
+        if (bytes_equal(signature_name, bytes_of(servable->callables[i].signature->name)))
+            return &servable->callables[i];
+    return NULL;
+}
+
+struct status callable_check_predict(const struct callable *callable)
+{
+    static const char *const methods[] = { SIGNATURE_PREDICT, SIGNATURE_CLASSIFY,
+                                           SIGNATURE_REGRESS };
+    for (size_t i = 0; i < COUNT(methods); i++)
+        if (strcmp(callable->signature->method, methods[i]) == 0)
+            return status_ok();
+    return status_error(STATUS_INTERNAL,
+                        "Expected prediction signature method_name to be one of {%s, %s, %s}. Was: "
+                        "%s",
+                        methods[0], methods[1], methods[2], callable->signature->method);
+}
+
+struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes)
+{
+    pthread_mutex_lock(&callable->lock);
+    struct idle_run *idle = callable->idle;
+    if (idle != NULL)
+        callable->idle = idle->next;
+    pthread_mutex_unlock(&callable->lock);
+    struct run *run = idle != NULL ? idle->run : run_create(memory_limit_bytes);
+    if (idle == NULL && callable->budget != NULL)
+        run_charge(run, callable->budget);
+    free(idle);
+    return run;
+}
+
+void callable_give_run(struct callable *callable, struct run *run)
+{
+    struct idle_run *idle = zalloc(sizeof *idle);
+    run_settle(run);
+    idle->run = run;
+    pthread_mutex_lock(&callable->lock);
+    idle->next = callable->idle;
+    callable->idle = idle;
+    pthread_mutex_unlock(&callable->lock);
+}

@@ -1,0 +1,83 @@
+/*
+ * servable: one loaded version of a model, shared by the requests that use it. It is reference
+ * counted: the manager holds one reference while the version serves, and each request holds one
+ * while it runs. Unloading waits until only the manager's is left.
+ */
+#ifndef SERVER_MODELS_SERVABLE_H
+#define SERVER_MODELS_SERVABLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/budget.h"
+#include "savedmodel/load.h"
+#include "server/models/cost_table.h"
+
+#define BATCH_ROWS_MAX 64
+
+/* A run that waits for the next request. */
+struct idle_run {
+    struct run *run;
+    int sweeps; /* by the budget, since it was last used */
+    struct idle_run *next;
+};
+
+/* One signature, and what serving it needs. */
+struct callable {
+    struct servable *servable;
+    const struct signature *signature;
+    const struct plan *plan; /* NULL: `status` says why the signature cannot answer */
+    struct status status;    /* its text lives as long as the servable */
+    bool predictable;        /* inputs of one shape cost about the same, so the loop may run them */
+    bool batches;            /* rows of different requests may run together, and that is cheaper */
+    struct cost_table costs;
+    struct budget *budget;       /* pays for its runs; NULL: nothing does */
+    struct budget_holder holder; /* of the idle runs */
+    pthread_mutex_t lock;
+    struct idle_run *idle; /* the last used first */
+};
+
+struct servable {
+    const char *name;
+    int64_t version;
+    uint64_t serial; /* differs in each servable that this process has loaded; never 0 */
+    struct savedmodel *model;
+    struct callable *callables; /* one per signature, in the model's order */
+    int callables_count;
+    struct arena *arena;
+    _Atomic int references;
+};
+
+/* Called before the first run. From then on `budget`, which outlives the servable, pays for the
+ * runs. It frees idle runs when it is short of memory, and those that stay idle for some of its
+ * sweeps. */
+void servable_charge(struct servable *servable, struct budget *budget);
+struct servable *servable_acquire(struct servable *servable);
+/* Gives back the reference of a request, which is never the last: servable_destroy frees the
+ * manager's, in a thread where freeing may take its time. */
+void servable_release(struct servable *servable);
+void servable_destroy(struct servable *servable); /* accepts NULL */
+
+/* The functions by which the manager loads and frees servables. */
+struct servable_loader {
+    /* Loads the model and makes the plans. Owner: one reference for the caller. Errors:
+     * savedmodel_load's; why the default signature has no plan, or, if none has that name, why no
+     * signature has one. */
+    struct status (*load)(const char *name, int64_t version, const char *directory,
+                          const struct savedmodel_options *options, struct servable **out);
+    void (*free)(struct servable *servable);
+};
+extern const struct servable_loader servable_loader;
+
+/* Finds the signature; an empty name means `serving_default`. NULL: there is none. */
+struct callable *servable_callable(struct servable *servable, struct bytes signature_name);
+
+/* Checks that the method name is one that predict accepts, for servers with
+ * --enable_signature_method_name_check. INTERNAL: it is not. */
+struct status callable_check_predict(const struct callable *callable);
+
+/* Takes a run, idle or new, and gives it back. Threads: safe. */
+struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes);
+void callable_give_run(struct callable *callable, struct run *run);
+
+#endif

@@ -1,0 +1,346 @@
+#include "server/models/served_model.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/states.h"
+
+static const char *const state_names[] = { "START", "LOADING", "AVAILABLE", "UNLOADING", "END" };
+
+static const unsigned allowed[] = {
+    [STATE_START] = STATE(STATE_LOADING),
+    [STATE_LOADING] = STATE(STATE_LOADING) | STATE(STATE_AVAILABLE) | STATE(STATE_END),
+    [STATE_AVAILABLE] = STATE(STATE_UNLOADING),
+    [STATE_UNLOADING] = STATE(STATE_END),
+    [STATE_END] = STATE(STATE_START),
+};
+
+void served_model_init(struct served_model *model, const struct served_model_options *options)
+{
+    *model = (struct served_model){ .options = *options, .arena = arena_create(0) };
+}
+
+void served_model_finish(struct served_model *model)
+{
+    while (model->versions != NULL) {
+        struct model_version *version = model->versions;
+        assert(version->servable == NULL);
+        model->versions = version->next;
+        free(version->directory);
+        free(version->error);
+        free(version);
+    }
+    arena_destroy(model->arena);
+}
+
+static void set_state(struct served_model *model, struct model_version *version,
+                      enum version_state state)
+{
+    assert((state == STATE_AVAILABLE || state == STATE_UNLOADING) == (version->servable != NULL));
+    version->state = state_next(allowed, version->state, state);
+    if (model->options.changed != NULL)
+        model->options.changed(model->options.context);
+}
+
+static void clear_error(struct model_version *version)
+{
+    free(version->error);
+    version->error = NULL;
+    version->error_code = STATUS_OK;
+}
+
+/* ---- What the base path holds. ---- */
+
+static struct model_version *find_or_add_version(struct served_model *model, int64_t number)
+{
+    struct model_version **at = &model->versions;
+    while (*at != NULL && (*at)->number > number)
+        at = &(*at)->next;
+    if (*at != NULL && (*at)->number == number)
+        return *at;
+    struct model_version *version = zalloc(sizeof *version);
+    version->number = number;
+    version->state = STATE_START;
+    version->next = *at;
+    *at = version;
+    return version;
+}
+
+static void start_again(struct served_model *model, struct model_version *version)
+{
+    if (version->state == STATE_END)
+        set_state(model, version, STATE_START);
+    version->attempts = 0;
+    version->retry_at_ns = 0;
+    version->mended = false;
+    clear_error(version);
+}
+
+static void see_version(struct served_model *model, const struct source_version *found, bool wanted)
+{
+    struct model_version *version = find_or_add_version(model, found->number);
+    bool came = !version->present;
+    version->present = true;
+    version->wanted = wanted;
+    bool ended = version->state == STATE_END, failed = version->error != NULL;
+    if (version->state == STATE_START || ended) {
+        free(version->directory);
+        version->directory = xstrdup(found->directory);
+    }
+    if ((ended && came) || (wanted && (failed ? version->mended : ended)))
+        start_again(model, version);
+}
+
+static bool is_found(const struct source_versions *found, int64_t number)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->items[i].number == number)
+            return true;
+    return false;
+}
+
+void served_model_see(struct served_model *model, const struct source_versions *found)
+{
+    for (struct model_version *version = model->versions; version != NULL; version = version->next)
+        if (!is_found(found, version->number))
+            version->present = version->wanted = false;
+    for (size_t i = 0; i < found->count; i++)
+        see_version(model, &found->items[i], i + 1 == found->count);
+}
+
+void served_model_look_at_failed(struct served_model *model,
+                                 uint64_t (*fingerprint)(const char *directory))
+{
+    for (struct model_version *version = model->versions; version != NULL;
+         version = version->next) {
+        if (version->error == NULL)
+            continue;
+        uint64_t files = fingerprint(version->directory);
+        version->mended = files == version->seen_files && files != version->tried_files;
+        version->seen_files = files;
+    }
+}
+
+/* ---- Steps. ---- */
+
+static struct model_version *find_drained(const struct served_model *model)
+{
+    for (struct model_version *version = model->versions; version != NULL; version = version->next)
+        if (version->state == STATE_UNLOADING &&
+            atomic_load_explicit(&version->servable->references, memory_order_acquire) == 1)
+            return version;
+    return NULL;
+}
+
+/* Availability preserving: the lowest unwanted version that serves may go if nothing is wanted, if
+ * a wanted version serves, or if another unwanted one does. */
+static struct model_version *find_to_unload(const struct served_model *model)
+{
+    struct model_version *lowest = NULL;
+    int unwanted = 0;
+    bool any_wanted = false, wanted_serves = false;
+    for (struct model_version *version = model->versions; version != NULL;
+         version = version->next) {
+        bool serves = version->state == STATE_AVAILABLE;
+        any_wanted = any_wanted || version->wanted;
+        wanted_serves = wanted_serves || (version->wanted && serves);
+        if (serves && !version->wanted) {
+            lowest = version;
+            unwanted++;
+        }
+    }
+    return !any_wanted || wanted_serves || unwanted > 1 ? lowest : NULL;
+}
+
+static bool waits_for_retry(const struct model_version *version)
+{
+    return version->state == STATE_LOADING && version->wanted;
+}
+
+/* The highest wanted version that is new, or whose next attempt is due. */
+static struct model_version *find_to_load(const struct served_model *model, int64_t now_ns)
+{
+    for (struct model_version *version = model->versions; version != NULL; version = version->next)
+        if ((waits_for_retry(version) || (version->wanted && version->state == STATE_START)) &&
+            version->retry_at_ns <= now_ns)
+            return version;
+    return NULL;
+}
+
+static void give_up_unwanted(struct served_model *model)
+{
+    for (struct model_version *version = model->versions; version != NULL; version = version->next)
+        if (version->state == STATE_LOADING && !version->wanted)
+            set_state(model, version, STATE_END);
+}
+
+static struct model_step begin_free(struct served_model *model, struct model_version *version)
+{
+    struct model_step step = { STEP_FREE, version, version->servable };
+    version->servable = NULL;
+    set_state(model, version, STATE_END);
+    return step;
+}
+
+static struct model_step begin_unload(struct served_model *model, struct model_version *version)
+{
+    log_info("model %s version %lld: unloading", model->options.name, (long long)version->number);
+    set_state(model, version, STATE_UNLOADING);
+    return (struct model_step){ STEP_UNLOAD, version, NULL };
+}
+
+static struct model_step begin_load(struct served_model *model, struct model_version *version,
+                                    int64_t now_ns)
+{
+    set_state(model, version, STATE_LOADING);
+    log_debug("model %s version %lld: loading", model->options.name, (long long)version->number);
+    version->attempts++;
+    version->ended = false;
+    version->load_began_ns = now_ns;
+    return (struct model_step){ STEP_LOAD, version, NULL };
+}
+
+struct model_step served_model_begin_step(struct served_model *model, int64_t now_ns)
+{
+    struct model_version *version = find_drained(model);
+    if (version != NULL)
+        return begin_free(model, version);
+    version = find_to_unload(model);
+    if (version != NULL)
+        return begin_unload(model, version);
+    give_up_unwanted(model);
+    version = find_to_load(model, now_ns);
+    if (version != NULL)
+        return begin_load(model, version, now_ns);
+    return (struct model_step){ .kind = STEP_NONE };
+}
+
+int64_t served_model_retry_time(const struct served_model *model)
+{
+    int64_t next = CLOCK_NEVER;
+    for (const struct model_version *v = model->versions; v != NULL; v = v->next)
+        if (waits_for_retry(v) && v->retry_at_ns < next)
+            next = v->retry_at_ns;
+    return next;
+}
+
+bool served_model_is_draining(const struct served_model *model)
+{
+    for (const struct model_version *v = model->versions; v != NULL; v = v->next)
+        if (v->state == STATE_UNLOADING)
+            return true;
+    return false;
+}
+
+/* ---- A load. ---- */
+
+void served_model_set_tried_files(struct model_version *version, uint64_t files)
+{
+    version->tried_files = version->seen_files = files;
+}
+
+bool served_model_should_end_load(struct served_model *model, struct model_version *version)
+{
+    bool superseded = version->present && !version->wanted;
+    if (!version->ended) {
+        version->ended = !version->present || (superseded && !model->gave_way);
+        model->gave_way = model->gave_way || (version->ended && superseded);
+    }
+    return version->ended;
+}
+
+static void end_start(struct served_model *model, struct status status)
+{
+    if (model->start_is_over)
+        return;
+    model->start_is_over = true;
+    model->start_status = status_keep(model->arena, status);
+}
+
+static void end_failed_load(struct served_model *model, struct model_version *version,
+                            struct status status, int64_t now_ns)
+{
+    const char *name = model->options.name, *code = status_code_name(status.code);
+    log_error("model %s version %lld: cannot load: %s: %s", name, (long long)version->number, code,
+              status.message);
+    clear_error(version);
+    version->error = xstrdup(status.message);
+    version->error_code = status.code;
+    if (version->attempts <= model->options.load_retries_max && version->wanted) {
+        version->retry_at_ns = now_ns + model->options.load_retry_interval_ns;
+        return;
+    }
+    set_state(model, version, STATE_END);
+    if (version->wanted)
+        end_start(model, status_error(STATUS_UNKNOWN,
+                                      "1 servable(s) did not become available: {{name: %s "
+                                      "version: %lld} due to error: %s: %s}, }",
+                                      name, (long long)version->number, code, version->error));
+}
+
+void served_model_end_load(struct served_model *model, struct model_version *version,
+                           struct status status, struct servable *servable, int64_t now_ns)
+{
+    assert(version->state == STATE_LOADING);
+    if (status.code != STATUS_CANCELLED)
+        model->gave_way = false;
+    if (!status_is_ok(status)) {
+        end_failed_load(model, version, status, now_ns);
+        return;
+    }
+    version->servable = servable;
+    set_state(model, version, STATE_AVAILABLE);
+    clear_error(version);
+    log_info("model %s version %lld: available, loaded in %.1f ms from %s", model->options.name,
+             (long long)version->number, (double)(now_ns - version->load_began_ns) / NS_PER_MS,
+             version->directory);
+    end_start(model, status_ok());
+}
+
+struct servable *served_model_take_servable(struct served_model *model)
+{
+    for (struct model_version *version = model->versions; version != NULL;
+         version = version->next) {
+        struct servable *servable = version->servable;
+        version->servable = NULL;
+        if (servable != NULL)
+            return servable;
+    }
+    return NULL;
+}
+
+/* ---- What requests ask. ---- */
+
+static bool is_meant(const struct model_version *version, const struct version_choice *choice)
+{
+    return choice->kind != VERSION_SPECIFIC || version->number == choice->number;
+}
+
+struct servable *served_model_acquire(const struct served_model *model,
+                                      const struct version_choice *choice)
+{
+    for (struct model_version *version = model->versions; version != NULL; version = version->next)
+        if (version->state == STATE_AVAILABLE && is_meant(version, choice))
+            return servable_acquire(version->servable);
+    return NULL;
+}
+
+size_t served_model_list(const struct served_model *model, const struct version_choice *choice,
+                         struct arena *arena, struct version_status **out)
+{
+    size_t total = 0, count = 0;
+    for (struct model_version *version = model->versions; version != NULL; version = version->next)
+        total++;
+    *out = ARENA_ARRAY(arena, struct version_status, total);
+    for (struct model_version *v = model->versions; v != NULL; v = v->next) {
+        if ((!v->wanted && v->state == STATE_START) || !is_meant(v, choice))
+            continue;
+        struct version_status *row = &(*out)[count++];
+        *row = (struct version_status){ v->number, state_names[v->state], { STATUS_OK, "" } };
+        if (v->error != NULL && v->state == STATE_END)
+            row->status = (struct status){ v->error_code, arena_strdup(arena, v->error) };
+    }
+    return count;
+}

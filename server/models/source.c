@@ -1,0 +1,123 @@
+#include "server/models/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+#define FINGERPRINT_DEPTH 3 /* assets may be in directories of their own */
+
+/* Reads a name that is, as a whole, a decimal of 64 bits. It may have a minus, as strtoll allows.
+ */
+static bool parse_version(const char *name, int64_t *out)
+{
+    char *end;
+    if (*name != '-' && (*name < '0' || *name > '9'))
+        return false;
+    errno = 0;
+    long long number = strtoll(name, &end, 10);
+    *out = number;
+    return errno == 0 && *end == '\0' && end != name;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct source_version *x = a, *y = b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return strcmp(x->directory, y->directory);
+}
+
+/* Keeps the last of equal numbers ("7", "07"). */
+static void drop_duplicates(struct source_versions *versions)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < versions->count; i++) {
+        struct source_version version = versions->items[i];
+        if (i + 1 < versions->count && version.number == versions->items[i + 1].number) {
+            log_warning("version %lld: '%s' stands for it, '%s' is ignored",
+                        (long long)version.number, versions->items[i + 1].directory,
+                        version.directory);
+            free(version.directory);
+        } else
+            versions->items[kept++] = version;
+    }
+    versions->count = kept;
+}
+
+static struct source_versions versions_of(const char *base_path, const struct file_list *entries,
+                                          struct arena *arena)
+{
+    struct source_versions found = { .items = zalloc(entries->count * sizeof *found.items) };
+    for (size_t i = 0; i < entries->count; i++) {
+        int64_t number;
+        if (parse_version(entries->names[i], &number))
+            found.items[found.count++] =
+                (struct source_version){ number,
+                                         xstrdup(file_join(arena, base_path, entries->names[i])) };
+    }
+    return found;
+}
+
+static bool holds_model(const char *directory, struct arena *arena)
+{
+    return file_exists(file_join(arena, directory, "saved_model.pb")) ||
+           file_exists(file_join(arena, directory, "saved_model.pbtxt"));
+}
+
+static struct status scan(const char *base_path, struct source_versions *out)
+{
+    struct arena *arena = arena_create(0);
+    struct file_list entries;
+    /* If a directory were read in part, the other versions would seem to be gone. */
+    struct status status = file_list(base_path, arena, &entries);
+    if (status_is_ok(status)) {
+        *out = versions_of(base_path, &entries, arena);
+        qsort(out->items, out->count, sizeof *out->items, compare);
+        drop_duplicates(out);
+        out->is_version = out->count == 0 && holds_model(base_path, arena);
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+void source_versions_finish(struct source_versions *versions)
+{
+    for (size_t i = 0; i < versions->count; i++)
+        free(versions->items[i].directory);
+    free(versions->items);
+    *versions = (struct source_versions){ 0 };
+}
+
+static uint64_t sum_files(const char *directory, int depth, struct arena *arena)
+{
+    uint64_t sum = 0;
+    struct file_list entries;
+    if (!status_is_ok(file_list(directory, arena, &entries)))
+        return 0; /* it may still be in the making */
+    for (size_t i = 0; i < entries.count; i++) {
+        struct stat info;
+        const char *path = file_join(arena, directory, entries.names[i]);
+        if (stat(path, &info) < 0)
+            continue;
+        const int64_t facts[] = { (int64_t)bytes_hash(bytes_of(path)), (int64_t)info.st_ino,
+                                  info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec };
+        sum += bytes_hash((struct bytes){ (const char *)facts, sizeof facts });
+        if (S_ISDIR(info.st_mode) && depth > 1)
+            sum += sum_files(path, depth - 1, arena);
+    }
+    return sum;
+}
+
+static uint64_t fingerprint(const char *directory)
+{
+    struct arena *arena = arena_create(0);
+    uint64_t sum = sum_files(directory, FINGERPRINT_DEPTH, arena);
+    arena_destroy(arena);
+    return sum;
+}
+
+const struct version_source source_disk = { scan, fingerprint };

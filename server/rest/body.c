@@ -1,0 +1,133 @@
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/rest/gunzip.h"
+#include "server/json/text.h"
+#include "server/rest/internal.h"
+
+#define GUNZIP_BYTES_MAX  ((size_t)100 * 1024 * 1024)
+#define PROMISE_BYTES_MAX ((size_t)64 * 1024)
+
+static struct status pay(struct request *request, size_t bytes)
+{
+    return budget_take(&request->rest->server->budget, (int64_t)bytes);
+}
+
+void rest_body_free(struct request *request)
+{
+    free(request->data);
+    budget_give(&request->rest->server->budget, (int64_t)request->capacity);
+    request->data = NULL;
+    request->size = request->capacity = 0;
+}
+
+/* Reserves `size` bytes of body and the padding. All of the capacity is paid for. */
+static struct status reserve_body(struct request *request, size_t size)
+{
+    if (size + JSON_PADDING <= request->capacity)
+        return status_ok();
+    size_t capacity = size + JSON_PADDING;
+    if (capacity < 2 * request->capacity)
+        capacity = 2 * request->capacity;
+    size_t more = capacity - request->capacity;
+    TRY(pay(request, more));
+    char *data = realloc(request->data, capacity);
+    if (data == NULL) {
+        budget_give(&request->rest->server->budget, (int64_t)more);
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a body of %zu bytes", size);
+    }
+    request->data = data;
+    request->capacity = capacity;
+    return status_ok();
+}
+
+/* Refuses a body, which is still read to its end: closing at once would lose the answer. */
+static void refuse_body(struct request *request, struct status status)
+{
+    request->too_large = true;
+    rest_body_free(request);
+    exchange_fail(&request->exchange, status);
+}
+
+static struct status too_large(const struct request *request, uint64_t size)
+{
+    return status_error(STATUS_RESOURCE_EXHAUSTED,
+                        "request body of %llu bytes is over --max_request_bytes=%lld",
+                        (unsigned long long)size, (long long)request->rest->server->body_bytes_max);
+}
+
+void rest_body_expect(struct request *request)
+{
+    const char *length = rest_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const char *encoding = rest_header(request, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    uint64_t size = length != NULL ? strtoull(length, NULL, 10) : 0;
+    int64_t limit = request->rest->server->body_bytes_max;
+    request->gzip = encoding != NULL && strcasestr(encoding, "gzip") != NULL;
+    if (limit > 0 && size > (uint64_t)limit) {
+        refuse_body(request, too_large(request, size));
+        return;
+    }
+    /* Trusts Content-Length up to PROMISE_BYTES_MAX. Beyond that, memory grows as bytes arrive. */
+    struct status status =
+        reserve_body(request, size < PROMISE_BYTES_MAX ? size : PROMISE_BYTES_MAX);
+    if (!status_is_ok(status))
+        refuse_body(request, status);
+}
+
+void rest_body_append(struct request *request, const char *data, size_t size)
+{
+    int64_t limit = request->rest->server->body_bytes_max;
+    if (request->too_large)
+        return;
+    struct status status = status_ok();
+    if (limit > 0 && request->size + size > (uint64_t)limit)
+        status = too_large(request, request->size + size);
+    else
+        status = reserve_body(request, request->size + size);
+    if (!status_is_ok(status)) {
+        refuse_body(request, status);
+        return;
+    }
+    assert(request->size + size + JSON_PADDING <= request->capacity);
+    memcpy(request->data + request->size, data, size);
+    request->size += size;
+}
+
+/* Unpacks the body. As in TensorFlow Serving, a damaged body and a bomb count as empty; a body over
+ * the operator's own limit is refused. */
+static struct status expand_body(struct request *request)
+{
+    if (!request->gzip)
+        return status_ok();
+    char *data;
+    size_t size;
+    int64_t taken;
+    int64_t own_limit = request->rest->server->body_bytes_max;
+    bool ours = own_limit > 0 && (uint64_t)own_limit < GUNZIP_BYTES_MAX;
+    size_t limit = ours ? (size_t)own_limit : GUNZIP_BYTES_MAX;
+    struct status status = gunzip(request->data, request->size, limit, JSON_PADDING,
+                                  &request->rest->server->budget, &data, &size, &taken);
+    if (status.code == STATUS_OUT_OF_RANGE && ours)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "request body expands to over --max_request_bytes=%lld",
+                            (long long)own_limit);
+    if (status.code == STATUS_RESOURCE_EXHAUSTED)
+        return status;
+    request->size = 0;
+    if (!status_is_ok(status))
+        return status_ok();
+    rest_body_free(request);
+    request->data = data;
+    request->size = size;
+    request->capacity = (size_t)taken;
+    return status_ok();
+}
+
+struct status rest_body_finish(struct request *request)
+{
+    TRY(expand_body(request));
+    TRY(reserve_body(request, request->size));
+    memset(request->data + request->size, 0, JSON_PADDING);
+    return status_ok();
+}

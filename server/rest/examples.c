@@ -1,0 +1,97 @@
+/* The classify and regress routes: read the examples into a string tensor, run, and print classes
+ * and scores, or values (classify_regress.h has the rules). */
+#include "server/json/example_request.h"
+#include "server/inference/classify_regress.h"
+#include "server/rest/exchange.h"
+#include "server/json/print.h"
+
+static void print_number(struct buffer *out, float value)
+{
+    buffer_reserve(out, JSON_NUMBER_MAX);
+    out->size = (size_t)(json_put_float(out->data + out->size, value) - out->data);
+}
+
+/* Brackets, commas and a label's quotes; each character of a label may become six. */
+#define ROW_SIZE    ((size_t)8)
+#define CLASS_SIZE  ((size_t)(JSON_NUMBER_MAX + 16))
+#define LETTER_SIZE ((size_t)6)
+#define AROUND_SIZE ((size_t)64)
+
+static size_t classification_size(const struct classification *result)
+{
+    size_t count = (size_t)(result->examples * result->classes);
+    size_t size = AROUND_SIZE + (size_t)result->examples * ROW_SIZE + count * CLASS_SIZE;
+    for (size_t i = 0; result->labels != NULL && i < count; i++)
+        size += result->labels[i].size * LETTER_SIZE;
+    return size;
+}
+
+static struct status print_classification(struct inference_call *call, const struct tensor *outputs)
+{
+    struct classification result;
+    struct buffer *out = &exchange_of(call)->reply;
+    TRY(classify_read_outputs(call, outputs, &result));
+    TRY(exchange_reserve_reply(exchange_of(call), classification_size(&result)));
+    buffer_append_text(out, "{\n    \"results\": [");
+    for (int64_t i = 0, at = 0; i < result.examples; i++) {
+        buffer_append_text(out, i > 0 ? ", [" : "[");
+        for (int64_t j = 0; j < result.classes; j++, at++) {
+            buffer_append_text(out, j > 0 ? ", [" : "[");
+            json_print_string(out,
+                              result.labels != NULL ? result.labels[at] : (struct bytes){ "", 0 });
+            buffer_append_text(out, ", ");
+            print_number(out, result.scores != NULL ? result.scores[at] : 0);
+            buffer_append_char(out, ']');
+        }
+        buffer_append_char(out, ']');
+    }
+    buffer_append_text(out, "\n    ]\n}");
+    return status_ok();
+}
+
+static struct status print_regression(struct inference_call *call, const struct tensor *outputs)
+{
+    const float *values;
+    struct buffer *out = &exchange_of(call)->reply;
+    TRY(regress_read_outputs(call, outputs, &values));
+    TRY(exchange_reserve_reply(exchange_of(call),
+                               AROUND_SIZE + (size_t)call->inputs[0].size * CLASS_SIZE));
+    buffer_append_text(out, "{\n    \"results\": [");
+    for (int64_t i = 0; i < call->inputs[0].size; i++) {
+        buffer_append_text(out, i > 0 ? ", " : "");
+        print_number(out, values[i]);
+    }
+    buffer_append_text(out, "]\n}");
+    return status_ok();
+}
+
+/* A bad body is reported before the model is looked up. */
+static struct status read_and_find(struct exchange *exchange, struct tensor **input,
+                                   struct callable **callable)
+{
+    struct example_request request;
+    TRY(example_request_read(exchange->body, exchange->arena, &request));
+    TRY(exchange_find_servable(exchange));
+    TRY(classify_regress_find(exchange->servable, request.signature_name, callable));
+    *input = ARENA_NEW(exchange->arena, struct tensor);
+    **input = request.examples;
+    return status_ok();
+}
+
+struct status answer_classify(struct exchange *exchange)
+{
+    struct tensor *input;
+    struct callable *callable;
+    TRY(read_and_find(exchange, &input, &callable));
+    TRY(classify_check(callable->signature, exchange->server->check_method_names, exchange->arena));
+    return exchange_call(exchange, callable, input, print_classification);
+}
+
+struct status answer_regress(struct exchange *exchange)
+{
+    struct tensor *input;
+    struct callable *callable;
+    TRY(read_and_find(exchange, &input, &callable));
+    TRY(regress_check(callable->signature, exchange->server->check_method_names, exchange->arena));
+    return exchange_call(exchange, callable, input, print_regression);
+}

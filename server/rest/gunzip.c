@@ -1,0 +1,72 @@
+#include "server/rest/gunzip.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/container.h"
+#include "base/inflate.h"
+
+#define START_BYTES ((size_t)64 * 1024)
+
+struct expansion {
+    struct inflate_output output;
+    size_t padding; /* room behind the output's capacity */
+    struct budget *budget;
+    int64_t taken; /* of the budget */
+};
+
+static struct status grow(struct inflate_output *output)
+{
+    struct expansion *expansion = CONTAINER_OF(output, struct expansion, output);
+    size_t capacity = output->capacity ? 2 * output->capacity : START_BYTES;
+    if (capacity > output->limit)
+        capacity = output->limit + 1; /* the byte more shows that the limit is exceeded */
+    size_t bytes = capacity + expansion->padding;
+    int64_t more = (int64_t)bytes - expansion->taken;
+    TRY(budget_take(expansion->budget, more));
+    expansion->taken += more;
+    char *data = realloc(output->data, bytes);
+    if (data == NULL)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes", capacity);
+    output->data = data;
+    output->capacity = capacity;
+    return status_ok();
+}
+
+static struct status expand(struct expansion *expansion, struct bytes packed)
+{
+    enum inflate_result result;
+    TRY(inflate_stream(INFLATE_GZIP, &packed, &expansion->output, &result));
+    switch (result) {
+    case INFLATE_END:
+        return status_ok();
+    case INFLATE_TOO_LARGE:
+        return status_error(STATUS_OUT_OF_RANGE, "gzip body expands beyond %zu bytes",
+                            expansion->output.limit);
+    case INFLATE_NO_MEMORY:
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory to expand a gzip body");
+    case INFLATE_CUT_SHORT:
+    case INFLATE_DAMAGED:
+        break;
+    }
+    return status_error(STATUS_INVALID_ARGUMENT, "gzip body is damaged or cut short");
+}
+
+struct status gunzip(const char *data, size_t size, size_t limit_bytes, size_t padding,
+                     struct budget *budget, char **out, size_t *out_size, int64_t *taken)
+{
+    struct expansion expansion = { .output = { .limit = limit_bytes, .grow = grow },
+                                   .padding = padding,
+                                   .budget = budget };
+    struct status status = expand(&expansion, (struct bytes){ data, size });
+    if (!status_is_ok(status)) {
+        budget_give(budget, expansion.taken);
+        free(expansion.output.data);
+        return status;
+    }
+    memset(expansion.output.data + expansion.output.size, 0, padding);
+    *out = expansion.output.data;
+    *out_size = expansion.output.size;
+    *taken = expansion.taken;
+    return status_ok();
+}

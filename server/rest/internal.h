@@ -1,0 +1,130 @@
+/*
+ * rest_internal: the types and functions that the files of the REST edge share. rest.c owns
+ * libmicrohttpd's daemon, connection.c the connections, request.c the life of a request; head.c and
+ * body.c read it. Everything belongs to the loop's thread.
+ */
+#ifndef SERVER_REST_INTERNAL_H
+#define SERVER_REST_INTERNAL_H
+
+#include <microhttpd.h>
+
+#include "base/list.h"
+#include "server/rest/rest.h"
+
+/* The life of a request, drawn in request.c. In the order of a request that goes to the pool. */
+enum request_state {
+    REQUEST_NEW,
+    REQUEST_READING,
+    REQUEST_READ,
+    REQUEST_RUNNING,
+    REQUEST_POOLED,
+    REQUEST_SUSPENDED,
+    REQUEST_LEFT,
+    REQUEST_DONE,
+};
+
+struct request {
+    struct exchange exchange; /* first */
+    struct rest *rest;
+    struct MHD_Connection *mhd;
+    struct rest_connection *connection; /* NULL: it is gone */
+    enum request_state state;
+    char *data;            /* the body */
+    size_t size, capacity; /* all of the capacity is paid for, even while the request is idle */
+    bool too_large;
+    bool gzip;            /* by Content-Encoding */
+    bool refused;         /* its end is unknown: the connection is closed after the answer */
+    char *target;         /* of the request line, as it came */
+    struct request *next; /* among the idle ones */
+};
+
+#define REST_CONNECTION_MEMORY ((size_t)16 * 1024) /* libmicrohttpd clears it for each request */
+/* The charge for a connection: its memory, and a copy of a URL that may be as long. */
+#define REST_CONNECTION_BYTES  (2 * (int64_t)REST_CONNECTION_MEMORY)
+
+struct rest_connection {
+    struct rest *rest;
+    int fd;
+    struct request *request;  /* NULL: between two requests */
+    struct loop_watch *watch; /* tells when the client leaves */
+    bool has_left;            /* the client has closed its sending side */
+    bool chunked;             /* the body that is being read */
+    int64_t progress_ns;      /* when the last part of the request came */
+    struct list_link reading; /* in rest->reading, while a request is read */
+    struct list_link left;    /* in rest->left, until we close its connection */
+};
+
+struct rest {
+    struct server_context *server;
+    struct MHD_Daemon *daemon;
+    struct loop_watch *watch;
+    struct loop_timer timer;
+    struct list_link *reading, *left; /* of struct rest_connection */
+    struct loop_timer stall_timer;
+    int idle_runs;   /* successive MHD_run that asked for another one and called none of ours */
+    bool progressed; /* the current MHD_run has called one of ours */
+    bool spins;      /* idle_runs has reached its limit */
+    struct request *idle;
+    size_t idle_bytes;       /* memory that the idle requests keep */
+    int connections;         /* open */
+    int requests;            /* begun and not ended; */
+    int requests_incomplete; /* of these, not read to their end */
+    bool unfinished;         /* MHD_run asks to be called again at once */
+    bool answered;           /* an answer waits for MHD_run */
+
+    bool draining;
+    struct loop_timer drain_timer;
+    int64_t drain_idle_since_ns, drain_began_ns;
+    void (*drained)(void *context);
+    void *drained_context;
+};
+
+/* a larger buffer is not kept for the next request */
+#define REST_KEPT_BYTES_MAX ((size_t)256 * 1024)
+
+static inline const char *rest_header(const struct request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->mhd, MHD_HEADER_KIND, name);
+}
+
+/* connection.c. Closes the connection of a request that makes no progress for some seconds, and of
+ * a client that leaves before its request is complete. */
+void rest_connections_start(struct rest *rest);
+void rest_connections_stop(struct rest *rest);
+void rest_on_connection(void *context, struct MHD_Connection *mhd, void **state,
+                        enum MHD_ConnectionNotificationCode code);
+struct rest_connection *rest_connection_of(struct MHD_Connection *mhd);
+void rest_connection_begin_reading(struct rest_connection *connection);
+void rest_connection_note_progress(struct rest_connection *connection);
+void rest_connection_end_reading(struct rest_connection *connection);
+void rest_connections_after_run(struct rest *rest);
+void rest_connections_close_left(struct rest *rest); /* call it once all received bytes are read */
+
+/* head.c. Refuses a head that a proxy could read in another way, so that no request hides inside
+ * another.
+ *
+ * Errors  INVALID_ARGUMENT two lengths, a length beside chunks, no Host or two; UNIMPLEMENTED any
+ *         other transfer encoding */
+struct status rest_head_check(struct MHD_Connection *mhd, const char *version, bool *chunked);
+/* The path and query of a request's target, which may begin with a scheme and a host. */
+const char *rest_head_path(const char *target);
+
+/* request.c: libmicrohttpd's callbacks; their context is the struct rest. */
+void *rest_on_request_line(void *context, const char *url, struct MHD_Connection *mhd);
+enum MHD_Result rest_on_request(void *context, struct MHD_Connection *mhd, const char *url,
+                                const char *method, const char *version, const char *data,
+                                size_t *size, void **state);
+void rest_on_completed(void *context, struct MHD_Connection *mhd, void **state,
+                       enum MHD_RequestTerminationCode code);
+void rest_request_leave(struct request *request); /* its connection no longer needs it */
+void rest_request_free(struct rest *rest, struct request *request); /* an idle one */
+
+/* body.c. Reserves what Content-Length promises, then appends what comes. A body that is too large
+ * is read to its end, and answered with an error. */
+void rest_body_expect(struct request *request);
+void rest_body_append(struct request *request, const char *data, size_t size);
+/* The body is complete: unpacks it if it is compressed, and pads it. Any thread. */
+struct status rest_body_finish(struct request *request);
+void rest_body_free(struct request *request);
+
+#endif

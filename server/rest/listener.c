@@ -1,0 +1,223 @@
+#include "server/rest/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/list.h"
+#include "base/log.h"
+
+#define BACKLOG          4096
+#define ACCEPTS_PER_TURN 64                /* then others get their turn */
+#define SILENCE_MAX_NS   (60 * NS_PER_S)   /* for the first byte */
+#define TLS_HANDSHAKE    22                /* no method of HTTP/1 begins with this byte */
+#define PAUSE_NS         (100 * NS_PER_MS) /* after descriptors ran out */
+
+/* A connection that has sent nothing yet. */
+struct silent {
+    struct listener *listener;
+    int fd;
+    struct loop_watch *watch;
+    struct loop_timer timer;
+    struct sockaddr_storage address;
+    socklen_t address_size;
+    struct list_link link;
+};
+
+struct listener {
+    struct loop *loop;
+    int fd;
+    struct loop_watch *watch;
+    struct loop_timer pause;
+    listener_accept *accepted;
+    void *context;
+    struct list_link *silent;
+};
+
+/* Recognises HTTP/2 with prior knowledge, and a TLS handshake. False: more bytes are needed. */
+static bool tell_protocol(int fd, enum listener_protocol *out)
+{
+    static const char preface[] = "PRI * HTTP/2";
+    char first[sizeof preface - 1];
+    ssize_t size = recv(fd, first, sizeof first, MSG_PEEK | MSG_DONTWAIT);
+    *out = LISTENER_HTTP1;
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (size > 0 && memcmp(first, preface, (size_t)size) == 0) {
+        *out = LISTENER_HTTP2;
+        /* no method of HTTP/1 begins like this, but a single P could be of POST */
+        return size >= 4;
+    }
+    if (size > 0 && first[0] == TLS_HANDSHAKE)
+        *out = LISTENER_TLS;
+    return true; /* even if it is closed: whoever reads it will see */
+}
+
+static void forget_silent(struct silent *silent)
+{
+    struct loop *loop = silent->listener->loop;
+    loop_unwatch(loop, silent->watch);
+    loop_clear_timer(loop, &silent->timer);
+    list_remove(&silent->link);
+    free(silent);
+}
+
+/* A client that has left sends no more bytes; whoever reads will see that. */
+static void on_first_bytes(void *context, uint32_t events)
+{
+    struct silent *silent = context;
+    struct listener *listener = silent->listener;
+    enum listener_protocol protocol;
+    if (!tell_protocol(silent->fd, &protocol)) {
+        if ((events & EPOLLRDHUP) == 0)
+            return;
+        protocol = LISTENER_HTTP1;
+    }
+    int fd = silent->fd;
+    struct sockaddr_storage address = silent->address;
+    socklen_t size = silent->address_size;
+    forget_silent(silent);
+    listener->accepted(listener->context, fd, protocol, (struct sockaddr *)&address, size);
+}
+
+static void on_silence(void *context)
+{
+    struct silent *silent = context;
+    int fd = silent->fd;
+    forget_silent(silent);
+    close(fd);
+}
+
+static void wait_for_first_bytes(struct listener *listener, int fd,
+                                 const struct sockaddr_storage *address, socklen_t size)
+{
+    struct silent *silent = zalloc(sizeof *silent);
+    *silent = (struct silent){ .listener = listener,
+                               .fd = fd,
+                               .address = *address,
+                               .address_size = size,
+                               .timer = { .expired = on_silence, .context = silent } };
+    /* Edge-triggered, because bytes that do not identify the protocol yet stay in the socket. */
+    if (!status_is_ok(loop_watch(listener->loop, fd, EPOLLIN | EPOLLRDHUP | EPOLLET, on_first_bytes,
+                                 silent, &silent->watch))) {
+        free(silent);
+        close(fd);
+        return;
+    }
+    list_push(&listener->silent, &silent->link);
+    loop_set_timer(listener->loop, &silent->timer, loop_now_ns(listener->loop) + SILENCE_MAX_NS);
+}
+
+void listener_take(struct listener *listener, int fd, const struct sockaddr_storage *address,
+                   socklen_t size)
+{
+    enum listener_protocol protocol;
+    if (tell_protocol(fd, &protocol))
+        listener->accepted(listener->context, fd, protocol, (const struct sockaddr *)address, size);
+    else
+        wait_for_first_bytes(listener, fd, address, size);
+}
+
+/* False: none is waiting. */
+static bool accept_one(struct listener *listener)
+{
+    struct sockaddr_storage address = { 0 };
+    socklen_t size = sizeof address;
+    int on = 1;
+    int fd =
+        accept4(listener->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) {
+        int error = errno;
+        if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
+            log_error("accept: %s", strerror(error));
+            status_ignore(loop_rewatch(listener->loop, listener->watch, 0));
+            loop_set_timer(listener->loop, &listener->pause,
+                           loop_now_ns(listener->loop) + PAUSE_NS);
+        }
+        return error == ECONNABORTED || error == EINTR;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    listener_take(listener, fd, &address, size);
+    return true;
+}
+
+static void on_connections(void *context, uint32_t events)
+{
+    struct listener *listener = context;
+    (void)events;
+    for (int i = 0; i < ACCEPTS_PER_TURN && accept_one(listener); i++)
+        ;
+}
+
+static void resume(void *context)
+{
+    struct listener *listener = context;
+    /* it was watched before */
+    status_ignore(loop_rewatch(listener->loop, listener->watch, EPOLLIN));
+}
+
+static struct status bind_port(int family, int port, int *out)
+{
+    struct sockaddr_in6 any6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
+    struct sockaddr_in any4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+    bool six = family == AF_INET6;
+    int on = 1, off = 0;
+    int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return status_errno(errno, "socket");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (six)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    const struct sockaddr *address = six ? (struct sockaddr *)&any6 : (struct sockaddr *)&any4;
+    if (bind(fd, address, six ? sizeof any6 : sizeof any4) != 0 || listen(fd, BACKLOG) != 0) {
+        int error = errno;
+        close(fd);
+        return status_errno(error, "listen on port %d", port);
+    }
+    *out = fd;
+    return status_ok();
+}
+
+struct status listener_open(struct loop *loop, int port, listener_accept *accepted, void *context,
+                            struct listener **out)
+{
+    int fd;
+    struct status status = bind_port(AF_INET6, port, &fd);
+    if (!status_is_ok(status))
+        status = bind_port(AF_INET, port, &fd);
+    TRY(status);
+    struct listener *listener = zalloc(sizeof *listener);
+    *listener = (struct listener){ .loop = loop,
+                                   .fd = fd,
+                                   .accepted = accepted,
+                                   .context = context,
+                                   .pause = { .expired = resume, .context = listener } };
+    status = loop_watch(loop, fd, EPOLLIN, on_connections, listener, &listener->watch);
+    if (!status_is_ok(status)) {
+        close(fd);
+        free(listener);
+        return status;
+    }
+    *out = listener;
+    return status_ok();
+}
+
+void listener_close(struct listener *listener)
+{
+    if (listener == NULL)
+        return;
+    while (accept_one(listener))
+        ;
+    while (listener->silent != NULL)
+        on_silence(CONTAINER_OF(listener->silent, struct silent, link));
+    loop_clear_timer(listener->loop, &listener->pause);
+    loop_unwatch(listener->loop, listener->watch);
+    close(listener->fd);
+    free(listener);
+}

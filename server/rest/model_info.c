@@ -1,0 +1,98 @@
+/* The routes for a model's status and for its metadata. */
+#include <stdio.h>
+
+#include "server/rest/exchange.h"
+#include "server/json/pretty.h"
+
+struct status answer_model_status(struct exchange *exchange)
+{
+    struct version_status *versions;
+    size_t count;
+    TRY(manager_status(exchange->server->manager, exchange->target.name, &exchange->target.version,
+                       exchange->arena, &versions, &count));
+    struct json_pretty pretty = { .out = &exchange->reply };
+    json_pretty_open(&pretty, NULL, '{');
+    json_pretty_open(&pretty, "model_version_status", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_pretty_open(&pretty, NULL, '{');
+        json_pretty_number(&pretty, "version", versions[i].number);
+        json_pretty_text(&pretty, "state", versions[i].state);
+        json_pretty_open(&pretty, "status", '{');
+        json_pretty_text(&pretty, "error_code", status_code_name(versions[i].status.code));
+        json_pretty_text(&pretty, "error_message", versions[i].status.message);
+        json_pretty_close(&pretty, '}');
+        json_pretty_close(&pretty, '}');
+    }
+    json_pretty_close(&pretty, ']');
+    json_pretty_close(&pretty, '}');
+    return status_ok();
+}
+
+static void print_shape(struct json_pretty *pretty, const struct shape *shape)
+{
+    json_pretty_open(pretty, "tensor_shape", '{');
+    json_pretty_open(pretty, "dim", '[');
+    for (int i = 0; i < shape->rank; i++) {
+        json_pretty_open(pretty, NULL, '{');
+        json_pretty_number(pretty, "size", shape->dims[i]);
+        json_pretty_text(pretty, "name", "");
+        json_pretty_close(pretty, '}');
+    }
+    json_pretty_close(pretty, ']');
+    json_pretty_word(pretty, "unknown_rank", shape->rank < 0 ? "true" : "false");
+    json_pretty_close(pretty, '}');
+}
+
+/* The number of a reference type is the base type's plus 100; its name ends in _REF. */
+static void print_tensors(struct json_pretty *pretty, const char *key,
+                          const struct signature_tensor *tensors, int count)
+{
+    json_pretty_open(pretty, key, '{');
+    for (int i = 0; i < count; i++) {
+        const struct signature_tensor *tensor = &tensors[i];
+        char dtype[64];
+        snprintf(dtype, sizeof dtype, "%s%s", dtype_enum_name(tensor->dtype),
+                 tensor->is_ref ? "_REF" : "");
+        json_pretty_open(pretty, tensor->key, '{');
+        json_pretty_text(pretty, "dtype", dtype);
+        if (tensor->has_shape)
+            print_shape(pretty, &tensor->shape);
+        json_pretty_text(pretty, "name", tensor->tensor_name);
+        json_pretty_close(pretty, '}');
+    }
+    json_pretty_close(pretty, '}');
+}
+
+static void print_signature(struct json_pretty *pretty, const struct signature *signature)
+{
+    json_pretty_open(pretty, signature->name, '{');
+    print_tensors(pretty, "inputs", signature->inputs, signature->inputs_count);
+    print_tensors(pretty, "outputs", signature->outputs, signature->outputs_count);
+    json_pretty_text(pretty, "method_name", signature->method);
+    json_pretty_open(pretty, "defaults", '{');
+    json_pretty_close(pretty, '}');
+    json_pretty_close(pretty, '}');
+}
+
+struct status answer_metadata(struct exchange *exchange)
+{
+    TRY(exchange_find_servable(exchange));
+    const struct servable *servable = exchange->servable;
+    struct json_pretty pretty = { .out = &exchange->reply };
+    json_pretty_open(&pretty, NULL, '{');
+    json_pretty_open(&pretty, "model_spec", '{');
+    json_pretty_text(&pretty, "name", servable->name);
+    json_pretty_text(&pretty, "signature_name", "");
+    json_pretty_number(&pretty, "version", servable->version);
+    json_pretty_close(&pretty, '}');
+    json_pretty_open(&pretty, "metadata", '{');
+    json_pretty_open(&pretty, "signature_def", '{');
+    json_pretty_open(&pretty, "signature_def", '{');
+    for (int i = 0; i < servable->callables_count; i++)
+        print_signature(&pretty, servable->callables[i].signature);
+    json_pretty_close(&pretty, '}');
+    json_pretty_close(&pretty, '}');
+    json_pretty_close(&pretty, '}');
+    json_pretty_close(&pretty, '}');
+    return status_ok();
+}

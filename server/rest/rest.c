@@ -1,0 +1,204 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/rest/internal.h"
+
+#define IDLE_SECONDS     600
+#define DRAIN_LINGER_NS  (300 * (int64_t)NS_PER_MS) /* for the next request of an idle client */
+#define DRAIN_READING_NS (2 * NS_PER_S) /* for requests that arrive slowly while draining */
+
+/* Checks that the budget has room for another connection. The connection is charged later, when
+ * libmicrohttpd reports it. */
+static bool has_room(struct rest *rest)
+{
+    struct status status = budget_take_reserved(&rest->server->budget, REST_CONNECTION_BYTES);
+    if (!status_is_ok(status)) {
+        log_debug("http: a connection is refused: %s", status.message);
+        return false;
+    }
+    budget_give(&rest->server->budget, REST_CONNECTION_BYTES);
+    return true;
+}
+
+static void on_log(void *context, const char *format, va_list arguments)
+{
+    char line[512];
+    (void)context;
+    vsnprintf(line, sizeof line, format, arguments);
+    size_t size = strlen(line);
+    if (size > 0 && line[size - 1] == '\n')
+        line[size - 1] = '\0';
+    log_debug("http: %s", line);
+}
+
+/* ---- The loop. ---- */
+
+static void run_daemon(struct rest *rest)
+{
+    MHD_UNSIGNED_LONG_LONG timeout;
+    if (MHD_run(rest->daemon) != MHD_YES)
+        log_error("http: MHD_run failed");
+    bool timed = MHD_get_timeout(rest->daemon, &timeout) == MHD_YES;
+    rest->unfinished = timed && timeout == 0;
+    if (timed && timeout > 0)
+        loop_set_timer(rest->server->loop, &rest->timer,
+                       loop_now_ns(rest->server->loop) + (int64_t)timeout * NS_PER_MS);
+    else
+        loop_clear_timer(rest->server->loop, &rest->timer);
+    rest_connections_after_run(rest);
+}
+
+static void on_ready(void *context, uint32_t events)
+{
+    (void)events;
+    run_daemon(context);
+}
+
+static void on_timeout(void *context)
+{
+    run_daemon(context);
+}
+
+int rest_connections(const struct rest *rest)
+{
+    return rest->connections;
+}
+
+bool rest_answer(struct rest *rest)
+{
+    if (rest->answered) {
+        rest->answered = false;
+        run_daemon(rest); /* libmicrohttpd asks for the answers, and sends them */
+        if (rest->unfinished)
+            run_daemon(rest);
+    } else if (rest->unfinished) {
+        run_daemon(rest);
+    }
+    if (rest->left != NULL && !rest->unfinished)
+        rest_connections_close_left(rest);
+    return rest->unfinished;
+}
+
+/* Answers in HTTP/1. Reads first, because closing a socket with unread bytes sends a reset, which
+ * overtakes the answer. */
+static void turn_away(int fd)
+{
+    static const char words[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+                                "Content-Type: text/plain\r\nConnection: close\r\n\r\n"
+                                "This port is for REST, over HTTP/1.1 and without TLS.\n";
+    char unread[4096];
+    ssize_t size = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
+    size = send(fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)size;
+    close(fd);
+}
+
+void rest_accept(void *context, int fd, enum listener_protocol protocol,
+                 const struct sockaddr *address, socklen_t address_size)
+{
+    struct rest *rest = context;
+    if (protocol != LISTENER_HTTP1) {
+        log_debug("http: a client that speaks %s is turned away",
+                  protocol == LISTENER_TLS ? "TLS" : "HTTP/2 only");
+        turn_away(fd);
+        return;
+    }
+    if (!has_room(rest)) {
+        close(fd);
+        return;
+    }
+    /* libmicrohttpd closes the descriptor if it refuses the connection. */
+    if (MHD_add_connection(rest->daemon, fd, address, address_size) == MHD_YES)
+        run_daemon(rest);
+}
+
+static unsigned connections_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 1000;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t others = 64; /* descriptors for other uses */
+    if (limit.rlim_cur > 100000 + others)
+        return 100000;
+    return limit.rlim_cur > others ? (unsigned)(limit.rlim_cur - others) : 1;
+}
+
+struct status rest_create(struct server_context *server, struct rest **out)
+{
+    struct rest *rest = zalloc(sizeof *rest);
+    rest->server = server;
+    rest->timer = (struct loop_timer){ .expired = on_timeout, .context = rest };
+    rest_connections_start(rest);
+    rest->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+        NULL, NULL, rest_on_request, rest, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+        MHD_OPTION_NOTIFY_COMPLETED, rest_on_completed, rest, MHD_OPTION_URI_LOG_CALLBACK,
+        rest_on_request_line, rest, MHD_OPTION_NOTIFY_CONNECTION, rest_on_connection, rest,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, REST_CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, connections_max(), MHD_OPTION_END);
+    if (rest->daemon == NULL) {
+        free(rest);
+        return status_error(STATUS_INTERNAL, "cannot start libmicrohttpd");
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(rest->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    struct status status =
+        loop_watch(server->loop, info->epoll_fd, EPOLLIN, on_ready, rest, &rest->watch);
+    if (!status_is_ok(status)) {
+        rest_destroy(rest);
+        return status;
+    }
+    *out = rest;
+    return status_ok();
+}
+
+void rest_destroy(struct rest *rest)
+{
+    if (rest == NULL)
+        return;
+    loop_unwatch(rest->server->loop, rest->watch);
+    loop_clear_timer(rest->server->loop, &rest->timer);
+    loop_clear_timer(rest->server->loop, &rest->drain_timer);
+    MHD_stop_daemon(rest->daemon);
+    rest_connections_stop(rest);
+    while (rest->idle != NULL) {
+        struct request *next = rest->idle->next;
+        rest_request_free(rest, rest->idle);
+        rest->idle = next;
+    }
+    free(rest);
+}
+
+/* Waits for the requests that run, and for a limited time for those that arrive slowly or may still
+ * come on idle connections. */
+static void check_drained(void *context)
+{
+    struct rest *rest = context;
+    int64_t now = clock_now_ns(clock_monotonic());
+    if (rest->requests > 0)
+        rest->drain_idle_since_ns = now;
+    bool idle = rest->requests == 0 && now - rest->drain_idle_since_ns >= DRAIN_LINGER_NS;
+    bool stuck = rest->requests == rest->requests_incomplete &&
+                 now - rest->drain_began_ns >= DRAIN_READING_NS;
+    if (rest->connections == 0 || idle || stuck)
+        rest->drained(rest->drained_context);
+    else
+        loop_set_timer(rest->server->loop, &rest->drain_timer, now + 10 * NS_PER_MS);
+}
+
+void rest_drain(struct rest *rest, void (*drained)(void *context), void *context)
+{
+    rest->draining = true;
+    rest->drained = drained;
+    rest->drained_context = context;
+    rest->drain_began_ns = rest->drain_idle_since_ns = clock_now_ns(clock_monotonic());
+    rest->drain_timer = (struct loop_timer){ .expired = check_drained, .context = rest };
+    check_drained(rest);
+}

@@ -1,0 +1,31 @@
+/*
+ * rest: the HTTP/1 edge, libmicrohttpd in the loop's thread.
+ *
+ * A request is read to its end, then handled. If it joins this round's batch, libmicrohttpd asks
+ * for the answer in its next run. If it goes to the pool, its connection is suspended until the
+ * answer is there.
+ */
+#ifndef SERVER_REST_REST_H
+#define SERVER_REST_REST_H
+
+#include "server/rest/exchange.h"
+#include "server/rest/listener.h"
+
+struct rest;
+
+struct status rest_create(struct server_context *server, struct rest **out);
+void rest_destroy(struct rest *rest); /* closes all connections; accepts NULL */
+
+/* Takes a connection from the listener. */
+listener_accept rest_accept;
+
+int rest_connections(const struct rest *rest);
+
+/* Sends the answers at the end of a round (round.h). True: there is more to do at once. */
+bool rest_answer(struct rest *rest);
+
+/* From now on each answer closes its connection. `drained` is called once, when no request is left.
+ */
+void rest_drain(struct rest *rest, void (*drained)(void *context), void *context);
+
+#endif

@@ -1,0 +1,197 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/budget.h"
+#include "base/poison.h"
+
+#define LARGE ((size_t)1 << 20) /* larger than the arena's regular blocks */
+
+static int create(void **state)
+{
+    *state = arena_create(0);
+    return 0;
+}
+
+static int destroy(void **state)
+{
+    arena_destroy(*state);
+    return 0;
+}
+
+static bool is_zero(const char *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (data[i] != 0)
+            return false;
+    return true;
+}
+
+static bool is_aligned(const void *data, size_t alignment)
+{
+    return (uintptr_t)data % alignment == 0;
+}
+
+static void memory_is_zeroed_aligned_and_apart(void **state)
+{
+    struct arena *arena = *state;
+    char *all[400];
+    for (int round = 0; round < 2; round++) { /* round 1 reuses dirty memory */
+        for (size_t i = 0; i < COUNT(all); i++) {
+            all[i] = arena_alloc(arena, i);
+            assert_true(is_aligned(all[i], 16));
+            assert_true(is_zero(all[i], i));
+            memset(all[i], (int)i, i);
+        }
+        for (size_t i = 0; i < COUNT(all); i++)
+            for (size_t k = 0; k < i; k++)
+                assert_int_equal((unsigned char)all[i][k], i & 255);
+        arena_reset(arena);
+    }
+}
+
+static void a_reserve_is_aligned_for_vectors(void **state)
+{
+    struct arena *arena = *state;
+    for (size_t size = 0; size < 3 * LARGE; size = 3 * size + 1) {
+        void *data;
+        assert_true(status_is_ok(arena_reserve(arena, size, &data)));
+        assert_true(is_aligned(data, 64));
+        memset(data, 1, size);
+        arena_alloc(arena, 1); /* breaks the alignment */
+    }
+}
+
+static void the_limit_is_for_reserves(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(1000);
+    void *data;
+    assert_true(status_is_ok(arena_reserve(arena, 1000, &data)));
+    struct status status = arena_reserve(arena, 1, &data);
+    assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
+    assert_string_equal(status.message, "1 bytes wanted, 1000 of the limit of 1000 are in use");
+    assert_non_null(arena_alloc(arena, 500)); /* ignores the limit */
+    assert_int_equal(arena_used(arena), 1500);
+    assert_int_equal(arena_reserve(arena, 0, &data).code, STATUS_RESOURCE_EXHAUSTED);
+    arena_reset(arena);
+    assert_true(status_is_ok(arena_reserve(arena, 1000, &data)));
+    assert_int_equal(arena_reserve(arena, SIZE_MAX, &data).code, STATUS_RESOURCE_EXHAUSTED);
+    arena_destroy(arena);
+}
+
+static void a_size_beyond_all_memory_is_a_failure(void **state)
+{
+    struct arena *arena = *state;
+    void *data;
+    assert_int_equal(arena_reserve(arena, SIZE_MAX, &data).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(arena_reserve(arena, SIZE_MAX - 64, &data).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(arena_held(arena), 0);
+}
+
+static void a_reset_keeps_the_blocks_and_a_trim_frees_them(void **state)
+{
+    struct arena *arena = *state;
+    for (int i = 0; i < 100; i++)
+        arena_alloc(arena, 1000);
+    arena_alloc(arena, LARGE);
+    size_t held = arena_held(arena);
+    assert_true(held >= 100 * 1000 + LARGE);
+    for (int round = 0; round < 3; round++) { /* reuses the blocks */
+        arena_reset(arena);
+        assert_int_equal(arena_used(arena), 0);
+        for (int i = 0; i < 100; i++)
+            arena_alloc(arena, 1000);
+        arena_alloc(arena, LARGE);
+        assert_int_equal(arena_held(arena), held);
+    }
+    arena_trim(arena);
+    assert_int_equal(arena_used(arena), 0);
+    assert_int_equal(arena_held(arena), 0);
+    assert_non_null(arena_alloc(arena, 1));
+}
+
+static void blocks_are_paid_for_while_they_are_held(void **state)
+{
+    (void)state;
+    struct budget budget = { .limit_bytes = 2 * (int64_t)LARGE, .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct arena *arena = arena_create(0);
+    void *data;
+    arena_charge(arena, &budget);
+    assert_true(status_is_ok(arena_reserve(arena, LARGE, &data)));
+    assert_int_equal(budget.used_bytes, arena_held(arena));
+    assert_int_equal(arena_reserve(arena, LARGE, &data).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(budget.used_bytes, arena_held(arena));
+    arena_reset(arena); /* kept blocks stay charged and are reused */
+    assert_int_equal(budget.used_bytes, arena_held(arena));
+    assert_true(status_is_ok(arena_reserve(arena, LARGE, &data)));
+    assert_non_null(arena_alloc(arena, 2 * LARGE)); /* exceeds the limit, but is counted */
+    assert_int_equal(budget.used_bytes, arena_held(arena));
+    assert_true(budget.used_bytes > budget.limit_bytes);
+    arena_destroy(arena);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
+static void stopped_it_gives_only_what_it_has(void **state)
+{
+    struct arena *arena = *state;
+    _Atomic bool stop = true;
+    void *data;
+    assert_non_null(arena_alloc(arena, 1));
+    arena_set_stop(arena, &stop);
+    assert_true(status_is_ok(arena_reserve(arena, 1, &data)));
+    assert_int_equal(arena_reserve(arena, LARGE, &data).code, STATUS_CANCELLED);
+    stop = false;
+    assert_true(status_is_ok(arena_reserve(arena, LARGE, &data)));
+}
+
+static void texts_end_with_a_nul(void **state)
+{
+    struct arena *arena = *state;
+    char *long_text = arena_printf(arena, "%0*d", 10000, 7);
+    assert_int_equal(strlen(long_text), 10000);
+    assert_int_equal(long_text[9999], '7');
+    assert_string_equal(arena_printf(arena, "%s %d", "a", 1), "a 1");
+    assert_string_equal(arena_strdup(arena, "b"), "b");
+    assert_memory_equal(arena_memdup(arena, "c\0d", 3), "c\0d", 4);
+    assert_string_equal(arena_memdup(arena, NULL, 0), "");
+}
+
+static void the_sanitizer_reports_the_use_of_what_was_not_handed_out(void **state)
+{
+    struct arena *arena = *state;
+    if (!POISON_WORKS)
+        skip();
+    char *data = arena_alloc(arena, 16);
+    assert_false(IS_POISONED(data + 15));
+    assert_true(IS_POISONED(data + 16));
+    arena_reset(arena);
+    assert_true(IS_POISONED(data));
+    assert_ptr_equal(arena_alloc(arena, 8), data);
+    assert_false(IS_POISONED(data + 7));
+    assert_true(IS_POISONED(data + 8));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
+    const struct CMUnitTest tests[] = {
+        TEST(memory_is_zeroed_aligned_and_apart),
+        TEST(a_reserve_is_aligned_for_vectors),
+        cmocka_unit_test(the_limit_is_for_reserves),
+        TEST(a_size_beyond_all_memory_is_a_failure),
+        TEST(a_reset_keeps_the_blocks_and_a_trim_frees_them),
+        cmocka_unit_test(blocks_are_paid_for_while_they_are_held),
+        TEST(stopped_it_gives_only_what_it_has),
+        TEST(texts_end_with_a_nul),
+        TEST(the_sanitizer_reports_the_use_of_what_was_not_handed_out),
+    };
+    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
+}

@@ -1,0 +1,232 @@
+/* Compares oneDNN's convolutions with the plain loops, for random sizes. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/random.h"
+#include "runtime/kernels/conv2d_onednn.h"
+#include "runtime/kernels/plain/conv.h"
+
+static struct random source;
+static int created, compared;
+
+static int64_t between(int64_t low, int64_t high)
+{
+    return low + (int64_t)random_below(&source, (uint64_t)(high - low + 1));
+}
+
+static float *floats(int64_t count)
+{
+    float *values = zalloc((size_t)count * sizeof *values);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = (float)between(-1000, 1000) / 500;
+    return values;
+}
+
+/* Turns about one element in thirty into NaN, infinity or a subnormal number. */
+static void make_special(float *values, int64_t count)
+{
+    static const float special[] = { NAN, NAN, INFINITY, -INFINITY, 1e-40f, -1e-40f, -0.0f };
+    for (int64_t i = between(0, 20); i < count; i += between(1, 60))
+        values[i] = special[between(0, (int64_t)COUNT(special) - 1)];
+}
+
+static struct window random_window(void)
+{
+    struct window window = { .in = between(1, 19),
+                             .kernel = between(1, 5),
+                             .stride = between(1, 3),
+                             .dilation = between(1, 2) };
+    int64_t span = (window.kernel - 1) * window.dilation + 1;
+    window.before = between(0, span - 1);
+    int64_t after = between(0, span - 1), room = window.in + window.before + after - span;
+    window.out = room < 0 ? 0 : room / window.stride + 1;
+    return window;
+}
+
+static float activate(float x, enum conv_activation activation, float alpha)
+{
+    switch (activation) {
+    case CONV_RELU:
+        return x < 0 ? 0 : x;
+    case CONV_RELU6:
+        return x < 0 ? 0 : x > 6 ? 6 : x;
+    case CONV_LEAKY_RELU:
+        return x > 0 ? x : alpha * x;
+    case CONV_ELU:
+        return x > 0 ? x : expm1f(x);
+    case CONV_TANH:
+        return tanhf(x);
+    case CONV_SIGMOID:
+        return 1 / (1 + expf(-x));
+    default:
+        return x;
+    }
+}
+
+static bool is_close(float got, float want)
+{
+    if (isnan(got) || isnan(want))
+        return isnan(got) && isnan(want);
+    return got == want || fabsf(got - want) <= 1e-3f; /* sums of 400 products of numbers up to 4 */
+}
+
+static bool runs_without_activation(struct conv2d_onednn_spec spec,
+                                    const struct conv2d_onednn_size *size, const float *in,
+                                    float *out)
+{
+    spec.activation = CONV_LINEAR;
+    struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
+    bool done = conv != NULL && conv2d_onednn_run(conv, size, in, out);
+    conv2d_onednn_destroy(conv);
+    return done;
+}
+
+static void compare(const struct conv_size *size, enum conv_activation activation, bool with_bias,
+                    bool with_special)
+{
+    bool depthwise = size->groups > 1;
+    int64_t each = size->c / size->groups;
+    int64_t in_count = size->n * size->rows.in * size->columns.in * size->c;
+    int64_t out_count = size->n * size->rows.out * size->columns.out * size->m;
+    float *in = floats(in_count),
+          *filter = floats(size->rows.kernel * size->columns.kernel * each * size->m);
+    if (with_special)
+        make_special(in, in_count);
+    float *bias = floats(size->m), *want = floats(out_count + 1), *got = floats(out_count + 1);
+    struct conv2d_onednn_spec spec = { .height = size->rows.kernel,
+                                       .width = size->columns.kernel,
+                                       .channels = size->c,
+                                       .filters = size->m,
+                                       .groups = size->groups,
+                                       .strides = { size->rows.stride, size->columns.stride },
+                                       .dilations = { size->rows.dilation, size->columns.dilation },
+                                       .filter = filter,
+                                       .bias = with_bias ? bias : NULL,
+                                       .activation = activation,
+                                       .alpha = 0.2f };
+    struct conv2d_onednn_size fast = {
+        size->n,        size->rows.in,     size->columns.in,
+        size->rows.out, size->columns.out, { size->rows.before, size->columns.before },
+        { 0 }
+    };
+    const struct window *windows[2] = { &size->rows, &size->columns };
+    for (int i = 0; i < 2; i++)
+        fast.after[i] = (windows[i]->out - 1) * windows[i]->stride +
+                        (windows[i]->kernel - 1) * windows[i]->dilation + 1 - windows[i]->in -
+                        windows[i]->before;
+
+    struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
+    created += conv != NULL;
+    bool done = conv != NULL && conv2d_onednn_run(conv, &fast, in, got);
+    if (!with_special)
+        assert_int_equal(done, runs_without_activation(spec, &fast, in, want));
+    if (done) {
+        compared++;
+        float *scratch = floats(conv2d_scratch_size(size));
+        if (depthwise)
+            depthwise_f32(size, in, filter, want);
+        else
+            conv2d_direct_f32(size, in, filter, want);
+        for (int64_t i = 0; i < out_count; i++) {
+            float x = activate(want[i] + (with_bias ? bias[i % size->m] : 0), activation, 0.2f);
+            if (!is_close(got[i], x))
+                fail_msg("activation %d, element %lld: %g, plain %g", (int)activation, (long long)i,
+                         (double)got[i], (double)x);
+        }
+        free(scratch);
+    }
+    conv2d_onednn_destroy(conv);
+    free(in), free(filter), free(bias), free(want), free(got);
+}
+
+static void compare_many(bool with_special)
+{
+    random_init(&source, 1, 0);
+    for (int i = 0; i < 200; i++) {
+        struct conv_size size = { .n = between(1, 3),
+                                  .c = between(1, 20),
+                                  .m = between(1, 20),
+                                  .groups = 1,
+                                  .rows = random_window(),
+                                  .columns = random_window() };
+        if (between(0, 2) == 0) { /* depthwise, with one or two filters per channel */
+            size.groups = size.c;
+            size.m = size.c * between(1, 2);
+        }
+        if (size.rows.out > 0 && size.columns.out > 0)
+            compare(&size, (enum conv_activation)between(CONV_LINEAR, CONV_SIGMOID),
+                    between(0, 1) == 1, with_special);
+    }
+}
+
+static void agrees_with_the_plain_loops(void **state)
+{
+    (void)state;
+    created = compared = 0;
+    compare_many(false);
+    if (created > 0) /* 0: built without oneDNN */
+        assert_true(compared > 100);
+}
+
+/* If oneDNN loses a NaN, the kernel must refuse the result, and the plain loops compute it. It must
+ * not refuse a result without NaN. */
+static void hands_nan_on_or_refuses(void **state)
+{
+    (void)state;
+    compare_many(true);
+}
+
+static int threads_of_this_process(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    assert_non_null(tasks);
+    while (readdir(tasks) != NULL)
+        count++;
+    closedir(tasks);
+    return count;
+}
+
+static void *run_one(void *more)
+{
+    static const struct window window = {
+        .in = 28, .kernel = 5, .stride = 1, .dilation = 1, .before = 2, .out = 28
+    };
+    struct conv_size size = {
+        .n = 4, .c = 16, .m = 32, .groups = 1, .rows = window, .columns = window
+    };
+    int before = threads_of_this_process();
+    compare(&size, CONV_RELU, true, false);
+    *(int *)more = threads_of_this_process() - before;
+    return NULL;
+}
+
+/* Runs on a new thread, because oneDNN's number of threads is set per thread. */
+static void runs_on_the_calling_thread_alone(void **state)
+{
+    (void)state;
+    random_init(&source, 1, 0);
+    pthread_t thread;
+    int more = -1;
+    assert_int_equal(pthread_create(&thread, NULL, run_one, &more), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(more, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(runs_on_the_calling_thread_alone),
+                                        cmocka_unit_test(agrees_with_the_plain_loops),
+                                        cmocka_unit_test(hands_nan_on_or_refuses) };
+    return cmocka_run_group_tests_name("conv2d_onednn", tests, NULL, NULL);
+}

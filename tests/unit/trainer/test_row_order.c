@@ -1,0 +1,103 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/status.h"
+#include "trainer/data/row_order.h"
+
+static const struct row {
+    const char *label;
+    uint32_t rows, workers, batch;
+} rows[] = {
+    { "one worker, even batches", 100, 1, 10 }, { "one worker, a tail", 101, 1, 10 },
+    { "three workers, a tail", 100, 3, 7 },     { "batch larger than the share", 10, 2, 64 },
+    { "more workers than rows", 3, 5, 1 },
+};
+
+static void every_row_counts_once_an_epoch(void **state)
+{
+    const struct row *row = *state;
+    int seen[3][128] = { { 0 } };
+
+    for (uint32_t w = 0; w < row->workers; w++) {
+        struct row_order order;
+        uint32_t batch[64];
+        uint64_t epoch = 0, place = w;
+        row_order_init(&order, 9, row->rows, w, row->workers);
+        while (epoch < 3) {
+            row_order_next(&order, batch, row->batch);
+            for (uint32_t i = 0; i < row->batch; i++, place += row->workers) {
+                for (; place >= row->rows;
+                     epoch++) /* the next epoch's first place of this worker */
+                    place = row->workers <= row->rows ? w : (w + epoch + 1) % row->workers;
+                if (epoch < 3)
+                    seen[epoch][batch[i]]++;
+            }
+        }
+        row_order_finish(&order);
+    }
+    for (int epoch = 0; epoch < 3; epoch++)
+        for (uint32_t i = 0; i < row->rows; i++)
+            assert_int_equal(seen[epoch][i], 1);
+}
+
+/* After a seek the order continues as if it had reached that place by itself. */
+static void it_goes_on_where_it_is_told(void **state)
+{
+    const struct row *row = *state;
+
+    for (uint32_t w = 0; w < row->workers; w++) {
+        uint32_t all[400], some[8];
+        struct row_order order;
+        row_order_init(&order, 9, row->rows, w, row->workers);
+        row_order_next(&order, all, 400);
+        for (uint64_t at = 0; at < 392; at += 7) {
+            row_order_seek(&order, at);
+            row_order_next(&order, some, 8);
+            assert_memory_equal(some, all + at, sizeof some);
+        }
+        row_order_finish(&order);
+    }
+}
+
+static void take(uint64_t seed, uint32_t *out, uint32_t count)
+{
+    struct row_order order;
+
+    row_order_init(&order, seed, 100, 0, 1);
+    row_order_next(&order, out, count);
+    row_order_finish(&order);
+}
+
+static void epochs_have_different_orders_and_seeds_too(void **state)
+{
+    (void)state;
+    uint32_t both[200], other[100], again[100];
+
+    take(1, both, 200);
+    take(2, other, 100);
+    take(1, again, 100);
+    assert_memory_not_equal(both, both + 100, sizeof again);
+    assert_memory_not_equal(both, other, sizeof again);
+    assert_memory_equal(both, again, sizeof again);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[2 * COUNT(rows) + 1];
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
+                                        .test_func = every_row_counts_once_an_epoch,
+                                        .initial_state = (void *)(uintptr_t)&rows[i] };
+        tests[COUNT(rows) + 1 + i] = tests[i];
+        tests[COUNT(rows) + 1 + i].test_func = it_goes_on_where_it_is_told;
+    }
+    tests[COUNT(rows)] =
+        (struct CMUnitTest)cmocka_unit_test(epochs_have_different_orders_and_seeds_too);
+    return cmocka_run_group_tests_name("row order", tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+#include "trainer/checkpoint/checkpoint.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/container.h"
+#include "storage/bundle_writer.h"
+#include "trainer/shared/finite.h"
+
+#define GLOBAL_STEP "global_step"
+#define NAMES_SHOWN 8
+
+struct status checkpoint_layout_init(struct checkpoint_layout *layout,
+                                     const struct placement *placement,
+                                     const struct client_job *job)
+{
+    const struct optimizer *optimizer = optimizer_find(job->optimizer);
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s",
+                            job->optimizer, optimizer_names());
+    *layout = (struct checkpoint_layout){ .placement = placement, .optimizer = optimizer };
+    for (int i = 0; i < optimizer->settings_count; i++)
+        layout->settings[i] = optimizer->settings[i].initial;
+    for (int i = 0; i < job->settings_count; i++) {
+        int index = optimizer_setting_index(optimizer, job->settings[i].name);
+        if (index < 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
+                                optimizer->name, job->settings[i].name);
+        layout->settings[index] = job->settings[i].value;
+    }
+    return status_ok();
+}
+
+/* The key of a part of a variable; NULL: checkpoints do not have it. */
+static const char *key_of(const struct checkpoint_layout *layout, int variable, int part,
+                          struct arena *arena)
+{
+    const struct placed_variable *row = &layout->placement->variables[variable];
+
+    if (part == 0)
+        return row->name;
+    const char *suffix = optimizer_slot_suffix(layout->optimizer, layout->settings, part - 1);
+    return suffix != NULL ? arena_printf(arena, "%s/%s", row->name, suffix) : NULL;
+}
+
+static int parts_of(const struct checkpoint_layout *layout, int variable)
+{
+    return 1 +
+           (layout->placement->variables[variable].trainable ? layout->optimizer->slots_count : 0);
+}
+
+/* ---- Writing. ---- */
+
+static struct status write_part(struct bundle_writer *writer, const char *key,
+                                const struct placed_variable *variable,
+                                struct client_snapshot *snapshot)
+{
+    struct bytes chunk;
+
+    TRY(bundle_writer_begin(writer, key, variable->dtype, &variable->shape));
+    for (;;) {
+        struct status status = snapshot->source.next(&snapshot->source, &chunk);
+        if (!status_is_ok(status) || chunk.size == 0) {
+            struct status ended = bundle_writer_end(writer);
+            return status_is_ok(status) ? ended : status;
+        }
+        TRY(bundle_writer_append(writer, chunk.data, chunk.size));
+    }
+}
+
+static struct status write_scalar(struct bundle_writer *writer, const char *key, enum dtype dtype,
+                                  const void *value, size_t size)
+{
+    struct shape scalar = { 0 };
+
+    TRY(bundle_writer_begin(writer, key, dtype, &scalar));
+    TRY(bundle_writer_append(writer, value, size));
+    return bundle_writer_end(writer);
+}
+
+static struct status write_all(const struct checkpoint_layout *layout,
+                               struct client_snapshot *snapshot, struct bundle_writer *writer,
+                               struct arena *arena)
+{
+    int64_t step = (int64_t)snapshot->global_step;
+
+    for (int v = 0; v < layout->placement->variables_count; v++)
+        for (int part = 0; part < parts_of(layout, v); part++) {
+            const char *key = key_of(layout, v, part, arena);
+            if (key == NULL)
+                continue;
+            client_snapshot_select(snapshot, v, part);
+            TRY(write_part(writer, key, &layout->placement->variables[v], snapshot));
+        }
+    for (int s = 0; s < layout->optimizer->scalars_count; s++)
+        if (layout->optimizer->scalars[s].name != NULL)
+            TRY(write_scalar(writer, layout->optimizer->scalars[s].name, DT_FLOAT,
+                             &snapshot->scalars[s], sizeof(float)));
+    return write_scalar(writer, GLOBAL_STEP, DT_INT64, &step, sizeof step);
+}
+
+struct status checkpoint_write(const struct checkpoint_layout *layout,
+                               struct client_snapshot *snapshot, const char *prefix)
+{
+    struct arena *arena = arena_create(0);
+    struct bundle_writer *writer = NULL;
+    struct status status;
+
+    TRY_OR(done, bundle_writer_open(prefix, &writer));
+    TRY_OR(done, write_all(layout, snapshot, writer, arena));
+    status = bundle_writer_commit(writer);
+    writer = NULL;
+done:
+    bundle_writer_abandon(writer);
+    arena_destroy(arena);
+    return status;
+}
+
+/* ---- Reading. ---- */
+
+/* The first names in the bundle, for an error about a missing one. */
+static const char *names_in(const struct bundle *bundle, struct arena *arena)
+{
+    const char *text = "";
+    size_t count = bundle_count(bundle);
+
+    for (size_t i = 0; i < count && i < NAMES_SHOWN; i++)
+        text = arena_printf(arena, "%s%s%s", text, i > 0 ? ", " : "", bundle_at(bundle, i)->name);
+    return count > NAMES_SHOWN ? arena_printf(arena, "%s and %zu more", text, count - NAMES_SHOWN)
+                               : text;
+}
+
+static struct status check_entry(const struct bundle_entry *entry,
+                                 const struct placed_variable *variable)
+{
+    if (entry->dtype != variable->dtype)
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' is of type %s there, the model has %s",
+                            entry->name, dtype_name(entry->dtype), dtype_name(variable->dtype));
+    if (!shape_equal(&entry->shape, &variable->shape))
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' has shape %s there, the model has %s",
+                            entry->name, shape_text(&entry->shape), shape_text(&variable->shape));
+    return status_ok();
+}
+
+static struct status check_part(struct checkpoint *checkpoint, int variable, int part)
+{
+    const struct placed_variable *row = &checkpoint->layout->placement->variables[variable];
+    const char *key = key_of(checkpoint->layout, variable, part, checkpoint->arena);
+    const struct bundle_entry *entry = key != NULL ? bundle_find(checkpoint->bundle, key) : NULL;
+
+    if (entry != NULL)
+        return check_entry(entry, row);
+    if (part == 0)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "it has no variable '%s' (%s %s) of the model; it has %s", key,
+                            dtype_name(row->dtype), shape_text(&row->shape),
+                            names_in(checkpoint->bundle, checkpoint->arena));
+    if (key != NULL && checkpoint->slots_missing++ == 0)
+        checkpoint->slot_missing = key;
+    return status_ok();
+}
+
+static struct status check_all(struct checkpoint *checkpoint)
+{
+    const struct checkpoint_layout *layout = checkpoint->layout;
+
+    for (int v = 0; v < layout->placement->variables_count; v++)
+        for (int part = 0; part < parts_of(layout, v); part++)
+            TRY(check_part(checkpoint, v, part));
+    return status_ok();
+}
+
+/* A global_step that a user's program made may be int32. */
+static struct status read_step(struct checkpoint *checkpoint)
+{
+    struct tensor tensor;
+
+    if (bundle_find(checkpoint->bundle, GLOBAL_STEP) == NULL)
+        return status_ok();
+    TRY(bundle_read(checkpoint->bundle, GLOBAL_STEP, &tensor));
+    int64_t step = -1;
+    if (tensor.size == 1 && tensor.dtype == DT_INT64)
+        memcpy(&step, tensor.data, sizeof step);
+    else if (tensor.size == 1 && tensor.dtype == DT_INT32)
+        step = *(const int32_t *)tensor.data;
+    tensor_release(&tensor);
+    if (step < 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'" GLOBAL_STEP "' is not a single integer >= 0");
+    checkpoint->global_step = (uint64_t)step;
+    checkpoint->has_global_step = true;
+    return status_ok();
+}
+
+/* A scalar starts with its initial value if slots are missing. A power of β that is missing alone
+ * follows from the step. */
+static struct status read_scalar(struct checkpoint *checkpoint, int s)
+{
+    const struct checkpoint_layout *layout = checkpoint->layout;
+    const struct optimizer_scalar *row = &layout->optimizer->scalars[s];
+    float initial = optimizer_initial(layout->settings, row->initial_setting);
+    struct tensor tensor;
+
+    if (row->name == NULL) {
+        checkpoint->scalars[s] = (float)checkpoint->global_step;
+    } else if (checkpoint->slots_missing > 0) {
+        checkpoint->scalars[s] = initial;
+    } else if (bundle_find(checkpoint->bundle, row->name) == NULL) {
+        checkpoint->scalars[s] = powf(initial, (float)checkpoint->global_step + 1);
+    } else {
+        TRY(bundle_read(checkpoint->bundle, row->name, &tensor));
+        bool fits = tensor.dtype == DT_FLOAT && tensor.size == 1;
+        if (fits)
+            memcpy(&checkpoint->scalars[s], tensor.data, sizeof(float));
+        tensor_release(&tensor);
+        if (!fits)
+            return status_error(STATUS_INVALID_ARGUMENT, "'%s' is not one float", row->name);
+    }
+    return status_ok();
+}
+
+static struct status get(struct client_state *state, int variable, int part, struct bytes *out)
+{
+    struct checkpoint *checkpoint = (struct checkpoint *)state;
+    struct arena *arena = arena_create(0);
+    const char *key = key_of(checkpoint->layout, variable, part, arena);
+    struct status status = status_ok();
+
+    *out = (struct bytes){ 0 };
+    tensor_release(&checkpoint->tensor);
+    if (key != NULL && bundle_find(checkpoint->bundle, key) != NULL)
+        status = bundle_read(checkpoint->bundle, key, &checkpoint->tensor);
+    if (status_is_ok(status) && checkpoint->tensor.data != NULL)
+        *out = (struct bytes){ checkpoint->tensor.data, tensor_bytes(&checkpoint->tensor) };
+    if (out->data != NULL && part == 0 && checkpoint->tensor.dtype == DT_FLOAT)
+        status = finite_check(key, *out);
+    status = status_in(status, "checkpoint '%s'", checkpoint->prefix);
+    arena_destroy(arena);
+    return status;
+}
+
+static struct checkpoint *of_source(struct value_source *source)
+{
+    return CONTAINER_OF(source, struct checkpoint, source);
+}
+
+static struct status source_begin(struct value_source *source, const char *name)
+{
+    struct checkpoint *checkpoint = of_source(source);
+    const struct placement *placement = checkpoint->layout->placement;
+
+    for (int v = 0; v < placement->variables_count; v++)
+        if (strcmp(placement->variables[v].name, name) == 0)
+            return get(&checkpoint->state, v, 0, &checkpoint->rest);
+    return status_error(STATUS_NOT_FOUND, "the checkpoint has no variable '%s'", name);
+}
+
+static struct status source_next(struct value_source *source, struct bytes *chunk)
+{
+    struct checkpoint *checkpoint = of_source(source);
+
+    *chunk = checkpoint->rest;
+    checkpoint->rest = (struct bytes){ 0 };
+    return status_ok();
+}
+
+struct status checkpoint_open(const struct checkpoint_layout *layout, const char *prefix,
+                              struct checkpoint **out)
+{
+    struct checkpoint *checkpoint = zalloc(sizeof *checkpoint);
+    struct status status;
+
+    checkpoint->state.get = get;
+    checkpoint->source = (struct value_source){ source_begin, source_next };
+    checkpoint->layout = layout;
+    checkpoint->arena = arena_create(0);
+    checkpoint->prefix = arena_strdup(checkpoint->arena, prefix);
+    TRY_OR(fail, bundle_open(prefix, &checkpoint->bundle));
+    TRY_OR(fail, check_all(checkpoint));
+    TRY_OR(fail, read_step(checkpoint));
+    for (int s = 0; s < layout->optimizer->scalars_count; s++)
+        TRY_OR(fail, read_scalar(checkpoint, s));
+    *out = checkpoint;
+    return status_ok();
+
+fail:
+    status = status_in(status, "checkpoint '%s'", prefix);
+    checkpoint_close(checkpoint);
+    return status;
+}
+
+void checkpoint_close(struct checkpoint *checkpoint)
+{
+    if (checkpoint == NULL)
+        return;
+    tensor_release(&checkpoint->tensor);
+    bundle_close(checkpoint->bundle);
+    arena_destroy(checkpoint->arena);
+    free(checkpoint);
+}

@@ -1,0 +1,62 @@
+/*
+ * checkpoint: the state from which a job can continue: every variable under its name, the
+ * optimizer's slots and scalars under TensorFlow's names (`dense/kernel/Adam_1`, `beta1_power`),
+ * and `global_step`. It is written as a bundle that TensorFlow can read, and can be read from a
+ * bundle that TensorFlow wrote.
+ *
+ *     struct checkpoint *checkpoint;
+ *     TRY(checkpoint_open(&layout, "ckpt/model.ckpt-100", &checkpoint));     names and shapes fit
+ *     job.global_step = checkpoint->global_step;
+ *     status = client_begin(client, &job, &checkpoint->state);
+ *     checkpoint_close(checkpoint);
+ */
+#ifndef TRAINER_CHECKPOINT_CHECKPOINT_H
+#define TRAINER_CHECKPOINT_CHECKPOINT_H
+
+#include "storage/bundle.h"
+#include "trainer/client/client.h"
+
+struct checkpoint_layout {
+    const struct placement *placement; /* names, dtypes and shapes; the pieces do not matter */
+    const struct optimizer *optimizer;
+    float settings[OPTIMIZER_SETTINGS_MAX];
+};
+
+/* Takes the optimizer's initial settings, overridden by the job's. INVALID_ARGUMENT: no such
+ * optimizer or setting. */
+struct status checkpoint_layout_init(struct checkpoint_layout *layout,
+                                     const struct placement *placement,
+                                     const struct client_job *job);
+
+/* Writes the bundle `prefix` chunk by chunk. The snapshot must have slots. */
+struct status checkpoint_write(const struct checkpoint_layout *layout,
+                               struct client_snapshot *snapshot, const char *prefix);
+
+struct checkpoint {
+    struct client_state state;  /* first: values and slots, each read when it is needed */
+    struct value_source source; /* the values alone, for the exporter */
+    const struct checkpoint_layout *layout;
+    const char *prefix;
+    struct bundle *bundle;
+    struct arena *arena;
+    uint64_t global_step;
+    float scalars[OPTIMIZER_SCALARS_MAX];
+    int slots_missing;        /* over all variables */
+    const char *slot_missing; /* the first one's name */
+    bool has_global_step;
+    struct tensor tensor; /* the one read last */
+    struct bytes rest;    /* of it, for source.next */
+};
+
+/**
+ * Opens a bundle and checks that it fits. Missing slots start with their initial values. Reading a
+ * value that is NaN or infinite fails with OUT_OF_RANGE: the job that wrote it had diverged.
+ *
+ * Errors  NOT_FOUND no such bundle; DATA_LOSS damaged, another one may be intact;
+ *         FAILED_PRECONDITION it lacks a variable; INVALID_ARGUMENT another shape or type
+ */
+struct status checkpoint_open(const struct checkpoint_layout *layout, const char *prefix,
+                              struct checkpoint **out);
+void checkpoint_close(struct checkpoint *checkpoint); /* accepts NULL */
+
+#endif

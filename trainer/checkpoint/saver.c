@@ -1,0 +1,235 @@
+#include "trainer/checkpoint/saver.h"
+
+#include <stdlib.h>
+
+#define SNAPSHOT_TIMEOUT_MS 30000
+#define WARN_MS             60000 /* between two lines about checkpoints that fail */
+
+struct saver {
+    struct saver_options options;
+    struct ps_client client;
+    bool runs; /* the thread was started */
+    pthread_t thread;
+    pthread_mutex_t saving; /* held while a checkpoint is written, and while paused */
+    pthread_mutex_t lock;   /* guards all below */
+    pthread_cond_t changed;
+    bool stopping, paused, due;
+    _Atomic uint64_t next_step; /* the step at which a checkpoint is due */
+    _Atomic uint64_t due_step;  /* the last step at which one was due */
+    int64_t next_ns, warned_ns;
+};
+
+/* The next multiple of every_steps. The steps stay the same if the job continues from a checkpoint
+ * between two of them, or if a checkpoint is late. */
+static uint64_t next_due_step(const struct saver *saver, uint64_t step)
+{
+    uint64_t every = saver->options.every_steps;
+
+    return every > 0 ? (step / every + 1) * every : UINT64_MAX;
+}
+
+/* Takes the generation and the ps tasks that the chief's client has joined. */
+static void follow_client(struct saver *saver, const struct ps_client *client)
+{
+    saver->client.generation = client->generation;
+    memcpy(saver->client.incarnations, client->incarnations,
+           (size_t)client->options.placement->ps_count * sizeof *client->incarnations);
+}
+
+struct snapshot_writer {
+    const struct saver *saver;
+    struct client_snapshot *snapshot;
+};
+
+static struct status write_snapshot(void *context, const char *prefix)
+{
+    const struct snapshot_writer *writer = context;
+
+    return checkpoint_write(&writer->saver->options.layout, writer->snapshot, prefix);
+}
+
+static struct status save(struct saver *saver)
+{
+    struct checkpoint_dir *dir = saver->options.dir;
+    struct client_snapshot snapshot;
+    struct snapshot_writer writer = { saver, &snapshot };
+    struct status status;
+
+    status = client_snapshot_begin(&saver->client, true, SNAPSHOT_TIMEOUT_MS, &snapshot);
+    if (status.code == STATUS_DEADLINE_EXCEEDED)
+        status =
+            status_in(status, "the ps tasks took longer than %d s", SNAPSHOT_TIMEOUT_MS / 1000);
+    TRY(status);
+    if (!checkpoint_dir_has_step(dir, snapshot.global_step))
+        status = checkpoint_dir_add(dir, snapshot.global_step, write_snapshot, &writer);
+    if (status_is_ok(status))
+        atomic_store(&saver->next_step, next_due_step(saver, snapshot.global_step));
+    struct status held = status_hold(status);
+    client_snapshot_end(&snapshot);
+    return status_resume(held);
+}
+
+/* With the lock: waits until a checkpoint is due. False: the saver ends. */
+static bool wait_until_due(struct saver *saver)
+{
+    struct clock *clock = saver->client.calls.clock;
+
+    while (!saver->stopping) {
+        bool late = clock_now_ns(clock) >= saver->next_ns;
+        if (!saver->paused && (saver->due || late))
+            return true;
+        clock_wait(clock, &saver->changed, &saver->lock,
+                   saver->paused ? CLOCK_NEVER : saver->next_ns);
+    }
+    return false;
+}
+
+static void set_next(struct saver *saver)
+{
+    saver->due = false;
+    saver->next_ns = saver->options.every_ms > 0
+                         ? clock_deadline_ns(saver->client.calls.clock, saver->options.every_ms)
+                         : CLOCK_NEVER;
+}
+
+/* With `saving` held: the pause may have begun before this thread got it. */
+static struct status save_unless_paused(struct saver *saver)
+{
+    pthread_mutex_lock(&saver->lock);
+    bool paused = saver->paused || saver->stopping;
+    pthread_mutex_unlock(&saver->lock);
+    return paused ? status_ok() : save(saver);
+}
+
+/* With the lock: the next one is due as if this one had been written. Warns, unless a recovery or
+ * the job's end caused the failure: the chief reports those. */
+static void take_failure(struct saver *saver, struct status status)
+{
+    int64_t now_ns = clock_now_ns(saver->client.calls.clock);
+
+    uint64_t none = UINT64_MAX;
+
+    if (saver->options.every_steps > 0)
+        atomic_compare_exchange_strong(&saver->next_step, &none,
+                                       next_due_step(saver, saver->due_step));
+    if (saver->stopping || saver->paused || status.code == STATUS_ABORTED)
+        return;
+    if (saver->warned_ns != 0 && now_ns - saver->warned_ns < (int64_t)WARN_MS * NS_PER_MS)
+        return;
+    saver->warned_ns = now_ns;
+    status = status_in(status, "training goes on without this checkpoint");
+    saver->options.warn(saver->options.context, status.message);
+}
+
+static void *saver_run(void *context)
+{
+    struct saver *saver = context;
+
+    pthread_mutex_lock(&saver->lock);
+    while (wait_until_due(saver)) {
+        set_next(saver); /* counted from here, so that checkpoints come at even times */
+        pthread_mutex_unlock(&saver->lock);
+        pthread_mutex_lock(&saver->saving);
+        struct status status = save_unless_paused(saver);
+        pthread_mutex_unlock(&saver->saving);
+        pthread_mutex_lock(&saver->lock);
+        if (!status_is_ok(status))
+            take_failure(saver, status);
+    }
+    pthread_mutex_unlock(&saver->lock);
+    return NULL;
+}
+
+struct status saver_start(const struct saver_options *options, const struct ps_client *client,
+                          struct saver **out)
+{
+    struct saver *saver = zalloc(sizeof *saver);
+    struct ps_client_options mine = client->options;
+
+    mine.channels = options->channels;
+    saver->options = *options;
+    client_init(&saver->client, &mine);
+    pthread_mutex_init(&saver->saving, NULL);
+    pthread_mutex_init(&saver->lock, NULL);
+    clock_cond_init(&saver->changed);
+    follow_client(saver, client);
+    set_next(saver);
+    struct status status = save(saver);
+    if (status_is_ok(status)) {
+        saver->runs = pthread_create(&saver->thread, NULL, saver_run, saver) == 0;
+        if (!saver->runs)
+            status = status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread");
+    }
+    if (!status_is_ok(status)) {
+        saver_destroy(saver);
+        return status;
+    }
+    *out = saver;
+    return status_ok();
+}
+
+void saver_step(struct saver *saver, uint64_t global_step)
+{
+    if (global_step < atomic_load_explicit(&saver->next_step, memory_order_relaxed))
+        return;
+    atomic_store(&saver->due_step, global_step);
+    atomic_store(&saver->next_step, UINT64_MAX); /* none until this one is written */
+    pthread_mutex_lock(&saver->lock);
+    saver->due = true;
+    pthread_cond_signal(&saver->changed);
+    pthread_mutex_unlock(&saver->lock);
+}
+
+void saver_pause(struct saver *saver)
+{
+    pthread_mutex_lock(&saver->lock);
+    saver->paused = true;
+    pthread_mutex_unlock(&saver->lock);
+    client_interrupt(&saver->client);
+    pthread_mutex_lock(&saver->saving); /* waits until the current one fails or ends */
+}
+
+void saver_resume(struct saver *saver, const struct ps_client *client)
+{
+    follow_client(saver, client);
+    atomic_store(&saver->next_step, next_due_step(saver, client->global_step));
+    pthread_mutex_unlock(&saver->saving);
+    pthread_mutex_lock(&saver->lock);
+    saver->paused = saver->due = false;
+    pthread_cond_signal(&saver->changed);
+    pthread_mutex_unlock(&saver->lock);
+}
+
+struct status saver_finish(struct saver *saver)
+{
+    pthread_mutex_lock(&saver->lock);
+    saver->paused = true;
+    pthread_mutex_unlock(&saver->lock);
+    pthread_mutex_lock(&saver->saving);
+    struct status status = save(saver);
+    pthread_mutex_unlock(&saver->saving);
+    return status;
+}
+
+static void stop(struct saver *saver)
+{
+    if (!saver->runs)
+        return;
+    pthread_mutex_lock(&saver->lock);
+    saver->stopping = true;
+    pthread_cond_signal(&saver->changed);
+    pthread_mutex_unlock(&saver->lock);
+    pthread_join(saver->thread, NULL);
+}
+
+void saver_destroy(struct saver *saver)
+{
+    if (saver == NULL)
+        return;
+    stop(saver);
+    client_finish(&saver->client);
+    pthread_cond_destroy(&saver->changed);
+    pthread_mutex_destroy(&saver->lock);
+    pthread_mutex_destroy(&saver->saving);
+    free(saver);
+}

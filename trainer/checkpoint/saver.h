@@ -1,0 +1,45 @@
+/*
+ * saver: writes the chief's checkpoints in a thread of its own, while training continues.
+ *
+ *     TRY(saver_start(&options, client, &saver));      writes the first checkpoint
+ *     …  saver_step(saver, client->global_step);        after each of the chief's steps
+ *     TRY(saver_finish(saver));                         writes the last one, after the last step
+ *     saver_destroy(saver);
+ *
+ * If the first or the last checkpoint fails, the job fails. If another one fails, the saver warns,
+ * and tries again when the next one is due.
+ */
+#ifndef TRAINER_CHECKPOINT_SAVER_H
+#define TRAINER_CHECKPOINT_SAVER_H
+
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/checkpoint_dir.h"
+
+struct saver_options {
+    struct checkpoint_dir *dir;
+    struct checkpoint_layout layout;
+    int64_t every_ms;                /* 0: not by time */
+    uint64_t every_steps;            /* 0: not by steps; with both, whichever comes first */
+    struct channel *const *channels; /* [ps_count]: used by no other thread */
+    void (*warn)(void *context, const char *text);
+    void *context;
+};
+
+struct saver;
+
+/* `client` is the chief's; it has joined, and the variables are there. */
+struct status saver_start(const struct saver_options *options, const struct ps_client *client,
+                          struct saver **out);
+void saver_step(struct saver *saver, uint64_t global_step);
+
+/* Called before and after a recovery: nothing is saved until the chief knows the new generation. */
+void saver_pause(struct saver *saver);
+void saver_resume(struct saver *saver, const struct ps_client *client);
+
+/* Writes the last checkpoint, unless there is one of that step. The thread then makes no more,
+ * unless it is paused and resumed. */
+struct status saver_finish(struct saver *saver);
+/* accepts NULL; first finishes a checkpoint that is being written */
+void saver_destroy(struct saver *saver);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * client: the workers' and the chief's side of the ps tasks: joins the job, pulls values, pushes
+ * gradients, reads snapshots. One client per thread.
+ *
+ *     client_init(&client, &options);
+ *     TRY(client_join(&client, true, timeout_ms));
+ *     TRY(client_pull(&client));
+ *     … client.values[v] → gradients[v] …
+ *     TRY(client_push(&client, gradients, true));       values are the new ones
+ *
+ * The values of a variable whose pieces lie next to each other in memory are used in place. Others
+ * are copied into a buffer of the client.
+ */
+#ifndef TRAINER_CLIENT_CLIENT_H
+#define TRAINER_CLIENT_CLIENT_H
+
+#include "rpc/call_group.h"
+#include "savedmodel/save.h"
+#include "trainer/shared/optimizer.h"
+#include "trainer/shared/placement.h"
+
+struct ps_client_options {
+    const char *cluster; /* borrowed, as all pointers here */
+    const char *task;    /* its name: "worker 3", "chief" */
+    const char *ps_list; /* the ps tasks' addresses; "" within one process */
+    const char *agreed;  /* "seed=1 batch_size=100": settings that all tasks that train must share;
+                            NULL: "" */
+    uint32_t index;      /* its rank: 0 is the chief */
+    bool reader;         /* it only pulls and takes snapshots; it has no rank */
+    uint64_t incarnation;
+    const struct placement *placement;
+    struct channel *const *channels; /* [placement->ps_count] */
+    size_t chunk_bytes_max;          /* of the values in one message; 0: CLIENT_CHUNK_BYTES */
+    int64_t call_timeout_ms;         /* of one pull or push; negative: none */
+    int64_t attempt_timeout_ms; /* a call without an answer for so long is sent again; 0: never. For
+                                   channels that may silently lose a call */
+};
+
+/* Half of what a message may have, and as much as a piece may have. Smaller chunks would save no
+ * memory: the chunks of one pull or push are in flight together. */
+#define CLIENT_CHUNK_BYTES PLACEMENT_PIECE_MAX
+
+/* The part of one ps that a single message carries: pieces [first_piece, end_piece) of those that
+ * it holds. The chunks of one ps cover all ids. */
+struct client_chunk {
+    int ps;
+    int first_piece, end_piece;
+    size_t size_bytes; /* of the values */
+};
+
+/* A push that reached some ps tasks and will never reach the others. */
+struct client_push_mark {
+    uint32_t worker;
+    uint64_t incarnation, sequence, generation;
+};
+
+#define CLIENT_GIVEN_UP_MAX 16
+
+struct ps_client {
+    struct ps_client_options options;
+    /* a pull or a push has one for each chunk; values point into its replies */
+    struct call_group calls;
+    uint64_t generation, sequence, snapshots; /* the numbers of the last push and snapshot */
+    uint64_t generation_seen;                 /* the largest that any ps has reported */
+    uint64_t *incarnations; /* [ps_count]: of each ps when it was joined; 0: not yet */
+    uint64_t *steps;        /* [ps_count]: the step of each ps at the last pull */
+    uint64_t global_step;
+    uint64_t begin_step; /* the first step of the generation */
+    uint64_t stop_step;  /* the job's last step, as the chief set it; 0: not known */
+    bool joined;         /* all ps tasks have admitted it at least once */
+    bool open;           /* all ps tasks have complete values of the same generation */
+    bool torn;           /* at the last pull some ps tasks had made a step that others lacked */
+    bool finished;       /* the ps tasks said that there is nothing left to do */
+    bool told;           /* client_await knows the job's outcome */
+    int outcome_ps; /* the ps to ask for the outcome: ps 0, or another one if ps 0 was restarted and
+                       has lost it */
+    _Atomic bool leaving;        /* it is reporting its end, which must not be interrupted */
+    const void **values;         /* [variables_count] */
+    void **assembled;            /* [variables_count]; NULL until needed */
+    struct client_chunk *chunks; /* [chunks_count]: what is pulled and pushed, by ps and piece */
+    int chunks_count;
+    int *chunk_of;                   /* [pieces_count]: the chunk that each piece is in */
+    struct payload_cursor *payloads; /* [chunks_count]: where each reply is read */
+    struct bytes *pieces;            /* [pieces_count]: of the push in flight */
+    /* pushes that snapshots no longer wait for */
+    struct client_push_mark given_up[CLIENT_GIVEN_UP_MAX];
+    unsigned given_up_count;
+};
+
+void client_init(struct ps_client *client, const struct ps_client_options *options);
+void client_finish(struct ps_client *client);
+
+/* Ends the waiting calls of this client with CANCELLED, from another thread. */
+void client_interrupt(struct ps_client *client);
+
+/* Joins every ps. With wait_until_created, also waits until the chief has created the variables. */
+struct status client_join(struct ps_client *client, bool wait_until_created, int64_t timeout_ms);
+
+/* ABORTED: a ps was restarted or has begun another generation, so the job goes back to an earlier
+ * step. */
+struct status client_check(struct ps_client *client);
+
+struct client_setting {
+    const char *name;
+    float value;
+};
+
+struct client_job {
+    const char *optimizer;
+    float learning_rate;
+    const struct client_setting *settings;
+    int settings_count;
+    uint32_t workers;
+    bool sync;
+    uint64_t global_step, stop_step;
+    const float *scalars; /* the optimizer's, from a checkpoint; NULL: its initial ones */
+};
+
+/* The values and slots that a generation begins with. */
+struct client_state {
+    /* All bytes of a part of a variable (0: values; 1, 2, …: the optimizer's slots), valid until
+     * the next call. NULL data: the slot has the optimizer's initial value. */
+    struct status (*get)(struct client_state *state, int variable, int part, struct bytes *out);
+};
+
+/* For the chief: begins, on all ps tasks, a generation later than any that it has seen. */
+struct status client_begin(struct ps_client *client, const struct client_job *job,
+                           struct client_state *state);
+
+/* The same with these first values, [variables_count], each as large as its variable. */
+struct status client_create(struct ps_client *client, const struct client_job *job,
+                            const void *const *values);
+
+/**
+ * The values of one step. If a worker died when its push had reached some ps tasks only, these have
+ * made a step that the others lack. The values are then those before that step, so that a
+ * replacement worker computes the same gradients, which the other ps tasks still need.
+ *
+ * Errors  ABORTED the ps tasks are at no common step: join again
+ */
+struct status client_pull(struct ps_client *client);
+
+/* OUT_OF_RANGE: a value of the last pull or push is NaN or infinite. */
+struct status client_check_values(const struct ps_client *client);
+
+/* Applies one update on all ps tasks. gradients: [variables_count]; NULL for variables that are not
+ * trainable. The values of the last pull are invalid when it returns. */
+struct status client_push(struct ps_client *client, const float *const *gradients, bool pull);
+
+/* Reports how this task ended. job: it is the chief, and the job ended the same way. */
+struct status client_report(struct ps_client *client, struct status outcome, bool job);
+
+/* Waits until all workers that joined have ended; with `job`, until the job has an outcome, which
+ * is returned. A negative timeout waits for ever. */
+struct status client_await(struct ps_client *client, bool job, int64_t timeout_ms);
+
+/* For the log: what ps 0 waits for, such as "worker 2 (last heard of 7 s ago) to finish"; "" for
+ * nothing, or if ps 0 does not answer. */
+void client_ask_whom(struct ps_client *client, char *out, size_t size);
+
+/* A consistent snapshot as a source of values for the exporter. Reading a value that is NaN or
+ * infinite fails with OUT_OF_RANGE: it is neither exported nor saved. */
+struct client_snapshot {
+    struct value_source source; /* first */
+    struct ps_client *client;
+    uint64_t number;                      /* identifies it to the ps tasks */
+    uint64_t *ids;                        /* by ps */
+    uint64_t global_step;                 /* the cut's */
+    float scalars[OPTIMIZER_SCALARS_MAX]; /* the optimizer's; with slots only */
+    int variable, part, piece;            /* what `next` reads */
+    size_t offset;
+    struct message chunk;
+};
+
+/* slots: include the optimizer's slots and scalars, of the same step as the values. */
+struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_t timeout_ms,
+                                    struct client_snapshot *out);
+
+/* Like source.begin, for any part of a variable: 0 its values, 1, 2, … the optimizer's slots.
+ * source.next then reads it. */
+void client_snapshot_select(struct client_snapshot *snapshot, int variable, int part);
+/* Makes calls that may fail: after a failure, keep that failure with status_hold first. */
+void client_snapshot_end(struct client_snapshot *snapshot);
+
+#endif

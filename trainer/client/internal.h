@@ -1,0 +1,39 @@
+/*
+ * client_internal: the types and functions that the files of the client share: client.c (joining),
+ * client/create.c (beginning a generation), client/chunks.c, client/values.c (pulling, pushing),
+ * client/snapshot.c, client/end.c.
+ */
+#ifndef TRAINER_CLIENT_INTERNAL_H
+#define TRAINER_CLIENT_INTERNAL_H
+
+#include "trainer/client/client.h"
+#include "trainer/shared/protocol.h"
+
+/* The ticket of this client in requests to that ps, once the job has begun. */
+struct ticket client_ticket(const struct ps_client *client, int ps);
+
+/* The identity of this client in requests to that ps. Points into the options. */
+struct identity client_identity(const struct ps_client_options *options, int ps);
+
+/* Makes client->chunks and client->chunk_of. */
+void client_make_chunks(struct ps_client *client);
+
+/* The most memory that reading a reply may take. */
+#define REPLY_ARENA_MAX ((size_t)16 << 20)
+
+int64_t client_deadline_ns(const struct ps_client *client, int64_t timeout_ms);
+
+/* Adds a call to client->calls. */
+void client_call_ps(struct ps_client *client, int ps, const char *path, struct message *request,
+                    int64_t deadline_ns);
+
+/* ABORTED if a ps was restarted or is at another generation than when this client joined it. Call
+ * it during a wait that ends only when other tasks act: they may have noticed already. Does not use
+ * client->calls. */
+struct status client_look(void *client);
+#define CLIENT_LOOK_MS 1000
+
+/* The rules for retrying calls that fail on the way to a ps. */
+struct call_retry client_retry(const struct ps_client *client);
+
+#endif

@@ -1,0 +1,334 @@
+#include "trainer/client/presence.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/container.h"
+#include "trainer/client/internal.h"
+
+#define BEAT_MS         1000
+#define BEAT_TIMEOUT_MS 6000 /* no answer until then counts as silence; connecting may take 5 s */
+#define RETRY_MIN_MS    50
+#define RETRY_MAX_MS    500
+#define TICK_MS         100
+#define OTHER_MS        2000
+
+#define BEAT_ARENA_MAX ((size_t)1 << 20)
+
+/* The result of a beat: written by the thread that gets the reply, read by the loop's thread. */
+struct beat_result {
+    enum status_code code;
+    char text[512];
+    uint64_t incarnation, global_step;
+    char note[256];
+    bool over; /* the job, and how: */
+    enum status_code outcome;
+    char outcome_text[512];
+};
+
+struct presence_peer {
+    struct presence *presence;
+    int ps;
+    struct client_call *call;
+    struct loop_timer next;
+    struct loop_task arrived;
+    _Atomic bool in_flight; /* until `replied` has returned */
+    struct beat_result result;
+    bool answered; /* ever */
+    uint64_t incarnation;
+    int64_t troubled_ns; /* since when it has not answered; 0: it answers */
+    int64_t retry_ms;
+    char why[512], printed[512]; /* the reason now, and the one that was printed last */
+    int64_t printed_ns;
+};
+
+static int peers_count(const struct presence *presence)
+{
+    return presence->options.client->placement->ps_count;
+}
+
+static void print(const struct presence *presence, const char *format, ...) PRINTF_LIKE(2, 3);
+static void print(const struct presence *presence, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    presence->options.print(presence->options.context, line);
+}
+
+static void end(struct presence *presence, struct status why)
+{
+    if (presence->ended)
+        return;
+    presence->ended = true;
+    presence->options.ended(presence->options.context, why);
+}
+
+/* ---- One beat. ---- */
+
+static void read_reply(struct beat_result *result, const struct message *reply)
+{
+    struct arena *arena = arena_create(BEAT_ARENA_MAX);
+    struct beat_reply beat;
+    struct status status = unpack_beat_reply(reply, arena, &beat);
+
+    result->code = status.code;
+    snprintf(result->text, sizeof result->text, "%s", status.message);
+    if (status_is_ok(status)) {
+        result->incarnation = beat.incarnation;
+        result->global_step = beat.global_step;
+        snprintf(result->note, sizeof result->note, "%s", beat.note);
+        result->over = beat.over;
+        result->outcome = (enum status_code)beat.code;
+        snprintf(result->outcome_text, sizeof result->outcome_text, "%s", beat.text);
+    }
+    arena_destroy(arena);
+}
+
+/* In any thread. */
+static void replied(void *context, struct status status, struct message *reply)
+{
+    struct presence_peer *peer = context;
+
+    peer->result = (struct beat_result){ .code = status.code };
+    snprintf(peer->result.text, sizeof peer->result.text, "%s", status.message);
+    if (status_is_ok(status))
+        read_reply(&peer->result, reply);
+    loop_post(peer->presence->options.loop, &peer->arrived);
+    atomic_store(&peer->in_flight, false); /* last: from here on the peer may be freed */
+}
+
+static void beat(void *context)
+{
+    struct presence_peer *peer = context;
+    const struct ps_client_options *client = peer->presence->options.client;
+    struct channel *channel = client->channels[peer->ps];
+    struct beat_request header = { 0 };
+    struct identity identity = client_identity(client, peer->ps);
+
+    header.identity = &identity;
+    struct message request = pack_beat_request(&header);
+    client_call_release(peer->call);
+    atomic_store(&peer->in_flight, true);
+    peer->call =
+        channel_start(channel, PS_BEAT, &request,
+                      clock_deadline_ns(channel_clock(channel), BEAT_TIMEOUT_MS), replied, peer);
+}
+
+/* ---- What it means. ---- */
+
+static void say_why(struct presence_peer *peer)
+{
+    const struct presence_options *options = &peer->presence->options;
+    char text[512] = "";
+
+    if (options->describe != NULL &&
+        (peer->result.code == STATUS_UNAVAILABLE || peer->result.code == STATUS_DEADLINE_EXCEEDED))
+        options->describe(options->client->channels[peer->ps], text, sizeof text);
+    if (*text == '\0' && peer->result.code == STATUS_DEADLINE_EXCEEDED)
+        snprintf(text, sizeof text, "connected, but it does not answer");
+    if (*text == '\0' && peer->result.code == STATUS_UNIMPLEMENTED)
+        snprintf(text, sizeof text, "what answers there is no ps of pstrain");
+    snprintf(peer->why, sizeof peer->why, "%s", *text != '\0' ? text : peer->result.text);
+}
+
+static void trouble(struct presence_peer *peer, int64_t now_ns)
+{
+    struct presence *presence = peer->presence;
+
+    say_why(peer);
+    if (peer->troubled_ns == 0)
+        peer->troubled_ns = now_ns;
+    if (peer->result.code == STATUS_FAILED_PRECONDITION)
+        end(presence, status_error(STATUS_FAILED_PRECONDITION, "%s: %s",
+                                   presence->options.names[peer->ps], peer->why));
+}
+
+static void fine(struct presence_peer *peer)
+{
+    struct presence *presence = peer->presence;
+    const char *name = presence->options.names[peer->ps];
+
+    if (*peer->printed != '\0')
+        print(presence, "%s answers%s", name,
+              peer->answered && peer->incarnation != peer->result.incarnation
+                  ? "; it was started anew"
+                  : "");
+    peer->answered = true;
+    peer->incarnation = peer->result.incarnation;
+    peer->troubled_ns = peer->retry_ms = 0;
+    *peer->printed = '\0';
+    *peer->why = '\0';
+    if (peer->ps != 0)
+        return;
+    snprintf(presence->note_text, sizeof presence->note_text, "%s", peer->result.note);
+    presence->global_step = peer->result.global_step;
+}
+
+static void check_ready(struct presence *presence)
+{
+    for (int ps = 0; ps < peers_count(presence); ps++)
+        if (!presence->peers[ps].answered || presence->peers[ps].troubled_ns != 0)
+            return;
+    presence->ready = true;
+    presence->options.ready(presence->options.context);
+}
+
+/* A task that has not begun when the job ends would see its ps tasks disappear one by one, so the
+ * beat tells it the outcome. A task that takes part learns it from its own calls, and a reader from
+ * the beat. */
+static void check_over(struct presence *presence, const struct beat_result *result)
+{
+    bool told = presence->ready && !presence->options.client->reader;
+
+    if (!result->over || told || presence->ended)
+        return;
+    if (result->outcome == STATUS_OK)
+        end(presence, status_ok());
+    else
+        end(presence, status_error(result->outcome, "the job ended: %s", result->outcome_text));
+}
+
+static void arrived(struct loop_task *task)
+{
+    struct presence_peer *peer = CONTAINER_OF(task, struct presence_peer, arrived);
+    struct presence *presence = peer->presence;
+    int64_t now_ns = clock_now_ns(clock_monotonic());
+
+    if (presence->ended)
+        return;
+    if (peer->result.code == STATUS_OK)
+        fine(peer);
+    else
+        trouble(peer, now_ns);
+    if (peer->troubled_ns == 0)
+        peer->retry_ms = 0;
+    else
+        peer->retry_ms = peer->retry_ms == 0                     ? RETRY_MIN_MS
+                         : peer->retry_ms * 3 / 2 < RETRY_MAX_MS ? peer->retry_ms * 3 / 2
+                                                                 : RETRY_MAX_MS;
+    int64_t pause_ms = peer->retry_ms > 0 ? peer->retry_ms : BEAT_MS;
+    loop_set_timer(presence->options.loop, &peer->next, now_ns + pause_ms * NS_PER_MS);
+    if (!presence->ready && !presence->ended)
+        check_ready(presence);
+    if (peer->ps == 0 && peer->troubled_ns == 0)
+        check_over(presence, &peer->result);
+}
+
+/* ---- Time. ---- */
+
+/* Prints the reason at once and then every repeat_ms. A different reason is printed after OTHER_MS,
+ * since two reasons may alternate. */
+static void say(struct presence_peer *peer, int64_t now_ns)
+{
+    struct presence *presence = peer->presence;
+    const char *name = presence->options.names[peer->ps];
+    bool first = *peer->printed == '\0', other = strcmp(peer->printed, peer->why) != 0;
+    int64_t silence_ms = (now_ns - peer->printed_ns) / NS_PER_MS;
+
+    if (first || (other && silence_ms >= OTHER_MS))
+        print(presence, "waiting for %s: %s", name, peer->why);
+    else if (silence_ms >= presence->options.repeat_ms)
+        print(presence, "waiting for %s, for %" PRId64 " s now: %s", name,
+              (now_ns - peer->troubled_ns) / NS_PER_MS / 1000, peer->why);
+    else
+        return;
+    snprintf(peer->printed, sizeof peer->printed, "%s", peer->why);
+    peer->printed_ns = now_ns;
+}
+
+static void check_peer(struct presence_peer *peer, int64_t now_ns)
+{
+    struct presence *presence = peer->presence;
+    const struct presence_options *options = &presence->options;
+    int64_t since_ns = presence->ready ? peer->troubled_ns : presence->began_ns;
+    int64_t limit_ms = presence->ready ? options->lost_timeout_ms : options->start_timeout_ms;
+    int64_t for_ms = (now_ns - since_ns) / NS_PER_MS;
+
+    if (peer->troubled_ns == 0)
+        return;
+    if (for_ms >= limit_ms)
+        end(presence,
+            status_error(STATUS_UNAVAILABLE, "gave up waiting for %s after %" PRId64 " s: %s",
+                         options->names[peer->ps], for_ms / 1000, peer->why));
+    else
+        say(peer, now_ns);
+}
+
+/* Once the job stands still, this task waits for what ps 0 waits for. */
+static void check_note(struct presence *presence, int64_t now_ns)
+{
+    if (note_due(&presence->note, presence->note_text, presence->global_step, now_ns,
+                 presence->options.repeat_ms))
+        print(presence, "waiting for %s", presence->note_text);
+}
+
+static void tick(void *context)
+{
+    struct presence *presence = context;
+    int64_t now_ns = clock_now_ns(clock_monotonic());
+
+    for (int ps = 0; ps < peers_count(presence) && !presence->ended; ps++)
+        check_peer(&presence->peers[ps], now_ns);
+    if (!presence->ended)
+        check_note(presence, now_ns);
+    if (!presence->ended)
+        loop_set_timer(presence->options.loop, &presence->timer,
+                       now_ns + (int64_t)TICK_MS * NS_PER_MS);
+}
+
+void presence_start(struct presence *presence, const struct presence_options *options)
+{
+    int64_t now_ns = clock_now_ns(clock_monotonic());
+
+    *presence = (struct presence){ .options = *options, .began_ns = now_ns };
+    presence->timer = (struct loop_timer){ .expired = tick, .context = presence };
+    presence->peers = zalloc((size_t)peers_count(presence) * sizeof *presence->peers);
+    for (int ps = 0; ps < peers_count(presence); ps++) {
+        struct presence_peer *peer = &presence->peers[ps];
+        peer->presence = presence;
+        peer->ps = ps;
+        peer->next = (struct loop_timer){ .expired = beat, .context = peer };
+        peer->arrived.work = arrived;
+        loop_set_timer(options->loop, &peer->next, now_ns);
+    }
+    loop_set_timer(options->loop, &presence->timer, now_ns + (int64_t)TICK_MS * NS_PER_MS);
+}
+
+void presence_finish(struct presence *presence)
+{
+    presence->ended = true;
+    for (int ps = 0; presence->peers != NULL && ps < peers_count(presence); ps++) {
+        struct presence_peer *peer = &presence->peers[ps];
+        if (peer->call != NULL && atomic_load(&peer->in_flight))
+            client_call_cancel(peer->call);
+        while (atomic_load(&peer->in_flight))
+            clock_sleep(clock_monotonic(), 1);
+        client_call_release(peer->call);
+        loop_clear_timer(presence->options.loop, &peer->next);
+    }
+    loop_run_posted(presence->options.loop); /* runs `arrived` for replies that came in the
+                                                meantime, while the peers exist */
+    loop_clear_timer(presence->options.loop, &presence->timer);
+    free(presence->peers);
+    presence->peers = NULL;
+}
+
+bool presence_is_alone(const struct presence *presence)
+{
+    for (int ps = 0; ps < peers_count(presence); ps++)
+        if (presence->peers[ps].answered)
+            return false;
+    return true;
+}
+
+const char *presence_note(const struct presence *presence)
+{
+    return presence->note_text;
+}

@@ -1,0 +1,299 @@
+/* The client's side of ps/cut.c and ps/snapshot.c: cuts all ps tasks at the same push and reads the
+ * values chunk by chunk. */
+#include "trainer/client/internal.h"
+#include "trainer/shared/finite.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define CHUNK_BYTES     ((uint64_t)1 << 20)
+#define PUSH_WAIT_MS    5000 /* training stands still until the pushes under way have arrived */
+#define DROP_TIMEOUT_MS 5000
+
+static int ps_count(const struct ps_client *client)
+{
+    return client->options.placement->ps_count;
+}
+
+/* For each worker, the last push that the furthest ps has applied, and the last one that the
+ * slowest has. */
+struct furthest_row {
+    struct applied_push applied;
+    uint64_t least;
+};
+
+struct furthest {
+    struct furthest_row *rows;
+    size_t count, capacity;
+    uint64_t step; /* in a synchronous job, which has no rows */
+};
+
+static void furthest_add(struct furthest *furthest, const struct applied_push *applied)
+{
+    for (size_t i = 0; i < furthest->count; i++) {
+        struct furthest_row *row = &furthest->rows[i];
+        if (row->applied.worker != applied->worker ||
+            row->applied.incarnation != applied->incarnation)
+            continue;
+        if (applied->sequence > row->applied.sequence)
+            row->applied.sequence = applied->sequence;
+        if (applied->sequence < row->least)
+            row->least = applied->sequence;
+        return;
+    }
+    if (furthest->count == furthest->capacity) {
+        furthest->capacity = furthest->capacity * 2 + 16;
+        furthest->rows = xrealloc(furthest->rows, furthest->capacity * sizeof *furthest->rows);
+    }
+    struct furthest_row *row = &furthest->rows[furthest->count++];
+    *row = (struct furthest_row){ .applied = *applied, .least = applied->sequence };
+}
+
+static void furthest_finish(struct furthest *furthest)
+{
+    free(furthest->rows);
+}
+
+/* If a worker died between its push to one ps and to the next, one snapshot waits for the rest of
+ * the push; later ones do not. */
+static bool is_given_up(const struct ps_client *client, const struct applied_push *applied)
+{
+    for (int i = 0; i < CLIENT_GIVEN_UP_MAX; i++) {
+        const struct client_push_mark *mark = &client->given_up[i];
+        if (mark->incarnation == applied->incarnation && mark->worker == applied->worker &&
+            mark->sequence == applied->sequence && mark->generation == client->generation)
+            return true;
+    }
+    return false;
+}
+
+static void give_up(struct ps_client *client, const struct furthest *furthest)
+{
+    for (size_t i = 0; i < furthest->count; i++) {
+        const struct furthest_row *row = &furthest->rows[i];
+        if (row->least == row->applied.sequence || is_given_up(client, &row->applied))
+            continue;
+        client->given_up[client->given_up_count++ % CLIENT_GIVEN_UP_MAX] =
+            (struct client_push_mark){ .worker = row->applied.worker,
+                                       .incarnation = row->applied.incarnation,
+                                       .sequence = row->applied.sequence,
+                                       .generation = client->generation };
+    }
+}
+
+static struct status hold(struct ps_client *client, int64_t deadline_ns, struct arena *arena,
+                          struct furthest *furthest)
+{
+    call_group_begin(&client->calls);
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        struct hold_request header = { 0 };
+        struct ticket ticket = client_ticket(client, ps);
+        header.ticket = &ticket;
+        header.number = client->snapshots;
+        struct message request = pack_hold_request(&header);
+        client_call_ps(client, ps, PS_HOLD, &request, deadline_ns);
+    }
+    TRY(call_group_wait(&client->calls));
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        struct hold_reply reply;
+        TRY(unpack_hold_reply(&client->calls.replies[ps], arena, &reply));
+        for (size_t i = 0; i < reply.applied_count; i++)
+            furthest_add(furthest, &reply.applied[i]);
+        if (reply.sync && reply.global_step > furthest->step)
+            furthest->step = reply.global_step;
+    }
+    return status_ok();
+}
+
+static void take_cut(const struct cut_reply *reply, int ps, struct client_snapshot *out)
+{
+    out->ids[ps] = reply->snapshot;
+    out->global_step =
+        reply->global_step > out->global_step ? reply->global_step : out->global_step;
+    for (size_t i = 0; i < reply->scalars_count && i < OPTIMIZER_SCALARS_MAX; i++)
+        out->scalars[i] = reply->scalars[i];
+}
+
+static struct status cut(struct ps_client *client, bool slots, int64_t deadline_ns,
+                         struct arena *arena, struct furthest *furthest,
+                         struct client_snapshot *out)
+{
+    struct cut_request header = { 0 };
+
+    struct applied_push *until = ARENA_ARRAY(arena, struct applied_push, furthest->count);
+    for (size_t i = 0; i < furthest->count; i++)
+        if (!is_given_up(client, &furthest->rows[i].applied))
+            until[header.until_count++] = furthest->rows[i].applied;
+    header.number = client->snapshots;
+    header.until = until;
+    header.until_step = furthest->step;
+    header.slots = slots;
+    call_group_begin(&client->calls);
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        struct ticket ticket = client_ticket(client, ps);
+        header.ticket = &ticket;
+        struct message request = pack_cut_request(&header);
+        client_call_ps(client, ps, PS_CUT, &request, deadline_ns);
+    }
+    TRY(call_group_wait(&client->calls));
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        struct cut_reply reply;
+        TRY(unpack_cut_reply(&client->calls.replies[ps], arena, &reply));
+        take_cut(&reply, ps, out);
+    }
+    return status_ok();
+}
+
+static struct status hold_and_cut(struct ps_client *client, bool slots, int64_t deadline_ns,
+                                  bool wait_for_pushes, struct client_snapshot *out)
+{
+    struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct furthest furthest = { 0 };
+
+    /* Taken from the clock, so that a later client of the same process continues the count. */
+    int64_t now = clock_now_ns(client->calls.clock);
+    client->snapshots = (uint64_t)now > client->snapshots ? (uint64_t)now : client->snapshots + 1;
+    out->number = client->snapshots;
+    struct status status = hold(client, deadline_ns, arena, &furthest);
+    if (!wait_for_pushes)
+        furthest.count = 0;
+    if (status_is_ok(status))
+        status = cut(client, slots, deadline_ns, arena, &furthest, out);
+    if (status.code == STATUS_DEADLINE_EXCEEDED)
+        give_up(client, &furthest);
+    furthest_finish(&furthest);
+    arena_destroy(arena);
+    return status;
+}
+
+void client_snapshot_select(struct client_snapshot *snapshot, int variable, int part)
+{
+    message_release(&snapshot->chunk);
+    snapshot->variable = variable;
+    snapshot->part = part;
+    snapshot->piece = snapshot->client->options.placement->variables[variable].first_piece;
+    snapshot->offset = 0;
+}
+
+static struct status source_begin(struct value_source *source, const char *name)
+{
+    struct client_snapshot *snapshot = (struct client_snapshot *)source;
+    const struct placement *placement = snapshot->client->options.placement;
+
+    for (int v = 0; v < placement->variables_count; v++)
+        if (strcmp(placement->variables[v].name, name) == 0) {
+            client_snapshot_select(snapshot, v, 0);
+            return status_ok();
+        }
+    return status_error(STATUS_NOT_FOUND, "the ps tasks hold no variable '%s'", name);
+}
+
+/* Reads one chunk and keeps the reply that holds it. */
+static struct status read_chunk(struct client_snapshot *snapshot, const struct piece *piece)
+{
+    struct read_request header = { 0 };
+    struct ps_client *client = snapshot->client;
+    int64_t until = clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms);
+
+    header.snapshot = snapshot->ids[piece->ps];
+    header.piece = (uint32_t)snapshot->piece;
+    header.offset = snapshot->offset;
+    header.size = CHUNK_BYTES;
+    header.part = (uint32_t)snapshot->part;
+    struct message request = pack_read_request(&header);
+    TRY(channel_call_again(client->options.channels[piece->ps], PS_READ, &request, until,
+                           client_retry(client), &snapshot->chunk));
+    size_t sent = message_payload_size(&snapshot->chunk), rest = piece->size - snapshot->offset;
+    if (snapshot->chunk.pieces_count != 1 || sent == 0 || sent > rest)
+        return status_error(STATUS_INTERNAL, "ps %d sent %zu bytes of piece %d, which has %zu more",
+                            piece->ps, sent, snapshot->piece, rest);
+    return status_ok();
+}
+
+static struct status source_next(struct value_source *source, struct bytes *chunk)
+{
+    struct client_snapshot *snapshot = (struct client_snapshot *)source;
+    const struct placement *placement = snapshot->client->options.placement;
+    const struct placed_variable *variable = &placement->variables[snapshot->variable];
+    int end = variable->first_piece + variable->pieces_count;
+
+    message_release(&snapshot->chunk);
+    while (snapshot->piece < end && snapshot->offset >= placement->pieces[snapshot->piece].size) {
+        snapshot->piece++;
+        snapshot->offset = 0;
+    }
+    *chunk = (struct bytes){ 0 };
+    if (snapshot->piece == end)
+        return status_ok();
+    TRY(status_in(read_chunk(snapshot, &placement->pieces[snapshot->piece]), "variable '%s'",
+                  variable->name));
+    *chunk = snapshot->chunk.pieces[0];
+    snapshot->offset += chunk->size;
+    return snapshot->part == 0 && variable->dtype == DT_FLOAT ? finite_check(variable->name, *chunk)
+                                                              : status_ok();
+}
+
+/* Tells every ps that a snapshot, or the hold before it, is no longer wanted. A ps that does not
+ * hear of it drops the snapshot with the next one or at its end. Leaves client->values as they are.
+ */
+static void drop(struct client_snapshot *snapshot)
+{
+    struct ps_client *client = snapshot->client;
+    int64_t until = clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms);
+    int64_t soon = clock_deadline_ns(client->calls.clock, DROP_TIMEOUT_MS);
+    struct call_group calls;
+
+    call_group_init(&calls, client->calls.clock, ps_count(client));
+    calls.retry = client_retry(client);
+    for (int ps = 0; ps < ps_count(client); ps++) {
+        struct drop_request header = { 0 };
+        struct ticket ticket = client_ticket(client, ps);
+        header.ticket = &ticket;
+        header.number = snapshot->number;
+        struct message request = pack_drop_request(&header);
+        call_group_add(&calls, client->options.channels[ps], PS_DROP, &request,
+                       until < soon ? until : soon);
+    }
+    status_ignore(call_group_wait_all(&calls));
+    call_group_finish(&calls);
+}
+
+/* A ps gives up a snapshot whose caller goes silent (NOT_FOUND). Then another one is begun. */
+static struct status take(struct ps_client *client, bool slots, int64_t timeout_ms,
+                          bool wait_for_pushes, struct client_snapshot *out)
+{
+    struct clock *clock = client->calls.clock;
+    int64_t deadline_ns = clock_deadline_ns(clock, timeout_ms);
+    struct status status;
+
+    do
+        status = hold_and_cut(client, slots, deadline_ns, wait_for_pushes, out);
+    while (status.code == STATUS_NOT_FOUND && clock_now_ns(clock) < deadline_ns);
+    return status;
+}
+
+struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_t timeout_ms,
+                                    struct client_snapshot *out)
+{
+    *out = (struct client_snapshot){ .source = { source_begin, source_next }, .client = client };
+    out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
+    int64_t wait_ms = timeout_ms >= 0 && timeout_ms < PUSH_WAIT_MS ? timeout_ms : PUSH_WAIT_MS;
+    struct status status = take(client, slots, wait_ms, true, out);
+    /* An asynchronous push reached some ps tasks, and its worker died before it reached the others:
+     * take the snapshot without the rest. The pushes of a synchronous step must all arrive. */
+    if (status.code == STATUS_DEADLINE_EXCEEDED)
+        status = take(client, slots, timeout_ms, false, out);
+    if (status_is_ok(status))
+        return status;
+    struct status held = status_hold(status);
+    client_snapshot_end(out);
+    return status_in(status_resume(held), "snapshot");
+}
+
+void client_snapshot_end(struct client_snapshot *snapshot)
+{
+    message_release(&snapshot->chunk);
+    drop(snapshot);
+    free(snapshot->ids);
+    snapshot->ids = NULL;
+}

@@ -1,0 +1,308 @@
+#include "trainer/job/chief.h"
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "trainer/checkpoint/checkpoint.h"
+#include "trainer/checkpoint/saver.h"
+
+#define RETRY_MS 50
+#define CHECK_MS 1000 /* between two looks at the ps tasks while the chief waits for workers */
+
+struct chief {
+    const struct chief_options *options;
+    struct ps_client *client;
+    struct gradient_source *source;
+    struct progress *progress;
+    struct saver *saver; /* NULL: no checkpoints, or training has not begun */
+};
+
+static unsigned long long step_of(const struct chief *chief)
+{
+    return chief->client->global_step;
+}
+
+/* ---- The step at which the job begins. ---- */
+
+static struct status begin_anew(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    struct arena *arena = arena_create(0);
+    struct status status =
+        client_create(chief->client, &options->job, options->first_values(options->context, arena));
+
+    arena_destroy(arena);
+    return status;
+}
+
+static struct status begin_from(struct chief *chief, const char *prefix)
+{
+    struct client_job job = chief->options->job;
+    struct checkpoint_layout layout;
+    struct checkpoint *checkpoint;
+
+    TRY(checkpoint_layout_init(&layout, chief->client->options.placement, &job));
+    TRY(checkpoint_open(&layout, prefix, &checkpoint));
+    job.global_step = checkpoint->global_step;
+    job.scalars = checkpoint->scalars;
+    struct status status = client_begin(chief->client, &job, &checkpoint->state);
+    if (status_is_ok(status)) {
+        progress_say(chief->progress, "Restored %s, step %llu", prefix, step_of(chief));
+        if (!checkpoint->has_global_step)
+            progress_say(chief->progress, "%s has no global_step: counting from 0", prefix);
+        if (checkpoint->slots_missing > 0)
+            progress_say(chief->progress,
+                         "%s has no '%s' (%d such slots of %s are missing): they begin anew",
+                         prefix, checkpoint->slot_missing, checkpoint->slots_missing,
+                         layout.optimizer->name);
+    }
+    checkpoint_close(checkpoint);
+    return status;
+}
+
+/* The checkpoint before this one may be intact. */
+static bool is_damage(struct status status)
+{
+    return status.code == STATUS_NOT_FOUND || status.code == STATUS_DATA_LOSS ||
+           status.code == STATUS_OUT_OF_RANGE;
+}
+
+static struct status begin_from_last(struct chief *chief)
+{
+    const struct checkpoint_dir *dir = chief->options->checkpoints.dir;
+    struct arena *arena = arena_create(0);
+    struct status status = status_ok();
+
+    for (int i = 0; i < checkpoint_dir_count(dir); i++) {
+        status = begin_from(chief, checkpoint_dir_at(dir, i, arena));
+        if (!is_damage(status))
+            break;
+        if (i < checkpoint_dir_count(dir) - 1)
+            progress_say(chief->progress, "%s; trying the one before", status.message);
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+/* The chief before this one may have died when its push had reached only some ps tasks. The first
+ * checkpoint needs all of them at the same step. */
+static struct status complete_step(struct chief *chief)
+{
+    struct ps_client *client = chief->client;
+
+    TRY(client_pull(client));
+    if (!client->torn)
+        return status_ok();
+    return worker_steps(client, chief->source, client->global_step + 1, chief->progress, NULL);
+}
+
+static bool has_checkpoint(const struct chief *chief)
+{
+    const struct checkpoint_dir *dir = chief->options->checkpoints.dir;
+
+    return dir != NULL && checkpoint_dir_count(dir) > 0;
+}
+
+/* Begins with the last checkpoint, or else with the values that the ps tasks hold from a chief
+ * before this one, or else with first values. */
+static struct status begin(struct chief *chief)
+{
+    if (has_checkpoint(chief))
+        return begin_from_last(chief);
+    if (!chief->client->open)
+        return begin_anew(chief);
+    progress_say(chief->progress,
+                 "The ps tasks hold the variables of step %llu: going on with them",
+                 step_of(chief));
+    return complete_step(chief);
+}
+
+/* If a ps is lost before it has its variables, begins again. */
+static struct status begin_with_retries(struct chief *chief)
+{
+    struct clock *clock = chief->client->calls.clock;
+    int64_t until = clock_deadline_ns(clock, chief->options->recovery_timeout_ms);
+    struct status status = begin(chief);
+
+    while (worker_may_return(status, chief->client, chief->progress) &&
+           clock_now_ns(clock) < until) {
+        clock_sleep(clock, RETRY_MS);
+        TRY(client_join(chief->client, false, chief->options->recovery_timeout_ms));
+        status = begin(chief);
+    }
+    return status;
+}
+
+static struct status start_saver(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    const struct chief_checkpoints *checkpoints = &options->checkpoints;
+    struct saver_options saver = { .dir = checkpoints->dir,
+                                   .every_ms = checkpoints->every_ms,
+                                   .every_steps = checkpoints->every_steps,
+                                   .channels = checkpoints->channels,
+                                   .warn = options->warn,
+                                   .context = options->context };
+
+    if (checkpoints->dir == NULL || chief->saver != NULL)
+        return status_ok();
+    TRY(checkpoint_layout_init(&saver.layout, chief->client->options.placement, &options->job));
+    return saver_start(&saver, chief->client, &chief->saver);
+}
+
+/* ---- The end of the job. ---- */
+
+/* Looks at the ps tasks now and then: if one is lost, the workers cannot finish, and the wait would
+ * not end. */
+static struct status await_workers(struct chief *chief)
+{
+    struct ps_client *client = chief->client;
+    int64_t until = clock_deadline_ns(client->calls.clock, chief->options->finish_timeout_ms);
+
+    for (;;) {
+        struct status status = client_await(client, false, CHECK_MS);
+        /* A look that times out ends with either code. */
+        if (status.code != STATUS_DEADLINE_EXCEEDED && status.code != STATUS_UNAVAILABLE)
+            return status;
+        TRY(client_check(client));
+        if (clock_now_ns(client->calls.clock) >= until)
+            return status_error(STATUS_DEADLINE_EXCEEDED,
+                                "the workers have not finished within %lld s",
+                                (long long)chief->options->finish_timeout_ms / 1000);
+    }
+}
+
+static void warn_of_workers(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    char whom[256], text[512];
+
+    client_ask_whom(chief->client, whom, sizeof whom);
+    snprintf(text, sizeof text, "--finish_timeout (%lld s) has passed: no longer waiting for %s",
+             (long long)options->finish_timeout_ms / 1000, *whom != '\0' ? whom : "the workers");
+    options->warn(options->context, text);
+}
+
+/* Did a save fail because of its disk? The export may still succeed: it may be smaller, or go to
+ * another disk. */
+static bool is_disk_failure(struct status status)
+{
+    return status.code != STATUS_ABORTED && status.code != STATUS_CANCELLED &&
+           status.code != STATUS_UNAVAILABLE;
+}
+
+/* Writes the last checkpoint, then tests and exports. If only the checkpoint fails, the job fails,
+ * but the model is exported. */
+static struct status save_and_conclude(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    char text[1024];
+
+    TRY(client_pull(chief->client));
+    TRY(client_check_values(chief->client));
+    struct status saved = chief->saver != NULL ? saver_finish(chief->saver) : status_ok();
+    if (!status_is_ok(saved) && !is_disk_failure(saved))
+        return saved;
+    snprintf(text, sizeof text, "%s", saved.message);
+    TRY(options->conclude(options->context, chief->client));
+    return status_is_ok(saved) ? saved
+                               : status_error(saved.code, "the last checkpoint failed: %s", text);
+}
+
+static struct status work(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+    struct ps_client *client = chief->client;
+
+    TRY(start_saver(chief));
+    TRY(worker_steps(client, chief->source, options->job.stop_step, chief->progress, chief->saver));
+    TRY(worker_name_wait(client_report(client, status_ok(), false), client->options.call_timeout_ms,
+                         "the ps tasks to take the chief's report"));
+    struct status waited = await_workers(chief);
+    atomic_store(&chief->progress->ended_ns, clock_now_ns(client->calls.clock));
+    if (waited.code == STATUS_DEADLINE_EXCEEDED)
+        warn_of_workers(chief);
+    else
+        TRY(waited);
+    return save_and_conclude(chief);
+}
+
+/* ---- After a ps was lost. ---- */
+
+static struct status go_back(struct chief *chief)
+{
+    struct ps_client *client = chief->client;
+
+    TRY(worker_name_wait(client_join(client, false, chief->options->recovery_timeout_ms),
+                         chief->options->recovery_timeout_ms, "all ps tasks to answer again"));
+    if (client->open)
+        return status_ok(); /* the values are still there: joining again was enough */
+    if (has_checkpoint(chief))
+        return begin_from_last(chief);
+    if (chief->options->checkpoints.dir == NULL)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "a ps has lost its variables, and there is no checkpoint to go back "
+                            "to: give --checkpoint_dir");
+    progress_say(chief->progress, "A ps was lost before the first checkpoint: beginning again");
+    return begin_anew(chief);
+}
+
+/* Repeats, because the next ps may be lost while the first one gets its values back. */
+static struct status recover(struct chief *chief)
+{
+    struct ps_client *client = chief->client;
+    int64_t until = clock_deadline_ns(client->calls.clock, chief->options->recovery_timeout_ms);
+
+    if (chief->saver != NULL)
+        saver_pause(chief->saver);
+    struct status status = go_back(chief);
+    while (worker_may_return(status, client, chief->progress) &&
+           clock_now_ns(client->calls.clock) < until) {
+        clock_sleep(client->calls.clock, RETRY_MS);
+        status = go_back(chief);
+    }
+    if (chief->saver != NULL)
+        saver_resume(chief->saver, client);
+    TRY(status);
+    atomic_store(&chief->progress->global_step, client->global_step);
+    atomic_store(&chief->progress->ended_ns, 0);
+    progress_say(chief->progress, "Training goes on from step %llu", step_of(chief));
+    return status_ok();
+}
+
+static struct status begin_and_work(struct chief *chief)
+{
+    const struct chief_options *options = chief->options;
+
+    TRY(begin_with_retries(chief));
+    if (options->begun != NULL)
+        TRY(options->begun(options->context, chief->client->global_step));
+    atomic_store(&chief->progress->global_step, chief->client->global_step);
+    for (;;) {
+        struct status status = work(chief);
+        if (!worker_may_return(status, chief->client, chief->progress))
+            return status;
+        progress_say(chief->progress, "Training pauses at step %llu: %s", step_of(chief),
+                     status.message);
+        TRY(recover(chief));
+    }
+}
+
+struct status chief_run(struct ps_client *client, struct gradient_source *source,
+                        const struct chief_options *options, struct progress *progress)
+{
+    struct chief chief = { options, client, source, progress, NULL };
+
+    TRY(status_in(worker_name_wait(client_join(client, false, options->start_timeout_ms),
+                                   options->start_timeout_ms, "the ps tasks to answer"),
+                  "the chief joins"));
+    struct status status = begin_and_work(&chief);
+    saver_destroy(chief.saver);
+    status = worker_settle(status, client, progress);
+    if (status.code == STATUS_CANCELLED && atomic_load(&progress->stop)) {
+        status = worker_stopped(client, progress);
+        status = status_error(status.code, "%s was %s", client->options.task, status.message);
+    }
+    /* If no ps can be told, each task ends by its own time limits. */
+    return worker_last_words(client, status, true);
+}

@@ -1,0 +1,43 @@
+/*
+ * chief: the worker that also creates the variables. It trains as the other workers do, waits for
+ * them after the last step, and then saves and exports. Its outcome is the job's outcome.
+ *
+ * With checkpoints, training begins at the last one, and the chief takes all tasks back to it after
+ * a ps was lost.
+ */
+#ifndef TRAINER_JOB_CHIEF_H
+#define TRAINER_JOB_CHIEF_H
+
+#include "trainer/checkpoint/checkpoint_dir.h"
+#include "trainer/job/worker.h"
+
+/* The directory and the schedule of a job's checkpoints. */
+struct chief_checkpoints {
+    struct checkpoint_dir *dir; /* NULL: no checkpoints */
+    int64_t every_ms;           /* 0: not by time */
+    uint64_t every_steps;       /* 0: not by steps */
+    /* [ps_count]: for the thread that writes checkpoints, and used by no other thread. */
+    struct channel *const *channels;
+};
+
+struct chief_options {
+    struct client_job job;
+    /* First values of all variables, [variables_count], in `arena`, which is destroyed once the ps
+     * tasks have them. */
+    const void *const *(*first_values)(void *context, struct arena *arena);
+    struct chief_checkpoints checkpoints;
+    int64_t start_timeout_ms, finish_timeout_ms;
+    int64_t recovery_timeout_ms; /* how long lost ps tasks may stay away */
+    /* Called with the step at which training begins. A failure refuses to train. NULL: accepts any
+     * step. */
+    struct status (*begun)(void *context, uint64_t step);
+    /* Called after the last step, with the final values in client->values: tests and exports. */
+    struct status (*conclude)(void *context, struct ps_client *client);
+    void *context;
+    void (*warn)(void *context, const char *text); /* such as a worker that did not finish */
+};
+
+struct status chief_run(struct ps_client *client, struct gradient_source *source,
+                        const struct chief_options *options, struct progress *progress);
+
+#endif

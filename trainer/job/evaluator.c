@@ -1,0 +1,168 @@
+#include "trainer/job/evaluator.h"
+
+#include <stdlib.h>
+
+#define TICK_MS     50
+#define POLL_MS     1000  /* between two looks for a new step */
+#define AGAIN_MS    10000 /* after a failure: the ps tasks are busy, or one is away */
+#define SNAPSHOT_MS 1000  /* a ps does not hold pushes back for longer */
+#define LAST_MS     8000  /* for the final values; the ps tasks leave after 10 s */
+#define NEVER       UINT64_MAX
+
+struct evaluator {
+    const struct evaluator_options *options;
+    struct ps_client *client;
+    struct progress *progress;
+    void **values;      /* [variables_count] */
+    uint64_t evaluated; /* the step evaluated last; NEVER: none yet */
+};
+
+static bool is_over(const struct evaluator *evaluator)
+{
+    return atomic_load(&evaluator->progress->over);
+}
+
+static bool is_stopped(const struct evaluator *evaluator)
+{
+    return atomic_load(&evaluator->progress->stop);
+}
+
+/* ---- One evaluation. ---- */
+
+static struct status read_variable(struct client_snapshot *snapshot, int variable,
+                                   const _Atomic bool *enough, char *out)
+{
+    struct bytes chunk;
+
+    client_snapshot_select(snapshot, variable, 0);
+    for (;;) {
+        TRY(snapshot->source.next(&snapshot->source, &chunk));
+        if (chunk.size == 0)
+            return status_ok();
+        if (atomic_load(enough))
+            return status_error(STATUS_CANCELLED, "stopped");
+        memcpy(out, chunk.data, chunk.size);
+        out += chunk.size;
+    }
+}
+
+/* Reads all values of one moment, and their step. */
+static struct status read_values(const struct evaluator *evaluator, const _Atomic bool *enough,
+                                 uint64_t *step)
+{
+    struct ps_client *client = evaluator->client;
+    struct client_snapshot snapshot;
+    struct status status = status_ok();
+
+    TRY(client_snapshot_begin(client, false, SNAPSHOT_MS, &snapshot));
+    for (int v = 0; v < client->options.placement->variables_count && status_is_ok(status); v++)
+        status = read_variable(&snapshot, v, enough, evaluator->values[v]);
+    *step = snapshot.global_step;
+    struct status held = status_hold(status);
+    client_snapshot_end(&snapshot);
+    return status_resume(held);
+}
+
+/* Evaluates, unless the step is still the same. *enough ends a long evaluation. */
+static struct status evaluate_new_step(struct evaluator *evaluator, int64_t timeout_ms,
+                                       const _Atomic bool *enough)
+{
+    const struct evaluator_options *options = evaluator->options;
+    uint64_t step;
+
+    TRY(worker_join(evaluator->client, timeout_ms, evaluator->progress));
+    if (evaluator->client->global_step == evaluator->evaluated)
+        return status_ok();
+    TRY(read_values(evaluator, enough, &step));
+    TRY(options->evaluate(options->context, step, (const void *const *)evaluator->values, enough));
+    evaluator->evaluated = step;
+    return status_ok();
+}
+
+/* Is it worth another try? */
+static bool may_pass(struct status status)
+{
+    return status.code == STATUS_ABORTED || status.code == STATUS_UNAVAILABLE ||
+           status.code == STATUS_DEADLINE_EXCEEDED || status.code == STATUS_NOT_FOUND ||
+           status.code == STATUS_CANCELLED;
+}
+
+/* ---- When to evaluate. ---- */
+
+/* Waits until then, or until the job is over. */
+static void wait_until(const struct evaluator *evaluator, int64_t until_ns)
+{
+    struct clock *clock = evaluator->client->calls.clock;
+
+    while (clock_now_ns(clock) < until_ns && !is_over(evaluator))
+        clock_sleep(clock, TICK_MS);
+}
+
+/* Evaluates while the job runs. */
+static struct status evaluate_repeatedly(struct evaluator *evaluator)
+{
+    const struct evaluator_options *options = evaluator->options;
+    struct clock *clock = evaluator->client->calls.clock;
+    int64_t next_ns = clock_deadline_ns(clock, options->start_delay_ms);
+
+    for (;;) {
+        wait_until(evaluator, next_ns);
+        if (is_over(evaluator))
+            return status_ok();
+        uint64_t before = evaluator->evaluated;
+        int64_t pause_ms = options->throttle_ms, began_ns = clock_now_ns(clock);
+        struct status status =
+            evaluate_new_step(evaluator, options->start_timeout_ms, &evaluator->progress->over);
+        if (!status_is_ok(status) && !may_pass(status))
+            return status;
+        if (!status_is_ok(status))
+            pause_ms = AGAIN_MS;
+        else if (evaluator->evaluated == before)
+            pause_ms = POLL_MS;
+        next_ns = began_ns + pause_ms * NS_PER_MS;
+    }
+}
+
+/* Evaluates the final values. If they are gone, that is no failure of the job. */
+static struct status evaluate_last(struct evaluator *evaluator)
+{
+    struct clock *clock = evaluator->client->calls.clock;
+    int64_t until_ns = clock_deadline_ns(clock, LAST_MS);
+    struct status status;
+
+    for (;;) {
+        status = evaluate_new_step(evaluator, LAST_MS, &evaluator->progress->stop);
+        if (status_is_ok(status) || !may_pass(status) || is_stopped(evaluator))
+            return status;
+        if (clock_now_ns(clock) >= until_ns)
+            break;
+        clock_sleep(clock, TICK_MS);
+    }
+    progress_say(evaluator->progress, "the final values are gone: %s", status.message);
+    return status_ok();
+}
+
+struct status evaluator_run(struct ps_client *client, const struct evaluator_options *options,
+                            struct progress *progress)
+{
+    const struct placement *placement = client->options.placement;
+    struct evaluator evaluator = { options, client, progress, NULL, NEVER };
+
+    TRY(status_in(worker_join(client, options->start_timeout_ms, progress),
+                  "%s waits for the variables", client->options.task));
+    progress_say(progress, "looks on, the job is at step %llu",
+                 (unsigned long long)client->global_step);
+    evaluator.values = zalloc((size_t)placement->variables_count * sizeof *evaluator.values);
+    for (int v = 0; v < placement->variables_count; v++) {
+        const struct placed_variable *variable = &placement->variables[v];
+        evaluator.values[v] =
+            zalloc((size_t)shape_size(&variable->shape) * dtype_size(variable->dtype));
+    }
+    struct status status = evaluate_repeatedly(&evaluator);
+    if (status_is_ok(status) && !is_stopped(&evaluator))
+        status = evaluate_last(&evaluator);
+    for (int v = 0; v < placement->variables_count; v++)
+        free(evaluator.values[v]);
+    free(evaluator.values);
+    return is_stopped(&evaluator) ? status_error(STATUS_CANCELLED, "stopped") : status;
+}

@@ -1,0 +1,68 @@
+/*
+ * task: one task of a cluster, as a process: a ps that serves until the job is over, a worker or
+ * chief that trains, or an evaluator. It runs the same ps, worker and chief code as a job in one
+ * process (local_job.c), over channels to other hosts.
+ *
+ * A task listens at its own address and tells anyone who asks there which task it is (identify.h).
+ * It logs what it waits for and what happens, each line with its name in front.
+ */
+#ifndef TRAINER_JOB_TASK_H
+#define TRAINER_JOB_TASK_H
+
+#include "trainer/job/chief.h"
+#include "trainer/job/evaluator.h"
+#include "trainer/job/job_map.h"
+
+struct task_options {
+    const struct job_map *map;
+    const char *cluster; /* the job's id; tasks with another one are refused */
+    const char *version; /* of the program */
+    int64_t start_timeout_ms, linger_timeout_ms;
+    int64_t memory_budget_bytes;             /* of a ps */
+    const char *tls_cert, *tls_key, *tls_ca; /* files; "": plain */
+    /* Called about ten times a second, in the caller's thread; false: stop. A ps passes NULL for
+     * progress. */
+    bool (*watch)(void *context, const struct progress *progress);
+    /* what a worker, chief or evaluator waits for */
+    void (*print)(void *context, const char *line);
+    void *context;
+};
+
+/* Checks that a task can start with these options. Reads the TLS files. */
+struct status task_check(const struct task_options *options);
+
+/**
+ * Runs a ps until the job is over. Logs the job's outcome and returns it.
+ *
+ * Errors  the outcome's; UNAVAILABLE no task was heard from in time; CANCELLED `watch` returned
+ *         false
+ */
+struct status task_serve(const struct task_options *options);
+
+struct task_training {
+    const struct placement *placement;
+    const char *agreed;         /* as in struct ps_client_options */
+    struct chief_options chief; /* the chief's; workers use its job and timeouts */
+    struct evaluator_options evaluator;
+    int64_t alone_timeout_ms; /* to give up if no ps is there by then; negative: start_timeout */
+    /* For this task's rank. */
+    struct status (*make_source)(void *context, uint32_t rank, struct gradient_source **out);
+};
+
+/**
+ * Runs a worker, the chief or the evaluator until the job is over.
+ *
+ * Errors  the task's own; for a worker that did not fail itself, the job's outcome; UNAVAILABLE a
+ *         ps did not answer in time; FAILED_PRECONDITION its flags do not match a ps's; CANCELLED
+ *         `watch` returned false
+ */
+struct status task_train(const struct task_options *options, const struct task_training *training,
+                         struct progress *progress);
+
+/* The exit code for a status: 0; 1 if starting the task again cannot help; TASK_EXIT_AGAIN if it
+ * can. */
+int task_exit_code(struct status status);
+
+#define TASK_EXIT_AGAIN 138 /* Kubernetes operators restart a task that exits with it */
+
+#endif

@@ -1,0 +1,197 @@
+#include "trainer/job/worker.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "trainer/checkpoint/saver.h"
+
+#define RETRY_MS  200
+#define REJOIN_MS 20
+
+void progress_say(const struct progress *progress, const char *format, ...)
+{
+    char line[1024];
+    va_list arguments;
+
+    if (progress->say == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    progress->say(progress->say_context, line);
+}
+
+struct status worker_name_wait(struct status status, int64_t timeout_ms, const char *whom)
+{
+    if (status.code != STATUS_DEADLINE_EXCEEDED)
+        return status;
+    return status_in(status, "waited %g s for %s", (double)timeout_ms / 1000, whom);
+}
+
+static void publish_step(struct progress *progress, const struct ps_client *client, float loss)
+{
+    uint64_t seen = atomic_load_explicit(&progress->global_step, memory_order_relaxed);
+
+    while (seen < client->global_step &&
+           !atomic_compare_exchange_weak(&progress->global_step, &seen, client->global_step))
+        ;
+    atomic_store_explicit(&progress->loss, loss, memory_order_relaxed);
+}
+
+static void publish_begin(struct progress *progress, const struct ps_client *client)
+{
+    int64_t none = 0;
+
+    if (atomic_compare_exchange_strong(&progress->began_ns, &none,
+                                       clock_now_ns(client->calls.clock)))
+        atomic_store(&progress->first_step, client->global_step);
+}
+
+struct status worker_steps(struct ps_client *client, struct gradient_source *source,
+                           uint64_t stop_step, struct progress *progress, struct saver *saver)
+{
+    const float *const *gradients;
+    float loss;
+
+    int64_t limit_ms = client->options.call_timeout_ms;
+
+    TRY(worker_name_wait(client_pull(client), limit_ms, "the values from the ps tasks"));
+    publish_begin(progress, client);
+    if (source->seek != NULL)
+        source->seek(source, client->begin_step, client->global_step);
+    while (client->global_step < stop_step) {
+        if (atomic_load_explicit(&progress->stop, memory_order_relaxed))
+            return status_error(STATUS_CANCELLED, "stopped");
+        TRY(source->step(source, client->values, &gradients, &loss));
+        if (!isfinite(loss))
+            return status_error(STATUS_OUT_OF_RANGE,
+                                "the loss is %g at step %llu: try a smaller --learning_rate",
+                                (double)loss, (unsigned long long)client->global_step);
+        TRY(worker_name_wait(client_push(client, gradients, true), limit_ms,
+                             "the ps tasks to make the step"));
+        publish_step(progress, client, loss);
+        if (saver != NULL)
+            saver_step(saver, client->global_step);
+    }
+    return status_ok();
+}
+
+struct status worker_last_words(struct ps_client *client, struct status status, bool job)
+{
+    char text[1024];
+
+    snprintf(text, sizeof text, "%s", status.message);
+    status_ignore(client_report(client, status, job));
+    return status_is_ok(status) ? status : status_error(status.code, "%s", text);
+}
+
+/* Asks ps 0 for the job's outcome and passes it on to the other ps tasks, which the chief may not
+ * have reached. */
+static struct status await_outcome(struct ps_client *client, const struct progress *progress)
+{
+    struct status outcome = client_await(client, true, -1);
+
+    while (outcome.code == STATUS_UNAVAILABLE && !client->told && !atomic_load(&progress->stop)) {
+        clock_sleep(client->calls.clock, RETRY_MS);
+        outcome = client_await(client, true, -1);
+    }
+    return client->told ? worker_last_words(client, outcome, true) : outcome;
+}
+
+struct status worker_stopped(const struct ps_client *client, const struct progress *progress)
+{
+    bool itself = status_is_ok(progress->why);
+
+    return status_error(itself ? STATUS_CANCELLED : progress->why.code, "stopped at step %llu%s%s",
+                        (unsigned long long)client->global_step, itself ? "" : ": ",
+                        itself ? "" : progress->why.message);
+}
+
+struct status worker_settle(struct status status, struct ps_client *client,
+                            const struct progress *progress)
+{
+    if (status.code != STATUS_CANCELLED || client->told || atomic_load(&progress->stop))
+        return status;
+    return await_outcome(client, progress);
+}
+
+bool worker_may_return(struct status status, const struct ps_client *client,
+                       const struct progress *progress)
+{
+    return status.code == STATUS_ABORTED && !client->told && !atomic_load(&progress->stop);
+}
+
+/* Trains from the current step to the outcome of the job. */
+static struct status take_part(struct ps_client *client, struct gradient_source *source,
+                               uint64_t stop_step, struct progress *progress)
+{
+    if (client->finished)
+        return await_outcome(client, progress); /* this worker came too late: all steps are made */
+    struct status status = worker_steps(client, source, stop_step, progress, NULL);
+    if (worker_may_return(status, client, progress) ||
+        (status.code == STATUS_CANCELLED && !atomic_load(&progress->stop)))
+        return status;
+    if (status.code == STATUS_CANCELLED)
+        status = worker_stopped(client, progress);
+    if (!status_is_ok(status))
+        return worker_last_words(client, status, false);
+    /* If the report is lost, the chief warns about this worker at the end. */
+    struct status reported = client_report(client, status, false);
+    return worker_may_return(reported, client, progress) ? reported
+                                                         : await_outcome(client, progress);
+}
+
+/* The ps tasks get their values one after the other, and a ps that is changing generations turns
+ * away a worker that had joined before: both are worth another try. */
+struct status worker_join(struct ps_client *client, int64_t timeout_ms,
+                          const struct progress *progress)
+{
+    struct clock *clock = client->calls.clock;
+    int64_t until = clock_deadline_ns(clock, timeout_ms), rest_ms = timeout_ms;
+    bool joined = client->joined;
+
+    for (;;) {
+        struct status status = worker_name_wait(client_join(client, true, rest_ms), timeout_ms,
+                                                "the chief to create the variables");
+        bool again = status.code == STATUS_UNAVAILABLE || (joined && status.code == STATUS_ABORTED);
+        if (!again || atomic_load(&progress->stop))
+            return status;
+        clock_sleep(clock, REJOIN_MS);
+        rest_ms = timeout_ms < 0 ? -1 : (until - clock_now_ns(clock)) / NS_PER_MS;
+        if (timeout_ms >= 0 && rest_ms <= 0)
+            return status_error(STATUS_UNAVAILABLE,
+                                "waited %g s for the ps tasks to be at one generation: %s",
+                                (double)timeout_ms / 1000, status.message);
+    }
+}
+
+/* Joins, and joins again each time the job goes back. */
+static struct status run(struct ps_client *client, struct gradient_source *source,
+                         const struct worker_options *options, struct progress *progress)
+{
+    TRY(status_in(worker_join(client, options->start_timeout_ms, progress),
+                  "worker %u waits for the variables", client->options.index));
+    for (;;) {
+        uint64_t stop_step = client->stop_step != 0 ? client->stop_step : options->stop_step;
+        if (stop_step != options->stop_step)
+            progress_say(progress, "stops at step %llu, as the chief says, and not at %llu",
+                         (unsigned long long)stop_step, (unsigned long long)options->stop_step);
+        struct status status = take_part(client, source, stop_step, progress);
+        if (!worker_may_return(status, client, progress))
+            return status;
+        progress_say(progress, "pauses at step %llu: %s; waits for the chief to go on",
+                     (unsigned long long)client->global_step, status.message);
+        TRY(status_in(worker_join(client, options->recovery_timeout_ms, progress),
+                      "%s waits for the job to go on", client->options.task));
+        if (!client->finished)
+            progress_say(progress, "goes on from step %llu",
+                         (unsigned long long)client->global_step);
+    }
+}
+
+struct status worker_run(struct ps_client *client, struct gradient_source *source,
+                         const struct worker_options *options, struct progress *progress)
+{
+    return worker_settle(run(client, source, options, progress), client, progress);
+}

@@ -1,0 +1,89 @@
+/*
+ * worker: pulls values, computes gradients and pushes them, until the job has made its steps.
+ *
+ * A gradient_source computes the gradients: a model's training plan over batches (model.h), or a
+ * test's arithmetic.
+ */
+#ifndef TRAINER_JOB_WORKER_H
+#define TRAINER_JOB_WORKER_H
+
+#include <stdatomic.h>
+
+#include "trainer/client/client.h"
+
+struct gradient_source {
+    /**
+     * Computes the gradients of the next batch. values and *gradients: [variables_count], in the
+     * placement's order; NULL for variables that are not trainable. The source owns the gradients,
+     * which are valid until the next step.
+     */
+    struct status (*step)(struct gradient_source *source, const void *const *values,
+                          const float *const **gradients, float *loss);
+    void (*destroy)(struct gradient_source *source);
+    /* Skips the batches that were taken before: the job began at, or went back to, `begin` and is
+     * now at `step`. NULL: the source has no order. */
+    void (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step);
+};
+
+/* The state of a running job, for other threads. */
+struct progress {
+    _Atomic uint64_t global_step;
+    _Atomic float loss;          /* a recent batch's */
+    _Atomic int64_t began_ns;    /* the first step's start, by the clock; 0: not yet */
+    _Atomic int64_t ended_ns;    /* the chief's last step's end */
+    _Atomic uint64_t first_step; /* the global step at began_ns */
+    _Atomic bool stop;           /* ends the job at each worker's next step */
+    _Atomic bool over; /* the job has ended well, or is stopped; the evaluator looks at it */
+    bool alone;        /* set at the end: no ps has ever answered */
+    struct status why; /* why it is stopped, set before `stop`; OK: its caller stopped it */
+    /* Receives a line about each event of the job; may be NULL. Set before the job runs. */
+    void (*say)(void *context, const char *line);
+    void *say_context;
+};
+
+void progress_say(const struct progress *progress, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+struct saver;
+
+/* Makes the steps of a task that has joined, and tells the chief's saver (or NULL) of each.
+ * CANCELLED: progress->stop. */
+struct status worker_steps(struct ps_client *client, struct gradient_source *source,
+                           uint64_t stop_step, struct progress *progress, struct saver *saver);
+
+/* Waits until all ps tasks have the values of one generation, and joins it. */
+struct status worker_join(struct ps_client *client, int64_t timeout_ms,
+                          const struct progress *progress);
+
+/* Does this failure mean that the job goes back, and that a task may join again? */
+bool worker_may_return(struct status status, const struct ps_client *client,
+                       const struct progress *progress);
+
+/* The status that a stopped task reports to the others: its text has the step and the reason. */
+struct status worker_stopped(const struct ps_client *client, const struct progress *progress);
+
+/* Tells the reachable ps tasks how this task ended and, with `job`, that the job ended with it.
+ * Returns `status` with a text that these calls have not overwritten. */
+struct status worker_last_words(struct ps_client *client, struct status status, bool job);
+
+/* Returns the outcome of a task: the job's outcome if `status` only says that the job is over,
+ * otherwise `status` itself. */
+struct status worker_settle(struct status status, struct ps_client *client,
+                            const struct progress *progress);
+
+struct worker_options {
+    uint64_t stop_step;
+    int64_t start_timeout_ms;
+    /* how long the chief may take to begin again after a ps was lost */
+    int64_t recovery_timeout_ms;
+};
+
+/* If a wait for `whom` timed out, says so with its length: "waited 300 s for …". */
+struct status worker_name_wait(struct status status, int64_t timeout_ms, const char *whom);
+
+/* Runs a worker from joining to the job's end. Returns the job's outcome, unless the worker failed
+ * itself. */
+struct status worker_run(struct ps_client *client, struct gradient_source *source,
+                         const struct worker_options *options, struct progress *progress);
+
+#endif

@@ -1,0 +1,164 @@
+/* Notes when each task that trains was last heard of, and writes the log's lines about it: it has
+ * come, gone silent, come back, or left. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trainer/ps/internal.h"
+
+#define BACK_MS   3000 /* three beats */
+#define SILENT_MS 5000
+
+struct attendance {
+    struct member *members; /* [PS_WORKERS_MAX], by rank */
+    bool begun;             /* a task has been heard of */
+};
+
+struct attendance *attendance_create(void)
+{
+    struct attendance *attendance = zalloc(sizeof *attendance);
+
+    attendance->members = zalloc(PS_WORKERS_MAX * sizeof *attendance->members);
+    return attendance;
+}
+
+void attendance_destroy(struct attendance *attendance)
+{
+    for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++)
+        free(attendance->members[rank].left);
+    free(attendance->members);
+    free(attendance);
+}
+
+bool attendance_has_begun(const struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    return ps->attendance->begun;
+}
+
+const struct member *attendance_find(const struct ps *ps, uint32_t rank)
+{
+    ASSERT_LOCKED(ps);
+    assert(rank < PS_WORKERS_MAX);
+    const struct member *member = &ps->attendance->members[rank];
+    return member->heard_ns != 0 ? member : NULL;
+}
+
+void attendance_mark_told(struct ps *ps, uint32_t rank)
+{
+    if (rank < PS_WORKERS_MAX && outcome_is_known(ps))
+        ps->attendance->members[rank].told = true;
+}
+
+void attendance_hear(struct ps *ps, const struct identity *identity)
+{
+    struct member *member = &ps->attendance->members[identity->index];
+    bool known = member->heard_ns != 0;
+
+    ASSERT_LOCKED(ps);
+    ps->attendance->begun = true;
+    member->heard_ns = clock_now_ns(ps->options.clock);
+    snprintf(member->name, sizeof member->name, "%s", identity->task);
+    if (known && member->incarnation == identity->incarnation)
+        return;
+    member->incarnation = identity->incarnation;
+    member->said = known ? MEMBER_NEW : MEMBER_UNKNOWN;
+    member->told = false;
+    free(member->left);
+    member->left = NULL;
+}
+
+void attendance_leave(struct ps *ps, const struct identity *identity, const char *why)
+{
+    struct member *member = &ps->attendance->members[identity->index];
+
+    ASSERT_LOCKED(ps);
+    if (member->incarnation != identity->incarnation || member->left != NULL)
+        return;
+    member->left = xstrdup(why);
+}
+
+bool ps_is_needed(const struct ps *ps, uint32_t rank)
+{
+    return rank == 0 || (ps_generation(ps)->sync && rank < ps_generation(ps)->sync_workers);
+}
+
+/* With the lock: writes the next line about a member. False: nothing new. */
+static bool tell(const struct ps *ps, struct member *member, int64_t lost_ms, char *out,
+                 size_t size)
+{
+    bool needed = ps_is_needed(ps, (uint32_t)(member - ps->attendance->members));
+    int64_t silent_ms = (clock_now_ns(ps->options.clock) - member->heard_ns) / NS_PER_MS;
+    enum member_said said = member->said;
+
+    if (said == MEMBER_UNKNOWN || said == MEMBER_NEW) {
+        snprintf(out, size, "%s is here%s", member->name,
+                 said == MEMBER_NEW ? ", started anew" : "");
+        member->said = MEMBER_HERE;
+    } else if (member->left != NULL && said != MEMBER_LEFT) {
+        snprintf(out, size, "%s has left: %s", member->name, member->left);
+        member->said = MEMBER_LEFT;
+    } else if (said == MEMBER_HERE && silent_ms > SILENT_MS) {
+        int length = snprintf(out, size, "%s has not been heard of for %" PRId64 " s", member->name,
+                              silent_ms / 1000);
+        if (needed && (size_t)length < size)
+            snprintf(out + length, size - (size_t)length,
+                     "; the job ends if that lasts %" PRId64 " s", lost_ms / 1000);
+        member->said = MEMBER_SILENT;
+    } else if (said == MEMBER_SILENT && silent_ms < BACK_MS) {
+        snprintf(out, size, "%s is here again", member->name);
+        member->said = MEMBER_HERE;
+    }
+    return member->said != said;
+}
+
+bool ps_news(struct ps *ps, int64_t lost_ms, char *out, size_t size)
+{
+    bool any = false;
+
+    ps_lock(ps);
+    for (uint32_t rank = 0; rank < PS_WORKERS_MAX && !any && !outcome_is_known(ps); rank++)
+        if (attendance_find(ps, rank) != NULL)
+            any = tell(ps, &ps->attendance->members[rank], lost_ms, out, size);
+    ps_unlock(ps);
+    return any;
+}
+
+/* ---- For the process. ---- */
+
+int64_t ps_heard_ns(struct ps *ps)
+{
+    int64_t heard_ns = 0;
+
+    ps_lock(ps);
+    for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++) {
+        const struct member *member = attendance_find(ps, rank);
+        if (member != NULL && member->heard_ns > heard_ns)
+            heard_ns = member->heard_ns;
+    }
+    ps_unlock(ps);
+    return heard_ns;
+}
+
+void ps_forgive(struct ps *ps, int64_t stood_still_ns)
+{
+    ps_lock(ps);
+    for (uint32_t rank = 0; rank < PS_WORKERS_MAX; rank++)
+        if (attendance_find(ps, rank) != NULL)
+            ps->attendance->members[rank].heard_ns += stood_still_ns;
+    generation_forgive(ps, stood_still_ns);
+    ps_unlock(ps);
+}
+
+uint32_t ps_untold(struct ps *ps, uint32_t trainers)
+{
+    uint32_t untold = 0;
+
+    ps_lock(ps);
+    for (uint32_t rank = 0; rank < trainers && rank < PS_WORKERS_MAX; rank++) {
+        const struct member *member = &ps->attendance->members[rank];
+        untold += !member->told && member->left == NULL;
+    }
+    ps_unlock(ps);
+    return untold;
+}

@@ -1,0 +1,205 @@
+/* Receives the beats that each training task sends once a second. Tells what the ps waits for, and
+ * ends the job if a task that it needs is lost. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "trainer/ps/internal.h"
+
+#define SILENT_MS 3000 /* three beats: worth a line */
+#define NOBODY    UINT32_MAX
+
+/* ---- Whom does it wait for? ---- */
+
+/* A task that has not come is named with its address, where one can look for it. */
+static void append_stranger(const struct ps *ps, uint32_t rank, struct buffer *out)
+{
+    if (rank == 0)
+        buffer_append_text(out, "the chief");
+    else if (rank < ps->options.trainers_count)
+        buffer_append_text(out, ps->options.trainers[rank]);
+    else
+        buffer_printf(out, "the task of rank %u", rank);
+}
+
+static void append_member(const struct ps *ps, uint32_t rank, struct buffer *out)
+{
+    const struct member *member = attendance_find(ps, rank);
+    int64_t now_ns = clock_now_ns(ps->options.clock);
+    int64_t silent_ms = member == NULL ? 0 : (now_ns - member->heard_ns) / NS_PER_MS;
+
+    if (out->size > 0)
+        buffer_append_text(out, ", ");
+    if (member != NULL)
+        buffer_append_text(out, member->name);
+    else
+        append_stranger(ps, rank, out);
+    if (member == NULL)
+        buffer_append_text(out, " (never heard of)");
+    else if (member->left != NULL)
+        buffer_append_text(out, " (has left)");
+    else if (silent_ms > SILENT_MS)
+        buffer_printf(out, " (last heard of %" PRId64 " s ago)", silent_ms / 1000);
+}
+
+/* The workers whose push the others wait for. */
+static void append_late(const struct ps *ps, uint32_t asker, struct buffer *out)
+{
+    for (uint32_t rank = 0; rank < ps_generation(ps)->sync_workers; rank++)
+        if (!pushes_has_whole(ps, rank) && rank != asker)
+            append_member(ps, rank, out);
+}
+
+/* The workers that have joined and not finished. */
+static void append_unfinished(const struct ps *ps, uint32_t asker, struct buffer *out)
+{
+    for (uint32_t rank = 0; rank < membership_count(ps); rank++) {
+        const struct worker *worker = membership_find(ps, rank);
+        if (worker != NULL && !worker->finished && rank != asker)
+            append_member(ps, rank, out);
+    }
+}
+
+/* Describes what the ps waits for. Leaves out the asking task, which knows what it is doing. */
+static void note(const struct ps *ps, uint32_t asker, struct buffer *out)
+{
+    if (outcome_is_known(ps))
+        return;
+    if (!ps_generation(ps)->open) {
+        if (asker != 0)
+            append_member(ps, 0, out);
+        buffer_append_text(out, out->size > 0 ? " to make the variables" : "");
+    } else if (ps_generation(ps)->sync && !pushes_is_empty(ps)) {
+        append_late(ps, asker, out);
+        if (out->size > 0)
+            buffer_printf(out, " to push for step %" PRIu64, pushes_step(ps) + 1);
+    } else if (membership_any_finished(ps) && membership_all_finished(ps)) {
+        buffer_append_text(out, "the chief to save what was learnt");
+    } else if (membership_any_finished(ps)) {
+        append_unfinished(ps, asker, out);
+        buffer_append_text(out, out->size > 0 ? " to finish" : "");
+    }
+}
+
+void ps_note(struct ps *ps, char *out, size_t size)
+{
+    struct buffer text = { 0 };
+
+    ps_lock(ps);
+    note(ps, NOBODY, &text);
+    ps_unlock(ps);
+    snprintf(out, size, "%.*s", (int)text.size, text.size > 0 ? text.data : "");
+    buffer_finish(&text);
+}
+
+/* ---- The beat. ---- */
+
+static struct message beat_reply(struct ps *ps, uint32_t rank)
+{
+    struct status outcome = outcome_status(ps);
+    struct buffer text = { 0 };
+
+    note(ps, rank, &text);
+    buffer_append_char(&text, '\0');
+    struct beat_reply reply = { .incarnation = ps->options.incarnation,
+                                .generation = ps_generation(ps)->number,
+                                .global_step = pushes_step(ps),
+                                .over = outcome_is_known(ps),
+                                .code = (int)outcome.code,
+                                .text = outcome.message,
+                                .note = text.data };
+    attendance_mark_told(ps, rank);
+    struct message message = pack_beat_reply(&reply);
+    buffer_finish(&text);
+    return message;
+}
+
+void ps_beat(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(REQUEST_ARENA_MAX);
+    struct beat_request request;
+    struct message reply = { 0 };
+
+    struct status status = unpack_beat_request(message, arena, &request);
+    message_release(message);
+    if (status_is_ok(status)) {
+        ps_lock(ps);
+        status = ps_check_identity(ps, request.identity);
+        if (status_is_ok(status)) {
+            if (!request.identity->reader)
+                attendance_hear(ps, request.identity);
+            reply = beat_reply(ps, request.identity->reader ? NOBODY : request.identity->index);
+        }
+        ps_unlock(ps);
+    }
+    if (status_is_ok(status))
+        call_reply(call, &reply);
+    else
+        call_fail(call, status);
+    arena_destroy(arena);
+}
+
+/* ---- For the process. ---- */
+
+/* With the lock: a task that the job needs and that is lost. NULL: none. */
+static const struct member *find_lost(const struct ps *ps, int64_t lost_ms)
+{
+    int64_t since_ns = clock_now_ns(ps->options.clock) - lost_ms * NS_PER_MS;
+
+    for (uint32_t rank = 0; ps_is_needed(ps, rank); rank++) {
+        const struct member *member = attendance_find(ps, rank);
+        const struct worker *worker = rank > 0 ? membership_find(ps, rank) : NULL;
+        if (member == NULL || member->heard_ns >= since_ns)
+            continue;
+        if (worker == NULL || !worker->finished || member->left != NULL)
+            return member;
+    }
+    return NULL;
+}
+
+/* With the lock: the rank of a worker that a synchronous job needs and that has never appeared;
+ * NOBODY: all have. */
+static uint32_t find_absent(const struct ps *ps, int64_t start_ms)
+{
+    int64_t since_ns = clock_now_ns(ps->options.clock) - start_ms * NS_PER_MS;
+    int64_t opened_ns = ps_generation(ps)->opened_ns;
+
+    if (opened_ns == 0 || opened_ns > since_ns || !attendance_has_begun(ps))
+        return NOBODY;
+    for (uint32_t rank = 1; ps_is_needed(ps, rank); rank++)
+        if (attendance_find(ps, rank) == NULL)
+            return rank;
+    return NOBODY;
+}
+
+/* With the lock: writes why the job cannot go on. False: it can. */
+static bool find_reason(const struct ps *ps, int64_t lost_ms, int64_t start_ms, struct buffer *out)
+{
+    const struct member *lost = find_lost(ps, lost_ms);
+    uint32_t absent = find_absent(ps, start_ms);
+
+    if (lost != NULL) {
+        buffer_printf(out, "%s has not been heard of for %" PRId64 " s", lost->name,
+                      lost_ms / 1000);
+    } else if (absent != NOBODY) {
+        append_stranger(ps, absent, out);
+        buffer_printf(out, " has not come within %" PRId64 " s, and --sync needs all workers",
+                      start_ms / 1000);
+    }
+    buffer_append_char(out, '\0');
+    return lost != NULL || absent != NOBODY;
+}
+
+void ps_watch(struct ps *ps, int64_t lost_ms, int64_t start_ms)
+{
+    struct ending ending = { 0 };
+    struct buffer why = { 0 };
+
+    ps_lock(ps);
+    if (!outcome_is_known(ps) && find_reason(ps, lost_ms, start_ms, &why))
+        ending = outcome_set(ps, STATUS_UNAVAILABLE, why.data);
+    ps_unlock(ps);
+    buffer_finish(&why);
+    ps_tell(ps, &ending);
+}

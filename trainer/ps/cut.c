@@ -1,0 +1,365 @@
+/*
+ * Takes consistent snapshots, in which each push is either on all ps tasks or on none. A push goes
+ * to all ps tasks at once, so at any moment some of them have applied a push that others have not.
+ * The chief therefore holds all ps tasks, and each reports what it has applied. All are then cut at
+ * the furthest of these points: each ps applies the pushes that it lacks (held, or still under
+ * way), takes one reference to each slice's values (and slots), and continues. Later updates write
+ * elsewhere (slice.h). In a synchronous job, this point is the latest step that any ps has made.
+ * The snapshot waits until all have made it, even if a worker died between its pushes to two ps
+ * tasks.
+ *
+ * The chief numbers its snapshots, so that a ps recognises a repeated or late request: a late hold
+ * of an earlier snapshot would hold a ps that nobody releases.
+ *
+ * A task that only reads takes snapshots in the same way; the chief's go first. It delays training
+ * by no more than READER_HOLD_MS, whatever happens to it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "trainer/ps/snapshots.h"
+
+/* from a reader's hold to its cut: the reader may have been stopped in between */
+#define READER_HOLD_MS 1000
+#define READER_IDLE_MS 60000 /* between two reads of its snapshot, which costs memory */
+#define SILENT_MS      5000  /* of a task that trains and holds the ps: it may have been killed */
+
+/* A hold or a cut that waits. */
+struct waiting_cut {
+    struct waiting waiting; /* first */
+    struct cutter *cutter;
+    bool hold;
+};
+
+struct snapshots *snapshots_create(void)
+{
+    return zalloc(sizeof(struct snapshots));
+}
+
+void snapshots_destroy(struct ps *ps)
+{
+    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
+        snapshot_drop(ps, &ps->snapshots->cutters[i].snapshot);
+    free(ps->snapshots);
+}
+
+static struct message hold_reply(struct ps *ps)
+{
+    struct applied_push *rows = zalloc((membership_count(ps) + 1) * sizeof *rows);
+    struct hold_reply header = { .applied = rows,
+                                 .sync = ps_generation(ps)->sync,
+                                 .global_step = pushes_step(ps) };
+
+    for (uint32_t i = 0; i < membership_count(ps) && !header.sync; i++) {
+        const struct worker *worker = membership_find(ps, i);
+        if (worker != NULL)
+            rows[header.applied_count++] =
+                (struct applied_push){ .worker = i,
+                                       .incarnation = worker->incarnation,
+                                       .sequence = pushes_applied(ps, worker) };
+    }
+    struct message message = pack_hold_reply(&header);
+    free(rows);
+    return message;
+}
+
+/* Has the snapshot that was begun last been taken, and not been dropped since? */
+static bool is_taken(const struct cutter *cutter)
+{
+    return cutter->snapshot.states != NULL && cutter->snapshot.number == cutter->number;
+}
+
+static struct message cut_reply(const struct ps *ps, const struct cutter *cutter)
+{
+    const struct variables *variables = ps->variables;
+    struct cut_reply header = { .snapshot = cutter->snapshot.id,
+                                .global_step = cutter->snapshot.global_step };
+
+    for (int i = 0; i < variables->slices_count && is_taken(cutter) && cutter->slots; i++)
+        if (variables->slices[i].trainable) { /* all slices have had the same updates */
+            header.scalars = cutter->snapshot.states[i].scalars;
+            header.scalars_count = (size_t)variables->training.optimizer->scalars_count;
+        }
+    return pack_cut_reply(&header);
+}
+
+/* From now on all pushes are applied again. */
+static void end_hold(struct ps *ps)
+{
+    ps->snapshots->held = NULL;
+    pushes_release(ps);
+}
+
+/* Takes the snapshot for the cutter that holds the ps. */
+static void take_snapshot(struct ps *ps)
+{
+    const struct variables *variables = ps->variables;
+    struct cutter *cutter = ps->snapshots->held;
+    struct slice_state *states = zalloc((size_t)(variables->slices_count + 1) * sizeof *states);
+
+    assert(pushes_is_idle(ps));
+    for (int i = 0; i < variables->slices_count; i++)
+        slice_hold(&variables->slices[i], cutter->slots, &states[i]);
+    snapshot_drop(ps, &cutter->snapshot);
+    cutter->snapshot = (struct snapshot){ .id = ++ps->snapshots->taken,
+                                          .number = cutter->number,
+                                          .global_step = pushes_step(ps),
+                                          .states = states };
+    end_hold(ps);
+}
+
+struct waiting *snapshots_due(struct ps *ps)
+{
+    struct snapshots *snapshots = ps->snapshots;
+
+    if (!pushes_is_idle(ps))
+        return NULL;
+    struct waiting *due = snapshots->holds;
+    snapshots->holds = NULL;
+    for (struct waiting **at = &snapshots->cuts; *at != NULL;) {
+        struct waiting_cut *cut = (struct waiting_cut *)*at;
+        if (cut->cutter == snapshots->held && pushes_reached(ps))
+            take_snapshot(ps);
+        if (!is_taken(cut->cutter)) {
+            at = &cut->waiting.next;
+            continue;
+        }
+        *at = cut->waiting.next;
+        cut->waiting.next = NULL;
+        waiting_append(&due, &cut->waiting);
+    }
+    return due;
+}
+
+void snapshots_answer(struct ps *ps, struct waiting *due)
+{
+    while (due != NULL) {
+        struct waiting *next = due->next;
+        const struct waiting_cut *cut = (struct waiting_cut *)due;
+        ps_lock(ps);
+        struct message reply = cut->hold ? hold_reply(ps) : cut_reply(ps, cut->cutter);
+        ps_unlock(ps);
+        call_reply(due->call, &reply);
+        free(due);
+        due = next;
+    }
+}
+
+struct waiting *snapshots_let_go(struct ps *ps)
+{
+    struct snapshots *snapshots = ps->snapshots;
+    struct waiting *left = snapshots->holds;
+
+    ASSERT_LOCKED(ps);
+    waiting_append(&left, snapshots->cuts);
+    snapshots->holds = snapshots->cuts = NULL;
+    end_hold(ps);
+    return left;
+}
+
+static struct waiting *leave(struct ps *ps, struct cutter *cutter)
+{
+    struct waiting *left = ps->snapshots->held == cutter ? snapshots_let_go(ps) : NULL;
+
+    snapshot_drop(ps, &cutter->snapshot);
+    *cutter = (struct cutter){ 0 };
+    return left;
+}
+
+struct waiting *snapshots_forget(struct ps *ps, const struct worker *worker)
+{
+    struct cutter *cutter = snapshots_cutter(ps, worker);
+
+    ASSERT_LOCKED(ps);
+    return cutter->worker == worker ? leave(ps, cutter) : NULL;
+}
+
+struct waiting *snapshots_forget_all(struct ps *ps)
+{
+    struct waiting *left = snapshots_let_go(ps);
+
+    for (size_t i = 0; i < COUNT(ps->snapshots->cutters); i++)
+        waiting_append(&left, leave(ps, &ps->snapshots->cutters[i]));
+    return left;
+}
+
+/* The caller has given up waiting: training goes on. If it asks for the same number again, it gets
+ * NOT_FOUND. */
+static void forget_cut(void *context, struct call *call)
+{
+    struct ps *ps = context;
+    struct snapshots *snapshots = ps->snapshots;
+
+    ps_lock(ps);
+    struct waiting *cut = waiting_take(&snapshots->holds, call);
+    if (cut == NULL)
+        cut = waiting_take(&snapshots->cuts, call);
+    if (cut != NULL && ((struct waiting_cut *)cut)->cutter == snapshots->held &&
+        snapshots->holds == NULL && snapshots->cuts == NULL)
+        end_hold(ps);
+    ps_unlock(ps);
+    if (cut == NULL)
+        return;
+    waiting_fail_all(cut, status_error(STATUS_CANCELLED, "the caller has left"));
+    ps_pump(ps);
+}
+
+static struct status given_up(const struct ps *ps, const struct cutter *cutter)
+{
+    return status_error(STATUS_NOT_FOUND, "ps %u: snapshot %" PRIu64 " was given up",
+                        ps->options.index, cutter->number);
+}
+
+/* A reader has to wait while a snapshot of the chief is under way; the chief's replaces a reader's.
+ */
+static bool is_busy(const struct ps *ps, const struct worker *worker)
+{
+    const struct snapshots *snapshots = ps->snapshots;
+    bool waits = snapshots->holds != NULL || snapshots->cuts != NULL;
+
+    return worker->reader && (waits || snapshots->held == &snapshots->cutters[CUTTER_CHIEF]);
+}
+
+static struct status hold_begin(struct ps *ps, const struct hold_request *request,
+                                struct cutter **out, struct waiting **earlier)
+{
+    const struct worker *worker;
+
+    TRY(ps_admit(ps, request->ticket, &worker));
+    struct cutter *cutter = *out = snapshots_cutter(ps, worker);
+    if (cutter->worker == worker && request->number < cutter->number)
+        return status_error(STATUS_ABORTED,
+                            "ps %u: snapshot %" PRIu64 " comes after snapshot %" PRIu64,
+                            ps->options.index, request->number, cutter->number);
+    if (cutter->worker == worker && request->number == cutter->number)
+        return ps->snapshots->held == cutter || is_taken(cutter) ? status_ok()
+                                                                 : given_up(ps, cutter);
+    if (is_busy(ps, worker))
+        return status_error(STATUS_ABORTED, "ps %u: another snapshot is being taken",
+                            ps->options.index);
+    *earlier = snapshots_let_go(ps);
+    ps->snapshots->held = cutter;
+    cutter->worker = worker;
+    cutter->number = request->number;
+    cutter->heard_ns = clock_now_ns(ps->options.clock);
+    pushes_hold(ps);
+    return status_ok();
+}
+
+static struct status cut_begin(struct ps *ps, const struct cut_request *request,
+                               struct cutter **out)
+{
+    const struct worker *worker;
+
+    TRY(ps_admit(ps, request->ticket, &worker));
+    struct cutter *cutter = *out = snapshots_cutter(ps, worker);
+    if (cutter->worker != worker || request->number != cutter->number)
+        return status_error(STATUS_ABORTED, "ps %u was not held for snapshot %" PRIu64,
+                            ps->options.index, request->number);
+    if (ps->snapshots->held != cutter)
+        return is_taken(cutter) ? status_ok() : given_up(ps, cutter);
+    pushes_permit_step(ps, request->until_step);
+    for (size_t i = 0; i < request->until_count; i++)
+        pushes_permit(ps, &request->until[i]);
+    cutter->slots = request->slots;
+    return status_ok();
+}
+
+/* Answers a hold or a cut that was admitted if it is due already; otherwise it waits. */
+static void wait_for_cut(struct ps *ps, struct call *call)
+{
+    ps_lock(ps);
+    struct waiting *due = snapshots_due(ps);
+    ps_unlock(ps);
+    snapshots_answer(ps, due);
+    call_when_left(call, forget_cut, ps);
+    ps_pump(ps);
+}
+
+static void append(struct call *call, struct cutter *cutter, bool hold, struct waiting **list)
+{
+    struct waiting_cut *cut = zalloc(sizeof *cut);
+
+    cut->waiting.call = call;
+    cut->cutter = cutter;
+    cut->hold = hold;
+    waiting_append(list, &cut->waiting);
+}
+
+void ps_hold(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(REQUEST_ARENA_MAX);
+    struct hold_request request;
+    struct waiting *earlier = NULL;
+    struct cutter *cutter;
+
+    struct status status = unpack_hold_request(message, arena, &request);
+    message_release(message);
+    if (status_is_ok(status)) {
+        ps_lock(ps);
+        status = hold_begin(ps, &request, &cutter, &earlier);
+        if (status_is_ok(status))
+            append(call, cutter, true, &ps->snapshots->holds);
+        ps_unlock(ps);
+    }
+    arena_destroy(arena);
+    waiting_fail_all(earlier, status_error(STATUS_ABORTED, "another snapshot has begun"));
+    if (status_is_ok(status))
+        wait_for_cut(ps, call);
+    else
+        call_fail(call, status);
+}
+
+void ps_cut(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(REQUEST_ARENA_MAX);
+    struct cut_request request;
+    struct cutter *cutter;
+
+    struct status status = unpack_cut_request(message, arena, &request);
+    message_release(message);
+    if (status_is_ok(status)) {
+        ps_lock(ps);
+        status = cut_begin(ps, &request, &cutter);
+        if (status_is_ok(status))
+            append(call, cutter, false, &ps->snapshots->cuts);
+        ps_unlock(ps);
+    }
+    arena_destroy(arena);
+    if (status_is_ok(status))
+        wait_for_cut(ps, call);
+    else
+        call_fail(call, status);
+}
+
+/* ---- Time. ---- */
+
+static bool is_late(const struct ps *ps, const struct cutter *cutter, int64_t now_ns)
+{
+    const struct worker *worker = cutter->worker;
+
+    if (worker->reader)
+        return now_ns - cutter->heard_ns >= (int64_t)READER_HOLD_MS * NS_PER_MS;
+    const struct member *member = attendance_find(ps, worker->index);
+    return member != NULL && now_ns - member->heard_ns >= (int64_t)SILENT_MS * NS_PER_MS;
+}
+
+void ps_expire(struct ps *ps)
+{
+    struct snapshots *snapshots = ps->snapshots;
+    struct cutter *reader = &snapshots->cutters[CUTTER_READER];
+    struct waiting *left = NULL;
+
+    ps_lock(ps);
+    int64_t now_ns = clock_now_ns(ps->options.clock);
+    if (snapshots->held != NULL && is_late(ps, snapshots->held, now_ns))
+        left = snapshots_let_go(ps);
+    if (now_ns - reader->heard_ns >= (int64_t)READER_IDLE_MS * NS_PER_MS)
+        snapshot_drop(ps, &reader->snapshot);
+    ps_unlock(ps);
+    waiting_fail_all(left, status_error(STATUS_DEADLINE_EXCEEDED, "ps %u goes on without that cut",
+                                        ps->options.index));
+    ps_pump(ps);
+}

@@ -1,0 +1,286 @@
+/* The end of tasks and of the job, and the calls that wait for it. */
+#include <stdlib.h>
+
+#include "trainer/ps/internal.h"
+
+struct outcome {
+    bool known;
+    enum status_code code;
+    char *text; /* on the heap; NULL before it is known */
+    struct waiting *awaits;
+};
+
+struct waiting_await {
+    struct waiting waiting; /* first */
+    uint32_t rank;          /* of its caller; PS_WORKERS_MAX: it has none */
+    bool job;               /* it waits for the outcome, not for the end of all workers */
+};
+
+struct outcome *outcome_create(void)
+{
+    return zalloc(sizeof(struct outcome));
+}
+
+void outcome_destroy(struct outcome *outcome)
+{
+    free(outcome->text);
+    free(outcome);
+}
+
+bool outcome_is_known(const struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    return ps->outcome->known;
+}
+
+struct status outcome_status(const struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    return (struct status){ ps->outcome->code, ps->outcome->known ? ps->outcome->text : "" };
+}
+
+static struct status over_status(struct status outcome)
+{
+    return status_error(STATUS_CANCELLED, "the job ended: %s", outcome.message);
+}
+
+struct status outcome_check(const struct ps *ps)
+{
+    struct status outcome = outcome_status(ps);
+
+    return status_is_ok(outcome) ? outcome : over_status(outcome);
+}
+
+bool ps_outcome(struct ps *ps, struct status *out)
+{
+    ps_lock(ps);
+    bool known = outcome_is_known(ps);
+    *out = outcome_status(ps);
+    ps_unlock(ps);
+    return known;
+}
+
+struct waiting *outcome_take_awaits(struct ps *ps)
+{
+    struct waiting *awaits = ps->outcome->awaits;
+
+    ASSERT_LOCKED(ps);
+    ps->outcome->awaits = NULL;
+    return awaits;
+}
+
+/* With the lock: takes the awaits that can be answered now. */
+static struct waiting *awaits_due(struct ps *ps)
+{
+    struct waiting *due = NULL;
+    bool over = ps->outcome->known, workers = membership_all_finished(ps) || over;
+
+    for (struct waiting **at = &ps->outcome->awaits; *at != NULL;) {
+        struct waiting_await *await = (struct waiting_await *)*at;
+        if (await->job ? !over : !workers) {
+            at = &await->waiting.next;
+            continue;
+        }
+        *at = await->waiting.next;
+        await->waiting.next = due;
+        due = &await->waiting;
+    }
+    return due;
+}
+
+static void answer_awaits(struct ps *ps, struct waiting *due)
+{
+    while (due != NULL) {
+        struct waiting *next = due->next;
+        const struct waiting_await *await = (struct waiting_await *)due;
+        ps_lock(ps);
+        struct status outcome = outcome_status(ps);
+        struct await_reply header = { (int)outcome.code, outcome.message };
+        if (await->job)
+            attendance_mark_told(ps, await->rank);
+        struct message reply = pack_await_reply(&header);
+        ps_unlock(ps);
+        call_reply(due->call, &reply);
+        free(due);
+        due = next;
+    }
+}
+
+struct ending outcome_set(struct ps *ps, enum status_code code, const char *text)
+{
+    struct outcome *outcome = ps->outcome;
+    struct ending ending = { 0 };
+
+    ASSERT_LOCKED(ps);
+    if (outcome->known)
+        return ending;
+    outcome->known = true;
+    outcome->code = code;
+    outcome->text = xstrdup(text);
+    if (code != STATUS_OK)
+        ending.pushes = pushes_take_all(ps);
+    ending.joins = membership_take_joins(ps);
+    ending.awaits = awaits_due(ps);
+    return ending;
+}
+
+void ps_tell(struct ps *ps, struct ending *ending)
+{
+    struct status outcome;
+
+    if (ps_outcome(ps, &outcome) && !status_is_ok(outcome)) {
+        waiting_fail_all(ending->joins, over_status(outcome));
+        waiting_fail_all(ending->pushes, over_status(outcome));
+    } else {
+        membership_answer_joins(ps, ending->joins);
+    }
+    answer_awaits(ps, ending->awaits);
+}
+
+void ps_end(struct ps *ps, struct status outcome)
+{
+    ps_lock(ps);
+    struct ending ending = outcome_set(ps, outcome.code, outcome.message);
+    ps_unlock(ps);
+    ps_tell(ps, &ending);
+}
+
+/* A task without a ticket, such as a chief that could not create the variables, is admitted by its
+ * identity. */
+static struct status admit_finish(struct ps *ps, const struct finish_request *request,
+                                  const struct worker **worker)
+{
+    *worker = NULL;
+    if (request->identity != NULL && request->identity->reader)
+        return status_error(STATUS_PERMISSION_DENIED, "a task that only reads ends nothing");
+    if (request->identity != NULL && request->identity->index >= PS_WORKERS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "a task of index %u, at most %d workers",
+                            request->identity->index, PS_WORKERS_MAX);
+    if (ps_generation(ps)->open || request->identity == NULL)
+        return ps_admit_worker(ps, request->ticket, worker);
+    TRY(ps_check_identity(ps, request->identity));
+    return ps_check_place(ps, request->identity);
+}
+
+/* The job's outcome according to this report. A worker's failure names the worker. */
+static struct ending end_with(struct ps *ps, const struct finish_request *request)
+{
+    const char *task = request->identity != NULL ? request->identity->task : "a worker";
+    struct status outcome = { (enum status_code)request->code, request->text };
+
+    if (!request->job)
+        outcome = status_in(outcome, "%s ended", task);
+    return outcome_set(ps, outcome.code, outcome.message);
+}
+
+static bool is_for_good(enum status_code code)
+{
+    return code != STATUS_OK && code != STATUS_CANCELLED && code != STATUS_UNAVAILABLE;
+}
+
+static struct status finish(struct ps *ps, const struct finish_request *request,
+                            struct ending *ending)
+{
+    const struct worker *worker;
+
+    if (outcome_is_known(ps)) {
+        if (request->ticket != NULL && !request->ticket->reader)
+            attendance_mark_told(ps, request->ticket->worker);
+        return status_ok(); /* the sender knows the outcome from another ps */
+    }
+    TRY(admit_finish(ps, request, &worker));
+    if (worker != NULL)
+        membership_finish(ps, worker);
+    if (request->code != STATUS_OK && request->identity != NULL)
+        attendance_leave(ps, request->identity, request->text);
+    /* A synchronous job cannot go on without a worker that failed. A worker that was stopped may
+     * come back. */
+    if (request->job || (ps_generation(ps)->sync && is_for_good((enum status_code)request->code)))
+        *ending = end_with(ps, request);
+    if (request->job && request->identity != NULL)
+        attendance_mark_told(ps, request->identity->index);
+    return status_ok();
+}
+
+void ps_finish(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(LONG_REQUEST_ARENA_MAX);
+    struct finish_request request;
+    struct ending ending = { 0 };
+    struct waiting *due = NULL;
+
+    struct status status = unpack_finish_request(message, arena, &request);
+    if (status_is_ok(status)) {
+        ps_lock(ps);
+        status = finish(ps, &request, &ending);
+        due = awaits_due(ps);
+        ps_unlock(ps);
+    }
+    message_release(message);
+    ps_answer(call, status, pack_done());
+    ps_tell(ps, &ending);
+    answer_awaits(ps, due);
+    arena_destroy(arena);
+}
+
+/* If the job has gone back to an earlier step, the caller is refused: it has steps to make again.
+ */
+static struct status admit_await(struct ps *ps, const struct await_request *request)
+{
+    const struct worker *worker;
+
+    return outcome_is_known(ps) ? status_ok() : ps_admit(ps, request->ticket, &worker);
+}
+
+static void forget_await(void *context, struct call *call)
+{
+    struct ps *ps = context;
+
+    ps_lock(ps);
+    struct waiting *await = waiting_take(&ps->outcome->awaits, call);
+    ps_unlock(ps);
+    waiting_fail_all(await, status_error(STATUS_CANCELLED, "the caller has left"));
+}
+
+static struct status begin_await(struct ps *ps, struct call *call,
+                                 const struct await_request *request)
+{
+    struct waiting_await *await = zalloc(sizeof *await);
+    struct waiting *due = NULL;
+
+    await->waiting.call = call;
+    await->job = request->job;
+    await->rank = request->ticket == NULL || request->ticket->reader ? PS_WORKERS_MAX
+                                                                     : request->ticket->worker;
+    ps_lock(ps);
+    struct status status = admit_await(ps, request);
+    if (status_is_ok(status)) {
+        waiting_append(&ps->outcome->awaits, &await->waiting);
+        due = awaits_due(ps);
+    }
+    ps_unlock(ps);
+    if (!status_is_ok(status)) {
+        free(await);
+        return status;
+    }
+    if (due == NULL)
+        call_when_left(call, forget_await, ps);
+    answer_awaits(ps, due);
+    return status_ok();
+}
+
+void ps_await(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(LONG_REQUEST_ARENA_MAX);
+    struct await_request request;
+
+    struct status status = unpack_await_request(message, arena, &request);
+    message_release(message);
+    if (status_is_ok(status))
+        status = begin_await(ps, call, &request);
+    if (!status_is_ok(status))
+        call_fail(call, status);
+    arena_destroy(arena);
+}

@@ -1,0 +1,196 @@
+/* The chief begins a generation of the job: Create says what a ps holds and how it is trained,
+ * Write fills it, Open lets the workers in. The first generation makes the slices. A later one,
+ * after a ps or the chief was lost, gives the same slices other contents. From Create on, nothing
+ * of an earlier generation counts: calls that wait for it fail, and Create waits for the updates
+ * under way. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "trainer/ps/internal.h"
+
+struct generation *generation_create(void)
+{
+    return zalloc(sizeof(struct generation));
+}
+
+void generation_destroy(struct generation *generation)
+{
+    free(generation->agreed);
+    free(generation);
+}
+
+const struct generation *ps_generation(const struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    return ps->generation;
+}
+
+void generation_forgive(struct ps *ps, int64_t stood_still_ns)
+{
+    ASSERT_LOCKED(ps);
+    if (ps->generation->opened_ns != 0)
+        ps->generation->opened_ns += stood_still_ns;
+}
+
+/* ---- Create. ---- */
+
+/* Only the process that has the chief's place may begin a generation, and only one with a larger
+ * number than all before it. */
+static struct status check_chief(struct ps *ps, const struct create_request *request)
+{
+    const struct generation *generation = ps->generation;
+
+    TRY(ps_check_identity(ps, request->identity));
+    TRY(ps_check_running(ps));
+    if (request->identity->index != 0 || request->identity->reader)
+        return status_error(STATUS_PERMISSION_DENIED,
+                            "%s is not the chief, who alone makes the variables",
+                            request->identity->task);
+    TRY(ps_check_member(ps, request->identity->index, request->identity->incarnation));
+    if (request->generation == 0 || request->generation < generation->number ||
+        (request->generation == generation->number &&
+         request->identity->incarnation != generation->creator))
+        return status_error(STATUS_ABORTED,
+                            "ps %u is at generation %" PRIu64 ", asked for %" PRIu64,
+                            ps->options.index, generation->number, request->generation);
+    if (request->workers == 0 || request->workers > PS_WORKERS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "%u workers, must be 1 to %d",
+                            request->workers, PS_WORKERS_MAX);
+    if (ps->options.trainers != NULL && request->workers != ps->options.trainers_count)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "the chief's lists have %u tasks that train, those of ps %u have %u: "
+                            "compare --worker_hosts and --chief_hosts",
+                            request->workers, ps->options.index, ps->options.trainers_count);
+    return status_ok();
+}
+
+/* The calls that wait for the generation before. They are failed without the lock. */
+struct voided {
+    struct waiting *pushes, *awaits, *cuts;
+};
+
+/* From here on no push of the old generation is taken. Waits for the pushes that are being applied;
+ * the lock is released meanwhile. */
+static void end_generation(struct ps *ps, struct voided *voided)
+{
+    *voided =
+        (struct voided){ pushes_take_all(ps), outcome_take_awaits(ps), snapshots_forget_all(ps) };
+    ps->generation->open = false;
+    pushes_wait_until_idle(ps);
+}
+
+static void fail_voided(const struct voided *voided, struct status why)
+{
+    waiting_fail_all(voided->pushes, why);
+    waiting_fail_all(voided->awaits, why);
+    waiting_fail_all(voided->cuts, why);
+}
+
+static void begin_generation(struct ps *ps, const struct create_request *request)
+{
+    struct generation *generation = ps->generation;
+
+    generation->open = false; /* again: a stranger may have opened it meanwhile */
+    free(generation->agreed);
+    generation->agreed = xstrdup(request->identity->agreed);
+    generation->placement_hash = request->identity->placement_hash;
+    generation->sync = request->sync;
+    generation->sync_workers = request->workers;
+    generation->begin_step = request->global_step;
+    generation->stop_step = request->stop_step;
+}
+
+static struct status create(struct ps *ps, const struct create_request *request,
+                            struct voided *voided)
+{
+    struct generation *generation = ps->generation;
+    struct training training = { 0 };
+
+    TRY(check_chief(ps, request));
+    if (generation->number == request->generation)
+        return status_ok(); /* repeated: the first reply was lost */
+    TRY(variables_prepare(ps, request, &training));
+    generation->number = request->generation;
+    generation->creator = request->identity->incarnation;
+    end_generation(ps, voided);
+    if (generation->number != request->generation ||
+        generation->creator != request->identity->incarnation)
+        return status_error(STATUS_ABORTED, "ps %u: another chief begins generation %" PRIu64,
+                            ps->options.index, generation->number);
+    variables_begin(ps, request, &training);
+    pushes_begin(ps, request->global_step);
+    membership_begin(ps);
+    begin_generation(ps, request);
+    return status_ok();
+}
+
+void ps_create_variables(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(LONG_REQUEST_ARENA_MAX);
+    struct create_request request;
+    struct voided voided = { 0 };
+    uint64_t step = 0;
+
+    struct status status = unpack_create_request(message, arena, &request);
+    if (status_is_ok(status)) {
+        step = request.global_step;
+        ps_lock(ps);
+        status = create(ps, &request, &voided);
+        ps_unlock(ps);
+    }
+    message_release(message);
+    struct create_reply created = { ps->options.incarnation };
+    ps_answer(call, status, pack_create_reply(&created));
+    fail_voided(&voided, status_error(STATUS_ABORTED, "the job goes back to step %" PRIu64, step));
+    arena_destroy(arena);
+}
+
+/* ---- Open. ---- */
+
+struct status generation_check_filling(const struct ps *ps, uint64_t number, uint64_t incarnation)
+{
+    const struct generation *generation = ps_generation(ps);
+
+    TRY(ps_check_running(ps));
+    if (generation->number == 0 || number != generation->number ||
+        incarnation != generation->creator)
+        return status_error(STATUS_ABORTED,
+                            "ps %u is at generation %" PRIu64 " of another, not at %" PRIu64,
+                            ps->options.index, generation->number, number);
+    return status_ok();
+}
+
+static struct status open_generation(struct ps *ps, const struct open_request *request)
+{
+    struct generation *generation = ps->generation;
+
+    TRY(generation_check_filling(ps, request->generation, request->incarnation));
+    if (!generation->open)
+        TRY(variables_check_filled(ps));
+    generation->open = true;
+    if (generation->opened_ns == 0)
+        generation->opened_ns = clock_now_ns(ps->options.clock);
+    return status_ok();
+}
+
+void ps_open(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(REQUEST_ARENA_MAX);
+    struct open_request request;
+    struct waiting *joins = NULL;
+
+    struct status status = unpack_open_request(message, arena, &request);
+    message_release(message);
+    if (status_is_ok(status)) {
+        ps_lock(ps);
+        status = open_generation(ps, &request);
+        if (status_is_ok(status))
+            joins = membership_take_joins(ps);
+        ps_unlock(ps);
+    }
+    arena_destroy(arena);
+    ps_answer(call, status, pack_done());
+    membership_answer_joins(ps, joins);
+}

@@ -1,0 +1,286 @@
+/*
+ * ps_internal: the types and functions that the files of the ps share. The state of a ps is
+ * divided; each part has one owner, and the other files go through the functions that are declared
+ * here with it:
+ *
+ *     generation   generation.c     which variables the job has begun with, and how it trains
+ *     variables    variables.c      the slices, and how they are updated
+ *     membership   join.c           who has which place, and those who wait for the variables
+ *     attendance   attendance.c     when each task was heard of, and what people were told of it
+ *     pushes       push.c           gradients that wait, and how far each worker has come
+ *     snapshots    cut.c, snapshot.c (snapshots.h)   who holds the ps, and what was taken
+ *     outcome      finish.c         how the job ended, and those who wait for that
+ *
+ * One lock guards all of it, except the slices, which have their own locks, and the variables,
+ * which change only while no push can be applied. Call a function declared here with the lock held,
+ * unless its comment says "without the lock". A function that answers a call runs without the lock,
+ * since the caller may be in this process and continue at once. ASSERT_LOCKED checks that in builds
+ * with asserts.
+ */
+#ifndef TRAINER_PS_INTERNAL_H
+#define TRAINER_PS_INTERNAL_H
+
+#include <assert.h>
+
+#include "base/arena.h"
+#include "trainer/ps/ps.h"
+#include "trainer/ps/slice.h"
+#include "trainer/shared/protocol.h"
+
+struct ps {
+    struct ps_options options; /* do not change */
+    pthread_mutex_t lock;      /* by ps_lock alone */
+    pthread_t holder;          /* of the lock, when it is locked */
+    bool locked, stopped;
+    struct generation *generation;
+    struct variables *variables;
+    struct membership *membership;
+    struct attendance *attendance;
+    struct pushes *pushes;
+    struct snapshots *snapshots;
+    struct outcome *outcome;
+};
+
+void ps_lock(struct ps *ps);
+void ps_unlock(struct ps *ps);
+/* Waits for `condition`. The caller holds the lock, which is released during the wait. */
+void ps_wait(struct ps *ps, pthread_cond_t *condition);
+bool ps_is_locked(const struct ps *ps); /* by this thread */
+#define ASSERT_LOCKED(ps) assert(ps_is_locked(ps))
+
+/* The most memory that reading the header of a request may take: numbers and a task's identity. */
+#define REQUEST_ARENA_MAX      ((size_t)1 << 20)
+/* The same for a request whose texts or lists grow with the job: its pieces, its settings, the
+ * words of its outcome. */
+#define LONG_REQUEST_ARENA_MAX ((size_t)16 << 20)
+
+/* ABORTED: the process of this ps is ending. */
+struct status ps_check_running(const struct ps *ps);
+
+/* Without the lock: sends the reply, which it takes, or the failure. */
+void ps_answer(struct call *call, struct status status, struct message reply);
+
+/* ---- Calls that wait (waiting.c). Embedded first in what each owner keeps of one. ---- */
+
+struct waiting {
+    struct waiting *next;
+    struct call *call;
+    struct message request; /* empty unless its payload is needed */
+};
+
+void waiting_append(struct waiting **list, struct waiting *waiting);          /* at the end */
+struct waiting *waiting_take(struct waiting **list, const struct call *call); /* NULL: not there */
+/* Without the lock: answers and frees every call of a list. */
+void waiting_fail_all(struct waiting *list, struct status why);
+
+/* ---- Generation. ---- */
+
+/* The part of the generation that other files may read. */
+struct generation {
+    uint64_t number;   /* 0: not created yet */
+    uint64_t creator;  /* incarnation of the chief that created it */
+    bool open;         /* its values are complete: workers may join */
+    int64_t opened_ns; /* when it was opened for the first time; 0: not yet */
+    char *agreed; /* the chief's settings, which every worker must have been given as well; on the
+                     heap */
+    uint64_t placement_hash, begin_step, stop_step;
+    bool sync;
+    uint32_t sync_workers;
+};
+
+struct generation *generation_create(void);
+void generation_destroy(struct generation *generation);
+const struct generation *ps_generation(const struct ps *ps);
+void generation_forgive(struct ps *ps, int64_t stood_still_ns);
+/* May the chief of this incarnation fill the variables now? */
+struct status generation_check_filling(const struct ps *ps, uint64_t number, uint64_t incarnation);
+
+/* ---- Variables (variables.c, pull.c). Without the lock, unless said otherwise. ---- */
+
+struct training {
+    const struct optimizer *optimizer;
+    float rate, settings[OPTIMIZER_SETTINGS_MAX];
+};
+
+/* Changed by variables.c alone, with the lock and while no push is being applied: read it under
+ * the lock, or while a push is. */
+struct variables {
+    struct training training;
+    struct slice *slices; /* in ascending order of ids; they do not move once they are made */
+    int slices_count;
+    size_t gradient_bytes; /* of all trainable slices */
+    size_t largest_bytes;  /* of one of them */
+    void *block;           /* first values of all slices */
+    int64_t paid_bytes;    /* from the budget */
+    float *sum;            /* of a synchronous step: as large as the largest slice */
+    bool keep_before;      /* the values before the last step: see slice.h */
+};
+
+/* Pieces by id, from `first` to before `end`. */
+struct piece_range {
+    uint32_t first, end;
+};
+#define PIECES_END UINT32_MAX /* `end` when the last piece is in it */
+
+struct variables *variables_create(void);
+void variables_destroy(struct variables *variables, struct budget *budget);
+/* With the lock: checks the request, and makes the slices unless they are there. Slices that are
+ * in use stay as they are. */
+struct status variables_prepare(struct ps *ps, const struct create_request *request,
+                                struct training *out);
+/* With the lock, while no push is applied: a generation begins. */
+void variables_begin(struct ps *ps, const struct create_request *request,
+                     const struct training *training);
+struct status variables_check_filled(const struct ps *ps); /* with the lock */
+/* NULL: it is on another ps. */
+struct slice *variables_find(const struct variables *variables, uint32_t id);
+/* The index of the first slice whose id is `id` or more. */
+int variables_find_from(const struct variables *variables, uint32_t id);
+/* The bytes of all gradients for the pieces of a range. */
+size_t variables_gradient_bytes(const struct variables *variables, struct piece_range range);
+
+/* The range of a request, where an `end` of 0 means all pieces from `first` on. INVALID_ARGUMENT:
+ * it is empty. */
+struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range *out);
+/* Adds the values of a range to *reply, by reference, as they are now or as they were before the
+ * last step. False: they were not kept. */
+bool attach_values(const struct variables *variables, struct piece_range range, bool before,
+                   struct message *reply);
+
+/* ---- Membership. ---- */
+
+struct worker {
+    bool joined, finished;
+    bool reader; /* the one task that only reads */
+    uint32_t index;
+    uint64_t incarnation;
+};
+
+struct membership *membership_create(void);
+void membership_destroy(struct membership *membership);
+
+/* Is this a task that takes part, or reads, in the current generation? */
+struct status ps_admit(struct ps *ps, const struct ticket *ticket, const struct worker **out);
+/* The same, but refuses the task that only reads. */
+struct status ps_admit_worker(struct ps *ps, const struct ticket *ticket,
+                              const struct worker **out);
+/* Is this the process that has the worker's place? */
+struct status ps_check_member(const struct ps *ps, uint32_t index, uint64_t incarnation);
+/* Fails if another process has the caller's place. A ps that was restarted knows nobody. */
+struct status ps_check_place(const struct ps *ps, const struct identity *identity);
+/* Does the caller belong to this job, and did it mean to call this ps? (identity.c) */
+struct status ps_check_identity(const struct ps *ps, const struct identity *identity);
+
+uint32_t membership_count(const struct ps *ps); /* the largest index that joined, + 1 */
+/* NULL: nobody has joined with this index. Does not move. */
+const struct worker *membership_find(const struct ps *ps, uint32_t index);
+void membership_begin(struct ps *ps); /* a generation begins: nobody has finished */
+void membership_finish(struct ps *ps, const struct worker *worker);
+bool membership_all_finished(const struct ps *ps);
+bool membership_any_finished(const struct ps *ps);
+struct waiting *membership_take_joins(struct ps *ps);
+void membership_answer_joins(struct ps *ps, struct waiting *joins); /* without the lock */
+
+/* ---- Attendance. ---- */
+
+/* The state of a member that the log reported last. */
+enum member_said { MEMBER_UNKNOWN, MEMBER_NEW, MEMBER_HERE, MEMBER_SILENT, MEMBER_LEFT };
+
+/* A task that trains, as its beats describe it. */
+struct member {
+    char name[32]; /* "worker 3" */
+    uint64_t incarnation;
+    int64_t heard_ns; /* 0: never */
+    bool told;        /* the outcome */
+    char *left;       /* why it has failed, on the heap; NULL if it has not */
+    enum member_said said;
+};
+
+struct attendance *attendance_create(void);
+void attendance_destroy(struct attendance *attendance);
+/* A task has sent a beat; or it has failed, and says why. */
+void attendance_hear(struct ps *ps, const struct identity *identity);
+void attendance_leave(struct ps *ps, const struct identity *identity, const char *why);
+void attendance_mark_told(struct ps *ps, uint32_t rank); /* the outcome, if there is one */
+bool attendance_has_begun(const struct ps *ps);          /* has any task ever been heard of? */
+/* NULL: never heard of. */
+const struct member *attendance_find(const struct ps *ps, uint32_t rank);
+/* Does the job need the task of this rank in order to continue? */
+bool ps_is_needed(const struct ps *ps, uint32_t rank);
+
+/* ---- Pushes. ---- */
+
+struct pushes *pushes_create(void);
+void pushes_destroy(struct pushes *pushes);
+uint64_t pushes_step(const struct ps *ps); /* updates applied so far */
+bool pushes_is_idle(const struct ps *ps);  /* true if no push is being applied */
+void pushes_wait_until_idle(struct ps *ps);
+bool pushes_is_empty(const struct ps *ps); /* true if no push waits */
+/* Have all chunks of this worker's next push arrived? */
+bool pushes_has_whole(const struct ps *ps, uint32_t index);
+struct waiting *pushes_take_all(struct ps *ps);
+/* Another process takes this worker's place. Returns the pushes of the process before it, which no
+ * longer count. */
+struct waiting *pushes_forget(struct ps *ps, const struct worker *worker);
+void pushes_begin(struct ps *ps, uint64_t step); /* a generation */
+/* Without the lock: applies and answers pushes until none can be applied. */
+void ps_pump(struct ps *ps);
+
+/* For a snapshot: from now on only the permitted pushes are applied. */
+void pushes_hold(struct ps *ps);
+void pushes_release(struct ps *ps);
+void pushes_permit(struct ps *ps, const struct applied_push *until);
+void pushes_permit_step(struct ps *ps, uint64_t step); /* of a synchronous job */
+bool pushes_reached(const struct ps *ps);              /* are all permitted ones applied? */
+/* The last push of this worker that was applied, or is being applied. */
+uint64_t pushes_applied(const struct ps *ps, const struct worker *worker);
+
+/* The chunks of one push, in the order of their pieces (apply.c). */
+struct push {
+    struct waiting waiting; /* first; `next` is the next chunk */
+    const struct worker *worker;
+    uint64_t incarnation, sequence;
+    struct piece_range range; /* what this chunk has gradients for */
+    bool pull;
+    struct push *next_push; /* of a batch */
+};
+
+/* Without the lock: one push, or those of a synchronous step, in the order of workers. */
+void push_apply(const struct variables *variables, const struct push *batch);
+
+/* ---- Snapshots. ---- */
+
+struct snapshots *snapshots_create(void);
+void snapshots_destroy(struct ps *ps);
+/* Takes the holds and cuts that can be answered now. */
+struct waiting *snapshots_due(struct ps *ps);
+void snapshots_answer(struct ps *ps, struct waiting *due); /* without the lock */
+/* Ends a hold. Returns the calls that wait for it: the caller fails them. */
+struct waiting *snapshots_let_go(struct ps *ps);
+/* Ends what this process has begun. Returns the calls that wait for it: the caller fails them. */
+struct waiting *snapshots_forget(struct ps *ps, const struct worker *worker);
+struct waiting *snapshots_forget_all(struct ps *ps);
+
+/* ---- Outcome. ---- */
+
+struct outcome *outcome_create(void);
+void outcome_destroy(struct outcome *outcome);
+bool outcome_is_known(const struct ps *ps);
+struct status outcome_status(const struct ps *ps); /* OK before it is known. Its text stays valid */
+/* CANCELLED: the job has ended with a failure. */
+struct status outcome_check(const struct ps *ps);
+struct waiting *outcome_take_awaits(struct ps *ps); /* all, whatever they wait for */
+
+/* Sets the outcome, unless there is one. Returns the calls that it ends, for ps_tell. */
+struct ending {
+    struct waiting *joins, *pushes, *awaits;
+};
+struct ending outcome_set(struct ps *ps, enum status_code code, const char *text);
+void ps_tell(struct ps *ps, struct ending *ending); /* without the lock */
+
+/* ---- The methods, without the lock. ---- */
+
+method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await, ps_beat;
+method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop;
+
+#endif

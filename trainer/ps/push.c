@@ -1,0 +1,440 @@
+/* Receives gradients: keeps the pushes that wait, and the progress of each worker. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "trainer/ps/internal.h"
+
+/* The progress of a worker in an asynchronous job. */
+struct push_progress {
+    uint64_t applied; /* sequence of its last push that was applied or is being applied */
+    uint64_t done;    /* sequence of its last push that was applied: copies of it may be answered */
+    uint64_t permitted; /* while the ps is held, pushes up to this sequence are still applied */
+};
+
+struct pushes {
+    struct waiting *waiting;        /* chunks of all pushes, in the order of arrival */
+    struct push_progress *progress; /* [PS_WORKERS_MAX] */
+    uint64_t step;                  /* updates applied so far */
+    int applying;                   /* batches that are being applied, without the lock */
+    pthread_cond_t idle;            /* applying has become 0 */
+    bool held;                      /* only what is permitted is applied */
+    /* a synchronous job that is held still makes the steps up to this one */
+    uint64_t permitted_step;
+};
+
+struct pushes *pushes_create(void)
+{
+    struct pushes *pushes = zalloc(sizeof *pushes);
+
+    pushes->progress = zalloc(PS_WORKERS_MAX * sizeof *pushes->progress);
+    pthread_cond_init(&pushes->idle, NULL);
+    return pushes;
+}
+
+void pushes_destroy(struct pushes *pushes)
+{
+    assert(pushes->applying == 0);
+    pthread_cond_destroy(&pushes->idle);
+    free(pushes->progress);
+    free(pushes);
+}
+
+uint64_t pushes_step(const struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    return ps->pushes->step;
+}
+
+uint64_t ps_global_step(struct ps *ps)
+{
+    ps_lock(ps);
+    uint64_t step = pushes_step(ps);
+    ps_unlock(ps);
+    return step;
+}
+
+bool pushes_is_idle(const struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    return ps->pushes->applying == 0;
+}
+
+void pushes_wait_until_idle(struct ps *ps)
+{
+    while (!pushes_is_idle(ps))
+        ps_wait(ps, &ps->pushes->idle);
+}
+
+bool pushes_is_empty(const struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    return ps->pushes->waiting == NULL;
+}
+
+struct waiting *pushes_take_all(struct ps *ps)
+{
+    struct waiting *all = ps->pushes->waiting;
+
+    ASSERT_LOCKED(ps);
+    ps->pushes->waiting = NULL;
+    return all;
+}
+
+static struct push_progress *progress_of(const struct ps *ps, const struct worker *worker)
+{
+    assert(!worker->reader && worker->index < PS_WORKERS_MAX);
+    return &ps->pushes->progress[worker->index];
+}
+
+/* Takes the waiting pushes of a worker's process with sequences up to `until`. */
+static struct waiting *take_until(struct ps *ps, const struct worker *worker, uint64_t until)
+{
+    struct waiting *taken = NULL;
+
+    for (struct waiting **at = &ps->pushes->waiting; *at != NULL;) {
+        struct push *push = (struct push *)*at;
+        if (push->worker != worker || push->incarnation != worker->incarnation ||
+            push->sequence > until) {
+            at = &push->waiting.next;
+            continue;
+        }
+        *at = push->waiting.next;
+        push->waiting.next = NULL;
+        waiting_append(&taken, &push->waiting);
+    }
+    return taken;
+}
+
+struct waiting *pushes_forget(struct ps *ps, const struct worker *worker)
+{
+    ASSERT_LOCKED(ps);
+    if (worker->reader)
+        return NULL;
+    *progress_of(ps, worker) = (struct push_progress){ 0 };
+    return take_until(ps, worker, UINT64_MAX);
+}
+
+void pushes_begin(struct ps *ps, uint64_t step)
+{
+    ASSERT_LOCKED(ps);
+    assert(pushes_is_idle(ps));
+    memset(ps->pushes->progress, 0, PS_WORKERS_MAX * sizeof *ps->pushes->progress);
+    ps->pushes->step = step;
+}
+
+/* ---- For a snapshot (cut.c). ---- */
+
+void pushes_hold(struct ps *ps)
+{
+    struct pushes *pushes = ps->pushes;
+
+    ASSERT_LOCKED(ps);
+    pushes->held = true;
+    pushes->permitted_step = pushes->step + (uint64_t)pushes->applying;
+    for (uint32_t i = 0; i < membership_count(ps); i++)
+        pushes->progress[i].permitted = pushes->progress[i].applied;
+}
+
+void pushes_release(struct ps *ps)
+{
+    ASSERT_LOCKED(ps);
+    ps->pushes->held = false;
+}
+
+void pushes_permit(struct ps *ps, const struct applied_push *until)
+{
+    const struct worker *worker = membership_find(ps, until->worker);
+
+    ASSERT_LOCKED(ps);
+    if (worker == NULL || worker->incarnation != until->incarnation)
+        return;
+    struct push_progress *progress = progress_of(ps, worker);
+    if (until->sequence > progress->permitted)
+        progress->permitted = until->sequence;
+}
+
+void pushes_permit_step(struct ps *ps, uint64_t step)
+{
+    ASSERT_LOCKED(ps);
+    if (step > ps->pushes->permitted_step)
+        ps->pushes->permitted_step = step;
+}
+
+bool pushes_reached(const struct ps *ps)
+{
+    const struct pushes *pushes = ps->pushes;
+
+    ASSERT_LOCKED(ps);
+    if (ps_generation(ps)->sync)
+        return pushes->step >= pushes->permitted_step;
+    for (uint32_t i = 0; i < membership_count(ps); i++)
+        if (membership_find(ps, i) != NULL &&
+            pushes->progress[i].applied < pushes->progress[i].permitted)
+            return false;
+    return true;
+}
+
+uint64_t pushes_applied(const struct ps *ps, const struct worker *worker)
+{
+    ASSERT_LOCKED(ps);
+    return progress_of(ps, worker)->applied;
+}
+
+/* ---- Whole pushes. ---- */
+
+/* The chunk of the same push as `chunk` that begins with the piece `first`. NULL: it has not
+ * arrived. */
+static struct push *find_chunk(const struct ps *ps, const struct push *chunk, uint32_t first)
+{
+    for (struct waiting *at = ps->pushes->waiting; at != NULL; at = at->next) {
+        struct push *other = (struct push *)at;
+        if (other->range.first == first && other->worker == chunk->worker &&
+            other->incarnation == chunk->incarnation && other->sequence == chunk->sequence)
+            return other;
+    }
+    return NULL;
+}
+
+/* Is this the first chunk of a push, and have all others arrived? */
+static bool is_whole(const struct ps *ps, const struct push *first)
+{
+    const struct push *chunk = first->range.first == 0 ? first : NULL;
+
+    while (chunk != NULL && chunk->range.end != PIECES_END)
+        chunk = find_chunk(ps, first, chunk->range.end);
+    return chunk != NULL;
+}
+
+/* Takes a whole push out of those that wait, as a list of its chunks in order. */
+static struct push *take_whole(struct ps *ps, struct push *first)
+{
+    struct waiting **list = &ps->pushes->waiting;
+    struct push *push = (struct push *)waiting_take(list, first->waiting.call), *last = push;
+
+    while (last->range.end != PIECES_END) {
+        struct push *next = find_chunk(ps, push, last->range.end);
+        assert(next != NULL);
+        last->waiting.next = waiting_take(list, next->waiting.call);
+        last = next;
+    }
+    return push;
+}
+
+/* ---- What is applied next. ---- */
+
+/* The next push that may be applied. A copy of one that is being applied stays in the list: see
+ * take_copies. */
+static struct push *asynchronous_push(struct ps *ps)
+{
+    for (struct waiting *at = ps->pushes->waiting; at != NULL; at = at->next) {
+        struct push *push = (struct push *)at;
+        struct push_progress *progress = progress_of(ps, push->worker);
+        bool permitted = !ps->pushes->held || push->sequence <= progress->permitted;
+        if (push->sequence <= progress->applied || !permitted || !is_whole(ps, push))
+            continue;
+        progress->applied = push->sequence;
+        return take_whole(ps, push);
+    }
+    return NULL;
+}
+
+static struct push *push_of(const struct ps *ps, uint32_t index)
+{
+    for (struct waiting *at = ps->pushes->waiting; at != NULL; at = at->next) {
+        struct push *push = (struct push *)at;
+        if (push->worker->index == index && is_whole(ps, push))
+            return push;
+    }
+    return NULL;
+}
+
+bool pushes_has_whole(const struct ps *ps, uint32_t index)
+{
+    ASSERT_LOCKED(ps);
+    return push_of(ps, index) != NULL;
+}
+
+/* The pushes of a synchronous step, once every worker has a whole one. All that wait are for this
+ * step: see check_step. */
+static struct push *synchronous_pushes(struct ps *ps)
+{
+    const struct pushes *pushes = ps->pushes;
+    uint32_t workers = ps_generation(ps)->sync_workers;
+    bool permitted = !pushes->held || pushes->step < pushes->permitted_step;
+    struct push *batch = NULL, **end = &batch;
+
+    if (pushes->applying > 0 || !permitted)
+        return NULL;
+    for (uint32_t w = 0; w < workers; w++)
+        if (push_of(ps, w) == NULL)
+            return NULL;
+    for (uint32_t w = 0; w < workers; w++) {
+        *end = take_whole(ps, push_of(ps, w));
+        end = &(*end)->next_push;
+    }
+    return batch;
+}
+
+/* One push, or those of a synchronous step. NULL: none. */
+static struct push *take_next(struct ps *ps)
+{
+    struct push *batch = ps_generation(ps)->sync ? synchronous_pushes(ps) : asynchronous_push(ps);
+
+    ps->pushes->applying += batch != NULL;
+    return batch;
+}
+
+/* Takes the copies of a batch's pushes that arrived while it was being applied. They had to wait,
+ * because the values were neither the old nor the new ones. */
+static struct waiting *take_copies(struct ps *ps, const struct push *batch)
+{
+    bool sync = ps_generation(ps)->sync;
+    struct waiting *copies = NULL;
+
+    for (const struct push *push = batch; push != NULL; push = push->next_push) {
+        const struct worker *worker = push->worker;
+        if (worker->incarnation != push->incarnation) /* another process has taken its place */
+            continue;
+        struct push_progress *progress = progress_of(ps, worker);
+        if (push->sequence > progress->done)
+            progress->done = push->sequence;
+        waiting_append(&copies, take_until(ps, worker, sync ? UINT64_MAX : progress->done));
+    }
+    return copies;
+}
+
+static void answer_chunk(struct ps *ps, struct push *chunk, uint64_t global_step, bool repeated)
+{
+    struct push_reply header = { .global_step = global_step, .repeated = repeated };
+    struct message reply = pack_push_reply(&header);
+
+    /* Releases the gradients before the sender goes on, and before values are taken: see slice.h.
+     */
+    message_release(&chunk->waiting.request);
+    if (chunk->pull)
+        attach_values(ps->variables, chunk->range, false, &reply);
+    call_reply(chunk->waiting.call, &reply);
+    free(chunk);
+}
+
+static void answer_chunks(struct ps *ps, struct waiting *chunks, uint64_t step, bool repeated)
+{
+    while (chunks != NULL) {
+        struct waiting *next = chunks->next;
+        answer_chunk(ps, (struct push *)chunks, step, repeated);
+        chunks = next;
+    }
+}
+
+/* With the lock: a batch was applied. */
+static uint64_t end_batch(struct pushes *pushes)
+{
+    assert(pushes->applying > 0);
+    if (--pushes->applying == 0)
+        pthread_cond_broadcast(&pushes->idle);
+    return ++pushes->step;
+}
+
+void ps_pump(struct ps *ps)
+{
+    for (;;) {
+        ps_lock(ps);
+        struct push *batch = take_next(ps);
+        ps_unlock(ps);
+        if (batch == NULL)
+            return;
+        push_apply(ps->variables, batch);
+        ps_lock(ps);
+        uint64_t step = end_batch(ps->pushes);
+        struct waiting *copies = take_copies(ps, batch);
+        struct waiting *cuts = snapshots_due(ps);
+        ps_unlock(ps);
+        snapshots_answer(ps, cuts);
+        while (batch != NULL) {
+            struct push *next = batch->next_push;
+            answer_chunks(ps, &batch->waiting, step, false);
+            batch = next;
+        }
+        answer_chunks(ps, copies, step, true);
+    }
+}
+
+/* ---- Who may push. ---- */
+
+static void forget_push(void *context, struct call *call)
+{
+    struct ps *ps = context;
+
+    ps_lock(ps);
+    struct waiting *push = waiting_take(&ps->pushes->waiting, call);
+    ps_unlock(ps);
+    waiting_fail_all(push, status_error(STATUS_CANCELLED, "the caller has left"));
+}
+
+static struct status check_step(const struct ps *ps, const struct push_request *request)
+{
+    const struct generation *generation = ps_generation(ps);
+
+    if (generation->sync && request->ticket->worker >= generation->sync_workers)
+        return status_error(STATUS_FAILED_PRECONDITION, "worker %u of %u in a synchronous job",
+                            request->ticket->worker, generation->sync_workers);
+    if (generation->sync && request->local_step > ps->pushes->step)
+        return status_error(STATUS_ABORTED,
+                            "ps %u is at step %" PRIu64 ", the push is for %" PRIu64,
+                            ps->options.index, ps->pushes->step, request->local_step);
+    return status_ok();
+}
+
+/* Adds a push to those that wait, or finds that it was applied before. A copy of a push that still
+ * waits is kept beside it, since nobody knows which of the two callers still listens. */
+static struct status admit_push(struct ps *ps, const struct push_request *request,
+                                struct message *message, struct push *push, bool *repeated)
+{
+    TRY(ps_admit_worker(ps, request->ticket, &push->worker));
+    TRY(piece_range_read(request->first_piece, request->end_piece, &push->range));
+    TRY(check_step(ps, request));
+    *repeated = ps_generation(ps)->sync ? request->local_step < ps->pushes->step
+                                        : request->sequence <= progress_of(ps, push->worker)->done;
+    if (*repeated)
+        return status_ok();
+    size_t wanted = variables_gradient_bytes(ps->variables, push->range);
+    if (message_payload_size(message) != wanted)
+        return status_error(STATUS_INVALID_ARGUMENT, "a push of %zu bytes, and ps %u trains %zu",
+                            message_payload_size(message), ps->options.index, wanted);
+    push->incarnation = push->worker->incarnation;
+    push->sequence = request->sequence;
+    push->waiting.request = message_move(message);
+    waiting_append(&ps->pushes->waiting, &push->waiting);
+    return status_ok();
+}
+
+void ps_push(void *instance, struct call *call, struct message *message)
+{
+    struct ps *ps = instance;
+    struct arena *arena = arena_create(REQUEST_ARENA_MAX);
+    struct push_request request;
+    struct push *push = zalloc(sizeof *push);
+    bool repeated = false;
+    uint64_t step = 0;
+
+    push->waiting.call = call;
+    struct status status = unpack_push_request(message, arena, &request);
+    if (status_is_ok(status)) {
+        push->pull = request.pull;
+        ps_lock(ps);
+        status = admit_push(ps, &request, message, push, &repeated);
+        step = pushes_step(ps);
+        ps_unlock(ps);
+    }
+    arena_destroy(arena);
+    message_release(message); /* a no-op if the push has taken it */
+    if (!status_is_ok(status)) {
+        free(push);
+        call_fail(call, status);
+    } else if (repeated) {
+        answer_chunk(ps, push, step, true);
+    } else {
+        ps_pump(ps);
+        call_when_left(call, forget_push, ps);
+    }
+}

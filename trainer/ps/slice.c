@@ -1,0 +1,272 @@
+#include "trainer/ps/slice.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+#define ALIGNMENT 64
+
+static void *aligned(size_t size_bytes)
+{
+    void *data;
+
+    if (posix_memalign(&data, ALIGNMENT, size_bytes > 0 ? size_bytes : 1) != 0) {
+        fprintf(stderr, "out of memory: %zu bytes\n", size_bytes);
+        abort();
+    }
+    return data;
+}
+
+/* data: borrowed; NULL: the buffer's own, of size_bytes. */
+static struct values_buffer *values_buffer_create(_Atomic(struct values_buffer *) *home,
+                                                  size_t size_bytes, void *data)
+{
+    struct values_buffer *values = zalloc(sizeof *values);
+
+    atomic_init(&values->references, 1);
+    values->home = home;
+    values->borrowed = data != NULL;
+    values->data = data != NULL ? data : aligned(size_bytes);
+    return values;
+}
+
+static void values_buffer_destroy(struct values_buffer *values)
+{
+    if (values == NULL)
+        return;
+    if (!values->borrowed)
+        free(values->data);
+    free(values);
+}
+
+void values_buffer_release(struct values_buffer *values)
+{
+    if (atomic_fetch_sub_explicit(&values->references, 1, memory_order_acq_rel) != 1)
+        return;
+    values_buffer_destroy(atomic_exchange(values->home, values));
+}
+
+void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data)
+{
+    *slice = (struct slice){ .id = id, .trainable = trainable, .size_bytes = size_bytes };
+    pthread_mutex_init(&slice->lock, NULL);
+    slice->now.parts[0] = values_buffer_create(&slice->spare, size_bytes, data);
+}
+
+static void forget_before(struct slice *slice)
+{
+    if (slice->before != NULL)
+        values_buffer_release(slice->before);
+    slice->before = NULL;
+}
+
+void slice_finish(struct slice *slice)
+{
+    forget_before(slice);
+    for (int part = 0; part < SLICE_PARTS_MAX; part++) {
+        struct values_buffer *values = slice->now.parts[part];
+        assert(values == NULL || atomic_load(&values->references) == 1);
+        values_buffer_destroy(values);
+    }
+    values_buffer_destroy(atomic_load(&slice->spare));
+    values_buffer_destroy(atomic_load(&slice->spare_slot));
+    pthread_mutex_destroy(&slice->lock);
+}
+
+static struct values_buffer *one_more(struct values_buffer *values)
+{
+    atomic_fetch_add_explicit(&values->references, 1, memory_order_relaxed);
+    return values;
+}
+
+struct values_buffer *slice_acquire(struct slice *slice)
+{
+    pthread_mutex_lock(&slice->lock);
+    struct values_buffer *values = one_more(slice->now.parts[0]);
+    pthread_mutex_unlock(&slice->lock);
+    return values;
+}
+
+struct values_buffer *slice_acquire_before(struct slice *slice)
+{
+    pthread_mutex_lock(&slice->lock);
+    struct values_buffer *before = slice->trainable ? slice->before : slice->now.parts[0];
+    if (before != NULL)
+        one_more(before);
+    pthread_mutex_unlock(&slice->lock);
+    return before;
+}
+
+void slice_hold(struct slice *slice, bool with_slots, struct slice_state *out)
+{
+    *out = (struct slice_state){ 0 };
+    pthread_mutex_lock(&slice->lock);
+    for (int part = 0; part < (with_slots ? SLICE_PARTS_MAX : 1); part++)
+        if (slice->now.parts[part] != NULL)
+            out->parts[part] = one_more(slice->now.parts[part]);
+    memcpy(out->scalars, slice->now.scalars, sizeof out->scalars);
+    pthread_mutex_unlock(&slice->lock);
+}
+
+void slice_let_go(struct slice_state *state)
+{
+    for (int part = 0; part < SLICE_PARTS_MAX; part++)
+        if (state->parts[part] != NULL)
+            values_buffer_release(state->parts[part]);
+    *state = (struct slice_state){ 0 };
+}
+
+static bool is_shared(const struct values_buffer *values) /* it can become so only under the lock */
+{
+    return atomic_load_explicit(&values->references, memory_order_acquire) != 1;
+}
+
+/* Another buffer in place of a shared one: a spare one, or a new one. */
+static struct values_buffer *another(const struct slice *slice,
+                                     _Atomic(struct values_buffer *) *home)
+{
+    struct values_buffer *spare = atomic_exchange(home, NULL);
+
+    if (spare == NULL)
+        return values_buffer_create(home, slice->size_bytes, NULL);
+    atomic_store(&spare->references, 1);
+    return spare;
+}
+
+/* Slots are changed in place, so a slot that a snapshot refers to is copied first. */
+static float *writable_slot(struct slice *slice, int part)
+{
+    struct values_buffer *slot = slice->now.parts[part];
+
+    if (is_shared(slot)) {
+        struct values_buffer *copy = another(slice, &slice->spare_slot);
+        memcpy(copy->data, slot->data, slice->size_bytes);
+        slice->now.parts[part] = copy;
+        values_buffer_release(slot);
+    }
+    return slice->now.parts[part]->data;
+}
+
+/* A buffer for this part that may be overwritten as a whole. If the old one is shared, the others
+ * keep it. */
+static struct values_buffer *renewed(struct slice *slice, int part,
+                                     _Atomic(struct values_buffer *) *home)
+{
+    struct values_buffer *values = slice->now.parts[part];
+
+    if (values != NULL && !is_shared(values))
+        return values;
+    slice->now.parts[part] = another(slice, home);
+    if (values != NULL)
+        values_buffer_release(values);
+    return slice->now.parts[part];
+}
+
+static void begin_slot(struct slice *slice, int part, float initial)
+{
+    float *elements = renewed(slice, part, &slice->spare_slot)->data;
+
+    for (size_t i = 0; i < slice->size_bytes / sizeof(float); i++)
+        elements[i] = initial;
+}
+
+void slice_begin(struct slice *slice, const struct optimizer *optimizer, const float *settings,
+                 const float *scalars)
+{
+    int slots = slice->trainable ? optimizer->slots_count : 0;
+
+    pthread_mutex_lock(&slice->lock);
+    memset(slice->filled, 0, sizeof slice->filled);
+    forget_before(slice);
+    renewed(slice, 0, &slice->spare);
+    for (int s = 0; s < OPTIMIZER_SLOTS_MAX; s++) {
+        struct values_buffer **slot = &slice->now.parts[1 + s];
+        if (s < slots) {
+            begin_slot(slice, 1 + s,
+                       optimizer_initial(settings, optimizer->slots[s].initial_setting));
+        } else if (*slot != NULL) {
+            values_buffer_release(*slot);
+            *slot = NULL;
+        }
+    }
+    for (int s = 0; s < optimizer->scalars_count; s++)
+        slice->now.scalars[s] =
+            scalars != NULL ? scalars[s]
+                            : optimizer_initial(settings, optimizer->scalars[s].initial_setting);
+    pthread_mutex_unlock(&slice->lock);
+}
+
+/* A late reader of the generation before may hold the buffer: it keeps the values that it saw. */
+static void fill_from(struct slice *slice, int part, size_t offset, const struct message *message)
+{
+    struct payload_cursor payload = { .message = message };
+    struct values_buffer *old = slice->now.parts[part];
+
+    if (is_shared(old)) {
+        struct values_buffer *copy = another(slice, part == 0 ? &slice->spare : &slice->spare_slot);
+        memcpy(copy->data, old->data, slice->filled[part]);
+        slice->now.parts[part] = copy;
+        values_buffer_release(old);
+    }
+    payload_copy(&payload, (char *)slice->now.parts[part]->data + offset,
+                 message_payload_size(message));
+}
+
+struct status slice_fill(struct slice *slice, uint32_t part, uint64_t offset,
+                         const struct message *message)
+{
+    size_t size = message_payload_size(message);
+
+    if (part >= SLICE_PARTS_MAX || slice->now.parts[part] == NULL)
+        return status_error(STATUS_NOT_FOUND, "piece %d has no part %u", slice->id, part);
+    size_t filled = slice->filled[part];
+    if (offset > filled || size > slice->size_bytes - offset)
+        return status_error(STATUS_OUT_OF_RANGE,
+                            "piece %d of %zu bytes, %zu filled: %zu from %" PRIu64 " on came",
+                            slice->id, slice->size_bytes, filled, size, offset);
+    if (offset + size <= filled)
+        return status_ok();
+    pthread_mutex_lock(&slice->lock);
+    fill_from(slice, (int)part, offset, message);
+    pthread_mutex_unlock(&slice->lock);
+    slice->filled[part] = offset + size;
+    return status_ok();
+}
+
+struct status slice_check_filled(const struct slice *slice)
+{
+    for (int part = 0; part < SLICE_PARTS_MAX; part++)
+        if (slice->filled[part] != slice->size_bytes && (part == 0 || slice->filled[part] != 0))
+            return status_error(STATUS_FAILED_PRECONDITION,
+                                "piece %d has %zu of %zu bytes of part %d", slice->id,
+                                slice->filled[part], slice->size_bytes, part);
+    return status_ok();
+}
+
+void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,
+                 const float *settings, const float *g, bool keep_before)
+{
+    pthread_mutex_lock(&slice->lock);
+    forget_before(slice); /* its buffer becomes `next`, unless a reader still holds it */
+    struct values_buffer *old = slice->now.parts[0];
+    struct values_buffer *next =
+        keep_before || is_shared(old) ? another(slice, &slice->spare) : old;
+    struct optimizer_step step = { .rate = rate,
+                                   .settings = settings,
+                                   .scalars = slice->now.scalars,
+                                   .w = old->data,
+                                   .out = next->data,
+                                   .g = g,
+                                   .count = slice->size_bytes / sizeof(float) };
+    for (int s = 0; s < optimizer->slots_count; s++)
+        step.slots[s] = writable_slot(slice, 1 + s);
+    optimizer->apply(&step);
+    slice->now.parts[0] = next;
+    slice->before = keep_before ? old : NULL;
+    pthread_mutex_unlock(&slice->lock);
+    if (next != old && !keep_before)
+        values_buffer_release(old);
+}

@@ -1,0 +1,93 @@
+/*
+ * slice: the part of a variable that one ps holds: its values, its optimizer slots, and the lock
+ * under which they change.
+ *
+ * Values are reference-counted and never written while they are shared: a pull or a snapshot takes
+ * a reference, and an update that finds them shared writes into another buffer, which becomes the
+ * current one. A reader therefore sees only whole updates and needs no copy, and with one worker
+ * every update is in place. Released buffers return to their slice for reuse. Neighbouring slices
+ * of a variable first lie next to each other in memory, so that a reader may find a whole variable
+ * in one run.
+ *
+ * Slots are reference-counted as well: a snapshot keeps them unchanged, and the next update
+ * continues in a copy. A state of a slice is its values, slots and scalars at one moment.
+ */
+#ifndef TRAINER_PS_SLICE_H
+#define TRAINER_PS_SLICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "rpc/message.h"
+#include "base/status.h"
+#include "trainer/shared/optimizer.h"
+
+struct slice;
+
+struct values_buffer {
+    _Atomic int references;
+    bool borrowed;                         /* data lies in the block that the ps allocated first */
+    _Atomic(struct values_buffer *) *home; /* where the released buffer waits for reuse */
+    void *data;
+};
+
+/* 0: the values; 1, 2, …: the optimizer's slots. */
+#define SLICE_PARTS_MAX (1 + OPTIMIZER_SLOTS_MAX)
+
+struct slice_state {
+    /* NULL: the optimizer has no such slot, or not wanted */
+    struct values_buffer *parts[SLICE_PARTS_MAX];
+    float scalars[OPTIMIZER_SCALARS_MAX];
+};
+
+struct slice {
+    int id; /* the piece's */
+    bool trainable;
+    size_t size_bytes;
+    pthread_mutex_t lock;
+    struct slice_state now;
+    struct values_buffer *before;   /* the values before the last update; NULL: not kept */
+    size_t filled[SLICE_PARTS_MAX]; /* bytes written since slice_begin */
+    /* Spare buffers of values and of slots, for the next update that finds the current one
+     * shared. */
+    _Atomic(struct values_buffer *) spare, spare_slot;
+};
+
+/* `data`: size_bytes for the first values, owned by the caller for as long as the slice. */
+void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data);
+void slice_finish(struct slice *slice); /* call it when nobody holds its values any more */
+
+/* The current values, valid until the caller's values_buffer_release. */
+struct values_buffer *slice_acquire(struct slice *slice);
+/* The values before the last update; NULL: that update did not keep them. For a slice that is not
+ * trained, the current values, which never change. */
+struct values_buffer *slice_acquire_before(struct slice *slice);
+void values_buffer_release(struct values_buffer *values);
+
+/* The current values and, if with_slots, all slots and scalars of the same moment. */
+void slice_hold(struct slice *slice, bool with_slots, struct slice_state *out);
+void slice_let_go(struct slice_state *state); /* accepts a zeroed one */
+
+/* Starts over: slots take the optimizer's initial values, and so do scalars unless they are given.
+ * The values are still to be filled. No update of the slice may run meanwhile. */
+void slice_begin(struct slice *slice, const struct optimizer *optimizer, const float *settings,
+                 const float *scalars);
+
+/**
+ * Takes a message's payload as the bytes of a part from `offset` on. Parts are filled from the
+ * beginning on; bytes that come twice are skipped.
+ *
+ * Errors  NOT_FOUND no such part; OUT_OF_RANGE a gap, or more than the part has
+ */
+struct status slice_fill(struct slice *slice, uint32_t part, uint64_t offset,
+                         const struct message *message);
+
+/* FAILED_PRECONDITION: the values, or a slot that was begun, are incomplete. */
+struct status slice_check_filled(const struct slice *slice);
+
+/* Applies one update by the gradient g of size_bytes / 4 elements. keep_before: keeps the values
+ * before it for slice_acquire_before, until the next update. */
+void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,
+                 const float *settings, const float *g, bool keep_before);
+
+#endif

@@ -1,0 +1,237 @@
+/* The slices that a ps holds, and the settings of their training. */
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "trainer/ps/internal.h"
+
+struct variables *variables_create(void)
+{
+    return zalloc(sizeof(struct variables));
+}
+
+void variables_destroy(struct variables *variables, struct budget *budget)
+{
+    for (int i = 0; i < variables->slices_count; i++)
+        slice_finish(&variables->slices[i]);
+    if (budget != NULL)
+        budget_give(budget, variables->paid_bytes);
+    free(variables->slices);
+    free(variables->block);
+    free(variables->sum);
+    free(variables);
+}
+
+/* ---- A generation begins. ---- */
+
+static struct status check_piece(const struct created_piece *piece,
+                                 const struct created_piece *before, uint64_t *total)
+{
+    if (piece->id > INT32_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "piece %u: ids are at most %d", piece->id,
+                            INT32_MAX);
+    if (before != NULL && piece->id <= before->id)
+        return status_error(STATUS_INVALID_ARGUMENT, "piece %u after piece %u: ids must ascend",
+                            piece->id, before->id);
+    if (piece->trainable && piece->size_bytes % sizeof(float) != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "piece %u: %" PRIu64 " bytes are no whole floats", piece->id,
+                            piece->size_bytes);
+    if (__builtin_add_overflow(*total, piece->size_bytes, total) || *total > SIZE_MAX / 64)
+        return status_error(STATUS_INVALID_ARGUMENT, "the sizes of the pieces overflow");
+    return status_ok();
+}
+
+/* Are these the pieces that the ps holds already? */
+static struct status check_same(const struct ps *ps, const struct create_request *request)
+{
+    const struct variables *variables = ps->variables;
+    bool same = (size_t)variables->slices_count == request->pieces_count;
+
+    for (int i = 0; same && i < variables->slices_count; i++) {
+        const struct slice *slice = &variables->slices[i];
+        const struct created_piece *piece = &request->pieces[i];
+        same = (uint32_t)slice->id == piece->id && slice->size_bytes == piece->size_bytes &&
+               slice->trainable == (bool)piece->trainable;
+    }
+    if (!same)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "ps %u holds other pieces than the chief has now: compare --model and "
+                            "the ps count",
+                            ps->options.index);
+    return status_ok();
+}
+
+static struct status check_pieces(const struct ps *ps, const struct create_request *request)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < request->pieces_count; i++)
+        TRY(check_piece(&request->pieces[i], i > 0 ? &request->pieces[i - 1] : NULL, &total));
+    return ps->variables->slices != NULL ? check_same(ps, request) : status_ok();
+}
+
+static struct status choose_optimizer(const struct create_request *request, struct training *out)
+{
+    const struct optimizer *optimizer = optimizer_find(request->optimizer);
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s",
+                            request->optimizer, optimizer_names());
+    for (int i = 0; i < optimizer->settings_count; i++)
+        out->settings[i] = optimizer->settings[i].initial;
+    for (size_t i = 0; i < request->settings_count; i++) {
+        int index = optimizer_setting_index(optimizer, request->settings[i].name);
+        if (index < 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
+                                optimizer->name, request->settings[i].name);
+        out->settings[index] = request->settings[i].value;
+    }
+    if (request->scalars_count != 0 && request->scalars_count != (size_t)optimizer->scalars_count)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has %d scalars, %zu came",
+                            optimizer->name, optimizer->scalars_count, request->scalars_count);
+    out->optimizer = optimizer;
+    out->rate = request->learning_rate;
+    return status_ok();
+}
+
+static size_t align_up(size_t offset)
+{
+    return (offset + 63) & ~(size_t)63;
+}
+
+static size_t block_bytes(const struct create_request *request)
+{
+    size_t offset = 0;
+
+    for (size_t i = 0; i < request->pieces_count; i++)
+        offset = (request->pieces[i].continues ? offset : align_up(offset)) +
+                 request->pieces[i].size_bytes;
+    return offset;
+}
+
+/* Charges the values, a second buffer for updates while the first is read, the slots, and the sum
+ * of a synchronous step. Nothing is allocated before it is charged: the sizes come from whoever
+ * claims to be the chief. */
+static struct status pay(struct ps *ps, const struct create_request *request,
+                         const struct optimizer *optimizer)
+{
+    struct budget *budget = ps->options.budget;
+    int64_t bytes = (int64_t)block_bytes(request) * (3 + optimizer->slots_count);
+
+    if (budget == NULL)
+        return status_ok();
+    if (!status_is_ok(budget_take(budget, bytes)))
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "ps %u would need %" PRId64 " MB for its share of the model with %s, "
+                            "and may have %" PRId64 " MB: more ps tasks, or --memory_budget_bytes",
+                            ps->options.index, bytes / 1000000, optimizer->name,
+                            budget->limit_bytes / 1000000);
+    ps->variables->paid_bytes = bytes;
+    return status_ok();
+}
+
+/* One block for all values: neighbours in a variable are neighbours in memory, and each variable is
+ * aligned. */
+static struct status make_slices(struct variables *variables, const struct create_request *request)
+{
+    size_t total = block_bytes(request), offset = 0;
+    void *block = NULL;
+
+    if (posix_memalign(&block, 64, total > 0 ? total : 1) != 0)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for %zu bytes of variables",
+                            total);
+    variables->block = block;
+    variables->slices = zalloc((request->pieces_count + 1) * sizeof *variables->slices);
+    for (size_t i = 0; i < request->pieces_count; i++) {
+        const struct created_piece *piece = &request->pieces[i];
+        if (!piece->continues)
+            offset = align_up(offset);
+        slice_init(&variables->slices[i], (int)piece->id, piece->size_bytes, piece->trainable,
+                   (char *)block + offset);
+        offset += piece->size_bytes;
+        if (piece->trainable) {
+            variables->gradient_bytes += piece->size_bytes;
+            variables->largest_bytes = piece->size_bytes > variables->largest_bytes
+                                           ? piece->size_bytes
+                                           : variables->largest_bytes;
+        }
+    }
+    variables->slices_count = (int)request->pieces_count;
+    return status_ok();
+}
+
+struct status variables_prepare(struct ps *ps, const struct create_request *request,
+                                struct training *out)
+{
+    ASSERT_LOCKED(ps);
+    TRY(check_pieces(ps, request));
+    TRY(choose_optimizer(request, out));
+    if (ps->variables->slices != NULL)
+        return status_ok();
+    TRY(pay(ps, request, out->optimizer));
+    return make_slices(ps->variables, request);
+}
+
+void variables_begin(struct ps *ps, const struct create_request *request,
+                     const struct training *training)
+{
+    struct variables *variables = ps->variables;
+
+    ASSERT_LOCKED(ps);
+    assert(pushes_is_idle(ps));
+    variables->training = *training;
+    for (int i = 0; i < variables->slices_count; i++)
+        slice_begin(&variables->slices[i], training->optimizer, training->settings,
+                    request->scalars_count > 0 ? request->scalars : NULL);
+    free(variables->sum);
+    variables->sum = request->sync ? zalloc(variables->largest_bytes) : NULL;
+    variables->keep_before = request->sync && request->keep_before;
+}
+
+struct status variables_check_filled(const struct ps *ps)
+{
+    const struct variables *variables = ps->variables;
+
+    ASSERT_LOCKED(ps);
+    for (int i = 0; i < variables->slices_count; i++)
+        TRY(status_in(slice_check_filled(&variables->slices[i]), "ps %u", ps->options.index));
+    return status_ok();
+}
+
+/* ---- Which slices. ---- */
+
+int variables_find_from(const struct variables *variables, uint32_t id)
+{
+    int low = 0, high = variables->slices_count;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if ((uint32_t)variables->slices[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct slice *variables_find(const struct variables *variables, uint32_t id)
+{
+    int i = variables_find_from(variables, id);
+
+    return i < variables->slices_count && (uint32_t)variables->slices[i].id == id
+               ? &variables->slices[i]
+               : NULL;
+}
+
+size_t variables_gradient_bytes(const struct variables *variables, struct piece_range range)
+{
+    size_t bytes = 0;
+
+    if (range.first == 0 && range.end == PIECES_END)
+        return variables->gradient_bytes;
+    for (int i = variables_find_from(variables, range.first);
+         i < variables->slices_count && (uint32_t)variables->slices[i].id < range.end; i++)
+        bytes += variables->slices[i].trainable ? variables->slices[i].size_bytes : 0;
+    return bytes;
+}

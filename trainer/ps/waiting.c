@@ -1,0 +1,34 @@
+/* Lists of calls that are answered later. */
+#include <stdlib.h>
+
+#include "trainer/ps/internal.h"
+
+void waiting_append(struct waiting **list, struct waiting *waiting)
+{
+    while (*list != NULL)
+        list = &(*list)->next;
+    *list = waiting;
+}
+
+struct waiting *waiting_take(struct waiting **list, const struct call *call)
+{
+    for (; *list != NULL; list = &(*list)->next)
+        if ((*list)->call == call) {
+            struct waiting *taken = *list;
+            *list = taken->next;
+            taken->next = NULL;
+            return taken;
+        }
+    return NULL;
+}
+
+void waiting_fail_all(struct waiting *list, struct status why)
+{
+    while (list != NULL) {
+        struct waiting *next = list->next;
+        message_release(&list->request);
+        call_fail(list->call, why);
+        free(list);
+        list = next;
+    }
+}

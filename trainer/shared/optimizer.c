@@ -1,0 +1,411 @@
+/*
+ * Built with -ffp-contract=off: the loops run for slices of any length on machines with and without
+ * fused multiply-add, and training with a seed gives the same bits for all of them.
+ */
+#include "trainer/shared/optimizer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/clones.h"
+
+#define STARTS_AT_0 (-1)
+
+/*
+ * The step's parts under the formulas' names. `out` may be `w` itself but never overlaps it
+ * otherwise. An element is therefore read before it is written, which `ivdep` tells the compiler at
+ * each loop.
+ */
+#define PARTS                                                  \
+    const float rate = step->rate, *w = step->w, *g = step->g; \
+    float *out = step->out;                                    \
+    const size_t count = step->count
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+#define EACH INDEPENDENT for (size_t i = 0; i < count; i++)
+
+static inline float shrink(float value, float by) /* towards 0 */
+{
+    float size = fabsf(value) - by;
+    return size > 0 ? copysignf(size, value) : 0;
+}
+
+CLONES static void apply_sgd(const struct optimizer_step *step)
+{
+    PARTS;
+    EACH out[i] = w[i] - rate * g[i];
+}
+
+/* settings: momentum μ, nesterov */
+CLONES static void apply_momentum(const struct optimizer_step *step)
+{
+    PARTS;
+    const float mu = step->settings[0];
+    float *a = step->slots[0];
+
+    if (step->settings[1] != 0)
+        EACH
+        {
+            a[i] = mu * a[i] + g[i];
+            out[i] = w[i] - (rate * g[i] + rate * mu * a[i]);
+        }
+    else
+        EACH
+        {
+            a[i] = mu * a[i] + g[i];
+            out[i] = w[i] - rate * a[i];
+        }
+}
+
+/* settings: initial accumulator, epsilon (inside the root; Keras', 0 with TensorFlow's) */
+CLONES static void apply_adagrad(const struct optimizer_step *step)
+{
+    PARTS;
+    const float epsilon = step->settings[1];
+    float *a = step->slots[0];
+
+    EACH
+    {
+        a[i] += g[i] * g[i];
+        out[i] = w[i] - rate * g[i] / sqrtf(a[i] + epsilon);
+    }
+}
+
+/* settings: l1, l2; scalar: T, the number of this update less one */
+CLONES static void apply_adagrad_da(const struct optimizer_step *step)
+{
+    PARTS;
+    (void)w; /* the old w does not matter: the sums determine the new one */
+    const float t = step->scalars[0] += 1, l1 = step->settings[1] * t,
+                l2 = step->settings[2] * t * rate;
+    float *sum = step->slots[0], *squares = step->slots[1];
+
+    EACH
+    {
+        sum[i] += g[i];
+        squares[i] += g[i] * g[i];
+        out[i] = -rate * shrink(sum[i], l1) / (l2 + sqrtf(squares[i]));
+    }
+}
+
+/* settings: rho, epsilon */
+CLONES static void apply_adadelta(const struct optimizer_step *step)
+{
+    PARTS;
+    const float rho = step->settings[0], epsilon = step->settings[1];
+    float *a = step->slots[0], *d = step->slots[1];
+
+    EACH
+    {
+        a[i] = rho * a[i] + (1 - rho) * g[i] * g[i];
+        float u = sqrtf(d[i] + epsilon) / sqrtf(a[i] + epsilon) * g[i];
+        out[i] = w[i] - rate * u;
+        d[i] = rho * d[i] + (1 - rho) * u * u;
+    }
+}
+
+/* settings: rho, momentum μ, epsilon (inside the root), what s begins at, centered */
+CLONES static void apply_rmsprop(const struct optimizer_step *step)
+{
+    PARTS;
+    const float rho = step->settings[0], mu = step->settings[1], epsilon = step->settings[2];
+    float *s = step->slots[0], *m = step->slots[1], *q = step->slots[2];
+
+    if (step->settings[4] != 0)
+        EACH
+        {
+            s[i] += (g[i] * g[i] - s[i]) * (1 - rho);
+            q[i] += (g[i] - q[i]) * (1 - rho);
+            m[i] = mu * m[i] + rate * g[i] / sqrtf(s[i] - q[i] * q[i] + epsilon);
+            out[i] = w[i] - m[i];
+        }
+    else
+        EACH
+        {
+            s[i] += (g[i] * g[i] - s[i]) * (1 - rho);
+            m[i] = mu * m[i] + rate * g[i] / sqrtf(s[i] + epsilon);
+            out[i] = w[i] - m[i];
+        }
+}
+
+/*
+ * settings: beta_1, beta_2, epsilon ("epsilon hat": outside the root, not corrected), nesterov,
+ * weight_decay (decoupled: taken off w first); scalars: β1ᵗ, β2ᵗ, multiplied after the update
+ */
+CLONES static void apply_adam(const struct optimizer_step *step)
+{
+    PARTS;
+    const float beta1 = step->settings[0], beta2 = step->settings[1], epsilon = step->settings[2];
+    const float keep = 1 - rate * step->settings[4];
+    const float alpha = rate * sqrtf(1 - step->scalars[1]) / (1 - step->scalars[0]);
+    const float ahead_m = step->settings[3] != 0 ? beta1 : 1,
+                ahead_g = step->settings[3] != 0 ? 1 - beta1 : 0;
+    float *m = step->slots[0], *v = step->slots[1];
+
+    EACH
+    {
+        m[i] += (g[i] - m[i]) * (1 - beta1);
+        v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
+        out[i] = w[i] * keep - alpha * (ahead_m * m[i] + ahead_g * g[i]) / (sqrtf(v[i]) + epsilon);
+    }
+    step->scalars[0] *= beta1;
+    step->scalars[1] *= beta2;
+}
+
+/* n^-p: a square root for the usual power of -½, powf for others. */
+static inline float ftrl_power(float n, float p)
+{
+    return p == -.5f ? sqrtf(n) : powf(n, -p);
+}
+
+/* settings: learning_rate_power p, initial accumulator, l1, l2, l2 shrinkage, beta */
+CLONES static void apply_ftrl(const struct optimizer_step *step)
+{
+    PARTS;
+    const float p = step->settings[0], l1 = step->settings[2], shrinkage = step->settings[4];
+    const float l2 = step->settings[3] + step->settings[5] / (2 * rate);
+    float *n = step->slots[0], *z = step->slots[1];
+
+    EACH
+    {
+        float grown = n[i] + g[i] * g[i], root = ftrl_power(grown, p);
+        float sigma = (root - ftrl_power(n[i], p)) / rate;
+        z[i] += g[i] + 2 * shrinkage * w[i] - sigma * w[i];
+        out[i] = -shrink(z[i], l1) / (root / rate + 2 * l2);
+        n[i] = grown;
+    }
+}
+
+/* settings: l1, l2 */
+CLONES static void apply_proximal_gradient_descent(const struct optimizer_step *step)
+{
+    PARTS;
+    const float l1 = rate * step->settings[0], below = 1 + rate * step->settings[1];
+
+    EACH out[i] = shrink(w[i] - rate * g[i], l1) / below;
+}
+
+/* settings: initial accumulator, l1, l2 */
+CLONES static void apply_proximal_adagrad(const struct optimizer_step *step)
+{
+    PARTS;
+    const float l1 = step->settings[1], l2 = step->settings[2];
+    float *a = step->slots[0];
+
+    EACH
+    {
+        a[i] += g[i] * g[i];
+        float r = rate / sqrtf(a[i]);
+        out[i] = shrink(w[i] - r * g[i], r * l1) / (1 + r * l2);
+    }
+}
+
+#define ACCUMULATOR                      \
+    {                                    \
+        "initial_accumulator_value", .1f \
+    }
+#define L1                              \
+    {                                   \
+        "l1_regularization_strength", 0 \
+    }
+#define L2                              \
+    {                                   \
+        "l2_regularization_strength", 0 \
+    }
+#define ADAM(decay)                                                                         \
+    5,                                                                                      \
+        { { "beta_1", .9f },                                                                \
+          { "beta_2", .999f },                                                              \
+          { "epsilon", 1e-8f },                                                             \
+          { "nesterov", 0 },                                                                \
+          { "weight_decay", decay } },                                                      \
+        2, { { "m", "Adam", STARTS_AT_0, NULL }, { "v", "Adam_1", STARTS_AT_0, NULL } }, 2, \
+        { { "beta1_power", 0 }, { "beta2_power", 1 } }, apply_adam
+
+/* clang-format off: a table, one optimizer after the other */
+static const struct optimizer optimizers[] = {
+    { "adadelta",
+      .001f,
+      2,
+      { { "rho", .95f }, { "epsilon", 1e-8f } },
+      2,
+      { { "accum", "Adadelta", STARTS_AT_0, NULL },
+        { "accum_update", "Adadelta_1", STARTS_AT_0, NULL } },
+      0,
+      { { 0 } },
+      apply_adadelta },
+    { "adagrad",
+      .01f,
+      2,
+      { ACCUMULATOR, { "epsilon", 0 } },
+      1,
+      { { "accumulator", "Adagrad", 0, NULL } },
+      0,
+      { { 0 } },
+      apply_adagrad },
+    { "adagrad_da",
+      .01f,
+      3,
+      { { "initial_gradient_squared_accumulator_value", .1f }, L1, L2 },
+      2,
+      { { "gradient_accumulator", "AdagradDA", STARTS_AT_0, NULL },
+        { "gradient_squared_accumulator", "AdagradDA_1", 0, NULL } },
+      1,
+      { { NULL, STARTS_AT_0 } },
+      apply_adagrad_da },
+    { "adam", .001f, ADAM(0) },
+    { "adamw", .001f, ADAM(.004f) },
+    { "ftrl",
+      .01f,
+      6,
+      { { "learning_rate_power", -.5f },
+        ACCUMULATOR,
+        L1,
+        L2,
+        { "l2_shrinkage_regularization_strength", 0 },
+        { "beta", 0 } },
+      2,
+      { { "accum", "Ftrl", 1, NULL }, { "linear", "Ftrl_1", STARTS_AT_0, NULL } },
+      0,
+      { { 0 } },
+      apply_ftrl },
+    { "momentum",
+      .01f,
+      2,
+      { { "momentum", .9f }, { "nesterov", 0 } },
+      1,
+      { { "momentum", "Momentum", STARTS_AT_0, NULL } },
+      0,
+      { { 0 } },
+      apply_momentum },
+    { "proximal_adagrad",
+      .01f,
+      3,
+      { ACCUMULATOR, L1, L2 },
+      1,
+      { { "accumulator", "ProximalAdagrad", 0, NULL } },
+      0,
+      { { 0 } },
+      apply_proximal_adagrad },
+    { "proximal_gradient_descent",
+      .01f,
+      2,
+      { L1, L2 },
+      0,
+      { { 0 } },
+      0,
+      { { 0 } },
+      apply_proximal_gradient_descent },
+    { "rmsprop",
+      .001f,
+      5,
+      { { "rho", .9f },
+        { "momentum", 0 },
+        { "epsilon", 1e-10f },
+        { "initial_rms", 1 },
+        { "centered", 0 } },
+      3,
+      { { "rms", "RMSProp", 3, NULL },
+        { "momentum", "RMSProp_1", STARTS_AT_0, "RMSProp_2" },
+        { "mg", NULL, STARTS_AT_0, "RMSProp_1" } },
+      0,
+      { { 0 } },
+      apply_rmsprop },
+    { "sgd", .01f, 0, { { 0 } }, 0, { { 0 } }, 0, { { 0 } }, apply_sgd },
+};
+/* clang-format on */
+
+const struct optimizer *optimizer_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT(optimizers); i++)
+        if (strcasecmp(optimizers[i].name, name) == 0)
+            return &optimizers[i];
+    return NULL;
+}
+
+const struct optimizer_setting optimizer_keras_defaults[] = {
+    { "epsilon", 1e-7f },
+    { "initial_rms", 0 },
+    { NULL, 0 },
+};
+
+float optimizer_keras_rate(const struct optimizer *optimizer)
+{
+    bool plain = strcmp(optimizer->name, "sgd") == 0 || strcmp(optimizer->name, "momentum") == 0;
+
+    return plain ? .01f : .001f;
+}
+
+static char names[256];
+
+static void join_names(void)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < COUNT(optimizers); i++)
+        size += (size_t)snprintf(names + size, sizeof names - size, i > 0 ? " %s" : "%s",
+                                 optimizers[i].name);
+    assert(size < sizeof names);
+}
+
+const char *optimizer_names(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, join_names);
+    return names;
+}
+
+int optimizer_setting_index(const struct optimizer *optimizer, const char *name)
+{
+    for (int i = 0; i < optimizer->settings_count; i++)
+        if (strcmp(optimizer->settings[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+const char *optimizer_slot_suffix(const struct optimizer *optimizer, const float *settings,
+                                  int slot)
+{
+    const struct optimizer_slot *row = &optimizer->slots[slot];
+    int last = optimizer->settings_count - 1;
+
+    return row->suffix_then != NULL && settings[last] != 0 ? row->suffix_then : row->suffix;
+}
+
+float optimizer_initial(const float *settings, int initial_setting)
+{
+    return initial_setting == STARTS_AT_0 ? 0 : settings[initial_setting];
+}
+
+CLONES static void add(const float *a, const float *b, float *restrict out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = a[i] + b[i];
+}
+
+CLONES static void add_to(float *restrict out, const float *restrict b, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] += b[i];
+}
+
+CLONES static void scale(float *out, float by, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] *= by;
+}
+
+void optimizer_mean(const float *const *gradients, int gradients_count, float *out, size_t count)
+{
+    add(gradients[0], gradients[1], out, count);
+    for (int i = 2; i < gradients_count; i++)
+        add_to(out, gradients[i], count);
+    scale(out, 1 / (float)gradients_count, count);
+}

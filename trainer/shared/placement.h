@@ -1,0 +1,47 @@
+/*
+ * placement: decides which ps holds which part of a variable. Variables are cut along their first
+ * dimension into pieces of limited size, as evenly as TensorFlow's partitioner does (a row is only
+ * cut if it is larger than PLACEMENT_PIECE_MAX). Each piece is given to a ps: by bytes (the largest
+ * piece first, each to the ps that has least) or in turn. A pure function of its inputs: every task
+ * comes to the same result, and its hash in the handshake proves it.
+ */
+#ifndef TRAINER_SHARED_PLACEMENT_H
+#define TRAINER_SHARED_PLACEMENT_H
+
+#include "tensor/tensor.h"
+
+#define PLACEMENT_PIECE_BYTES ((size_t)1 << 20)
+#define PLACEMENT_PIECE_MAX   ((size_t)1 << 30) /* a piece has to fit in one message, of 2 GiB */
+
+struct placed_variable {
+    const char *name;
+    enum dtype dtype;
+    struct shape shape;
+    bool trainable;
+    int first_piece, pieces_count; /* set by placement_create */
+};
+
+struct piece {
+    int variable, ps;
+    size_t offset, size; /* bytes within the variable */
+};
+
+struct placement {
+    int ps_count, variables_count, pieces_count;
+    struct placed_variable *variables;
+    struct piece *pieces; /* in order of variables, then offset: the index is the piece's id */
+    uint64_t hash;
+};
+
+enum placement_strategy { PLACE_BY_BYTES, PLACE_IN_TURN };
+
+/* variables: name, dtype, shape and trainable are copied (names are borrowed). Owner:
+ * placement_finish. */
+void placement_create(const struct placed_variable *variables, int variables_count, int ps_count,
+                      size_t piece_bytes_max, enum placement_strategy strategy,
+                      struct placement *out);
+void placement_finish(struct placement *placement);
+
+size_t placement_bytes(const struct placement *placement, int ps); /* what that ps holds */
+
+#endif
