@@ -41,6 +41,9 @@ struct presence_peer {
     uint64_t incarnation;
     int64_t troubled_ns; /* since when it has not answered; 0: it answers */
     int64_t retry_ms;
+    /* from its last answer: what it waits for ("": nothing), and its step */
+    char note[256];
+    uint64_t global_step;
     char why[512], printed[512]; /* the reason now, and the one that was printed last */
     int64_t printed_ns;
 };
@@ -165,10 +168,8 @@ static void fine(struct presence_peer *peer)
     peer->troubled_ns = peer->retry_ms = 0;
     *peer->printed = '\0';
     *peer->why = '\0';
-    if (peer->ps != 0)
-        return;
-    snprintf(presence->note_text, sizeof presence->note_text, "%s", peer->result.note);
-    presence->global_step = peer->result.global_step;
+    snprintf(peer->note, sizeof peer->note, "%s", peer->result.note);
+    peer->global_step = peer->result.global_step;
 }
 
 static void check_ready(struct presence *presence)
@@ -261,12 +262,24 @@ static void check_peer(struct presence_peer *peer, int64_t now_ns)
         say(peer, now_ns);
 }
 
-/* Once the job stands still, this task waits for what ps 0 waits for. */
+/* The first ps that waits for somebody. If the pushes of a synchronous step reached only some ps
+ * tasks, ps 0 may have made the step while another waits. */
+static const struct presence_peer *find_waiting(const struct presence *presence)
+{
+    for (int ps = 0; ps < peers_count(presence); ps++)
+        if (*presence->peers[ps].note != '\0')
+            return &presence->peers[ps];
+    return &presence->peers[0];
+}
+
+/* Once the job stands still, this task waits for what a ps waits for. */
 static void check_note(struct presence *presence, int64_t now_ns)
 {
-    if (note_due(&presence->note, presence->note_text, presence->global_step, now_ns,
+    const struct presence_peer *peer = find_waiting(presence);
+
+    if (note_due(&presence->note, peer->note, peer->global_step, now_ns,
                  presence->options.repeat_ms))
-        print(presence, "waiting for %s", presence->note_text);
+        print(presence, "waiting for %s", peer->note);
 }
 
 static void tick(void *context)
@@ -326,9 +339,4 @@ bool presence_is_alone(const struct presence *presence)
         if (presence->peers[ps].answered)
             return false;
     return true;
-}
-
-const char *presence_note(const struct presence *presence)
-{
-    return presence->note_text;
 }

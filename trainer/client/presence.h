@@ -42,8 +42,6 @@ struct presence {
     struct loop_timer timer;     /* prints what it waits for, and gives up in time */
     int64_t began_ns;
     bool ready, ended;
-    char note_text[256]; /* the wait that ps 0 reported */
-    uint64_t global_step;
     struct note note;
 };
 
@@ -52,8 +50,5 @@ void presence_finish(struct presence *presence); /* the loop does not run any mo
 
 /* Has no ps ever answered? */
 bool presence_is_alone(const struct presence *presence);
-
-/* The wait that ps 0 reported in its last answer; "" for none. */
-const char *presence_note(const struct presence *presence);
 
 #endif

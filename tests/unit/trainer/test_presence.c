@@ -113,8 +113,6 @@ static void is_ready_when_each_ps_has_answered(void **state)
     assert_int_equal(fixture->ready, 1);
     assert_int_equal(fixture->ended, 0);
     assert_string_equal(fixture->lines, "");
-    assert_string_equal(presence_note(&fixture->presence),
-                        "the chief (never heard of) to make the variables");
 }
 
 static void gives_up_on_one_who_is_not_there(void **state)
@@ -153,6 +151,46 @@ static void says_at_once_whom_a_ps_waits_for(void **state)
     fixture->until = "waiting for the chief (never heard of) to make the variables\n";
     run(fixture);
     assert_int_equal(fixture->ended, 0);
+}
+
+static void *push(void *client)
+{
+    status_ignore(client_push(client, all_ones, false));
+    return NULL;
+}
+
+static void go_on(struct fixture *fixture)
+{
+    (void)fixture;
+}
+
+/* The push of a synchronous step has reached ps 1 only, so ps 0 waits for nobody. */
+static void says_whom_another_ps_than_ps_0_waits_for(void **state)
+{
+    struct fixture *fixture = *state;
+    struct small_cluster *cluster = &fixture->cluster;
+    struct channel *cut_off = loopback_open(&ps_service, cluster->ps[0], clock_monotonic());
+    struct channel *half[] = { cut_off, cluster->channels[1] };
+    struct ps_client chief, other;
+    pthread_t thread;
+
+    small_client(cluster, 0, 1, &chief);
+    small_client(cluster, 2, 1, &other);
+    OK(client_join(&chief, false, 20000));
+    OK(small_create(&chief, 3, true));
+    OK(client_join(&other, true, 20000));
+    OK(client_pull(&other));
+    loopback_break(cut_off);
+    other.options.channels = half;
+    pthread_create(&thread, NULL, push, &other);
+    fixture->then = go_on;
+    fixture->until = "waiting for the chief (never heard of) to push for step 1\n";
+    run(fixture);
+    client_interrupt(&other);
+    pthread_join(thread, NULL);
+    client_finish(&chief);
+    client_finish(&other);
+    channel_close(cut_off);
 }
 
 static void waits_for_another_job_to_go_away(void **state)
@@ -242,11 +280,17 @@ static void may_end_at_any_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(is_ready_when_each_ps_has_answered), TEST(gives_up_on_one_who_is_not_there),
-        TEST(says_again_for_whom_it_waits),       TEST(says_at_once_whom_a_ps_waits_for),
-        TEST(waits_for_another_job_to_go_away),   TEST(does_not_wait_for_a_map_to_change),
-        TEST(is_told_that_the_job_is_finished),   TEST(is_told_that_the_job_has_failed),
-        TEST(gives_up_on_one_who_is_lost_later),  TEST(may_end_at_any_time),
+        TEST(is_ready_when_each_ps_has_answered),
+        TEST(gives_up_on_one_who_is_not_there),
+        TEST(says_again_for_whom_it_waits),
+        TEST(says_at_once_whom_a_ps_waits_for),
+        TEST(says_whom_another_ps_than_ps_0_waits_for),
+        TEST(waits_for_another_job_to_go_away),
+        TEST(does_not_wait_for_a_map_to_change),
+        TEST(is_told_that_the_job_is_finished),
+        TEST(is_told_that_the_job_has_failed),
+        TEST(gives_up_on_one_who_is_lost_later),
+        TEST(may_end_at_any_time),
     };
     return cmocka_run_group_tests_name("presence", tests, NULL, NULL);
 }
