@@ -12,6 +12,7 @@
 #define TICK_MS         100
 #define REPEAT_MS       10000
 #define CALL_TIMEOUT_MS 300000 /* at least: a synchronous step may take its time */
+#define LAST_STEP_MS    500    /* for a stopped task's push to reach all ps tasks */
 #define CALL_MARGIN_MS  60000  /* so that a wait ends with its own text, before the call's */
 
 struct trainee {
@@ -25,7 +26,7 @@ struct trainee {
     struct loop_timer timer;
     struct loop_task trained; /* posted when the thread is done */
     pthread_t thread;
-    int64_t began_ns;
+    int64_t began_ns, stopped_ns;
     bool started, done, stopping;
     struct status status; /* of the thread; its text is on the heap */
     struct status reason; /* why it is being stopped, in the endpoint's arena */
@@ -83,6 +84,7 @@ static void stop(struct trainee *trainee, struct status reason)
     if (trainee->stopping)
         return;
     trainee->stopping = true;
+    trainee->stopped_ns = clock_now_ns(clock_monotonic());
     trainee->reason = status_keep(trainee->endpoint.arena, reason);
     if (reason.code != STATUS_CANCELLED && reason.code != STATUS_OK)
         trainee->progress->why = trainee->reason;
@@ -111,7 +113,8 @@ static void tick(void *context)
     check_alone(trainee, now_ns);
     if (!options->watch(options->context, trainee->progress))
         stop(trainee, status_error(STATUS_CANCELLED, "stopped"));
-    if (trainee->stopping && trainee->started)
+    if (trainee->stopping && trainee->started &&
+        now_ns - trainee->stopped_ns >= LAST_STEP_MS * NS_PER_MS)
         client_interrupt(&trainee->client); /* at each tick, because it may be between two calls */
     loop_set_timer(trainee->endpoint.loop, &trainee->timer, now_ns + (int64_t)TICK_MS * NS_PER_MS);
 }
