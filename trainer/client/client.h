@@ -154,9 +154,9 @@ struct status client_report(struct ps_client *client, struct status outcome, boo
  * is returned. A negative timeout waits for ever. */
 struct status client_await(struct ps_client *client, bool job, int64_t timeout_ms);
 
-/* For the log: what ps 0 waits for, such as "worker 2 (last heard of 7 s ago) to finish"; "" for
- * nothing, or if ps 0 does not answer. */
-void client_ask_whom(struct ps_client *client, char *out, size_t size);
+/* For the log: what a ps waits for, such as "worker 2 (last heard of 7 s ago) to finish"; "" for
+ * nothing, or if the ps does not answer. */
+void client_ask_whom(struct ps_client *client, int ps, char *out, size_t size);
 
 /* A consistent snapshot as a source of values for the exporter. Reading a value that is NaN or
  * infinite fails with OUT_OF_RANGE: it is neither exported nor saved. */
@@ -172,7 +172,15 @@ struct client_snapshot {
     struct message chunk;
 };
 
-/* slots: include the optimizer's slots and scalars, of the same step as the values. */
+/**
+ * Cuts all ps tasks at the same push. slots: include the optimizer's slots and scalars, of the same
+ * step as the values.
+ *
+ * Waits a few seconds for an asynchronous push that has reached only some ps tasks, then up to
+ * timeout_ms for a snapshot without that push. A synchronous step is waited for all that time.
+ *
+ * Errors  DEADLINE_EXCEEDED; its text names the worker whose push a synchronous step lacks
+ */
 struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_t timeout_ms,
                                     struct client_snapshot *out);
 

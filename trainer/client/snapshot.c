@@ -25,7 +25,9 @@ struct furthest_row {
 struct furthest {
     struct furthest_row *rows;
     size_t count, capacity;
-    uint64_t step; /* in a synchronous job, which has no rows */
+    /* A synchronous job has no rows: the steps of the furthest ps and of the slowest. */
+    uint64_t step, least_step;
+    int slowest_ps;
 };
 
 static void furthest_add(struct furthest *furthest, const struct applied_push *applied)
@@ -47,6 +49,16 @@ static void furthest_add(struct furthest *furthest, const struct applied_push *a
     }
     struct furthest_row *row = &furthest->rows[furthest->count++];
     *row = (struct furthest_row){ .applied = *applied, .least = applied->sequence };
+}
+
+static void furthest_add_step(struct furthest *furthest, int ps, uint64_t step)
+{
+    if (step > furthest->step)
+        furthest->step = step;
+    if (ps == 0 || step < furthest->least_step) {
+        furthest->least_step = step;
+        furthest->slowest_ps = ps;
+    }
 }
 
 static void furthest_finish(struct furthest *furthest)
@@ -99,8 +111,7 @@ static struct status hold(struct ps_client *client, int64_t deadline_ns, struct 
         TRY(unpack_hold_reply(&client->calls.replies[ps], arena, &reply));
         for (size_t i = 0; i < reply.applied_count; i++)
             furthest_add(furthest, &reply.applied[i]);
-        if (reply.sync && reply.global_step > furthest->step)
-            furthest->step = reply.global_step;
+        furthest_add_step(furthest, ps, reply.sync ? reply.global_step : 0);
     }
     return status_ok();
 }
@@ -144,6 +155,26 @@ static struct status cut(struct ps_client *client, bool slots, int64_t deadline_
     return status_ok();
 }
 
+/* Only some ps tasks have made a synchronous step. The slowest one knows whose push is missing. */
+static struct status name_missing(struct ps_client *client, const struct furthest *furthest)
+{
+    char whom[256];
+
+    client_ask_whom(client, furthest->slowest_ps, whom, sizeof whom);
+    return status_error(STATUS_DEADLINE_EXCEEDED,
+                        "ps %d is at step %" PRIu64 " and another ps at step %" PRIu64 "%s%s",
+                        furthest->slowest_ps, furthest->least_step, furthest->step,
+                        *whom != '\0' ? ", waiting for " : "", whom);
+}
+
+/* NOT_FOUND: a ps has given up the snapshot. Before the deadline, it is begun again. */
+static bool is_out_of_time(const struct ps_client *client, struct status status,
+                           int64_t deadline_ns)
+{
+    return status.code == STATUS_DEADLINE_EXCEEDED ||
+           (status.code == STATUS_NOT_FOUND && clock_now_ns(client->calls.clock) >= deadline_ns);
+}
+
 static struct status hold_and_cut(struct ps_client *client, bool slots, int64_t deadline_ns,
                                   bool wait_for_pushes, struct client_snapshot *out)
 {
@@ -159,8 +190,11 @@ static struct status hold_and_cut(struct ps_client *client, bool slots, int64_t 
         furthest.count = 0;
     if (status_is_ok(status))
         status = cut(client, slots, deadline_ns, arena, &furthest, out);
-    if (status.code == STATUS_DEADLINE_EXCEEDED)
+    if (is_out_of_time(client, status, deadline_ns)) {
         give_up(client, &furthest);
+        if (furthest.least_step < furthest.step)
+            status = name_missing(client, &furthest);
+    }
     furthest_finish(&furthest);
     arena_destroy(arena);
     return status;
@@ -281,7 +315,7 @@ struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_
     struct status status = take(client, slots, wait_ms, true, out);
     /* An asynchronous push reached some ps tasks, and its worker died before it reached the others:
      * take the snapshot without the rest. The pushes of a synchronous step must all arrive. */
-    if (status.code == STATUS_DEADLINE_EXCEEDED)
+    if (status.code == STATUS_DEADLINE_EXCEEDED || status.code == STATUS_NOT_FOUND)
         status = take(client, slots, timeout_ms, false, out);
     if (status_is_ok(status))
         return status;

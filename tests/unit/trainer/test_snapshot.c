@@ -1,0 +1,158 @@
+/* A snapshot while a push has reached only some ps tasks. The clock stands still until a channel
+ * moves it, so each snapshot runs out of time at the same place. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "small_cluster.h"
+
+#define PS 2
+
+/* Fails the next cuts at their deadline. Passes on everything else. */
+struct late_channel {
+    struct channel channel; /* first */
+    struct channel *inner;
+    enum status_code code; /* of the cuts that fail */
+    int fails;             /* this many more */
+};
+
+static struct client_call *late_begin(struct channel *channel, const char *path,
+                                      struct message *request, const struct call_options *options,
+                                      reply_function *done, void *context)
+{
+    struct late_channel *late = (struct late_channel *)channel;
+    struct message nothing = { 0 };
+
+    if (strcmp(path, PS_CUT) != 0 || late->fails == 0)
+        return channel_begin(late->inner, path, request, options, done, context);
+    late->fails--;
+    clock_fake_advance(channel->clock, options->deadline_ns - clock_now_ns(channel->clock));
+    message_release(request);
+    done(context, status_error(late->code, "too late"), &nothing);
+    return NULL;
+}
+
+static const struct channel_type late_type = { .begin = late_begin };
+
+struct torn_push {
+    struct small_cluster cluster;
+    struct clock *clock;
+    struct channel *monotonic[PS];
+    struct late_channel late; /* to ps 1 */
+    struct ps_client chief, worker;
+};
+
+static struct torn_push *start(bool sync)
+{
+    struct torn_push *torn = zalloc(sizeof *torn);
+    struct small_cluster *cluster = &torn->cluster;
+
+    torn->clock = clock_fake_create(NS_PER_S);
+    small_start_at(cluster, PS, torn->clock);
+    for (int i = 0; i < PS; i++) {
+        torn->monotonic[i] = cluster->channels[i];
+        cluster->channels[i] = loopback_open(&ps_service, cluster->ps[i], torn->clock);
+    }
+    torn->late = (struct late_channel){ .channel = { .type = &late_type, .clock = torn->clock },
+                                        .inner = cluster->channels[1] };
+    cluster->channels[1] = &torn->late.channel;
+    small_client(cluster, 0, 1, &torn->chief);
+    small_client(cluster, 1, 2, &torn->worker);
+    OK(client_join(&torn->chief, false, 1000));
+    OK(small_create(&torn->chief, 2, sync));
+    OK(client_join(&torn->worker, true, 1000));
+    return torn;
+}
+
+static void stop(struct torn_push *torn)
+{
+    client_finish(&torn->chief);
+    client_finish(&torn->worker);
+    torn->cluster.channels[1] = torn->late.inner;
+    for (int i = 0; i < PS; i++)
+        channel_close(torn->monotonic[i]);
+    small_stop(&torn->cluster);
+    clock_fake_destroy(torn->clock);
+    free(torn);
+}
+
+/* Starts the part of the first push that goes to one ps. */
+static void push_to(const struct torn_push *torn, int ps, const struct ps_client *client,
+                    struct call_group *calls)
+{
+    const struct placement *placement = &torn->cluster.placement;
+    struct push_request header = { 0 };
+    struct ticket ticket = { .worker = client->options.index,
+                             .incarnation = client->options.incarnation,
+                             .generation = 1 };
+    struct bytes gradients = { (const char *)ones, 0 };
+
+    for (int i = 0; i < placement->pieces_count; i++)
+        if (placement->pieces[i].ps == ps)
+            gradients.size += placement->pieces[i].size;
+    header.ticket = &ticket;
+    header.sequence = 1;
+    struct message request = protocol_attach(pack_push_request(&header), &gradients, 1);
+    call_group_init(calls, torn->clock, 1);
+    call_group_begin(calls);
+    call_group_add(calls, torn->cluster.channels[ps], PS_PUSH, &request, CLOCK_NEVER);
+}
+
+static void is_taken_without_the_push_if_a_ps_gave_it_up_at_the_deadline(void **state)
+{
+    struct torn_push *torn = start(false);
+    struct client_snapshot snapshot;
+    struct call_group push;
+
+    (void)state;
+    push_to(torn, 0, &torn->worker, &push);
+    OK(call_group_wait(&push));
+    torn->late.code = STATUS_NOT_FOUND;
+    torn->late.fails = 1;
+    OK(client_snapshot_begin(&torn->chief, false, 20000, &snapshot));
+    client_snapshot_end(&snapshot);
+    int64_t began_ns = clock_now_ns(torn->clock);
+    OK(client_snapshot_begin(&torn->chief, false, -1, &snapshot)); /* nor does a later one wait */
+    assert_int_equal(clock_now_ns(torn->clock), began_ns);
+    client_snapshot_end(&snapshot);
+    call_group_finish(&push);
+    stop(torn);
+}
+
+static void of_a_torn_step_names_the_worker_whose_push_is_missing(void **state)
+{
+    struct torn_push *torn = start(true);
+    struct client_snapshot snapshot;
+    struct call_group chiefs[PS], workers;
+    char whom[100];
+
+    (void)state;
+    for (int ps = 0; ps < PS; ps++)
+        push_to(torn, ps, &torn->chief, &chiefs[ps]);
+    push_to(torn, 0, &torn->worker, &workers);
+    OK(call_group_wait(&workers));
+    client_ask_whom(&torn->worker, 1, whom, sizeof whom); /* ps 1 learns the worker's name */
+    torn->late.code = STATUS_DEADLINE_EXCEEDED;
+    torn->late.fails = 2;
+    struct status status = client_snapshot_begin(&torn->chief, false, 20000, &snapshot);
+    assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
+    assert_string_equal(status.message, "snapshot: ps 1 is at step 0 and another ps at step 1, "
+                                        "waiting for worker (last heard of 25 s ago) to push for "
+                                        "step 1");
+    call_group_cancel(&chiefs[1]);
+    for (int ps = 0; ps < PS; ps++)
+        call_group_finish(&chiefs[ps]);
+    call_group_finish(&workers);
+    stop(torn);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_taken_without_the_push_if_a_ps_gave_it_up_at_the_deadline),
+        cmocka_unit_test(of_a_torn_step_names_the_worker_whose_push_is_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
