@@ -264,6 +264,8 @@ void slice_apply(struct slice *slice, const struct optimizer *optimizer, float r
     for (int s = 0; s < optimizer->slots_count; s++)
         step.slots[s] = writable_slot(slice, 1 + s);
     optimizer->apply(&step);
+    if (optimizer->advance != NULL)
+        optimizer->advance(settings, slice->now.scalars);
     slice->now.parts[0] = next;
     slice->before = keep_before ? old : NULL;
     pthread_mutex_unlock(&slice->lock);

@@ -82,7 +82,7 @@ CLONES static void apply_adagrad_da(const struct optimizer_step *step)
 {
     PARTS;
     (void)w; /* the old w does not matter: the sums determine the new one */
-    const float t = step->scalars[0] += 1, l1 = step->settings[1] * t,
+    const float t = step->scalars[0] + 1, l1 = step->settings[1] * t,
                 l2 = step->settings[2] * t * rate;
     float *sum = step->slots[0], *squares = step->slots[1];
 
@@ -92,6 +92,12 @@ CLONES static void apply_adagrad_da(const struct optimizer_step *step)
         squares[i] += g[i] * g[i];
         out[i] = -rate * shrink(sum[i], l1) / (l2 + sqrtf(squares[i]));
     }
+}
+
+static void count_update(const float *settings, float *scalars)
+{
+    (void)settings;
+    scalars[0] += 1;
 }
 
 /* settings: rho, epsilon */
@@ -136,7 +142,7 @@ CLONES static void apply_rmsprop(const struct optimizer_step *step)
 
 /*
  * settings: beta_1, beta_2, epsilon ("epsilon hat": outside the root, not corrected), nesterov,
- * weight_decay (decoupled: taken off w first); scalars: β1ᵗ, β2ᵗ, multiplied after the update
+ * weight_decay (decoupled: taken off w first); scalars: β1ᵗ, β2ᵗ
  */
 CLONES static void apply_adam(const struct optimizer_step *step)
 {
@@ -154,8 +160,12 @@ CLONES static void apply_adam(const struct optimizer_step *step)
         v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
         out[i] = w[i] * keep - alpha * (ahead_m * m[i] + ahead_g * g[i]) / (sqrtf(v[i]) + epsilon);
     }
-    step->scalars[0] *= beta1;
-    step->scalars[1] *= beta2;
+}
+
+static void raise_powers(const float *settings, float *scalars)
+{
+    scalars[0] *= settings[0];
+    scalars[1] *= settings[1];
 }
 
 /* n^-p: a square root for the usual power of -½, powf for others. */
@@ -226,7 +236,7 @@ CLONES static void apply_proximal_adagrad(const struct optimizer_step *step)
           { "nesterov", 0 },                                                                \
           { "weight_decay", decay } },                                                      \
         2, { { "m", "Adam", STARTS_AT_0, NULL }, { "v", "Adam_1", STARTS_AT_0, NULL } }, 2, \
-        { { "beta1_power", 0 }, { "beta2_power", 1 } }, apply_adam
+        { { "beta1_power", 0 }, { "beta2_power", 1 } }, apply_adam, raise_powers
 
 /* clang-format off: a table, one optimizer after the other */
 static const struct optimizer optimizers[] = {
@@ -239,7 +249,8 @@ static const struct optimizer optimizers[] = {
         { "accum_update", "Adadelta_1", STARTS_AT_0, NULL } },
       0,
       { { 0 } },
-      apply_adadelta },
+      apply_adadelta,
+      NULL },
     { "adagrad",
       .01f,
       2,
@@ -248,7 +259,8 @@ static const struct optimizer optimizers[] = {
       { { "accumulator", "Adagrad", 0, NULL } },
       0,
       { { 0 } },
-      apply_adagrad },
+      apply_adagrad,
+      NULL },
     { "adagrad_da",
       .01f,
       3,
@@ -258,7 +270,8 @@ static const struct optimizer optimizers[] = {
         { "gradient_squared_accumulator", "AdagradDA_1", 0, NULL } },
       1,
       { { NULL, STARTS_AT_0 } },
-      apply_adagrad_da },
+      apply_adagrad_da,
+      count_update },
     { "adam", .001f, ADAM(0) },
     { "adamw", .001f, ADAM(.004f) },
     { "ftrl",
@@ -274,7 +287,8 @@ static const struct optimizer optimizers[] = {
       { { "accum", "Ftrl", 1, NULL }, { "linear", "Ftrl_1", STARTS_AT_0, NULL } },
       0,
       { { 0 } },
-      apply_ftrl },
+      apply_ftrl,
+      NULL },
     { "momentum",
       .01f,
       2,
@@ -283,7 +297,8 @@ static const struct optimizer optimizers[] = {
       { { "momentum", "Momentum", STARTS_AT_0, NULL } },
       0,
       { { 0 } },
-      apply_momentum },
+      apply_momentum,
+      NULL },
     { "proximal_adagrad",
       .01f,
       3,
@@ -292,7 +307,8 @@ static const struct optimizer optimizers[] = {
       { { "accumulator", "ProximalAdagrad", 0, NULL } },
       0,
       { { 0 } },
-      apply_proximal_adagrad },
+      apply_proximal_adagrad,
+      NULL },
     { "proximal_gradient_descent",
       .01f,
       2,
@@ -301,7 +317,8 @@ static const struct optimizer optimizers[] = {
       { { 0 } },
       0,
       { { 0 } },
-      apply_proximal_gradient_descent },
+      apply_proximal_gradient_descent,
+      NULL },
     { "rmsprop",
       .001f,
       5,
@@ -316,8 +333,9 @@ static const struct optimizer optimizers[] = {
         { "mg", NULL, STARTS_AT_0, "RMSProp_1" } },
       0,
       { { 0 } },
-      apply_rmsprop },
-    { "sgd", .01f, 0, { { 0 } }, 0, { { 0 } }, 0, { { 0 } }, apply_sgd },
+      apply_rmsprop,
+      NULL },
+    { "sgd", .01f, 0, { { 0 } }, 0, { { 0 } }, 0, { { 0 } }, apply_sgd, NULL },
 };
 /* clang-format on */
 

@@ -1,7 +1,8 @@
 /*
  * optimizer: updates a variable by a gradient. Each optimizer is one row of a table, with its
- * settings, its slots and a plain loop over a run of elements, so that any slice of a variable can
- * be updated by itself.
+ * settings, its slots and a plain loop over a run of elements, so that any part of a variable can
+ * be updated by itself. What changes once per update, such as Adam's powers of β, are the scalars:
+ * `apply` only reads them, and `advance` changes them after all runs of the update.
  *
  * Semantics are those of TensorFlow's TF1 classes (its training_ops.cc). In formulas, w is the
  * variable, g the gradient, η the learning rate. Settings have Keras' names; with the values of
@@ -21,12 +22,11 @@ struct optimizer_setting {
     float initial;
 };
 
-/* One update of `count` elements. `out` may be `w`; slots and scalars are changed in place. */
+/* One update of `count` elements. `out` may be `w`; slots are changed in place. */
 struct optimizer_step {
     float rate;
     const float *settings; /* [settings_count], in the table's order */
-    float *scalars; /* [scalars_count]: state of the slice beside its slots, such as Adam's powers
-                       of β */
+    const float *scalars; /* [scalars_count]: state beside the slots, such as Adam's powers of β */
     float *slots[OPTIMIZER_SLOTS_MAX];
     const float *w;
     const float *g;
@@ -58,6 +58,8 @@ struct optimizer {
     int scalars_count;
     struct optimizer_scalar scalars[OPTIMIZER_SCALARS_MAX];
     void (*apply)(const struct optimizer_step *step);
+    /* Changes the scalars at the end of an update; NULL: it has none. */
+    void (*advance)(const float *settings, float *scalars);
 };
 
 /* By its name in any case; NULL: no such optimizer. */

@@ -44,18 +44,32 @@ static void variable_init(struct variable *variable, const char *name,
             optimizer_initial(variable->settings, optimizer->scalars[s].initial_setting);
 }
 
-static void variable_apply(struct variable *variable, float rate, const float *gradient)
+/* A part of an update: `count` elements from `first` on. */
+static void apply_run(struct variable *variable, float rate, const float *gradient, size_t first,
+                      size_t count)
 {
     struct optimizer_step step = { .rate = rate,
                                    .settings = variable->settings,
                                    .scalars = variable->scalars,
-                                   .w = variable->w,
-                                   .out = variable->w,
-                                   .g = gradient,
-                                   .count = variable->count };
+                                   .w = variable->w + first,
+                                   .out = variable->w + first,
+                                   .g = gradient + first,
+                                   .count = count };
     for (int s = 0; s < OPTIMIZER_SLOTS_MAX; s++)
-        step.slots[s] = variable->slots[s];
+        step.slots[s] = variable->slots[s] + first;
     variable->optimizer->apply(&step);
+}
+
+static void advance(struct variable *variable)
+{
+    if (variable->optimizer->advance != NULL)
+        variable->optimizer->advance(variable->settings, variable->scalars);
+}
+
+static void variable_apply(struct variable *variable, float rate, const float *gradient)
+{
+    apply_run(variable, rate, gradient, 0, variable->count);
+    advance(variable);
 }
 
 /* Tolerance 2e-6: five updates of values around 1 round in another order in float32. */
@@ -106,7 +120,7 @@ static void gives_the_numbers_of_the_reference(void **state)
 
 /* An update of an element must not depend on its neighbours. Otherwise a training run with a given
  * seed would depend on how the variables are divided among the ps tasks. */
-static void an_element_does_not_depend_on_where_a_slice_ends(void **state)
+static void an_element_does_not_depend_on_where_a_slice_or_a_run_ends(void **state)
 {
     (void)state;
     char names[256], *rest = names;
@@ -117,14 +131,21 @@ static void an_element_does_not_depend_on_where_a_slice_ends(void **state)
         gradient[i] = (float)(i % 7) * .37f - 1.1f;
     for (char *name; (name = strtok_r(rest, " ", &rest)) != NULL;) {
         const struct optimizer_setting none[5] = { { 0 } };
-        struct variable whole, part;
+        struct variable whole, part, runs;
         variable_init(&whole, name, none, SIZE_MAX_ELEMENTS);
         variable_init(&part, name, none, 37);
+        variable_init(&runs, name, none, SIZE_MAX_ELEMENTS);
         for (int t = 0; t < 3; t++) {
             variable_apply(&whole, .07f, gradient);
             variable_apply(&part, .07f, gradient + 13);
+            for (size_t first = 0, count = 1; first < SIZE_MAX_ELEMENTS; first += count, count++)
+                apply_run(&runs, .07f, gradient, first,
+                          first + count <= SIZE_MAX_ELEMENTS ? count : SIZE_MAX_ELEMENTS - first);
+            advance(&runs);
         }
         assert_memory_equal(whole.w + 13, part.w, 37 * sizeof(float));
+        assert_memory_equal(whole.w, runs.w, sizeof whole.w);
+        assert_memory_equal(whole.slots, runs.slots, sizeof whole.slots);
     }
 }
 
@@ -146,7 +167,7 @@ int main(void)
         tests[count++] = (struct CMUnitTest){ .name = checks[i].label,
                                               .test_func = gives_the_numbers_of_the_reference,
                                               .initial_state = (void *)(uintptr_t)&checks[i] };
-    tests[count++] =
-        (struct CMUnitTest)cmocka_unit_test(an_element_does_not_depend_on_where_a_slice_ends);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(
+        an_element_does_not_depend_on_where_a_slice_or_a_run_ends);
     return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
 }
