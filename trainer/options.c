@@ -76,6 +76,13 @@ static const struct flag rows[] = {
       STEPS },
     { "max_to_keep", FLAG_INT32, &values.max_to_keep, "5",
       .help = "number of checkpoints to keep; 0: all", .min = 0, .max = 1e6 },
+    { "log_dir", FLAG_TEXT, &values.log_dir, "", .group = "the course of the training",
+      .help = "directory on the chief's disk for event files, which TensorBoard reads: loss, "
+              "learning_rate and global_step/sec; evaluations in its sub-directories" },
+    { "metrics_file", FLAG_TEXT, &values.metrics_file, "",
+      .help = "file on the chief's disk to which the same is appended as JSON lines" },
+    { "save_summary_steps", FLAG_INT64, &values.save_summary_steps, "100",
+      .help = "write to both at the multiples of this many steps", .min = 1, .max = 9e15 },
     { "ps", FLAG_INT32, &values.ps, "2", .group = "a job in one process",
       .help = "number of parameter servers", TASKS },
     { "workers", FLAG_INT32, &values.workers, "2",
@@ -357,6 +364,16 @@ static struct status check_checkpoints(const struct flag_values *flags)
     return status_ok();
 }
 
+/* Refuses --save_summary_steps if there is no file to write to. */
+static struct status check_summaries(const struct flag_values *flags)
+{
+    if (*flags->metrics_file != '\0' || *flags->log_dir != '\0' ||
+        flag_is_default(flags_find(&train_flags, "save_summary_steps")))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "--save_summary_steps without --log_dir and --metrics_file");
+}
+
 /* Refuses URLs such as gs://…, which would become local directories with a colon in their names. */
 static struct status check_paths(const struct flag_values *flags, const char *positional)
 {
@@ -364,7 +381,9 @@ static struct status check_paths(const struct flag_values *flags, const char *po
     TRY(status_in(file_check_local(positional != NULL ? positional : ""), "DIR"));
     TRY(status_in(file_check_local(flags->work_dir), "--work_dir"));
     TRY(status_in(file_check_local(flags->train_dir), "--train_dir"));
-    return status_in(file_check_local(flags->checkpoint_dir), "--checkpoint_dir");
+    TRY(status_in(file_check_local(flags->checkpoint_dir), "--checkpoint_dir"));
+    TRY(status_in(file_check_local(flags->log_dir), "--log_dir"));
+    return status_in(file_check_local(flags->metrics_file), "--metrics_file");
 }
 
 /* In a cluster, the lists of hosts decide the numbers of tasks. */
@@ -430,6 +449,7 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
     if (!job_map_is_local(&out->map) && !job_map_is_chief(&out->map))
         return status_ok();
     TRY(check_checkpoints(&values));
+    TRY(check_summaries(&values));
     return choose_export(positional_count == 1 ? argv[1] : NULL, arena, out);
 }
 

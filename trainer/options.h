@@ -17,12 +17,13 @@
 struct flag_values {
     int32_t batch_size, epochs, ps, workers, max_to_keep;
     int32_t start_timeout, linger_timeout, finish_timeout; /* s */
-    int64_t training_iteration, stop_at_step, model_version, seed, save_checkpoint_steps;
+    int64_t training_iteration, stop_at_step, model_version, seed, save_checkpoint_steps,
+        save_summary_steps;
     int64_t memory_budget_bytes;
     double learning_rate, save_checkpoint_secs, recovery_timeout;
     double eval_start_delay_secs, eval_throttle_secs;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
-        *placement, *checkpoint_dir;
+        *placement, *checkpoint_dir, *metrics_file, *log_dir;
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;
     const char *tls_cert, *tls_key, *tls_ca;
     int64_t task_index;

@@ -46,16 +46,38 @@ static const void *const *first_values(void *context, struct arena *arena)
     return model_first_values(session->model, (uint64_t)session->options.flags.seed, arena);
 }
 
+/* Called by the chief after each of its steps. */
+static void stepped(void *context, uint64_t global_step, float loss)
+{
+    struct session *session = context;
+
+    metrics_log_step(session->metrics, global_step, (double)loss,
+                     (double)session->options.job.learning_rate);
+}
+
+/* Logs the values under the names that TensorFlow's Estimator gives them. */
+static void log_evaluation(struct session *session, const char *name, uint64_t step,
+                           const struct evaluation *evaluation)
+{
+    const struct event_scalar values[] = { { "loss", evaluation->loss },
+                                           { "accuracy", evaluation->accuracy } };
+    bool classifier = session->options.model->loss == LAYERS_CROSS_ENTROPY;
+
+    metrics_log_evaluation(session->metrics, name, step, values, classifier ? 2 : 1);
+}
+
 /* Evaluates the rows, if there are any. */
-static struct status evaluate_rows(struct session *session, const char *what,
+static struct status evaluate_rows(struct session *session, const char *what, const char *name,
                                    const void *const *values, const struct dataset *rows)
 {
+    uint64_t step = atomic_load(&session->progress.global_step);
     struct evaluation evaluation;
 
     if (rows->rows == 0)
         return status_ok();
     TRY(model_evaluate(session->model, values, rows, &session->progress.stop, &evaluation));
     report_evaluation(&session->report, what, session->options.model, &evaluation);
+    log_evaluation(session, name, step, &evaluation);
     if (!isfinite(evaluation.loss))
         return status_error(STATUS_OUT_OF_RANGE,
                             "%s: the loss is %g: nothing was exported; try a smaller "
@@ -71,8 +93,8 @@ static struct status conclude(void *context, struct ps_client *client)
     const struct data *data = session->data;
 
     report_training(&session->report, &session->progress);
-    TRY(evaluate_rows(session, "Validation", client->values, &data->validation));
-    TRY(evaluate_rows(session, "Test", client->values, &data->test));
+    TRY(evaluate_rows(session, "Validation", "validation", client->values, &data->validation));
+    TRY(evaluate_rows(session, "Test", "test", client->values, &data->test));
     return session_export(session, client);
 }
 
@@ -92,6 +114,7 @@ static struct status evaluate(void *context, uint64_t step, const void *const *v
     TRY(model_evaluate(session->model, values, &session->data->test, enough, &evaluation));
     snprintf(what, sizeof what, "Test at step %llu", (unsigned long long)step);
     report_evaluation(&session->report, what, session->options.model, &evaluation);
+    log_evaluation(session, "test", step, &evaluation);
     return status_ok();
 }
 
@@ -138,6 +161,7 @@ static bool watch(void *context, const struct progress *progress)
     struct session *session = context;
 
     report_progress(&session->report, progress);
+    metrics_log_show(session->metrics);
     return *session->stop_signal == 0;
 }
 
@@ -171,6 +195,7 @@ static bool watch_task(void *context, const struct progress *progress)
     }
     if (session_is_chief(session))
         return watch(context, progress);
+    metrics_log_show(session->metrics); /* the evaluator's */
     log_step(session, progress);
     return *session->stop_signal == 0;
 }
@@ -186,6 +211,27 @@ static void announce(struct session *session)
         (double)options->job.learning_rate, session->placement.ps_count, options->job.workers,
         options->job.workers == 1 ? "" : "s", session_is_local(session) ? " in this process" : "",
         options->job.sync ? "synchronous" : "asynchronous");
+}
+
+struct status session_open_metrics(struct session *session)
+{
+    const struct options *options = &session->options;
+    bool chief = session_is_chief(session);
+    struct metrics_log_options metrics = {
+        .file = options->flags.metrics_file,
+        .directory = options->flags.log_dir,
+        .trains = chief,
+        .every_steps = (uint64_t)options->flags.save_summary_steps,
+        .last_step = options->job.stop_step,
+        .rows_per_step = session->report.rows_per_step,
+        .clock = clock_monotonic(),
+        .warn = warn,
+        .context = session,
+    };
+
+    if (!chief && options->map.kind != JOB_EVALUATOR)
+        return status_ok();
+    return metrics_log_open(&metrics, &session->metrics);
 }
 
 /* ---- The job. ---- */
@@ -204,6 +250,7 @@ static struct chief_options chief_options(struct session *session)
         .start_timeout_ms = (int64_t)flags->start_timeout * MS_PER_S,
         .finish_timeout_ms = (int64_t)flags->finish_timeout * MS_PER_S,
         .begun = begun,
+        .stepped = stepped,
         .conclude = conclude,
         .context = session,
         .warn = warn
@@ -315,11 +362,15 @@ struct status session_run(struct session *session)
     struct status status = session_is_local(session) ? run_here(session) : run_task(session);
     if (!status_is_ok(status))
         report_break(&session->report);
-    return status;
+    struct status held = status_hold(status);
+    metrics_log_close(session->metrics);
+    session->metrics = NULL;
+    return status_resume(held);
 }
 
 void session_finish(struct session *session)
 {
+    metrics_log_close(session->metrics);
     checkpoint_dir_close(session->checkpoints);
     placement_finish(&session->placement);
     model_destroy(session->model);

@@ -5,6 +5,7 @@
 #ifndef TRAINER_SESSION_H
 #define TRAINER_SESSION_H
 
+#include "trainer/metrics_log.h"
 #include "trainer/model.h"
 #include "trainer/options.h"
 #include "trainer/report.h"
@@ -22,7 +23,8 @@ struct session {
     struct checkpoint_dir *checkpoints; /* NULL: no checkpoints */
     struct progress progress;
     struct report report;
-    bool trains; /* the log says that training has begun */
+    struct metrics_log *metrics; /* NULL: none */
+    bool trains;                 /* the log says that training has begun */
     bool exported;
     bool finished; /* before this process began: nothing is left to do but to tell the ps tasks */
     int64_t spoke_ns; /* when a worker last logged its step */
@@ -44,6 +46,9 @@ struct status session_prepare(struct session *session);
 struct status session_run(struct session *session);
 
 void session_finish(struct session *session);
+
+/* Opens the files of --metrics_file and --log_dir, if this task writes them. */
+struct status session_open_metrics(struct session *session);
 
 /* Exports, unless --noexport was given, and prints where. */
 struct status session_export(struct session *session, struct ps_client *client);

@@ -88,7 +88,7 @@ struct status session_prepare(struct session *session)
                 options->job.stop_step,
                 options->batch_size * (options->job.sync ? options->job.workers : 1));
     if (!session_is_chief(session))
-        return status_ok();
+        return session_open_metrics(session);
     uint64_t step = 0;
     if (session->checkpoints != NULL) {
         checkpoint_dir_last_step(session->checkpoints, &step);
@@ -96,5 +96,6 @@ struct status session_prepare(struct session *session)
     }
     if (!session_is_local(session))
         session_check_finished(session);
-    return check_space(session);
+    TRY(check_space(session));
+    return session_open_metrics(session);
 }

@@ -9,6 +9,7 @@
 #include "base/file.h"
 
 #define HEAD_BYTES  12
+#define TAIL_BYTES  4
 #define CHUNK       ((size_t)256 * 1024)
 #define WINDOW_ZLIB 15
 #define WINDOW_GZIP (15 + 16)
@@ -181,6 +182,22 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
     return status_ok();
 }
 
+static void frame(struct bytes record, char head[HEAD_BYTES], char tail[TAIL_BYTES])
+{
+    put_u64le(head, record.size);
+    put_u32le(head + 8, crc32c_mask(crc32c(0, head, 8)));
+    put_u32le(tail, crc32c_mask(crc32c(0, record.data, record.size)));
+}
+
+void tfrecord_frame(struct bytes record, struct buffer *out)
+{
+    char head[HEAD_BYTES], tail[TAIL_BYTES];
+    frame(record, head, tail);
+    buffer_append(out, head, sizeof head);
+    buffer_append(out, record.data, record.size);
+    buffer_append(out, tail, sizeof tail);
+}
+
 struct tfrecord_writer {
     struct file_writer file;
     bool compressed;
@@ -238,10 +255,8 @@ static struct status put(struct tfrecord_writer *writer, const char *data, size_
 
 struct status tfrecord_writer_append(struct tfrecord_writer *writer, struct bytes record)
 {
-    char head[HEAD_BYTES], tail[4];
-    put_u64le(head, record.size);
-    put_u32le(head + 8, crc32c_mask(crc32c(0, head, 8)));
-    put_u32le(tail, crc32c_mask(crc32c(0, record.data, record.size)));
+    char head[HEAD_BYTES], tail[TAIL_BYTES];
+    frame(record, head, tail);
     TRY(put(writer, head, sizeof head));
     TRY(put(writer, record.data, record.size));
     return put(writer, tail, sizeof tail);

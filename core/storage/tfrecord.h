@@ -39,6 +39,9 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
                                    bool *found);
 void tfrecord_reader_close(struct tfrecord_reader *reader); /* accepts NULL */
 
+/* Appends a record as it stands in a plain file, for a file that others read while it grows. */
+void tfrecord_frame(struct bytes record, struct buffer *out);
+
 struct tfrecord_writer;
 
 /* Errors: ALREADY_EXISTS. */

@@ -209,13 +209,24 @@ static struct status save_and_conclude(struct chief *chief)
                                : status_error(saved.code, "the last checkpoint failed: %s", text);
 }
 
+static void stepped(void *context, uint64_t global_step, float loss)
+{
+    struct chief *chief = context;
+
+    if (chief->saver != NULL)
+        saver_step(chief->saver, global_step);
+    if (chief->options->stepped != NULL)
+        chief->options->stepped(chief->options->context, global_step, loss);
+}
+
 static struct status work(struct chief *chief)
 {
+    const struct step_hook hook = { stepped, chief };
     const struct chief_options *options = chief->options;
     struct ps_client *client = chief->client;
 
     TRY(start_saver(chief));
-    TRY(worker_steps(client, chief->source, options->job.stop_step, chief->progress, chief->saver));
+    TRY(worker_steps(client, chief->source, options->job.stop_step, chief->progress, &hook));
     TRY(worker_name_wait(client_report(client, status_ok(), false), client->options.call_timeout_ms,
                          "the ps tasks to take the chief's report"));
     struct status waited = await_workers(chief);

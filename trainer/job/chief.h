@@ -31,6 +31,8 @@ struct chief_options {
     /* Called with the step at which training begins. A failure refuses to train. NULL: accepts any
      * step. */
     struct status (*begun)(void *context, uint64_t step);
+    /* Called after each step that the chief has made, in its thread. NULL: is not called. */
+    void (*stepped)(void *context, uint64_t global_step, float loss);
     /* Called after the last step, with the final values in client->values: tests and exports. */
     struct status (*conclude)(void *context, struct ps_client *client);
     void *context;

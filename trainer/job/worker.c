@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "trainer/checkpoint/saver.h"
-
 #define RETRY_MS  200
 #define REJOIN_MS 20
 
@@ -49,7 +47,8 @@ static void publish_begin(struct progress *progress, const struct ps_client *cli
 }
 
 struct status worker_steps(struct ps_client *client, struct gradient_source *source,
-                           uint64_t stop_step, struct progress *progress, struct saver *saver)
+                           uint64_t stop_step, struct progress *progress,
+                           const struct step_hook *hook)
 {
     const float *const *gradients;
     float loss;
@@ -71,8 +70,8 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
         TRY(worker_name_wait(client_push(client, gradients, true), limit_ms,
                              "the ps tasks to make the step"));
         publish_step(progress, client, loss);
-        if (saver != NULL)
-            saver_step(saver, client->global_step);
+        if (hook != NULL)
+            hook->stepped(hook->context, client->global_step, loss);
     }
     return status_ok();
 }

@@ -44,12 +44,16 @@ struct progress {
 void progress_say(const struct progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-struct saver;
+/* Is called after each step that a task has made, with the loss of its batch. */
+struct step_hook {
+    void (*stepped)(void *context, uint64_t global_step, float loss);
+    void *context;
+};
 
-/* Makes the steps of a task that has joined, and tells the chief's saver (or NULL) of each.
- * CANCELLED: progress->stop. */
+/* Makes the steps of a task that has joined. hook: may be NULL. CANCELLED: progress->stop. */
 struct status worker_steps(struct ps_client *client, struct gradient_source *source,
-                           uint64_t stop_step, struct progress *progress, struct saver *saver);
+                           uint64_t stop_step, struct progress *progress,
+                           const struct step_hook *hook);
 
 /* Waits until all ps tasks have the values of one generation, and joins it. */
 struct status worker_join(struct ps_client *client, int64_t timeout_ms,

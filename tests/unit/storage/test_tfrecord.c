@@ -28,6 +28,16 @@ static void a_record_has_the_known_bytes(void **state)
     buffer_finish(&buffer);
 }
 
+static void a_framed_record_has_the_same_bytes(void **state)
+{
+    (void)state;
+    struct buffer buffer = { 0 };
+    tfrecord_frame(bytes_of("abc"), &buffer);
+    assert_int_equal(buffer.size, ABC_SIZE);
+    assert_memory_equal(buffer.data, abc, ABC_SIZE);
+    buffer_finish(&buffer);
+}
+
 static void records_come_back(enum tfrecord_compression write, enum tfrecord_compression read)
 {
     struct tfrecord_writer *writer;
@@ -132,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_IN_DIRECTORY(a_record_has_the_known_bytes),
+        cmocka_unit_test(a_framed_record_has_the_same_bytes),
         TEST_IN_DIRECTORY(plain_records_come_back),
         TEST_IN_DIRECTORY(gzip_records_come_back),
         TEST_IN_DIRECTORY(zlib_records_come_back),

@@ -1,0 +1,45 @@
+/*
+ * event_file: writes scalars to an event file, which TensorBoard and summary_iterator
+ * read, also while it grows. An event file holds TFRecords of tensorflow.Event (proto/event.proto);
+ * the first one names the version.
+ *
+ *     struct event_file *file;
+ *     TRY(event_file_create("logs", &file));
+ *     TRY(event_file_add_start(file, wall_time_s, 501));
+ *     TRY(event_file_add_scalars(file, wall_time_s, 501, (struct event_scalar[]){ { "loss", .5f } },
+ *                                1));
+ *     TRY(event_file_flush(file));
+ *     TRY(event_file_close(file));
+ */
+#ifndef STORAGE_EVENT_FILE_H
+#define STORAGE_EVENT_FILE_H
+
+#include "base/bytes.h"
+
+struct event_file;
+
+struct event_scalar {
+    const char *tag; /* the name of the curve */
+    double value;    /* stored as a float */
+};
+
+/* Makes a new file, events.out.tfevents.TIME.HOST.PID.N, in the directory, which is made if there
+ * is none. */
+struct status event_file_create(const char *directory, struct event_file **out);
+
+/* Tells readers that training goes on at `step`: what earlier files hold of it and of later steps
+ * is void. */
+struct status event_file_add_start(struct event_file *file, double wall_time_s, uint64_t step);
+
+/* At most EVENT_SCALARS_MAX of them. */
+#define EVENT_SCALARS_MAX 64
+struct status event_file_add_scalars(struct event_file *file, double wall_time_s, uint64_t step,
+                                     const struct event_scalar *scalars, int count);
+
+/* Lets readers see the events so far. If that fails, they are lost. */
+struct status event_file_flush(struct event_file *file);
+
+/* Flushes, fsyncs and closes. The file stays. Accepts NULL. */
+struct status event_file_close(struct event_file *file);
+
+#endif

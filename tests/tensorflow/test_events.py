@@ -1,0 +1,56 @@
+"""TensorFlow reads the event files that pstrain writes, and they hold what --metrics_file holds."""
+import glob
+import json
+import os
+
+from tensorflow_here import np, tf
+
+from digits import write_digits
+from harness import TestCase, main, run
+
+
+class Events(TestCase):
+    def pstrain(self, *flags):
+        done = run("pstrain", "--train_dir=" + self.data, "--noexport", "--workers=1", "--log_dir=" + self.path("logs"),
+                   "--metrics_file=" + self.path("m"), "--save_summary_steps=50", "--checkpoint_dir=" + self.path("ckpt"), *flags)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with open(self.path("m"), encoding="utf-8") as f:
+            return [json.loads(line) for line in f]
+
+    def events(self, *under):
+        """The events of the newest file of a directory."""
+        paths = glob.glob(self.path("logs", *under, "events.out.tfevents.*"))
+        return list(tf.compat.v1.train.summary_iterator(max(paths, key=lambda path: os.stat(path).st_mtime_ns)))
+
+    def assert_same(self, event, line, tags):
+        """The event has the values of the line's keys under their tags."""
+        self.assertEqual(event.step, line["step"])
+        self.assertAlmostEqual(event.wall_time, line["time"], places=2)
+        self.assertEqual([v.tag for v in event.summary.value], [tag for tag, key in tags.items() if key in line])
+        for value in event.summary.value:
+            np.testing.assert_allclose(value.simple_value, line[tags[value.tag]], rtol=1e-6)
+
+    def test_the_reader_gives_what_was_written(self):
+        self.data = write_digits(self.path("data"), train=500, test=50)
+        train = {"loss": "loss", "learning_rate": "learning_rate", "global_step/sec": "steps_per_second"}
+        evaluation = {"loss": "loss", "accuracy": "accuracy"}
+        before = 0
+        for stop in (120, 200):
+            lines = self.pstrain("--stop_at_step=%d" % stop)[before:]
+            before += len(lines)
+            version, start, *rest = self.events()
+            self.assertEqual(version.file_version, "brain.Event:2")
+            # TensorBoard drops what earlier files hold of this and later steps.
+            self.assertEqual((start.session_log.status, start.step), (tf.compat.v1.SessionLog.START, lines[0]["step"]))
+            trained = [x for x in lines if x["kind"] == "train"]
+            self.assertEqual([x.step for x in rest], [1, 50, 100, 120] if stop == 120 else [121, 150, 200])
+            for event, line in zip(rest, trained, strict=True):
+                self.assert_same(event, line, train)
+            for under, line in (("eval_validation", lines[-2]), ("eval", lines[-1])):
+                version, tested = self.events(under)
+                self.assertEqual(version.file_version, "brain.Event:2")
+                self.assert_same(tested, line, evaluation)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+/*
+ * metrics_log: writes the course of a training to files: JSON lines (--metrics_file) and event
+ * files for TensorBoard (--log_dir).
+ *
+ * A line of training, and one of an evaluation:
+ *
+ *     {"kind":"train","time":1763850000.125,"step":100,"loss":0.41,"learning_rate":0.01,
+ *      "steps_per_second":512.5,"examples_per_second":51250}
+ *     {"kind":"evaluation","name":"test","time":1763850001.5,"step":1000,"loss":0.31,"accuracy":0.9}
+ *
+ * The events have the tags of TensorFlow's Estimator: loss, learning_rate and global_step/sec in
+ * the directory itself, and the values of an evaluation in its sub-directory eval.
+ *
+ * If a file cannot be written any more, `warn` is called once and that kind of file ends; training
+ * goes on. Any thread may call. All functions accept NULL for the log, and do nothing.
+ */
+#ifndef TRAINER_METRICS_LOG_H
+#define TRAINER_METRICS_LOG_H
+
+#include "base/clock.h"
+#include "storage/event_file.h"
+
+struct metrics_log;
+
+struct metrics_log_options {
+    const char *file;      /* "": no JSON lines */
+    const char *directory; /* "": no event files */
+    bool trains;           /* false: only evaluations are logged */
+    uint64_t every_steps;  /* a line at each multiple, at the first step and at the last */
+    uint64_t last_step;
+    uint64_t rows_per_step;
+    struct clock *clock;
+    void (*warn)(void *context, const char *text);
+    void *context;
+};
+
+/**
+ * Opens the files. An existing --metrics_file is appended to. Without a file and a directory, *out
+ * is NULL.
+ *
+ * Errors  those of the file system, with the flag's name in front
+ */
+struct status metrics_log_open(const struct metrics_log_options *options, struct metrics_log **out);
+
+/* A step was made with this loss. A step that is not after the one before means that the job went
+ * back to a checkpoint: readers of the event files are told to drop what came after it. */
+void metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate);
+
+/* name: which rows were evaluated, "test" or "validation". values_count is at most EVENT_SCALARS_MAX. */
+void metrics_log_evaluation(struct metrics_log *log, const char *name, uint64_t step,
+                            const struct event_scalar *values, int values_count);
+
+/* Lets readers see what was logged, unless that was done within the last second. */
+void metrics_log_show(struct metrics_log *log);
+
+void metrics_log_close(struct metrics_log *log);
+
+#endif
