@@ -77,8 +77,8 @@ static void prepare(struct session *s, const char *name, int64_t batch)
     int count = s->built.variables_count, at = 0;
     struct endpoint *feeds = ARENA_ARRAY(s->arena, struct endpoint, count + 3);
     struct endpoint *fetches = ARENA_ARRAY(s->arena, struct endpoint, count + 1);
-    feeds[at++] = s->built.input;
-    feeds[at++] = s->built.labels;
+    feeds[at++] = s->built.inputs[0];
+    feeds[at++] = s->built.heads[0].labels;
     if (s->built.random_seed.node != NULL)
         feeds[at++] = s->built.random_seed;
     s->values_at = at;

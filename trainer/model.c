@@ -18,8 +18,8 @@ static int feeds_of(const struct layers_graph *graph, struct arena *arena, struc
     struct endpoint *feeds = ARENA_ARRAY(arena, struct endpoint, graph->variables_count + 3);
     int count = FEED_FIRST_VARIABLE;
 
-    feeds[FEED_INPUT] = graph->input;
-    feeds[FEED_LABELS] = graph->labels;
+    feeds[FEED_INPUT] = graph->inputs[0];
+    feeds[FEED_LABELS] = graph->heads[0].labels;
     for (int v = 0; v < graph->variables_count; v++)
         feeds[count++] = graph->variables[v].value;
     if (graph->random_seed.node != NULL)
@@ -49,13 +49,13 @@ static struct status make_training_plan(struct model *model)
 static struct status make_evaluation_plan(struct model *model)
 {
     const struct layers_graph *graph = &model->evaluation;
-    struct endpoint *feeds, fetches[2] = { graph->loss, graph->correct };
+    struct endpoint *feeds, fetches[2] = { graph->loss, graph->heads[0].correct };
     struct flatten_request request = { .feeds_count = feeds_of(graph, model->arena, &feeds),
                                        .fetches = fetches };
     struct plan_options options = { 0 };
 
     request.feeds = feeds;
-    request.fetches_count = graph->correct.node != NULL ? 2 : 1;
+    request.fetches_count = graph->heads[0].correct.node != NULL ? 2 : 1;
     return plan_create(graph->graph, &request, model->resources, NULL, &options,
                        &model->evaluation_plan);
 }
@@ -141,11 +141,39 @@ static int64_t example_size(const struct shape *shape)
     return size;
 }
 
+/* "2 inputs ('a', 'b')" */
+static const char *ports_text(const char *what, int count, const struct layers_port *ports,
+                              struct arena *arena)
+{
+    const char *text = arena_printf(arena, "%d %s ('%s'", count, what, ports[0].name);
+
+    for (int i = 1; i < count; i++)
+        text = arena_printf(arena, "%s, '%s'", text, ports[i].name);
+    return arena_printf(arena, "%s)", text);
+}
+
+/* The data have one array of features and one of labels. */
+static struct status check_ports(const struct layers_model *description)
+{
+    bool several = description->inputs_count > 1;
+
+    if (!several && description->outputs_count == 1)
+        return status_ok();
+    struct arena *arena = arena_create(0);
+    struct status status = status_error(
+        STATUS_UNIMPLEMENTED, "the model has %s; pstrain can feed only one, of images in IDX files",
+        several ? ports_text("inputs", description->inputs_count, description->inputs, arena)
+                : ports_text("outputs", description->outputs_count, description->outputs, arena));
+    arena_destroy(arena);
+    return status;
+}
+
 struct status model_check_data(const struct layers_model *description,
                                const struct dataset *dataset)
 {
-    int64_t wanted = example_size(&description->input_shape),
-            outputs = example_size(&description->output_shape);
+    TRY(check_ports(description));
+    int64_t wanted = example_size(&description->inputs[0].shape),
+            outputs = example_size(&description->outputs[0].shape);
 
     if (wanted != dataset->width)
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -238,8 +266,8 @@ static void feeder_fill(struct feeder *feeder, const struct dataset *dataset,
                         uint32_t count, const void *const *values)
 {
     const struct layers_graph *graph = feeder->graph;
-    struct shape input = batch_shape(&description->input_shape, count);
-    struct shape targets = batch_shape(&description->output_shape, count),
+    struct shape input = batch_shape(&description->inputs[0].shape, count);
+    struct shape targets = batch_shape(&description->outputs[0].shape, count),
                  classes = shape_of(count);
 
     dataset_gather(dataset, rows, count, feeder->features, feeder->classes, feeder->targets);
@@ -362,7 +390,7 @@ static struct status evaluate_batch(const struct model *model, struct feeder *fe
     feeder_fill(feeder, dataset, model->description, rows, count, values);
     TRY(plan_run(model->evaluation_plan, feeder->run, feeder->feeds, fetches));
     sums->loss += tensor_floats(&fetches[0])[0];
-    if (model->evaluation.correct.node != NULL)
+    if (model->evaluation.heads[0].correct.node != NULL)
         sums->accuracy += tensor_int32s(&fetches[1])[0];
     tensor_release(&fetches[0]);
     tensor_release(&fetches[1]);

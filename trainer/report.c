@@ -295,10 +295,10 @@ static void print_question(const struct layers_model *model)
 
     buffer_printf(&body, "{\\\"signature_name\\\":\\\"%s\\\",\\\"instances\\\":",
                   model->loss == LAYERS_CROSS_ENTROPY ? "predict_images" : "predict");
-    shell_value_print(&model->input_shape, "0.5", &body);
+    shell_value_print(&model->inputs[0].shape, "0.5", &body);
     buffer_append_char(&body, '}');
     shell_command_print((struct bytes){ body.data, body.size },
-                        shell_value_expanded(&model->input_shape, "0.5"),
+                        shell_value_expanded(&model->inputs[0].shape, "0.5"),
                         "http://localhost:8501/v1/models/default:predict", &command);
     printf("Ask it:    %.*s\n", (int)command.size, command.data);
     buffer_finish(&body);

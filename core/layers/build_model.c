@@ -1,12 +1,14 @@
 #include "layers/build_model.h"
 
 /* The most variables that a layer has. */
-#define VARIABLES_OF_A_LAYER 2
+#define VARIABLES_OF_A_LAYER 4
 
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,
                                         struct arena *arena, struct layers_graph *out)
 {
     *out = (struct layers_graph){ .graph = graph_create(arena) };
+    out->inputs = ARENA_ARRAY(arena, struct endpoint, model->inputs_count);
+    out->heads = ARENA_ARRAY(arena, struct layers_head, model->outputs_count);
     out->variables =
         ARENA_ARRAY(arena, struct layers_variable, model->layers_count * VARIABLES_OF_A_LAYER);
     return (struct layer_context){
@@ -18,21 +20,57 @@ struct layer_context layer_context_init(const struct layers_model *model, enum l
     };
 }
 
-struct endpoint build_layers(struct layer_context *context, const struct layers_model *model,
-                             struct endpoint x)
+/* A row must have a size that fits into an int32, for kernels count in it. */
+static void check_size(struct layer_context *context, const struct layer *layer, struct endpoint y)
+{
+    if (!status_is_ok(context->builder.status))
+        return;
+    const struct shape *shape = endpoint_shape(y);
+    int64_t size = 1;
+    for (int i = 1; i < shape->rank && size > 0 && size <= INT32_MAX; i++)
+        size = shape->dims[i] > INT32_MAX ? INT64_MAX : size * shape->dims[i];
+    if (size > INT32_MAX)
+        layer_fail(context, layer, "the output has shape %s, a row of 2^31 numbers or more",
+                   shape_text(shape));
+}
+
+static struct endpoint build_call(struct layer_context *context, const struct layer_call *call,
+                                  const struct endpoint *values)
 {
     struct builder *b = &context->builder;
+    const struct layer *layer = call->layer;
+    struct endpoint *inputs = ARENA_ARRAY(context->arena, struct endpoint, call->inputs_count);
 
-    for (int i = 0; i < model->layers_count && status_is_ok(b->status); i++) {
-        const struct layer *layer = &model->layers[i];
-        b->scope = arena_printf(context->arena, "%s/", layer->name);
-        x = layer->class->build(context, layer, x);
-        b->scope = "";
+    for (int i = 0; i < call->inputs_count; i++)
+        inputs[i] = values[call->inputs[i]];
+    b->scope = arena_printf(context->arena, "%s/", layer->name);
+    struct endpoint y = layer->class->merge != NULL
+                            ? layer->class->merge(context, layer, call->inputs_count, inputs)
+                            : layer->class->build(context, layer, inputs[0]);
+    b->scope = "";
+    check_size(context, layer, y);
+    return y;
+}
+
+void build_layers(struct layer_context *context, const struct layers_model *model)
+{
+    struct builder *b = &context->builder;
+    struct endpoint *values = ARENA_ARRAY(context->arena, struct endpoint, model->calls_count);
+
+    for (int i = 0; i < model->inputs_count; i++)
+        values[model->inputs[i].call] = context->out->inputs[i];
+    for (int i = 0; i < model->calls_count && status_is_ok(b->status); i++) {
+        if (model->calls[i].inputs_count == 0)
+            continue;
+        values[i] = build_call(context, &model->calls[i], values);
         if (!status_is_ok(b->status))
-            b->status = status_keep(context->arena,
-                                    status_in(b->status, "layer %d of '%s'", i, model->name));
+            b->status =
+                status_keep(context->arena,
+                            status_in(b->status, "layer %d of '%s'",
+                                      (int)(model->calls[i].layer - model->layers), model->name));
     }
-    return x;
+    for (int i = 0; i < model->outputs_count; i++)
+        context->out->heads[i].output = values[model->outputs[i].call];
 }
 
 /* The gradient of the loss for each trainable variable. */
@@ -57,16 +95,28 @@ static void build_gradients(struct layer_context *context)
             out->variables[i].gradient = gradients[k++];
 }
 
+void build_inputs(struct layer_context *context, const struct layers_model *model, int64_t batch)
+{
+    for (int i = 0; i < model->inputs_count; i++) {
+        struct shape shape = model->inputs[i].shape;
+        const char *name = model->inputs_count == 1 ? "x" : model->inputs[i].name;
+        shape.dims[0] = batch > 0 ? batch : -1;
+        context->out->inputs[i] = build_placeholder(&context->builder, name, DT_FLOAT, shape);
+    }
+}
+
 struct status layers_build(const struct layers_model *model, const struct layers_options *options,
                            struct arena *arena, struct layers_graph *out)
 {
+    if (options->mode != LAYERS_SERVE && model->outputs_count > 1)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "model '%s' has %d outputs; only a model with one can be trained",
+                            model->name, model->outputs_count);
     struct layer_context context = layer_context_init(model, options->mode, arena, out);
     struct builder *b = &context.builder;
-    struct shape shape = model->input_shape;
 
-    shape.dims[0] = options->batch > 0 ? options->batch : -1;
-    out->input = build_placeholder(b, "x", DT_FLOAT, shape);
-    out->output = build_layers(&context, model, out->input);
+    build_inputs(&context, model, options->batch);
+    build_layers(&context, model);
     if (options->mode != LAYERS_SERVE)
         build_loss(&context, model, options->reduction);
     if (options->mode == LAYERS_TRAIN && status_is_ok(b->status))
@@ -80,12 +130,12 @@ struct status layers_build(const struct layers_model *model, const struct layers
     return status_ok();
 }
 
-static struct status check_output(struct layers_model *model, const struct layers_graph *built)
+/* Chooses the loss of the only output, if the description does not, and checks it. */
+static struct status check_loss(struct layers_model *model, struct endpoint output)
 {
-    bool softmax =
-        built->output.node != NULL && strcmp(built->output.node->op_name, "Softmax") == 0;
+    bool softmax = output.node != NULL && strcmp(output.node->op_name, "Softmax") == 0;
+    const struct shape *shape = endpoint_shape(output);
 
-    model->output_shape = *endpoint_shape(built->output);
     if (model->loss == LAYERS_LOSS_UNKNOWN)
         model->loss = softmax ? LAYERS_CROSS_ENTROPY : LAYERS_MEAN_SQUARED_ERROR;
     if (model->loss != LAYERS_CROSS_ENTROPY)
@@ -93,11 +143,18 @@ static struct status check_output(struct layers_model *model, const struct layer
     if (!softmax && !model->from_logits)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "cross-entropy needs an output that ends in softmax, or from_logits");
-    if (model->output_shape.rank != 2)
+    if (shape->rank != 2)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "cross-entropy needs an output [batch, classes]; it has shape %s",
-                            shape_text(&model->output_shape));
+                            shape_text(shape));
     return status_ok();
+}
+
+static struct status check_outputs(struct layers_model *model, const struct layers_graph *built)
+{
+    for (int i = 0; i < model->outputs_count; i++)
+        model->outputs[i].shape = *endpoint_shape(built->heads[i].output);
+    return model->outputs_count == 1 ? check_loss(model, built->heads[0].output) : status_ok();
 }
 
 struct status layers_check(struct layers_model *model)
@@ -108,7 +165,7 @@ struct status layers_check(struct layers_model *model)
 
     struct status status = layers_build(model, &options, arena, &built);
     if (status_is_ok(status)) {
-        status = check_output(model, &built);
+        status = check_outputs(model, &built);
         graph_finish(built.graph);
     }
     /* The text may be in the arena that is destroyed next. */

@@ -20,6 +20,14 @@ static const struct layer_class *const classes[] = {
     &layer_relu,
     &layer_leaky_relu,
     &layer_softmax,
+    &layer_add,
+    &layer_subtract,
+    &layer_multiply,
+    &layer_average,
+    &layer_maximum,
+    &layer_minimum,
+    &layer_concatenate,
+    &layer_dot,
 };
 
 const struct layer_class *layer_class_find(const char *name)
@@ -96,12 +104,30 @@ static void penalise(struct layer_context *context, const struct regularizer *re
     }
 }
 
+/* The variable of an earlier call of the layer; NULL: none. */
+static const struct layers_variable *find_variable(const struct layers_graph *graph,
+                                                   const struct layer *layer, const char *name)
+{
+    for (int i = 0; i < graph->variables_count; i++)
+        if (graph->variables[i].layer == layer && strcmp(graph->variables[i].name, name) == 0)
+            return &graph->variables[i];
+    return NULL;
+}
+
 struct endpoint layer_variable(struct layer_context *context, const struct layer *layer,
                                const char *name, struct shape shape)
 {
     struct builder *b = &context->builder;
     struct layers_graph *out = context->out;
     char *full = arena_printf(context->arena, "%s/%s", layer->name, name);
+    const struct layers_variable *earlier = find_variable(out, layer, full);
+    if (earlier != NULL) {
+        if (!shape_equal(&earlier->shape, &shape))
+            layer_fail(context, layer,
+                       "its variable '%s' has shape %s; another call of the layer wants %s", full,
+                       shape_text(&earlier->shape), shape_text(&shape));
+        return earlier->value;
+    }
     const struct attr handle_attrs[] = { attr_type("dtype", DT_FLOAT), attr_shape("shape", &shape),
                                          attr_text("shared_name", full), ATTR_END };
     const struct attr read_attrs[] = { attr_type("dtype", DT_FLOAT), ATTR_END };
@@ -124,6 +150,7 @@ struct endpoint layer_variable(struct layer_context *context, const struct layer
         .initializer =
             layer_arg(layer, arena_printf(context->arena, "%s_initializer", name))->initializer,
         .value = value,
+        .layer = layer,
     };
     const struct arg_value *regularizer =
         layer_arg(layer, arena_printf(context->arena, "%s_regularizer", name));

@@ -72,6 +72,14 @@ struct layer {
     struct arg_value *args; /* in the order of class->args */
 };
 
+/* One use of a layer; Keras calls it a node. A layer that is called several times has one set of
+ * variables. */
+struct layer_call {
+    const struct layer *layer; /* may be NULL if there are no inputs */
+    int *inputs;               /* the calls whose values it takes */
+    int inputs_count;          /* 0: an input of the model */
+};
+
 /* The state of building a model. */
 struct layer_context {
     struct builder builder;
@@ -88,7 +96,10 @@ struct layer_class {
     const struct layer_arg *args;
     int args_count;
     struct endpoint (*build)(struct layer_context *context, const struct layer *layer,
-                             struct endpoint x);
+                             struct endpoint x); /* NULL: `merge` builds it */
+    /* Of a layer that takes a list of inputs; `count` is at least 1. */
+    struct endpoint (*merge)(struct layer_context *context, const struct layer *layer, int count,
+                             const struct endpoint *inputs);
 };
 
 const struct layer_class *layer_class_find(const char *name); /* NULL: none of that name */
@@ -105,12 +116,15 @@ bool layer_wants_rank(struct layer_context *context, const struct layer *layer, 
                       int rank);
 
 /* A variable "<layer>/<name>" as the layer reads it; its initializer and regularizer are the
- * arguments "<name>_initializer" and "<name>_regularizer". */
+ * arguments "<name>_initializer" and "<name>_regularizer". Every call of the layer gets the same
+ * variable. */
 struct endpoint layer_variable(struct layer_context *context, const struct layer *layer,
                                const char *name, struct shape shape);
 
 /* Reading the config of a layer (layer_args.c) and its parts. */
 struct status layer_read(const struct json_value *entry, struct arena *arena, struct layer *out);
+/* Layers and ports: letters, digits, '_', '.', '-', '/'. */
+struct status check_layer_name(const char *name);
 struct status initializer_read(const struct json_value *value, struct arena *arena,
                                struct initializer *out);
 struct status regularizer_read(const struct json_value *value, struct arena *arena,

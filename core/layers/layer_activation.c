@@ -10,8 +10,7 @@ static struct endpoint activation_layer_build(struct layer_context *context,
 {
     return activation_build(context, layer_arg(layer, "activation")->activation, x);
 }
-const struct layer_class layer_activation = { "Activation", activation_args,
-                                              (int)COUNT(activation_args), activation_layer_build };
+LAYER_CLASS(activation, "Activation", activation_args, activation_layer_build);
 
 static const struct layer_arg relu_args[] = {
     { "max_value", ARG_NULL_OR_NUMBER, "null" },
@@ -51,7 +50,7 @@ static struct endpoint relu_build(struct layer_context *context, const struct la
         return y;
     return build_binary(b, "Minimum", NULL, y, build_const_float(b, NULL, (float)max->number));
 }
-const struct layer_class layer_relu = { "ReLU", relu_args, (int)COUNT(relu_args), relu_build };
+LAYER_CLASS(relu, "ReLU", relu_args, relu_build);
 
 static const struct layer_arg leaky_relu_args[] = {
     { "negative_slope", ARG_NUMBER, "0.3" },
@@ -66,8 +65,7 @@ static struct endpoint leaky_relu_build(struct layer_context *context, const str
     return leaky(&context->builder, x,
                  alpha->is_null ? layer_arg(layer, "negative_slope")->number : alpha->number);
 }
-const struct layer_class layer_leaky_relu = { "LeakyReLU", leaky_relu_args,
-                                              (int)COUNT(leaky_relu_args), leaky_relu_build };
+LAYER_CLASS(leaky_relu, "LeakyReLU", leaky_relu_args, leaky_relu_build);
 
 static const struct layer_arg softmax_args[] = {
     { "axis", ARG_NULL_OR_INT, "-1" },
@@ -85,5 +83,4 @@ static struct endpoint softmax_build(struct layer_context *context, const struct
     }
     return build_unary(&context->builder, "Softmax", NULL, x);
 }
-const struct layer_class layer_softmax = { "Softmax", softmax_args, (int)COUNT(softmax_args),
-                                           softmax_build };
+LAYER_CLASS(softmax, "Softmax", softmax_args, softmax_build);

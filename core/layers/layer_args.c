@@ -249,7 +249,7 @@ static struct status read_config(const struct json_value *config, struct arena *
 
 /* Names become parts of node names and checkpoint keys: only TensorFlow's characters are
  * allowed. */
-static struct status check_name(const char *name)
+struct status check_layer_name(const char *name)
 {
     bool good = isalnum((unsigned char)name[0]) || name[0] == '.';
 
@@ -257,8 +257,7 @@ static struct status check_name(const char *name)
         good = isalnum((unsigned char)*at) || strchr("_.-/", *at) != NULL;
     if (!good || strlen(name) > 200)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "layer name '%.200s' may only have letters, digits, '_', '.', '-'",
-                            name);
+                            "name '%.200s' may only have letters, digits, '_', '.', '-'", name);
     return status_ok();
 }
 
@@ -276,7 +275,7 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
         return status_error(STATUS_INVALID_ARGUMENT, "unknown layer '%.100s'; known: %s",
                             class_name, layer_class_names(arena));
     if (name != NULL)
-        TRY(check_name(name));
+        TRY(check_layer_name(name));
     out->name = name;
     return status_in(read_config(config, arena, out), "layer '%s' (%s)",
                      name != NULL ? name : "unnamed", class_name);

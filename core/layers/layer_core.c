@@ -1,10 +1,6 @@
 /* layer_core: layers that are not specific to images. */
 #include "layers/layer_classes.h"
 
-#define CLASS(noun, text)                                                                 \
-    const struct layer_class layer_##noun = { text, noun##_args, (int)COUNT(noun##_args), \
-                                              noun##_build }
-
 /* ---- InputLayer: its shape is read by parse.c, its placeholder stands before the first layer ----
  */
 
@@ -21,7 +17,7 @@ static struct endpoint input_build(struct layer_context *context, const struct l
     (void)layer;
     return x;
 }
-CLASS(input, "InputLayer");
+LAYER_CLASS(input, "InputLayer", input_args, input_build);
 
 /* ---- Dense ---- */
 
@@ -82,7 +78,7 @@ static struct endpoint dense_build(struct layer_context *context, const struct l
                          layer_variable(context, layer, "bias", shape_of(units)));
     return activation_build(context, layer_arg(layer, "activation")->activation, y);
 }
-CLASS(dense, "Dense");
+LAYER_CLASS(dense, "Dense", dense_args, dense_build);
 
 /* ---- Flatten, Reshape ---- */
 
@@ -127,7 +123,7 @@ static struct endpoint flatten_build(struct layer_context *context, const struct
         return x;
     return reshape_rows(&context->builder, x, 1, &size);
 }
-CLASS(flatten, "Flatten");
+LAYER_CLASS(flatten, "Flatten", flatten_args, flatten_build);
 
 static const struct layer_arg reshape_args[] = {
     { "target_shape", ARG_INTS, REQUIRED },
@@ -160,7 +156,7 @@ static struct endpoint reshape_build(struct layer_context *context, const struct
     }
     return reshape_rows(&context->builder, x, target->ints.count, dims);
 }
-CLASS(reshape, "Reshape");
+LAYER_CLASS(reshape, "Reshape", reshape_args, reshape_build);
 
 /* ---- Dropout ---- */
 
@@ -229,7 +225,7 @@ static struct endpoint dropout_build(struct layer_context *context, const struct
     struct endpoint scale = build_const_float(b, NULL, (float)(1 / (1 - rate)));
     return build_binary(b, "Mul", NULL, x, build_binary(b, "Mul", NULL, mask, scale));
 }
-CLASS(dropout, "Dropout");
+LAYER_CLASS(dropout, "Dropout", dropout_args, dropout_build);
 
 /* ---- Rescaling ---- */
 
@@ -249,4 +245,4 @@ static struct endpoint rescaling_build(struct layer_context *context, const stru
                ? x
                : build_binary(b, "AddV2", NULL, x, build_const_float(b, NULL, (float)offset));
 }
-CLASS(rescaling, "Rescaling");
+LAYER_CLASS(rescaling, "Rescaling", rescaling_args, rescaling_build);

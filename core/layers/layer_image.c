@@ -1,9 +1,6 @@
 /* layer_image: layers of images, [batch, height, width, channels]. */
 #include "layers/layer_classes.h"
 
-#define CLASS(noun, text)                                                                 \
-    const struct layer_class layer_##noun = { text, noun##_args, (int)COUNT(noun##_args), \
-                                              noun##_build }
 #define DATA_FORMAT                                \
     {                                              \
         "data_format", ARG_CHOICE, "channels_last" \
@@ -87,7 +84,7 @@ static struct endpoint conv2d_build(struct layer_context *context, const struct 
                          layer_variable(context, layer, "bias", shape_of(filters)));
     return activation_build(context, layer_arg(layer, "activation")->activation, y);
 }
-CLASS(conv2d, "Conv2D");
+LAYER_CLASS(conv2d, "Conv2D", conv2d_args, conv2d_build);
 
 /* ---- pooling ---- */
 
@@ -130,11 +127,8 @@ static struct endpoint average_pooling_build(struct layer_context *context,
     return pooling(context, layer, x, "AvgPool");
 }
 
-const struct layer_class layer_max_pooling = { "MaxPooling2D", pooling_args,
-                                               (int)COUNT(pooling_args), max_pooling_build };
-const struct layer_class layer_average_pooling = { "AveragePooling2D", pooling_args,
-                                                   (int)COUNT(pooling_args),
-                                                   average_pooling_build };
+LAYER_CLASS(max_pooling, "MaxPooling2D", pooling_args, max_pooling_build);
+LAYER_CLASS(average_pooling, "AveragePooling2D", pooling_args, average_pooling_build);
 
 static const struct layer_arg global_args[] = {
     DATA_FORMAT,
@@ -166,11 +160,8 @@ static struct endpoint global_average_build(struct layer_context *context,
     return global_pooling(context, layer, x, "Mean");
 }
 
-const struct layer_class layer_global_max_pooling = { "GlobalMaxPooling2D", global_args,
-                                                      (int)COUNT(global_args), global_max_build };
-const struct layer_class layer_global_average_pooling = { "GlobalAveragePooling2D", global_args,
-                                                          (int)COUNT(global_args),
-                                                          global_average_build };
+LAYER_CLASS(global_max_pooling, "GlobalMaxPooling2D", global_args, global_max_build);
+LAYER_CLASS(global_average_pooling, "GlobalAveragePooling2D", global_args, global_average_build);
 
 /* ---- ZeroPadding2D ---- */
 
@@ -226,4 +217,4 @@ static struct endpoint zero_padding_build(struct layer_context *context, const s
     struct tensor value = tensor_borrow(DT_INT32, &shape, paddings);
     return build_binary(b, "Pad", NULL, x, build_const(b, NULL, &value));
 }
-CLASS(zero_padding, "ZeroPadding2D");
+LAYER_CLASS(zero_padding, "ZeroPadding2D", zero_padding_args, zero_padding_build);

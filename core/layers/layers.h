@@ -7,14 +7,15 @@
  *     struct layers_graph training;
  *     TRY(layers_build(model, &options, arena, &training));
  *
- * The text is what `keras.Sequential(...).to_json()` prints, of Keras 2 or 3; a functional model is
- * taken when it is a chain. Variables have the same names, types and shapes in every mode
- * ("dense/kernel"), each a VarHandleOp and a ReadVariableOp. To a worker's plan the
- * ReadVariableOp's output is a feed and the gradient a fetch, so no variable is ever read there:
+ * The text is what `to_json()` prints of a Sequential or Functional model of Keras 2 or 3. A
+ * Functional model may branch, use a layer several times, and have several inputs and outputs.
+ * Variables have the same names, types and shapes in every mode ("dense/kernel"), each a
+ * VarHandleOp and a ReadVariableOp. To a worker's plan the ReadVariableOp's output is a feed and
+ * the gradient a fetch, so no variable is ever read there:
  *
- *     feeds    input, labels, random_seed (where there is one), variables[i].value
+ *     feeds    inputs[i], heads[i].labels, random_seed (where there is one), variables[i].value
  *     fetches  loss, variables[i].gradient                             mode TRAIN
- *              loss, correct                                           mode EVAL
+ *              loss, heads[i].correct                                  mode EVAL
  */
 #ifndef LAYERS_LAYERS_H
 #define LAYERS_LAYERS_H
@@ -64,18 +65,28 @@ struct layers_training {
 };
 
 struct layer; /* layers/layer.h */
+struct layer_call;
+
+/* An input or an output of a model. */
+struct layers_port {
+    const char *name;   /* the layer's, or the key if the description names its ports by key */
+    struct shape shape; /* [-1, 784] */
+    int call;           /* the call of a layer that gives the value */
+};
 
 /* A checked description: every layer can be built for this input. Lives in its arena. */
 struct layers_model {
     const char *name;
-    struct shape input_shape;  /* [-1, 784] */
-    struct shape output_shape; /* [-1, 10] */
-    enum layers_loss loss;
-    bool from_logits; /* cross-entropy of outputs without a softmax */
+    struct layers_port *inputs, *outputs; /* names are unique in each list */
+    int inputs_count, outputs_count;      /* at least 1 */
+    enum layers_loss loss; /* of the only output; with several outputs, LAYERS_LOSS_UNKNOWN */
+    bool from_logits;      /* cross-entropy of outputs without a softmax */
     bool keras2;
     struct layers_training training;
     struct layer *layers;
     int layers_count;
+    struct layer_call *calls; /* each after the calls whose values it takes */
+    int calls_count;
 };
 
 /**
@@ -83,7 +94,7 @@ struct layers_model {
  *
  * Owner   *out and all it points to live in `arena`; `json` is not kept
  * Errors  INVALID_ARGUMENT names the line of a syntax error, the layer, argument or value that is
- *         wrong or unknown, and what is known; UNIMPLEMENTED a branching model, a dtype other than
+ *         wrong or unknown, and what is known; UNIMPLEMENTED a model as a layer, a dtype other than
  *         float32
  */
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out);
@@ -102,6 +113,7 @@ struct layers_variable {
     struct endpoint value; /* ReadVariableOp's output: a feed in TRAIN and EVAL */
     /* TRAIN: d loss / d value, in the variable's shape; else a null node */
     struct endpoint gradient;
+    const struct layer *layer;
 };
 
 struct layers_options {
@@ -110,17 +122,22 @@ struct layers_options {
     int64_t batch; /* rows of a step; 0: any number (a fixed number makes a cheaper graph) */
 };
 
+/* An output in a graph. */
+struct layers_head {
+    struct endpoint output;  /* after the last activation */
+    struct endpoint labels;  /* see enum layers_loss; a null node in SERVE */
+    struct endpoint correct; /* EVAL, cross-entropy: int32 scalar, examples whose largest score is
+                                the label's; else a null node */
+};
+
 struct layers_graph {
     struct graph *graph;
-    struct endpoint input;  /* float, [batch, …] */
-    struct endpoint labels; /* see enum layers_loss; a null node in SERVE */
+    struct endpoint *inputs;   /* float, [batch, …]; as many as the model has */
+    struct layers_head *heads; /* one for each output of the model */
     /* int64 [2]: what dropout draws from, another one each step (say seed and number of the
      * batch); a null node where nothing is random */
     struct endpoint random_seed;
-    struct endpoint output;  /* after the last activation */
-    struct endpoint loss;    /* scalar, regularisers included */
-    struct endpoint correct; /* EVAL, cross-entropy: int32 scalar, examples whose largest score is
-                                the label's; else a null node */
+    struct endpoint loss;              /* scalar, regularisers included; a null node in SERVE */
     struct layers_variable *variables; /* in order of the layers */
     int variables_count;
 };
@@ -130,7 +147,8 @@ struct layers_graph {
  * leads to.
  *
  * Owner   out lives in `arena`; graph_finish(out->graph) when it is done with
- * Errors  INVALID_ARGUMENT a shape that does not fit
+ * Errors  INVALID_ARGUMENT a shape that does not fit; UNIMPLEMENTED TRAIN or EVAL of a model with
+ *         several outputs
  */
 struct status layers_build(const struct layers_model *model, const struct layers_options *options,
                            struct arena *arena, struct layers_graph *out);
@@ -156,9 +174,12 @@ struct layers_serving {
  *                    predict_images   predict   images -> scores
  *     mean square    serving_default  regress   inputs (tf.Example, feature x) -> outputs
  *                    predict          predict   x -> y
- *     (more than one output cannot be a regression: serving_default is then predict)
+ *     (more than one number cannot be a regression: serving_default is then predict)
  *
- * The model's input is the endpoint x:0, its output y:0, the examples tf_example:0.
+ * The model's input is the endpoint x:0, its output y:0, the examples tf_example:0. If there are
+ * several inputs, predict and the features of an example have their names, and the second
+ * signature is named predict for a classifier too. If there are several outputs, serving_default is
+ * predict, with the names of the inputs and outputs, and the only signature.
  *
  * Owner   out lives in `arena`; graph_finish(out->graph) when it is done with
  * Errors  INVALID_ARGUMENT the number of classes is not the number of outputs

@@ -21,23 +21,23 @@ static struct endpoint cross_entropy(struct layer_context *context,
                                      enum layers_reduction reduction)
 {
     struct builder *b = &context->builder;
-    struct layers_graph *out = context->out;
-    struct endpoint logits = logits_of(model, out->output);
+    struct layers_head *head = &context->out->heads[0];
+    struct endpoint logits = logits_of(model, head->output);
     struct shape rows = shape_of(endpoint_shape(logits)->dims[0]);
 
-    out->labels = build_placeholder(b, "labels", DT_INT32, rows);
+    head->labels = build_placeholder(b, "labels", DT_INT32, rows);
     struct endpoint losses = build(b, "SparseSoftmaxCrossEntropyWithLogits", "loss/cross_entropy",
-                                   2, (const struct endpoint[]){ logits, out->labels }, NULL);
+                                   2, (const struct endpoint[]){ logits, head->labels }, NULL);
     if (context->mode == LAYERS_EVAL) {
         struct endpoint axis = build_const_int(b, "metrics/axis", -1);
         struct endpoint best =
             build(b, "ArgMax", "metrics/answer", 2, (const struct endpoint[]){ logits, axis },
                   (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
-        struct endpoint right = build_binary(b, "Equal", "metrics/right", best, out->labels);
+        struct endpoint right = build_binary(b, "Equal", "metrics/right", best, head->labels);
         struct endpoint ones =
             build(b, "Cast", "metrics/ones", 1, &right,
                   (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
-        out->correct = reduce(b, "Sum", "metrics/correct", ones);
+        head->correct = reduce(b, "Sum", "metrics/correct", ones);
     }
     return reduce(b, reduction == LAYERS_SUM ? "Sum" : "Mean", "loss/reduced", losses);
 }
@@ -47,13 +47,13 @@ static struct endpoint mean_squared_error(struct layer_context *context,
                                           enum layers_reduction reduction)
 {
     struct builder *b = &context->builder;
-    struct layers_graph *out = context->out;
-    struct shape shape = *endpoint_shape(out->output);
+    struct layers_head *head = &context->out->heads[0];
+    struct shape shape = *endpoint_shape(head->output);
     int64_t outputs = 1;
 
-    out->labels = build_placeholder(b, "labels", DT_FLOAT, shape);
+    head->labels = build_placeholder(b, "labels", DT_FLOAT, shape);
     struct endpoint squares =
-        build_binary(b, "SquaredDifference", "loss/squares", out->output, out->labels);
+        build_binary(b, "SquaredDifference", "loss/squares", head->output, head->labels);
     if (reduction == LAYERS_MEAN)
         return reduce(b, "Mean", "loss/reduced", squares);
     for (int i = 1; i < shape.rank; i++)

@@ -1,19 +1,12 @@
-/* parse: reads the structure of a description: Keras 2 and 3, Sequential models and functional
- * models that are a chain. */
+/* parse: reads the structure of a description: Keras 2 and 3, Sequential and Functional models. */
 #include <ctype.h>
 
 #include "layers/build_model.h"
-
-/* The entries of the layers in order, and the shape of the input. */
-struct chain {
-    const struct json_value **entries;
-    int count;
-    const struct json_value *input_shape; /* NULL: not given */
-};
+#include "layers/layer_classes.h"
 
 #define LAYERS_MAX 1000
 
-static const struct json_value *shape_of_entry(const struct json_value *entry)
+const struct json_value *entry_shape(const struct json_value *entry)
 {
     const struct json_value *config = json_value_get(entry, "config");
     const struct json_value *shape = json_value_get(config, "batch_shape");
@@ -21,146 +14,16 @@ static const struct json_value *shape_of_entry(const struct json_value *entry)
     return json_value_is_null(shape) ? json_value_get(config, "batch_input_shape") : shape;
 }
 
-/* The name of the layer from which the entry gets its only input; NULL: it has no input. Keras 3
- * writes {args: [T], kwargs}, with keras_history in T; Keras 2 [[[layer, node, tensor, …]]]. */
-static struct status inbound(const struct json_value *entry, const char **out)
-{
-    const struct json_value *nodes = json_value_get(entry, "inbound_nodes");
-
-    *out = NULL;
-    if (nodes == NULL || nodes->kind != JSON_VALUE_LIST || nodes->count == 0)
-        return status_ok();
-    const struct json_value *node = &nodes->members[0];
-    const struct json_value *tensors =
-        node->kind == JSON_VALUE_OBJECT ? json_value_get(node, "args") : node;
-    if (nodes->count != 1 || tensors == NULL || tensors->kind != JSON_VALUE_LIST ||
-        tensors->count != 1)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "a layer with several inputs or uses; only chains are implemented");
-    const struct json_value *tensor = &tensors->members[0];
-    const struct json_value *history =
-        tensor->kind == JSON_VALUE_OBJECT
-            ? json_value_get(json_value_get(tensor, "config"), "keras_history")
-            : tensor;
-    if (history == NULL || history->kind != JSON_VALUE_LIST || history->count == 0 ||
-        history->members[0].kind != JSON_VALUE_TEXT)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "a layer with several inputs; only chains are implemented");
-    *out = history->members[0].text;
-    return status_ok();
-}
-
-static const char *entry_name(const struct json_value *entry)
+const char *entry_name(const struct json_value *entry)
 {
     const char *name = json_value_get_text(entry, "name");
 
     return name != NULL ? name : json_value_get_text(json_value_get(entry, "config"), "name");
 }
 
-/* The entry whose input is the layer `name` (NULL: the entry without input). At most one may
- * exist. */
-static struct status next_entry(const struct json_value *layers, const char *name,
-                                const struct json_value **out)
-{
-    *out = NULL;
-    for (int i = 0; i < layers->count; i++) {
-        const char *from;
-        TRY(status_in(inbound(&layers->members[i], &from), "layer %d", i));
-        bool follows = name == NULL ? from == NULL : from != NULL && strcmp(from, name) == 0;
-        if (follows && *out != NULL)
-            return status_error(STATUS_UNIMPLEMENTED,
-                                name == NULL
-                                    ? "several inputs; only chains are implemented"
-                                    : "two layers follow '%s'; only chains are implemented",
-                                name);
-        if (follows)
-            *out = &layers->members[i];
-    }
-    return status_ok();
-}
-
-static struct status order_functional(const struct json_value *layers, struct chain *chain)
-{
-    const char *name = NULL;
-
-    for (chain->count = 0; chain->count < layers->count;) {
-        const struct json_value *entry;
-        TRY(next_entry(layers, name, &entry));
-        if (entry == NULL)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "the chain of %d layers ends after %d, at '%s'", layers->count,
-                                chain->count, name != NULL ? name : "its beginning");
-        chain->entries[chain->count++] = entry;
-        name = entry_name(entry);
-        if (name == NULL)
-            return status_error(STATUS_INVALID_ARGUMENT, "a layer without a name");
-    }
-    return status_ok();
-}
-
-/* The layer of the output: [name, node, tensor], or a list of such. NULL: it does not name one
- * layer. */
-static const char *output_name(const struct json_value *outputs)
-{
-    const struct json_value *first = outputs;
-
-    if (outputs->kind == JSON_VALUE_LIST && outputs->count == 1)
-        first = &outputs->members[0];
-    return first->kind == JSON_VALUE_LIST && first->count > 0 &&
-                   first->members[0].kind == JSON_VALUE_TEXT
-               ? first->members[0].text
-               : NULL;
-}
-
-static struct status check_output_layers(const struct json_value *outputs, const char *last,
-                                         struct arena *arena)
-{
-    if (json_value_is_null(outputs))
-        return status_ok();
-    const char *name = output_name(outputs);
-    if (name != NULL && strcmp(name, last) == 0)
-        return status_ok();
-    return status_error(
-        STATUS_UNIMPLEMENTED,
-        "output_layers is %s; only the last layer's output is implemented, that of '%s'",
-        name != NULL ? arena_printf(arena, "'%s'", name) : json_value_show(outputs, arena), last);
-}
-
-static struct status order(const struct json_value *root, const char *class_name,
-                           struct arena *arena, struct chain *chain)
-{
-    const struct json_value *config = json_value_get(root, "config");
-    const struct json_value *layers = config != NULL && config->kind == JSON_VALUE_LIST
-                                          ? config
-                                          : json_value_get(config, "layers");
-
-    if (layers == NULL || layers->kind != JSON_VALUE_LIST || layers->count == 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "config.layers is %s, expected a list of layers",
-                            json_value_show(layers, arena));
-    if (layers->count > LAYERS_MAX)
-        return status_error(STATUS_RESOURCE_EXHAUSTED, "%d layers; at most %d", layers->count,
-                            LAYERS_MAX);
-    chain->entries = ARENA_ARRAY(arena, const struct json_value *, layers->count);
-    chain->count = layers->count;
-    for (int i = 0; i < layers->count; i++)
-        chain->entries[i] = &layers->members[i];
-    if (strcmp(class_name, "Sequential") != 0) {
-        TRY(order_functional(layers, chain));
-        TRY(check_output_layers(json_value_get(config, "output_layers"),
-                                entry_name(chain->entries[chain->count - 1]), arena));
-    }
-    chain->input_shape = shape_of_entry(chain->entries[0]);
-    if (json_value_is_null(chain->input_shape))
-        chain->input_shape = json_value_get(config, "build_input_shape");
-    if (json_value_is_null(chain->input_shape))
-        chain->input_shape = json_value_get(json_value_get(root, "build_config"), "input_shape");
-    return status_ok();
-}
-
 /* [null, 784]: the batch, then the known dimensions. */
-static struct status read_input_shape(const struct json_value *value, struct arena *arena,
-                                      struct shape *out)
+struct status input_shape_read(const struct json_value *value, struct arena *arena,
+                               struct shape *out)
 {
     const struct json_value *items = json_value_get(value, "items"); /* a "__tuple__" */
     const struct json_value *list = items != NULL ? items : value;
@@ -211,12 +74,19 @@ static const char *default_name(const struct layer *layers, int index, struct ar
                      : arena_printf(arena, "%.*s_%d", (int)size, snake, same);
 }
 
-static struct status read_layers(const struct chain *chain, struct arena *arena,
+static struct status read_layers(const struct json_value *layers, struct arena *arena,
                                  struct layers_model *out)
 {
-    out->layers = ARENA_ARRAY(arena, struct layer, chain->count);
-    for (int i = 0; i < chain->count; i++) {
-        TRY(layer_read(chain->entries[i], arena, &out->layers[i]));
+    if (layers == NULL || layers->kind != JSON_VALUE_LIST || layers->count == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "config.layers is %s, expected a list of layers",
+                            json_value_show(layers, arena));
+    if (layers->count > LAYERS_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "%d layers; at most %d", layers->count,
+                            LAYERS_MAX);
+    out->layers = ARENA_ARRAY(arena, struct layer, layers->count);
+    for (int i = 0; i < layers->count; i++) {
+        TRY(layer_read(&layers->members[i], arena, &out->layers[i]));
         if (out->layers[i].name == NULL)
             out->layers[i].name = default_name(out->layers, i, arena);
         for (int k = 0; k < i; k++)
@@ -228,25 +98,69 @@ static struct status read_layers(const struct chain *chain, struct arena *arena,
     return status_ok();
 }
 
+static struct layers_port *only_port(struct arena *arena, const char *name, int call)
+{
+    struct layers_port *port = ARENA_NEW(arena, struct layers_port);
+
+    *port = (struct layers_port){ .name = name, .call = call };
+    return port;
+}
+
+/* Each layer takes the value of the layer before it. The first call is the input. */
+static void connect_chain(struct arena *arena, struct layers_model *out)
+{
+    int begin = out->layers[0].class == &layer_input ? 0 : 1; /* 1: there is no InputLayer */
+
+    out->calls_count = begin + out->layers_count;
+    out->calls = ARENA_ARRAY(arena, struct layer_call, out->calls_count);
+    for (int i = 1; i < out->calls_count; i++) {
+        int *input = ARENA_NEW(arena, int);
+        *input = i - 1;
+        out->calls[i] = (struct layer_call){ &out->layers[i - begin], input, 1 };
+    }
+    out->inputs = only_port(arena, begin == 0 ? out->layers[0].name : "x", 0);
+    out->outputs = only_port(arena, out->layers[out->layers_count - 1].name, out->calls_count - 1);
+    out->inputs_count = out->outputs_count = 1;
+}
+
+static struct status read_sequence(const struct json_value *root, const struct json_value *layers,
+                                   struct arena *arena, struct layers_model *out)
+{
+    const struct json_value *shape = entry_shape(&layers->members[0]);
+
+    if (json_value_is_null(shape))
+        shape = json_value_get(json_value_get(root, "config"), "build_input_shape");
+    if (json_value_is_null(shape))
+        shape = json_value_get(json_value_get(root, "build_config"), "input_shape");
+    connect_chain(arena, out);
+    return input_shape_read(shape, arena, &out->inputs[0].shape);
+}
+
 static struct status parse_root(const struct json_value *root, struct arena *arena,
                                 struct layers_model *out)
 {
     const char *class_name = json_value_get_text(root, "class_name");
     const char *version = json_value_get_text(root, "keras_version");
-    const char *name = json_value_get_text(json_value_get(root, "config"), "name");
-    struct chain chain = { 0 };
+    const struct json_value *config = json_value_get(root, "config");
+    const char *name = json_value_get_text(config, "name");
+    bool sequential = class_name != NULL && strcmp(class_name, "Sequential") == 0;
 
     if (class_name == NULL ||
-        (strcmp(class_name, "Sequential") != 0 && strcmp(class_name, "Functional") != 0 &&
-         strcmp(class_name, "Model") != 0))
+        (!sequential && strcmp(class_name, "Functional") != 0 && strcmp(class_name, "Model") != 0))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "class_name is %s; known: Sequential, Functional, Model",
                             json_value_show(json_value_get(root, "class_name"), arena));
     out->keras2 = version != NULL && version[0] == '2';
     out->name = name != NULL ? name : "model";
-    TRY(order(root, class_name, arena, &chain));
-    TRY(read_layers(&chain, arena, out));
-    TRY(read_input_shape(chain.input_shape, arena, &out->input_shape));
+    /* Up to Keras 2.2, the config of a Sequential model is the list of its layers. */
+    const struct json_value *layers = config != NULL && config->kind == JSON_VALUE_LIST
+                                          ? config
+                                          : json_value_get(config, "layers");
+    TRY(read_layers(layers, arena, out));
+    if (sequential)
+        TRY(read_sequence(root, layers, arena, out));
+    else
+        TRY(functional_read(config, layers, arena, out));
     TRY(training_read(root, arena, out));
     return layers_check(out);
 }

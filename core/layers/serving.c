@@ -1,4 +1,6 @@
 /* serving: builds the exported graph and its signatures. */
+#include <stdlib.h>
+
 #include "layers/build_model.h"
 
 /* A string tensor of rank 1; with count 1 and `scalar`, a scalar. */
@@ -14,39 +16,75 @@ static struct endpoint string_const(struct layer_context *context, const char *n
     return build_const(&context->builder, name, &value);
 }
 
-/* From serialized tf.Examples to the feature x, in the shape of the model's input. */
-static struct endpoint parse_examples(struct layer_context *context,
-                                      const struct layers_model *model, struct endpoint examples)
+/* A row of the input, without the batch. */
+static struct shape row_shape(const struct layers_port *port)
 {
-    struct builder *b = &context->builder;
-    const char *const key = "x";
-    const struct shape none = shape_of(0);
-    struct shape row = model->input_shape;
+    struct shape row = port->shape;
 
     row.rank--;
     memmove(row.dims, row.dims + 1, (size_t)row.rank * sizeof row.dims[0]);
+    return row;
+}
+
+/* The names by which signatures and examples call the inputs: `only` if there is one. */
+static const char *const *input_keys(struct arena *arena, const struct layers_model *model,
+                                     const char *only)
+{
+    const char **keys = ARENA_ARRAY(arena, const char *, model->inputs_count);
+
+    for (int i = 0; i < model->inputs_count; i++)
+        keys[i] = model->inputs_count == 1 ? only : model->inputs[i].name;
+    return keys;
+}
+
+/* ParseExampleV2 gives features in the order of its dense_keys, so ours need no sorting. */
+static struct node *parse_features(struct layer_context *context, const struct layers_model *model,
+                                   struct endpoint examples)
+{
+    struct builder *b = &context->builder;
+    const char *const *keys = input_keys(context->arena, model, "x");
+    int count = model->inputs_count;
+    const struct shape none = shape_of(0);
     struct tensor no_default = tensor_borrow(DT_FLOAT, &none, NULL);
-    b->scope = "ParseExample/";
-    const struct endpoint inputs[] = {
-        examples,
-        string_const(context, "names", 0, NULL),
-        string_const(context, "sparse_keys", 0, NULL),
-        string_const(context, "dense_keys", 1, &key),
-        string_const(context, "ragged_keys", 0, NULL),
-        build_const(b, "x", &no_default),
-    };
+    struct endpoint *inputs = ARENA_ARRAY(context->arena, struct endpoint, 5 + count);
+    struct shape *rows = ARENA_ARRAY(context->arena, struct shape, count);
+    enum dtype *types = ARENA_ARRAY(context->arena, enum dtype, count);
+
+    inputs[0] = examples;
+    inputs[1] = string_const(context, "names", 0, NULL);
+    inputs[2] = string_const(context, "sparse_keys", 0, NULL);
+    inputs[3] = string_const(context, "dense_keys", count, keys);
+    inputs[4] = string_const(context, "ragged_keys", 0, NULL);
+    for (int i = 0; i < count; i++) {
+        inputs[5 + i] = build_const(b, keys[i], &no_default);
+        rows[i] = row_shape(&model->inputs[i]);
+        types[i] = DT_FLOAT;
+    }
     const struct attr attrs[] = {
         attr_int("num_sparse", 0),
-        attr_types(b, "Tdense", 1, (const enum dtype[]){ DT_FLOAT }),
+        attr_types(b, "Tdense", count, types),
         attr_types(b, "sparse_types", 0, NULL),
         attr_types(b, "ragged_value_types", 0, NULL),
         attr_types(b, "ragged_split_types", 0, NULL),
-        attr_shapes(b, "dense_shapes", 1, &row),
+        attr_shapes(b, "dense_shapes", count, rows),
         ATTR_END,
     };
-    struct endpoint x = build(b, "ParseExampleV2", "ParseExampleV2", COUNT(inputs), inputs, attrs);
+    return build_node(b, "ParseExampleV2", "ParseExampleV2", 5 + count, inputs, 0, NULL, attrs);
+}
+
+/* The model's inputs from serialized tf.Examples. A request may also give them directly. */
+static void parse_examples(struct layer_context *context, const struct layers_model *model,
+                           struct endpoint examples)
+{
+    struct builder *b = &context->builder;
+    const char *const *names = input_keys(context->arena, model, "x");
+
+    b->scope = "ParseExample/";
+    struct node *features = parse_features(context, model, examples);
     b->scope = "";
-    return x;
+    for (int i = 0; i < model->inputs_count; i++)
+        context->out->inputs[i] =
+            build_unary(b, "Identity", names[i], (struct endpoint){ features, i });
 }
 
 /* A limit: each class has a name in the graph. */
@@ -131,20 +169,42 @@ static struct signature_tensor bound(struct arena *arena, const char *key, struc
     };
 }
 
-/* One input, one or two outputs (by key in order). */
+/* Outputs are in the order of their keys. */
 static void add_signature(struct layers_serving *out, struct arena *arena, const char *name,
-                          const char *method, struct signature_tensor input, int outputs_count,
+                          const char *method, int inputs_count,
+                          const struct signature_tensor *inputs, int outputs_count,
                           const struct signature_tensor *outputs)
 {
     struct signature *signature = &out->signatures[out->signatures_count++];
 
     *signature = (struct signature){ .name = name, .method = method };
-    signature->inputs = ARENA_NEW(arena, struct signature_tensor);
-    signature->inputs[0] = input;
-    signature->inputs_count = 1;
+    signature->inputs = ARENA_ARRAY(arena, struct signature_tensor, inputs_count);
+    memcpy(signature->inputs, inputs, (size_t)inputs_count * sizeof *inputs);
+    signature->inputs_count = inputs_count;
     signature->outputs = ARENA_ARRAY(arena, struct signature_tensor, outputs_count);
     memcpy(signature->outputs, outputs, (size_t)outputs_count * sizeof *outputs);
     signature->outputs_count = outputs_count;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct signature_tensor *x = a, *y = b;
+
+    return strcmp(x->key, y->key);
+}
+
+/* The model's inputs, by `only` if there is one, or else by their names, in order. */
+static struct signature_tensor *bound_inputs(struct layer_context *context,
+                                             const struct layers_model *model, const char *only)
+{
+    const char *const *keys = input_keys(context->arena, model, only);
+    struct signature_tensor *inputs =
+        ARENA_ARRAY(context->arena, struct signature_tensor, model->inputs_count);
+
+    for (int i = 0; i < model->inputs_count; i++)
+        inputs[i] = bound(context->arena, keys[i], context->out->inputs[i]);
+    qsort(inputs, (size_t)model->inputs_count, sizeof *inputs, compare_keys);
+    return inputs;
 }
 
 static void sign_classifier(struct layer_context *context, const struct layers_model *model,
@@ -152,10 +212,10 @@ static void sign_classifier(struct layer_context *context, const struct layers_m
                             struct layers_serving *out)
 {
     struct arena *arena = context->arena;
-    const struct layers_graph *built = context->out;
-    int count = (int)model->output_shape.dims[1];
+    struct endpoint y = context->out->heads[0].output;
+    int count = (int)model->outputs[0].shape.dims[1];
     struct classes classes =
-        build_classes(context, count, options != NULL ? options->classes : NULL, built->output);
+        build_classes(context, count, options != NULL ? options->classes : NULL, y);
 
     if (!status_is_ok(context->builder.status))
         return;
@@ -163,44 +223,96 @@ static void sign_classifier(struct layer_context *context, const struct layers_m
     struct signature_tensor names = bound(arena, "classes", classes.names);
     names.shape = shape_of(-1, count);
     const struct signature_tensor classify[] = { names, bound(arena, "scores", classes.scores) };
-    const struct signature_tensor predict = bound(arena, "scores", built->output);
-    add_signature(out, arena, SIGNATURE_DEFAULT, SIGNATURE_CLASSIFY,
-                  bound(arena, "inputs", examples), 2, classify);
-    add_signature(out, arena, "predict_images", SIGNATURE_PREDICT,
-                  bound(arena, "images", built->input), 1, &predict);
+    const struct signature_tensor predict = bound(arena, "scores", y);
+    const struct signature_tensor serialized = bound(arena, "inputs", examples);
+    add_signature(out, arena, SIGNATURE_DEFAULT, SIGNATURE_CLASSIFY, 1, &serialized, 2, classify);
+    add_signature(out, arena, model->inputs_count == 1 ? "predict_images" : "predict",
+                  SIGNATURE_PREDICT, model->inputs_count, bound_inputs(context, model, "images"), 1,
+                  &predict);
 }
 
 static void sign_regression(struct layer_context *context, const struct layers_model *model,
                             struct endpoint examples, struct layers_serving *out)
 {
     struct arena *arena = context->arena;
-    const struct layers_graph *built = context->out;
-    const struct shape *shape = &model->output_shape;
+    const struct shape *shape = &model->outputs[0].shape;
     bool regression = shape->rank == 1 || (shape->rank == 2 && shape->dims[1] == 1);
 
     if (!status_is_ok(context->builder.status))
         return;
-    const struct signature_tensor outputs = bound(arena, "outputs", built->output);
-    const struct signature_tensor y = bound(arena, "y", built->output);
+    const struct signature_tensor serialized = bound(arena, "inputs", examples);
+    const struct signature_tensor outputs = bound(arena, "outputs", context->out->heads[0].output);
+    const struct signature_tensor y = bound(arena, "y", context->out->heads[0].output);
     if (regression)
-        add_signature(out, arena, SIGNATURE_DEFAULT, SIGNATURE_REGRESS,
-                      bound(arena, "inputs", examples), 1, &outputs);
+        add_signature(out, arena, SIGNATURE_DEFAULT, SIGNATURE_REGRESS, 1, &serialized, 1,
+                      &outputs);
     add_signature(out, arena, regression ? "predict" : SIGNATURE_DEFAULT, SIGNATURE_PREDICT,
-                  bound(arena, "x", built->input), 1, &y);
+                  model->inputs_count, bound_inputs(context, model, "x"), 1, &y);
+}
+
+static void sign_outputs(struct layer_context *context, const struct layers_model *model,
+                         struct layers_serving *out)
+{
+    int count = model->outputs_count;
+    struct signature_tensor *outputs = ARENA_ARRAY(context->arena, struct signature_tensor, count);
+
+    if (!status_is_ok(context->builder.status))
+        return;
+    for (int i = 0; i < count; i++)
+        outputs[i] = bound(context->arena, model->outputs[i].name, context->out->heads[i].output);
+    qsort(outputs, (size_t)count, sizeof *outputs, compare_keys);
+    add_signature(out, context->arena, SIGNATURE_DEFAULT, SIGNATURE_PREDICT, model->inputs_count,
+                  bound_inputs(context, model, "x"), count, outputs);
 }
 
 static struct status check_classes(const struct layers_model *model,
                                    const struct layers_serving_options *options)
 {
-    if (model->loss == LAYERS_CROSS_ENTROPY && model->output_shape.dims[1] > CLASSES_MAX)
+    if (model->loss != LAYERS_CROSS_ENTROPY)
+        return status_ok();
+    long long classes = model->outputs[0].shape.dims[1];
+    if (classes > CLASSES_MAX)
         return status_error(STATUS_RESOURCE_EXHAUSTED, "model '%s' has %lld classes; at most %d",
-                            model->name, (long long)model->output_shape.dims[1], CLASSES_MAX);
-    if (options == NULL || options->classes == NULL || model->loss != LAYERS_CROSS_ENTROPY ||
-        options->classes_count == model->output_shape.dims[1])
+                            model->name, classes, CLASSES_MAX);
+    if (options == NULL || options->classes == NULL || options->classes_count == classes)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "%d names for the %lld classes of model '%s'",
-                        options->classes_count, (long long)model->output_shape.dims[1],
-                        model->name);
+                        options->classes_count, classes, model->name);
+}
+
+/* The output is y; of several, each has its name. */
+static void name_outputs(struct layer_context *context, const struct layers_model *model)
+{
+    for (int i = 0; i < model->outputs_count; i++) {
+        struct endpoint *output = &context->out->heads[i].output;
+        const char *name = model->outputs_count == 1
+                               ? "y"
+                               : arena_printf(context->arena, "y/%s", model->outputs[i].name);
+        *output = build_unary(&context->builder, "Identity", name, *output);
+    }
+}
+
+/* Several outputs are neither a classification nor a regression: there is nothing to parse. */
+static void build_serving_graph(struct layer_context *context, const struct layers_model *model,
+                                const struct layers_serving_options *options,
+                                struct layers_serving *out)
+{
+    struct endpoint examples = { 0 };
+
+    if (model->outputs_count == 1) {
+        examples = build_placeholder(&context->builder, "tf_example", DT_STRING, shape_of(-1));
+        parse_examples(context, model, examples);
+    } else {
+        build_inputs(context, model, 0);
+    }
+    build_layers(context, model);
+    name_outputs(context, model);
+    if (model->outputs_count > 1)
+        sign_outputs(context, model, out);
+    else if (model->loss == LAYERS_CROSS_ENTROPY)
+        sign_classifier(context, model, options, examples, out);
+    else
+        sign_regression(context, model, examples, out);
 }
 
 struct status layers_build_serving(const struct layers_model *model,
@@ -210,22 +322,15 @@ struct status layers_build_serving(const struct layers_model *model,
     TRY(check_classes(model, options));
     struct layers_graph built;
     struct layer_context context = layer_context_init(model, LAYERS_SERVE, arena, &built);
-    struct builder *b = &context.builder;
 
-    struct endpoint examples = build_placeholder(b, "tf_example", DT_STRING, shape_of(-1));
-    built.input = build_unary(b, "Identity", "x", parse_examples(&context, model, examples));
-    built.output = build_unary(b, "Identity", "y", build_layers(&context, model, built.input));
     *out = (struct layers_serving){ .graph = built.graph,
                                     .signatures = ARENA_ARRAY(arena, struct signature, 2) };
-    if (model->loss == LAYERS_CROSS_ENTROPY)
-        sign_classifier(&context, model, options, examples, out);
-    else
-        sign_regression(&context, model, examples, out);
+    build_serving_graph(&context, model, options, out);
     out->variables = built.variables;
     out->variables_count = built.variables_count;
-    if (!status_is_ok(b->status)) {
+    if (!status_is_ok(context.builder.status)) {
         graph_finish(built.graph);
         *out = (struct layers_serving){ 0 };
     }
-    return b->status;
+    return context.builder.status;
 }

@@ -267,8 +267,11 @@ struct status training_read(const struct json_value *root, struct arena *arena,
 
     TRY(status_in(read_optimizer(json_value_get(compiled, "optimizer"), arena, &out->training),
                   "compile_config"));
-    TRY(status_in(read_loss(json_value_get(compiled, "loss"), arena, out), "compile_config"));
-    TRY(status_in(check_compiled(compiled, arena), "compile_config"));
+    /* A model with several outputs cannot be trained yet, so their losses are not read. */
+    if (out->outputs_count == 1) {
+        TRY(status_in(read_loss(json_value_get(compiled, "loss"), arena, out), "compile_config"));
+        TRY(status_in(check_compiled(compiled, arena), "compile_config"));
+    }
     for (int i = 0; own != NULL && own->kind == JSON_VALUE_OBJECT && i < own->count; i++)
         TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),
                       "training_config"));

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     /* The serving graph names each class; a million names are slow, which is no fault. */
     if (status_is_ok(status) &&
-        (model->output_shape.rank != 2 || model->output_shape.dims[1] < 10000))
+        (model->outputs[0].shape.rank != 2 || model->outputs[0].shape.dims[1] < 10000))
         build_all(model, arena);
     arena_destroy(arena);
     return 0;

@@ -3,8 +3,10 @@
     python tests/golden/layers/models.py tests/golden/layers                                  Keras 3.15
     TF_USE_LEGACY_KERAS=1 python tests/golden/layers/models.py tests/golden/layers            Keras 2, by the package tf_keras 2.21
 
-Lines: `json TEXT`; `input SHAPE VALUES`; `labels SHAPE VALUES`; `variable NAME SHAPE VALUES`, `grad NAME SHAPE VALUES` for each
-variable in the order of the layers; `output SHAPE VALUES`, `loss VALUE` when not training.
+Lines: `json TEXT`; `input SHAPE VALUES` for each input; `labels SHAPE VALUES`; `variable NAME SHAPE VALUES`, `grad NAME SHAPE VALUES` for
+each variable in the order of the layers; `output SHAPE VALUES` for each output, `loss VALUE` when not training. If the model was
+trained: `step LOSS` for each of 20 steps with all rows, and `trained NAME SHAPE VALUES` with the values that each variable has then. A
+model with several outputs has neither labels, losses nor gradients.
 """
 import os
 import sys
@@ -33,13 +35,41 @@ def name_of(model, variable):
     return "/".join(variable.path.split("/")[-2:])
 
 
-def case(name, model, loss="mse", gradients=True, batch=3):
-    if legacy:
-        model._name = name
-    model.compile(optimizer=keras.optimizers.SGD(0.125, momentum=0.5, nesterov=True), loss=loss)
+STEPS, RATE = 20, 0.0078125
+
+
+def train(model, x, labels, lines):
+    for _ in range(STEPS):
+        lines.append("step %.9g" % model.train_on_batch(x, labels))
+    for variable in model.weights:
+        lines.append("trained %s %s" % (name_of(model, variable), numbers(variable)))
+
+
+def branches(name, model):
+    """A model with several outputs."""
     for variable in model.weights:
         variable.assign(random.uniform(-0.7, 0.7, variable.shape).astype(np.float32))
-    x = random.uniform(-1, 1, (batch,) + tuple(model.input_shape[1:])).astype(np.float32)
+    x = [random.uniform(-1, 1, (3,) + tuple(i.shape[1:])).astype(np.float32) for i in model.inputs]
+    lines = ["json " + model.to_json()] + ["input " + numbers(i) for i in x]
+    lines += ["output " + numbers(y) for y in model(x if len(x) > 1 else x[0], training=False)]
+    lines += ["variable %s %s" % (name_of(model, v), numbers(v)) for v in model.weights]
+    write(name, lines)
+
+
+def write(name, lines):
+    with open("%s/keras%d_%s.txt" % (directory, 2 if legacy else 3, name), "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def case(name, model, loss="mse", gradients=True, batch=3, trained=False):
+    if legacy:
+        model._name = name
+    model.compile(optimizer=keras.optimizers.SGD(RATE if trained else 0.125, momentum=0.5, nesterov=True), loss=loss)
+    for variable in model.weights:
+        variable.assign(random.uniform(-0.7, 0.7, variable.shape).astype(np.float32))
+    x = [random.uniform(-1, 1, (batch,) + tuple(i.shape[1:])).astype(np.float32) for i in model.inputs]
+    shown = ["input " + numbers(i) for i in x]
+    x = x if len(x) > 1 else x[0]
     y = model(x, training=False)
     crossed = "crossentropy" in str(loss) or "Crossentropy" in type(loss).__name__
     labels = random.randint(0, y.shape[-1], batch) if crossed else random.uniform(-1, 1, y.shape).astype(np.float32)
@@ -50,7 +80,7 @@ def case(name, model, loss="mse", gradients=True, batch=3):
         value = tf.reduce_mean(value) if value.shape.rank else value
         for term in model.losses:
             value = value + term
-    lines = ["json " + model.to_json(), "input " + numbers(x), "labels " + numbers(labels), "output " + numbers(y)]
+    lines = ["json " + model.to_json()] + shown + ["labels " + numbers(labels), "output " + numbers(y)]
     lines.append("loss %.9g" % float(value))
     got = tape.gradient(value, model.trainable_weights)
     by_name = {name_of(model, v): g for v, g in zip(model.trainable_weights, got)}
@@ -58,8 +88,9 @@ def case(name, model, loss="mse", gradients=True, batch=3):
         lines.append("variable %s %s" % (name_of(model, variable), numbers(variable)))
         if gradients and name_of(model, variable) in by_name:
             lines.append("grad %s %s" % (name_of(model, variable), numbers(by_name[name_of(model, variable)])))
-    with open("%s/keras%d_%s.txt" % (directory, 2 if legacy else 3, name), "w") as file:
-        file.write("\n".join(lines) + "\n")
+    if trained:
+        train(model, x, labels, lines)
+    write(name, lines)
 
 
 def sequential(*layers):
@@ -98,3 +129,28 @@ if not legacy:  # Keras 2 does not print the loss
 inputs = keras.Input((4,), name="features")
 hidden = L.Dense(3, activation="relu", name="hidden")(inputs)
 case("functional", keras.Model(inputs, L.Dense(2, activation="softmax", name="answer")(hidden)), cross)
+
+# ---- branches, layers used twice, several inputs and outputs ----
+a, b = keras.Input((3,), name="a"), keras.Input((4,), name="b")
+shared = L.Dense(4, activation="tanh", name="shared", kernel_regularizer="l2")
+left = shared(L.Dense(4, name="widen")(a))
+right = shared(b)
+joined = L.Concatenate(name="joined")([L.Add(name="sum")([left, right, b]), L.Multiply(name="product")([left, right]), a])
+case("shared", keras.Model([a, b], L.Dense(3, activation="softmax", name="answer")(joined), name="shared"), cross, trained=True)
+
+p, q = keras.Input((2, 3), name="p"), keras.Input((3,), name="q")
+P, Q = L.Dense(3, name="dense_p")(p), L.Dense(3, name="dense_q")(q)
+merged = [layer([P, Q]) for layer in (L.Subtract(name="less"), L.Average(name="middle"), L.Maximum(name="most"), L.Minimum(name="least"))]
+joined = L.Concatenate(axis=1, name="joined")(merged + [p])
+case("merged", keras.Model([p, q], L.Dense(2, name="answer")(L.Flatten(name="flat")(joined)), name="merged"), trained=True)
+
+u, v = keras.Input((4, 3), name="u"), keras.Input((3, 5), name="v")
+U, V = L.Dense(3, name="dense_u")(u), L.Dense(5, name="dense_v")(v)
+products = [L.Dot(axes=(2, 1), name="product")([U, V]), L.Dot(axes=(-1, 1), normalize=True, name="cosine")([U, V])]
+rows = L.Dot(axes=1, name="rows")([L.Flatten(name="flat_u")(U), L.Flatten(name="flat_u2")(u)])
+joined = L.Concatenate(name="joined")([L.Flatten(name="flat")(L.Add(name="sum")(products)), rows])
+case("dotted", keras.Model([u, v], L.Dense(1, name="answer")(joined), name="dotted"), trained=True)
+
+trunk = L.Dense(4, activation="relu", name="trunk")(a)
+head = L.Dense(2, name="head")
+branches("several_outputs", keras.Model([a, b], [L.Dense(3, activation="softmax", name="kind")(trunk), head(trunk), head(b)], name="several"))

@@ -37,9 +37,9 @@ static int setup(void **state)
     must(layers_parse(bytes_of(json), arena, &model));
     must(layers_build(model, &options, arena, &built));
     assert_non_null(built.random_seed.node);
-    const struct endpoint feeds[] = { built.input, built.random_seed };
+    const struct endpoint feeds[] = { built.inputs[0], built.random_seed };
     const struct flatten_request request = {
-        .feeds = feeds, .feeds_count = 2, .fetches = &built.output, .fetches_count = 1
+        .feeds = feeds, .feeds_count = 2, .fetches = &built.heads[0].output, .fetches_count = 1
     };
     must(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
     run = run_create(0);

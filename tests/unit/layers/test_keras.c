@@ -14,17 +14,23 @@
 #include "runtime/plan.h"
 
 #define DIRECTORY "tests/golden/layers"
-#define MEMBERS   16
+#define MEMBERS   24
+#define STEPS_MAX 20
+#define RATE      0.0078125f
 
 /* A file written by tests/golden/layers/models.py. */
 struct printed {
     struct arena *arena;
     struct layers_model *model;
-    struct tensor input, labels, output;
+    struct tensor inputs[MEMBERS], outputs[MEMBERS], labels;
+    int inputs_count, outputs_count;
     double loss;
+    float losses[STEPS_MAX]; /* of 20 training steps; none if steps is 0 */
+    int steps;
     const char *names[MEMBERS];
     struct tensor values[MEMBERS], gradients[MEMBERS]; /* DT_INVALID: no gradient */
-    int count;
+    struct tensor trained[MEMBERS];                    /* values after the steps */
+    int count, trained_count;
 };
 
 static void must(struct status status)
@@ -58,13 +64,17 @@ static void read_line(struct printed *p, char *line)
     if (strncmp(line, "json ", 5) == 0)
         must(layers_parse(bytes_of(line + 5), p->arena, &p->model));
     else if (strncmp(line, "input ", 6) == 0)
-        p->input = read_tensor(p->arena, line);
+        p->inputs[p->inputs_count++] = read_tensor(p->arena, line);
     else if (strncmp(line, "labels ", 7) == 0)
         p->labels = read_tensor(p->arena, line);
     else if (strncmp(line, "output ", 7) == 0)
-        p->output = read_tensor(p->arena, line);
+        p->outputs[p->outputs_count++] = read_tensor(p->arena, line);
     else if (sscanf(line, "loss %lf", &p->loss) == 1)
         return;
+    else if (sscanf(line, "step %f", &p->losses[p->steps]) == 1)
+        p->steps++;
+    else if (strncmp(line, "trained ", 8) == 0)
+        p->trained[p->trained_count++] = read_tensor(p->arena, line);
     else if (sscanf(line, "variable %63s", name) == 1) {
         p->names[p->count] = arena_strdup(p->arena, name);
         p->values[p->count++] = read_tensor(p->arena, line);
@@ -114,11 +124,11 @@ static struct tensor labels_of(const struct printed *p)
 
 static int right_answers(const struct printed *p)
 {
-    int64_t classes = p->output.shape.dims[1];
+    int64_t classes = p->outputs[0].shape.dims[1];
     int right = 0;
 
     for (int64_t i = 0; i < p->labels.size; i++) {
-        const float *row = tensor_floats(&p->output) + i * classes;
+        const float *row = tensor_floats(&p->outputs[0]) + i * classes;
         int64_t best = 0;
         for (int64_t k = 1; k < classes; k++)
             best = row[k] > row[best] ? k : best;
@@ -127,64 +137,143 @@ static int right_answers(const struct printed *p)
     return right;
 }
 
+#define FEEDS (2 * MEMBERS + 1)
+
+/* A graph with the values that it is fed and the places of what it gives. */
+struct session {
+    struct layers_graph built;
+    struct endpoint feeds[FEEDS], fetches[FEEDS];
+    struct tensor given[FEEDS], got[FEEDS];
+    int feeds_count, fetches_count;
+    struct plan *plan;
+    struct run *run;
+};
+
+static void feed(struct session *s, struct endpoint endpoint, struct tensor value)
+{
+    s->feeds[s->feeds_count] = endpoint;
+    s->given[s->feeds_count++] = value;
+}
+
+/* Fetches, in order: the loss, the outputs, the right answers, the gradients. */
+static void session_open(struct session *s, const struct printed *p, enum layers_mode mode,
+                         int64_t batch)
+{
+    const struct layers_options options = { .mode = mode, .batch = batch };
+
+    *s = (struct session){ 0 };
+    must(layers_build(p->model, &options, p->arena, &s->built));
+    assert_int_equal(s->built.variables_count, p->count);
+    assert_int_equal(p->model->inputs_count, p->inputs_count);
+    assert_int_equal(p->model->outputs_count, p->outputs_count);
+    for (int i = 0; i < p->count; i++)
+        feed(s, s->built.variables[i].value, p->values[i]);
+    for (int i = 0; i < p->inputs_count; i++)
+        feed(s, s->built.inputs[i], p->inputs[i]);
+    if (mode != LAYERS_SERVE) {
+        feed(s, s->built.heads[0].labels, labels_of(p));
+        s->fetches[s->fetches_count++] = s->built.loss;
+    }
+    for (int i = 0; i < p->outputs_count; i++)
+        s->fetches[s->fetches_count++] = s->built.heads[i].output;
+    if (s->built.heads[0].correct.node != NULL)
+        s->fetches[s->fetches_count++] = s->built.heads[0].correct;
+    for (int i = 0; i < p->count; i++)
+        if (s->built.variables[i].gradient.node != NULL)
+            s->fetches[s->fetches_count++] = s->built.variables[i].gradient;
+    const struct flatten_request request = { .feeds = s->feeds,
+                                             .feeds_count = s->feeds_count,
+                                             .fetches = s->fetches,
+                                             .fetches_count = s->fetches_count };
+    must(plan_create(s->built.graph, &request, NULL, NULL, NULL, &s->plan));
+    s->run = run_create(0);
+}
+
+static void session_run(struct session *s)
+{
+    for (int i = 0; i < s->fetches_count; i++)
+        tensor_release(&s->got[i]);
+    run_reset(s->run);
+    must(plan_run(s->plan, s->run, s->given, s->got));
+}
+
+static void session_close(struct session *s)
+{
+    for (int i = 0; i < s->fetches_count; i++)
+        tensor_release(&s->got[i]);
+    run_destroy(s->run);
+    plan_destroy(s->plan);
+    graph_finish(s->built.graph);
+}
+
+static void compare_number(const char *what, const struct tensor *got, double number)
+{
+    const float want = (float)number;
+    const struct shape scalar = shape_scalar();
+    const struct tensor tensor = tensor_borrow(DT_FLOAT, &scalar, &want);
+
+    compare(what, got, &tensor);
+}
+
 /* Builds the model, runs it once and compares the outputs of the mode. */
 static void check_mode(const struct printed *p, enum layers_mode mode, int64_t batch)
 {
-    const struct layers_options options = { .mode = mode, .batch = batch };
-    struct endpoint feeds[MEMBERS + 3], fetches[MEMBERS + 2];
-    struct tensor given[MEMBERS + 3], got[MEMBERS + 2];
-    int feeds_count = 0, fetches_count = 0;
-    struct layers_graph built;
-    struct plan *plan;
-
-    must(layers_build(p->model, &options, p->arena, &built));
-    assert_int_equal(built.variables_count, p->count);
-    given[feeds_count] = p->input;
-    feeds[feeds_count++] = built.input;
-    if (mode != LAYERS_SERVE) {
-        given[feeds_count] = labels_of(p);
-        feeds[feeds_count++] = built.labels;
-        fetches[fetches_count++] = built.loss;
-    }
-    fetches[fetches_count++] = built.output;
-    bool counts = built.correct.node != NULL;
-    if (counts)
-        fetches[fetches_count++] = built.correct;
-    for (int i = 0; i < p->count; i++) {
-        assert_string_equal(built.variables[i].name, p->names[i]);
-        given[feeds_count] = p->values[i];
-        feeds[feeds_count++] = built.variables[i].value;
-        bool gradient = mode == LAYERS_TRAIN && p->gradients[i].dtype == DT_FLOAT;
-        if (mode == LAYERS_TRAIN)
-            assert_int_equal(gradient, built.variables[i].gradient.node != NULL);
-        if (gradient)
-            fetches[fetches_count++] = built.variables[i].gradient;
-    }
-    const struct flatten_request request = { .feeds = feeds,
-                                             .feeds_count = feeds_count,
-                                             .fetches = fetches,
-                                             .fetches_count = fetches_count };
-    must(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
-    struct run *run = run_create(0);
-    must(plan_run(plan, run, given, got));
+    struct session s;
     int at = 0;
-    if (mode != LAYERS_SERVE) {
-        const float loss = (float)p->loss;
-        const struct shape scalar = shape_scalar();
-        const struct tensor want = tensor_borrow(DT_FLOAT, &scalar, &loss);
-        compare("loss", &got[at++], &want);
+
+    session_open(&s, p, mode, batch);
+    session_run(&s);
+    if (mode != LAYERS_SERVE)
+        compare_number("loss", &s.got[at++], p->loss);
+    for (int i = 0; i < p->outputs_count; i++)
+        compare("output", &s.got[at++], &p->outputs[i]);
+    if (s.built.heads[0].correct.node != NULL)
+        assert_int_equal(tensor_int32s(&s.got[at++])[0], right_answers(p));
+    for (int i = 0; i < p->count; i++) {
+        assert_string_equal(s.built.variables[i].name, p->names[i]);
+        if (mode != LAYERS_TRAIN)
+            continue;
+        assert_int_equal(p->gradients[i].dtype == DT_FLOAT,
+                         s.built.variables[i].gradient.node != NULL);
+        if (p->gradients[i].dtype == DT_FLOAT)
+            compare(p->names[i], &s.got[at++], &p->gradients[i]);
     }
-    compare("output", &got[at++], &p->output);
-    if (counts)
-        assert_int_equal(tensor_int32s(&got[at++])[0], right_answers(p));
-    for (int i = 0; i < p->count; i++)
-        if (mode == LAYERS_TRAIN && p->gradients[i].dtype == DT_FLOAT)
-            compare(p->names[i], &got[at++], &p->gradients[i]);
-    for (int i = 0; i < fetches_count; i++)
-        tensor_release(&got[i]);
-    run_destroy(run);
-    plan_destroy(plan);
-    graph_finish(built.graph);
+    session_close(&s);
+}
+
+/* Keras' SGD as models.py sets it: RATE, momentum 0.5, Nesterov's form. */
+static void descend(float *values, float *momentum, const float *gradient, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        momentum[i] = 0.5f * momentum[i] - RATE * gradient[i];
+        values[i] += 0.5f * momentum[i] - RATE * gradient[i];
+    }
+}
+
+/* Trains as models.py does, and compares the loss of each step and the last values. */
+static void check_training(const struct printed *p)
+{
+    float *values[MEMBERS], *momenta[MEMBERS];
+    struct session s;
+
+    session_open(&s, p, LAYERS_TRAIN, 0);
+    for (int i = 0; i < p->count; i++) {
+        size_t bytes = (size_t)p->values[i].size * sizeof(float);
+        values[i] = arena_alloc(p->arena, bytes);
+        memcpy(values[i], tensor_floats(&p->values[i]), bytes);
+        momenta[i] = ARENA_ARRAY(p->arena, float, p->values[i].size);
+        s.given[i] = tensor_borrow(DT_FLOAT, &p->values[i].shape, values[i]);
+    }
+    for (int step = 0; step < p->steps; step++) {
+        session_run(&s);
+        compare_number("loss of a step", &s.got[0], (double)p->losses[step]);
+        for (int i = 0, at = 1 + p->outputs_count; i < p->count; i++)
+            if (s.built.variables[i].gradient.node != NULL)
+                descend(values[i], momenta[i], tensor_floats(&s.got[at++]), p->values[i].size);
+    }
+    for (int i = 0; i < p->trained_count; i++)
+        compare(p->names[i], &s.given[i], &p->trained[i]);
+    session_close(&s);
 }
 
 static void computes_what_keras_computes(void **state)
@@ -193,10 +282,13 @@ static void computes_what_keras_computes(void **state)
 
     read_printed(*state, &p);
     check_mode(&p, LAYERS_SERVE, 0);
-    check_mode(&p, LAYERS_EVAL, 0);
-    bool draws = strstr(*state, "dropped") != NULL;
+    if (p.outputs_count == 1)
+        check_mode(&p, LAYERS_EVAL, 0);
+    bool draws = strstr(*state, "dropped") != NULL || p.outputs_count > 1;
     for (int known = 0; known < 2 && !draws; known++)
-        check_mode(&p, LAYERS_TRAIN, known ? p.input.shape.dims[0] : 0);
+        check_mode(&p, LAYERS_TRAIN, known ? p.inputs[0].shape.dims[0] : 0);
+    if (p.steps > 0)
+        check_training(&p);
     arena_destroy(p.arena);
 }
 

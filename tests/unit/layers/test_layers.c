@@ -96,8 +96,8 @@ static void is_compiled_in_and_builds_in_every_mode(void **state)
     const struct model_row *row = *state;
     struct layers_model *model = model_of(row->name);
 
-    assert_string_equal(shape_text(&model->input_shape), row->input);
-    assert_string_equal(shape_text(&model->output_shape), row->output);
+    assert_string_equal(shape_text(&model->inputs[0].shape), row->input);
+    assert_string_equal(shape_text(&model->outputs[0].shape), row->output);
     struct layers_graph modes[] = { build_mode(model, LAYERS_TRAIN, 0),
                                     build_mode(model, LAYERS_EVAL, 0),
                                     build_mode(model, LAYERS_SERVE, 0) };
@@ -166,6 +166,68 @@ static void a_serving_graph_has_the_signatures_of_a_regression(void **state)
     graph_finish(serving.graph);
 }
 
+#define PORT(name) "[\"" name "\", 0, 0, {}]"
+#define INPUT(name)                                                                           \
+    "{\"name\": \"" name "\", \"class_name\": \"InputLayer\", \"config\": {\"name\": \"" name \
+    "\", \"batch_shape\": [null, 3]}, \"inbound_nodes\": []}, "
+#define DENSE(name, units, from)                                                         \
+    "{\"name\": \"" name "\", \"class_name\": \"Dense\", \"config\": {\"name\": \"" name \
+    "\", \"units\": " units                                                              \
+    ", \"activation\": \"softmax\"}, \"inbound_nodes\": [[" PORT(from) "]]}"
+#define SUM                                                                          \
+    "{\"name\": \"sum\", \"class_name\": \"Add\", \"config\": {\"name\": \"sum\"}, " \
+    "\"inbound_nodes\": [[" PORT("left") ", " PORT("a") "]]}, "
+#define FUNCTIONAL(layers) \
+    "{\"class_name\": \"Functional\", \"config\": {\"layers\": [" layers "]}}"
+
+static struct layers_serving serving_of(const char *json)
+{
+    struct layers_model *model;
+    struct layers_serving serving;
+
+    must(layers_parse(bytes_of(json), arena, &model));
+    must(layers_build_serving(model, NULL, arena, &serving));
+    return serving;
+}
+
+static void several_inputs_have_their_names_in_signatures(void **state)
+{
+    (void)state;
+    struct layers_serving serving =
+        serving_of(FUNCTIONAL(INPUT("left") INPUT("a") SUM DENSE("kind", "4", "sum")));
+
+    assert_int_equal(serving.signatures_count, 2);
+    assert_string_equal(serving.signatures[0].method, SIGNATURE_CLASSIFY);
+    assert_int_equal(serving.signatures[0].inputs_count, 1);
+    const struct signature *predict = &serving.signatures[1];
+    assert_string_equal(predict->name, "predict");
+    assert_int_equal(predict->inputs_count, 2);
+    assert_string_equal(predict->inputs[0].key, "a");
+    assert_string_equal(predict->inputs[0].tensor_name, "a:0");
+    assert_string_equal(predict->inputs[1].key, "left");
+    assert_string_equal(predict->outputs[0].key, "scores");
+    graph_finish(serving.graph);
+}
+
+static void several_outputs_have_their_names_in_one_signature(void **state)
+{
+    (void)state;
+    struct layers_serving serving =
+        serving_of(FUNCTIONAL(INPUT("a") DENSE("right", "4", "a") ", " DENSE("left", "2", "a")));
+
+    assert_int_equal(serving.signatures_count, 1);
+    const struct signature *predict = &serving.signatures[0];
+    assert_string_equal(predict->name, "serving_default");
+    assert_string_equal(predict->method, SIGNATURE_PREDICT);
+    assert_string_equal(predict->inputs[0].key, "x");
+    assert_int_equal(predict->outputs_count, 2);
+    assert_string_equal(predict->outputs[0].key, "left");
+    assert_string_equal(shape_text(&predict->outputs[0].shape), "[?,2]");
+    assert_string_equal(predict->outputs[1].key, "right");
+    assert_string_equal(predict->outputs[1].tensor_name, "y/right:0");
+    graph_finish(serving.graph);
+}
+
 static void names_of_classes_must_be_as_many_as_outputs(void **state)
 {
     (void)state;
@@ -180,7 +242,7 @@ static void names_of_classes_must_be_as_many_as_outputs(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[2 * COUNT(models) + 3];
+    struct CMUnitTest tests[2 * COUNT(models) + 5];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(models); i++) {
@@ -196,5 +258,9 @@ int main(void)
         a_serving_graph_has_the_signatures_of_a_regression, setup, teardown);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
         names_of_classes_must_be_as_many_as_outputs, setup, teardown);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
+        several_inputs_have_their_names_in_signatures, setup, teardown);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test_setup_teardown(
+        several_outputs_have_their_names_in_one_signature, setup, teardown);
     return cmocka_run_group_tests_name("layers", tests, NULL, NULL);
 }

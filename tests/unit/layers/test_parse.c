@@ -14,12 +14,16 @@
 #define DENSE(config)       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dense", config))
 #define IMAGE(layer)        SEQUENTIAL(INPUT("[null, 4, 4, 1]") ", " layer)
 
-#define TWO_LAYERS                                                                                 \
-    "{\"class_name\": \"Functional\", \"config\": {\"layers\": ["                                  \
-    "{\"name\": \"a\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 4]}, " \
-    "\"inbound_nodes\": []},"                                                                      \
-    "{\"name\": \"b\", \"class_name\": \"Flatten\", \"config\": {}, \"inbound_nodes\": "           \
-    "[[[\"a\", 0, 0, {}]]]}], \"output_layers\": "
+/* A layer of a Functional model; `nodes` are its inbound_nodes. */
+#define NODE(name, class, config, nodes)                                           \
+    "{\"name\": \"" name "\", \"class_name\": \"" class "\", \"config\": {" config \
+                                                        "}, \"inbound_nodes\": [" nodes "]}"
+#define FUNCTIONAL(layers, ports) \
+    "{\"class_name\": \"Functional\", \"config\": {\"layers\": [" layers "]" ports "}}"
+#define X          NODE("x", "InputLayer", "\"name\": \"x\", \"batch_shape\": [null, 4]", "")
+#define FROM(name) "[[\"" name "\", 0, 0, {}]]"
+#define FLAT(from) NODE("flat", "Flatten", "\"name\": \"flat\"", from)
+#define TWO_LAYERS X ", " FLAT(FROM("x"))
 
 static const struct row {
     const char *label, *json;
@@ -65,7 +69,7 @@ static const struct row {
     { "another dtype", DENSE("\"units\": 3, \"dtype\": \"float16\""), STATUS_UNIMPLEMENTED,
       "dtype 'float16'; only 'float32' is implemented" },
     { "the name of a path", DENSE("\"units\": 3, \"name\": \"a b\""), STATUS_INVALID_ARGUMENT,
-      "layer name 'a b' may only have letters" },
+      "name 'a b' may only have letters" },
     { "a name twice",
       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dense", "\"name\": \"d\", \"units\": 3") ", " LAYER(
           "Dense", "\"name\": \"d\", \"units\": 3")),
@@ -90,21 +94,62 @@ static const struct row {
       STATUS_INVALID_ARGUMENT, "target_shape" },
     { "a rate of 1", SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dropout", "\"rate\": 1")),
       STATUS_INVALID_ARGUMENT, "argument 'rate': got 1, expected 0 <= rate < 1" },
-    { "a branch",
-      "{\"class_name\": \"Functional\", \"config\": {\"layers\": ["
-      "{\"name\": \"x\", \"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 4]}, "
-      "\"inbound_nodes\": []},"
-      "{\"name\": \"a\", \"class_name\": \"Flatten\", \"config\": {}, \"inbound_nodes\": "
-      "[[[\"x\", 0, 0, {}]]]},"
-      "{\"name\": \"b\", \"class_name\": \"Flatten\", \"config\": {}, \"inbound_nodes\": "
-      "[[[\"x\", 0, 0, {}]]]}]}}",
-      STATUS_UNIMPLEMENTED, "two layers follow 'x'; only chains are implemented" },
-    { "two outputs", TWO_LAYERS "[[\"a\", 0, 0], [\"b\", 0, 0]]}}", STATUS_UNIMPLEMENTED,
-      "output_layers is a list of 2; only the last layer's output is implemented" },
-    { "outputs with names", TWO_LAYERS "{\"y\": [\"b\", 0, 0]}}}", STATUS_UNIMPLEMENTED,
-      "output_layers is an object; only" },
-    { "an output within the chain", TWO_LAYERS "[\"a\", 0, 0]}}", STATUS_UNIMPLEMENTED,
-      "output_layers is 'a'; only the last layer's output is implemented, that of 'b'" },
+    { "a layer that does not exist", FUNCTIONAL(X ", " FLAT(FROM("z")), ""),
+      STATUS_INVALID_ARGUMENT, "layer 'flat' (Flatten): layer 'z' does not exist" },
+    { "a call that does not exist", FUNCTIONAL(X ", " FLAT("[[\"x\", 1, 0, {}]]"), ""),
+      STATUS_INVALID_ARGUMENT, "call 1 of layer 'x', which has 1" },
+    { "an output that does not exist", FUNCTIONAL(X ", " FLAT("[[\"x\", 0, 1, {}]]"), ""),
+      STATUS_INVALID_ARGUMENT, "output 1 of layer 'x', which has 1" },
+    { "a circle", FUNCTIONAL(X ", " FLAT(FROM("flat")), ""), STATUS_INVALID_ARGUMENT,
+      "layer 'flat' needs its own output" },
+    { "a layer that is never called", FUNCTIONAL(X ", " FLAT(""), ""), STATUS_INVALID_ARGUMENT,
+      "layer 'flat' has no inbound_nodes" },
+    { "an argument of a call",
+      FUNCTIONAL(X ", " FLAT("[[\"x\", 0, 0, {\"training\": false}]]"), ""), STATUS_UNIMPLEMENTED,
+      "argument 'training' of a call is false, which is not implemented" },
+    { "a number among the inputs", FUNCTIONAL(X ", " FLAT("{\"args\": [1.5], \"kwargs\": {}}"), ""),
+      STATUS_UNIMPLEMENTED, "an argument of a call is nothing; only tensors are implemented" },
+    { "two inputs of a layer with one",
+      FUNCTIONAL(X ", " FLAT("[[\"x\", 0, 0, {}], [\"x\", 0, 0, {}]]"), ""),
+      STATUS_INVALID_ARGUMENT, "layer 'flat' (Flatten) has 2 inputs, expected 1" },
+    { "an output that is no layer", FUNCTIONAL(TWO_LAYERS, ", \"output_layers\": [[\"y\", 0, 0]]"),
+      STATUS_INVALID_ARGUMENT, "output_layers: layer 'y' does not exist" },
+    { "an output without a place", FUNCTIONAL(TWO_LAYERS, ", \"output_layers\": [[\"flat\"]]"),
+      STATUS_INVALID_ARGUMENT, "output_layers: got a list of 1, expected [layer, call, output]" },
+    { "an output whose key is no name",
+      FUNCTIONAL(TWO_LAYERS, ", \"output_layers\": {\"a b\": [\"flat\", 0, 0]}"),
+      STATUS_INVALID_ARGUMENT, "output_layers: name 'a b' may only have letters" },
+    { "an input that is another layer",
+      FUNCTIONAL(TWO_LAYERS, ", \"input_layers\": [[\"flat\", 0, 0]]"), STATUS_INVALID_ARGUMENT,
+      "input_layers: 'flat' is not an InputLayer" },
+    { "an input that is forgotten",
+      FUNCTIONAL(TWO_LAYERS
+                 ", " NODE("z", "InputLayer", "\"name\": \"z\", \"batch_shape\": [null, 4]", ""),
+                 ", \"input_layers\": [[\"x\", 0, 0]]"),
+      STATUS_INVALID_ARGUMENT, "InputLayer 'z' is not among the input_layers" },
+    { "a shared layer with inputs of two shapes",
+      FUNCTIONAL(X ", " NODE("z", "InputLayer", "\"name\": \"z\", \"batch_shape\": [null, 3]",
+                             "") ", " NODE("d", "Dense", "\"name\": \"d\", \"units\": 2",
+                                           FROM("x") ", " FROM("z")),
+                 ""),
+      STATUS_INVALID_ARGUMENT,
+      "layer 'd' (Dense): its variable 'd/kernel' has shape [4,2]; another call of the layer wants "
+      "[3,2]" },
+    { "shapes that do not fit",
+      FUNCTIONAL(X ", " NODE("z", "InputLayer", "\"name\": \"z\", \"batch_shape\": [null, 3]",
+                             "") ", " NODE("s", "Add", "\"name\": \"s\"",
+                                           "[[\"x\", 0, 0, {}], [\"z\", 0, 0, {}]]"),
+                 ""),
+      STATUS_INVALID_ARGUMENT, "layer 's' (Add): inputs of shapes [?,4] and [?,3] do not fit" },
+    { "a difference of one",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Subtract", "\"name\": \"s\"")),
+      STATUS_INVALID_ARGUMENT, "layer 's' (Subtract): it has 1 inputs, expected 2" },
+    { "an axis beyond the rank",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Concatenate", "\"axis\": 2")),
+      STATUS_INVALID_ARGUMENT, "axis 2 of an input of rank 2; expected 1 to 1, or -1 to -1" },
+    { "a row beyond all bounds",
+      SEQUENTIAL(INPUT("[null, 65536, 1]") ", " LAYER("Dense", "\"units\": 65536")),
+      STATUS_INVALID_ARGUMENT, "a row of 2^31 numbers or more" },
     { "cross-entropy without softmax",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT("[null, 4]") ", " LAYER(
           "Dense",
@@ -205,8 +250,43 @@ static void a_config_that_is_a_list_is_a_sequence(void **state)
         parse(arena, "{\"class_name\": \"Sequential\", \"config\": [" LAYER(
                          "Dense", "\"units\": 3, \"batch_input_shape\": [null, 4]") "]}");
 
-    assert_string_equal(shape_text(&model->input_shape), "[?,4]");
-    assert_string_equal(shape_text(&model->output_shape), "[?,3]");
+    assert_string_equal(shape_text(&model->inputs[0].shape), "[?,4]");
+    assert_string_equal(shape_text(&model->outputs[0].shape), "[?,3]");
+    arena_destroy(arena);
+}
+
+static void a_model_may_branch(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct layers_model *model =
+        parse(arena, FUNCTIONAL(TWO_LAYERS, ", \"output_layers\": {\"y\": [\"flat\", 0, 0], "
+                                            "\"same\": [\"x\", 0, 0]}"));
+
+    assert_int_equal(model->outputs_count, 2);
+    assert_string_equal(model->outputs[0].name, "y");
+    assert_string_equal(model->outputs[1].name, "same");
+    assert_string_equal(shape_text(&model->outputs[1].shape), "[?,4]");
+    const struct layers_options options = { .mode = LAYERS_TRAIN };
+    struct layers_graph built;
+    assert_string_equal(layers_build(model, &options, arena, &built).message,
+                        "model 'model' has 2 outputs; only a model with one can be trained");
+    arena_destroy(arena);
+}
+
+/* Without output_layers, the layers that no other layer uses are the outputs. */
+static void a_layer_without_followers_is_an_output(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct layers_model *model =
+        parse(arena, FUNCTIONAL(X ", " NODE("d", "Dense", "\"name\": \"d\", \"units\": 2",
+                                            FROM("x") ", " FROM("flat")) ", " FLAT(FROM("x")),
+                                ""));
+
+    assert_int_equal(model->outputs_count, 2);
+    assert_string_equal(model->outputs[0].name, "d");
+    assert_string_equal(model->outputs[1].name, "d_1");
     arena_destroy(arena);
 }
 
@@ -235,7 +315,7 @@ static void every_beginning_of_a_description_is_an_error(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 4];
+    struct CMUnitTest tests[COUNT(rows) + 6];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -248,5 +328,7 @@ int main(void)
         an_unknown_argument_that_is_null_is_that_of_a_newer_keras);
     tests[count++] =
         (struct CMUnitTest)cmocka_unit_test(every_beginning_of_a_description_is_an_error);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_model_may_branch);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_layer_without_followers_is_an_output);
     return cmocka_run_group_tests_name("parse", tests, NULL, NULL);
 }

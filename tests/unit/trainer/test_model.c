@@ -147,6 +147,40 @@ static void data_that_does_not_fit_is_refused(void **state)
     arena_destroy(arena);
 }
 
+#define PORT(name) "[\"" name "\", 0, 0]"
+#define INPUT(name)                                                                           \
+    "{\"name\": \"" name "\", \"class_name\": \"InputLayer\", \"config\": {\"name\": \"" name \
+    "\", \"batch_shape\": [null, 784]}, \"inbound_nodes\": []}, "
+#define MODEL(inputs, outputs)                                                                    \
+    "{\"class_name\": \"Functional\", \"config\": {\"layers\": [" inputs                          \
+    "{\"name\": \"sum\", \"class_name\": \"Add\", \"config\": {\"name\": \"sum\"}, "              \
+    "\"inbound_nodes\": [[[\"x\", 0, 0, {}], [\"x\", 0, 0, {}]]]}], \"output_layers\": [" outputs \
+    "]}}"
+
+static void ports_that_cannot_be_fed_are_named(void **state)
+{
+    static const struct {
+        const char *json, *message;
+    } rows[] = {
+        { MODEL(INPUT("x") INPUT("z"), PORT("sum")),
+          "the model has 2 inputs ('x', 'z'); pstrain can feed only one, of images in IDX files" },
+        { MODEL(INPUT("x"), PORT("sum") ", " PORT("x")),
+          "the model has 2 outputs ('sum', 'x'); pstrain can feed only one, of images in IDX "
+          "files" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct arena *arena = arena_create(0);
+        struct layers_model *description;
+        assert_string_equal(layers_parse(bytes_of(rows[i].json), arena, &description).message, "");
+        struct status status = model_check_data(description, &digits);
+        assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
+        assert_string_equal(status.message, rows[i].message);
+        arena_destroy(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +190,7 @@ int main(void)
         cmocka_unit_test(the_sum_of_losses_has_batch_times_the_gradient_of_their_mean),
         cmocka_unit_test(first_values_are_the_seeds),
         cmocka_unit_test(data_that_does_not_fit_is_refused),
+        cmocka_unit_test(ports_that_cannot_be_fed_are_named),
     };
     return cmocka_run_group_tests(tests, draw, NULL);
 }
