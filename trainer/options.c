@@ -129,6 +129,8 @@ static const struct flag rows[] = {
       .help = "seconds from the start of one evaluation to the start of the next", PERIOD_S },
     { "log_level", FLAG_TEXT, &values.log_level, "info", .group = "the program",
       .help = "at warning and above, no progress is printed", .choices = LOG_LEVEL_NAMES },
+    { "plot", FLAG_BOOL, &values.plot, "true",
+      .help = "after training, draw the loss by step if stdout is a terminal; --noplot does not" },
     { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit" },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text and exit" },
 };

@@ -27,7 +27,7 @@ struct flag_values {
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;
     const char *tls_cert, *tls_key, *tls_ca;
     int64_t task_index;
-    bool sync, export, version, help;
+    bool sync, export, plot, version, help;
 };
 
 struct options {

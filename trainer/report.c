@@ -1,7 +1,9 @@
 #include "trainer/report.h"
 
 #include <ctype.h>
+#include <langinfo.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -242,6 +244,33 @@ void report_training(struct report *report, const struct progress *progress)
     print_rate(speed, sizeof speed, samples_per_second(report, progress));
     report_result(report, "Trained %llu steps in %.2f s: %s samples/s", (unsigned long long)steps,
                   seconds_so_far(report, progress), speed);
+}
+
+/* Can the terminal show more than ASCII? Asks about the locale without changing the program's. */
+static bool is_utf8(void)
+{
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+
+    if (locale == (locale_t)0)
+        return false;
+    bool utf8 = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+    freelocale(locale);
+    return utf8;
+}
+
+void report_plot(struct report *report, const struct loss_plot *plot)
+{
+    struct buffer text = { 0 };
+
+    if (report->quiet || !report->terminal)
+        return;
+    loss_plot_draw(plot, terminal_columns(), is_utf8(), &text);
+    pthread_mutex_lock(&printing);
+    end_line(report);
+    printf("%.*s", (int)text.size, text.data != NULL ? text.data : "");
+    fflush(stdout);
+    pthread_mutex_unlock(&printing);
+    buffer_finish(&text);
 }
 
 void report_evaluation(struct report *report, const char *what, const struct layers_model *model,

@@ -9,6 +9,7 @@
 #define TRAINER_REPORT_H
 
 #include "base/log.h"
+#include "trainer/loss_plot.h"
 #include "trainer/model.h"
 
 struct report {
@@ -48,6 +49,8 @@ void report_progress(struct report *report, const struct progress *progress);
 
 /* Prints, at the end, "Trained 1000 steps in 0.21 s: 476.2 k samples/s". */
 void report_training(struct report *report, const struct progress *progress);
+/* Draws the loss by step, if stdout is a terminal that is wide enough. */
+void report_plot(struct report *report, const struct loss_plot *plot);
 void report_evaluation(struct report *report, const char *what, const struct layers_model *model,
                        const struct evaluation *evaluation);
 

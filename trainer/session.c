@@ -51,6 +51,7 @@ static void stepped(void *context, uint64_t global_step, float loss)
 {
     struct session *session = context;
 
+    loss_plot_add(&session->plot, global_step, (double)loss);
     metrics_log_step(session->metrics, global_step, (double)loss,
                      (double)session->options.job.learning_rate);
 }
@@ -93,6 +94,8 @@ static struct status conclude(void *context, struct ps_client *client)
     const struct data *data = session->data;
 
     report_training(&session->report, &session->progress);
+    if (session->options.flags.plot)
+        report_plot(&session->report, &session->plot);
     TRY(evaluate_rows(session, "Validation", "validation", client->values, &data->validation));
     TRY(evaluate_rows(session, "Test", "test", client->values, &data->test));
     return session_export(session, client);

@@ -24,6 +24,7 @@ struct session {
     struct progress progress;
     struct report report;
     struct metrics_log *metrics; /* NULL: none */
+    struct loss_plot plot;       /* used by the chief's thread */
     bool trains;                 /* the log says that training has begun */
     bool exported;
     bool finished; /* before this process began: nothing is left to do but to tell the ps tasks */

@@ -19,12 +19,12 @@ class Progress(TestCase):
         super().setUp()
         self.flags = ["--train_dir=" + write_digits(self.path("data"), train=500, test=50), "--training_iteration=20000"]
 
-    def on_terminal(self, columns):
+    def on_terminal(self, columns, *flags, **environment):
         """What a terminal of that width shows."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        child = subprocess.Popen([program("pstrain"), *self.flags, "--export_dir=" + self.path("w%d" % columns, "1")], stdin=subprocess.DEVNULL,
-                                 stdout=theirs, stderr=theirs, env=clean_environment())
+        child = subprocess.Popen([program("pstrain"), *self.flags, "--noexport", *flags], stdin=subprocess.DEVNULL,
+                                 stdout=theirs, stderr=theirs, env=clean_environment(**environment))
         self.addCleanup(child.kill)
         os.close(theirs)
         seen = b""
@@ -46,10 +46,22 @@ class Progress(TestCase):
                     self.assertRegex(line, "^%sstep \\d+/20000  loss" % bar)
                     self.assertLess(len(line), columns)
 
+    def test_the_loss_is_drawn_at_the_end(self):
+        for locale, dot in (("C", "\\*"), ("C.UTF-8", "[\u2801-\u28ff]")):
+            with self.subTest(locale):
+                shown = self.on_terminal(60, LC_ALL=locale)
+                self.assertRegex(shown, r"(?s)Trained 2\d{4} steps.*\n {12}loss \(log scale\) by step\r\n +\d\S+ \|%s.*\r\nTest: " % dot)
+                self.assertRegex(shown, r"\n {11}\+-{48}\r\n {12}\d+ +2\d{4}\r\n")
+
+    def test_the_loss_is_not_drawn_where_it_has_no_place(self):
+        for columns, flags in ((60, ["--noplot"]), (60, ["--log_level=warning"]), (20, [])):
+            with self.subTest(columns=columns, flags=flags):
+                self.assertNotIn("by step", self.on_terminal(columns, *flags))
+
     def test_elsewhere_lines_are_plain(self):
         done = run("pstrain", *self.flags, "--export_dir=" + self.path("m", "1"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotRegex(done.stdout + done.stderr, "[\r\x1b]")
+        self.assertNotRegex(done.stdout + done.stderr, "[\r\x1b]|by step")
         steps = re.findall(r"^%sstep (\d+)/20000  loss \S+  \S+ [kM] samples/s(?:  ETA \d+ s)?$" % head(), done.stdout, re.M)
         self.assertEqual(steps[-1], "20000")
         self.assertEqual(steps.count("20000"), 1)
