@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/characters.h"
-#include "server/json/number.h"
+#include "base/json_number.h"
 #include "server/json/string.h"
 
 /* The error is at the first letter that differs. */

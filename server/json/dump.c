@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/bytes.h"
-#include "server/json/number.h"
+#include "base/json_number.h"
 #include "server/json/print.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"

@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "server/json/body.h"
 #include "server/json/dump.h"
-#include "server/json/number.h"
+#include "base/json_number.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"
 #include "storage/example.h"

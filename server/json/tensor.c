@@ -2,7 +2,7 @@
 
 #include "base/base64.h"
 #include "server/json/dump.h"
-#include "server/json/number.h"
+#include "base/json_number.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"
 

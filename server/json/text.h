@@ -4,10 +4,9 @@
  * A body is bytes with JSON_PADDING zero bytes behind them. A NUL ends it, as in RapidJSON, the
  * parser of TensorFlow Serving, whose deviations from RFC 8259, error texts and offsets these
  * readers have. `at` is a position in the text. *Checked* text is what json_check has passed over:
- * functions that take it do not look for errors.
+ * functions that take it do not look for errors. base/json_number.h reads the numbers.
  *
  *     string.h    strings and their escapes
- *     number.h    numbers
  *     check.h     the grammar: says where a document is broken
  *     walk.h      members and elements of checked text
  *     dump.h      checked values in error texts
@@ -16,16 +15,7 @@
 #ifndef SERVER_JSON_TEXT_H
 #define SERVER_JSON_TEXT_H
 
-#include <stdbool.h>
-
-#define JSON_PADDING 16 /* reads of 8 bytes may run past the end of the text */
-
-static inline const char *json_space(const char *at)
-{
-    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
-        at++;
-    return at;
-}
+#include "base/json_number.h"
 
 /* The error in a broken text, and its position. */
 struct json_error {

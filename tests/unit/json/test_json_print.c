@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "server/json/number.h"
+#include "base/json_number.h"
 #include "server/json/print.h"
 
 /* Prints a number as TensorFlow Serving does: with %g if that is exact, or with all digits. */

@@ -1,10 +1,10 @@
-#include "server/json/number.h"
+#include "base/json_number.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/characters.h"
-#include "server/json/tens.h"
+#include "base/tens.h"
 
 #define DIGITS_MAX   19  /* as many always fit 64 bits */
 #define EXPONENT_MAX 308 /* RapidJSON refuses larger ones, even of zero */
@@ -381,6 +381,24 @@ static inline const char *read_medium(const char *at, float *out)
     return at;
 }
 
+/* Reads a number that read_medium does not. */
+static const char *read_any(const char *at, float *out)
+{
+    struct json_number number;
+    const char *end = json_number_read(at, &number);
+    double value = end != NULL ? json_number_double(&number) : 0;
+    if (end == NULL || json_number_is_too_big(&number, value))
+        return NULL;
+    *out = (float)value;
+    return end;
+}
+
+const char *json_float_read(const char *at, float *out)
+{
+    const char *end = read_medium(at, out);
+    return end != NULL ? end : read_any(at, out);
+}
+
 const char *json_floats_read(const char *at, float *out, size_t max, size_t *count)
 {
     size_t n = 0;
@@ -398,15 +416,9 @@ const char *json_floats_read(const char *at, float *out, size_t max, size_t *cou
         if (__builtin_expect(*at <= ' ', 0))
             at = json_space(at);
         const char *end = read_medium(at, &out[n]);
-        if (end == NULL) {
-            struct json_number number;
-            end = json_number_read(at, &number);
-            double value = end != NULL ? json_number_double(&number) : 0;
-            if (end == NULL || json_number_is_too_big(&number, value)) {
-                *count = n;
-                return NULL;
-            }
-            out[n] = (float)value;
+        if (end == NULL && (end = read_any(at, &out[n])) == NULL) {
+            *count = n;
+            return NULL;
         }
         n++;
         at = *end == ',' ? end : json_space(end);

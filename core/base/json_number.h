@@ -1,17 +1,24 @@
 /*
- * json_number: converts JSON numbers to binary, for tensors of numbers.
+ * json_number: converts JSON numbers to binary: for tensors of numbers, and for files of them.
  *
  * It reads up to eight digits at a time. Values come from exact arithmetic on the digits; strtod
  * decides only what that cannot. The text must have JSON_PADDING zero bytes behind it.
  */
-#ifndef SERVER_JSON_NUMBER_H
-#define SERVER_JSON_NUMBER_H
+#ifndef BASE_JSON_NUMBER_H
+#define BASE_JSON_NUMBER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "server/json/text.h"
+#define JSON_PADDING 16 /* reads of 8 bytes may run past the end of the text */
+
+static inline const char *json_space(const char *at)
+{
+    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+        at++;
+    return at;
+}
 
 struct json_number {
     const char *start;
@@ -37,6 +44,9 @@ bool json_number_is_too_big(const struct json_number *number, double value);
 /* False: it is not an integer literal, or it is out of range. */
 bool json_number_int64(const struct json_number *number, int64_t *out);
 bool json_number_uint64(const struct json_number *number, uint64_t *out);
+
+/* Reads one number as a float. Returns its end; NULL: no number, or too big for a double. */
+const char *json_float_read(const char *at, float *out);
 
 /**
  * Reads "number, number, number" as floats: up to `max` of them into `out`.
