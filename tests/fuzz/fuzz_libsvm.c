@@ -1,0 +1,20 @@
+/* libsvm and libffm files. The first byte chooses. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "records.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct column_spec specs[] = { { "label", COLUMN_FLOAT },
+                                                { "index", COLUMN_INT64 },
+                                                { "value", COLUMN_FLOAT },
+                                                { "qid", COLUMN_INT64 } };
+
+    if (size > 0)
+        compare_windows(data[0] % 2 ? "libffm" : "libsvm", data + 1, size - 1, specs,
+                        data[0] % 4 < 2 ? 3 : 4);
+    return 0;
+}

@@ -1,0 +1,215 @@
+#include "record_rows.h"
+
+#include "trainer/data/delimited.h"
+#include "trainer/data/text_input.h"
+
+#define X                 \
+    {                     \
+        "x", COLUMN_FLOAT \
+    }
+#define N                 \
+    {                     \
+        "n", COLUMN_INT64 \
+    }
+#define S                 \
+    {                     \
+        "s", COLUMN_BYTES \
+    }
+
+static const struct record_row rows[] = {
+    { "numbers and texts",
+      "x,n,s\n1.5,2,abc\n-3e2,-4,d e\n",
+      { X, N, S },
+      "[1.5|2|'abc'] [-300|-4|'d e'] " },
+    { "columns in another order than asked for", "s,x,n\na,1,2\n", { N, S, X }, "[2|'a'|1] " },
+    { "columns that nobody asks for are not converted", "a,x,b\nq,1,\"w,\n\"\n", { X }, "[1] " },
+    { "one column as text that could be a number", "s\n007\n", { S }, "['007'] " },
+    { "a byte order mark", "\xef\xbb\xbfx,n\n1,2\n", { X, N }, "[1|2] " },
+    { "CR LF", "x,s\r\n1,a\r\n2,\r\n", { X, S }, "[1|'a'] [2|] " },
+    { "no line end at the end", "x,s\n1,a", { X, S }, "[1|'a'] " },
+    { "CR LF and no line end at the end", "x,s\r\n1,a\r\n2,b", { X, S }, "[1|'a'] [2|'b'] " },
+    { "missing values", "x,n,s\n,,\n1,,\"\"\n,\"\",b\n", { X, N, S }, "[||] [1||] [||'b'] " },
+    { "quotes",
+      "x,s\n1,\"a,b\"\n\"2\",\"say \"\"hi\"\"\"\n",
+      { X, S },
+      "[1|'a,b'] [2|'say \"hi\"'] " },
+    { "line ends within quotes",
+      "x,s\n1,\"a\nb\"\n2,\"\r\n\"\n\"\n\",z\n",
+      { X, S },
+      "[1|'a\nb'] [2|'\r\n'] (line 6: column 'x': '\n' is not a number) " },
+    { "a name in quotes", "\"x\",\"a \"\"name\"\"\",s\n1,2,3\n", { X, S }, "[1|'3'] " },
+    { "numbers as people write them",
+      "x,n\n +1, 007\n.5,+2 \n5.,-0\n",
+      { X, N },
+      "[1|7] [0.5|2] [5|0] " },
+    { "numbers that are none are infinite",
+      "x\nnan\ninf\n-Infinity\n",
+      { X },
+      "[nan] [inf] [-inf] " },
+    { "long numbers",
+      "x,n\n0.1000000000000000055511151231257827,9223372036854775807\n",
+      { X, N },
+      "[0.1|9223372036854775807] " },
+    { "lines without a character", "x,s\n\n1,a\n\r\n\n2,b\n\n\n", { X, S }, "[1|'a'] [2|'b'] " },
+    { "an empty line of one column is a missing value", "x\n1\n\n2\n", { X }, "[1] [] [2] " },
+    { "no rows", "x\n", { X }, "" },
+    { "bad: not a number",
+      "x,s\nabc,a\n2,b\n",
+      { X, S },
+      "(line 2: column 'x': 'abc' is not a number) [2|'b'] " },
+    { "bad: a number with a tail",
+      "x\n1.5z\n0x10\n1e\n--1\n",
+      { X },
+      "(line 2: column 'x': '1.5z' is not a number) (line 3: column 'x': '0x10' is not a number) "
+      "(line 4: column 'x': '1e' is not a number) (line 5: column 'x': '--1' is not a number) " },
+    { "bad: not an integer",
+      "n\n1.0\n1e3\n9223372036854775808\n-9223372036854775808\n",
+      { N },
+      "(line 2: column 'n': '1.0' is not an integer) (line 3: column 'n': '1e3' is not an integer) "
+      "(line 4: column 'n': '9223372036854775808' is out of the range of int64) "
+      "[-9223372036854775808] " },
+    { "bad: too big for a float",
+      "x\n1e39\n1e400\n-1e39\n",
+      { X },
+      "(line 2: column 'x': '1e39' is out of the range of a float) "
+      "(line 3: column 'x': '1e400' is out of the range of a float) "
+      "(line 4: column 'x': '-1e39' is out of the range of a float) " },
+    { "bad: too few fields", "x,s\n1\n2,b\n", { X, S }, "(line 2: 1 fields, wanted 2) [2|'b'] " },
+    { "bad: too many fields",
+      "x,s\n1,a,z\n2,b\n",
+      { X, S },
+      "(line 2: 3 fields, wanted 2) [2|'b'] " },
+    { "bad: a quote within a field",
+      "x,s\n1,a\"b\"\n2,b\n",
+      { X, S },
+      "(line 2: column 's': a quote within a field without quotes) [2|'b'] " },
+    { "bad: a CR within a field",
+      "x,s\n1,a\rb\n2,b\n",
+      { X, S },
+      "(line 2: column 's': a CR within a field without quotes) [2|'b'] " },
+    { "bad: text behind a closing quote",
+      "x,s\n1,\"a\" \n2,b\n",
+      { X, S },
+      "(line 2: column 's': text behind a closing quote) [2|'b'] " },
+    { "bad: no closing quote",
+      "x,s\n1,\"a\n2,b\n3,c\n",
+      { X, S },
+      "(line 2: no closing quote) [2|'b'] [3|'c'] " },
+    { "bad: the record of several lines is passed as a whole",
+      "x,s\nz,\"a\nb\"\n2,b\n",
+      { X, S },
+      "(line 2: column 'x': 'z' is not a number) [2|'b'] " },
+    { "the file: an empty one", "", { X }, "!the file is empty: it has no header" },
+    { "the file: no such column", "a,b\n1,2\n", { X }, "!no column 'x' among a, b" },
+    { "the file: the column twice", "x,x\n1,2\n", { X }, "!two columns 'x'" },
+    { "the file: a header without a closing quote",
+      "x,\"s\n1,2\n",
+      { X },
+      "!line 1: no closing quote" },
+    { "the file: gzip",
+      "\x1f\x8b\x08",
+      { X },
+      "!a gzip file: only TFRecord files are read compressed" },
+};
+
+static void reads_csv(void **state)
+{
+    assert_record_row(&csv_format, *state, NULL, 0);
+}
+
+static void the_options_give_the_names_of_a_file_without_a_header(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "x", "s" };
+    const struct record_row row = { .text = "1,a\n2,b\n",
+                                    .specs = { S, X },
+                                    .want = "['a'|1] ['b'|2] " };
+    assert_record_row(&csv_format, &row, names, 2);
+}
+
+static void reads_tabs(void **state)
+{
+    (void)state;
+    const struct record_row row = { .text = "x\ts\n1\ta,b\n2\t\"c\td\"\n",
+                                    .specs = { X, S },
+                                    .want = "[1|'a,b'] [2|'c\td'] " };
+    assert_record_row(&tsv_format, &row, NULL, 0);
+}
+
+static void reads_criteo(void **state)
+{
+    (void)state;
+    const struct record_row row = {
+        .text =
+            "1\t1\t-2\t\t4\t5\t6\t7\t8\t9\t10\t11\t12\t13\t68fd1e64\t80e26c9b\t\td\t5\t6\t7\t8\t9"
+            "\t10\t11\t12\t13\t14\t15\t16\t17\t18\t19\t20\t21\t22\t23\t24\t25\t\n"
+            "0\t1\t\n"
+            "0\t1\t-2\t\t4\t5\t6\t7\t8\t9\t10\t11\t12\t13\txyz\t80e26c9b\t\td\t5\t6\t7\t8\t9"
+            "\t10\t11\t12\t13\t14\t15\t16\t17\t18\t19\t20\t21\t22\t23\t24\t25\tff\n",
+        .specs = { { "label", COLUMN_FLOAT },
+                   { "I3", COLUMN_INT64 },
+                   { "C1", COLUMN_INT64 },
+                   { "C2", COLUMN_BYTES } },
+        .want = "[1||1761418852|'80e26c9b'] (line 2: 3 fields, wanted 40) "
+                "(line 3: column 'C1': 'xyz' is not a hexadecimal number of up to 16 digits) "
+    };
+    assert_record_row(&criteo_format, &row, NULL, 0);
+}
+
+/* The window grows for a record that is longer. */
+static void reads_a_long_record(void **state)
+{
+    (void)state;
+    struct buffer text = { 0 }, got = { 0 };
+    const struct column_spec specs[] = { X };
+
+    buffer_append_text(&text, "x,s\n1,\"");
+    for (int i = 0; i < 100000; i++)
+        buffer_append_text(&text, "0123456789\n");
+    buffer_append_text(&text, "\"\n2,b\nc,d\n");
+    struct memory_file file = memory_file_make(text.data, text.size);
+    struct record_options options = { .window_bytes = 16 };
+    show_file(file.path, &csv_format, &options, specs, 1, 10, &got);
+    assert_string_equal(got.data, "[1] [2] (line 100004: column 'x': 'c' is not a number) ");
+    memory_file_close(&file);
+    buffer_finish(&text);
+    buffer_finish(&got);
+}
+
+static void a_record_beyond_the_limit_ends_the_file(void **state)
+{
+    (void)state;
+    struct buffer text = { 0 }, got = { 0 };
+    const struct column_spec specs[] = { X };
+    struct record_options options = { 0 };
+
+    buffer_append_text(&text, "x,s\n1,");
+    size_t size = 3 * TEXT_RECORD_BYTES_MAX;
+    buffer_reserve(&text, size);
+    memset(text.data + text.size, 'z', size);
+    text.size += size;
+    struct memory_file file = memory_file_make(text.data, text.size);
+    show_file(file.path, &csv_format, &options, specs, 1, 10, &got);
+    assert_non_null(strstr(got.data, "line 2: a record of more than 16 MiB"));
+    memory_file_close(&file);
+    buffer_finish(&text);
+    buffer_finish(&got);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + 5];
+
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].label,
+                                        .test_func = reads_csv,
+                                        .initial_state = (void *)(uintptr_t)&rows[i] };
+    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(reads_tabs);
+    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(reads_criteo);
+    tests[COUNT(rows) + 2] = (struct CMUnitTest)cmocka_unit_test(reads_a_long_record);
+    tests[COUNT(rows) + 3] =
+        (struct CMUnitTest)cmocka_unit_test(a_record_beyond_the_limit_ends_the_file);
+    tests[COUNT(rows) + 4] =
+        (struct CMUnitTest)cmocka_unit_test(the_options_give_the_names_of_a_file_without_a_header);
+    return cmocka_run_group_tests_name("delimited", tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+#include "record_rows.h"
+
+#include <fcntl.h>
+
+#include "base/arena.h"
+
+static const struct name_row {
+    const char *name, *text, *want; /* NULL: nothing tells */
+} rows[] = {
+    { "a.csv", "1 2:3\n", "csv" },
+    { "a.tsv", "", "tsv" },
+    { "a.libsvm", "", "libsvm" },
+    { "a.libffm", "", "libffm" },
+    { "a.criteo", "", "criteo" },
+    { "a9a", "-1 3:1 11:1 \n", "libsvm" },
+    { "part-0", "+1 3:1\n", "libsvm" },
+    { "ffm", "0 1:2:0.5\n", "libffm" },
+    { "day_0", "0\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\n",
+      "criteo" },
+    { "table.txt", "label,I1,I2\n1,2,3\n", "csv" },
+    { "tabs.txt", "a\tb\n", "tsv" },
+    { "words.txt", "one two\n", NULL },
+    { "binary", "\1\2\3,", NULL },
+    { "empty", "", NULL },
+};
+
+static void the_name_or_the_first_bytes_tell_the_format(void **state)
+{
+    const struct name_row *row = *state;
+    const struct record_format *format = NULL;
+    char directory[] = "/tmp/slipway_format_XXXXXX", path[128];
+
+    assert_non_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/%s", directory, row->name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(row->text, file);
+    fclose(file);
+    struct status status = record_format_detect(path, &format);
+    unlink(path);
+    rmdir(directory);
+    if (row->want == NULL) {
+        assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+        assert_non_null(strstr(status.message, "--data_format"));
+    } else {
+        assert_int_equal(status.code, STATUS_OK);
+        assert_string_equal(format->name, row->want);
+    }
+}
+
+static void a_format_is_found_by_its_name(void **state)
+{
+    (void)state;
+    assert_string_equal(record_format_find("libffm")->name, "libffm");
+    assert_null(record_format_find("xml"));
+    assert_non_null(strstr(record_format_names(), "libsvm, libffm"));
+}
+
+static void a_missing_file_is_named(void **state)
+{
+    (void)state;
+    const struct record_format *format;
+    struct status status = record_format_detect("/nowhere/a.csv", &format);
+    assert_int_equal(status.code, STATUS_NOT_FOUND);
+    assert_non_null(strstr(status.message, "/nowhere/a.csv"));
+}
+
+static void the_columns_of_a_file_are_listed(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct memory_file file = memory_file_make("a,\"b c\"\n1,2\n", 12);
+    struct record_options options = { 0 };
+    struct record_fields fields;
+
+    assert_int_equal(
+        record_format_list(file.path, record_format_find("csv"), &options, arena, &fields).code,
+        STATUS_OK);
+    assert_int_equal(fields.count, 2);
+    assert_string_equal(fields.list[1].name, "b c");
+    assert_true(fields.list[1].is_text);
+    assert_int_equal(
+        record_format_list(file.path, record_format_find("libffm"), &options, arena, &fields).code,
+        STATUS_OK);
+    assert_int_equal(fields.count, 4);
+    assert_string_equal(fields.list[3].name, "field");
+    memory_file_close(&file);
+    arena_destroy(arena);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + 3];
+
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[i] = (struct CMUnitTest){ .name = rows[i].name,
+                                        .test_func = the_name_or_the_first_bytes_tell_the_format,
+                                        .initial_state = (void *)(uintptr_t)&rows[i] };
+    tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(a_format_is_found_by_its_name);
+    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(a_missing_file_is_named);
+    tests[COUNT(rows) + 2] = (struct CMUnitTest)cmocka_unit_test(the_columns_of_a_file_are_listed);
+    return cmocka_run_group_tests_name("record_format", tests, NULL, NULL);
+}

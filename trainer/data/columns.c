@@ -1,0 +1,93 @@
+#include "trainer/data/columns.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+#define ROWS_MIN   64
+#define VALUES_MIN 64
+
+static size_t value_bytes(const struct column *column)
+{
+    return column->kind == COLUMN_FLOAT ? sizeof(float) : sizeof(int64_t);
+}
+
+void columns_init(struct columns *columns, const struct column_spec *specs, int count)
+{
+    *columns = (struct columns){ .count = count };
+    columns->list = zalloc(((size_t)count + 1) * sizeof *columns->list);
+    for (int i = 0; i < count; i++)
+        columns->list[i] = (struct column){ .name = specs[i].name, .kind = specs[i].kind };
+}
+
+void columns_finish(struct columns *columns)
+{
+    for (int i = 0; i < columns->count; i++) {
+        free(columns->list[i].ends);
+        free(columns->list[i].values);
+        buffer_finish(&columns->list[i].text);
+    }
+    free(columns->list);
+    *columns = (struct columns){ 0 };
+}
+
+void columns_clear(struct columns *columns)
+{
+    columns->rows = 0;
+    columns_drop_row(columns);
+}
+
+static void grow_rows(struct columns *columns)
+{
+    size_t rows = columns->rows_capacity < ROWS_MIN ? ROWS_MIN : columns->rows_capacity * 2;
+
+    for (int i = 0; i < columns->count; i++)
+        columns->list[i].ends = xrealloc(columns->list[i].ends, rows * sizeof(size_t));
+    columns->rows_capacity = rows;
+}
+
+void columns_end_row(struct columns *columns)
+{
+    if (columns->rows == columns->rows_capacity)
+        grow_rows(columns);
+    for (int i = 0; i < columns->count; i++)
+        columns->list[i].ends[columns->rows] = columns->list[i].count;
+    columns->rows++;
+}
+
+void columns_drop_row(struct columns *columns)
+{
+    for (int i = 0; i < columns->count; i++) {
+        struct column *column = &columns->list[i];
+        column->count = column_begin(column, columns->rows);
+        if (column->kind == COLUMN_BYTES)
+            column->text.size = column->count == 0 ? 0 : column->text_ends[column->count - 1];
+    }
+}
+
+size_t columns_bytes(const struct columns *columns)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < columns->count; i++)
+        bytes += columns->list[i].count * value_bytes(&columns->list[i]) +
+                 columns->list[i].text.size + columns->rows * sizeof(size_t);
+    return bytes;
+}
+
+struct column *columns_find(const struct columns *columns, struct bytes name)
+{
+    for (int i = 0; i < columns->count; i++)
+        if (bytes_equal(bytes_of(columns->list[i].name), name))
+            return &columns->list[i];
+    return NULL;
+}
+
+void column_grow(struct column *column, size_t more)
+{
+    size_t wanted = column->count + more, twice = column->capacity * 2;
+
+    wanted = wanted > twice ? wanted : twice;
+    column->capacity = wanted > VALUES_MIN ? wanted : VALUES_MIN;
+    column->values = xrealloc(column->values, column->capacity * value_bytes(column));
+}

@@ -1,0 +1,116 @@
+/* The table of formats. */
+#include <stdio.h>
+
+#include "base/file.h"
+#include "trainer/data/delimited.h"
+#include "trainer/data/svm.h"
+
+/* The first that recognises a file has it: the stricter ones come first. */
+static const struct record_format *const formats[] = {
+    &libsvm_format, &libffm_format, &criteo_format, &tsv_format, &csv_format,
+};
+
+#define START_BYTES 4096 /* of a file that are looked at */
+
+const struct record_format *record_format_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT(formats); i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+const char *record_format_names(void)
+{
+    static _Thread_local char names[128];
+    size_t size = 0;
+
+    for (size_t i = 0; i < COUNT(formats) && size < sizeof names; i++)
+        size += (size_t)snprintf(names + size, sizeof names - size, "%s%s", i == 0 ? "" : ", ",
+                                 formats[i]->name);
+    return names;
+}
+
+/* Does the path end in one of the suffixes? */
+static bool has_suffix(const char *path, const char *suffixes)
+{
+    size_t path_size = strlen(path), size;
+
+    for (const char *at = suffixes; *at != '\0'; at += size) {
+        at += strspn(at, " ");
+        size = strcspn(at, " ");
+        if (size > 0 && size <= path_size && memcmp(path + path_size - size, at, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct status read_start(const char *path, char *start, size_t *size)
+{
+    struct file_reader file;
+
+    TRY(file_reader_open(path, &file));
+    *size = file.size < START_BYTES ? (size_t)file.size : START_BYTES;
+    struct status status = file_reader_get(&file, 0, start, *size);
+    start[*size] = '\0';
+    file_reader_close(&file);
+    return status;
+}
+
+struct status record_format_detect(const char *path, const struct record_format **out)
+{
+    char start[START_BYTES + 1];
+    size_t size;
+
+    TRY(read_start(path, start, &size));
+    for (size_t i = 0; i < COUNT(formats); i++)
+        if (has_suffix(path, formats[i]->suffixes)) {
+            *out = formats[i];
+            return status_ok();
+        }
+    for (size_t i = 0; i < COUNT(formats); i++)
+        if (formats[i]->recognises((struct bytes){ start, size })) {
+            *out = formats[i];
+            return status_ok();
+        }
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "'%s': neither its name nor its first bytes tell its format: give "
+                        "--data_format, one of %s",
+                        path, record_format_names());
+}
+
+struct status record_reader_open(const char *path, const struct record_format *format,
+                                 const struct record_options *options,
+                                 const struct columns *columns, struct record_reader **out)
+{
+    struct record_reader *reader;
+
+    TRY(status_in(format->open(path, options, columns, &reader), "'%s'", path));
+    reader->format = format;
+    reader->path = path;
+    *out = reader;
+    return status_ok();
+}
+
+void record_reader_close(struct record_reader *reader)
+{
+    if (reader != NULL)
+        reader->format->close(reader);
+}
+
+struct status record_reader_read(struct record_reader *reader, size_t rows_max,
+                                 struct columns *columns, struct status *bad)
+{
+    *bad = status_ok();
+    struct status status = reader->format->read(reader, rows_max, columns, bad);
+    if (!status_is_ok(*bad))
+        *bad = status_in(*bad, "'%s'", reader->path);
+    return status_in(status, "'%s'", reader->path);
+}
+
+struct status record_format_list(const char *path, const struct record_format *format,
+                                 const struct record_options *options, struct arena *arena,
+                                 struct record_fields *out)
+{
+    return status_in(format->list(path, options, arena, out), "'%s'", path);
+}

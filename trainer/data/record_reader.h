@@ -1,0 +1,91 @@
+/*
+ * record_reader: reads the records of one file as rows of columns. The formats are rows of a table
+ * in record_format.c.
+ *
+ *     columns_init(&columns, specs, count);
+ *     TRY(record_reader_open(path, format, &options, &columns, &reader));
+ *     TRY(record_reader_read(reader, 1000, &columns, &bad));
+ *     record_reader_close(reader);
+ *
+ * The file is read in pieces, so it may be larger than memory.
+ */
+#ifndef TRAINER_DATA_RECORD_READER_H
+#define TRAINER_DATA_RECORD_READER_H
+
+#include "trainer/data/columns.h"
+
+struct arena;
+
+struct record_options {
+    const char *const *column_names; /* of a file without a header; NULL: the first line has them */
+    int column_names_count;
+    size_t window_bytes; /* of a text file, at first; 0: TEXT_WINDOW_BYTES */
+};
+
+/* What a file offers. */
+struct record_field {
+    const char *name;
+    enum column_kind kind;
+    bool is_text; /* the kind is not known: the values decide */
+};
+
+struct record_fields {
+    const struct record_field *list;
+    int count;
+};
+
+/* Embedded in the state of a format. */
+struct record_reader {
+    const struct record_format *format;
+    const char *path; /* the caller's */
+};
+
+/* The functions take `columns` of the same specs throughout. Errors need not name the file. */
+struct record_format {
+    const char *name;     /* of --data_format */
+    const char *suffixes; /* of file names: ".csv .txt" */
+    /* Do the first bytes of a file look like this format? A NUL stands behind them. */
+    bool (*recognises)(struct bytes start);
+    /* INVALID_ARGUMENT: the file has no such column, or not of this kind. */
+    struct status (*open)(const char *path, const struct record_options *options,
+                          const struct columns *columns, struct record_reader **out);
+    struct status (*read)(struct record_reader *reader, size_t rows_max, struct columns *columns,
+                          struct status *bad);
+    void (*close)(struct record_reader *reader);
+    /* Lists the columns of a file, in `arena`. */
+    struct status (*list)(const char *path, const struct record_options *options,
+                          struct arena *arena, struct record_fields *out);
+};
+
+/* By name; NULL: unknown. */
+const struct record_format *record_format_find(const char *name);
+const char *record_format_names(void); /* "csv, tsv, …", for error texts */
+/**
+ * Chooses by the end of the file's name or, if that does not tell, by its first bytes.
+ *
+ * Errors  INVALID_ARGUMENT neither tells
+ */
+struct status record_format_detect(const char *path, const struct record_format **out);
+
+/* Errors name the file. Owner: *out is the caller's; `path` outlives it. */
+struct status record_reader_open(const char *path, const struct record_format *format,
+                                 const struct record_options *options,
+                                 const struct columns *columns, struct record_reader **out);
+void record_reader_close(struct record_reader *reader); /* accepts NULL */
+
+/**
+ * Appends up to rows_max rows to `columns`. Fewer: the file has ended, or a record is bad.
+ *
+ * *bad is OK, or says where the bad record stands and why. The reader has passed it; the next call
+ * goes on behind it.
+ *
+ * Errors  of the file as a whole: it cannot be read any further
+ */
+struct status record_reader_read(struct record_reader *reader, size_t rows_max,
+                                 struct columns *columns, struct status *bad);
+
+struct status record_format_list(const char *path, const struct record_format *format,
+                                 const struct record_options *options, struct arena *arena,
+                                 struct record_fields *out);
+
+#endif

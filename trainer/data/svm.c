@@ -1,0 +1,324 @@
+#include "trainer/data/svm.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/characters.h"
+#include "base/container.h"
+#include "base/json_number.h"
+#include "trainer/data/number_text.h"
+#include "trainer/data/text_input.h"
+
+enum svm_field { SVM_LABEL, SVM_INDEX, SVM_VALUE, SVM_QID, SVM_FIELD, SVM_FIELDS };
+
+static const struct record_field svm_fields[SVM_FIELDS] = {
+    [SVM_LABEL] = { .name = "label", .kind = COLUMN_FLOAT },
+    [SVM_INDEX] = { .name = "index", .kind = COLUMN_INT64 },
+    [SVM_VALUE] = { .name = "value", .kind = COLUMN_FLOAT },
+    [SVM_QID] = { .name = "qid", .kind = COLUMN_INT64 },
+    [SVM_FIELD] = { .name = "field", .kind = COLUMN_INT64 },
+};
+
+struct svm_reader {
+    struct record_reader reader;
+    struct text_input input;
+    bool has_fields;         /* libffm */
+    int targets[SVM_FIELDS]; /* the column of each, or -1 */
+};
+
+static struct svm_reader *reader_of(struct record_reader *reader)
+{
+    return CONTAINER_OF(reader, struct svm_reader, reader);
+}
+
+static inline bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Does a number end here? */
+static inline bool ends_number(char c)
+{
+    return is_blank(c) || c == '\n' || c == '#';
+}
+
+/* The text up to the next blank, colon or line end, for a number of an unusual form or an error. */
+static struct bytes word_at(const char *at)
+{
+    const char *end = at;
+
+    while (!ends_number(*end) && *end != ':')
+        end++;
+    return (struct bytes){ at, (size_t)(end - at) };
+}
+
+static inline struct status read_float(const char **at, float *out)
+{
+    const char *next = json_float_read(*at, out);
+
+    if (next == NULL || !ends_number(*next) || !__builtin_isfinite(*out)) {
+        struct bytes word = word_at(*at);
+        TRY(number_text_float(word, out));
+        next = word.data + word.size;
+        if (*next == ':')
+            return status_error(STATUS_INVALID_ARGUMENT, "a ':' behind the number %.*s",
+                                (int)(word.size < 40 ? word.size : 40), word.data);
+    }
+    *at = next;
+    return status_ok();
+}
+
+/* Reads digits and the ':' behind them. */
+static inline struct status read_index(const char **position, const char *what, int64_t *out)
+{
+    const char *at = *position;
+    uint64_t value = 0;
+
+    for (; is_digit(*at); at++)
+        value = value * 10 + (uint64_t)(*at - '0');
+    if (at == *position || *at != ':' || at - *position > 18) {
+        struct bytes word = word_at(*position);
+        return status_error(STATUS_INVALID_ARGUMENT, "'%.*s' is not %s and a ':'",
+                            (int)(word.size < 40 ? word.size : 40), word.data, what);
+    }
+    *out = (int64_t)value;
+    *position = at + 1;
+    return status_ok();
+}
+
+static inline void add_int64(const struct svm_reader *reader, struct columns *columns,
+                             enum svm_field field, int64_t value)
+{
+    if (reader->targets[field] >= 0)
+        column_add_int64(&columns->list[reader->targets[field]], value);
+}
+
+static inline void add_float(const struct svm_reader *reader, struct columns *columns,
+                             enum svm_field field, float value)
+{
+    if (reader->targets[field] >= 0)
+        column_add_float(&columns->list[reader->targets[field]], value);
+}
+
+static struct status read_qid(const struct svm_reader *reader, const char **at,
+                              struct columns *columns)
+{
+    struct bytes word = word_at(*at + 4);
+    int64_t qid;
+
+    if (reader->targets[SVM_QID] < 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "a qid, which is read only if a column 'qid' is asked for");
+    TRY(status_in(number_text_int64(word, &qid), "qid"));
+    add_int64(reader, columns, SVM_QID, qid);
+    *at = word.data + word.size;
+    return status_ok();
+}
+
+static inline struct status read_pair(const struct svm_reader *reader, const char **at,
+                                      struct columns *columns)
+{
+    int64_t field, index;
+    float value = 0;
+
+    if (**at == 'q' && strncmp(*at, "qid:", 4) == 0)
+        return read_qid(reader, at, columns);
+    if (reader->has_fields) {
+        TRY(read_index(at, "a field", &field));
+        add_int64(reader, columns, SVM_FIELD, field);
+    }
+    TRY(read_index(at, "an index", &index));
+    TRY(read_float(at, &value));
+    add_int64(reader, columns, SVM_INDEX, index);
+    add_float(reader, columns, SVM_VALUE, value);
+    return status_ok();
+}
+
+/* Reads the line at `at`, which has a '\n'. *found: it is not only blanks and a comment. */
+static struct status read_line(const struct svm_reader *reader, const char *at,
+                               struct columns *columns, bool *found)
+{
+    float label = 0;
+
+    while (is_blank(*at))
+        at++;
+    *found = *at != '\n' && *at != '#';
+    if (!*found)
+        return status_ok();
+    TRY(status_in(read_float(&at, &label), "the label"));
+    add_float(reader, columns, SVM_LABEL, label);
+    for (;;) {
+        while (is_blank(*at))
+            at++;
+        if (*at == '\n' || *at == '#')
+            return status_ok();
+        TRY(read_pair(reader, &at, columns));
+    }
+}
+
+/* Finds the end of the next line, over the borders of windows. NULL: the file has ended. */
+static struct status next_line(struct text_input *input, const char **end)
+{
+    bool grown = true;
+
+    do {
+        *end = memchr(input->data + input->at, '\n', input->size - input->at);
+        if (*end != NULL)
+            return status_ok();
+        TRY(text_input_more(input, &grown));
+    } while (grown);
+    return status_ok();
+}
+
+static struct status svm_read(struct record_reader *base, size_t rows_max, struct columns *columns,
+                              struct status *bad)
+{
+    struct svm_reader *reader = reader_of(base);
+    struct text_input *input = &reader->input;
+    bool found = false;
+
+    for (size_t rows = 0; rows < rows_max && status_is_ok(*bad); rows += found) {
+        const char *end;
+        TRY(next_line(input, &end));
+        if (end == NULL)
+            break;
+        struct status status = read_line(reader, input->data + input->at, columns, &found);
+        if (!status_is_ok(status)) {
+            columns_drop_row(columns);
+            *bad = status_in(status, "line %llu", (unsigned long long)input->line);
+        } else if (found) {
+            columns_end_row(columns);
+        }
+        input->at = (size_t)(end + 1 - input->data);
+        input->line++;
+    }
+    return status_ok();
+}
+
+static void svm_close(struct record_reader *base)
+{
+    struct svm_reader *reader = reader_of(base);
+
+    text_input_close(&reader->input);
+    free(reader);
+}
+
+static struct status find_target(struct svm_reader *reader, const struct columns *columns,
+                                 int place)
+{
+    const struct column *column = &columns->list[place];
+    int fields = reader->has_fields ? SVM_FIELDS : SVM_FIELD;
+
+    for (int i = 0; i < fields; i++) {
+        if (strcmp(svm_fields[i].name, column->name) != 0)
+            continue;
+        if (svm_fields[i].kind != column->kind)
+            return status_error(STATUS_INVALID_ARGUMENT, "the column '%s' holds %s numbers",
+                                column->name,
+                                svm_fields[i].kind == COLUMN_FLOAT ? "float" : "int64");
+        reader->targets[i] = place;
+        return status_ok();
+    }
+    return status_error(STATUS_INVALID_ARGUMENT, "no column '%s' among label, index, value, qid%s",
+                        column->name, reader->has_fields ? ", field" : "");
+}
+
+static struct status open_svm(bool has_fields, const char *path,
+                              const struct record_options *options, const struct columns *columns,
+                              struct record_reader **out)
+{
+    struct svm_reader *reader = zalloc(sizeof *reader);
+    struct status status;
+
+    reader->has_fields = has_fields;
+    for (int i = 0; i < SVM_FIELDS; i++)
+        reader->targets[i] = -1;
+    TRY_OR(fail, text_input_open(path, options->window_bytes, &reader->input));
+    for (int i = 0; i < columns->count; i++)
+        TRY_OR(fail, find_target(reader, columns, i));
+    *out = &reader->reader;
+    return status_ok();
+
+fail:
+    svm_close(&reader->reader);
+    return status;
+}
+
+static struct status libsvm_open(const char *path, const struct record_options *options,
+                                 const struct columns *columns, struct record_reader **out)
+{
+    return open_svm(false, path, options, columns, out);
+}
+
+static struct status libffm_open(const char *path, const struct record_options *options,
+                                 const struct columns *columns, struct record_reader **out)
+{
+    return open_svm(true, path, options, columns, out);
+}
+
+/* A qid is listed for neither: few files have one. */
+static struct status libsvm_list(const char *path, const struct record_options *options,
+                                 struct arena *arena, struct record_fields *out)
+{
+    (void)path, (void)options, (void)arena;
+    *out = (struct record_fields){ svm_fields, SVM_QID };
+    return status_ok();
+}
+
+static struct status libffm_list(const char *path, const struct record_options *options,
+                                 struct arena *arena, struct record_fields *out)
+{
+    struct record_field *fields = ARENA_ARRAY(arena, struct record_field, SVM_QID + 1);
+
+    (void)path, (void)options;
+    memcpy(fields, svm_fields, SVM_QID * sizeof *fields);
+    fields[SVM_QID] = svm_fields[SVM_FIELD];
+    *out = (struct record_fields){ fields, SVM_QID + 1 };
+    return status_ok();
+}
+
+/* Does the first line begin with a number and then `colons` colons between numbers? */
+static bool begins_with_pair(struct bytes start, int colons)
+{
+    const char *at = start.data;
+
+    if (strspn(at, "+-.0123456789eE") == 0)
+        return false;
+    at += strspn(at, "+-.0123456789eE");
+    if (!is_blank(*at))
+        return false;
+    at += strspn(at, " \t");
+    for (int i = 0; i < colons; i++) {
+        size_t digits = strspn(at, "0123456789");
+        if (digits == 0 || at[digits] != ':')
+            return false;
+        at += digits + 1;
+    }
+    at += strspn(at, "+-.0123456789eE");
+    return ends_number(*at);
+}
+
+static bool libsvm_recognises(struct bytes start)
+{
+    return begins_with_pair(start, 1);
+}
+
+static bool libffm_recognises(struct bytes start)
+{
+    return begins_with_pair(start, 2);
+}
+
+const struct record_format libsvm_format = { .name = "libsvm",
+                                             .suffixes = ".libsvm .svm .svmlight",
+                                             .recognises = libsvm_recognises,
+                                             .open = libsvm_open,
+                                             .read = svm_read,
+                                             .close = svm_close,
+                                             .list = libsvm_list };
+const struct record_format libffm_format = { .name = "libffm",
+                                             .suffixes = ".libffm .ffm",
+                                             .recognises = libffm_recognises,
+                                             .open = libffm_open,
+                                             .read = svm_read,
+                                             .close = svm_close,
+                                             .list = libffm_list };

@@ -1,0 +1,46 @@
+/*
+ * text_input: a text file as a moving window, for readers of records.
+ *
+ * The window holds whole records: a reader that finds no end of a record in it asks for more. What
+ * was read is moved to the front of the buffer, which grows only for a record that does not fit.
+ * Behind the window stand a '\n' and zero bytes, so that loops stop without comparing positions
+ * and numbers may be read eight bytes at a time. The last line of a file has a '\n' even if the
+ * file has none there.
+ *
+ * A gzip file is refused with UNIMPLEMENTED.
+ *
+ * Files are read and not mapped, because a mapped file that another process truncates would end
+ * this one with SIGBUS. A buffer of 256 KiB stays in the L2 cache.
+ */
+#ifndef TRAINER_DATA_TEXT_INPUT_H
+#define TRAINER_DATA_TEXT_INPUT_H
+
+#include "base/file.h"
+
+#define TEXT_WINDOW_BYTES     ((size_t)256 << 10)
+#define TEXT_RECORD_BYTES_MAX ((size_t)16 << 20) /* of one record */
+
+struct text_input {
+    struct file_reader file;
+    uint64_t file_at; /* bytes read from the file */
+    char *data;
+    size_t at, size; /* the window is [at, size) */
+    size_t capacity;
+    uint64_t line; /* of data + at, from 1 */
+};
+
+/* Opens the file and fills the first window. Skips a byte order mark. */
+/* window_bytes: of the first window, 16 or more; 0: TEXT_WINDOW_BYTES. */
+struct status text_input_open(const char *path, size_t window_bytes, struct text_input *out);
+void text_input_close(struct text_input *input); /* accepts a zeroed one */
+
+/**
+ * Appends to the window, which moves: pointers into it are void.
+ *
+ * *grown is false at the end of the file.
+ *
+ * Errors  RESOURCE_EXHAUSTED a record of more than TEXT_RECORD_BYTES_MAX
+ */
+struct status text_input_more(struct text_input *input, bool *grown);
+
+#endif
