@@ -1,10 +1,13 @@
 /*
- * reduce: Sum, Mean, Prod, Max, Min over any axes; All and Any; ArgMax and ArgMin; L2Loss.
+ * reduce: Sum, Mean, Prod, Max, Min, EuclideanNorm over any axes; All and Any; ArgMax and ArgMin;
+ * L2Loss.
  *
  * Dimensions are merged into alternating runs of kept and reduced ones. The two frequent forms are
  * leaf loops: rows reduced to one element each ([keep, reduce]) and columns ([reduce, keep]). Every
  * other form walks over these.
  */
+#include <math.h>
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/reduce.h"
@@ -66,7 +69,8 @@ static void fold(const struct reduction *r, int d, const struct fold_rows *rows,
 struct reduce_state {
     const struct fold_op *op;
     bool keep_dims;
-    bool single_is_result; /* one element is its own result, -0 included; false for norms */
+    bool norm;                    /* one element is not its own result */
+    const struct fold_rows *half; /* what half and bfloat16 fold with, as float */
 };
 
 static struct status reduce_prepare(struct prepare_context *p)
@@ -74,7 +78,8 @@ static struct status reduce_prepare(struct prepare_context *p)
     const struct node *node = prepare_node(p);
     struct reduce_state *state = prepare_state(p, sizeof *state, NULL);
     state->op = fold_op_find(node->op_name);
-    state->single_is_result = strcmp(node->op_name, "EuclideanNorm") != 0;
+    state->norm = strcmp(node->op_name, "EuclideanNorm") == 0;
+    state->half = &(state->norm ? fold_op_find("Sum") : state->op)->rows[DT_FLOAT];
     return node_attr_bool(node, "keep_dims", &state->keep_dims);
 }
 
@@ -100,13 +105,26 @@ static struct status read_axes(struct kernel_context *k, int rank, bool *axes)
     return status_ok();
 }
 
+/* TensorFlow rounds the squares of a norm, and their sum, to the element type. */
+static void square_rounded(enum dtype dtype, float *x, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        x[i] = half_round(dtype, x[i] * x[i]);
+}
+
+static void root_rounded(enum dtype dtype, float *sums, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        sums[i] = sqrtf(half_round(dtype, sums[i]));
+}
+
 /* half and bfloat16 fold in float. */
 static struct status reduce_half(struct kernel_context *k, const struct reduce_state *state,
                                  const struct reduction *r, const struct tensor *x,
                                  struct tensor *out)
 {
     struct tensor wide_x, wide_out;
-    const struct fold_rows *rows = &state->op->rows[DT_FLOAT];
+    const struct fold_rows *rows = state->half;
     TRY(kernel_scratch(k, DT_FLOAT, &x->shape, &wide_x));
     struct status status = kernel_scratch(k, DT_FLOAT, &out->shape, &wide_out);
     if (!status_is_ok(status)) {
@@ -114,11 +132,15 @@ static struct status reduce_half(struct kernel_context *k, const struct reduce_s
         return status;
     }
     half_block_load(x->dtype, x->data, wide_x.data, x->size);
+    if (state->norm)
+        square_rounded(x->dtype, wide_x.data, x->size);
     rows->start(wide_out.data, out->size);
     if (x->size > 0)
         fold(r, 0, rows, sizeof(float), sizeof(float), wide_x.data, wide_out.data);
     if (rows->finish != NULL && out->size > 0)
         rows->finish(wide_out.data, wide_out.data, out->size, x->size / out->size);
+    if (state->norm)
+        root_rounded(out->dtype, wide_out.data, out->size);
     half_block_store(out->dtype, wide_out.data, out->data, out->size);
     tensor_release(&wide_x);
     tensor_release(&wide_out);
@@ -155,7 +177,7 @@ static struct status reduce_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(read_axes(k, x->shape.rank, axes));
     reduction_init(&r, &x->shape, axes, state->keep_dims);
-    if (state->single_is_result && reduces_nothing(&r)) {
+    if (!state->norm && reduces_nothing(&r)) {
         struct tensor same = kernel_take_input(k, 0);
         same.shape = r.out;
         kernel_output_set(k, 0, same);
@@ -256,7 +278,7 @@ static struct status l2_loss_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    REDUCE("EuclideanNorm", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE)),
+    REDUCE("EuclideanNorm", DTYPES_REAL),
     REDUCE("Sum", DTYPES_REAL),
     REDUCE("Mean", DTYPES_REAL),
     REDUCE("Prod", DTYPES_REAL),

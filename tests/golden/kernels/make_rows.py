@@ -1047,6 +1047,48 @@ def value_pool(rows):
         rows.add("MaxPoolGrad", [image, pooled, gradient], ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID", each=0)
 
 
+def value_norm(rows):
+    """The squares, and their sum, are of the element type: integers wrap, half overflows."""
+    for dtype in INTEGERS:
+        high, low = np.iinfo(dtype).max, np.iinfo(dtype).min
+        for values in [[3, 4], [5], [12], [11, 9], [100, 100, 100], [high] * 3, [low, 1], [high // 2] * 2, [], [181, 181], [46341],
+                       [3037000500], [65535, 65535], [0, 1, 2] * 20]:
+            values = [value for value in values if value <= high]
+            x = np.array(values, dtype)
+            rows.add("EuclideanNorm", [x, i32(0)])
+            rows.add("EuclideanNorm", [np.stack([x, x]), i32(1)])
+            rows.add("EuclideanNorm", [np.stack([x] * 9).T, i32(0)])
+    for dtype in FLOATS[2:]:
+        for values in [[300, 1], [300, 300], [0.1] * 700, [3e-4, 4e-4], [1.3, 2.7, 0.33], [-2, 1.5], [np.nan, 1], [1, -np.inf], [-0.0], []]:
+            x = np.array(values).astype(dtype)
+            rows.add("EuclideanNorm", [x, i32(0)], each=EXACT[dtype])
+            rows.add("EuclideanNorm", [np.stack([x, x]), i32(1)], each=EXACT[dtype])
+            if len(values) < 100:  # TensorFlow adds up columns in the element type, with its error
+                rows.add("EuclideanNorm", [np.stack([x] * 9).T, i32(0)], each=EXACT[dtype])
+
+
+def value_zeros(rows):
+    """Which of 0 and -0 is the greater or smaller one."""
+    for dtype in FLOATS:
+        for signs in ["-0", "0-", "-0-", "0-0", "-----0", "0----", "0000-", "--------0", "00000000-", "0-" * 8 + "0", "-0" * 8 + "-",
+                      "0" * 19 + "-" * 14]:
+            x = np.array([-0.0 if sign == "-" else 0.0 for sign in signs], dtype)
+            for op in ["Max", "Min"]:
+                rows.add(op, [x, i32(0)], each=0)
+                rows.add(op, [np.stack([x, x]), i32(1)], each=0)
+                rows.add(op, [np.stack([x, x, x]).T, i32(0)], each=0)
+                if dtype in FLOATS[:2]:  # in vectors of half and bfloat16, the first zero wins
+                    rows.add(op, [np.stack([x] * 20).T, i32(0)], each=0)
+            for op in ["ArgMax", "ArgMin"]:
+                rows.add(op, [x, np.int32(0)])
+            rows.add("TopKV2", [x, np.int32(2)], each=0)
+            rows.add("ClipByValue", [x, dtype(0), dtype(6)], each=0)
+            rows.add("ClipByValue", [x, dtype(-6), dtype(-0.0)], each=0)
+        for order in [[-0.0, 0.0], [0.0, -0.0]]:
+            image = np.array(order * 8).astype(dtype).reshape(1, 4, 4, 1)
+            rows.add("MaxPool", [image], each=0, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")
+
+
 def value_array(rows):
     for indices in [i32(-1, 0, 2, 3, 1000, -2147483648, 2147483647), np.array([-1, 3, 2**40, -2**63], np.int64), np.array([0, 255], np.uint8),
                     np.array([-128, 127, 1], np.int8)]:
@@ -1177,7 +1219,8 @@ def value_rest(rows):
 def values():
     """Numbers at and past the borders: overflow, NaN, infinity, -0, ties, empty axes, text that is not ASCII."""
     rows = Rows("values")
-    for part in [value_denormal, value_reduce, value_scan, value_cast, value_unary, value_binary, value_order, value_softmax, value_pool, value_array, value_text, value_rest]:
+    for part in [value_denormal, value_reduce, value_scan, value_cast, value_unary, value_binary, value_order, value_softmax, value_pool, value_array, value_text, value_rest,
+                 value_norm, value_zeros]:
         part(rows)
     rows.write()
 

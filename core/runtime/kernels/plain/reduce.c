@@ -10,9 +10,9 @@
 
 #define FOLD_ADD(T, W, a, x) (T)((W)(a) + (W)(x))
 #define FOLD_MUL(T, W, a, x) (T)((W)(a) * (W)(x))
-/* A NaN is kept. */
-#define FOLD_MAX(T, W, a, x) (x) > (a) || (x) != (x) ? (x) : (a)
-#define FOLD_MIN(T, W, a, x) (x) < (a) || (x) != (x) ? (x) : (a)
+/* A NaN is kept. Of 0 and -0, which are equal, the last one wins, as in TensorFlow. */
+#define FOLD_MAX(T, W, a, x) (x) >= (a) || (x) != (x) ? (x) : (a)
+#define FOLD_MIN(T, W, a, x) (x) <= (a) || (x) != (x) ? (x) : (a)
 
 #define START(name, T, value)                  \
     static void name(void *out, int64_t count) \
@@ -131,26 +131,42 @@ UNSIGNED_TYPES(WIDE_UNSIGNED)
     }
 FLOAT_TYPES(MEAN_FINISH)
 
-/* Sums of squares, with the root at the end. A plain loop: norms are rare. */
-#define EUCLIDEAN(s, T, root)                                                        \
+/* Sums of squares, with the root at the end. A plain loop: norms are rare. The squares and sums of
+ * integers wrap, so that a sum may be negative. Its root is what x86 makes of NaN. */
+#define EUCLIDEAN(s, T, W)                                                           \
     static void square_row_##s(const void *x, void *out, int64_t count)              \
     {                                                                                \
+        W sum = (W) * (T *)out;                                                      \
         for (int64_t i = 0; i < count; i++)                                          \
-            *(T *)out += ((const T *)x)[i] * ((const T *)x)[i];                      \
+            sum += (W)((const T *)x)[i] * (W)((const T *)x)[i];                      \
+        *(T *)out = (T)sum;                                                          \
     }                                                                                \
     static void square_columns_##s(const void *x, void *out, int64_t count)          \
     {                                                                                \
-        for (int64_t i = 0; i < count; i++)                                          \
-            ((T *)out)[i] += ((const T *)x)[i] * ((const T *)x)[i];                  \
+        for (int64_t i = 0; i < count; i++) {                                        \
+            W value = (W)((const T *)x)[i];                                          \
+            ((T *)out)[i] = (T)((W)((T *)out)[i] + value * value);                   \
+        }                                                                            \
     }                                                                                \
     static void root_##s(const void *sums, void *out, int64_t count, int64_t folded) \
     {                                                                                \
         (void)folded;                                                                \
-        for (int64_t i = 0; i < count; i++)                                          \
-            ((T *)out)[i] = root(((const T *)sums)[i]);                              \
+        for (int64_t i = 0; i < count; i++) {                                        \
+            double sum = (double)((const T *)sums)[i];                               \
+            ((T *)out)[i] = sum < 0 ? NEGATIVE_ROOT_##s : (T)sqrt(sum);              \
+        }                                                                            \
     }
-EUCLIDEAN(f32, float, sqrtf)
-EUCLIDEAN(f64, double, sqrt)
+#define NEGATIVE_ROOT_f32 NAN
+#define NEGATIVE_ROOT_f64 NAN
+#define NEGATIVE_ROOT_i8  0
+#define NEGATIVE_ROOT_i16 0
+#define NEGATIVE_ROOT_i32 INT32_MIN
+#define NEGATIVE_ROOT_i64 INT64_MIN
+#define NEGATIVE_ROOT_u8  0
+#define NEGATIVE_ROOT_u16 0
+#define NEGATIVE_ROOT_u32 0
+#define NEGATIVE_ROOT_u64 0
+REAL_TYPES(EUCLIDEAN)
 
 START(all_start, bool, true)
 START(any_start, bool, false)
@@ -181,6 +197,10 @@ COLUMNS(, any_columns, bool, bool, FOLD_OR)
     {                                                                                     \
         sum_start_u64, wide_sum_row_##s, wide_sum_columns_##s, mean_finish_##s, DT_UINT64 \
     }
+#define EUCLIDEAN_ROWS(s)                                                       \
+    {                                                                           \
+        sum_start_##s, square_row_##s, square_columns_##s, root_##s, DT_INVALID \
+    }
 
 static const struct fold_op fold_ops[] = {
     { "Sum", FOLD_OP(sum) },
@@ -199,9 +219,16 @@ static const struct fold_op fold_ops[] = {
         [DT_UINT32] = WIDE_MEAN_ROWS(u32),
         [DT_UINT64] = WIDE_MEAN_ROWS(u64) } },
     { "EuclideanNorm",
-      { [DT_FLOAT] = { sum_start_f32, square_row_f32, square_columns_f32, root_f32, DT_INVALID },
-        [DT_DOUBLE] = { sum_start_f64, square_row_f64, square_columns_f64, root_f64,
-                        DT_INVALID } } },
+      { [DT_FLOAT] = EUCLIDEAN_ROWS(f32),
+        [DT_DOUBLE] = EUCLIDEAN_ROWS(f64),
+        [DT_INT8] = EUCLIDEAN_ROWS(i8),
+        [DT_INT16] = EUCLIDEAN_ROWS(i16),
+        [DT_INT32] = EUCLIDEAN_ROWS(i32),
+        [DT_INT64] = EUCLIDEAN_ROWS(i64),
+        [DT_UINT8] = EUCLIDEAN_ROWS(u8),
+        [DT_UINT16] = EUCLIDEAN_ROWS(u16),
+        [DT_UINT32] = EUCLIDEAN_ROWS(u32),
+        [DT_UINT64] = EUCLIDEAN_ROWS(u64) } },
     { "All", { [DT_BOOL] = { all_start, all_row, all_columns, NULL, DT_INVALID } } },
     { "Any", { [DT_BOOL] = { any_start, any_row, any_columns, NULL, DT_INVALID } } },
 };
