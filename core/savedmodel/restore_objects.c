@@ -73,12 +73,6 @@ static struct object_key *pair_graphs(const struct object_graph *saved,
 
 /* ---- from handles to objects ---- */
 
-static bool is_call(const struct node *node)
-{
-    return strcmp(node->op_name, "StatefulPartitionedCall") == 0 ||
-           strcmp(node->op_name, "PartitionedCall") == 0;
-}
-
 static const struct node *passed_handle(struct endpoint endpoint)
 {
     while (strcmp(endpoint.node->op_name, "Identity") == 0 && endpoint.node->inputs_count == 1)
@@ -154,7 +148,7 @@ struct status restore_object_keys(const struct meta *meta, const struct bundle *
         return status_ok();
     const struct object_key *objects = pair_graphs(&meta->objects, &checkpoint, arena);
     for (int i = 0; i < meta->graph->count; i++)
-        if (is_call(meta->graph->nodes[i]))
+        if (op_has(meta->graph->nodes[i]->op, OP_CALL))
             TRY(note_call(meta, meta->graph->nodes[i], objects, arena, keys));
     return status_ok();
 }
