@@ -126,19 +126,14 @@ static struct status post(struct client *client, struct client_request *request,
 static struct status metadata(struct client *client, const struct client_target *target,
                               struct arena *arena, struct client_metadata *out);
 
-/* value_from_json takes a text and allocates from the heap; the caller's tensors live in the
- * arena. */
+/* value_from_json_value allocates from the heap; the caller's tensors live in the arena. */
 static struct status get_output(const struct json_value *value,
                                 const struct client_endpoint *endpoint, struct arena *arena,
                                 struct client_tensor *out)
 {
-    struct buffer text = { 0 };
     struct tensor read;
-    json_value_print(value, &text);
-    buffer_append_char(&text, '\0');
-    struct status status = value_from_json(text.data, endpoint->dtype, arena, &read);
-    buffer_finish(&text);
-    TRY(status_in(status, "output '%s'", endpoint->key));
+    TRY(status_in(value_from_json_value(value, endpoint->dtype, arena, &read), "output '%s'",
+                  endpoint->key));
     char *copy = arena_memdup(arena, read.data, tensor_bytes(&read));
     *out = (struct client_tensor){ .name = endpoint->key,
                                    .tensor = tensor_borrow(read.dtype, &read.shape, copy) };

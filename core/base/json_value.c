@@ -100,6 +100,12 @@ struct status json_value_read_strict(struct bytes json, struct arena *arena,
     return read_json(json, JSON_REJECT_DUPLICATES, arena, out);
 }
 
+struct status json_value_read_reals(struct bytes json, struct arena *arena,
+                                    const struct json_value **out)
+{
+    return read_json(json, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, arena, out);
+}
+
 const struct json_value *json_value_get(const struct json_value *object, const char *key)
 {
     if (object == NULL || object->kind != JSON_VALUE_OBJECT)

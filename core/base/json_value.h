@@ -49,6 +49,11 @@ struct status json_value_read(struct bytes json, struct arena *arena,
 struct status json_value_read_strict(struct bytes json, struct arena *arena,
                                      const struct json_value **out);
 
+/* The same as json_value_read, but every number is a JSON_VALUE_REAL. -0 keeps its sign, and an
+ * integer may be beyond int64. */
+struct status json_value_read_reals(struct bytes json, struct arena *arena,
+                                    const struct json_value **out);
+
 /* A member of an object; NULL: not there, not an object, or `object` is NULL. */
 const struct json_value *json_value_get(const struct json_value *object, const char *key);
 /* The text of a member, or NULL. */

@@ -1,40 +1,41 @@
 #include "tensor/value_json.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 
 #include "base/arena.h"
 #include "base/base64.h"
+#include "base/json_value.h"
 
 /* ---- reading ---- */
 
 /* The sizes of the first lists. Others may be shorter, and the whole far smaller than the product.
  */
-static struct status find_shape(const json_t *value, struct shape *shape)
+static struct status find_shape(const struct json_value *value, struct shape *shape)
 {
     *shape = shape_scalar();
-    while (json_is_array(value)) {
+    while (value != NULL && value->kind == JSON_VALUE_LIST) {
         if (shape->rank == SHAPE_RANK_MAX)
             return status_error(STATUS_INVALID_ARGUMENT, "lists nested deeper than %d",
                                 SHAPE_RANK_MAX);
-        shape_append(shape, (int64_t)json_array_size(value));
-        value = json_array_get(value, 0);
+        shape_append(shape, value->count);
+        value = value->count > 0 ? &value->members[0] : NULL;
     }
     return shape_check(shape->rank, shape->dims, shape);
 }
 
 /* Compares all lists with the shape, so that the tensor is no larger than the text. */
-static struct status check_lists(const json_t *value, const struct shape *shape, int axis)
+static struct status check_lists(const struct json_value *value, const struct shape *shape,
+                                 int axis)
 {
     if (axis == shape->rank)
         return status_ok();
-    if (!json_is_array(value) || (int64_t)json_array_size(value) != shape->dims[axis])
+    if (value->kind != JSON_VALUE_LIST || value->count != shape->dims[axis])
         return status_error(STATUS_INVALID_ARGUMENT,
                             "lists of different sizes at level %d, expected %" PRId64, axis,
                             shape->dims[axis]);
-    for (size_t i = 0; i < json_array_size(value); i++)
-        TRY(check_lists(json_array_get(value, i), shape, axis + 1));
+    for (int i = 0; i < value->count; i++)
+        TRY(check_lists(&value->members[i], shape, axis + 1));
     return status_ok();
 }
 
@@ -77,70 +78,75 @@ static bool set_floating(struct tensor *out, int64_t at, double value)
 }
 
 /* "text", or {"b64": "bytes"} as in a request to modelserver. */
-static bool read_string(const json_t *leaf, struct arena *arena, struct bytes *out)
+static bool read_string(const struct json_value *leaf, struct arena *arena, struct bytes *out)
 {
-    const json_t *coded = json_object_size(leaf) == 1 ? json_object_get(leaf, "b64") : NULL;
-    const json_t *string = coded != NULL ? coded : leaf;
-    if (!json_is_string(string))
+    bool is_object = leaf->kind == JSON_VALUE_OBJECT && leaf->count == 1;
+    const struct json_value *coded = is_object ? json_value_get(leaf, "b64") : NULL;
+    const struct json_value *string = coded != NULL ? coded : leaf;
+    if (string->kind != JSON_VALUE_TEXT)
         return false;
-    struct bytes text = { json_string_value(string), json_string_length(string) };
+    struct bytes text = json_value_bytes(string);
     if (coded != NULL)
         return status_is_ok(base64_decode(text, arena, out));
     *out = (struct bytes){ arena_memdup(arena, text.data, text.size), text.size };
     return true;
 }
 
-static bool set_leaf(struct tensor *out, int64_t at, const json_t *leaf, struct arena *arena)
+static bool set_leaf(struct tensor *out, int64_t at, const struct json_value *leaf,
+                     struct arena *arena)
 {
+    double number;
     if (out->dtype == DT_STRING)
         return read_string(leaf, arena, &tensor_strings_mut(out)[at]);
     if (out->dtype == DT_BOOL) {
-        ((bool *)out->data)[at] = json_is_true(leaf);
-        return json_is_boolean(leaf);
+        ((bool *)out->data)[at] = leaf->kind == JSON_VALUE_BOOL && leaf->boolean;
+        return leaf->kind == JSON_VALUE_BOOL;
     }
     if (dtype_is_floating(out->dtype))
-        return json_is_number(leaf) && set_floating(out, at, json_number_value(leaf));
-    return json_is_integer(leaf) && set_integer(out, at, json_integer_value(leaf));
+        return json_value_number(leaf, &number) && set_floating(out, at, number);
+    return leaf->kind == JSON_VALUE_INT && set_integer(out, at, leaf->integer);
 }
 
-static struct status fill(struct tensor *out, int axis, int64_t *at, const json_t *value,
+static struct status fill(struct tensor *out, int axis, int64_t *at, const struct json_value *value,
                           struct arena *arena)
 {
     if (axis == out->shape.rank) {
         if (!set_leaf(out, (*at)++, value, arena))
             return status_error(STATUS_INVALID_ARGUMENT, "element %" PRId64 " is not a %s%s",
                                 *at - 1, dtype_name(out->dtype),
-                                json_is_object(value) ? " nor {\"b64\": BASE64}" : "");
+                                value->kind == JSON_VALUE_OBJECT ? " nor {\"b64\": BASE64}" : "");
         return status_ok();
     }
-    for (size_t i = 0; i < json_array_size(value); i++)
-        TRY(fill(out, axis + 1, at, json_array_get(value, i), arena));
+    for (int i = 0; i < value->count; i++)
+        TRY(fill(out, axis + 1, at, &value->members[i], arena));
     return status_ok();
+}
+
+struct status value_from_json_value(const struct json_value *json, enum dtype dtype,
+                                    struct arena *arena, struct tensor *out)
+{
+    struct shape shape;
+    int64_t at = 0;
+    TRY(find_shape(json, &shape));
+    TRY(check_lists(json, &shape, 0));
+    TRY(tensor_create(dtype, &shape, out));
+    struct status status = fill(out, 0, &at, json, arena);
+    if (!status_is_ok(status))
+        tensor_release(out);
+    return status;
 }
 
 struct status value_from_json(const char *text, enum dtype dtype, struct arena *arena,
                               struct tensor *out)
 {
-    json_error_t error;
-    struct shape shape;
-    int64_t at = 0;
-    /* As an integer, -0 would lose its sign. */
-    size_t numbers = dtype_is_floating(dtype) ? JSON_DECODE_INT_AS_REAL : 0;
-    json_t *root = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL | numbers, &error);
-    if (root == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "not JSON: %s at column %d", error.text,
-                            error.column);
-    struct status status = find_shape(root, &shape);
-    if (status_is_ok(status))
-        status = check_lists(root, &shape, 0);
-    if (status_is_ok(status))
-        status = tensor_create(dtype, &shape, out);
-    if (status_is_ok(status)) {
-        status = fill(out, 0, &at, root, arena);
-        if (!status_is_ok(status))
-            tensor_release(out);
-    }
-    json_decref(root);
+    struct arena *scratch = arena_create(0);
+    const struct json_value *json;
+    struct status status = dtype_is_floating(dtype)
+                               ? json_value_read_reals(bytes_of(text), scratch, &json)
+                               : json_value_read(bytes_of(text), scratch, &json);
+    status = status_is_ok(status) ? value_from_json_value(json, dtype, arena, out)
+                                  : status_in(status, "not JSON");
+    arena_destroy(scratch);
     return status;
 }
 

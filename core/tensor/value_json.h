@@ -6,6 +6,8 @@
 
 #include "tensor/tensor.h"
 
+struct json_value;
+
 /**
  * Makes a tensor of nested lists, a number or a string. Strings are "text" or
  * {"b64": "bytes in base64"}.
@@ -16,6 +18,9 @@
  */
 struct status value_from_json(const char *text, enum dtype dtype, struct arena *arena,
                               struct tensor *out);
+/* The same for JSON that was read already. */
+struct status value_from_json_value(const struct json_value *json, enum dtype dtype,
+                                    struct arena *arena, struct tensor *out);
 
 /* Prints the same form, with one row of the first dimension on a line. Strings are escaped; numbers
  * have all their digits (%.9g, %.17g). */

@@ -54,7 +54,7 @@ EDGES = {
     "dnnl.h": ["core/runtime/kernels/conv2d_onednn.c", "core/runtime/kernels/libraries.c",
                "core/runtime/kernels/plain/matmul_onednn.c"],
     "gnutls/*": ["core/rpc/tls*"],
-    "jansson.h": ["core/base/json_value.c", "core/tensor/value_json.c", "trainer/job/tf_config.c"],
+    "jansson.h": ["core/base/json_value.c"],
     "microhttpd.h": ["server/main.c", "server/rest/internal.h"],
     "nghttp2/nghttp2.h": ["core/rpc/http2_internal.h", "core/rpc/session_memory.h"],
     "protobuf-c/*": ["proto/*"],

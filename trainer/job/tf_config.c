@@ -1,109 +1,98 @@
 /* TF_CONFIG: a job map as JSON in the environment, as tf.estimator.RunConfig reads it. */
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_value.h"
 #include "trainer/job/job_map.h"
 
 /* An index: 3 or "3". */
-static struct status read_index(const char *what, const json_t *value, uint32_t *out)
+static struct status read_index(const char *what, const struct json_value *value,
+                                struct arena *arena, uint32_t *out)
 {
     long long index = -1;
 
-    if (json_is_integer(value)) {
-        index = json_integer_value(value);
-    } else if (json_is_string(value)) {
-        const char *text = json_string_value(value);
+    if (value->kind == JSON_VALUE_INT) {
+        index = value->integer;
+    } else if (value->kind == JSON_VALUE_TEXT) {
+        const char *text = value->text;
         char *end;
         errno = 0;
         index = *text >= '0' && *text <= '9' ? strtoll(text, &end, 10) : -1;
         if (index >= 0 && (errno != 0 || *end != '\0'))
             index = -1;
     }
-    if (index < 0 || index >= JOB_TASKS_MAX) {
-        char *text = json_dumps(value, JSON_ENCODE_ANY);
-        struct status status =
-            status_error(STATUS_INVALID_ARGUMENT, "%s is %s, not an index from 0 to %d", what,
-                         text != NULL ? text : "something else", JOB_TASKS_MAX - 1);
-        free(text);
-        return status;
-    }
+    if (index < 0 || index >= JOB_TASKS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, not an index from 0 to %d", what,
+                            json_value_show(value, arena), JOB_TASKS_MAX - 1);
     *out = (uint32_t)index;
     return status_ok();
 }
 
-static struct status add_task(const char *job, uint32_t index, const json_t *address,
+static struct status add_task(const char *job, uint32_t index, const struct json_value *address,
                               struct arena *arena, struct job_list *list)
 {
-    if (!json_is_string(address))
+    if (address->kind != JSON_VALUE_TEXT)
         return status_error(STATUS_INVALID_ARGUMENT, "the address of %s %u is not a string", job,
                             index);
-    list->tasks[list->count++] =
-        (struct job_task){ index, arena_strdup(arena, json_string_value(address)) };
+    list->tasks[list->count++] = (struct job_task){ index, arena_strdup(arena, address->text) };
     return status_ok();
 }
 
 /* Reads a list of addresses or, in a sparse cluster, an object that maps indices to addresses. */
-static struct status read_list(const char *job, json_t *value, struct arena *arena,
+static struct status read_list(const char *job, const struct json_value *value, struct arena *arena,
                                struct job_list *list)
 {
-    size_t size = json_is_array(value) ? json_array_size(value) : json_object_size(value);
-    const char *key;
-    json_t *address;
+    bool is_list = value->kind == JSON_VALUE_LIST;
 
-    if (!json_is_array(value) && !json_is_object(value))
+    if (!is_list && value->kind != JSON_VALUE_OBJECT)
         return status_error(STATUS_INVALID_ARGUMENT, "'%s' is not a list of addresses", job);
-    if (size > JOB_TASKS_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "'%s' has %zu tasks, at most %d", job, size,
-                            JOB_TASKS_MAX);
-    list->tasks = ARENA_ARRAY(arena, struct job_task, size + 1);
-    for (size_t i = 0; json_is_array(value) && i < size; i++)
-        TRY(add_task(job, (uint32_t)i, json_array_get(value, i), arena, list));
-    json_object_foreach(value, key, address) /* an array has no members */
-    {
-        json_t *text = json_string(key);
-        uint32_t index = 0;
-        struct status status = read_index(arena_printf(arena, "an index of %s", job), text, &index);
-        json_decref(text);
-        TRY(status);
-        TRY(add_task(job, index, address, arena, list));
+    if (value->count > JOB_TASKS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s' has %d tasks, at most %d", job,
+                            value->count, JOB_TASKS_MAX);
+    list->tasks = ARENA_ARRAY(arena, struct job_task, value->count + 1);
+    for (int i = 0; i < value->count; i++) {
+        uint32_t index = (uint32_t)i;
+        if (!is_list) {
+            struct json_value key = { .kind = JSON_VALUE_TEXT, .text = value->keys[i] };
+            TRY(read_index(arena_printf(arena, "an index of %s", job), &key, arena, &index));
+        }
+        TRY(add_task(job, index, &value->members[i], arena, list));
     }
     return status_ok();
 }
 
-static struct status read_cluster(json_t *cluster, struct arena *arena, struct job_map *out)
+static struct status read_cluster(const struct json_value *cluster, struct arena *arena,
+                                  struct job_map *out)
 {
-    const char *job;
-    json_t *value;
-    enum job_kind kind;
-
-    if (!json_is_object(cluster))
+    if (cluster->kind != JSON_VALUE_OBJECT)
         return status_error(STATUS_INVALID_ARGUMENT, "'cluster' is not an object");
-    json_object_foreach(cluster, job, value)
-    {
-        TRY(job_kind_parse(job, out, &kind));
+    for (int i = 0; i < cluster->count; i++) {
+        enum job_kind kind;
+        TRY(job_kind_parse(cluster->keys[i], out, &kind));
         if (out->lists[kind].count > 0)
             return status_error(STATUS_INVALID_ARGUMENT, "both chief and master are given");
-        TRY(read_list(job, value, arena, &out->lists[kind]));
+        TRY(read_list(cluster->keys[i], &cluster->members[i], arena, &out->lists[kind]));
     }
     return status_ok();
 }
 
-static struct status read_task(json_t *task, struct job_map *out)
+static struct status read_task(const struct json_value *task, struct arena *arena,
+                               struct job_map *out)
 {
-    const json_t *type = json_object_get(task, "type"), *index = json_object_get(task, "index");
+    const char *type = json_value_get_text(task, "type");
+    const struct json_value *index = json_value_get(task, "index");
     struct job_map names = { 0 };
 
-    if (!json_is_object(task))
+    if (task->kind != JSON_VALUE_OBJECT)
         return status_error(STATUS_INVALID_ARGUMENT, "'task' is not an object");
-    if (json_object_size(task) == 0)
+    if (task->count == 0)
         return status_ok();
-    if (!json_is_string(type))
+    if (type == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "'task' has no 'type'");
-    TRY(status_in(job_kind_parse(json_string_value(type), &names, &out->kind), "'task'"));
+    TRY(status_in(job_kind_parse(type, &names, &out->kind), "'task'"));
     if (index != NULL)
-        TRY(read_index("'index' of 'task'", index, &out->index));
+        TRY(read_index("'index' of 'task'", index, arena, &out->index));
     else if (job_has_many(out->kind))
         return status_error(STATUS_INVALID_ARGUMENT, "'task' has no 'index'");
     out->has_self = true;
@@ -127,13 +116,14 @@ static bool is_alone(const struct job_map *map)
            !(map->has_self && map->kind == JOB_EVALUATOR);
 }
 
-static struct status read_root(json_t *root, bool need_self, struct arena *arena,
+static struct status read_root(const struct json_value *root, bool need_self, struct arena *arena,
                                struct job_map *out)
 {
-    json_t *cluster = json_object_get(root, "cluster"), *task = json_object_get(root, "task");
-    json_t *sparse = json_object_get(root, "sparseCluster");
+    const struct json_value *cluster = json_value_get(root, "cluster");
+    const struct json_value *task = json_value_get(root, "task");
+    const struct json_value *sparse = json_value_get(root, "sparseCluster");
 
-    if (!json_is_object(root))
+    if (root->kind != JSON_VALUE_OBJECT)
         return status_error(STATUS_INVALID_ARGUMENT, "not a JSON object");
     if (cluster != NULL && sparse != NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "both cluster and sparseCluster are given");
@@ -142,7 +132,7 @@ static struct status read_root(json_t *root, bool need_self, struct arena *arena
         return status_ok();
     TRY(read_cluster(sparse != NULL ? sparse : cluster, arena, out));
     if (task != NULL)
-        TRY(read_task(task, out));
+        TRY(read_task(task, arena, out));
     place_lone_ps(out);
     /* Without a task this is a local run, as in TensorFlow; doctor looks at the cluster anyway. */
     if (is_alone(out) || (need_self && !out->has_self)) {
@@ -155,17 +145,13 @@ static struct status read_root(json_t *root, bool need_self, struct arena *arena
 struct status job_map_parse(const char *tf_config, bool need_self, struct arena *arena,
                             struct job_map *out)
 {
-    json_error_t error;
+    const struct json_value *root;
 
     *out = (struct job_map){ 0 };
     if (tf_config[strspn(tf_config, " \t\r\n")] == '\0')
         return status_ok();
-    json_t *root = json_loads(tf_config, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "line %d, column %d: %s", error.line,
-                            error.column, error.text);
+    TRY(json_value_read_strict(bytes_of(tf_config), arena, &root));
     struct status status = read_root(root, need_self, arena, out);
-    json_decref(root);
     if (!status_is_ok(status))
         *out = (struct job_map){ 0 };
     return status;

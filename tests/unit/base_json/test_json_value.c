@@ -1,3 +1,4 @@
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,6 +116,18 @@ static void an_arena_limit_is_kept(void **state)
     arena_destroy(arena);
 }
 
+static void reads_integers_as_reals(void **state)
+{
+    const struct json_value *value;
+    struct status status =
+        json_value_read_reals(bytes_of("[-0, 100000000000000000000]"), *state, &value);
+    assert_string_equal(status.message, "");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(value->members[i].kind, JSON_VALUE_REAL);
+    assert_true(signbit(value->members[0].real));
+    assert_true(value->members[1].real == 1e20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +136,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(refusals_name_the_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strict_refuses_equal_keys_and_nuls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_printed_is_read_as_the_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reads_integers_as_reals, set_up, tear_down),
         cmocka_unit_test(an_arena_limit_is_kept),
     };
     return cmocka_run_group_tests_name("json value", tests, NULL, NULL);

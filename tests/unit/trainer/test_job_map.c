@@ -264,7 +264,7 @@ static const struct refused_text {
       "worker 2, but the cluster has 2 worker tasks" },
     { CLUSTER "{\"type\":\"worker\",\"index\":-1}}", "'index' of 'task' is -1, not an index" },
     { CLUSTER "{\"type\":\"worker\",\"index\":\"1x\"}}",
-      "'index' of 'task' is \"1x\", not an index from 0 to 4095" },
+      "'index' of 'task' is '1x', not an index from 0 to 4095" },
     { CLUSTER "{\"type\":\"worker\",\"index\":\"99999999999999999999\"}}", "not an index" },
     { CLUSTER "{\"type\":\"worker\"}}", "'task' has no 'index'" },
     { CLUSTER "{\"type\":\"evaluator\",\"index\":1}}", "evaluator 1: a job has one" },
@@ -281,7 +281,7 @@ static const struct refused_text {
     { "{\"cluster\":{\"ps\":[\"a:1\"],\"ps\":[\"b:1\"]}}", "duplicate object key" },
     { "{\"sparseCluster\":{\"ps\":[\"a:1\"],\"worker\":{\"x\":\"b:1\"}},"
       "\"task\":{\"type\":\"worker\",\"index\":0}}",
-      "an index of worker is \"x\", not an index" },
+      "an index of worker is 'x', not an index" },
     { "{\"sparseCluster\":{\"ps\":[\"a:1\"],\"worker\":{\"2\":\"b:1\"}},"
       "\"task\":{\"type\":\"worker\",\"index\":0}}",
       "worker 0, which is not in the cluster" },
