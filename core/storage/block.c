@@ -1,24 +1,34 @@
 #include "storage/block.h"
 
-static struct status damaged(const char *what)
+#include <inttypes.h>
+#include <stdarg.h>
+
+static struct status damaged(const char *format, ...) PRINTF_LIKE(1, 2);
+static struct status damaged(const char *format, ...)
 {
-    return status_error(STATUS_DATA_LOSS, "bad block contents: %s", what);
+    va_list arguments;
+    va_start(arguments, format);
+    struct status status = status_errorv(STATUS_DATA_LOSS, format, arguments);
+    va_end(arguments);
+    return status_in(status, "bad block contents");
 }
 
 struct status block_open(struct bytes contents, struct table_block *out)
 {
     if (contents.size < 4)
-        return damaged("shorter than its restart count");
+        return damaged("%zu bytes, the restart count alone has 4", contents.size);
     uint32_t count = get_u32le(contents.data + contents.size - 4);
     if (count == 0 || count > (contents.size - 4) / 4)
-        return damaged("restart count does not fit");
+        return damaged("%" PRIu32 " restarts do not fit into %zu bytes", count, contents.size);
     size_t entries_size = contents.size - 4 - (size_t)count * 4;
     const char *restarts = contents.data + entries_size;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t restart = get_u32le(restarts + 4 * i);
         if (i == 0 ? restart != 0
                    : restart <= get_u32le(restarts + 4 * (i - 1)) || restart >= entries_size)
-            return damaged("restart offset out of order");
+            return damaged("restart %" PRIu32 " at %" PRIu32
+                           ": restarts must ascend from 0 and stay below %zu",
+                           i, restart, entries_size);
     }
     *out = (struct table_block){ { contents.data, entries_size }, restarts, count };
     return status_ok();
@@ -33,6 +43,7 @@ struct status block_cursor_next(struct block_cursor *cursor, bool *found)
 {
     const char *at = cursor->next;
     const char *end = cursor->block->entries.data + cursor->block->entries.size;
+    size_t start = (size_t)(at - cursor->block->entries.data);
     *found = at < end;
     if (at >= end)
         return status_ok();
@@ -40,18 +51,23 @@ struct status block_cursor_next(struct block_cursor *cursor, bool *found)
     uint64_t shared, unshared, value_size;
     if (!varint_get(&at, end, &shared) || !varint_get(&at, end, &unshared) ||
         !varint_get(&at, end, &value_size))
-        return damaged("entry cut short");
+        return damaged("the entry at byte %zu is cut short", start);
     if (shared > cursor->key.size)
-        return damaged("entry shares more than the key before it has");
+        return damaged("the entry at byte %zu shares %" PRIu64
+                       " bytes with the key before it, which has %zu",
+                       start, shared, cursor->key.size);
     if (unshared > (uint64_t)(end - at) || value_size > (uint64_t)(end - at) - unshared)
-        return damaged("entry longer than its block");
+        return damaged("the entry at byte %zu has a key of %" PRIu64 " and a value of %" PRIu64
+                       " bytes, the block has %zu more",
+                       start, unshared, value_size, (size_t)(end - at));
 
     /* The new key is greater if its suffix is greater than the rest of the old key. */
     buffer_reserve(&cursor->key, (size_t)unshared + 1);
     struct bytes old = { cursor->key.data + shared, cursor->key.size - (size_t)shared };
     struct bytes suffix = { at, (size_t)unshared };
     if (cursor->any && bytes_compare(old, suffix) >= 0)
-        return damaged("keys do not ascend");
+        return damaged("the key of the entry at byte %zu must be greater than the one before it",
+                       start);
     cursor->any = true;
     cursor->key.size = (size_t)shared;
     buffer_append(&cursor->key, suffix.data, suffix.size);

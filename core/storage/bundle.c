@@ -39,10 +39,12 @@ static struct status read_header(struct bundle *bundle, struct bytes value, stru
     Tensorflow__BundleHeaderProto *header;
     if (!status_is_ok(
             proto_unpack(&tensorflow__bundle_header_proto__descriptor, value, scratch, &header)))
-        return status_error(STATUS_DATA_LOSS, "the header does not parse");
+        return status_error(STATUS_DATA_LOSS, "the header, of %zu bytes, is no BundleHeaderProto",
+                            value.size);
     TRY(check_version(header->version));
     if (header->num_shards < 1 || header->num_shards > SHARDS_MAX)
-        return status_error(STATUS_DATA_LOSS, "header with %d shards", header->num_shards);
+        return status_error(STATUS_DATA_LOSS, "the header says %d shards, must be 1 to %d",
+                            header->num_shards, SHARDS_MAX);
     bundle->shards_count = header->num_shards;
     bundle->big_endian = header->endianness == TENSORFLOW__BUNDLE_HEADER_PROTO__ENDIANNESS__BIG;
     return status_ok();
@@ -69,16 +71,18 @@ static struct status fill_piece(struct bundle *bundle, const Tensorflow__BundleE
     struct bundle_entry *entry = &piece->entry;
     entry->dtype = dtype_base((int)proto->dtype);
     if (entry->dtype == DT_INVALID || (int)proto->dtype > DT_REF)
-        return status_error(STATUS_DATA_LOSS, "no type has number %d", (int)proto->dtype);
+        return status_error(STATUS_DATA_LOSS, "type %d is none of TensorFlow's", (int)proto->dtype);
     entry->shape = shape_scalar();
     if (proto->shape != NULL)
         TRY(shape_from_proto(proto->shape, &entry->shape));
     if (!shape_is_known(&entry->shape))
-        return status_error(STATUS_DATA_LOSS, "shape %s is not known", shape_text(&entry->shape));
+        return status_error(STATUS_DATA_LOSS, "shape %s must be known", shape_text(&entry->shape));
     TRY(shape_check(entry->shape.rank, entry->shape.dims, &entry->shape));
     if (proto->shard_id < 0 || proto->shard_id >= bundle->shards_count || proto->offset < 0 ||
         proto->size < 0)
-        return status_error(STATUS_DATA_LOSS, "shard %d of %d, offset %" PRId64 ", size %" PRId64,
+        return status_error(STATUS_DATA_LOSS,
+                            "shard %d, must be below %d; offset %" PRId64 " and size %" PRId64
+                            " must not be negative",
                             proto->shard_id, bundle->shards_count, proto->offset, proto->size);
     piece->shard = proto->shard_id;
     piece->offset = (uint64_t)proto->offset;
@@ -120,7 +124,8 @@ static struct status read_index(struct bundle *bundle, const struct table *table
     table_cursor_init(&cursor, table);
     TRY_OR(done, table_cursor_next(&cursor, &found));
     if (!found || table_cursor_key(&cursor).size != 0) {
-        status = status_error(STATUS_DATA_LOSS, "the table has no header");
+        status =
+            status_error(STATUS_DATA_LOSS, "the first key is not the header's, which is empty");
         goto done;
     }
     TRY_OR(done, read_header(bundle, table_cursor_value(&cursor), scratch));

@@ -128,7 +128,9 @@ static struct status read_strings(const struct bundle *bundle, const struct bund
     int64_t count = shape_size(&piece->entry.shape);
     char *characters;
     if ((uint64_t)count > raw.size) /* each string has at least one byte of size */
-        return status_error(STATUS_DATA_LOSS, "%zu bytes for %" PRId64 " strings", raw.size, count);
+        return status_error(STATUS_DATA_LOSS,
+                            "%zu bytes for %" PRId64 " strings, which need at least one each",
+                            raw.size, count);
     TRY(tensor_create_strings(&piece->entry.shape, raw.size, out, &characters));
     struct bytes *strings = tensor_strings_mut(out);
 
@@ -138,7 +140,10 @@ static struct status read_strings(const struct bundle *bundle, const struct bund
     for (int64_t i = 0; i < count; i++) {
         uint64_t size;
         if (!varint_get(&at, end, &size) || size > (uint64_t)(end - at))
-            return status_error(STATUS_DATA_LOSS, "sizes of strings are cut short");
+            return status_error(STATUS_DATA_LOSS,
+                                "the size of string %" PRId64 " of %" PRId64
+                                " reaches beyond the stored %zu bytes",
+                                i, count, raw.size);
         crc = sum_size(crc, size, bundle->big_endian);
         strings[i] = (struct bytes){ characters + total, (size_t)size };
         total += size;
@@ -172,8 +177,9 @@ static struct status read_variants(const struct bundle *bundle, const struct bun
     int64_t count = shape_size(&piece->entry.shape);
     char *characters;
     if ((uint64_t)count > raw.size / 5)
-        return status_error(STATUS_DATA_LOSS, "%zu bytes for %" PRId64 " variants", raw.size,
-                            count);
+        return status_error(STATUS_DATA_LOSS,
+                            "%zu bytes for %" PRId64 " variants, which need at least 5 each",
+                            raw.size, count);
     TRY(tensor_create_strings(&piece->entry.shape, raw.size, out, &characters));
     const char *at = raw.data, *end = raw.data + raw.size;
     uint32_t crc = 0;
@@ -182,7 +188,10 @@ static struct status read_variants(const struct bundle *bundle, const struct bun
         char bytes[8];
         if (!varint_get(&at, end, &size) || (uint64_t)(end - at) < 4 ||
             size > (uint64_t)(end - at) - 4)
-            return status_error(STATUS_DATA_LOSS, "variants are cut short");
+            return status_error(STATUS_DATA_LOSS,
+                                "variant %" PRId64 " of %" PRId64
+                                " reaches beyond the stored %zu bytes",
+                                i, count, raw.size);
         put_u64le(bytes, size);
         if (bundle->big_endian)
             swap_elements(bytes, 8, 8);
@@ -197,13 +206,17 @@ static struct status read_variants(const struct bundle *bundle, const struct bun
         if (bundle->big_endian)
             swap_elements(stored, 4, 4);
         if (crc32c_unmask(get_u32le(stored)) != crc)
-            return status_error(STATUS_DATA_LOSS, "checksum of variant %" PRId64 " does not match",
-                                i);
+            return status_error(STATUS_DATA_LOSS,
+                                "the checksum of variant %" PRId64
+                                " does not match: stored %08" PRIx32 ", computed %08" PRIx32,
+                                i, crc32c_unmask(get_u32le(stored)), crc);
         crc = crc32c(crc, at, 4);
         at += 4;
     }
     if (at != end)
-        return status_error(STATUS_DATA_LOSS, "bytes are left behind %" PRId64 " variants", count);
+        return status_error(STATUS_DATA_LOSS,
+                            "%zu of the stored %zu bytes are left behind %" PRId64 " variants",
+                            (size_t)(end - at), raw.size, count);
     return check_sum(piece, crc);
 }
 
@@ -232,7 +245,8 @@ static struct status read_piece(const struct bundle *bundle, const struct bundle
         characters ? read_characters(bundle, piece, &tensor) : read_numbers(bundle, piece, &tensor);
     if (!status_is_ok(status)) {
         tensor_release(&tensor);
-        return status;
+        return status_in(status, "%" PRIu64 " bytes at offset %" PRIu64 " of data file %d of %d",
+                         piece->size, piece->offset, piece->shard + 1, bundle->shards_count);
     }
     *out = tensor;
     return status_ok();
@@ -251,16 +265,18 @@ static struct status read_slice(const struct bundle *bundle, const struct bundle
             map_get(&bundle->by_key, (struct bytes){ key.data, key.size });
         buffer_finish(&key);
         if (part == NULL)
-            return status_error(STATUS_DATA_LOSS, "slice %s has no entry",
+            return status_error(STATUS_DATA_LOSS,
+                                "slice %s is listed, and has no entry in the index",
                                 slice_text(&piece->slices[index]));
         TRY(read_piece(bundle, part, out));
     }
     struct shape shape = slice_shape(resolved);
     if (out->dtype == piece->entry.dtype && shape_equal(&out->shape, &shape))
         return status_ok();
-    struct status status = status_error(STATUS_DATA_LOSS, "slice %s has type %s and shape %s",
-                                        slice_text(&piece->slices[index]), dtype_name(out->dtype),
-                                        shape_text(&out->shape));
+    struct status status =
+        status_error(STATUS_DATA_LOSS, "slice %s has type %s and shape %s, must have %s and %s",
+                     slice_text(&piece->slices[index]), dtype_name(out->dtype),
+                     shape_text(&out->shape), dtype_name(piece->entry.dtype), shape_text(&shape));
     tensor_release(out);
     return status;
 }
@@ -321,7 +337,7 @@ static struct status assemble(const struct bundle *bundle, const struct bundle_p
         if (listed.length[i] == piece->entry.shape.dims[i])
             listed.length[i] = SLICE_WHOLE;
     if (piece->entry.dtype == DT_VARIANT)
-        return status_error(STATUS_UNIMPLEMENTED, "variants stored in slices");
+        return status_error(STATUS_UNIMPLEMENTED, "reading variants that are stored in slices");
 
     struct tensor_slice *resolved = zalloc((piece->slices_count + 1) * sizeof *resolved);
     struct tensor *parts = zalloc((piece->slices_count + 1) * sizeof *parts);

@@ -25,21 +25,28 @@ static struct status not_found(const char *prefix)
 }
 
 /* Reads the value of exactly this key as a message. */
-static struct status get(const struct table *table, struct bytes key, struct arena *arena,
-                         Tensorflow__SavedTensorSlices **out)
+static struct status get_saved(const struct table *table, struct bytes key, struct arena *arena,
+                               Tensorflow__SavedTensorSlices **out)
 {
     struct table_cursor cursor;
     bool found;
     table_cursor_init(&cursor, table);
     struct status status = table_cursor_seek(&cursor, key, &found);
     if (status_is_ok(status) && (!found || !bytes_equal(table_cursor_key(&cursor), key)))
-        status = status_error(STATUS_DATA_LOSS, "a key that the file's header lists is missing");
+        status = status_error(STATUS_DATA_LOSS, "%s is missing",
+                              key.size == 0 ? "its header" : "a slice that its header lists");
     if (status_is_ok(status))
         status = proto_unpack(&tensorflow__saved_tensor_slices__descriptor,
                               table_cursor_value(&cursor), arena, out);
     table_cursor_finish(&cursor);
     return status.code == STATUS_INTERNAL ? status_error(STATUS_DATA_LOSS, "%s", status.message)
                                           : status;
+}
+
+static struct status get(const struct table *table, struct bytes key, struct arena *arena,
+                         Tensorflow__SavedTensorSlices **out)
+{
+    return status_in(get_saved(table, key, arena, out), "checkpoint file '%s'", table_path(table));
 }
 
 static struct bundle_piece *piece_of(struct bundle *bundle, const char *name)
@@ -62,8 +69,9 @@ static struct status merge(struct bundle *bundle, const Tensorflow__SavedSliceMe
     if (meta->shape != NULL)
         TRY(shape_from_proto(meta->shape, &shape));
     if (dtype == DT_INVALID || !shape_is_known(&shape) || meta->name[0] == '\0')
-        return status_error(STATUS_DATA_LOSS, "type %d and shape %s", (int)meta->type,
-                            shape_text(&shape));
+        return status_error(STATUS_DATA_LOSS,
+                            "type %d and shape %s: both must be known, and the name not empty",
+                            (int)meta->type, shape_text(&shape));
     TRY(shape_check(shape.rank, shape.dims, &shape));
 
     struct bundle_piece *piece = piece_of(bundle, meta->name);
@@ -72,7 +80,9 @@ static struct status merge(struct bundle *bundle, const Tensorflow__SavedSliceMe
         piece->entry.shape = shape;
     } else if (piece->entry.dtype != dtype || !shape_equal(&piece->entry.shape, &shape)) {
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "files of the checkpoint disagree on its type or shape");
+                            "%s of shape %s here, %s of shape %s in an earlier file",
+                            dtype_name(dtype), shape_text(&shape), dtype_name(piece->entry.dtype),
+                            shape_text(&piece->entry.shape));
     }
     size_t count = piece->slices_count + meta->n_slice;
     struct tensor_slice *slices = ARENA_ARRAY(bundle->arena, struct tensor_slice, count);
@@ -98,14 +108,15 @@ static struct status open_file(struct bundle *bundle, const char *path, int file
     struct arena *scratch = arena_create(0);
     Tensorflow__SavedTensorSlices *header;
     struct status status;
-    TRY_OR(done, table_open(path, &bundle->tables[file]));
+    TRY_OR(done, status_in(table_open(path, &bundle->tables[file]), "checkpoint file '%s'", path));
     TRY_OR(done, get(bundle->tables[file], (struct bytes){ "", 0 }, scratch, &header));
     for (size_t i = 0; header->meta != NULL && i < header->meta->n_tensor; i++)
-        TRY_OR(done, status_in(merge(bundle, header->meta->tensor[i], file), "tensor '%s'",
-                               header->meta->tensor[i]->name));
+        TRY_OR(done,
+               status_in(merge(bundle, header->meta->tensor[i], file),
+                         "checkpoint file '%s': tensor '%s'", path, header->meta->tensor[i]->name));
 done:
     arena_destroy(scratch);
-    return status_in(status, "checkpoint file '%s'", path);
+    return status;
 }
 
 static int by_name(const void *a, const void *b)
@@ -172,7 +183,9 @@ struct status checkpoint_v1_read_slice(const struct bundle *bundle,
     TRY_OR(done, get(bundle->tables[piece->slices_shards[slice_index]],
                      (struct bytes){ key.data, key.size }, scratch, &saved));
     if (saved->data == NULL || saved->data->data == NULL) {
-        status = status_error(STATUS_DATA_LOSS, "a slice without values");
+        status = status_error(STATUS_DATA_LOSS, "checkpoint file '%s': slice %s has no values",
+                              table_path(bundle->tables[piece->slices_shards[slice_index]]),
+                              slice_text(&piece->slices[slice_index]));
         goto done;
     }
     /* The values have neither type nor shape; the meta has them. */

@@ -35,17 +35,20 @@
 
 struct table;
 
-/* DATA_LOSS: not a table, or damaged. The error texts do not name the file; the caller adds it. */
+/* DATA_LOSS: not a table, or damaged. The error texts name the offset. The caller adds the file:
+ * table_path. */
 struct status table_open(const char *path, struct table **out);
 /* The same for a table in memory, which must outlive `*out`. */
 struct status table_open_bytes(struct bytes bytes, struct table **out);
-void table_close(struct table *table); /* accepts NULL */
+void table_close(struct table *table);             /* accepts NULL */
+const char *table_path(const struct table *table); /* "": in memory */
 
 struct table_cursor {
     const struct table *table;
     struct block_cursor index, entries;
     struct buffer contents; /* of the current data block */
     struct table_block block;
+    uint64_t offset;        /* of the current data block in the file */
     struct buffer last_key; /* of the previous block: the next block must begin above it */
     bool open;              /* is there a current data block? */
     bool any;               /* is there a last_key? */

@@ -146,17 +146,23 @@ static struct status get_data(struct tfrecord_reader *reader, uint64_t size)
         if (got < step)
             return status_error(STATUS_DATA_LOSS,
                                 "'%s': truncated record at %" PRIu64
-                                "' failed with Read less bytes than requested",
-                                reader->file.path, reader->offset);
+                                "' failed with Read less bytes than requested: of %" PRIu64
+                                " bytes, the file has %zu",
+                                reader->file.path, reader->offset, size, reader->record.size);
     }
     return status_ok();
 }
 
-static struct status corrupted(const struct tfrecord_reader *reader, uint64_t offset,
-                               const char *hint)
+static struct status check_crc(const struct tfrecord_reader *reader, const char *data, size_t size,
+                               uint64_t offset, const char *hint)
 {
-    return status_error(STATUS_DATA_LOSS, "'%s': corrupted record at %" PRIu64 "%s",
-                        reader->file.path, offset, hint);
+    uint32_t stored = crc32c_unmask(get_u32le(data + size)), computed = crc32c(0, data, size);
+    if (computed != stored)
+        return status_error(STATUS_DATA_LOSS,
+                            "'%s': corrupted record at %" PRIu64 "%s: %zu bytes have the checksum "
+                            "%08" PRIx32 ", %08" PRIx32 " is stored",
+                            reader->file.path, offset, hint, size, computed, stored);
+    return status_ok();
 }
 
 struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes *record,
@@ -168,15 +174,14 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
     *found = got == sizeof head;
     if (!*found)
         return status_ok();
-    if (crc32c_unmask(get_u32le(head + 8)) != crc32c(0, head, 8))
-        return corrupted(reader, reader->offset, " (Is this even a TFRecord file?)");
+    TRY(check_crc(reader, head, 8, reader->offset, " (Is this even a TFRecord file?)"));
     uint64_t size = get_u64le(head);
     if (size > UINT64_MAX - 4)
-        return corrupted(reader, reader->offset, "");
+        return status_error(STATUS_DATA_LOSS,
+                            "'%s': corrupted record at %" PRIu64 ": its size is %" PRIu64,
+                            reader->file.path, reader->offset, size);
     TRY(get_data(reader, size + 4));
-    uint32_t stored = crc32c_unmask(get_u32le(reader->record.data + size));
-    if (crc32c(0, reader->record.data, (size_t)size) != stored)
-        return corrupted(reader, reader->offset + HEAD_BYTES, "");
+    TRY(check_crc(reader, reader->record.data, (size_t)size, reader->offset + HEAD_BYTES, ""));
     reader->offset += HEAD_BYTES + size + 4;
     *record = (struct bytes){ reader->record.data, (size_t)size };
     return status_ok();

@@ -229,7 +229,8 @@ static struct status hold_begin(struct ps *ps, const struct hold_request *reques
     struct cutter *cutter = *out = snapshots_cutter(ps, worker);
     if (cutter->worker == worker && request->number < cutter->number)
         return status_error(STATUS_ABORTED,
-                            "ps %u: snapshot %" PRIu64 " comes after snapshot %" PRIu64,
+                            "ps %u: snapshot %" PRIu64 " is older than snapshot %" PRIu64
+                            ", which has begun",
                             ps->options.index, request->number, cutter->number);
     if (cutter->worker == worker && request->number == cutter->number)
         return ps->snapshots->held == cutter || is_taken(cutter) ? status_ok()

@@ -154,8 +154,8 @@ static struct status admit_finish(struct ps *ps, const struct finish_request *re
     if (request->identity != NULL && request->identity->reader)
         return status_error(STATUS_PERMISSION_DENIED, "a task that only reads ends nothing");
     if (request->identity != NULL && request->identity->index >= PS_WORKERS_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "a task of index %u, at most %d workers",
-                            request->identity->index, PS_WORKERS_MAX);
+        return status_error(STATUS_INVALID_ARGUMENT, "%s has index %u, must be below %d",
+                            request->identity->task, request->identity->index, PS_WORKERS_MAX);
     if (ps_generation(ps)->open || request->identity == NULL)
         return ps_admit_worker(ps, request->ticket, worker);
     TRY(ps_check_identity(ps, request->identity));

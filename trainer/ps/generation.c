@@ -51,7 +51,8 @@ static struct status check_chief(struct ps *ps, const struct create_request *req
         (request->generation == generation->number &&
          request->identity->incarnation != generation->creator))
         return status_error(STATUS_ABORTED,
-                            "ps %u is at generation %" PRIu64 ", asked for %" PRIu64,
+                            "ps %u is at generation %" PRIu64
+                            " and cannot begin generation %" PRIu64,
                             ps->options.index, generation->number, request->generation);
     if (request->workers == 0 || request->workers > PS_WORKERS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "%u workers, must be 1 to %d",
@@ -156,8 +157,10 @@ struct status generation_check_filling(const struct ps *ps, uint64_t number, uin
     if (generation->number == 0 || number != generation->number ||
         incarnation != generation->creator)
         return status_error(STATUS_ABORTED,
-                            "ps %u is at generation %" PRIu64 " of another, not at %" PRIu64,
-                            ps->options.index, generation->number, number);
+                            "ps %u is at generation %" PRIu64
+                            ", values came for generation %" PRIu64 "%s",
+                            ps->options.index, generation->number, number,
+                            number == generation->number ? " of another process" : "");
     return status_ok();
 }
 

@@ -133,8 +133,8 @@ struct status ps_check_identity(const struct ps *ps, const struct identity *iden
         return status_error(STATUS_INVALID_ARGUMENT, "%s: its settings have %zu bytes, at most %d",
                             identity->task, strlen(identity->agreed), AGREED_BYTES_MAX);
     if (identity->index >= PS_WORKERS_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "%s: at most %d workers", identity->task,
-                            PS_WORKERS_MAX);
+        return status_error(STATUS_INVALID_ARGUMENT, "%s has index %u, must be below %d",
+                            identity->task, identity->index, PS_WORKERS_MAX);
     if (ps->options.trainers != NULL && !identity->reader &&
         identity->index >= ps->options.trainers_count)
         return status_error(STATUS_FAILED_PRECONDITION,

@@ -121,8 +121,9 @@ struct status ps_admit(struct ps *ps, const struct ticket *ticket, const struct 
                             ps->options.index);
     if (ticket->generation != ps_generation(ps)->number)
         return status_error(STATUS_ABORTED,
-                            "from generation %" PRIu64 " of the job, which is at %" PRIu64,
-                            ticket->generation, ps_generation(ps)->number);
+                            "the request is from generation %" PRIu64
+                            " of the job, ps %u is at generation %" PRIu64,
+                            ticket->generation, ps->options.index, ps_generation(ps)->number);
     *out = find_place(ps, ticket->worker, ticket->reader);
     return check_member(ps, *out, ticket->worker, ticket->incarnation);
 }

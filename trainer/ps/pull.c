@@ -8,7 +8,9 @@ struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range 
 {
     *out = (struct piece_range){ first, end != 0 ? end : PIECES_END };
     if (first >= out->end)
-        return status_error(STATUS_INVALID_ARGUMENT, "no pieces from %u up to %u", first, end);
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "pieces from %u up to, but not including, %u: must be at least one",
+                            first, end);
     return status_ok();
 }
 
@@ -74,7 +76,8 @@ static struct status pull(struct ps *ps, const struct pull_request *request, str
                                  .sync = ps_generation(ps)->sync };
     *reply = pack_pull_reply(&header);
     if (!attach_values(ps->variables, range, request->before, reply))
-        return status_error(STATUS_ABORTED, "ps %u has no values of before step %" PRIu64,
+        return status_error(STATUS_ABORTED,
+                            "ps %u no longer has the values from before step %" PRIu64,
                             ps->options.index, pushes_step(ps));
     return status_ok();
 }

@@ -376,12 +376,15 @@ static struct status check_step(const struct ps *ps, const struct push_request *
     const struct generation *generation = ps_generation(ps);
 
     if (generation->sync && request->ticket->worker >= generation->sync_workers)
-        return status_error(STATUS_FAILED_PRECONDITION, "worker %u of %u in a synchronous job",
-                            request->ticket->worker, generation->sync_workers);
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "worker %u pushed, but the synchronous job has the workers 0 to %u",
+                            request->ticket->worker, generation->sync_workers - 1);
     if (generation->sync && request->local_step > ps->pushes->step)
         return status_error(STATUS_ABORTED,
-                            "ps %u is at step %" PRIu64 ", the push is for %" PRIu64,
-                            ps->options.index, ps->pushes->step, request->local_step);
+                            "worker %u pushed for the values of step %" PRIu64
+                            ", but ps %u is still at step %" PRIu64,
+                            request->ticket->worker, request->local_step, ps->options.index,
+                            ps->pushes->step);
     return status_ok();
 }
 
@@ -399,8 +402,11 @@ static struct status admit_push(struct ps *ps, const struct push_request *reques
         return status_ok();
     size_t wanted = variables_gradient_bytes(ps->variables, push->range);
     if (message_payload_size(message) != wanted)
-        return status_error(STATUS_INVALID_ARGUMENT, "a push of %zu bytes, and ps %u trains %zu",
-                            message_payload_size(message), ps->options.index, wanted);
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "worker %u pushed gradients of %zu bytes, but the pieces that ps %u "
+                            "trains have %zu",
+                            request->ticket->worker, message_payload_size(message),
+                            ps->options.index, wanted);
     push->incarnation = push->worker->incarnation;
     push->sequence = request->sequence;
     push->waiting.request = message_move(message);

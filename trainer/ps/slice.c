@@ -221,12 +221,16 @@ struct status slice_fill(struct slice *slice, uint32_t part, uint64_t offset,
     size_t size = message_payload_size(message);
 
     if (part >= SLICE_PARTS_MAX || slice->now.parts[part] == NULL)
-        return status_error(STATUS_NOT_FOUND, "piece %d has no part %u", slice->id, part);
+        return status_error(STATUS_NOT_FOUND,
+                            "piece %d has no part %u: part 0 is the values, 1 and more are the "
+                            "optimizer's slots",
+                            slice->id, part);
     size_t filled = slice->filled[part];
     if (offset > filled || size > slice->size_bytes - offset)
         return status_error(STATUS_OUT_OF_RANGE,
-                            "piece %d of %zu bytes, %zu filled: %zu from %" PRIu64 " on came",
-                            slice->id, slice->size_bytes, filled, size, offset);
+                            "piece %d: %zu bytes came for offset %" PRIu64
+                            ", but it has %zu bytes so far and ends at %zu",
+                            slice->id, size, offset, filled, slice->size_bytes);
     if (offset + size <= filled)
         return status_ok();
     pthread_mutex_lock(&slice->lock);
@@ -241,8 +245,8 @@ struct status slice_check_filled(const struct slice *slice)
     for (int part = 0; part < SLICE_PARTS_MAX; part++)
         if (slice->filled[part] != slice->size_bytes && (part == 0 || slice->filled[part] != 0))
             return status_error(STATUS_FAILED_PRECONDITION,
-                                "piece %d has %zu of %zu bytes of part %d", slice->id,
-                                slice->filled[part], slice->size_bytes, part);
+                                "piece %d: only %zu of the %zu bytes of part %d have come",
+                                slice->id, slice->filled[part], slice->size_bytes, part);
     return status_ok();
 }
 

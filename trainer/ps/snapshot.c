@@ -59,7 +59,8 @@ static struct status read_chunk(struct ps *ps, const struct read_request *reques
         return status_error(STATUS_NOT_FOUND, "snapshot %" PRIu64 " has no part %u of piece %u",
                             request->snapshot, request->part, request->piece);
     if (request->offset > slice->size_bytes)
-        return status_error(STATUS_OUT_OF_RANGE, "piece %u has %zu bytes, asked from %" PRIu64,
+        return status_error(STATUS_OUT_OF_RANGE,
+                            "piece %u has %zu bytes, it cannot be read from offset %" PRIu64,
                             request->piece, slice->size_bytes, request->offset);
     cutter->heard_ns = clock_now_ns(ps->options.clock);
     size_t rest = slice->size_bytes - request->offset;

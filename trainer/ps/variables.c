@@ -28,8 +28,8 @@ static struct status check_piece(const struct created_piece *piece,
                                  const struct created_piece *before, uint64_t *total)
 {
     if (piece->id > INT32_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "piece %u: ids are at most %d", piece->id,
-                            INT32_MAX);
+        return status_error(STATUS_INVALID_ARGUMENT, "piece %u: its id must be at most %d",
+                            piece->id, INT32_MAX);
     if (before != NULL && piece->id <= before->id)
         return status_error(STATUS_INVALID_ARGUMENT, "piece %u after piece %u: ids must ascend",
                             piece->id, before->id);
@@ -38,7 +38,10 @@ static struct status check_piece(const struct created_piece *piece,
                             "piece %u: %" PRIu64 " bytes are no whole floats", piece->id,
                             piece->size_bytes);
     if (__builtin_add_overflow(*total, piece->size_bytes, total) || *total > SIZE_MAX / 64)
-        return status_error(STATUS_INVALID_ARGUMENT, "the sizes of the pieces overflow");
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "piece %u of %" PRIu64
+                            " bytes: with it, the sizes of all pieces overflow",
+                            piece->id, piece->size_bytes);
     return status_ok();
 }
 

@@ -183,7 +183,8 @@ static void damage_is_found_per_tensor(void **state)
     struct bundle *bundle;
     struct tensor tensor;
     assert_ok(bundle_open(in("v"), &bundle));
-    assert_failure(bundle_read(bundle, "b", &tensor), STATUS_DATA_LOSS, "Checksum does not match");
+    assert_failure(bundle_read(bundle, "b", &tensor), STATUS_DATA_LOSS,
+                   "4 bytes at offset 4 of data file 1 of 1: Checksum does not match");
     assert_ok(bundle_read(bundle, "a", &tensor));
     tensor_release(&tensor);
     bundle_close(bundle);

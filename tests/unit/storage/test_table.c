@@ -132,25 +132,32 @@ static const struct row {
     { "sound with shared bytes", BLOCK("\0\2\1abx\1\1\1cy\0\0\0\0\1\0\0\0"), 0, NULL },
     { "sound with two restarts", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\5\0\0\0\2\0\0\0"), 0, NULL },
     { "shorter than its count", BLOCK("\0\0\0"), 0, "bad block contents" },
-    { "no restarts", BLOCK("\0\1\1ax\0\0\0\0"), 0, "restart count does not fit" },
+    { "no restarts", BLOCK("\0\1\1ax\0\0\0\0"), 0, "0 restarts do not fit into 9 bytes" },
     { "restart count past the block", BLOCK("\0\1\1ax\0\0\0\0\4\0\0\0"), 0,
-      "restart count does not fit" },
+      "4 restarts do not fit into 13 bytes" },
     { "restart count of 2^32 - 1", BLOCK("\0\1\1ax\0\0\0\0\377\377\377\377"), 0,
-      "restart count does not fit" },
-    { "first restart not 0", BLOCK("\0\1\1ax\1\0\0\0\1\0\0\0"), 0, "restart offset" },
-    { "restart past the entries", BLOCK("\0\1\1ax\0\0\0\0\5\0\0\0\2\0\0\0"), 0, "restart offset" },
+      "4294967295 restarts do not fit into 13 bytes" },
+    { "first restart not 0", BLOCK("\0\1\1ax\1\0\0\0\1\0\0\0"), 0, "restart 0 at 1: " },
+    { "restart past the entries", BLOCK("\0\1\1ax\0\0\0\0\5\0\0\0\2\0\0\0"), 0,
+      "restart 1 at 5: restarts must ascend from 0 and stay below 5" },
     { "restarts descending", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\5\0\0\0\5\0\0\0\3\0\0\0"), 0,
-      "restart offset" },
-    { "shares more than there is", BLOCK("\0\1\1ax\2\1\1by\0\0\0\0\1\0\0\0"), 0, "shares more" },
+      "restart 2 at 5: " },
+    { "shares more than there is", BLOCK("\0\1\1ax\2\1\1by\0\0\0\0\1\0\0\0"), 0,
+      "block at offset 0: bad block contents: the entry at byte 5 shares 2 bytes with the key "
+      "before it, which has 1" },
     { "value past the entries", BLOCK("\0\1\1ax\0\1\2by\0\0\0\0\1\0\0\0"), 0,
-      "longer than its block" },
+      "the entry at byte 5 has a key of 1 and a value of 2 bytes, the block has 2 more" },
     { "key of 2^64 - 1", BLOCK("\0\377\377\377\377\377\377\377\377\377\1\1ax\0\0\0\0\1\0\0\0"), 0,
-      "longer than its block" },
+      "has a key of 18446744073709551615 and" },
     { "varint without end", BLOCK("\200\200\0\0\0\0\1\0\0\0"), 0, "cut short" },
-    { "keys equal", BLOCK("\0\1\1ax\0\1\1ay\0\0\0\0\1\0\0\0"), 0, "do not ascend" },
-    { "keys descending", BLOCK("\0\1\1bx\0\1\1ay\0\0\0\0\1\0\0\0"), 0, "do not ascend" },
-    { "two empty keys", BLOCK("\0\0\1x\0\0\1y\0\0\0\0\1\0\0\0"), 0, "do not ascend" },
-    { "unknown type", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 2, "bad block type 2" },
+    { "keys equal", BLOCK("\0\1\1ax\0\1\1ay\0\0\0\0\1\0\0\0"), 0,
+      "must be greater than the one before it" },
+    { "keys descending", BLOCK("\0\1\1bx\0\1\1ay\0\0\0\0\1\0\0\0"), 0,
+      "must be greater than the one before it" },
+    { "two empty keys", BLOCK("\0\0\1x\0\0\1y\0\0\0\0\1\0\0\0"), 0,
+      "must be greater than the one before it" },
+    { "unknown type", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 2,
+      "bad block type 2, must be 0 (stored) or 1 (Snappy)" },
     { "not Snappy", BLOCK("\0\1\1ax\0\1\1by\0\0\0\0\1\0\0\0"), 1, "corrupted compressed block" },
     { "inflated size of 4 GB", BLOCK("\377\377\377\377\17\0a"), 1, "corrupted compressed block" },
     { "inflated size too small", BLOCK("\2\30\0\0\0\1\0\0\0"), 1, "corrupted compressed block" },
@@ -221,10 +228,10 @@ static void a_wrong_checksum_is_data_loss(void **state)
     int count;
     file.data[4] = 'z';
     assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
-                   "block checksum mismatch");
+                   "block of 18 bytes at offset 0: block checksum mismatch: its bytes have ");
     file.data[file.size - 1] = 0;
     assert_failure(read_all((struct bytes){ file.data, file.size }, &count), STATUS_DATA_LOSS,
-                   "bad magic number");
+                   "bad magic number 004775248b80fb57, must be db4775248b80fb57");
     buffer_finish(&file);
 }
 

@@ -112,10 +112,12 @@ static void damage_is_told_as_tensorflow_tells_it(void **state)
     (void)state;
     int records;
     assert_failure(read_damaged(38, 0, &records), STATUS_DATA_LOSS,
-                   "corrupted record at 0 (Is this even a TFRecord file?)");
-    assert_failure(read_damaged(38, 13, &records), STATUS_DATA_LOSS, "corrupted record at 12");
+                   "corrupted record at 0 (Is this even a TFRecord file?): 8 bytes have the "
+                   "checksum ");
+    assert_failure(read_damaged(38, 13, &records), STATUS_DATA_LOSS,
+                   "corrupted record at 12: 3 bytes have the checksum ");
     assert_failure(read_damaged(33, 99, &records), STATUS_DATA_LOSS,
-                   "truncated record at 19' failed with Read less bytes than requested");
+                   "truncated record at 19' failed with Read less bytes than requested: of ");
     assert_int_equal(records, 1);
     assert_ok(read_damaged(25, 99, &records)); /* a truncated header counts as the end */
     assert_int_equal(records, 1);

@@ -338,13 +338,13 @@ static void a_chunk_of_no_pieces_or_of_other_bytes_is_refused(void **state)
         size_t size;
         const char *text;
     } rows[] = {
-        { 2, 2, 0, "no pieces from 2 up to 2" },
-        { 3, 1, 0, "no pieces from 3 up to 1" },
-        { UINT32_MAX, 0, 0, "no pieces from" },
-        { 0, 2, 24, "push of 24 bytes, and ps 0 trains 32" },
-        { 3, 0, 16, "of 16 bytes, and ps 0 trains 8" },
-        { 7, 0, 4, "of 4 bytes, and ps 0 trains 0" },
-        { 0, 0, 48, "of 48 bytes, and ps 0 trains 56" },
+        { 2, 2, 0, "pieces from 2 up to, but not including, 2: must be" },
+        { 3, 1, 0, "pieces from 3 up to" },
+        { UINT32_MAX, 0, 0, "pieces from 4294967295 up to" },
+        { 0, 2, 24, "gradients of 24 bytes, but the pieces that ps 0 trains have 32" },
+        { 3, 0, 16, "gradients of 16 bytes, but the pieces that ps 0 trains have 8" },
+        { 7, 0, 4, "gradients of 4 bytes, but the pieces that ps 0 trains have 0" },
+        { 0, 0, 48, "gradients of 48 bytes, but the pieces that ps 0 trains have 56" },
     };
     struct pair *pair = *state;
 

@@ -780,7 +780,7 @@ static void only_whole_values_are_opened_and_only_the_chief_writes(void **state)
     OK(client_join(&other, false, 1000));
     struct status status = client_begin(&chief, &job, &nothing);
     assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
-    assert_non_null(strstr(status.message, "has 0 of 16 bytes"));
+    assert_non_null(strstr(status.message, "only 0 of the 16 bytes"));
     OK(small_create(&chief, 1, false));
     other.generation_seen = 1; /* as if it had joined before the chief */
     assert_int_equal(small_create(&other, 1, false).code, STATUS_PERMISSION_DENIED);
@@ -849,7 +849,7 @@ static void a_task_that_ends_under_an_index_beyond_all_workers_is_refused(void *
     struct status status =
         channel_call(cluster.channels[0], PS_FINISH, &request, CLOCK_NEVER, &reply);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
-    assert_non_null(strstr(status.message, "at most 4096 workers"));
+    assert_non_null(strstr(status.message, "must be below 4096"));
     client_finish(&chief);
     small_stop(&cluster);
 }
