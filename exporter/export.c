@@ -44,18 +44,16 @@ struct status export_check_target(const char *directory)
 struct status export_model(const struct export_request *request, struct value_source *source)
 {
     struct arena *arena = arena_create(0);
-    struct layers_serving_options options = { .classes = request->classes,
-                                              .classes_count = request->classes_count };
-    struct layers_serving serving = { 0 };
+    struct serving_graph serving = { 0 };
     struct status status;
 
-    TRY_OR(done, layers_build_serving(request->model, &options, arena, &serving));
+    TRY_OR(done, request->recipe->build(request->recipe, arena, &serving));
     struct saved_variable *variables =
         ARENA_ARRAY(arena, struct saved_variable, serving.variables_count);
     for (int i = 0; i < serving.variables_count; i++) {
-        const struct layers_variable *variable = &serving.variables[i];
+        const struct training_variable *variable = &serving.variables[i];
         variables[i] = (struct saved_variable){ variable->name, variable->dtype, variable->shape,
-                                                variable->trainable };
+                                                variable->update == UPDATE_GRADIENT };
     }
     struct saved_model model = {
         .graph = serving.graph,
@@ -68,7 +66,8 @@ struct status export_model(const struct export_request *request, struct value_so
     TRY_OR(done, request->again ? savedmodel_write_again(request->directory, &model, source)
                                 : savedmodel_write(request->directory, &model, source));
 done:
+    status = status_in(status, "export to '%s'", request->directory); /* it may lie in the arena */
     graph_finish(serving.graph);
     arena_destroy(arena);
-    return status_in(status, "export to '%s'", request->directory);
+    return status;
 }

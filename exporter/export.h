@@ -1,8 +1,8 @@
 /*
- * export: writes a trained model as a SavedModel directory. The description becomes the serving
- * graph with its signatures, and a value_source provides the values of the variables.
+ * export: writes a trained model as a SavedModel directory. A recipe makes the serving graph with
+ * its signatures, and a value_source provides the values of the variables.
  *
- *     struct export_request request = { .model = model, .directory = "model/1" };
+ *     struct export_request request = { .recipe = graph->recipe, .directory = "model/1" };
  *     TRY(export_check_target(request.directory));       before training starts
  *     …
  *     TRY(export_model(&request, &source));              source: a snapshot on the ps tasks
@@ -10,14 +10,12 @@
 #ifndef EXPORTER_EXPORT_H
 #define EXPORTER_EXPORT_H
 
-#include "layers/layers.h"
+#include "graph/training_graph.h"
 #include "savedmodel/save.h"
 
 struct export_request {
-    const struct layers_model *model;
-    const char *directory;      /* the final one, "model/1"; absent or empty */
-    const char *const *classes; /* names of the classes; NULL: "0", "1", … */
-    int classes_count;
+    const struct export_recipe *recipe;
+    const char *directory; /* the final one, "model/1"; absent or empty */
     bool again; /* accept a directory that holds this very export, from a task killed after it */
 };
 

@@ -471,7 +471,7 @@ struct status options_read_doctor(int argc, char **argv, struct arena *arena, st
     return status_ok();
 }
 
-uint64_t options_steps(const struct options *options, uint32_t row_count)
+struct status options_steps(const struct options *options, int64_t row_count, uint64_t *out)
 {
     const struct layers_training *training = &options->model->training;
     uint64_t per_step =
@@ -479,13 +479,21 @@ uint64_t options_steps(const struct options *options, uint32_t row_count)
     uint64_t steps = (uint64_t)options->flags.training_iteration,
              epochs = (uint64_t)options->flags.epochs;
 
-    if (options->flags.stop_at_step > 0)
-        return (uint64_t)options->flags.stop_at_step;
+    *out = (uint64_t)options->flags.stop_at_step;
+    if (*out > 0)
+        return status_ok();
     if (steps == 0 && epochs == 0) {
         steps = (uint64_t)training->training_iteration;
         epochs = (uint64_t)training->epochs;
     }
-    if (steps > 0)
-        return steps;
-    return epochs > 0 ? (epochs * row_count + per_step - 1) / per_step : STEPS_DEFAULT;
+    *out = steps > 0 ? steps : STEPS_DEFAULT;
+    if (steps > 0 || epochs == 0)
+        return status_ok();
+    if (row_count == ROWS_UNKNOWN)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "%llu epochs of data whose number of rows is not known; give "
+                            "--training_iteration or --stop_at_step instead",
+                            (unsigned long long)epochs);
+    *out = (epochs * (uint64_t)row_count + per_step - 1) / per_step;
+    return status_ok();
 }

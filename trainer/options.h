@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "layers/layers.h"
 #include "trainer/client/client.h"
-#include "trainer/data/dataset.h"
+#include "trainer/data/batch_source.h"
 #include "trainer/job/job_map.h"
 #include "trainer/shared/optimizer.h"
 
@@ -61,7 +61,8 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
 /* The same for `pstrain doctor`, which reads only the description of the cluster. */
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out);
 
-/* The job's number of steps: --stop_at_step, --training_iteration, --epochs, or the model's. */
-uint64_t options_steps(const struct options *options, uint32_t rows);
+/* The job's number of steps: --stop_at_step, --training_iteration, --epochs, or the model's.
+ * `rows`: of an epoch. INVALID_ARGUMENT: epochs of ROWS_UNKNOWN rows. */
+struct status options_steps(const struct options *options, int64_t rows, uint64_t *out);
 
 #endif

@@ -273,16 +273,17 @@ void report_plot(struct report *report, const struct loss_plot *plot)
     buffer_finish(&text);
 }
 
-void report_evaluation(struct report *report, const char *what, const struct layers_model *model,
+void report_evaluation(struct report *report, const char *what, const struct training_graph *graph,
                        const struct evaluation *evaluation)
 {
+    struct buffer text = { 0 };
     char loss[LOSS_TEXT_MAX];
 
-    if (model->loss == LAYERS_CROSS_ENTROPY)
-        report_result(report, "%s: loss %s, accuracy %.4f", what,
-                      report_loss(evaluation->loss, loss), evaluation->accuracy);
-    else
-        report_result(report, "%s: mean squared error %.4g", what, evaluation->loss);
+    buffer_printf(&text, "%s %s", graph->loss_name, report_loss(evaluation->loss, loss));
+    for (int m = 0; m < graph->metrics_count; m++)
+        buffer_printf(&text, ", %s %.4f", graph->metrics[m], evaluation->metrics[m]);
+    report_result(report, "%s: %.*s", what, (int)text.size, text.data);
+    buffer_finish(&text);
 }
 
 /* "model" of "model/1", "." of "1"; *version: is the last part a number? */

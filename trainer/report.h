@@ -9,6 +9,7 @@
 #define TRAINER_REPORT_H
 
 #include "base/log.h"
+#include "layers/layers.h"
 #include "trainer/loss_plot.h"
 #include "trainer/model.h"
 
@@ -51,7 +52,7 @@ void report_progress(struct report *report, const struct progress *progress);
 void report_training(struct report *report, const struct progress *progress);
 /* Draws the loss by step, if stdout is a terminal that is wide enough. */
 void report_plot(struct report *report, const struct loss_plot *plot);
-void report_evaluation(struct report *report, const char *what, const struct layers_model *model,
+void report_evaluation(struct report *report, const char *what, const struct training_graph *graph,
                        const struct evaluation *evaluation);
 
 /* Prints the commands that serve and query the model in `directory`. `program`: argv[0]. */

@@ -29,14 +29,21 @@ bool session_is_chief(const struct session *session)
 static struct status make_source(void *context, uint32_t index, struct gradient_source **out)
 {
     struct session *session = context;
-    uint64_t seed = (uint64_t)session->options.flags.seed;
+    const struct client_job *job = &session->options.job;
+    struct batch_order order = { .shuffle = true,
+                                 .repeat = true,
+                                 .seed = (uint64_t)session->options.flags.seed,
+                                 .worker = index,
+                                 .workers = job->workers };
 
     /* In a sparse cluster the number of workers is unknown: each goes through all rows in its own
      * order. */
-    if (session->options.map.sparse)
-        return model_source(session->model, &session->data->train, seed + index, 0, 1, out);
-    return model_source(session->model, &session->data->train, seed, index,
-                        session->options.job.workers, out);
+    if (session->options.map.sparse) {
+        order.seed += index;
+        order.worker = 0;
+        order.workers = 1;
+    }
+    return model_source(session->model, session->data->train, &order, job->sync, out);
 }
 
 static const void *const *first_values(void *context, struct arena *arena)
@@ -60,24 +67,25 @@ static void stepped(void *context, uint64_t global_step, float loss)
 static void log_evaluation(struct session *session, const char *name, uint64_t step,
                            const struct evaluation *evaluation)
 {
-    const struct event_scalar values[] = { { "loss", evaluation->loss },
-                                           { "accuracy", evaluation->accuracy } };
-    bool classifier = session->options.model->loss == LAYERS_CROSS_ENTROPY;
+    const struct training_graph *graph = &session->graph;
+    struct event_scalar values[1 + EVALUATION_METRICS_MAX] = { { "loss", evaluation->loss } };
 
-    metrics_log_evaluation(session->metrics, name, step, values, classifier ? 2 : 1);
+    for (int m = 0; m < graph->metrics_count; m++)
+        values[1 + m] = (struct event_scalar){ graph->metrics[m], evaluation->metrics[m] };
+    metrics_log_evaluation(session->metrics, name, step, values, 1 + graph->metrics_count);
 }
 
 /* Evaluates the rows, if there are any. */
 static struct status evaluate_rows(struct session *session, const char *what, const char *name,
-                                   const void *const *values, const struct dataset *rows)
+                                   const void *const *values, const struct data_split *rows)
 {
     uint64_t step = atomic_load(&session->progress.global_step);
     struct evaluation evaluation;
 
-    if (rows->rows == 0)
+    if (rows == NULL)
         return status_ok();
     TRY(model_evaluate(session->model, values, rows, &session->progress.stop, &evaluation));
-    report_evaluation(&session->report, what, session->options.model, &evaluation);
+    report_evaluation(&session->report, what, &session->graph, &evaluation);
     log_evaluation(session, name, step, &evaluation);
     if (!isfinite(evaluation.loss))
         return status_error(STATUS_OUT_OF_RANGE,
@@ -96,8 +104,8 @@ static struct status conclude(void *context, struct ps_client *client)
     report_training(&session->report, &session->progress);
     if (session->options.flags.plot)
         report_plot(&session->report, &session->plot);
-    TRY(evaluate_rows(session, "Validation", "validation", client->values, &data->validation));
-    TRY(evaluate_rows(session, "Test", "test", client->values, &data->test));
+    TRY(evaluate_rows(session, "Validation", "validation", client->values, data->validation));
+    TRY(evaluate_rows(session, "Test", "test", client->values, data->test));
     return session_export(session, client);
 }
 
@@ -114,9 +122,9 @@ static struct status evaluate(void *context, uint64_t step, const void *const *v
     struct evaluation evaluation;
     char what[64];
 
-    TRY(model_evaluate(session->model, values, &session->data->test, enough, &evaluation));
+    TRY(model_evaluate(session->model, values, session->data->test, enough, &evaluation));
     snprintf(what, sizeof what, "Test at step %llu", (unsigned long long)step);
-    report_evaluation(&session->report, what, session->options.model, &evaluation);
+    report_evaluation(&session->report, what, &session->graph, &evaluation);
     log_evaluation(session, "test", step, &evaluation);
     return status_ok();
 }
@@ -317,17 +325,23 @@ static struct status run_here(struct session *session)
 /* Lists the settings, apart from the model, that decide a task's batches and gradients. All tasks
  * that train must share them. Each task takes its places in the same order of all rows, so the rows
  * are included. In a sparse cluster nobody knows the number of workers. */
-static const char *describe_agreed(const struct session *session)
+static struct status describe_agreed(const struct session *session, const char **out)
 {
     const struct options *options = &session->options;
-    const struct dataset *rows = &session->data->train;
+    const struct data_split *rows = session->data->train;
+    struct buffer identity = { 0 };
 
-    return arena_printf(session->arena,
-                        "sync=%s seed=%lld batch_size=%u loss_reduction=%s workers=%u "
-                        "training_rows=%u training_data_crc32c=%08x",
-                        options->job.sync ? "true" : "false", (long long)options->flags.seed,
-                        options->batch_size, options->reduction == LAYERS_SUM ? "sum" : "mean",
-                        options->job.workers, rows->rows, dataset_checksum(rows));
+    struct status status = rows->identify(rows, &identity);
+    if (status_is_ok(status))
+        *out = arena_printf(session->arena,
+                            "sync=%s seed=%lld batch_size=%u loss_reduction=%s workers=%u "
+                            "training_rows=%lld training_data_%.*s",
+                            options->job.sync ? "true" : "false", (long long)options->flags.seed,
+                            options->batch_size, options->reduction == LAYERS_SUM ? "sum" : "mean",
+                            options->job.workers, (long long)rows->rows, (int)identity.size,
+                            identity.data);
+    buffer_finish(&identity);
+    return status;
 }
 
 static struct status run_task(struct session *session)
@@ -336,8 +350,10 @@ static struct status run_task(struct session *session)
 
     if (session_is_ps(session))
         return task_serve(&task);
+    const char *agreed;
+    TRY(describe_agreed(session, &agreed));
     struct task_training training = { .placement = &session->placement,
-                                      .agreed = describe_agreed(session),
+                                      .agreed = agreed,
                                       .chief = chief_options(session),
                                       .evaluator = evaluator_options(session),
                                       .alone_timeout_ms = session->finished ? FINISHED_WAIT_MS : -1,
@@ -377,6 +393,7 @@ void session_finish(struct session *session)
     checkpoint_dir_close(session->checkpoints);
     placement_finish(&session->placement);
     model_destroy(session->model);
+    training_graph_finish(&session->graph);
     data_destroy(session->data);
     arena_destroy(session->arena);
 }

@@ -18,6 +18,7 @@ struct session {
     struct options options;
     const _Atomic int *stop_signal; /* not 0: stop */
     struct data *data;
+    struct training_graph graph;
     struct model *model;
     struct placement placement;
     struct checkpoint_dir *checkpoints; /* NULL: no checkpoints */

@@ -15,7 +15,7 @@ static struct status export_to(struct session *session, char *directory, bool ag
                                struct value_source *source)
 {
     struct options *options = &session->options;
-    struct export_request request = { .model = options->model,
+    struct export_request request = { .recipe = session->graph.recipe,
                                       .directory = directory,
                                       .again = again };
 
@@ -102,7 +102,7 @@ static struct status check_results(const struct session *session, const char *pr
                                    const char *directory)
 {
     const struct options *options = &session->options;
-    struct export_request request = { .model = options->model,
+    struct export_request request = { .recipe = session->graph.recipe,
                                       .directory = directory,
                                       .again = true };
     struct checkpoint_layout layout;

@@ -1,6 +1,8 @@
 /* Prepares a session: data, model, directories. */
 #include "base/file.h"
 #include "base/log.h"
+#include "trainer/data/memory_data.h"
+#include "trainer/feeder.h"
 #include "trainer/session.h"
 
 static struct status load_data(struct session *session)
@@ -13,9 +15,21 @@ static struct status load_data(struct session *session)
     else
         session->data =
             regression ? data_draw_linear((uint64_t)options->flags.seed) : data_draw_digits();
-    TRY(model_check_data(options->model, &session->data->train));
-    if (session->data->test.rows > 0)
-        return model_check_data(options->model, &session->data->test);
+    return status_ok();
+}
+
+/* Do the data fit the model? */
+static struct status check_data(const struct session *session)
+{
+    const struct options *options = &session->options;
+    const struct data *data = session->data;
+    const struct data_split *splits[] = { data->train, data->validation, data->test };
+
+    for (size_t i = 0; i < COUNT(splits); i++)
+        if (splits[i] != NULL)
+            TRY(feeder_check(&session->graph, splits[i]));
+    if (data->test != NULL)
+        return status_ok();
     if (options->map.kind == JOB_EVALUATOR && !session_is_local(session))
         return status_error(STATUS_NOT_FOUND,
                             "--train_dir: '%s' has no t10k-images-idx3-ubyte and "
@@ -32,7 +46,7 @@ static void place(struct session *session)
     placement_create(session->model->variables, session->model->variables_count, ps_count,
                      PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
     /* Models may have equal variables and differ in activations, dropout or regularizers. */
-    session->placement.hash ^= session->model->hash;
+    session->placement.hash ^= session->graph.hash;
 }
 
 static struct status open_checkpoints(struct session *session)
@@ -71,9 +85,8 @@ static struct status check_space(const struct session *session)
 struct status session_prepare(struct session *session)
 {
     struct options *options = &session->options;
-    struct model_options model = { .reduction = options->reduction,
-                                   .batch_size = options->batch_size,
-                                   .sync = options->job.sync };
+    const struct layers_training_options training = { .reduction = options->reduction,
+                                                      .batch = options->batch_size };
     struct task_options task = session_task_options(session);
 
     TRY(task_check(&task));
@@ -81,8 +94,10 @@ struct status session_prepare(struct session *session)
         return status_ok();
     TRY(open_checkpoints(session));
     TRY(load_data(session));
-    TRY(model_create(options->model, &model, &session->model));
-    options->job.stop_step = options_steps(options, session->data->train.rows);
+    TRY(layers_training_graph(options->model, &training, session->arena, &session->graph));
+    TRY(check_data(session));
+    TRY(model_create(&session->graph, &session->model));
+    TRY(options_steps(options, session->data->train->rows, &options->job.stop_step));
     place(session);
     report_init(&session->report, clock_monotonic(), options->log_level, !session_is_local(session),
                 options->job.stop_step,

@@ -22,6 +22,7 @@
 
 #include "graph/build.h"
 #include "graph/signature.h"
+#include "graph/training_graph.h"
 #include "layers/initializer.h"
 
 enum layers_mode {
@@ -187,5 +188,26 @@ struct layers_serving {
 struct status layers_build_serving(const struct layers_model *model,
                                    const struct layers_serving_options *options,
                                    struct arena *arena, struct layers_serving *out);
+
+struct layers_training_options {
+    enum layers_reduction reduction; /* of a step's loss */
+    int64_t batch;                   /* rows of a step; 0: any number */
+};
+
+/**
+ * Builds what a job trains: the graphs TRAIN and EVAL and the recipe of the export. The feeds are
+ * "x", or several inputs by their names, and "labels". The model outlives it.
+ *
+ * Owner   out lives in `arena`; training_graph_finish
+ * Errors  INVALID_ARGUMENT a shape that does not fit; UNIMPLEMENTED several outputs
+ */
+struct status layers_training_graph(const struct layers_model *model,
+                                    const struct layers_training_options *options,
+                                    struct arena *arena, struct training_graph *out);
+
+/* The recipe alone, in `arena`; options: NULL: the defaults. */
+const struct export_recipe *layers_export_recipe(const struct layers_model *model,
+                                                 const struct layers_serving_options *options,
+                                                 struct arena *arena);
 
 #endif

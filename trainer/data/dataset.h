@@ -1,17 +1,14 @@
 /*
- * dataset: rows of features and answers in memory, and where they come from.
+ * dataset: rows in memory, each of equally many features and of an answer, as a data_split. Its
+ * columns are
  *
- * Images come from IDX files with MNIST's names, or are drawn by digits.h: bytes 0 … 255, which
- * dataset_gather scales by 1 / 255, with classes as answers. The linear data is made here: x
- * uniform in [0, 1), y = 0.1 x + 0.3.
- *
- * The first twelfth of the training images, at most 5000, is held out for validation, as
- * TensorFlow's MNIST tutorials do.
+ *     x       float [?, width]; bytes 0 … 255 are scaled by 1 / 255
+ *     labels  classes: int32 [?]; targets: float [?, target_width]
  */
 #ifndef TRAINER_DATA_DATASET_H
 #define TRAINER_DATA_DATASET_H
 
-#include "base/bytes.h"
+#include "trainer/data/batch_source.h"
 
 /* Rows of one part. Features are bytes or floats, and answers are classes or targets; the other
  * pointers are NULL. */
@@ -26,27 +23,6 @@ struct dataset {
     uint32_t class_count;  /* the largest class + 1; 0 for targets */
 };
 
-struct data {
-    struct dataset train, validation, test;
-    char *origin; /* "60000 + 10000 images from '/data'", for people */
-    struct buffer storage[4];
-};
-
-/**
- * Reads train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
- * t10k-labels-idx1-ubyte from `directory`, each plain or with .gz appended to its name. Without
- * both t10k files there are no test rows.
- *
- * Owner   *out: data_destroy
- * Errors  NOT_FOUND a file is missing; DATA_LOSS a file is damaged, or images and labels do not
- *         belong together; all name the file
- */
-struct status data_read_images(const char *directory, struct data **out);
-
-struct data *data_draw_digits(void);          /* 60 000 + 10 000, always the same */
-struct data *data_draw_linear(uint64_t seed); /* 10 000 + 1 000 */
-void data_destroy(struct data *data);         /* accepts NULL */
-
 /* A checksum of all rows and their answers: two tasks with the same one have the same data. Takes
  * about 9 ms for the 55000 rows of MNIST. */
 uint32_t dataset_checksum(const struct dataset *dataset);
@@ -55,5 +31,15 @@ uint32_t dataset_checksum(const struct dataset *dataset);
  * dataset has it. */
 void dataset_gather(const struct dataset *dataset, const uint32_t *rows, uint32_t count,
                     float *features, int32_t *classes, float *targets);
+
+struct dataset_split {
+    struct data_split split; /* first */
+    struct dataset rows;
+    struct data_column columns[2];
+};
+
+/* Makes `out` the split of these rows (> 0), whose memory outlives it. It must stay in its place.
+ */
+void dataset_split_init(struct dataset_split *out, const struct dataset *rows);
 
 #endif

@@ -13,20 +13,20 @@ static void epoch_begin(struct row_order *order, uint64_t epoch)
 {
     struct random random;
 
-    random_init(&random, order->seed, STREAM_EPOCHS + epoch);
-    random_permutation(&random, order->permutation, order->rows);
     order->epoch = epoch;
+    if (order->permutation == NULL)
+        return;
+    random_init(&random, order->how.seed, STREAM_EPOCHS + epoch);
+    random_permutation(&random, order->permutation, order->rows);
 }
 
-void row_order_init(struct row_order *order, uint64_t seed, uint32_t rows, uint32_t worker,
-                    uint32_t workers)
+void row_order_init(struct row_order *order, const struct batch_order *how, uint32_t rows)
 {
     assert(rows > 0);
-    assert(worker < workers);
-    *order = (struct row_order){
-        .seed = seed, .rows = rows, .worker = worker, .workers = workers, .place = worker
-    };
-    order->permutation = zalloc(rows * sizeof *order->permutation);
+    assert(how->worker < how->workers);
+    *order = (struct row_order){ .how = *how, .rows = rows, .place = how->worker };
+    if (how->shuffle)
+        order->permutation = zalloc(rows * sizeof *order->permutation);
     epoch_begin(order, 0);
 }
 
@@ -34,40 +34,51 @@ void row_order_init(struct row_order *order, uint64_t seed, uint32_t rows, uint3
  * epoch: each worker has rows in some epochs. */
 static uint64_t first_place(const struct row_order *order, uint64_t epoch)
 {
-    return order->workers <= order->rows ? order->worker : (order->worker + epoch) % order->workers;
+    const struct batch_order *how = &order->how;
+
+    return how->workers <= order->rows ? how->worker : (how->worker + epoch) % how->workers;
 }
 
 static uint64_t share(const struct row_order *order, uint64_t epoch)
 {
-    uint64_t first = first_place(order, epoch);
+    uint64_t first = first_place(order, epoch), workers = order->how.workers;
 
-    return first < order->rows ? (order->rows - first + order->workers - 1) / order->workers : 0;
+    return first < order->rows ? (order->rows - first + workers - 1) / workers : 0;
 }
 
 void row_order_seek(struct row_order *order, uint64_t count)
 {
+    const struct batch_order *how = &order->how;
     uint64_t epoch = 0;
 
-    if (order->workers <= order->rows) { /* the share is the same in every epoch */
-        epoch = count / share(order, 0);
-        count %= share(order, 0);
+    if (!how->repeat) { /* the end is as far as it goes */
+        count = count < share(order, 0) ? count : share(order, 0);
+    } else {
+        if (how->workers <= order->rows) { /* the share is the same in every epoch */
+            epoch = count / share(order, 0);
+            count %= share(order, 0);
+        }
+        for (; count >= share(order, epoch) && count > 0; epoch++)
+            count -= share(order, epoch);
     }
-    for (; count >= share(order, epoch) && count > 0; epoch++)
-        count -= share(order, epoch);
     epoch_begin(order, epoch);
-    order->place = first_place(order, epoch) + count * order->workers;
+    order->place = first_place(order, epoch) + count * how->workers;
 }
 
-void row_order_next(struct row_order *order, uint32_t *rows, uint32_t count)
+uint32_t row_order_next(struct row_order *order, uint32_t *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         while (order->place >= order->rows) {
+            if (!order->how.repeat)
+                return i;
             epoch_begin(order, order->epoch + 1);
             order->place = first_place(order, order->epoch);
         }
-        rows[i] = order->permutation[order->place];
-        order->place += order->workers;
+        rows[i] =
+            order->permutation != NULL ? order->permutation[order->place] : (uint32_t)order->place;
+        order->place += order->how.workers;
     }
+    return count;
 }
 
 void row_order_finish(struct row_order *order)

@@ -1,29 +1,29 @@
 /*
- * row_order: the order in which a worker takes the rows.
+ * row_order: the order in which a reader takes the rows, where any row can be taken at any time.
  *
- * Each epoch has a permutation of the rows, the same for all workers with the same seed. Worker w
- * of W takes places w, w + W, w + 2W … of it; together, the workers take every row once per epoch.
- * Batches are cut from the endless sequence of epochs: one batch may hold the end of an epoch and
- * the beginning of the next.
+ * With `shuffle`, each epoch has a permutation of the rows, the same for all workers with the same
+ * seed. Worker w of W takes places w, w + W, w + 2W … of it; together, the workers take every row
+ * once per epoch. With `repeat`, batches are cut from the endless sequence of epochs: one batch may
+ * hold the end of an epoch and the beginning of the next.
  */
 #ifndef TRAINER_DATA_ROW_ORDER_H
 #define TRAINER_DATA_ROW_ORDER_H
 
-#include <stdint.h>
+#include "trainer/data/batch_source.h"
 
 struct row_order {
-    uint64_t seed;
-    uint32_t rows, worker, workers;
-    uint32_t *permutation; /* of the current epoch */
+    struct batch_order how;
+    uint32_t rows;
+    uint32_t *permutation; /* of the current epoch; NULL: the rows' own order */
     uint64_t epoch;        /* counts from 0 */
-    uint64_t place;        /* this worker's next one in `permutation` */
+    uint64_t place;        /* this worker's next one in the epoch */
 };
 
 /* rows > 0, worker < workers. If there are more workers than rows, the workers take turns: each has
  * rows in some epochs only. */
-void row_order_init(struct row_order *order, uint64_t seed, uint32_t rows, uint32_t worker,
-                    uint32_t workers);
-void row_order_next(struct row_order *order, uint32_t *rows, uint32_t count);
+void row_order_init(struct row_order *order, const struct batch_order *how, uint32_t rows);
+/* Takes `count` rows, or fewer at the end if the order does not repeat. Returns how many. */
+uint32_t row_order_next(struct row_order *order, uint32_t *rows, uint32_t count);
 /* Moves to the position after `count` rows since the beginning. */
 void row_order_seek(struct row_order *order, uint64_t count);
 void row_order_finish(struct row_order *order);

@@ -58,7 +58,7 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
     TRY(worker_name_wait(client_pull(client), limit_ms, "the values from the ps tasks"));
     publish_begin(progress, client);
     if (source->seek != NULL)
-        source->seek(source, client->begin_step, client->global_step);
+        TRY(source->seek(source, client->begin_step, client->global_step));
     while (client->global_step < stop_step) {
         if (atomic_load_explicit(&progress->stop, memory_order_relaxed))
             return status_error(STATUS_CANCELLED, "stopped");

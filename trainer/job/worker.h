@@ -22,7 +22,7 @@ struct gradient_source {
     void (*destroy)(struct gradient_source *source);
     /* Skips the batches that were taken before: the job began at, or went back to, `begin` and is
      * now at `step`. NULL: the source has no order. */
-    void (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step);
+    struct status (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step);
 };
 
 /* The state of a running job, for other threads. */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "exporter/export.h"
+#include "layers/layers.h"
 #include "support/directory.h"
 
 /* Zeros as the values of softmax's variables: 784 × 10 weights and 10 biases. */
@@ -40,13 +41,19 @@ static struct zeros zeros_of(bool fails)
     return (struct zeros){ .source = { begin_zeros, next_zeros }, .fails = fails };
 }
 
-static struct status export_softmax(struct export_request request, bool fails)
+static struct status export_named(struct export_request request,
+                                  const struct layers_serving_options *options, bool fails)
 {
     struct zeros zeros = zeros_of(fails);
     struct layers_model *model;
     TRY(layers_parse(layers_builtin("softmax"), arena, &model));
-    request.model = model;
+    request.recipe = layers_export_recipe(model, options, arena);
     return export_model(&request, &zeros.source);
+}
+
+static struct status export_softmax(struct export_request request, bool fails)
+{
+    return export_named(request, NULL, fails);
 }
 
 static int count_entries(const char *path)
@@ -134,11 +141,10 @@ static void the_same_export_again_is_accepted_only_if_asked_for(void **state)
 static void a_wrong_number_of_class_names_is_refused(void **state)
 {
     static const char *const names[] = { "a", "b" };
-    struct export_request request = { .directory = in("1"),
-                                      .classes = names,
-                                      .classes_count = COUNT(names) };
+    const struct layers_serving_options options = { names, COUNT(names) };
     (void)state;
-    assert_failure(export_softmax(request, false), STATUS_INVALID_ARGUMENT, "class");
+    assert_failure(export_named((struct export_request){ .directory = in("1") }, &options, false),
+                   STATUS_INVALID_ARGUMENT, "class");
     assert_int_equal(count_entries(directory), 0);
 }
 

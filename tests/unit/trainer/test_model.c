@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "layers/layers.h"
+#include "trainer/data/dataset.h"
 #include "trainer/data/digits.h"
 #include "trainer/model.h"
 
@@ -16,33 +18,47 @@
 #define BATCH 50
 
 static uint8_t pixels[ROWS * DIGITS_PIXELS], labels[ROWS];
-static struct dataset digits;
+static struct dataset_split digits;
+static const struct batch_order order = {
+    .shuffle = true, .repeat = true, .seed = 1, .workers = 1
+};
 
 static int draw(void **state)
 {
     (void)state;
     digits_draw(1, 0, ROWS, pixels, labels);
-    digits = (struct dataset){ .rows = ROWS,
-                               .width = DIGITS_PIXELS,
-                               .bytes = pixels,
-                               .classes = labels,
-                               .target_width = 1,
-                               .class_count = 10 };
+    dataset_split_init(&digits, &(struct dataset){ .rows = ROWS,
+                                                   .width = DIGITS_PIXELS,
+                                                   .bytes = pixels,
+                                                   .classes = labels,
+                                                   .target_width = 1,
+                                                   .class_count = 10 });
     return 0;
 }
 
 static struct model *open_model(struct arena *arena, const char *name,
                                 enum layers_reduction reduction)
 {
+    const struct layers_training_options options = { .reduction = reduction, .batch = BATCH };
+    struct training_graph *graph = ARENA_NEW(arena, struct training_graph);
     struct layers_model *description;
-    struct model_options options = { .reduction = reduction, .batch_size = BATCH };
     struct model *model;
 
     struct status status = layers_parse(layers_builtin(name), arena, &description);
     assert_string_equal(status.message, "");
-    status = model_create(description, &options, &model);
+    status = layers_training_graph(description, &options, arena, graph);
+    assert_string_equal(status.message, "");
+    status = model_create(graph, &model);
     assert_string_equal(status.message, "");
     return model;
+}
+
+static void close_model(struct model *model)
+{
+    struct training_graph graph = *model->graph;
+
+    model_destroy(model);
+    training_graph_finish(&graph);
 }
 
 /* Makes steps of plain gradient descent without an optimizer. */
@@ -73,14 +89,16 @@ static void a_model_learns(void **state)
     float losses[40];
     bool convolutions = strcmp(name, "convnet") == 0;
 
-    assert_string_equal(model_source(model, &digits, 1, 0, 1, &source).message, "");
-    assert_string_equal(model_evaluate(model, values, &digits, &stop, &before).message, "");
+    assert_string_equal(model_source(model, &digits.split, &order, false, &source).message, "");
+    assert_string_equal(model_evaluate(model, values, &digits.split, &stop, &before).message, "");
     descend(model, values, source, convolutions ? 10 : 40, convolutions ? .05f : .2f, losses);
-    assert_string_equal(model_evaluate(model, values, &digits, &stop, &after).message, "");
+    assert_string_equal(model_evaluate(model, values, &digits.split, &stop, &after).message, "");
     assert_true(after.loss < before.loss);
-    assert_true(after.accuracy > before.accuracy + .1);
+    assert_int_equal(after.rows, ROWS);
+    assert_string_equal(model->graph->metrics[0], "accuracy");
+    assert_true(after.metrics[0] > before.metrics[0] + .1);
     source->destroy(source);
-    model_destroy(model);
+    close_model(model);
     arena_destroy(arena);
 }
 
@@ -96,7 +114,8 @@ static void the_sum_of_losses_has_batch_times_the_gradient_of_their_mean(void **
 
     for (int i = 0; i < 2; i++) {
         const void *const *values = model_first_values(models[i], 1, arena);
-        assert_string_equal(model_source(models[i], &digits, 1, 0, 1, &sources[i]).message, "");
+        assert_string_equal(
+            model_source(models[i], &digits.split, &order, false, &sources[i]).message, "");
         assert_string_equal(sources[i]->step(sources[i], values, &gradients[i], &losses[i]).message,
                             "");
     }
@@ -105,7 +124,7 @@ static void the_sum_of_losses_has_batch_times_the_gradient_of_their_mean(void **
         assert_true(fabsf(gradients[0][0][i] * BATCH - gradients[1][0][i]) < 1e-4f);
     for (int i = 0; i < 2; i++) {
         sources[i]->destroy(sources[i]);
-        model_destroy(models[i]);
+        close_model(models[i]);
     }
     arena_destroy(arena);
 }
@@ -123,62 +142,51 @@ static void first_values_are_the_seeds(void **state)
     assert_memory_equal(a[0], b[0], bytes);
     assert_memory_not_equal(a[0], c[0], bytes);
     assert_memory_not_equal(a[0], a[2], 1000); /* the variables do not share random numbers */
-    model_destroy(model);
+    close_model(model);
     arena_destroy(arena);
 }
 
-static void data_that_does_not_fit_is_refused(void **state)
+static void a_source_goes_on_where_it_is_told(void **state)
 {
     (void)state;
     struct arena *arena = arena_create(0);
-    struct layers_model *description;
-    struct dataset narrow = digits, many = digits,
-                   points = { .rows = 1, .width = 784, .target_width = 1 };
-    float target = 0;
+    struct model *model = open_model(arena, "mlp", LAYERS_MEAN);
+    const void *const *values = model_first_values(model, 1, arena);
+    const float *const *gradients;
+    struct gradient_source *source;
+    float losses[6], loss;
 
-    assert_string_equal(layers_parse(layers_builtin("softmax"), arena, &description).message, "");
-    narrow.width = 100;
-    many.class_count = 11;
-    points.targets = &target;
-    assert_string_equal(model_check_data(description, &digits).message, "");
-    assert_non_null(strstr(model_check_data(description, &narrow).message, "784"));
-    assert_non_null(strstr(model_check_data(description, &many).message, "label 10"));
-    assert_non_null(strstr(model_check_data(description, &points).message, "classes"));
+    assert_string_equal(model_source(model, &digits.split, &order, true, &source).message, "");
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(source->step(source, values, &gradients, &losses[i]).message, "");
+    assert_true(losses[0] != losses[4]);
+    assert_string_equal(source->seek(source, 0, 4).message, "");
+    assert_string_equal(source->step(source, values, &gradients, &loss).message, "");
+    assert_true(loss == losses[4]);
+    source->destroy(source);
+    close_model(model);
     arena_destroy(arena);
 }
 
-#define PORT(name) "[\"" name "\", 0, 0]"
-#define INPUT(name)                                                                           \
-    "{\"name\": \"" name "\", \"class_name\": \"InputLayer\", \"config\": {\"name\": \"" name \
-    "\", \"batch_shape\": [null, 784]}, \"inbound_nodes\": []}, "
-#define MODEL(inputs, outputs)                                                                    \
-    "{\"class_name\": \"Functional\", \"config\": {\"layers\": [" inputs                          \
-    "{\"name\": \"sum\", \"class_name\": \"Add\", \"config\": {\"name\": \"sum\"}, "              \
-    "\"inbound_nodes\": [[[\"x\", 0, 0, {}], [\"x\", 0, 0, {}]]]}], \"output_layers\": [" outputs \
-    "]}}"
-
-static void ports_that_cannot_be_fed_are_named(void **state)
+static void data_that_do_not_fit_are_refused(void **state)
 {
-    static const struct {
-        const char *json, *message;
-    } rows[] = {
-        { MODEL(INPUT("x") INPUT("z"), PORT("sum")),
-          "the model has 2 inputs ('x', 'z'); pstrain can feed only one, of images in IDX files" },
-        { MODEL(INPUT("x"), PORT("sum") ", " PORT("x")),
-          "the model has 2 outputs ('sum', 'x'); pstrain can feed only one, of images in IDX "
-          "files" },
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct arena *arena = arena_create(0);
-        struct layers_model *description;
-        assert_string_equal(layers_parse(bytes_of(rows[i].json), arena, &description).message, "");
-        struct status status = model_check_data(description, &digits);
-        assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
-        assert_string_equal(status.message, rows[i].message);
-        arena_destroy(arena);
-    }
+    struct arena *arena = arena_create(0);
+    struct model *model = open_model(arena, "softmax", LAYERS_MEAN);
+    struct dataset rows = digits.rows;
+    struct dataset_split narrow;
+    struct gradient_source *source;
+    struct evaluation evaluation;
+    const _Atomic bool stop = false;
+
+    rows.width = 100;
+    dataset_split_init(&narrow, &rows);
+    struct status status = model_source(model, &narrow.split, &order, false, &source);
+    assert_non_null(strstr(status.message, "784"));
+    status = model_evaluate(model, NULL, &narrow.split, &stop, &evaluation);
+    assert_non_null(strstr(status.message, "784"));
+    close_model(model);
+    arena_destroy(arena);
 }
 
 int main(void)
@@ -189,8 +197,8 @@ int main(void)
         cmocka_unit_test_prestate(a_model_learns, "convnet"),
         cmocka_unit_test(the_sum_of_losses_has_batch_times_the_gradient_of_their_mean),
         cmocka_unit_test(first_values_are_the_seeds),
-        cmocka_unit_test(data_that_does_not_fit_is_refused),
-        cmocka_unit_test(ports_that_cannot_be_fed_are_named),
+        cmocka_unit_test(a_source_goes_on_where_it_is_told),
+        cmocka_unit_test(data_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, draw, NULL);
 }

@@ -110,7 +110,26 @@ static void chooses_by_flag_then_model_then_default(void **state)
     assert_string_equal(options.export_directory, choice->directory);
     assert_string_equal(options.job.optimizer, choice->optimizer);
     assert_true(fabs(options.job.learning_rate - choice->rate) < 1e-6);
-    assert_int_equal(options_steps(&options, 55000), choice->steps);
+    uint64_t steps;
+    assert_string_equal(options_steps(&options, 55000, &steps).message, "");
+    assert_int_equal(steps, choice->steps);
+    arena_destroy(arena);
+}
+
+static void epochs_need_a_known_number_of_rows(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct options options;
+    uint64_t steps = 0;
+
+    assert_string_equal(read_line("--epochs=2", arena, &options).message, "");
+    struct status status = options_steps(&options, ROWS_UNKNOWN, &steps);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message, "--training_iteration"));
+    assert_string_equal(read_line("--training_iteration=7", arena, &options).message, "");
+    assert_string_equal(options_steps(&options, ROWS_UNKNOWN, &steps).message, "");
+    assert_int_equal(steps, 7);
     arena_destroy(arena);
 }
 
@@ -169,7 +188,7 @@ static void an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 2];
+    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 3];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(refusals); i++)
@@ -181,6 +200,7 @@ int main(void)
                                               .test_func = chooses_by_flag_then_model_then_default,
                                               .initial_state = (void *)(uintptr_t)&choices[i] };
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_founding_report_is_two_flags);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(epochs_need_a_known_number_of_rows);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(
         an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows);
     return cmocka_run_group_tests_name("options", tests, make_directory, remove_directory);

@@ -18,16 +18,24 @@ static const struct row {
     { "more workers than rows", 3, 5, 1 },
 };
 
+static struct batch_order shuffled(uint64_t seed, uint32_t worker, uint32_t workers)
+{
+    return (struct batch_order){
+        .shuffle = true, .repeat = true, .seed = seed, .worker = worker, .workers = workers
+    };
+}
+
 static void every_row_counts_once_an_epoch(void **state)
 {
     const struct row *row = *state;
     int seen[3][128] = { { 0 } };
 
     for (uint32_t w = 0; w < row->workers; w++) {
+        const struct batch_order how = shuffled(9, w, row->workers);
         struct row_order order;
         uint32_t batch[64];
         uint64_t epoch = 0, place = w;
-        row_order_init(&order, 9, row->rows, w, row->workers);
+        row_order_init(&order, &how, row->rows);
         while (epoch < 3) {
             row_order_next(&order, batch, row->batch);
             for (uint32_t i = 0; i < row->batch; i++, place += row->workers) {
@@ -51,9 +59,10 @@ static void it_goes_on_where_it_is_told(void **state)
     const struct row *row = *state;
 
     for (uint32_t w = 0; w < row->workers; w++) {
+        const struct batch_order how = shuffled(9, w, row->workers);
         uint32_t all[400], some[8];
         struct row_order order;
-        row_order_init(&order, 9, row->rows, w, row->workers);
+        row_order_init(&order, &how, row->rows);
         row_order_next(&order, all, 400);
         for (uint64_t at = 0; at < 392; at += 7) {
             row_order_seek(&order, at);
@@ -66,9 +75,10 @@ static void it_goes_on_where_it_is_told(void **state)
 
 static void take(uint64_t seed, uint32_t *out, uint32_t count)
 {
+    const struct batch_order how = shuffled(seed, 0, 1);
     struct row_order order;
 
-    row_order_init(&order, seed, 100, 0, 1);
+    row_order_init(&order, &how, 100);
     row_order_next(&order, out, count);
     row_order_finish(&order);
 }
@@ -86,9 +96,44 @@ static void epochs_have_different_orders_and_seeds_too(void **state)
     assert_memory_equal(both, again, sizeof again);
 }
 
+/* Every job with this seed has taken its rows in this order: a checkpoint may be of such a job. */
+static void the_order_of_a_seed_is_kept(void **state)
+{
+    (void)state;
+    const struct batch_order how = shuffled(1, 1, 2);
+    const uint32_t kept[] = { 3, 9, 6, 5, 8, 1, 8, 6, 5, 2, 8, 3 };
+    uint32_t taken[COUNT(kept)];
+    struct row_order order;
+
+    row_order_init(&order, &how, 10);
+    row_order_next(&order, taken, COUNT(kept));
+    row_order_finish(&order);
+    assert_memory_equal(taken, kept, sizeof kept);
+}
+
+static void without_shuffling_the_rows_come_in_their_order_and_end(void **state)
+{
+    (void)state;
+    const struct batch_order how = { .worker = 1, .workers = 3 };
+    const uint32_t all[] = { 1, 4, 7 };
+    uint32_t taken[8];
+    struct row_order order;
+
+    row_order_init(&order, &how, 10);
+    assert_int_equal(row_order_next(&order, taken, 8), 3);
+    assert_memory_equal(taken, all, sizeof all);
+    assert_int_equal(row_order_next(&order, taken, 8), 0);
+    row_order_seek(&order, 1);
+    assert_int_equal(row_order_next(&order, taken, 1), 1);
+    assert_int_equal(taken[0], 4);
+    row_order_seek(&order, 100);
+    assert_int_equal(row_order_next(&order, taken, 8), 0);
+    row_order_finish(&order);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[2 * COUNT(rows) + 1];
+    struct CMUnitTest tests[2 * COUNT(rows) + 3];
 
     for (size_t i = 0; i < COUNT(rows); i++) {
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
@@ -99,5 +144,8 @@ int main(void)
     }
     tests[COUNT(rows)] =
         (struct CMUnitTest)cmocka_unit_test(epochs_have_different_orders_and_seeds_too);
+    tests[2 * COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(the_order_of_a_seed_is_kept);
+    tests[2 * COUNT(rows) + 2] =
+        (struct CMUnitTest)cmocka_unit_test(without_shuffling_the_rows_come_in_their_order_and_end);
     return cmocka_run_group_tests_name("row order", tests, NULL, NULL);
 }

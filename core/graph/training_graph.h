@@ -1,0 +1,107 @@
+/*
+ * training_graph: what a job trains, whoever made it: the graphs of a training step and of an
+ * evaluation, the names and types of what they are fed, the variables with their updates, and how
+ * to export the result. core/layers makes one of a model description (layers_training_graph).
+ *
+ *     for each batch   feed graph->feeds (from the data), the variables' values and the random seed
+ *                      into graph->step; fetch the loss and the updates
+ *
+ * The training data's columns are matched with the feeds by name. The step and the evaluation are
+ * graphs of their own, because they differ: dropout drops only in training. They have the same
+ * feeds and variables.
+ */
+#ifndef GRAPH_TRAINING_GRAPH_H
+#define GRAPH_TRAINING_GRAPH_H
+
+#include "graph/graph.h"
+#include "graph/signature.h"
+#include "tensor/tensor_spec.h"
+
+enum feed_role {
+    FEED_INPUT, /* what the model computes from, also when it is served */
+    FEED_LABEL, /* what the loss compares the outputs with */
+};
+
+struct training_feed {
+    struct tensor_spec spec; /* the shape's dimension 0 is -1 */
+    enum feed_role role;
+    int64_t classes; /* a label that is a class: 0 … classes - 1. 0: it is not a class */
+};
+
+enum variable_update {
+    UPDATE_NONE,     /* keeps its value */
+    UPDATE_GRADIENT, /* the optimizer applies the gradient of the loss */
+};
+
+struct training_variable {
+    const char *name; /* "dense/kernel": its checkpoint key */
+    enum dtype dtype;
+    struct shape shape;
+    enum variable_update update;
+    /* Writes the first value that belongs to `seed` to `out`: all elements, of dtype. */
+    void (*fill)(const struct training_variable *variable, uint64_t seed, void *out);
+    const void *fill_context;
+};
+
+/* Where a feed goes into a graph. A null node: the graph does not use it. */
+struct feed_endpoints {
+    struct endpoint values;
+    struct endpoint row_splits; /* of a ragged feed */
+};
+
+/* The graph of one kind of run. All arrays are in the order of the training_graph's lists. */
+struct training_pass {
+    struct graph *graph;
+    int64_t batch;                /* rows; 0: any number */
+    struct feed_endpoints *feeds; /* [feeds_count] */
+    struct endpoint *values;      /* [variables_count]: feeds that stand for the variables */
+    /* A feed, int64 [2]: what random ops draw from, another one each step. A null node: nothing is
+     * random. */
+    struct endpoint random_seed;
+    struct endpoint loss; /* scalar float, regularization included */
+    bool loss_is_sum;     /* of the rows; otherwise their mean */
+    /* [variables_count], of the step: the gradient, in the variable's shape. A null node:
+     * UPDATE_NONE. */
+    struct endpoint *updates;
+    /* [metrics_count], of the evaluation: an int32 scalar, the sum over the rows. */
+    struct endpoint *metrics;
+};
+
+/* The graph that is exported. */
+struct serving_graph {
+    struct graph *graph;
+    struct signature *signatures; /* as savedmodel_write takes them */
+    int signatures_count;
+    const char *init_op; /* node that fills the tables, or NULL */
+    const struct training_variable *variables;
+    int variables_count;
+};
+
+/* Makes the graph that is exported, anew for each export. Embed it first. */
+struct export_recipe {
+    /**
+     * Owner   out lives in `arena`; graph_finish(out->graph) when it is done with
+     * Errors  INVALID_ARGUMENT the recipe's options do not fit the model
+     */
+    struct status (*build)(const struct export_recipe *recipe, struct arena *arena,
+                           struct serving_graph *out);
+};
+
+struct training_graph {
+    const char *name;
+    struct training_feed *feeds;
+    int feeds_count;
+    struct training_variable *variables;
+    int variables_count;
+    const char *loss_name;      /* "loss", "mean squared error": as it is reported */
+    const char *const *metrics; /* names: "accuracy". The mean over the rows is reported */
+    int metrics_count;
+    struct training_pass step, evaluation;
+    uint64_t hash; /* of what is computed, apart from the batch size and the loss's reduction */
+    const struct export_recipe *recipe;
+};
+
+/* Frees what is not in the arena that the graph was made in. Accepts a zeroed one. */
+void training_graph_finish(struct training_graph *graph);
+
+#endif

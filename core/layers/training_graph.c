@@ -1,0 +1,187 @@
+/* training_graph: the training graph of a description, and the recipe of its export. */
+#include "graph/graph_proto.h"
+#include "graph/training_graph.h"
+#include "layers/layers.h"
+
+/* The names of the feeds of a model with one input and one output. */
+#define ONLY_INPUT "x"
+#define ONLY_LABEL "labels"
+
+static struct training_feed feed_of(const char *name, struct endpoint endpoint, enum feed_role role)
+{
+    struct training_feed feed = { .role = role,
+                                  .spec = { .name = name,
+                                            .dtype = endpoint_dtype(endpoint),
+                                            .shape = *endpoint_shape(endpoint) } };
+
+    feed.spec.shape.dims[0] = -1;
+    return feed;
+}
+
+static void list_feeds(const struct layers_model *model, const struct layers_graph *built,
+                       struct arena *arena, struct training_graph *out)
+{
+    const struct shape *outputs = &model->outputs[0].shape;
+    int inputs = model->inputs_count;
+
+    out->feeds = ARENA_ARRAY(arena, struct training_feed, inputs + 1);
+    for (int i = 0; i < inputs; i++)
+        out->feeds[i] =
+            feed_of(inputs == 1 ? ONLY_INPUT : model->inputs[i].name, built->inputs[i], FEED_INPUT);
+    out->feeds[inputs] = feed_of(ONLY_LABEL, built->heads[0].labels, FEED_LABEL);
+    if (model->loss == LAYERS_CROSS_ENTROPY)
+        out->feeds[inputs].classes = outputs->dims[outputs->rank - 1];
+    out->feeds_count = inputs + 1;
+}
+
+static void fill_variable(const struct training_variable *variable, uint64_t seed, void *out)
+{
+    initializer_fill(variable->fill_context, &variable->shape, seed, out);
+}
+
+static struct training_variable variable_of(const struct layers_variable *variable)
+{
+    return (struct training_variable){
+        .name = variable->name,
+        .dtype = variable->dtype,
+        .shape = variable->shape,
+        .update = variable->gradient.node != NULL ? UPDATE_GRADIENT : UPDATE_NONE,
+        .fill = fill_variable,
+        .fill_context = &variable->initializer,
+    };
+}
+
+static void list_variables(const struct layers_graph *built, struct arena *arena,
+                           struct training_graph *out)
+{
+    out->variables_count = built->variables_count;
+    out->variables = ARENA_ARRAY(arena, struct training_variable, built->variables_count);
+    for (int v = 0; v < built->variables_count; v++)
+        out->variables[v] = variable_of(&built->variables[v]);
+}
+
+static void list_metrics(const struct layers_graph *evaluation, struct arena *arena,
+                         struct training_graph *out)
+{
+    const char **metrics = ARENA_ARRAY(arena, const char *, 1);
+
+    out->metrics = metrics;
+    if (evaluation->heads[0].correct.node != NULL)
+        metrics[out->metrics_count++] = "accuracy";
+}
+
+static struct training_pass pass_of(const struct layers_model *model,
+                                    const struct layers_graph *built, struct arena *arena)
+{
+    int inputs = model->inputs_count;
+    struct training_pass pass = {
+        .graph = built->graph,
+        .feeds = ARENA_ARRAY(arena, struct feed_endpoints, inputs + 1),
+        .values = ARENA_ARRAY(arena, struct endpoint, built->variables_count),
+        .updates = ARENA_ARRAY(arena, struct endpoint, built->variables_count),
+        .metrics = ARENA_ARRAY(arena, struct endpoint, 1),
+        .random_seed = built->random_seed,
+        .loss = built->loss,
+    };
+
+    for (int i = 0; i < inputs; i++)
+        pass.feeds[i].values = built->inputs[i];
+    pass.feeds[inputs].values = built->heads[0].labels;
+    pass.metrics[0] = built->heads[0].correct;
+    for (int v = 0; v < built->variables_count; v++) {
+        pass.values[v] = built->variables[v].value;
+        pass.updates[v] = built->variables[v].gradient;
+    }
+    return pass;
+}
+
+/* Jobs may differ in the batch size and the reduction, but not in what is computed. */
+static struct status take_hash(const struct layers_model *model, uint64_t *out)
+{
+    struct layers_options options = { .mode = LAYERS_TRAIN, .reduction = LAYERS_MEAN };
+    struct arena *arena = arena_create(0);
+    struct layers_graph built = { 0 };
+
+    struct status status = layers_build(model, &options, arena, &built);
+    if (status_is_ok(status))
+        *out = graph_hash(built.graph);
+    else /* the text is in the arena */
+        status = status_error(status.code, "%s", status.message);
+    graph_finish(built.graph);
+    arena_destroy(arena);
+    return status;
+}
+
+struct layers_recipe {
+    struct export_recipe recipe; /* first */
+    const struct layers_model *model;
+    struct layers_serving_options options;
+};
+
+static struct status build_export(const struct export_recipe *base, struct arena *arena,
+                                  struct serving_graph *out)
+{
+    const struct layers_recipe *recipe = (const struct layers_recipe *)base;
+    struct layers_serving built;
+
+    TRY(layers_build_serving(recipe->model, &recipe->options, arena, &built));
+    struct training_variable *variables =
+        ARENA_ARRAY(arena, struct training_variable, built.variables_count);
+    for (int v = 0; v < built.variables_count; v++) {
+        variables[v] = variable_of(&built.variables[v]);
+        variables[v].update = built.variables[v].trainable ? UPDATE_GRADIENT : UPDATE_NONE;
+    }
+    *out = (struct serving_graph){ .graph = built.graph,
+                                   .signatures = built.signatures,
+                                   .signatures_count = built.signatures_count,
+                                   .init_op = built.init_op,
+                                   .variables = variables,
+                                   .variables_count = built.variables_count };
+    return status_ok();
+}
+
+const struct export_recipe *layers_export_recipe(const struct layers_model *model,
+                                                 const struct layers_serving_options *options,
+                                                 struct arena *arena)
+{
+    struct layers_recipe *recipe = ARENA_NEW(arena, struct layers_recipe);
+
+    *recipe = (struct layers_recipe){ .recipe = { build_export }, .model = model };
+    if (options != NULL)
+        recipe->options = *options;
+    return &recipe->recipe;
+}
+
+struct status layers_training_graph(const struct layers_model *model,
+                                    const struct layers_training_options *options,
+                                    struct arena *arena, struct training_graph *out)
+{
+    const struct layers_options training = { .mode = LAYERS_TRAIN,
+                                             .reduction = options->reduction,
+                                             .batch = options->batch };
+    const struct layers_options evaluating = { .mode = LAYERS_EVAL, .reduction = LAYERS_SUM };
+    struct layers_graph *step = ARENA_NEW(arena, struct layers_graph),
+                        *evaluation = ARENA_NEW(arena, struct layers_graph);
+    struct training_graph graph = { .name = model->name };
+    struct status status;
+
+    TRY(layers_build(model, &training, arena, step));
+    graph.step = pass_of(model, step, arena);
+    graph.step.batch = options->batch;
+    graph.step.loss_is_sum = options->reduction == LAYERS_SUM;
+    TRY_OR(fail, layers_build(model, &evaluating, arena, evaluation));
+    graph.evaluation = pass_of(model, evaluation, arena);
+    graph.evaluation.loss_is_sum = true;
+    TRY_OR(fail, take_hash(model, &graph.hash));
+    list_feeds(model, step, arena, &graph);
+    list_variables(step, arena, &graph);
+    list_metrics(evaluation, arena, &graph);
+    graph.loss_name = model->loss == LAYERS_CROSS_ENTROPY ? "loss" : "mean squared error";
+    graph.recipe = layers_export_recipe(model, NULL, arena);
+    *out = graph;
+    return status_ok();
+
+fail:
+    training_graph_finish(&graph);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* A graph with a dense and a ragged input and a class, and data that do and do not fit it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "trainer/feeder.h"
+
+enum { FEED_PIXELS, FEED_IDS, FEED_CLASS, FEEDS_COUNT };
+
+static struct training_feed feeds[FEEDS_COUNT] = {
+    { .spec = { "pixels", TENSOR_DENSE, DT_FLOAT, { 3, { -1, 2, 2 } } }, .role = FEED_INPUT },
+    { .spec = { "ids", TENSOR_RAGGED, DT_INT64, { 2, { -1, -1 } } }, .role = FEED_INPUT },
+    { .spec = { "class", TENSOR_DENSE, DT_INT32, { 1, { -1 } } },
+      .role = FEED_LABEL,
+      .classes = 3 },
+};
+static struct training_variable variables[] = {
+    { .name = "w", .dtype = DT_FLOAT, .shape = { 1, { 5 } }, .update = UPDATE_GRADIENT },
+};
+
+/* Nodes that are only compared by their addresses. */
+static struct node nodes[6];
+static struct feed_endpoints endpoints[FEEDS_COUNT] = {
+    { .values = { &nodes[0], 0 } },
+    { .values = { &nodes[1], 0 }, .row_splits = { &nodes[2], 0 } },
+    { .values = { &nodes[3], 0 } },
+};
+static struct endpoint values[] = { { &nodes[4], 0 } };
+static struct training_graph graph = {
+    .name = "mixed",
+    .feeds = feeds,
+    .feeds_count = FEEDS_COUNT,
+    .variables = variables,
+    .variables_count = 1,
+    .step = { .feeds = endpoints, .values = values, .batch = 2, .random_seed = { &nodes[5], 0 } },
+};
+
+/* The columns in another order than the feeds, and one that no feed names. */
+enum { COLUMN_CLASS, COLUMN_NOTE, COLUMN_IDS, COLUMN_PIXELS, COLUMNS_COUNT };
+
+static const struct data_column fitting[COLUMNS_COUNT] = {
+    { { "class", TENSOR_DENSE, DT_INT32, { 1, { -1 } } }, .classes = 3 },
+    { { "note", TENSOR_DENSE, DT_STRING, { 1, { -1 } } }, 0 },
+    { { "ids", TENSOR_RAGGED, DT_INT64, { 2, { -1, -1 } } }, 0 },
+    { { "pixels", TENSOR_DENSE, DT_FLOAT, { 2, { -1, 4 } } }, 0 },
+};
+
+static struct data_split split_of(const struct data_column *columns)
+{
+    return (struct data_split){ .columns = columns, .columns_count = COLUMNS_COUNT, .rows = 2 };
+}
+
+static const struct misfit {
+    const char *label;
+    int column;
+    struct data_column instead;
+    const char *said;
+} misfits[] = {
+    { "a missing column",
+      COLUMN_IDS,
+      { { "id", TENSOR_RAGGED, DT_INT64, { 2, { -1, -1 } } }, 0 },
+      "the data have no column for the model's input 'ids' (ragged int64 [?,?]); they have 'class' "
+      "(int32 [?]), 'note' (string [?]), 'id' (ragged int64 [?,?]), 'pixels' (float [?,4])" },
+    { "another dtype",
+      COLUMN_PIXELS,
+      { { "pixels", TENSOR_DENSE, DT_INT64, { 2, { -1, 4 } } }, 0 },
+      "the model's input 'pixels' is float [?,2,2], but the column of the data is int64 [?,4]" },
+    { "another layout",
+      COLUMN_IDS,
+      { { "ids", TENSOR_DENSE, DT_INT64, { 2, { -1, 3 } } }, 0 },
+      "the model's input 'ids' is ragged int64 [?,?], but the column of the data is int64 [?,3]" },
+    { "another size",
+      COLUMN_PIXELS,
+      { { "pixels", TENSOR_DENSE, DT_FLOAT, { 2, { -1, 5 } } }, 0 },
+      "the model's input 'pixels' is float [?,2,2] and takes 4 numbers per row, but the column of "
+      "the data is float [?,5]" },
+    { "numbers for classes",
+      COLUMN_CLASS,
+      { { "class", TENSOR_DENSE, DT_FLOAT, { 2, { -1, 1 } } }, 0 },
+      "the model's label 'class' is int32 [?] of classes, but the column of the data is float "
+      "[?,1]" },
+    { "a class too many",
+      COLUMN_CLASS,
+      { { "class", TENSOR_DENSE, DT_INT32, { 1, { -1 } } }, .classes = 4 },
+      "the model has 3 classes, but the data have the label 3 in the column 'class'; expected 0 to "
+      "2" },
+};
+
+static void data_that_do_not_fit_are_refused(void **state)
+{
+    const struct misfit *misfit = *state;
+    struct data_column columns[COLUMNS_COUNT];
+    const struct data_split split = split_of(columns);
+    struct feeder *feeder;
+
+    memcpy(columns, fitting, sizeof columns);
+    columns[misfit->column] = misfit->instead;
+    struct status status = feeder_check(&graph, &split);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_string_equal(status.message, misfit->said);
+    assert_string_equal(feeder_create(&graph, &graph.step, &split, &feeder).message, misfit->said);
+}
+
+static struct feeder *open_feeder(void)
+{
+    const struct data_split split = split_of(fitting);
+    struct feeder *feeder;
+
+    assert_string_equal(feeder_check(&graph, &split).message, "");
+    assert_string_equal(feeder_create(&graph, &graph.step, &split, &feeder).message, "");
+    return feeder;
+}
+
+static void lists_the_feeds_of_a_plan(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct endpoint *list;
+
+    assert_int_equal(feeder_endpoints(&graph, &graph.step, arena, &list), 6);
+    for (int i = 0; i < 6; i++)
+        assert_ptr_equal(list[i].node, &nodes[i]);
+    arena_destroy(arena);
+}
+
+static void a_batch_goes_where_its_names_say(void **state)
+{
+    (void)state;
+    static float pixels[8], w[5];
+    static int64_t ids[3], splits[3];
+    static int32_t classes[2];
+    const struct shape two = { 1, { 2 } }, three = { 1, { 3 } }, rows = { 2, { 2, 4 } };
+    const struct batch_column columns[COLUMNS_COUNT] = {
+        [COLUMN_CLASS] = { .values = tensor_borrow(DT_INT32, &two, classes) },
+        [COLUMN_IDS] = { .values = tensor_borrow(DT_INT64, &three, ids),
+                         .row_splits = tensor_borrow(DT_INT64, &three, splits) },
+        [COLUMN_PIXELS] = { .values = tensor_borrow(DT_FLOAT, &rows, pixels) },
+    };
+    const struct batch batch = { .rows = 2, .columns = columns };
+    const void *const values_of[] = { w };
+    struct feeder *feeder = open_feeder();
+    const void *const wanted[] = { pixels, ids, splits, classes, w, feeder->random_seed };
+
+    assert_string_equal(feeder_fill(feeder, &batch, values_of).message, "");
+    for (size_t i = 0; i < COUNT(wanted); i++)
+        assert_ptr_equal(feeder->tensors[i].data, wanted[i]);
+    assert_string_equal(shape_text(&feeder->tensors[0].shape), "[2,2,2]");
+    assert_string_equal(shape_text(&feeder->tensors[1].shape), "[3]");
+    assert_string_equal(shape_text(&feeder->tensors[2].shape), "[3]");
+    feeder_destroy(feeder);
+}
+
+static void a_batch_of_another_size_is_refused(void **state)
+{
+    (void)state;
+    const struct batch batch = { .rows = 1 };
+    struct feeder *feeder = open_feeder();
+
+    struct status status = feeder_fill(feeder, &batch, NULL);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message, "1 rows"));
+    assert_non_null(strstr(status.message, "takes 2"));
+    feeder_destroy(feeder);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(misfits) + 3];
+    int count = 0;
+
+    for (size_t i = 0; i < COUNT(misfits); i++)
+        tests[count++] = (struct CMUnitTest){ .name = misfits[i].label,
+                                              .test_func = data_that_do_not_fit_are_refused,
+                                              .initial_state = (void *)(uintptr_t)&misfits[i] };
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(lists_the_feeds_of_a_plan);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_batch_goes_where_its_names_say);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_batch_of_another_size_is_refused);
+    return cmocka_run_group_tests_name("feeder", tests, NULL, NULL);
+}

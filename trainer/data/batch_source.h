@@ -1,0 +1,105 @@
+/*
+ * batch_source: rows of named columns, some at a time. A data_split holds rows that may be read any
+ * number of times (the training rows, the test rows); data_split.open makes a batch_source, which
+ * is one reader's way through them.
+ *
+ *     struct batch_order order = { .shuffle = true, .repeat = true, .seed = 1, .workers = 1 };
+ *     struct batch_source *source;
+ *     TRY(split->open(split, &order, &source));
+ *     for (;;) {
+ *         struct batch batch;
+ *         TRY(source->next(source, 100, &batch));
+ *         if (batch.rows == 0)
+ *             break;                                         not with `repeat`
+ *         …batch.columns[i].values, as split->columns[i] says…
+ *     }
+ *     source->destroy(source);
+ *
+ * The rows may be in memory, in files, or come as a stream. A reader of another format makes a
+ * data_split; nothing else has to know it.
+ *
+ * Threads: `open` and `identify` may be called at any time in any thread; each batch_source belongs
+ * to one thread at a time.
+ */
+#ifndef TRAINER_DATA_BATCH_SOURCE_H
+#define TRAINER_DATA_BATCH_SOURCE_H
+
+#include "base/bytes.h"
+#include "tensor/tensor_spec.h"
+
+#define ROWS_UNKNOWN (-1)
+
+/* The values of a column in a batch, as its tensor_spec says. */
+struct batch_column {
+    struct tensor values;     /* DENSE: [rows, …]; RAGGED: [values, …] */
+    struct tensor row_splits; /* RAGGED: int64 [rows + 1], from 0; otherwise zeroed */
+};
+
+struct batch {
+    int64_t rows;
+    const struct batch_column *columns; /* [columns_count], in the split's order */
+};
+
+struct batch_source {
+    /**
+     * Takes the next rows: exactly rows_max, or fewer at the end of the input, then 0. With
+     * `repeat` there is no end: a batch may hold the end of an epoch and the beginning of the next.
+     *
+     * Owner   the source owns the batch and its tensors, which are valid until its next call of
+     *         next, seek or destroy. They may lie in memory that all readers share (nothing is
+     *         copied that need not be): do not write to them. tensor_acquire does not prolong them
+     * Errors  those of the input: DATA_LOSS names file and place, …
+     */
+    struct status (*next)(struct batch_source *source, int64_t rows_max, struct batch *out);
+
+    /* Goes to the place after the first `rows` rows that this reader takes, as if it had just taken
+     * them; 0 rewinds. With `repeat`, `rows` may lie in any epoch. UNIMPLEMENTED: the input cannot
+     * go back, or forward. */
+    struct status (*seek)(struct batch_source *source, uint64_t rows);
+
+    void (*destroy)(struct batch_source *source);
+};
+
+/* A reader's way through the rows. */
+struct batch_order {
+    bool shuffle;             /* each epoch in an order of its own, drawn from `seed` */
+    bool repeat;              /* begins the next epoch after the last row */
+    uint64_t seed;            /* readers that share the rows have the same one */
+    uint32_t worker, workers; /* of `workers` readers (1: alone) this is number `worker`: together
+                                 they take every row once per epoch */
+};
+
+struct data_column {
+    struct tensor_spec spec; /* the shape's dimension 0 is -1 */
+    int64_t classes; /* of class numbers: the largest + 1. 0: not class numbers, or unknown */
+};
+
+struct data_split {
+    const struct data_column *columns;
+    int columns_count;
+    int64_t rows; /* of an epoch, > 0; ROWS_UNKNOWN until all are read */
+
+    /**
+     * Opens a source for one reader. The split outlives it.
+     *
+     * Errors  UNIMPLEMENTED the input cannot be read in this order; those of opening files
+     */
+    struct status (*open)(const struct data_split *split, const struct batch_order *order,
+                          struct batch_source **out);
+
+    /* Appends "name=value" that tells these rows from others: two tasks with equal texts have the
+     * same rows in the same places. May read all rows. */
+    struct status (*identify)(const struct data_split *split, struct buffer *out);
+};
+
+/* The data of a job. */
+struct data {
+    const struct data_split *train, *validation,
+        *test;    /* validation, test: NULL if there is none */
+    char *origin; /* "60000 + 10000 images from '/data'", for people */
+    void (*destroy)(struct data *data);
+};
+
+void data_destroy(struct data *data); /* accepts NULL */
+
+#endif

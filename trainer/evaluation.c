@@ -1,0 +1,72 @@
+/* evaluation: a model's evaluation plan over all rows of a split. */
+#include "trainer/feeder.h"
+#include "trainer/model.h"
+
+#define EVALUATION_BATCH 500
+
+static struct status add_batch(const struct model *model, struct feeder *feeder, struct run *run,
+                               const struct batch *batch, const void *const *values,
+                               struct evaluation *sums)
+{
+    struct tensor fetches[1 + EVALUATION_METRICS_MAX] = { 0 };
+
+    TRY(feeder_fill(feeder, batch, values));
+    TRY(plan_run(model->evaluation, run, feeder->tensors, fetches));
+    sums->rows += batch->rows;
+    sums->loss += tensor_floats(&fetches[0])[0];
+    tensor_release(&fetches[0]);
+    for (int m = 0; m < model->graph->metrics_count; m++) {
+        sums->metrics[m] += tensor_int32s(&fetches[1 + m])[0];
+        tensor_release(&fetches[1 + m]);
+    }
+    run_reset(run);
+    return status_ok();
+}
+
+static struct status add_all(const struct model *model, struct feeder *feeder, struct run *run,
+                             struct batch_source *source, const void *const *values,
+                             const _Atomic bool *stop, struct evaluation *sums)
+{
+    struct batch batch;
+
+    for (;;) {
+        if (atomic_load_explicit(stop, memory_order_relaxed))
+            return status_error(STATUS_CANCELLED, "stopped");
+        TRY(source->next(source, EVALUATION_BATCH, &batch));
+        if (batch.rows == 0)
+            return status_ok();
+        TRY(add_batch(model, feeder, run, &batch, values, sums));
+    }
+}
+
+static void divide_by_rows(struct evaluation *sums)
+{
+    double rows = sums->rows > 0 ? (double)sums->rows : 1;
+
+    sums->loss /= rows;
+    for (int m = 0; m < EVALUATION_METRICS_MAX; m++)
+        sums->metrics[m] /= rows;
+}
+
+struct status model_evaluate(const struct model *model, const void *const *values,
+                             const struct data_split *split, const _Atomic bool *stop,
+                             struct evaluation *out)
+{
+    const struct batch_order in_order = { .workers = 1 };
+    struct evaluation sums = { 0 };
+    struct feeder *feeder;
+    struct batch_source *source;
+
+    TRY(feeder_create(model->graph, &model->graph->evaluation, split, &feeder));
+    struct status status = split->open(split, &in_order, &source);
+    if (status_is_ok(status)) {
+        struct run *run = run_create(0);
+        status = add_all(model, feeder, run, source, values, stop, &sums);
+        run_destroy(run);
+        source->destroy(source);
+    }
+    feeder_destroy(feeder);
+    divide_by_rows(&sums);
+    *out = sums;
+    return status;
+}
