@@ -169,6 +169,18 @@ struct status checkpoint_v1_open(struct bundle *bundle)
     return status;
 }
 
+/* A constant of a graph may be shorter than its shape: its last value then repeats. A slice of a
+ * checkpoint may not. */
+static struct status check_values(const Tensorflow__TensorProto *values, enum dtype dtype,
+                                  const struct shape *shape)
+{
+    size_t count = tensor_values_count(values, dtype);
+    if (values->tensor_content.len == 0 && count == (size_t)shape_size(shape))
+        return status_ok();
+    return status_error(STATUS_DATA_LOSS, "a slice of type %s and shape %s with %zu values",
+                        dtype_name(dtype), shape_text(shape), count);
+}
+
 struct status checkpoint_v1_read_slice(const struct bundle *bundle,
                                        const struct bundle_piece *piece, size_t slice_index,
                                        struct tensor *out)
@@ -191,6 +203,7 @@ struct status checkpoint_v1_read_slice(const struct bundle *bundle,
     /* The values have neither type nor shape; the meta has them. */
     TRY_OR(done, slice_resolve(&piece->slices[slice_index], &piece->entry.shape, &resolved));
     struct shape shape = slice_shape(&resolved);
+    TRY_OR(done, check_values(saved->data->data, piece->entry.dtype, &shape));
     saved->data->data->dtype = (Tensorflow__DataType)piece->entry.dtype;
     saved->data->data->tensor_shape = shape_to_proto(&shape, scratch);
     TRY_OR(done, tensor_from_proto(saved->data->data, scratch, &borrowed));

@@ -264,64 +264,127 @@ struct status tensor_from_proto(const struct Tensorflow__TensorProto *proto, str
     return status_ok();
 }
 
-/* Puts one value into the field of its dtype, as a copy in `arena` if the field is wider than the
- * element. */
-#define ONE(field, type, from)                       \
-    do {                                             \
-        proto->n_##field = 1;                        \
-        proto->field = ARENA_NEW(arena, type);       \
-        *proto->field = *(const from *)tensor->data; \
+/* Puts the elements into the list of their type, as copies in `arena` if the list's elements are
+ * wider. */
+#define WIDEN(field, type, from)                               \
+    do {                                                       \
+        proto->n_##field = (size_t)tensor->size;               \
+        proto->field = ARENA_ARRAY(arena, type, tensor->size); \
+        for (int64_t i = 0; i < tensor->size; i++)             \
+            proto->field[i] = ((const from *)tensor->data)[i]; \
     } while (0)
 
-static bool scalar_to_values(const struct tensor *tensor, struct arena *arena,
-                             Tensorflow__TensorProto *proto)
+#define LEND(field, per_element)                                 \
+    do {                                                         \
+        proto->n_##field = (size_t)tensor->size * (per_element); \
+        proto->field = tensor->data;                             \
+    } while (0)
+
+static bool numbers_to_values(const struct tensor *tensor, struct arena *arena,
+                              Tensorflow__TensorProto *proto)
 {
     switch (tensor->dtype) {
     case DT_FLOAT:
-        ONE(float_val, float, float);
+        LEND(float_val, 1);
         return true;
     case DT_DOUBLE:
-        ONE(double_val, double, double);
+        LEND(double_val, 1);
         return true;
     case DT_INT32:
     case DT_QINT32:
-        ONE(int_val, int32_t, int32_t);
+        LEND(int_val, 1);
         return true;
     case DT_INT16:
     case DT_QINT16:
-        ONE(int_val, int32_t, int16_t);
+        WIDEN(int_val, int32_t, int16_t);
         return true;
     case DT_UINT16:
     case DT_QUINT16:
-        ONE(int_val, int32_t, uint16_t);
+        WIDEN(int_val, int32_t, uint16_t);
         return true;
     case DT_INT8:
     case DT_QINT8:
-        ONE(int_val, int32_t, int8_t);
+        WIDEN(int_val, int32_t, int8_t);
         return true;
     case DT_UINT8:
     case DT_QUINT8:
-        ONE(int_val, int32_t, uint8_t);
+        WIDEN(int_val, int32_t, uint8_t);
         return true;
     case DT_HALF:
     case DT_BFLOAT16:
-        ONE(half_val, int32_t, uint16_t);
+        WIDEN(half_val, int32_t, uint16_t);
         return true;
     case DT_INT64:
-        ONE(int64_val, int64_t, int64_t);
+        LEND(int64_val, 1);
         return true;
     case DT_UINT32:
-        ONE(uint32_val, uint32_t, uint32_t);
+        LEND(uint32_val, 1);
         return true;
     case DT_UINT64:
-        ONE(uint64_val, uint64_t, uint64_t);
+        LEND(uint64_val, 1);
         return true;
     case DT_BOOL:
-        ONE(bool_val, protobuf_c_boolean, bool);
+        WIDEN(bool_val, protobuf_c_boolean, bool);
+        return true;
+    case DT_COMPLEX64:
+        LEND(scomplex_val, 2);
+        return true;
+    case DT_COMPLEX128:
+        LEND(dcomplex_val, 2);
         return true;
     default:
         return false;
     }
+}
+
+static void strings_to_values(const struct tensor *tensor, struct arena *arena,
+                              Tensorflow__TensorProto *proto)
+{
+    const struct bytes *strings = tensor_strings(tensor);
+    proto->n_string_val = (size_t)tensor->size;
+    proto->string_val = ARENA_ARRAY(arena, ProtobufCBinaryData, tensor->size);
+    for (int64_t i = 0; i < tensor->size; i++)
+        proto->string_val[i] = (ProtobufCBinaryData){ strings[i].size, (uint8_t *)strings[i].data };
+}
+
+size_t tensor_values_count(const struct Tensorflow__TensorProto *proto, enum dtype dtype)
+{
+    switch (dtype) {
+    case DT_FLOAT:
+        return proto->n_float_val;
+    case DT_DOUBLE:
+        return proto->n_double_val;
+    case DT_HALF:
+    case DT_BFLOAT16:
+        return proto->n_half_val;
+    case DT_INT64:
+        return proto->n_int64_val;
+    case DT_UINT32:
+        return proto->n_uint32_val;
+    case DT_UINT64:
+        return proto->n_uint64_val;
+    case DT_BOOL:
+        return proto->n_bool_val;
+    case DT_STRING:
+        return proto->n_string_val;
+    case DT_COMPLEX64:
+        return proto->n_scomplex_val / 2;
+    case DT_COMPLEX128:
+        return proto->n_dcomplex_val / 2;
+    default: /* all smaller integers */
+        return proto->n_int_val;
+    }
+}
+
+struct Tensorflow__TensorProto *tensor_to_values(const struct tensor *tensor, struct arena *arena)
+{
+    Tensorflow__TensorProto *proto =
+        PROTO_NEW(arena, Tensorflow__TensorProto, tensorflow__tensor_proto);
+    if (tensor->dtype == DT_STRING)
+        strings_to_values(tensor, arena, proto);
+    else if (!numbers_to_values(tensor, arena, proto))
+        return NULL;
+    return proto;
 }
 
 struct Tensorflow__TensorProto *tensor_to_proto(const struct tensor *tensor, struct arena *arena)
@@ -333,15 +396,10 @@ struct Tensorflow__TensorProto *tensor_to_proto(const struct tensor *tensor, str
     proto->dtype = (Tensorflow__DataType)tensor->dtype;
     proto->tensor_shape = shape_to_proto(&tensor->shape, arena);
     if (tensor->dtype == DT_STRING) {
-        const struct bytes *strings = tensor_strings(tensor);
-        proto->n_string_val = (size_t)tensor->size;
-        proto->string_val = ARENA_ARRAY(arena, ProtobufCBinaryData, tensor->size);
-        for (int64_t i = 0; i < tensor->size; i++)
-            proto->string_val[i] =
-                (ProtobufCBinaryData){ strings[i].size, (uint8_t *)strings[i].data };
+        strings_to_values(tensor, arena, proto);
         return proto;
     }
-    if (tensor->size == 1 && scalar_to_values(tensor, arena, proto))
+    if (tensor->size == 1 && numbers_to_values(tensor, arena, proto))
         return proto;
     proto->tensor_content = (ProtobufCBinaryData){ tensor_bytes(tensor), tensor->data };
     return proto;

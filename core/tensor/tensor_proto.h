@@ -26,9 +26,15 @@ struct status tensor_from_proto(const struct Tensorflow__TensorProto *proto, str
  * SHAPE_RANK_MAX. */
 struct status shape_from_proto(const struct Tensorflow__TensorShapeProto *proto, struct shape *out);
 
-/* The reverse, in `arena`. Numbers of more than one element become tensor_content, which borrows
- * the tensor's data. */
+/* The reverse, in `arena`. Numbers of more than one element become tensor_content. The message
+ * borrows the tensor's data. */
 struct Tensorflow__TensorProto *tensor_to_proto(const struct tensor *tensor, struct arena *arena);
+/* Only the elements, in the list of their type (float_val, int_val, …), without dtype and shape, as
+ * checkpoints of format V1 hold them. It may borrow the tensor's data. NULL: a type without a
+ * list. */
+struct Tensorflow__TensorProto *tensor_to_values(const struct tensor *tensor, struct arena *arena);
+/* The number of elements in the list of that type. */
+size_t tensor_values_count(const struct Tensorflow__TensorProto *proto, enum dtype dtype);
 struct Tensorflow__TensorShapeProto *shape_to_proto(const struct shape *shape, struct arena *arena);
 
 #endif

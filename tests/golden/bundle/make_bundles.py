@@ -6,6 +6,8 @@ slices   "emb" float [6, 4] = 0 … 23 in pieces: rows [0, 2), rows [2, 6) colum
 shards   two shards: "a" float [2] = 1, 2 and "b" int64 [2] = 3, 4, merged as parameter servers' checkpoints are
 variant  "list", a tensor list of 1.0 and 2.0
 v1       format V1 in two files: "a" float [2] = 0.5, 2; "s" string [2]; "emb" int32 [4, 2] = 0 … 7, two rows in each file
+v1_types format V1 in one file, all of its types: "t/<type>" of shape [3] = 0, 1, 2 (-1 first where there is a sign) and
+         "e/<type>" of shape [0, 2]; strings; "s/scalar" float 7
 many     not kept, but the checksum of its index: 20 000 float scalars "tensor/%05d" = their number, many.crc32c
 """
 import glob
@@ -60,6 +62,14 @@ tf.raw_ops.SaveSlices(filename="v1-00000-of-00002", tensor_names=["a", "emb"], s
                       data=[tf.constant([0.5, 2.0]), v1[:2]])
 tf.raw_ops.SaveSlices(filename="v1-00001-of-00002", tensor_names=["s", "emb"], shapes_and_slices=["", "4 2 2,2:-"],
                       data=[tf.constant([b"x", b"a\0b"]), v1[2:]])
+
+V1_TYPES = "float32 float64 int32 uint8 int16 int8 complex64 int64 bool uint16 complex128 float16".split()
+names, values = ["s/scalar", "t/string", "e/string"], [tf.constant(7.0), tf.constant([b"ab", b"", b"x\0yz"]), tf.zeros([0], tf.string)]
+for name in V1_TYPES:
+    first = 0 if name.startswith("u") or name == "bool" else -1
+    names += ["t/" + name, "e/" + name]
+    values += [tf.cast([first, 1, 2], name), tf.cast(tf.zeros([0, 2]), name)]
+tf.raw_ops.SaveSlices(filename="v1_types", tensor_names=names, shapes_and_slices=[""] * len(names), data=values)
 
 count = 20000
 save(prefix="many", tensor_names=["tensor/%05d" % i for i in range(count)], shape_and_slices=[""] * count,
