@@ -277,6 +277,14 @@ char *file_join(struct arena *arena, const char *directory, const char *name)
     return arena_printf(arena, directory[size - 1] == '/' ? "%s%s" : "%s/%s", directory, name);
 }
 
+const char *file_parent(struct arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        return ".";
+    return slash == path ? "/" : arena_memdup(arena, path, (size_t)(slash - path));
+}
+
 void file_claim_standard(void)
 {
     int fd;

@@ -100,6 +100,8 @@ bool file_is_one(const char *a, const char *b);
 
 /* "a/b" for "a" or "a/" and "b"; `name` alone if it is absolute or `directory` is empty. */
 char *file_join(struct arena *arena, const char *directory, const char *name);
+/* The directory of a path: "a" of "a/b", "." of "b", "/" of "/b". */
+const char *file_parent(struct arena *arena, const char *path);
 
 /* A temporary path beside `path`, unique on this machine, for a file that will be renamed to it. */
 char *file_beside(struct arena *arena, const char *path);

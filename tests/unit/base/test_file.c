@@ -206,11 +206,21 @@ static void other_file_systems_are_refused(void **state)
                         "File system scheme 'gs' not implemented (file: 'gs://bucket/1')");
 }
 
+static void the_parent_of_a_path(void **state)
+{
+    (void)state;
+    assert_string_equal(file_parent(arena, "a/b"), "a");
+    assert_string_equal(file_parent(arena, "/a/b/c"), "/a/b");
+    assert_string_equal(file_parent(arena, "b"), ".");
+    assert_string_equal(file_parent(arena, "/b"), "/");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(the_parent_of_a_path),
         TEST(a_written_file_is_read_back),
         TEST(errors_name_the_path),
         TEST(what_is_no_file_is_refused_without_waiting),
