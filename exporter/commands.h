@@ -1,6 +1,6 @@
 /*
  * commands: the commands of the program `savedmodel`, one file each (command_NAME.c), and their
- * common part: each takes flags and the directory of a SavedModel.
+ * common part: each takes flags and the directory of a model.
  */
 #ifndef EXPORTER_COMMANDS_H
 #define EXPORTER_COMMANDS_H
@@ -9,7 +9,7 @@
 #include "base/flags.h"
 #include "savedmodel/load.h"
 
-command_function command_show, command_run;
+command_function command_show, command_run, command_convert;
 
 /* The flags that every command has; COMMON_FLAGS are their rows. */
 struct common_options {
@@ -24,6 +24,12 @@ extern struct common_options common_options;
       .help = "tags of the meta graph, separated by commas" }, \
     { "help", FLAG_BOOL, &common_options.help, "false", .help = "print this text" }
 /* clang-format on */
+
+/* The tags of --tag_set, in `arena`. */
+const char *const *common_tags(struct arena *arena, int *count);
+
+/* If `directory` holds versions of a model instead of a model, names one of them in the failure. */
+struct status add_version_hint(struct status status, const char *directory, struct arena *arena);
 
 /* Prints something about a model to stdout. */
 typedef struct status model_function(struct savedmodel *model, struct arena *arena);

@@ -9,9 +9,6 @@
 #include "savedmodel/meta_proto.h"
 #include "savedmodel/restore.h"
 
-#define SAVED_MODEL_BYTES_MAX ((size_t)INT32_MAX) /* protobuf's own limit */
-#define LFS_POINTER           "version https://git-lfs"
-
 /* The plan of a signature, or the failure to make it. */
 struct plan_slot {
     bool made;
@@ -23,6 +20,7 @@ struct savedmodel {
     struct arena *arena;
     const char *directory;
     struct savedmodel_options options;
+    enum savedmodel_format format;
     struct meta meta;
     struct resources *resources;
     struct map written;      /* variables that a signature may write */
@@ -32,39 +30,7 @@ struct savedmodel {
     int variables_count;
 };
 
-/* ---- finding the file ---- */
-
-static bool exists(struct arena *arena, const char *directory, const char *name)
-{
-    return file_exists(arena_printf(arena, "%s/%s", directory, name));
-}
-
-static struct status find_file(struct arena *arena, const char *directory, const char **path,
-                               bool *is_text)
-{
-    static const char *const names[] = { "saved_model.pb", "saved_model.pbtxt" };
-    for (size_t i = 0; i < COUNT(names); i++) {
-        if (exists(arena, directory, names[i])) {
-            *path = arena_printf(arena, "%s/%s", directory, names[i]);
-            *is_text = i == 1;
-            return status_ok();
-        }
-    }
-    if (exists(arena, directory, "export.meta"))
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "Session Bundle is deprecated and removed. '%s' is one", directory);
-    if (exists(arena, directory, "saved_model.cpb"))
-        return status_error(
-            STATUS_UNIMPLEMENTED,
-            "'%s' holds only saved_model.cpb, the chunked form for graphs over 2 GiB, which "
-            "is not read; export with saved_model.pb",
-            directory);
-    return status_error(
-        STATUS_NOT_FOUND,
-        "Specified file path does not appear to contain a SavedModel bundle (should "
-        "have a file called `saved_model.pb`)\nSpecified file path: %s",
-        directory);
-}
+/* ---- reading the file ---- */
 
 /* As TensorFlow does: nodes of the graph are checked at load, those of functions when they are
  * called. */
@@ -88,26 +54,22 @@ static struct status read_meta(struct savedmodel *model)
     const struct savedmodel_options *options = &model->options;
     const char *const *tags = options->tags ? options->tags : serve;
     int tags_count = options->tags ? options->tags_count : 1;
-    const char *path = NULL;
-    bool is_text = false;
+    const struct model_file *kind;
     struct buffer file = { 0 };
 
-    TRY(find_file(model->arena, model->directory, &path, &is_text));
-    TRY(file_read(path, SAVED_MODEL_BYTES_MAX, &file));
-    struct status status;
-    if (file.size >= strlen(LFS_POINTER) &&
-        memcmp(file.data, LFS_POINTER, strlen(LFS_POINTER)) == 0)
-        status = status_error(
-            STATUS_DATA_LOSS,
-            "it is a Git LFS pointer, not the model: run `git lfs pull` where it came from");
-    else
-        status = meta_read((struct bytes){ file.data, file.size }, is_text, model->directory, tags,
-                           tags_count, model->arena, &model->meta);
+    struct status status = savedmodel_read_file(model->directory, &kind, &file);
+    if (!status_is_ok(status)) {
+        buffer_finish(&file);
+        return status;
+    }
+    model->format = kind->format;
+    status = meta_read((struct bytes){ file.data, file.size }, kind, model->directory, tags,
+                       tags_count, model->arena, &model->meta);
     buffer_finish(&file);
     if (status_is_ok(status))
         status = check_registered(model->meta.graph);
     return status.code == STATUS_DATA_LOSS || status.code == STATUS_INTERNAL
-               ? status_in(status, "'%s'", path)
+               ? status_in(status, "'%s/%s'", model->directory, kind->name)
                : status;
 }
 
@@ -211,7 +173,8 @@ static struct status restore_and_initialise(struct savedmodel *model, struct are
     TRY(needed_requests(model, scratch, &needed, &needed_count));
     struct restore restore = {
         .meta = meta,
-        .prefix = arena_printf(scratch, "%s/variables/variables", model->directory),
+        .prefix = savedmodel_variables_prefix(model->directory, model->format, scratch),
+        .prefix_required = model->format == FORMAT_SESSION_BUNDLE,
         .resources = model->resources,
         .needed = needed,
         .needed_count = needed_count,

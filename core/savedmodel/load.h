@@ -1,5 +1,6 @@
 /*
- * load: a SavedModel directory, restored and initialised, ready to run.
+ * load: a directory of a SavedModel or session_bundle (format.h), restored and initialised, ready
+ * to run.
  *
  *     struct savedmodel *model;
  *     const struct plan *plan;
@@ -31,8 +32,8 @@ struct savedmodel_options {
  * Reads, restores the variables that a signature or the init op needs, and runs the init op.
  *
  * Owner   *out is the caller's: savedmodel_destroy
- * Errors  NOT_FOUND no SavedModel there, or no meta graph with these tags; UNIMPLEMENTED
- *         session_bundle, .cpb; DATA_LOSS damaged files; any error of the init op. The texts are
+ * Errors  NOT_FOUND no SavedModel or session_bundle there, or no meta graph with these tags;
+ *         UNIMPLEMENTED .cpb; DATA_LOSS damaged files; any error of the init op. The texts are
  *         TensorFlow Serving's
  * Threads one thread loads; any thread may call the functions below
  */

@@ -9,6 +9,8 @@
 #include "proto/text.h"
 #include "proto/trackable.pb-c.h"
 #include "proto/message.h"
+#include "savedmodel/collections_proto.h"
+#include "savedmodel/session_bundle_proto.h"
 #include "tensor/tensor_proto.h"
 
 typedef Tensorflow__MetaGraphDef meta_graph;
@@ -48,11 +50,11 @@ static const char *tags_text(struct arena *arena, char *const *tags, size_t coun
 }
 
 static struct status choose(const Tensorflow__SavedModel *saved, const char *const *tags, int count,
-                            struct arena *arena, const meta_graph **out)
+                            struct arena *arena, meta_graph **out)
 {
     const char *there = "";
     for (size_t i = 0; i < saved->n_meta_graphs; i++) {
-        const meta_graph *graph = saved->meta_graphs[i];
+        meta_graph *graph = saved->meta_graphs[i];
         if (tags_equal(graph, tags, count)) {
             *out = graph;
             return status_ok();
@@ -146,15 +148,6 @@ static struct status read_signatures(const meta_graph *proto, struct arena *aren
 
 /* ---- saver, init op, assets ---- */
 
-static const Tensorflow__CollectionDef *collection(const meta_graph *proto, const char *name)
-{
-    for (size_t i = 0; i < proto->n_collection_def; i++) {
-        if (strcmp(proto->collection_def[i]->key, name) == 0)
-            return proto->collection_def[i]->value;
-    }
-    return NULL;
-}
-
 /* "op:0" -> "op": some files name a tensor where an op belongs. */
 static const char *op_of(struct arena *arena, const char *name)
 {
@@ -185,7 +178,7 @@ static struct status read_init_op(const meta_graph *proto, const char *directory
         }
     }
     for (size_t i = 0; i < COUNT(collections); i++) {
-        const Tensorflow__CollectionDef *found = collection(proto, collections[i]);
+        const Tensorflow__CollectionDef *found = collection_find(proto, collections[i]);
         if (found == NULL)
             continue;
         if (found->kind_case != TENSORFLOW__COLLECTION_DEF__KIND_NODE_LIST ||
@@ -210,22 +203,19 @@ static void add_asset(const Tensorflow__AssetFileDef *asset, struct arena *arena
 
 static struct status read_assets(const meta_graph *proto, struct arena *arena, struct meta *out)
 {
-    const Tensorflow__CollectionDef *packed = collection(proto, "saved_model_assets");
-    if (proto->n_asset_file_def > 0 || packed == NULL ||
-        packed->kind_case != TENSORFLOW__COLLECTION_DEF__KIND_ANY_LIST) {
+    const Tensorflow__CollectionDef *packed = collection_find(proto, "saved_model_assets");
+    size_t count = collection_messages_count(packed);
+    if (proto->n_asset_file_def > 0 || count == 0) {
         out->assets = ARENA_ARRAY(arena, struct meta_asset, proto->n_asset_file_def);
         for (size_t i = 0; i < proto->n_asset_file_def; i++)
             add_asset(proto->asset_file_def[i], arena, out);
         return status_ok();
     }
-    out->assets = ARENA_ARRAY(arena, struct meta_asset, packed->any_list->n_value);
-    for (size_t i = 0; i < packed->any_list->n_value; i++) {
-        const Google__Protobuf__Any *any = packed->any_list->value[i];
-        ProtobufCMessage *asset;
-        TRY(proto_unpack(&tensorflow__asset_file_def__descriptor,
-                         (struct bytes){ (const char *)any->value.data, any->value.len }, arena,
-                         &asset));
-        add_asset((const Tensorflow__AssetFileDef *)asset, arena, out);
+    out->assets = ARENA_ARRAY(arena, struct meta_asset, count);
+    for (size_t i = 0; i < count; i++) {
+        Tensorflow__AssetFileDef *asset;
+        TRY(collection_message(packed, i, &tensorflow__asset_file_def__descriptor, arena, &asset));
+        add_asset(asset, arena, out);
     }
     return status_ok();
 }
@@ -341,23 +331,53 @@ static struct status read_meta_graph(const meta_graph *proto, const char *direct
     return status_ok();
 }
 
-struct status meta_read(struct bytes file, bool is_text, const char *directory,
+/* export.meta is a MetaGraphDef: it becomes the only one of a SavedModel. */
+static struct status unpack_session_bundle(struct bytes file, struct arena *scratch,
+                                           Tensorflow__SavedModel **out)
+{
+    Tensorflow__SavedModel *saved =
+        PROTO_NEW(scratch, Tensorflow__SavedModel, tensorflow__saved_model);
+    saved->n_meta_graphs = 1;
+    saved->meta_graphs = ARENA_ARRAY(scratch, meta_graph *, 1);
+    TRY(proto_unpack(&tensorflow__meta_graph_def__descriptor, file, scratch,
+                     &saved->meta_graphs[0]));
+    TRY(session_bundle_upgrade(saved->meta_graphs[0], scratch));
+    *out = saved;
+    return status_ok();
+}
+
+static struct status unpack(struct bytes file, const struct model_file *kind, struct arena *scratch,
+                            Tensorflow__SavedModel **out)
+{
+    ProtobufCMessage *message;
+    if (kind->format == FORMAT_SESSION_BUNDLE)
+        return unpack_session_bundle(file, scratch, out);
+    if (!kind->is_text)
+        return proto_unpack(&tensorflow__saved_model__descriptor, file, scratch, out);
+    TRY(proto_text_read(&tensorflow__saved_model__descriptor, file, PROTO_TEXT_SKIP_UNKNOWN,
+                        scratch, &message));
+    *out = (Tensorflow__SavedModel *)message;
+    return status_ok();
+}
+
+struct status meta_choose(struct bytes file, const struct model_file *kind, const char *const *tags,
+                          int tags_count, struct arena *arena, meta_graph **out)
+{
+    Tensorflow__SavedModel *saved;
+    TRY(unpack(file, kind, arena, &saved));
+    return choose(saved, tags, tags_count, arena, out);
+}
+
+struct status meta_read(struct bytes file, const struct model_file *kind, const char *directory,
                         const char *const *tags, int tags_count, struct arena *arena,
                         struct meta *out)
 {
     struct arena *scratch = arena_create(0);
-    ProtobufCMessage *message;
-    const meta_graph *chosen = NULL;
+    meta_graph *chosen;
     struct status status;
     *out = (struct meta){ .tensorflow_version = "" };
 
-    if (is_text)
-        TRY_OR(done, proto_text_read(&tensorflow__saved_model__descriptor, file,
-                                     PROTO_TEXT_SKIP_UNKNOWN, scratch, &message));
-    else
-        TRY_OR(done, proto_unpack(&tensorflow__saved_model__descriptor, file, scratch, &message));
-    TRY_OR(done,
-           choose((const Tensorflow__SavedModel *)message, tags, tags_count, scratch, &chosen));
+    TRY_OR(done, meta_choose(file, kind, tags, tags_count, scratch, &chosen));
     TRY_OR(done, read_meta_graph(chosen, directory, arena, out));
 done:
     status = status_keep(arena, status);

@@ -1,11 +1,12 @@
 /*
- * meta_proto: reads what a loader needs of one meta graph of saved_model.pb. protobuf-c's types end
- * here.
+ * meta_proto: reads what a loader needs of one meta graph of saved_model.pb or export.meta.
+ * protobuf-c's types end here.
  */
 #ifndef SAVEDMODEL_META_PROTO_H
 #define SAVEDMODEL_META_PROTO_H
 
 #include "graph/signature.h"
+#include "savedmodel/format.h"
 
 /* A file under assets/, and the tensor to feed its path to. */
 struct meta_asset {
@@ -51,16 +52,25 @@ struct meta {
 };
 
 /**
- * Reads the meta graph whose tag set equals `tags`.
+ * Reads the meta graph whose tag set equals `tags`. That of a session_bundle has the tag `serve`
+ * alone.
  *
  * Owner   everything in `arena`; nothing refers to `file`
  * Errors  NOT_FOUND no such tag set; FAILED_PRECONDITION a Const without a value, several main
- *         ops; INTERNAL bytes that are not a SavedModel. The texts are TensorFlow's and name
- *         `directory`
+ *         ops; INTERNAL bytes that are not a SavedModel; for a session_bundle, those of
+ *         session_bundle_upgrade. The texts are TensorFlow's and name `directory`
  */
-struct status meta_read(struct bytes file, bool is_text, const char *directory,
+struct status meta_read(struct bytes file, const struct model_file *kind, const char *directory,
                         const char *const *tags, int tags_count, struct arena *arena,
                         struct meta *out);
+
+struct Tensorflow__MetaGraphDef;
+
+/* The same, but gives the message, which lives in `arena`. That of a session_bundle is upgraded
+ * (session_bundle_proto.h). */
+struct status meta_choose(struct bytes file, const struct model_file *kind, const char *const *tags,
+                          int tags_count, struct arena *arena,
+                          struct Tensorflow__MetaGraphDef **out);
 
 /* Releases the tensors of the graph and of the signatures, also after meta_read has failed. */
 void meta_finish(struct meta *meta);

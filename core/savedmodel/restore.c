@@ -344,9 +344,10 @@ static struct status restore_by_objects(struct restore *restore, const struct ma
     return status_ok();
 }
 
-static bool has_index(const struct restore *restore, struct arena *scratch)
+static bool has_checkpoint(const struct restore *restore, struct arena *scratch)
 {
-    return file_exists(arena_printf(scratch, "%s.index", restore->prefix));
+    return restore->prefix_required ||
+           file_exists(arena_printf(scratch, "%s.index", restore->prefix));
 }
 
 struct status restore_variables(struct restore *restore)
@@ -359,7 +360,7 @@ struct status restore_variables(struct restore *restore)
 
     if (meta->restore_op == NULL)
         goto done;
-    if (!has_index(restore, scratch))
+    if (!has_checkpoint(restore, scratch))
         goto done;
     TRY_OR(done, bundle_open(restore->prefix, &bundle));
     find_needed(restore, scratch, &needed);
@@ -379,7 +380,7 @@ struct status restore_check_whole(const struct restore *restore, const struct ma
     struct map needed = { 0 };
     struct arena *scratch = arena_create(0);
 
-    if (restore->meta->restore_op == NULL || has_index(restore, scratch))
+    if (restore->meta->restore_op == NULL || has_checkpoint(restore, scratch))
         goto done;
     find_needed(restore, scratch, &needed);
     for (size_t i = 0; i < needed.count; i++) {

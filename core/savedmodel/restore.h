@@ -24,6 +24,9 @@ struct run_feed {
 struct restore {
     const struct meta *meta;
     const char *prefix; /* <directory>/variables/variables */
+    /* Fail if there is no checkpoint, as the loaders of session_bundle do. The prefix may then be a
+     * pattern of names of files. */
+    bool prefix_required;
     struct resources *resources;
     const struct flatten_request *needed;
     int needed_count;
@@ -35,7 +38,7 @@ struct restore {
     int variables_count;
 };
 
-/* Restores nothing, and succeeds, if there is no variables/variables.index. */
+/* Restores nothing, and succeeds, if there is no variables/variables.index and none is required. */
 struct status restore_variables(struct restore *restore);
 
 /* Call it after the init op. DATA_LOSS: there is no variables/variables.index, and a needed

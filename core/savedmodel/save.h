@@ -1,6 +1,7 @@
 /*
- * save: writes a SavedModel: a flat graph in the style of TF1 with resource variables, which
- * tf.saved_model.load, TensorFlow Serving and this project's loader all read. The variables' values
+ * save: writes a SavedModel, or a session_bundle (format.h): a flat graph in the style of TF1 with
+ * resource variables, which tf.saved_model.load, TensorFlow Serving and this project's loader all
+ * read. The variables' values
  * come from a `value_source` in chunks, so it needs memory for a chunk and not for the model.
  */
 #ifndef SAVEDMODEL_SAVE_H
@@ -8,13 +9,15 @@
 
 #include "graph/build.h"
 #include "graph/signature.h"
+#include "savedmodel/format.h"
 
 /* An iterator over the chunks of one variable after the other. The values may come from a ps over a
  * channel, from a checkpoint, or from memory. */
 struct value_source {
     /* Begins variable `name`; its dtype and shape must be those declared. */
     struct status (*begin)(struct value_source *source, const char *name);
-    /* The next chunk of that variable; size 0: its end. Valid until the next call. */
+    /* The next chunk of that variable; size 0: its end. Valid until the next call. Strings come as
+     * an array of struct bytes, all in one chunk. */
     struct status (*next)(struct value_source *source, struct bytes *chunk);
 };
 
@@ -32,6 +35,7 @@ struct saved_asset {
 };
 
 struct saved_model {
+    enum savedmodel_format format;
     struct graph *graph; /* with the VarHandleOps; savedmodel_write adds the save/ sub-graph */
     const struct signature *signatures;
     int signatures_count;

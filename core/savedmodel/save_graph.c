@@ -45,21 +45,45 @@ static void add_initialiser(struct builder *b, const struct saved_variable *vari
               (struct attr[]){ attr_type("dtype", variable->dtype), ATTR_END });
 }
 
-static void add_save_half(struct builder *b, struct endpoint prefix, struct endpoint names,
-                          struct endpoint specs, int count, const struct endpoint *reads,
-                          const enum dtype *dtypes)
+static struct endpoint *with_values(const struct builder *b, struct endpoint file,
+                                    struct endpoint names, struct endpoint specs, int count,
+                                    const struct endpoint *reads)
 {
-    struct arena *arena = b->graph->arena;
-    struct endpoint *inputs = ARENA_ARRAY(arena, struct endpoint, count + 3);
-    inputs[0] = prefix;
+    struct endpoint *inputs = ARENA_ARRAY(b->graph->arena, struct endpoint, count + 3);
+    inputs[0] = file;
     inputs[1] = names;
     inputs[2] = specs;
     for (int i = 0; i < count; i++)
         inputs[3 + i] = reads[i];
-    struct node *save =
-        build_node(b, "SaveV2", "save/SaveV2", count + 3, inputs, 0, NULL,
-                   (struct attr[]){ attr_types(b, "dtypes", count, dtypes), ATTR_END });
+    return inputs;
+}
+
+static void add_save_v2(struct builder *b, struct endpoint prefix, struct endpoint names,
+                        struct endpoint specs, int count, const struct endpoint *reads,
+                        const enum dtype *dtypes)
+{
+    struct node *save = build_node(
+        b, "SaveV2", "save/SaveV2", count + 3, with_values(b, prefix, names, specs, count, reads),
+        0, NULL, (struct attr[]){ attr_types(b, "dtypes", count, dtypes), ATTR_END });
     build_node(b, "Identity", "save/control_dependency", 1, &prefix, 1, &save, NULL);
+}
+
+/* One shard, as a sharded saver of TensorFlow 1 has it on one device. */
+static void add_save_v1(struct builder *b, struct endpoint prefix, struct endpoint names,
+                        struct endpoint specs, int count, const struct endpoint *reads,
+                        const enum dtype *dtypes)
+{
+    const struct endpoint shards = build_const_int(b, "save/num_shards", 1);
+    const struct endpoint shard[] = { prefix, build_const_int(b, "save/ShardedFilename/shard", 0),
+                                      shards };
+    struct endpoint file = build(b, "ShardedFilename", "save/ShardedFilename", 3, shard, NULL);
+    struct node *save = build_node(b, "SaveSlices", "save/SaveSlices", count + 3,
+                                   with_values(b, file, names, specs, count, reads), 0, NULL,
+                                   (struct attr[]){ attr_types(b, "T", count, dtypes), ATTR_END });
+    struct node *saved =
+        build_node(b, "Identity", "save/control_dependency", 1, &file, 1, &save, NULL);
+    build_node(b, "ShardedFilespec", "save/ShardedFilespec", 2,
+               (struct endpoint[]){ prefix, shards }, 1, &saved, NULL);
 }
 
 static void add_restore_half(struct builder *b, struct endpoint prefix, struct endpoint names,
@@ -81,9 +105,23 @@ static void add_restore_half(struct builder *b, struct endpoint prefix, struct e
     build_node(b, "NoOp", "save/restore_all", 0, NULL, count, assigns, NULL);
 }
 
-struct status save_graph_add(struct graph *graph, const struct saved_variable *variables, int count,
+static const struct save_layout {
+    const char *names, *specs, *save_tensor;
+    void (*add_save_half)(struct builder *b, struct endpoint prefix, struct endpoint names,
+                          struct endpoint specs, int count, const struct endpoint *reads,
+                          const enum dtype *dtypes);
+} layouts[] = {
+    [FORMAT_SAVED_MODEL] = { "save/SaveV2/tensor_names", "save/SaveV2/shape_and_slices",
+                             "save/control_dependency:0", add_save_v2 },
+    [FORMAT_SESSION_BUNDLE] = { "save/SaveSlices/tensor_names", "save/SaveSlices/shapes_and_slices",
+                                "save/ShardedFilespec:0", add_save_v1 },
+};
+
+struct status save_graph_add(struct graph *graph, enum savedmodel_format format,
+                             const struct saved_variable *variables, int count,
                              struct save_names *out)
 {
+    const struct save_layout *layout = &layouts[format];
     struct builder b = builder_init(graph);
     struct arena *arena = graph->arena;
     struct endpoint *handles = ARENA_ARRAY(arena, struct endpoint, count);
@@ -109,12 +147,13 @@ struct status save_graph_add(struct graph *graph, const struct saved_variable *v
     struct endpoint filename =
         build(&b, "PlaceholderWithDefault", "save/filename", 1, &model, shape);
     struct endpoint prefix = build(&b, "PlaceholderWithDefault", "save/Const", 1, &filename, shape);
-    struct endpoint names = build_const(&b, "save/SaveV2/tensor_names", &key_tensor);
-    struct endpoint specs = build_const(&b, "save/SaveV2/shape_and_slices", &spec_tensor);
-    add_save_half(&b, prefix, names, specs, count, reads, dtypes);
+    struct endpoint names = build_const(&b, layout->names, &key_tensor);
+    struct endpoint specs = build_const(&b, layout->specs, &spec_tensor);
+    layout->add_save_half(&b, prefix, names, specs, count, reads, dtypes);
     names = build_const(&b, "save/RestoreV2/tensor_names", &key_tensor);
     specs = build_const(&b, "save/RestoreV2/shape_and_slices", &spec_tensor);
     add_restore_half(&b, prefix, names, specs, count, handles, dtypes);
-    *out = (struct save_names){ "save/Const:0", "save/control_dependency:0", "save/restore_all" };
+    *out = (struct save_names){ "save/Const:0", layout->save_tensor, "save/restore_all",
+                                format == FORMAT_SESSION_BUNDLE };
     return builder_status(&b);
 }

@@ -11,11 +11,14 @@
 struct save_names {
     const char *filename_tensor, *save_tensor; /* with ":0" */
     const char *restore_op;                    /* without */
+    bool v1;                                   /* saves in format V1; restores from both formats */
 };
 
 /* Adds save/… and, for each variable v that lacks them, v/Initializer/zeros, v/Assign and
- * v/Read/ReadVariableOp. */
-struct status save_graph_add(struct graph *graph, const struct saved_variable *variables, int count,
+ * v/Read/ReadVariableOp. Only TensorFlow runs the half that saves: if somebody loads the export in
+ * Python and saves it again. It writes the format of the checkpoint beside the graph. */
+struct status save_graph_add(struct graph *graph, enum savedmodel_format format,
+                             const struct saved_variable *variables, int count,
                              struct save_names *out);
 
 #endif

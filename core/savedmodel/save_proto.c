@@ -5,6 +5,8 @@
 #include "proto/meta_graph.pb-c.h"
 #include "proto/saved_model.pb-c.h"
 #include "proto/variable.pb-c.h"
+#include "savedmodel/collections_proto.h"
+#include "savedmodel/session_bundle_proto.h"
 #include "tensor/tensor_proto.h"
 
 /* The version of a TF 1.15 builder: Python's loaders parse it. */
@@ -84,18 +86,6 @@ static void pack(const ProtobufCMessage *message, ProtobufCBinaryData *out, stru
     protobuf_c_message_pack(message, out->data);
 }
 
-static Tensorflow__CollectionDef *add_collection(Tensorflow__MetaGraphDef *meta, const char *key,
-                                                 struct arena *arena)
-{
-    Tensorflow__MetaGraphDef__CollectionDefEntry *entry =
-        PROTO_NEW(arena, Tensorflow__MetaGraphDef__CollectionDefEntry,
-                  tensorflow__meta_graph_def__collection_def_entry);
-    entry->key = (char *)key;
-    entry->value = PROTO_NEW(arena, Tensorflow__CollectionDef, tensorflow__collection_def);
-    meta->collection_def[meta->n_collection_def++] = entry;
-    return entry->value;
-}
-
 static void variable_def(const struct saved_variable *variable, ProtobufCBinaryData *out,
                          struct arena *arena)
 {
@@ -119,32 +109,18 @@ static void add_variables(const struct saved_model *model, bool only_trainable, 
         if (!only_trainable || model->variables[i].trainable)
             variable_def(&model->variables[i], &list->value[list->n_value++], arena);
     }
-    Tensorflow__CollectionDef *def = add_collection(meta, key, arena);
+    Tensorflow__CollectionDef *def = collection_add(meta, key, arena);
     def->kind_case = TENSORFLOW__COLLECTION_DEF__KIND_BYTES_LIST;
     def->bytes_list = list;
-}
-
-static void add_init_op(const struct saved_model *model, Tensorflow__MetaGraphDef *meta,
-                        struct arena *arena)
-{
-    Tensorflow__CollectionDef__NodeList *list = PROTO_NEW(
-        arena, Tensorflow__CollectionDef__NodeList, tensorflow__collection_def__node_list);
-    list->n_value = 1;
-    list->value = ARENA_ARRAY(arena, char *, 1);
-    list->value[0] = (char *)model->init_op;
-    Tensorflow__CollectionDef *def = add_collection(meta, "saved_model_main_op", arena);
-    def->kind_case = TENSORFLOW__COLLECTION_DEF__KIND_NODE_LIST;
-    def->node_list = list;
 }
 
 static void add_assets(const struct saved_model *model, Tensorflow__MetaGraphDef *meta,
                        struct arena *arena)
 {
-    Tensorflow__CollectionDef__AnyList *list =
-        PROTO_NEW(arena, Tensorflow__CollectionDef__AnyList, tensorflow__collection_def__any_list);
-    list->value = ARENA_ARRAY(arena, Google__Protobuf__Any *, model->assets_count);
-    meta->asset_file_def = ARENA_ARRAY(arena, Tensorflow__AssetFileDef *, model->assets_count);
-    for (int i = 0; i < model->assets_count; i++) {
+    size_t count = (size_t)model->assets_count;
+    const ProtobufCMessage **messages = ARENA_ARRAY(arena, const ProtobufCMessage *, count);
+    meta->asset_file_def = ARENA_ARRAY(arena, Tensorflow__AssetFileDef *, count);
+    for (size_t i = 0; i < count; i++) {
         Tensorflow__AssetFileDef *asset =
             PROTO_NEW(arena, Tensorflow__AssetFileDef, tensorflow__asset_file_def);
         asset->filename = (char *)model->assets[i].filename;
@@ -152,25 +128,19 @@ static void add_assets(const struct saved_model *model, Tensorflow__MetaGraphDef
         asset->tensor_info->encoding_case = TENSORFLOW__TENSOR_INFO__ENCODING_NAME;
         asset->tensor_info->name = (char *)model->assets[i].tensor_name;
         meta->asset_file_def[meta->n_asset_file_def++] = asset;
-        Google__Protobuf__Any *any = PROTO_NEW(arena, Google__Protobuf__Any, google__protobuf__any);
-        any->type_url = (char *)"type.googleapis.com/tensorflow.AssetFileDef";
-        pack(&asset->base, &any->value, arena);
-        list->value[list->n_value++] = any;
+        messages[i] = &asset->base;
     }
-    Tensorflow__CollectionDef *def = add_collection(meta, "saved_model_assets", arena);
-    def->kind_case = TENSORFLOW__COLLECTION_DEF__KIND_ANY_LIST;
-    def->any_list = list;
+    collection_add_messages(meta, "saved_model_assets", count, messages, arena);
 }
 
 /* In key order, so that the same model gives the same bytes. */
 static void add_collections(const struct saved_model *model, Tensorflow__MetaGraphDef *meta,
                             struct arena *arena)
 {
-    meta->collection_def = ARENA_ARRAY(arena, Tensorflow__MetaGraphDef__CollectionDefEntry *, 4);
     if (model->assets_count > 0)
         add_assets(model, meta, arena);
     if (model->init_op != NULL)
-        add_init_op(model, meta, arena);
+        collection_add_node(meta, "saved_model_main_op", model->init_op, arena);
     if (model->variables_count > 0) {
         add_variables(model, true, "trainable_variables", meta, arena);
         add_variables(model, false, "variables", meta, arena);
@@ -187,20 +157,37 @@ static Tensorflow__SaverDef *saver_def(const struct save_names *names, struct ar
     saver->restore_op_name = (char *)names->restore_op;
     saver->max_to_keep = 5;
     saver->keep_checkpoint_every_n_hours = 10000;
-    saver->version = TENSORFLOW__SAVER_DEF__CHECKPOINT_FORMAT_VERSION__V2;
+    saver->sharded = names->v1;
+    saver->version = names->v1 ? TENSORFLOW__SAVER_DEF__CHECKPOINT_FORMAT_VERSION__V1
+                               : TENSORFLOW__SAVER_DEF__CHECKPOINT_FORMAT_VERSION__V2;
     return saver;
 }
 
-struct bytes save_model_bytes(const struct saved_model *model, const struct save_names *names,
-                              struct arena *arena)
+struct status save_meta_bytes(Tensorflow__MetaGraphDef *meta, enum savedmodel_format format,
+                              struct arena *arena, struct bytes *out)
+{
+    Tensorflow__SavedModel saved = TENSORFLOW__SAVED_MODEL__INIT;
+    ProtobufCBinaryData packed;
+    if (format == FORMAT_SESSION_BUNDLE) {
+        TRY(session_bundle_downgrade(meta, arena));
+        pack(&meta->base, &packed, arena);
+    } else {
+        saved.saved_model_schema_version = 1;
+        saved.n_meta_graphs = 1;
+        saved.meta_graphs = &meta;
+        pack(&saved.base, &packed, arena);
+    }
+    *out = (struct bytes){ (const char *)packed.data, packed.len };
+    return status_ok();
+}
+
+struct status save_model_bytes(const struct saved_model *model, const struct save_names *names,
+                               struct arena *arena, struct bytes *out)
 {
     static char serve[] = "serve";
     static char *tags[] = { serve };
     Tensorflow__MetaGraphDef__MetaInfoDef info = TENSORFLOW__META_GRAPH_DEF__META_INFO_DEF__INIT;
     Tensorflow__MetaGraphDef meta = TENSORFLOW__META_GRAPH_DEF__INIT;
-    Tensorflow__MetaGraphDef *metas[] = { &meta };
-    Tensorflow__SavedModel saved = TENSORFLOW__SAVED_MODEL__INIT;
-    ProtobufCBinaryData packed;
 
     info.n_tags = 1;
     info.tags = tags;
@@ -213,9 +200,5 @@ struct bytes save_model_bytes(const struct saved_model *model, const struct save
         meta.saver_def = saver_def(names, arena);
     add_signatures(model, &meta, arena);
     add_collections(model, &meta, arena);
-    saved.saved_model_schema_version = 1;
-    saved.n_meta_graphs = 1;
-    saved.meta_graphs = metas;
-    pack(&saved.base, &packed, arena);
-    return (struct bytes){ (const char *)packed.data, packed.len };
+    return save_meta_bytes(&meta, model->format, arena, out);
 }

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "savedmodel/format.h"
 
 #define FINGERPRINT_DEPTH 3 /* assets may be in directories of their own */
 
@@ -62,12 +63,6 @@ static struct source_versions versions_of(const char *base_path, const struct fi
     return found;
 }
 
-static bool holds_model(const char *directory, struct arena *arena)
-{
-    return file_exists(file_join(arena, directory, "saved_model.pb")) ||
-           file_exists(file_join(arena, directory, "saved_model.pbtxt"));
-}
-
 static struct status scan(const char *base_path, struct source_versions *out)
 {
     struct arena *arena = arena_create(0);
@@ -78,7 +73,7 @@ static struct status scan(const char *base_path, struct source_versions *out)
         *out = versions_of(base_path, &entries, arena);
         qsort(out->items, out->count, sizeof *out->items, compare);
         drop_duplicates(out);
-        out->is_version = out->count == 0 && holds_model(base_path, arena);
+        out->is_version = out->count == 0 && savedmodel_find_file(base_path) != NULL;
     }
     arena_destroy(arena);
     return status;

@@ -9,7 +9,7 @@ from harness import DEADLINE_S, Server, TestCase, clean_environment, free_port, 
 TABLES = ((("pstrain",), "--modle=mlp", "--model"), (("pstrain", "doctor"), "--ps_host=a:1", "--ps_hosts"),
           (("modelserver",), "--rest_port=1", "--rest_api_port"), (("modelclient", "predict"), "--inptu=x=1", "--input"),
           (("modelclient", "status"), "-sever=a:1", "--server"), (("savedmodel", "show"), "--jsno", "--json"),
-          (("savedmodel", "run"), "--signatur=x", "--signature"))
+          (("savedmodel", "run"), "--signatur=x", "--signature"), (("savedmodel", "convert"), "--too=x", "--to"))
 
 
 class CommandLines(TestCase):

@@ -28,8 +28,9 @@ static void decode_constants(const Tensorflow__GraphDef *graph, struct arena *ar
 static void read_meta(struct bytes bytes, struct arena *arena)
 {
     static const char *const tags[] = { "serve" };
+    static const struct model_file kind = { "saved_model.pb", FORMAT_SAVED_MODEL, false };
     struct meta meta;
-    status_ignore(meta_read(bytes, false, "model", tags, 1, arena, &meta));
+    status_ignore(meta_read(bytes, &kind, "model", tags, 1, arena, &meta));
     meta_finish(&meta);
 }
 

@@ -239,8 +239,8 @@ static const struct bad {
 } bads[] = {
     { "no model there", NULL, NULL, STATUS_NOT_FOUND,
       "does not appear to contain a SavedModel bundle" },
-    { "a session bundle", "export.meta", "", STATUS_UNIMPLEMENTED,
-      "Session Bundle is deprecated and removed." },
+    { "an empty session bundle", "export.meta", "", STATUS_DATA_LOSS,
+      "export.meta': it has no graph" },
     { "the chunked form", "saved_model.cpb", "", STATUS_UNIMPLEMENTED, "saved_model.cpb" },
     { "random bytes", "saved_model.pb", "\xff\xfe\x01zzzz", STATUS_INTERNAL, "saved_model.pb" },
     { "a Git LFS pointer", "saved_model.pb", "version https://git-lfs.github.com/spec/v1\n",

@@ -1,0 +1,110 @@
+#include "savedmodel/format.h"
+
+#include <string.h>
+
+#include "base/file.h"
+
+#define MODEL_BYTES_MAX ((size_t)INT32_MAX) /* protobuf's own limit */
+#define LFS_POINTER     "version https://git-lfs"
+
+static const char *const names[] = {
+    [FORMAT_SAVED_MODEL] = "saved_model",
+    [FORMAT_SESSION_BUNDLE] = "session_bundle",
+};
+
+const char *savedmodel_format_name(enum savedmodel_format format)
+{
+    return names[format];
+}
+
+bool savedmodel_format_find(const char *name, enum savedmodel_format *out)
+{
+    for (size_t i = 0; i < COUNT(names); i++) {
+        if (strcmp(names[i], name) == 0) {
+            *out = (enum savedmodel_format)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *savedmodel_format_file(enum savedmodel_format format)
+{
+    return format == FORMAT_SESSION_BUNDLE ? "export.meta" : "saved_model.pb";
+}
+
+const struct model_file *savedmodel_find_file(const char *directory)
+{
+    static const struct model_file files[] = {
+        { "saved_model.pb", FORMAT_SAVED_MODEL, false },
+        { "saved_model.pbtxt", FORMAT_SAVED_MODEL, true },
+        { "export.meta", FORMAT_SESSION_BUNDLE, false },
+    };
+    struct arena *scratch = arena_create(0);
+    const struct model_file *found = NULL;
+    for (size_t i = 0; i < COUNT(files) && found == NULL; i++) {
+        if (file_exists(file_join(scratch, directory, files[i].name)))
+            found = &files[i];
+    }
+    arena_destroy(scratch);
+    return found;
+}
+
+static struct status no_file(const char *directory, struct arena *scratch)
+{
+    if (file_exists(file_join(scratch, directory, "saved_model.cpb")))
+        return status_error(
+            STATUS_UNIMPLEMENTED,
+            "'%s' has only a saved_model.cpb (the chunked form of models over 2 GiB), which "
+            "is not read; export with saved_model.pb",
+            directory);
+    return status_error(
+        STATUS_NOT_FOUND,
+        "Specified file path does not appear to contain a SavedModel bundle (should "
+        "have a file called `saved_model.pb`)\nSpecified file path: %s",
+        directory);
+}
+
+static struct status check_pointer(struct bytes file, const char *path)
+{
+    size_t size = strlen(LFS_POINTER);
+    if (file.size < size || memcmp(file.data, LFS_POINTER, size) != 0)
+        return status_ok();
+    return status_error(STATUS_DATA_LOSS,
+                        "'%s': it is a Git LFS pointer, not the model: run `git lfs pull` where it "
+                        "came from",
+                        path);
+}
+
+struct status savedmodel_read_file(const char *directory, const struct model_file **kind,
+                                   struct buffer *out)
+{
+    struct arena *scratch = arena_create(0);
+    struct status status;
+    *kind = savedmodel_find_file(directory);
+    if (*kind == NULL) {
+        status = no_file(directory, scratch);
+        goto done;
+    }
+    const char *path = file_join(scratch, directory, (*kind)->name);
+    size_t before = out->size;
+    TRY_OR(done, file_read(path, MODEL_BYTES_MAX, out));
+    status = check_pointer((struct bytes){ out->data + before, out->size - before }, path);
+done:
+    arena_destroy(scratch);
+    return status;
+}
+
+const char *savedmodel_variables_prefix(const char *directory, enum savedmodel_format format,
+                                        struct arena *arena)
+{
+    if (format == FORMAT_SAVED_MODEL)
+        return arena_printf(arena, "%s/variables/variables", directory);
+    const char *prefix = file_join(arena, directory, "export");
+    if (file_exists(prefix) || file_exists(arena_printf(arena, "%s.index", prefix)))
+        return prefix;
+    return arena_printf(arena,
+                        "%s/export-?????" /* ends before what would be a trigraph */
+                        "-of-?????",
+                        directory);
+}

@@ -1,0 +1,56 @@
+/*
+ * format: the layouts that a directory of a model may have.
+ *
+ *     saved_model      saved_model.pb (or .pbtxt), variables/variables.*, assets/
+ *     session_bundle   export.meta, export-NNNNN-of-NNNNN or export.index and export.data-*,
+ *                      assets/: TensorFlow's format before SavedModel, which version 1.15 removed
+ */
+#ifndef SAVEDMODEL_FORMAT_H
+#define SAVEDMODEL_FORMAT_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+
+enum savedmodel_format {
+    FORMAT_SAVED_MODEL,
+    FORMAT_SESSION_BUNDLE,
+};
+
+#define SAVEDMODEL_FORMAT_NAMES "saved_model session_bundle" /* the choices of a flag */
+
+const char *savedmodel_format_name(enum savedmodel_format format);
+bool savedmodel_format_find(const char *name, enum savedmodel_format *out); /* false: unknown */
+
+/* The file that makes a directory a model. *is_text: it is in protobuf's text form. */
+struct model_file {
+    const char *name; /* "saved_model.pb" */
+    enum savedmodel_format format;
+    bool is_text;
+};
+
+/* NULL: the directory holds no model. A directory with saved_model.pb and export.meta is a
+ * SavedModel. */
+const struct model_file *savedmodel_find_file(const char *directory);
+
+/* "saved_model.pb", "export.meta": the file that a writer makes. */
+const char *savedmodel_format_file(enum savedmodel_format format);
+
+/**
+ * Appends that file's bytes to `out`.
+ *
+ * Errors  NOT_FOUND the directory holds no model; UNIMPLEMENTED only a saved_model.cpb; DATA_LOSS a
+ *         Git LFS pointer in place of the model; RESOURCE_EXHAUSTED more than protobuf's 2 GiB
+ */
+struct status savedmodel_read_file(const char *directory, const struct model_file **kind,
+                                   struct buffer *out);
+
+struct arena;
+
+/* The prefix of the checkpoint in the directory, for bundle_open. That of a session_bundle is
+ * DIR/export, or the pattern of its shards if there is no such file. */
+const char *savedmodel_variables_prefix(const char *directory, enum savedmodel_format format,
+                                        struct arena *arena);
+
+#endif

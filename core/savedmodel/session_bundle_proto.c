@@ -1,0 +1,544 @@
+#include "savedmodel/session_bundle_proto.h"
+
+#include "graph/build.h"
+#include "graph/graph_proto.h"
+#include "graph/signature.h"
+#include "proto/message.h"
+#include "proto/session_bundle.pb-c.h"
+#include "savedmodel/collections_proto.h"
+#include "savedmodel/legacy_ops_proto.h"
+#include "tensor/tensor_proto.h"
+
+#define SIGNATURES "serving_signatures"
+#define INIT_OP    "serving_init_op"
+#define ASSETS     "serving_assets"
+#define GRAPH      "serving_graph"
+#define MAIN_OP    "saved_model_main_op"
+#define PREDICT    "predict" /* the signature of `inputs` and `outputs` beside a default one */
+
+typedef Tensorflow__Serving__Signatures legacy_signatures;
+typedef Tensorflow__Serving__Signature legacy_signature;
+typedef Tensorflow__Serving__TensorBinding tensor_binding;
+typedef Tensorflow__Serving__GenericSignature__MapEntry binding_entry;
+typedef Tensorflow__Serving__GenericSignature generic_signature;
+
+/* Removes a collection of at most one message. *out NULL: there is none. */
+static struct status take_message(Tensorflow__MetaGraphDef *meta, const char *name,
+                                  const ProtobufCMessageDescriptor *descriptor, struct arena *arena,
+                                  void *out)
+{
+    const Tensorflow__CollectionDef *collection = collection_find(meta, name);
+    size_t count = collection_messages_count(collection);
+    void *none = NULL;
+
+    memcpy(out, &none, sizeof none);
+    if (collection == NULL)
+        return status_ok();
+    if (count != 1)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "Expected exactly one message in collection '%s', there are %zu", name,
+                            count);
+    TRY(status_in(collection_message(collection, 0, descriptor, arena, out), "collection '%s'",
+                  name));
+    collection_remove(meta, name);
+    return status_ok();
+}
+
+/* ---- upgrade: signatures ---- */
+
+static Tensorflow__TensorInfo *info_of(const tensor_binding *binding, struct arena *arena)
+{
+    Tensorflow__TensorInfo *info =
+        PROTO_NEW(arena, Tensorflow__TensorInfo, tensorflow__tensor_info);
+    info->encoding_case = TENSORFLOW__TENSOR_INFO__ENCODING_NAME;
+    info->name = binding->tensor_name;
+    return info;
+}
+
+static bool is_bound(const tensor_binding *binding)
+{
+    return binding != NULL && binding->tensor_name[0] != '\0';
+}
+
+/* An unbound tensor, such as the classes of a classification without them, is left out. */
+static void add_input(Tensorflow__SignatureDef *def, const char *key, const tensor_binding *binding,
+                      struct arena *arena)
+{
+    if (!is_bound(binding))
+        return;
+    Tensorflow__SignatureDef__InputsEntry *entry = PROTO_NEW(
+        arena, Tensorflow__SignatureDef__InputsEntry, tensorflow__signature_def__inputs_entry);
+    entry->key = (char *)key;
+    entry->value = info_of(binding, arena);
+    def->inputs[def->n_inputs++] = entry;
+}
+
+static void add_output(Tensorflow__SignatureDef *def, const char *key,
+                       const tensor_binding *binding, struct arena *arena)
+{
+    if (!is_bound(binding))
+        return;
+    Tensorflow__SignatureDef__OutputsEntry *entry = PROTO_NEW(
+        arena, Tensorflow__SignatureDef__OutputsEntry, tensorflow__signature_def__outputs_entry);
+    entry->key = (char *)key;
+    entry->value = info_of(binding, arena);
+    def->outputs[def->n_outputs++] = entry;
+}
+
+static Tensorflow__SignatureDef *new_signature(const char *method, size_t inputs, size_t outputs,
+                                               struct arena *arena)
+{
+    Tensorflow__SignatureDef *def =
+        PROTO_NEW(arena, Tensorflow__SignatureDef, tensorflow__signature_def);
+    def->method_name = (char *)method;
+    def->inputs = ARENA_ARRAY(arena, Tensorflow__SignatureDef__InputsEntry *, inputs);
+    def->outputs = ARENA_ARRAY(arena, Tensorflow__SignatureDef__OutputsEntry *, outputs);
+    return def;
+}
+
+/* Replaces a signature of that name. */
+static void put_signature(Tensorflow__MetaGraphDef *meta, const char *name,
+                          Tensorflow__SignatureDef *def, struct arena *arena)
+{
+    Tensorflow__MetaGraphDef__SignatureDefEntry **entries = ARENA_ARRAY(
+        arena, Tensorflow__MetaGraphDef__SignatureDefEntry *, meta->n_signature_def + 1);
+    size_t kept = 0;
+    for (size_t i = 0; i < meta->n_signature_def; i++) {
+        if (strcmp(meta->signature_def[i]->key, name) != 0)
+            entries[kept++] = meta->signature_def[i];
+    }
+    entries[kept] = PROTO_NEW(arena, Tensorflow__MetaGraphDef__SignatureDefEntry,
+                              tensorflow__meta_graph_def__signature_def_entry);
+    entries[kept]->key = (char *)name;
+    entries[kept]->value = def;
+    meta->signature_def = entries;
+    meta->n_signature_def = kept + 1;
+}
+
+static struct status upgrade_default(Tensorflow__MetaGraphDef *meta,
+                                     const legacy_signature *signature, struct arena *arena)
+{
+    Tensorflow__SignatureDef *def;
+    if (signature->type_case == TENSORFLOW__SERVING__SIGNATURE__TYPE_REGRESSION_SIGNATURE) {
+        const Tensorflow__Serving__RegressionSignature *regression =
+            signature->regression_signature;
+        def = new_signature(SIGNATURE_REGRESS, 1, 1, arena);
+        add_input(def, "inputs", regression->input, arena);
+        add_output(def, "outputs", regression->output, arena);
+    } else if (signature->type_case ==
+               TENSORFLOW__SERVING__SIGNATURE__TYPE_CLASSIFICATION_SIGNATURE) {
+        const Tensorflow__Serving__ClassificationSignature *classification =
+            signature->classification_signature;
+        def = new_signature(SIGNATURE_CLASSIFY, 1, 2, arena);
+        add_input(def, "inputs", classification->input, arena);
+        add_output(def, "classes", classification->classes, arena);
+        add_output(def, "scores", classification->scores, arena);
+    } else {
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "Only classification and regression default signatures are supported "
+                            "for up conversion.");
+    }
+    put_signature(meta, SIGNATURE_DEFAULT, def, arena);
+    return status_ok();
+}
+
+static const legacy_signature *named(const legacy_signatures *signatures, const char *name)
+{
+    for (size_t i = signatures->n_named_signatures; i-- > 0;) {
+        if (strcmp(signatures->named_signatures[i]->key, name) == 0)
+            return signatures->named_signatures[i]->value;
+    }
+    return NULL;
+}
+
+static bool is_generic(const legacy_signature *signature)
+{
+    return signature->type_case == TENSORFLOW__SERVING__SIGNATURE__TYPE_GENERIC_SIGNATURE;
+}
+
+static struct status upgrade_named(Tensorflow__MetaGraphDef *meta, const char *name,
+                                   const legacy_signatures *signatures, struct arena *arena)
+{
+    const legacy_signature *inputs = named(signatures, "inputs");
+    const legacy_signature *outputs = named(signatures, "outputs");
+    if (inputs == NULL || outputs == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Named signatures can only be up-converted if entries corresponding to "
+                            "both `inputs` and `outputs` exist.");
+    if (!is_generic(inputs) || !is_generic(outputs))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Named signatures corresponding to `inputs` and `outputs` can only be "
+                            "up-converted if they are GenericSignatures.");
+    const generic_signature *in = inputs->generic_signature, *to = outputs->generic_signature;
+    Tensorflow__SignatureDef *def = new_signature(SIGNATURE_PREDICT, in->n_map, to->n_map, arena);
+    for (size_t i = 0; i < in->n_map; i++)
+        add_input(def, in->map[i]->key, in->map[i]->value, arena);
+    for (size_t i = 0; i < to->n_map; i++)
+        add_output(def, to->map[i]->key, to->map[i]->value, arena);
+    put_signature(meta, name, def, arena);
+    return status_ok();
+}
+
+static struct status upgrade_signatures(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    legacy_signatures *signatures;
+    bool has_others = meta->n_signature_def > 0;
+    TRY(take_message(meta, SIGNATURES, &tensorflow__serving__signatures__descriptor, arena,
+                     &signatures));
+    if (signatures == NULL)
+        return status_ok();
+    if (signatures->default_signature == NULL)
+        return signatures->n_named_signatures > 0
+                   ? upgrade_named(meta, SIGNATURE_DEFAULT, signatures, arena)
+                   : status_ok();
+    TRY(upgrade_default(meta, signatures->default_signature, arena));
+    if (!has_others) /* named signatures that say nothing are no error here: TensorFlow skips all */
+        status_ignore(upgrade_named(meta, PREDICT, signatures, arena));
+    return status_ok();
+}
+
+/* ---- upgrade: dtypes and shapes ---- */
+
+static void complete_info(const struct graph *graph, Tensorflow__TensorInfo *info,
+                          struct arena *arena)
+{
+    struct endpoint endpoint;
+    if (info == NULL || info->encoding_case != TENSORFLOW__TENSOR_INFO__ENCODING_NAME ||
+        info->dtype != TENSORFLOW__DATA_TYPE__DT_INVALID)
+        return;
+    /* A tensor that the graph does not have is an error of the calls of this signature. */
+    if (!status_is_ok(graph_endpoint(graph, info->name, &endpoint)) ||
+        endpoint.index >= endpoint.node->outputs_count)
+        return;
+    const struct output *output = &endpoint.node->outputs[endpoint.index];
+    info->dtype = (Tensorflow__DataType)output->dtype;
+    info->tensor_shape = shape_to_proto(&output->shape, arena);
+}
+
+static struct status complete_signatures(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    struct graph *graph;
+    TRY(graph_from_proto(meta->graph_def, arena, true, &graph));
+    status_ignore(graph_infer(graph)); /* the shapes that it does not find stay unknown */
+    for (size_t i = 0; i < meta->n_signature_def; i++) {
+        const Tensorflow__SignatureDef *def = meta->signature_def[i]->value;
+        for (size_t k = 0; def != NULL && k < def->n_inputs; k++)
+            complete_info(graph, def->inputs[k]->value, arena);
+        for (size_t k = 0; def != NULL && k < def->n_outputs; k++)
+            complete_info(graph, def->outputs[k]->value, arena);
+    }
+    graph_finish(graph);
+    return status_ok();
+}
+
+/* ---- upgrade: the rest ---- */
+
+static struct status upgrade_graph(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    Tensorflow__GraphDef *serving;
+    TRY(take_message(meta, GRAPH, &tensorflow__graph_def__descriptor, arena, &serving));
+    if (serving != NULL)
+        meta->graph_def = serving;
+    if (meta->graph_def == NULL)
+        return status_error(STATUS_DATA_LOSS, "it has no graph");
+    for (size_t i = 0; i < meta->graph_def->n_node; i++)
+        meta->graph_def->node[i]->device = (char *)protobuf_c_empty_string;
+    return legacy_ops_upgrade(meta->graph_def, arena);
+}
+
+static struct status upgrade_init_op(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    const Tensorflow__CollectionDef *found = collection_find(meta, INIT_OP);
+    if (found == NULL)
+        return status_ok();
+    if (found->kind_case != TENSORFLOW__COLLECTION_DEF__KIND_NODE_LIST ||
+        found->node_list->n_value != 1)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "Expected exactly one serving init op in collection '%s'", INIT_OP);
+    collection_remove(meta, MAIN_OP);
+    collection_add_node(meta, MAIN_OP, found->node_list->value[0], arena);
+    collection_remove(meta, INIT_OP);
+    return status_ok();
+}
+
+static Tensorflow__AssetFileDef *upgrade_asset(const Tensorflow__Serving__AssetFile *legacy,
+                                               struct arena *arena)
+{
+    Tensorflow__AssetFileDef *asset =
+        PROTO_NEW(arena, Tensorflow__AssetFileDef, tensorflow__asset_file_def);
+    asset->filename = legacy->filename;
+    if (is_bound(legacy->tensor_binding))
+        asset->tensor_info = info_of(legacy->tensor_binding, arena);
+    return asset;
+}
+
+static struct status upgrade_assets(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    const Tensorflow__CollectionDef *found = collection_find(meta, ASSETS);
+    size_t count = collection_messages_count(found);
+    if (count == 0)
+        return status_ok();
+    const ProtobufCMessage **messages = ARENA_ARRAY(arena, const ProtobufCMessage *, count);
+    meta->asset_file_def = ARENA_ARRAY(arena, Tensorflow__AssetFileDef *, count);
+    for (size_t i = 0; i < count; i++) {
+        Tensorflow__Serving__AssetFile *legacy;
+        TRY(status_in(collection_message(found, i, &tensorflow__serving__asset_file__descriptor,
+                                         arena, &legacy),
+                      "collection '%s'", ASSETS));
+        meta->asset_file_def[i] = upgrade_asset(legacy, arena);
+        messages[i] = &meta->asset_file_def[i]->base;
+    }
+    meta->n_asset_file_def = count;
+    collection_remove(meta, ASSETS);
+    collection_remove(meta, "saved_model_assets");
+    collection_add_messages(meta, "saved_model_assets", count, messages, arena);
+    return status_ok();
+}
+
+static void put_tags(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    static char serve[] = "serve";
+    if (meta->meta_info_def == NULL)
+        meta->meta_info_def = PROTO_NEW(arena, Tensorflow__MetaGraphDef__MetaInfoDef,
+                                        tensorflow__meta_graph_def__meta_info_def);
+    meta->meta_info_def->n_tags = 1;
+    meta->meta_info_def->tags = ARENA_ARRAY(arena, char *, 1);
+    meta->meta_info_def->tags[0] = serve;
+}
+
+struct status session_bundle_upgrade(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    TRY(upgrade_graph(meta, arena));
+    TRY(upgrade_signatures(meta, arena));
+    TRY(complete_signatures(meta, arena));
+    TRY(upgrade_init_op(meta, arena));
+    TRY(upgrade_assets(meta, arena));
+    put_tags(meta, arena);
+    return status_ok();
+}
+
+/* ---- downgrade ---- */
+
+static const Tensorflow__SignatureDef *signature_named(const Tensorflow__MetaGraphDef *meta,
+                                                       const char *name)
+{
+    for (size_t i = meta->n_signature_def; i-- > 0;) {
+        if (strcmp(meta->signature_def[i]->key, name) == 0)
+            return meta->signature_def[i]->value;
+    }
+    return NULL;
+}
+
+static bool has_method(const Tensorflow__SignatureDef *def, const char *method)
+{
+    return def != NULL && strcmp(def->method_name, method) == 0;
+}
+
+/* serving_default if it predicts, or else the first signature by name that does. */
+static const Tensorflow__SignatureDef *predicting(const Tensorflow__MetaGraphDef *meta)
+{
+    const Tensorflow__MetaGraphDef__SignatureDefEntry *first = NULL;
+    if (has_method(signature_named(meta, SIGNATURE_DEFAULT), SIGNATURE_PREDICT))
+        return signature_named(meta, SIGNATURE_DEFAULT);
+    for (size_t i = 0; i < meta->n_signature_def; i++) {
+        const Tensorflow__MetaGraphDef__SignatureDefEntry *entry = meta->signature_def[i];
+        if (has_method(entry->value, SIGNATURE_PREDICT) &&
+            (first == NULL || strcmp(entry->key, first->key) < 0))
+            first = entry;
+    }
+    return first != NULL ? first->value : NULL;
+}
+
+static tensor_binding *bind(const Tensorflow__TensorInfo *info, struct arena *arena)
+{
+    tensor_binding *binding =
+        PROTO_NEW(arena, Tensorflow__Serving__TensorBinding, tensorflow__serving__tensor_binding);
+    if (info != NULL && info->encoding_case == TENSORFLOW__TENSOR_INFO__ENCODING_NAME)
+        binding->tensor_name = info->name;
+    return binding;
+}
+
+static tensor_binding *bind_input(const Tensorflow__SignatureDef *def, const char *key,
+                                  struct arena *arena)
+{
+    for (size_t i = 0; i < def->n_inputs; i++) {
+        if (strcmp(def->inputs[i]->key, key) == 0)
+            return bind(def->inputs[i]->value, arena);
+    }
+    return NULL;
+}
+
+static tensor_binding *bind_output(const Tensorflow__SignatureDef *def, const char *key,
+                                   struct arena *arena)
+{
+    for (size_t i = 0; i < def->n_outputs; i++) {
+        if (strcmp(def->outputs[i]->key, key) == 0)
+            return bind(def->outputs[i]->value, arena);
+    }
+    return NULL;
+}
+
+/* NULL: the format has no such default signature. */
+static legacy_signature *downgrade_default(const Tensorflow__SignatureDef *def, struct arena *arena)
+{
+    if (!has_method(def, SIGNATURE_CLASSIFY) && !has_method(def, SIGNATURE_REGRESS))
+        return NULL;
+    legacy_signature *out =
+        PROTO_NEW(arena, Tensorflow__Serving__Signature, tensorflow__serving__signature);
+    if (has_method(def, SIGNATURE_REGRESS)) {
+        Tensorflow__Serving__RegressionSignature *regression =
+            PROTO_NEW(arena, Tensorflow__Serving__RegressionSignature,
+                      tensorflow__serving__regression_signature);
+        regression->input = bind_input(def, "inputs", arena);
+        regression->output = bind_output(def, "outputs", arena);
+        out->type_case = TENSORFLOW__SERVING__SIGNATURE__TYPE_REGRESSION_SIGNATURE;
+        out->regression_signature = regression;
+        return out;
+    }
+    Tensorflow__Serving__ClassificationSignature *classification =
+        PROTO_NEW(arena, Tensorflow__Serving__ClassificationSignature,
+                  tensorflow__serving__classification_signature);
+    classification->input = bind_input(def, "inputs", arena);
+    classification->classes = bind_output(def, "classes", arena);
+    classification->scores = bind_output(def, "scores", arena);
+    out->type_case = TENSORFLOW__SERVING__SIGNATURE__TYPE_CLASSIFICATION_SIGNATURE;
+    out->classification_signature = classification;
+    return out;
+}
+
+static void add_binding(generic_signature *generic, char *key, const Tensorflow__TensorInfo *info,
+                        struct arena *arena)
+{
+    binding_entry *entry = PROTO_NEW(arena, Tensorflow__Serving__GenericSignature__MapEntry,
+                                     tensorflow__serving__generic_signature__map_entry);
+    entry->key = key;
+    entry->value = bind(info, arena);
+    generic->map[generic->n_map++] = entry;
+}
+
+static generic_signature *add_named(legacy_signatures *signatures, const char *name, size_t entries,
+                                    struct arena *arena)
+{
+    Tensorflow__Serving__Signatures__NamedSignaturesEntry *entry =
+        PROTO_NEW(arena, Tensorflow__Serving__Signatures__NamedSignaturesEntry,
+                  tensorflow__serving__signatures__named_signatures_entry);
+    generic_signature *generic = PROTO_NEW(arena, Tensorflow__Serving__GenericSignature,
+                                           tensorflow__serving__generic_signature);
+    generic->map = ARENA_ARRAY(arena, binding_entry *, entries);
+    entry->key = (char *)name;
+    entry->value = PROTO_NEW(arena, Tensorflow__Serving__Signature, tensorflow__serving__signature);
+    entry->value->type_case = TENSORFLOW__SERVING__SIGNATURE__TYPE_GENERIC_SIGNATURE;
+    entry->value->generic_signature = generic;
+    signatures->named_signatures[signatures->n_named_signatures++] = entry;
+    return generic;
+}
+
+static void downgrade_signatures(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    legacy_signatures signatures = TENSORFLOW__SERVING__SIGNATURES__INIT;
+    const ProtobufCMessage *message = &signatures.base;
+    const Tensorflow__SignatureDef *predict = predicting(meta);
+    Tensorflow__Serving__Signatures__NamedSignaturesEntry *entries[2];
+
+    signatures.named_signatures = entries;
+    signatures.default_signature =
+        downgrade_default(signature_named(meta, SIGNATURE_DEFAULT), arena);
+    if (predict != NULL) {
+        generic_signature *inputs = add_named(&signatures, "inputs", predict->n_inputs, arena);
+        for (size_t i = 0; i < predict->n_inputs; i++)
+            add_binding(inputs, predict->inputs[i]->key, predict->inputs[i]->value, arena);
+        generic_signature *outputs = add_named(&signatures, "outputs", predict->n_outputs, arena);
+        for (size_t i = 0; i < predict->n_outputs; i++)
+            add_binding(outputs, predict->outputs[i]->key, predict->outputs[i]->value, arena);
+    }
+    collection_remove(meta, SIGNATURES);
+    collection_add_messages(meta, SIGNATURES, 1, &message, arena);
+}
+
+static const char *const main_ops[] = { MAIN_OP, "legacy_init_op" };
+
+/* The op that runs after the restore, wherever a SavedModel names it; NULL: none. */
+static char *main_op(const Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    const Tensorflow__SignatureDef *def = signature_named(meta, SIGNATURE_INIT_OP);
+    tensor_binding *binding = def != NULL ? bind_output(def, SIGNATURE_INIT_OP, arena) : NULL;
+    if (is_bound(binding))
+        return binding->tensor_name;
+    for (size_t i = 0; i < COUNT(main_ops); i++) {
+        const Tensorflow__CollectionDef *found = collection_find(meta, main_ops[i]);
+        if (found != NULL && found->kind_case == TENSORFLOW__COLLECTION_DEF__KIND_NODE_LIST &&
+            found->node_list->n_value == 1)
+            return found->node_list->value[0];
+    }
+    return NULL;
+}
+
+static void remove_signature(Tensorflow__MetaGraphDef *meta, const char *name)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < meta->n_signature_def; i++) {
+        if (strcmp(meta->signature_def[i]->key, name) != 0)
+            meta->signature_def[kept++] = meta->signature_def[i];
+    }
+    meta->n_signature_def = kept;
+}
+
+static void downgrade_init_op(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    char *name = main_op(meta, arena);
+    if (name != NULL) {
+        const char *colon = strchr(name, ':'); /* some files name a tensor where an op belongs */
+        size_t size = colon != NULL ? (size_t)(colon - name) : strlen(name);
+        collection_remove(meta, INIT_OP);
+        collection_add_node(meta, INIT_OP, arena_memdup(arena, name, size), arena);
+    }
+    for (size_t i = 0; i < COUNT(main_ops); i++)
+        collection_remove(meta, main_ops[i]);
+    remove_signature(meta, SIGNATURE_INIT_OP);
+}
+
+static const ProtobufCMessage *downgrade_asset(const Tensorflow__AssetFileDef *asset,
+                                               struct arena *arena)
+{
+    Tensorflow__Serving__AssetFile *legacy =
+        PROTO_NEW(arena, Tensorflow__Serving__AssetFile, tensorflow__serving__asset_file);
+    legacy->filename = asset->filename;
+    legacy->tensor_binding = bind(asset->tensor_info, arena);
+    return &legacy->base;
+}
+
+/* As when loading: the field counts, and the collection only if the field is empty. */
+static struct status downgrade_assets(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    const Tensorflow__CollectionDef *found = collection_find(meta, "saved_model_assets");
+    bool in_field = meta->n_asset_file_def > 0;
+    size_t count = in_field ? meta->n_asset_file_def : collection_messages_count(found);
+    const ProtobufCMessage **messages = ARENA_ARRAY(arena, const ProtobufCMessage *, count);
+    for (size_t i = 0; i < count; i++) {
+        Tensorflow__AssetFileDef *asset = in_field ? meta->asset_file_def[i] : NULL;
+        if (!in_field)
+            TRY(status_in(collection_message(found, i, &tensorflow__asset_file_def__descriptor,
+                                             arena, &asset),
+                          "collection 'saved_model_assets'"));
+        messages[i] = downgrade_asset(asset, arena);
+    }
+    collection_remove(meta, "saved_model_assets");
+    meta->n_asset_file_def = 0;
+    collection_remove(meta, ASSETS);
+    if (count > 0)
+        collection_add_messages(meta, ASSETS, count, messages, arena);
+    return status_ok();
+}
+
+struct status session_bundle_downgrade(Tensorflow__MetaGraphDef *meta, struct arena *arena)
+{
+    if (meta->graph_def != NULL)
+        TRY(legacy_ops_downgrade(meta->graph_def, arena));
+    downgrade_signatures(meta, arena);
+    downgrade_init_op(meta, arena);
+    TRY(downgrade_assets(meta, arena));
+    collection_remove(meta, GRAPH); /* it would replace graph_def */
+    if (meta->meta_info_def != NULL)
+        meta->meta_info_def->n_tags = 0;
+    return status_ok();
+}

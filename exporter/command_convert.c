@@ -1,0 +1,66 @@
+#include "exporter/commands.h"
+
+#include <stdio.h>
+
+#include "savedmodel/convert.h"
+
+static struct {
+    const char *to;
+} options;
+
+static const struct flag rows[] = {
+    { "to", FLAG_TEXT, &options.to, "",
+      .help = "the format of the copy: saved_model or session_bundle; without it, the one that the "
+              "original does not have" },
+    COMMON_FLAGS,
+};
+
+static const struct flag_set flags = {
+    "usage: savedmodel convert [flags] FROM TO\n\n"
+    "Copies a model to a new directory in another format. session_bundle is TensorFlow's format\n"
+    "before SavedModel, which version 1.15 removed:\n"
+    "  savedmodel convert old/00000001 new/1\n"
+    "  savedmodel convert model/1 legacy/00000001 --to session_bundle",
+    rows, COUNT(rows)
+};
+
+/* The format of the copy. */
+static struct status choose_format(const char *from, enum savedmodel_format *out)
+{
+    const struct model_file *file = savedmodel_find_file(from);
+    if (options.to[0] != '\0') {
+        if (!savedmodel_format_find(options.to, out))
+            return command_usage("--to=%s is none of: %s", options.to, SAVEDMODEL_FORMAT_NAMES);
+        return status_ok();
+    }
+    *out = file != NULL && file->format == FORMAT_SAVED_MODEL ? FORMAT_SESSION_BUNDLE
+                                                              : FORMAT_SAVED_MODEL;
+    return status_ok();
+}
+
+static struct status convert(const char *from, const char *to, struct arena *arena)
+{
+    struct savedmodel_conversion conversion = { .from = from, .to = to };
+    TRY(choose_format(from, &conversion.format));
+    conversion.tags = common_tags(arena, &conversion.tags_count);
+    TRY(add_version_hint(savedmodel_convert(&conversion), from, arena));
+    printf("Wrote %s as a %s\n", to, savedmodel_format_name(conversion.format));
+    return status_ok();
+}
+
+struct status command_convert(int argc, char **argv)
+{
+    int positional;
+    TRY(command_line_fault(flags_parse(&flags, argc, argv, &positional)));
+    if (common_options.help) {
+        flags_print_help(&flags, stdout);
+        return status_ok();
+    }
+    if (positional != 2)
+        return command_usage("`savedmodel convert` takes two directories, FROM and TO; %d given",
+                             positional);
+    struct arena *arena = arena_create(0);
+    struct status status = convert(argv[1], argv[2], arena);
+    arena_destroy(arena);
+    return status;
+}
