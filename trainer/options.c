@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "exporter/export.h"
+#include "trainer/learning_rate.h"
 
 #define DESCRIPTION_BYTES_MAX ((size_t)64 << 20)
 #define STEPS_DEFAULT         1000
@@ -42,6 +43,12 @@ static const struct flag rows[] = {
     { "optimizer", FLAG_TEXT, &values.optimizer, "", .help = optimizer_help },
     { "learning_rate", FLAG_DOUBLE, &values.learning_rate, "0",
       .help = "0: the model's, or else the optimizer's default", .min = 0, .max = 1e9 },
+    { "learning_rate_schedule", FLAG_TEXT, &values.learning_rate_schedule, "",
+      .help = "changes the learning rate by step as Keras' class of that name does, such as "
+              "'CosineDecay(decay_steps=1000)', 'ExponentialDecay(decay_steps=100, "
+              "decay_rate=0.96)' or 'PiecewiseConstantDecay(boundaries=[900], values=[0.1, "
+              "0.01])'. It begins with --learning_rate unless it has an initial_learning_rate. The "
+              "default is the model's" },
     { "loss_reduction", FLAG_TEXT, &values.reduction, "",
       .help = "mean or sum of the losses in a batch; the default is the model's. For TensorFlow "
               "1's MNIST tutorial, use --loss_reduction=sum --learning_rate=0.01",
@@ -291,7 +298,7 @@ static struct status take_settings(const struct layers_training *training,
     return status_ok();
 }
 
-static struct status choose_optimizer(struct options *out)
+static struct status choose_optimizer(struct arena *arena, struct options *out)
 {
     const struct layers_training *training = &out->model->training;
     const char *described = training->optimizer != NULL ? optimizer_of_keras(training) : NULL;
@@ -306,12 +313,17 @@ static struct status choose_optimizer(struct options *out)
                             optimizer_names());
     if (same)
         TRY(take_settings(training, optimizer, out));
-    double rate = out->flags.learning_rate > 0          ? out->flags.learning_rate
-                  : same && training->learning_rate > 0 ? training->learning_rate
-                  : same                                ? optimizer_keras_rate(optimizer)
-                                                        : optimizer->rate;
+    struct learning_rate_sources sources = {
+        .flag = out->flags.learning_rate,
+        .flag_schedule = out->flags.learning_rate_schedule,
+        .described = same ? training : NULL,
+        .otherwise = same ? optimizer_keras_rate(optimizer) : optimizer->rate,
+    };
+    TRY(learning_rate_choose(&sources, arena, &out->job.learning_rate, &out->job.schedule));
     out->job.optimizer = optimizer->name;
-    out->job.learning_rate = (float)rate;
+    if (same && out->job.schedule.kind != NULL &&
+        optimizer_setting_index(optimizer, "rate_in_momentum") >= 0)
+        set_setting(out, "rate_in_momentum", 1); /* as Keras' SGD */
     return status_ok();
 }
 
@@ -446,7 +458,7 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
     if (!job_map_is_local(&out->map) && out->map.kind == JOB_PS)
         return status_ok(); /* the chief decides the rest */
     TRY(read_model(values.model, arena, &out->model));
-    TRY(choose_optimizer(out));
+    TRY(choose_optimizer(arena, out));
     choose_the_rest(out);
     if (!job_map_is_local(&out->map) && !job_map_is_chief(&out->map))
         return status_ok();

@@ -23,7 +23,7 @@ struct flag_values {
     double learning_rate, save_checkpoint_secs, recovery_timeout;
     double eval_start_delay_secs, eval_throttle_secs;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
-        *placement, *checkpoint_dir, *metrics_file, *log_dir;
+        *placement, *checkpoint_dir, *metrics_file, *log_dir, *learning_rate_schedule;
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;
     const char *tls_cert, *tls_key, *tls_ca;
     int64_t task_index;

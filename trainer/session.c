@@ -59,8 +59,9 @@ static void stepped(void *context, uint64_t global_step, float loss)
     struct session *session = context;
 
     loss_plot_add(&session->plot, global_step, (double)loss);
-    metrics_log_step(session->metrics, global_step, (double)loss,
-                     (double)session->options.job.learning_rate);
+    const struct client_job *job = &session->options.job;
+    float rate = schedule_rate(&job->schedule, job->learning_rate, global_step - 1);
+    metrics_log_step(session->metrics, global_step, (double)loss, (double)rate);
 }
 
 /* Logs the values under the names that TensorFlow's Estimator gives them. */
@@ -214,12 +215,14 @@ static bool watch_task(void *context, const struct progress *progress)
 static void announce(struct session *session)
 {
     const struct options *options = &session->options;
+    const struct schedule_kind *schedule = options->job.schedule.kind;
 
     report_line(&session->report, "Training %s on %s", options->flags.model, session->data->origin);
     report_line(
-        &session->report, "%llu steps of %u rows, %s %g, %d ps and %u worker%s%s, %s",
+        &session->report, "%llu steps of %u rows, %s %g%s%s, %d ps and %u worker%s%s, %s",
         (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
-        (double)options->job.learning_rate, session->placement.ps_count, options->job.workers,
+        (double)options->job.learning_rate, schedule != NULL ? " " : "",
+        schedule != NULL ? schedule->name : "", session->placement.ps_count, options->job.workers,
         options->job.workers == 1 ? "" : "s", session_is_local(session) ? " in this process" : "",
         options->job.sync ? "synchronous" : "asynchronous");
 }

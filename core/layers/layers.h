@@ -20,6 +20,7 @@
 #ifndef LAYERS_LAYERS_H
 #define LAYERS_LAYERS_H
 
+#include "base/json_value.h"
 #include "graph/build.h"
 #include "graph/signature.h"
 #include "graph/training_graph.h"
@@ -51,11 +52,26 @@ struct layers_setting {
     double value;
 };
 
+/* A parameter of a learning rate schedule: a number or a list of them. A truth is 0 or 1. */
+struct layers_parameter {
+    const char *name;
+    const double *numbers; /* [count] */
+    int count;
+};
+
+/* A learning rate that is an object of one of Keras' classes. The names are not checked. */
+struct layers_schedule {
+    const char *name; /* NULL: none */
+    const struct layers_parameter *parameters;
+    int parameters_count;
+};
+
 /* The description's settings for training (compile_config, and our own "training_config" beside
  * it). NULL and 0: not given. */
 struct layers_training {
     const char *optimizer; /* Keras' class in lower case: "sgd", "adam", "adagrad", … */
     double learning_rate;
+    struct layers_schedule schedule;       /* in place of learning_rate */
     const struct layers_setting *settings; /* the optimizer's other numbers */
     int settings_count;
     bool has_reduction; /* training_config.reduction: "sum" or "mean" */
@@ -89,6 +105,11 @@ struct layers_model {
     struct layer_call *calls; /* each after the calls whose values it takes */
     int calls_count;
 };
+
+/* Reads a learning rate schedule as Keras prints it: {"class_name", "config"}. INVALID_ARGUMENT: it
+ * is none, or a parameter is neither a number nor a list of numbers. Owner: as for layers_parse. */
+struct status layers_read_schedule(const struct json_value *value, struct arena *arena,
+                                   struct layers_schedule *out);
 
 /**
  * Reads a description.

@@ -52,6 +52,41 @@ static struct status is_neutral(const char *key, const struct json_value *value,
     return status_ok();
 }
 
+static struct status read_parameter(const char *key, const struct json_value *value,
+                                    struct arena *arena, struct layers_parameter *out)
+{
+    bool list = value->kind == JSON_VALUE_LIST;
+    int count = list ? value->count : 1;
+    double *numbers = ARENA_ARRAY(arena, double, count);
+
+    for (int i = 0; i < count; i++)
+        if (!truth_or_number(list ? &value->members[i] : value, &numbers[i]))
+            return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, expected numbers", key,
+                                json_value_show(list ? &value->members[i] : value, arena));
+    *out = (struct layers_parameter){ key, numbers, count };
+    return status_ok();
+}
+
+struct status layers_read_schedule(const struct json_value *value, struct arena *arena,
+                                   struct layers_schedule *out)
+{
+    const struct json_value *config;
+    const char *name = value->kind == JSON_VALUE_OBJECT ? named_object(value, &config) : NULL;
+
+    if (name == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "learning_rate is %s",
+                            json_value_show(value, arena));
+    int count = json_value_count(config);
+    struct layers_parameter *parameters = ARENA_ARRAY(arena, struct layers_parameter, count);
+    *out = (struct layers_schedule){ .name = name, .parameters = parameters };
+    for (int i = 0; i < count; i++)
+        if (!json_value_is_null(&config->members[i]) && strcmp(config->keys[i], "name") != 0)
+            TRY(status_in(read_parameter(config->keys[i], &config->members[i], arena,
+                                         &parameters[out->parameters_count++]),
+                          "%s", name));
+    return status_ok();
+}
+
 static struct status read_setting(const char *key, const struct json_value *value,
                                   struct arena *arena, struct layers_training *out,
                                   struct layers_setting *settings)
@@ -64,6 +99,8 @@ static struct status read_setting(const char *key, const struct json_value *valu
     TRY(is_neutral(key, value, arena, &neutral));
     if (neutral)
         return status_ok();
+    if (strcmp(key, "learning_rate") == 0 && value->kind == JSON_VALUE_OBJECT)
+        return layers_read_schedule(value, arena, &out->schedule);
     if (!truth_or_number(value, &number))
         return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s; only numbers are implemented", key,
                             json_value_show(value, arena));

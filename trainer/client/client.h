@@ -18,6 +18,7 @@
 #include "savedmodel/save.h"
 #include "trainer/shared/optimizer.h"
 #include "trainer/shared/placement.h"
+#include "trainer/shared/schedule.h"
 
 struct ps_client_options {
     const char *cluster; /* borrowed, as all pointers here */
@@ -107,7 +108,8 @@ struct client_setting {
 
 struct client_job {
     const char *optimizer;
-    float learning_rate;
+    float learning_rate;      /* the initial one, if there is a schedule */
+    struct schedule schedule; /* of the learning rate */
     const struct client_setting *settings;
     int settings_count;
     uint32_t workers;

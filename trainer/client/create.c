@@ -44,6 +44,9 @@ static void describe_job(const struct client_job *job, struct create_request *he
 
     header->optimizer = job->optimizer;
     header->learning_rate = job->learning_rate;
+    header->schedule = job->schedule.kind != NULL ? job->schedule.kind->name : "";
+    header->schedule_values = job->schedule.values;
+    header->schedule_values_count = (size_t)job->schedule.values_count;
     header->workers = job->workers;
     header->sync = job->sync;
     header->global_step = job->global_step;

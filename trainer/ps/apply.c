@@ -39,11 +39,12 @@ static const float *push_read(struct push_reader *reader, const struct slice *sl
     return reader->scratch;
 }
 
-static void apply_to(const struct variables *variables, struct slice *slice, const float *gradient)
+static void apply_to(const struct variables *variables, struct slice *slice, float rate,
+                     const float *gradient)
 {
     const struct training *training = &variables->training;
 
-    slice_apply(slice, training->optimizer, training->rate, training->settings, gradient,
+    slice_apply(slice, training->optimizer, rate, training->settings, gradient,
                 variables->keep_before);
 }
 
@@ -54,7 +55,8 @@ static void apply_one(const struct variables *variables, const struct push *push
     push_reader_init(&reader, push);
     for (int i = 0; i < variables->slices_count; i++)
         if (variables->slices[i].trainable)
-            apply_to(variables, &variables->slices[i], push_read(&reader, &variables->slices[i]));
+            apply_to(variables, &variables->slices[i], push->rate,
+                     push_read(&reader, &variables->slices[i]));
     free(reader.scratch);
 }
 
@@ -62,6 +64,7 @@ static void apply_one(const struct variables *variables, const struct push *push
 static void apply_mean(const struct variables *variables, const struct push *batch)
 {
     int count = 0;
+    float rate = batch->rate;
 
     for (const struct push *push = batch; push != NULL; push = push->next_push)
         count++;
@@ -77,7 +80,7 @@ static void apply_mean(const struct variables *variables, const struct push *bat
         for (int w = 0; w < count; w++)
             gradients[w] = push_read(&readers[w], slice);
         optimizer_mean(gradients, count, variables->sum, slice->size_bytes / sizeof(float));
-        apply_to(variables, slice, variables->sum);
+        apply_to(variables, slice, rate, variables->sum);
     }
     for (int w = 0; w < count; w++)
         free(readers[w].scratch);

@@ -26,6 +26,7 @@
 #include "trainer/ps/ps.h"
 #include "trainer/ps/slice.h"
 #include "trainer/shared/protocol.h"
+#include "trainer/shared/schedule.h"
 
 struct ps {
     struct ps_options options; /* do not change */
@@ -99,7 +100,9 @@ struct status generation_check_filling(const struct ps *ps, uint64_t number, uin
 
 struct training {
     const struct optimizer *optimizer;
-    float rate, settings[OPTIMIZER_SETTINGS_MAX];
+    float rate; /* the initial one, if there is a schedule */
+    struct schedule schedule;
+    float settings[OPTIMIZER_SETTINGS_MAX];
 };
 
 /* Changed by variables.c alone, with the lock and while no push is being applied: read it under
@@ -242,6 +245,7 @@ struct push {
     uint64_t incarnation, sequence;
     struct piece_range range; /* what this chunk has gradients for */
     bool pull;
+    float rate; /* of a batch's first push, once it is taken: the learning rate of its step */
     struct push *next_push; /* of a batch */
 };
 

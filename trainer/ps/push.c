@@ -280,7 +280,13 @@ static struct push *take_next(struct ps *ps)
 {
     struct push *batch = ps_generation(ps)->sync ? synchronous_pushes(ps) : asynchronous_push(ps);
 
-    ps->pushes->applying += batch != NULL;
+    if (batch == NULL)
+        return NULL;
+    const struct training *training = &ps->variables->training;
+    /* Pushes that are still being applied come before this one. */
+    batch->rate = schedule_rate(&training->schedule, training->rate,
+                                ps->pushes->step + (uint64_t)ps->pushes->applying);
+    ps->pushes->applying++;
     return batch;
 }
 

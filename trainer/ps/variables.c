@@ -95,7 +95,8 @@ static struct status choose_optimizer(const struct create_request *request, stru
                             optimizer->name, optimizer->scalars_count, request->scalars_count);
     out->optimizer = optimizer;
     out->rate = request->learning_rate;
-    return status_ok();
+    return schedule_read(request->schedule, request->schedule_values,
+                         request->schedule_values_count, &out->schedule);
 }
 
 static size_t align_up(size_t offset)

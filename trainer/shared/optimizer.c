@@ -42,14 +42,37 @@ CLONES static void apply_sgd(const struct optimizer_step *step)
     EACH out[i] = w[i] - rate * g[i];
 }
 
-/* settings: momentum μ, nesterov */
-CLONES static void apply_momentum(const struct optimizer_step *step)
+/* The momentum has the rates of its gradients, which counts if the rate changes. */
+CLONES static void apply_keras_momentum(const struct optimizer_step *step)
 {
     PARTS;
     const float mu = step->settings[0];
     float *a = step->slots[0];
 
     if (step->settings[1] != 0)
+        EACH
+        {
+            a[i] = mu * a[i] + rate * g[i];
+            out[i] = w[i] - (mu * a[i] + rate * g[i]);
+        }
+    else
+        EACH
+        {
+            a[i] = mu * a[i] + rate * g[i];
+            out[i] = w[i] - a[i];
+        }
+}
+
+/* settings: momentum μ, nesterov, rate_in_momentum */
+CLONES static void apply_momentum(const struct optimizer_step *step)
+{
+    PARTS;
+    const float mu = step->settings[0];
+    float *a = step->slots[0];
+
+    if (step->settings[2] != 0)
+        apply_keras_momentum(step);
+    else if (step->settings[1] != 0)
         EACH
         {
             a[i] = mu * a[i] + g[i];
@@ -291,8 +314,8 @@ static const struct optimizer optimizers[] = {
       NULL },
     { "momentum",
       .01f,
-      2,
-      { { "momentum", .9f }, { "nesterov", 0 } },
+      3,
+      { { "momentum", .9f }, { "nesterov", 0 }, { "rate_in_momentum", 0 } },
       1,
       { { "momentum", "Momentum", STARTS_AT_0, NULL } },
       0,

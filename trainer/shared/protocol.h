@@ -20,7 +20,7 @@
 #include "rpc/message.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 4
+#define PROTOCOL_VERSION 5
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -152,6 +152,9 @@ struct create_request {
     const struct created_piece *pieces;     /* [pieces_count] */
     const float *scalars;                   /* [scalars_count] */
     size_t settings_count, pieces_count, scalars_count;
+    const char *schedule;          /* of the learning rate; "": it is constant */
+    const double *schedule_values; /* [schedule_values_count] */
+    size_t schedule_values_count;
     uint32_t workers;
     bool sync, keep_before;
 };

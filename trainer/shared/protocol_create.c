@@ -23,6 +23,9 @@ struct message pack_create_request(const struct create_request *request)
     header.generation = request->generation;
     header.optimizer = TEXT(request->optimizer);
     header.learning_rate = request->learning_rate;
+    header.schedule = TEXT(request->schedule);
+    header.n_schedule_values = request->schedule_values_count;
+    header.schedule_values = (double *)(uintptr_t)request->schedule_values;
     header.workers = request->workers;
     header.sync = request->sync;
     header.global_step = request->global_step;
@@ -82,6 +85,9 @@ struct status unpack_create_request(const struct message *message, struct arena 
         .pieces_count = header->n_pieces,
         .scalars = header->scalars,
         .scalars_count = header->n_scalars,
+        .schedule = header->schedule,
+        .schedule_values = header->schedule_values,
+        .schedule_values_count = header->n_schedule_values,
         .workers = header->workers,
         .sync = header->sync,
         .keep_before = header->keep_before,

@@ -163,9 +163,10 @@ static const struct row {
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "
                        "\"config\": "
-                       "{\"learning_rate\": {\"class_name\": \"CosineDecay\"}}}}}",
-      STATUS_UNIMPLEMENTED,
-      "optimizer 'sgd': 'learning_rate' is an object 'CosineDecay'; only numbers are implemented" },
+                       "{\"learning_rate\": {\"class_name\": \"CosineDecay\", \"config\": "
+                       "{\"decay_steps\": \"many\"}}}}}}",
+      STATUS_INVALID_ARGUMENT,
+      "optimizer 'sgd': CosineDecay: decay_steps is 'many', expected numbers" },
     { "clipping, which is not done",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "

@@ -47,6 +47,8 @@ static const struct refusal {
     { "--batch_size=0", "--batch_size=0" },
     { "--learning_rate=-1", "--learning_rate=-1" },
     { "--optimizer=magic", "magic" },
+    { "--learning_rate_schedule=CosineDecay()",
+      "--learning_rate_schedule: CosineDecay: decay_steps is missing" },
     { "--model=resnet", "convnet, linear, mlp, softmax" },
     { "--model=./none.json", "none.json" },
     { "--placement=anywhere", "anywhere" },

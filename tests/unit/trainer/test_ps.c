@@ -64,6 +64,38 @@ static void a_push_sent_again_is_answered_but_not_applied_again(void **state)
     small_stop(&cluster);
 }
 
+/* Values 1, and a gradient of 1: each update takes the rate of its step off, on both ps tasks. */
+static void the_rate_of_a_schedule_is_that_of_the_global_step(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct ps_client chief;
+    float w[SMALL_W], b[SMALL_B] = { 2, 2 };
+    const void *values[] = { w, b };
+    struct client_job job = {
+        .optimizer = "sgd", .learning_rate = 1, .workers = 1, .global_step = 6
+    };
+
+    for (int i = 0; i < SMALL_W; i++)
+        w[i] = 1;
+    OK(schedule_read("PiecewiseConstantDecay", (double[]){ 4, 8, 7, .25 }, 4, &job.schedule));
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 1000));
+    OK(client_create(&chief, &job, values));
+    for (int i = 0; i < 2; i++) /* steps 6 and 7, the last ones before the boundary */
+        OK(client_push(&chief, all_ones, true));
+    assert_values(&chief, 1 - 2 * 8, 2 - 2 * 8);
+    OK(client_push(&chief, all_ones, true));
+    assert_values(&chief, 1 - 2 * 8 - .25f, 2 - 2 * 8 - .25f);
+    job.schedule.values_count = 3;
+    struct status status = client_create(&chief, &job, values);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message, "PiecewiseConstantDecay"));
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
 static void what_was_pulled_does_not_change_under_the_reader(void **state)
 {
     (void)state;
@@ -859,6 +891,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_push_is_applied_and_the_new_values_come_back),
         cmocka_unit_test(a_push_sent_again_is_answered_but_not_applied_again),
+        cmocka_unit_test(the_rate_of_a_schedule_is_that_of_the_global_step),
         cmocka_unit_test(what_was_pulled_does_not_change_under_the_reader),
         cmocka_unit_test(strangers_are_refused_with_their_names),
         cmocka_unit_test(variables_are_paid_from_the_budget_and_only_the_chief_makes_them),
