@@ -56,16 +56,17 @@ void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, 
     slice->now.parts[0] = values_buffer_create(&slice->spare, size_bytes, data);
 }
 
-static void forget_before(struct slice *slice)
+void slice_forget_before(struct slice *slice)
 {
     if (slice->before != NULL)
         values_buffer_release(slice->before);
     slice->before = NULL;
+    slice->undo.kept = false;
 }
 
 void slice_finish(struct slice *slice)
 {
-    forget_before(slice);
+    slice_forget_before(slice);
     for (int part = 0; part < SLICE_PARTS_MAX; part++) {
         struct values_buffer *values = slice->now.parts[part];
         assert(values == NULL || atomic_load(&values->references) == 1);
@@ -73,6 +74,8 @@ void slice_finish(struct slice *slice)
     }
     values_buffer_destroy(atomic_load(&slice->spare));
     values_buffer_destroy(atomic_load(&slice->spare_slot));
+    free(slice->undo.rows);
+    free(slice->undo.values);
     pthread_mutex_destroy(&slice->lock);
 }
 
@@ -137,15 +140,15 @@ static struct values_buffer *another(const struct slice *slice,
 }
 
 /* Slots are changed in place, so a slot that a snapshot refers to is copied first. */
-static float *writable_slot(struct slice *slice, int part)
+float *slice_writable(struct slice *slice, int part)
 {
-    struct values_buffer *slot = slice->now.parts[part];
+    struct values_buffer *old = slice->now.parts[part];
 
-    if (is_shared(slot)) {
-        struct values_buffer *copy = another(slice, &slice->spare_slot);
-        memcpy(copy->data, slot->data, slice->size_bytes);
+    if (is_shared(old)) {
+        struct values_buffer *copy = another(slice, part == 0 ? &slice->spare : &slice->spare_slot);
+        memcpy(copy->data, old->data, slice->size_bytes);
         slice->now.parts[part] = copy;
-        values_buffer_release(slot);
+        values_buffer_release(old);
     }
     return slice->now.parts[part]->data;
 }
@@ -180,7 +183,7 @@ void slice_begin(struct slice *slice, const struct optimizer *optimizer, const f
 
     pthread_mutex_lock(&slice->lock);
     memset(slice->filled, 0, sizeof slice->filled);
-    forget_before(slice);
+    slice_forget_before(slice);
     renewed(slice, 0, &slice->spare);
     for (int s = 0; s < OPTIMIZER_SLOTS_MAX; s++) {
         struct values_buffer **slot = &slice->now.parts[1 + s];
@@ -254,7 +257,7 @@ void slice_apply(struct slice *slice, const struct optimizer *optimizer, float r
                  const float *settings, const float *g, bool keep_before)
 {
     pthread_mutex_lock(&slice->lock);
-    forget_before(slice); /* its buffer becomes `next`, unless a reader still holds it */
+    slice_forget_before(slice); /* its buffer becomes `next`, unless a reader still holds it */
     struct values_buffer *old = slice->now.parts[0];
     struct values_buffer *next =
         keep_before || is_shared(old) ? another(slice, &slice->spare) : old;
@@ -266,7 +269,7 @@ void slice_apply(struct slice *slice, const struct optimizer *optimizer, float r
                                    .g = g,
                                    .count = slice->size_bytes / sizeof(float) };
     for (int s = 0; s < optimizer->slots_count; s++)
-        step.slots[s] = writable_slot(slice, 1 + s);
+        step.slots[s] = slice_writable(slice, 1 + s);
     optimizer->apply(&step);
     if (optimizer->advance != NULL)
         optimizer->advance(settings, slice->now.scalars);

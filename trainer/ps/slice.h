@@ -11,6 +11,9 @@
  *
  * Slots are reference-counted as well: a snapshot keeps them unchanged, and the next update
  * continues in a copy. A state of a slice is its values, slots and scalars at one moment.
+ *
+ * A slice with rows (slice_rows.c) is pulled and updated by some of its rows. A pull copies them.
+ * Only a snapshot shares the values, and the next update after it copies all of them once.
  */
 #ifndef TRAINER_PS_SLICE_H
 #define TRAINER_PS_SLICE_H
@@ -40,13 +43,25 @@ struct slice_state {
     float scalars[OPTIMIZER_SCALARS_MAX];
 };
 
+/* The old values of the rows that the last update changed. */
+struct slice_undo {
+    bool kept;
+    size_t count, capacity; /* of rows */
+    uint32_t *rows;         /* [count], ascending */
+    float *values;          /* [count, row] */
+};
+
 struct slice {
     int id; /* the piece's */
     bool trainable;
     size_t size_bytes;
+    size_t row_bytes;   /* 0: it has no rows */
+    uint64_t first_row; /* how many rows the slices before it on this ps have */
+    uint64_t rows_count;
     pthread_mutex_t lock;
     struct slice_state now;
     struct values_buffer *before;   /* the values before the last update; NULL: not kept */
+    struct slice_undo undo;         /* the same for an update that changed only some rows */
     size_t filled[SLICE_PARTS_MAX]; /* bytes written since slice_begin */
     /* Spare buffers of values and of slots, for the next update that finds the current one
      * shared. */
@@ -85,9 +100,35 @@ struct status slice_fill(struct slice *slice, uint32_t part, uint64_t offset,
 /* FAILED_PRECONDITION: the values, or a slot that was begun, are incomplete. */
 struct status slice_check_filled(const struct slice *slice);
 
+/* The buffer of a part to be changed in place, under the slice's lock: a copy if it was shared. */
+float *slice_writable(struct slice *slice, int part);
+/* Under the slice's lock: the values before the last update are not wanted any more. */
+void slice_forget_before(struct slice *slice);
+
 /* Applies one update by the gradient g of size_bytes / 4 elements. keep_before: keeps the values
  * before it for slice_acquire_before, until the next update. */
 void slice_apply(struct slice *slice, const struct optimizer *optimizer, float rate,
                  const float *settings, const float *g, bool keep_before);
+
+/* ---- A slice with rows: slice_rows.c. Rows are numbered within the slice. ---- */
+
+/* The gradient of some rows. */
+struct rows_gradient {
+    const uint32_t *rows; /* [count], ascending */
+    const float *g;       /* [count, row] */
+    size_t count;
+};
+
+/* Copies rows, which ascend, to out [count, row]: as they are now, or as they were before the last
+ * update. False: these were not kept. */
+bool slice_copy_rows(struct slice *slice, const uint32_t *rows, size_t count, bool before,
+                     void *out);
+
+/* Applies one update by the gradient of some rows. Other rows, and their slots, stay as they are if
+ * the optimizer is row-local. If it is not, they are updated as by a gradient of 0. Only this needs
+ * `zeros`, of size_bytes, which are zero again at the end. */
+void slice_apply_rows(struct slice *slice, const struct optimizer *optimizer, float rate,
+                      const float *settings, const struct rows_gradient *gradient, float *zeros,
+                      bool keep_before);
 
 #endif

@@ -166,6 +166,10 @@ CLONES static void apply_rmsprop(const struct optimizer_step *step)
 /*
  * settings: beta_1, beta_2, epsilon ("epsilon hat": outside the root, not corrected), nesterov,
  * weight_decay (decoupled: taken off w first); scalars: β1ᵗ, β2ᵗ
+ *
+ * With a gradient of some rows, TensorFlow's Adam changes all rows, since the averages of each move
+ * with every update: the time is that of the whole table. "lazy_adam" is TensorFlow's LazyAdam,
+ * which changes only these rows, by the powers of all updates; with other gradients it is the same.
  */
 CLONES static void apply_adam(const struct optimizer_step *step)
 {
@@ -265,6 +269,7 @@ CLONES static void apply_proximal_adagrad(const struct optimizer_step *step)
 static const struct optimizer optimizers[] = {
     { "adadelta",
       .001f,
+      true,
       2,
       { { "rho", .95f }, { "epsilon", 1e-8f } },
       2,
@@ -276,6 +281,7 @@ static const struct optimizer optimizers[] = {
       NULL },
     { "adagrad",
       .01f,
+      true,
       2,
       { ACCUMULATOR, { "epsilon", 0 } },
       1,
@@ -286,6 +292,7 @@ static const struct optimizer optimizers[] = {
       NULL },
     { "adagrad_da",
       .01f,
+      true,
       3,
       { { "initial_gradient_squared_accumulator_value", .1f }, L1, L2 },
       2,
@@ -295,10 +302,11 @@ static const struct optimizer optimizers[] = {
       { { NULL, STARTS_AT_0 } },
       apply_adagrad_da,
       count_update },
-    { "adam", .001f, ADAM(0) },
-    { "adamw", .001f, ADAM(.004f) },
+    { "adam", .001f, false, ADAM(0) },
+    { "adamw", .001f, false, ADAM(.004f) },
     { "ftrl",
       .01f,
+      true,
       6,
       { { "learning_rate_power", -.5f },
         ACCUMULATOR,
@@ -312,8 +320,10 @@ static const struct optimizer optimizers[] = {
       { { 0 } },
       apply_ftrl,
       NULL },
+    { "lazy_adam", .001f, true, ADAM(0) },
     { "momentum",
       .01f,
+      true,
       3,
       { { "momentum", .9f }, { "nesterov", 0 }, { "rate_in_momentum", 0 } },
       1,
@@ -324,6 +334,7 @@ static const struct optimizer optimizers[] = {
       NULL },
     { "proximal_adagrad",
       .01f,
+      true,
       3,
       { ACCUMULATOR, L1, L2 },
       1,
@@ -334,6 +345,7 @@ static const struct optimizer optimizers[] = {
       NULL },
     { "proximal_gradient_descent",
       .01f,
+      true,
       2,
       { L1, L2 },
       0,
@@ -344,6 +356,7 @@ static const struct optimizer optimizers[] = {
       NULL },
     { "rmsprop",
       .001f,
+      true,
       5,
       { { "rho", .9f },
         { "momentum", 0 },
@@ -358,7 +371,7 @@ static const struct optimizer optimizers[] = {
       { { 0 } },
       apply_rmsprop,
       NULL },
-    { "sgd", .01f, 0, { { 0 } }, 0, { { 0 } }, 0, { { 0 } }, apply_sgd, NULL },
+    { "sgd", .01f, true, 0, { { 0 } }, 0, { { 0 } }, 0, { { 0 } }, apply_sgd, NULL },
 };
 /* clang-format on */
 

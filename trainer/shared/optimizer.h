@@ -51,6 +51,9 @@ struct optimizer_scalar {
 struct optimizer {
     const char *name;
     float rate; /* the default; 0: must be given */
+    /* A gradient of some rows changes only these rows and their slots, as in TensorFlow. If not, it
+     * changes all rows: those without a gradient as if theirs were 0. */
+    bool row_local;
     int settings_count;
     struct optimizer_setting settings[OPTIMIZER_SETTINGS_MAX];
     int slots_count;

@@ -1,0 +1,140 @@
+/* Copies and updates some rows of a slice. */
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "trainer/ps/slice.h"
+
+static const char *row_at(const struct slice *slice, const void *values, uint32_t row)
+{
+    return (const char *)values + (size_t)row * slice->row_bytes;
+}
+
+/* Puts the old values of the rows that the last update changed over the current ones in `out`. Both
+ * lists of rows ascend. */
+static void take_back(const struct slice *slice, const uint32_t *rows, size_t count, char *out)
+{
+    const struct slice_undo *undo = &slice->undo;
+
+    for (size_t i = 0, u = 0; i < count && u < undo->count;) {
+        if (rows[i] == undo->rows[u])
+            memcpy(out + i * slice->row_bytes, (const char *)undo->values + u * slice->row_bytes,
+                   slice->row_bytes);
+        bool further = rows[i] <= undo->rows[u];
+        u += rows[i] >= undo->rows[u];
+        i += further;
+    }
+}
+
+static void copy_rows(const struct slice *slice, const void *values, const uint32_t *rows,
+                      size_t count, char *out)
+{
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * slice->row_bytes, row_at(slice, values, rows[i]), slice->row_bytes);
+}
+
+bool slice_copy_rows(struct slice *slice, const uint32_t *rows, size_t count, bool before,
+                     void *out)
+{
+    bool changed = before && slice->trainable;
+
+    pthread_mutex_lock(&slice->lock);
+    const struct values_buffer *old = slice->before;
+    bool kept = !changed || old != NULL || slice->undo.kept;
+    if (kept)
+        copy_rows(slice, changed && old != NULL ? old->data : slice->now.parts[0]->data, rows,
+                  count, out);
+    if (changed && slice->undo.kept)
+        take_back(slice, rows, count, out);
+    pthread_mutex_unlock(&slice->lock);
+    return kept;
+}
+
+static void keep_rows(struct slice *slice, const struct rows_gradient *gradient)
+{
+    struct slice_undo *undo = &slice->undo;
+
+    if (gradient->count > undo->capacity) {
+        undo->capacity = gradient->count;
+        undo->rows = xrealloc(undo->rows, undo->capacity * sizeof *undo->rows);
+        undo->values = xrealloc(undo->values, undo->capacity * slice->row_bytes);
+    }
+    undo->kept = true;
+    undo->count = gradient->count;
+    if (gradient->count > 0)
+        memcpy(undo->rows, gradient->rows, gradient->count * sizeof *undo->rows);
+    copy_rows(slice, slice->now.parts[0]->data, gradient->rows, gradient->count,
+              (char *)undo->values);
+}
+
+/* How many rows from `first` on follow each other in the slice. */
+static size_t run_of(const struct rows_gradient *gradient, size_t first)
+{
+    size_t count = 1;
+
+    while (first + count < gradient->count &&
+           gradient->rows[first + count] == gradient->rows[first] + count)
+        count++;
+    return count;
+}
+
+/* `whole` describes the update of the whole slice. */
+static void apply_runs(const struct slice *slice, const struct optimizer *optimizer,
+                       const struct optimizer_step *whole, const struct rows_gradient *gradient)
+{
+    size_t row = slice->row_bytes / sizeof(float);
+
+    for (size_t i = 0, count; i < gradient->count; i += count) {
+        struct optimizer_step step = *whole;
+        size_t at = gradient->rows[i] * row;
+        count = run_of(gradient, i);
+        step.w += at;
+        step.out += at;
+        step.g = gradient->g + i * row;
+        step.count = count * row;
+        for (int s = 0; s < optimizer->slots_count; s++)
+            step.slots[s] += at;
+        optimizer->apply(&step);
+    }
+}
+
+static void apply_local(struct slice *slice, const struct optimizer *optimizer, float rate,
+                        const float *settings, const struct rows_gradient *gradient,
+                        bool keep_before)
+{
+    if (gradient->count == 0 && optimizer->advance == NULL && !keep_before)
+        return;
+    pthread_mutex_lock(&slice->lock);
+    slice_forget_before(slice);
+    if (keep_before)
+        keep_rows(slice, gradient);
+    if (gradient->count > 0) {
+        struct optimizer_step step = { .rate = rate,
+                                       .settings = settings,
+                                       .scalars = slice->now.scalars,
+                                       .out = slice_writable(slice, 0) };
+        step.w = step.out;
+        for (int s = 0; s < optimizer->slots_count; s++)
+            step.slots[s] = slice_writable(slice, 1 + s);
+        apply_runs(slice, optimizer, &step, gradient);
+    }
+    if (optimizer->advance != NULL)
+        optimizer->advance(settings, slice->now.scalars);
+    pthread_mutex_unlock(&slice->lock);
+}
+
+void slice_apply_rows(struct slice *slice, const struct optimizer *optimizer, float rate,
+                      const float *settings, const struct rows_gradient *gradient, float *zeros,
+                      bool keep_before)
+{
+    size_t row = slice->row_bytes / sizeof(float);
+
+    if (optimizer->row_local) {
+        apply_local(slice, optimizer, rate, settings, gradient, keep_before);
+        return;
+    }
+    for (size_t i = 0; i < gradient->count; i++)
+        memcpy(zeros + gradient->rows[i] * row, gradient->g + i * row, slice->row_bytes);
+    slice_apply(slice, optimizer, rate, settings, zeros, keep_before);
+    for (size_t i = 0; i < gradient->count; i++)
+        memset(zeros + gradient->rows[i] * row, 0, slice->row_bytes);
+}
