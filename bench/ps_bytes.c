@@ -182,7 +182,7 @@ int main(int argc, char **argv)
                                                       .call_timeout_ms = TIMEOUT_MS });
     float *gradient = zalloc(size);
     const void *values[] = { gradient };
-    const float *gradients[] = { gradient };
+    const struct variable_gradient gradients[] = { { .values = gradient } };
     struct client_job job = { .optimizer = "sgd", .learning_rate = .1f, .workers = 1 };
     check(client_join(&client, false, TIMEOUT_MS));
     check(client_create(&client, &job, values));

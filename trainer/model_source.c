@@ -16,7 +16,7 @@ struct model_source {
     uint64_t batches; /* taken by this worker so far */
     int fetches_count;
     struct tensor *fetches; /* loss, then gradients */
-    const float **gradients;
+    struct variable_gradient *gradients;
 };
 
 static void release_fetches(struct model_source *source)
@@ -39,7 +39,7 @@ static struct status feed_batch(struct model_source *source, const void *const *
 }
 
 static struct status source_step(struct gradient_source *base, const void *const *values,
-                                 const float *const **gradients, float *loss)
+                                 const struct variable_gradient **gradients, float *loss)
 {
     struct model_source *source = (struct model_source *)base;
     const struct model *model = source->model;
@@ -53,8 +53,8 @@ static struct status source_step(struct gradient_source *base, const void *const
     if (pass->loss_is_sum)
         *loss /= (float)pass->batch; /* the loss shown is per example */
     for (int v = 0; v < model->variables_count; v++)
-        source->gradients[v] =
-            model->variables[v].trainable ? tensor_floats(&source->fetches[fetch++]) : NULL;
+        if (model->variables[v].trainable)
+            source->gradients[v].values = tensor_floats(&source->fetches[fetch++]);
     *gradients = source->gradients;
     return status_ok();
 }
@@ -97,7 +97,9 @@ struct status model_source(const struct model *model, const struct data_split *s
     struct status status;
     struct model_source *source = zalloc(sizeof *source);
 
-    source->source = (struct gradient_source){ source_step, source_destroy, source_seek };
+    source->source = (struct gradient_source){ .step = source_step,
+                                               .destroy = source_destroy,
+                                               .seek = source_seek };
     source->model = model;
     source->order = *order;
     source->sync = sync;

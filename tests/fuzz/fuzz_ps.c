@@ -50,7 +50,7 @@ static void ask(struct small_cluster *cluster, struct rest *rest, struct bytes *
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const float one[SMALL_W] = { 1 };
-    static const float *const gradients[] = { one, one };
+    static const struct variable_gradient gradients[] = { { .values = one }, { .values = one } };
     struct rest rest = { (const char *)data, size };
     struct bytes payloads[REQUESTS_MAX];
     struct small_cluster cluster;

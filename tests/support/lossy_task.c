@@ -20,13 +20,13 @@ void lossy_place(int ps_count, struct placement *out)
 /* ---- The gradient source. ---- */
 
 static struct status source_step(struct gradient_source *base, const void *const *values,
-                                 const float *const **gradients, float *loss)
+                                 const struct variable_gradient **gradients, float *loss)
 {
     struct lossy_task *task = (struct lossy_task *)base;
 
     task->options.compute(task->options.context, task->options.index, task->step++, values[0],
                           task->gradient);
-    task->gradients[0] = task->gradient;
+    task->gradients[0].values = task->gradient;
     *gradients = task->gradients;
     *loss = 1;
     return status_ok();

@@ -55,7 +55,7 @@ struct lossy_task {
     char text[256];
     uint64_t step;
     float gradient[LOSSY_ELEMENTS];
-    const float *gradients[1];
+    struct variable_gradient gradients[1];
 };
 
 /* Owner  placement_finish */

@@ -13,12 +13,16 @@ void client_init(struct ps_client *client, const struct ps_client_options *optio
     client_make_chunks(client);
     call_group_init(&client->calls, channel_clock(options->channels[0]), client->chunks_count);
     client->calls.retry = client_retry(client);
+    client_rows_init(client);
     client->values = zalloc((size_t)placement->variables_count * sizeof *client->values);
     client->assembled = zalloc((size_t)placement->variables_count * sizeof *client->assembled);
+    client->assembled_bytes =
+        zalloc((size_t)placement->variables_count * sizeof *client->assembled_bytes);
     client->payloads = zalloc((size_t)client->chunks_count * sizeof *client->payloads);
     client->incarnations = zalloc((size_t)placement->ps_count * sizeof *client->incarnations);
     client->steps = zalloc((size_t)placement->ps_count * sizeof *client->steps);
-    client->pieces = zalloc((size_t)placement->pieces_count * sizeof *client->pieces);
+    client->pieces =
+        zalloc((size_t)(placement->pieces_count + client->chunks_count) * sizeof *client->pieces);
 }
 
 /* A ps acts once on a request that is sent again, so every call may be retried. */
@@ -32,7 +36,9 @@ void client_finish(struct ps_client *client)
     call_group_finish(&client->calls);
     for (int v = 0; v < client->options.placement->variables_count; v++)
         free(client->assembled[v]);
+    client_rows_finish(client);
     free(client->assembled);
+    free(client->assembled_bytes);
     free(client->values);
     free(client->payloads);
     free(client->chunks);

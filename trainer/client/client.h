@@ -8,6 +8,9 @@
  *     … client.values[v] → gradients[v] …
  *     TRY(client_push(&client, gradients, true));       values are the new ones
  *
+ * Of a variable by rows, client_want_rows says before a pull (or a push that pulls) which rows its
+ * values shall be, and the gradient is of some rows.
+ *
  * The values of a variable whose pieces lie next to each other in memory are used in place. Others
  * are copied into a buffer of the client.
  */
@@ -18,7 +21,15 @@
 #include "savedmodel/save.h"
 #include "trainer/shared/optimizer.h"
 #include "trainer/shared/placement.h"
+#include "trainer/shared/row_ids.h"
 #include "trainer/shared/schedule.h"
+
+/* The gradient of a variable; of one by rows it is indexed, as TensorFlow's IndexedSlices. */
+struct variable_gradient {
+    const float *values; /* as the variable's shape; indexed: [rows.count, row]. Not read if the
+                            variable is not trainable */
+    struct row_ids rows; /* indexed: the rows that have a gradient */
+};
 
 struct ps_client_options {
     const char *cluster; /* borrowed, as all pointers here */
@@ -46,7 +57,13 @@ struct ps_client_options {
 struct client_chunk {
     int ps;
     int first_piece, end_piece;
-    size_t size_bytes; /* of the values */
+    size_t size_bytes;  /* of all values of these pieces, which a message must have room for */
+    size_t reply_bytes; /* of the values that the pull in flight asks for */
+};
+
+/* The rows of one piece in a list of rows of its variable. */
+struct piece_rows {
+    size_t first, count; /* in the list */
 };
 
 /* A push that reached some ps tasks and will never reach the others. */
@@ -78,11 +95,18 @@ struct ps_client {
     _Atomic bool leaving;        /* it is reporting its end, which must not be interrupted */
     const void **values;         /* [variables_count] */
     void **assembled;            /* [variables_count]; NULL until needed */
+    size_t *assembled_bytes;     /* [variables_count]: how large these are */
     struct client_chunk *chunks; /* [chunks_count]: what is pulled and pushed, by ps and piece */
     int chunks_count;
     int *chunk_of;                   /* [pieces_count]: the chunk that each piece is in */
     struct payload_cursor *payloads; /* [chunks_count]: where each reply is read */
-    struct bytes *pieces;            /* [pieces_count]: of the push in flight */
+    /* [pieces_count + chunks_count]: payloads of the calls in flight */
+    struct bytes *pieces;
+    /* For variables by rows; NULL if there are none. */
+    struct row_ids *wanted;             /* [variables_count]: by client_want_rows */
+    uint64_t *first_rows;               /* [pieces_count]: the rows of its ps before this piece */
+    struct piece_rows *pulled, *pushed; /* [pieces_count]: of the calls in flight */
+    struct row_ids_writer *lists;       /* [chunks_count]: the lists of rows in these calls */
     /* pushes that snapshots no longer wait for */
     struct client_push_mark given_up[CLIENT_GIVEN_UP_MAX];
     unsigned given_up_count;
@@ -133,21 +157,28 @@ struct status client_begin(struct ps_client *client, const struct client_job *jo
 struct status client_create(struct ps_client *client, const struct client_job *job,
                             const void *const *values);
 
+/* The values of a variable by rows at the next pull, or push that pulls: these rows, [count, row].
+ * Borrowed until it has returned, which forgets them: a later pull has none unless it is told. */
+void client_want_rows(struct ps_client *client, int variable, struct row_ids rows);
+
 /**
  * The values of one step. If a worker died when its push had reached some ps tasks only, these have
  * made a step that the others lack. The values are then those before that step, so that a
  * replacement worker computes the same gradients, which the other ps tasks still need.
  *
- * Errors  ABORTED the ps tasks are at no common step: join again
+ * Errors  ABORTED the ps tasks are at no common step: join again; INVALID_ARGUMENT wanted rows that
+ *         do not ascend or are not in their variable
  */
 struct status client_pull(struct ps_client *client);
 
 /* OUT_OF_RANGE: a value of the last pull or push is NaN or infinite. */
 struct status client_check_values(const struct ps_client *client);
 
-/* Applies one update on all ps tasks. gradients: [variables_count]; NULL for variables that are not
- * trainable. The values of the last pull are invalid when it returns. */
-struct status client_push(struct ps_client *client, const float *const *gradients, bool pull);
+/* Applies one update on all ps tasks. gradients: [variables_count]. The values of the last pull are
+ * invalid when it returns. INVALID_ARGUMENT: rows that do not ascend or are not in their variable;
+ * nothing was pushed. */
+struct status client_push(struct ps_client *client, const struct variable_gradient *gradients,
+                          bool pull);
 
 /* Reports how this task ended. job: it is the chief, and the job ended the same way. */
 struct status client_report(struct ps_client *client, struct status outcome, bool job);

@@ -13,6 +13,8 @@ static void call_ps(struct ps_client *client, int ps, const char *path, struct m
                    client_deadline_ns(client, client->options.call_timeout_ms));
 }
 
+_Static_assert(PIECE_FLOAT == DT_FLOAT, "training.proto has TensorFlow's DataType");
+
 static void list_pieces(const struct ps_client *client, int ps, struct create_request *header,
                         struct arena *arena)
 {
@@ -23,12 +25,15 @@ static void list_pieces(const struct ps_client *client, int ps, struct create_re
     header->pieces = rows;
     for (int i = 0; i < placement->pieces_count; i++) {
         const struct piece *piece = &placement->pieces[i];
+        const struct placed_variable *variable = &placement->variables[piece->variable];
         if (piece->ps != ps)
             continue;
         rows[header->pieces_count++] = (struct created_piece){
             .id = (uint32_t)i,
             .size_bytes = piece->size,
-            .trainable = placement->variables[piece->variable].trainable,
+            .trainable = variable->trainable,
+            .row_bytes = variable->by_rows ? placement_row_bytes(variable) : 0,
+            .dtype = (uint32_t)variable->dtype,
             .continues = before == i - 1 && placement->pieces[before].variable == piece->variable,
         };
         before = i;

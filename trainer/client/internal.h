@@ -18,6 +18,30 @@ struct identity client_identity(const struct ps_client_options *options, int ps)
 /* Makes client->chunks and client->chunk_of. */
 void client_make_chunks(struct ps_client *client);
 
+/* ---- Variables by rows (rows.c). ---- */
+
+/* After client_make_chunks. */
+void client_rows_init(struct ps_client *client);
+void client_rows_finish(struct ps_client *client);
+
+/* A new pull or push begins: checks the wanted rows (`pull`) and those of the gradients (NULL: no
+ * push), and finds the pieces that they are in. */
+struct status client_rows_begin(struct ps_client *client, bool pull,
+                                const struct variable_gradient *gradients);
+
+void client_forget_wanted(struct ps_client *client); /* after client_want_rows */
+
+/* The bytes that a reply has of a piece. */
+size_t client_reply_bytes(const struct ps_client *client, const struct piece *piece);
+
+/* Appends the numbers of a chunk's wanted or pushed rows to its list. Returns how many. */
+uint64_t client_list_wanted(struct ps_client *client, int chunk);
+uint64_t client_list_pushed(struct ps_client *client, int chunk,
+                            const struct variable_gradient *gradients);
+
+/* All that was appended to a chunk's list. */
+struct bytes client_list_bytes(const struct ps_client *client, int chunk);
+
 /* The most memory that reading a reply may take. */
 #define REPLY_ARENA_MAX ((size_t)16 << 20)
 

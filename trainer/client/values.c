@@ -22,12 +22,38 @@ static const char *extend_run(const char *run, size_t run_size, const char *data
 static struct status check_values_size(const struct ps_client *client, int chunk)
 {
     size_t got = message_payload_size(&client->calls.replies[chunk]);
-    size_t wanted = client->chunks[chunk].size_bytes;
+    size_t wanted = client->chunks[chunk].reply_bytes;
 
     if (got != wanted)
         return status_error(STATUS_INTERNAL, "ps %d sent %zu bytes of values, asked for %zu",
                             client->chunks[chunk].ps, got, wanted);
     return status_ok();
+}
+
+static size_t values_bytes(const struct ps_client *client, int v)
+{
+    const struct placement *placement = client->options.placement;
+    const struct placed_variable *variable = &placement->variables[v];
+    size_t bytes = 0;
+
+    if (!variable->by_rows)
+        return (size_t)shape_size(&variable->shape) * dtype_size(variable->dtype);
+    for (int i = variable->first_piece; i < variable->first_piece + variable->pieces_count; i++)
+        bytes += client_reply_bytes(client, &placement->pieces[i]);
+    return bytes;
+}
+
+/* A buffer of the client for all values of variable v. */
+static char *assembly_of(struct ps_client *client, int v)
+{
+    size_t size = values_bytes(client, v);
+
+    if (client->assembled_bytes[v] < size) {
+        free(client->assembled[v]);
+        client->assembled[v] = zalloc(size);
+        client->assembled_bytes[v] = size;
+    }
+    return client->assembled[v];
 }
 
 /* Finds the values of variable v in the replies; each payload is read in order of ids. */
@@ -43,26 +69,26 @@ static void take_variable(struct ps_client *client, int v)
         const struct piece *piece = &pieces[i];
         struct payload_cursor *payload =
             &client->payloads[client->chunk_of[piece - placement->pieces]];
-        const char *data = payload_borrow(payload, piece->size);
-        const char *longer = i == 0 ? data : data != NULL ? extend_run(run, total, data) : NULL;
+        size_t size = client_reply_bytes(client, piece);
+        if (size == 0)
+            continue;
+        const char *data = payload_borrow(payload, size);
+        const char *longer = total == 0 ? data : data != NULL ? extend_run(run, total, data) : NULL;
         /* not in one run: copy what there was, and all that follows, into the buffer */
         if (longer == NULL) {
-            if (client->assembled[v] == NULL)
-                client->assembled[v] =
-                    zalloc((size_t)shape_size(&variable->shape) * dtype_size(variable->dtype));
-            char *to = client->assembled[v];
+            char *to = assembly_of(client, v);
             if (run != NULL && run != to)
                 memcpy(to, run, total);
             if (data != NULL)
-                memcpy(to + total, data, piece->size);
+                memcpy(to + total, data, size);
             else
-                payload_copy(payload, to + total, piece->size);
+                payload_copy(payload, to + total, size);
             longer = to;
         }
         run = longer;
-        total += piece->size;
+        total += size;
     }
-    client->values[v] = run;
+    client->values[v] = run != NULL ? run : "";
 }
 
 static struct status take_values(struct ps_client *client)
@@ -76,9 +102,9 @@ static struct status take_values(struct ps_client *client)
     return status_ok();
 }
 
-static void call_pull(struct ps_client *client, const struct client_chunk *chunk,
-                      uint64_t later_than, int64_t until)
+static void call_pull(struct ps_client *client, int c, uint64_t later_than, int64_t until)
 {
+    const struct client_chunk *chunk = &client->chunks[c];
     struct pull_request header = { 0 };
     struct ticket ticket = client_ticket(client, chunk->ps);
 
@@ -86,7 +112,12 @@ static void call_pull(struct ps_client *client, const struct client_chunk *chunk
     header.before = client->steps[chunk->ps] > later_than;
     header.first_piece = (uint32_t)chunk->first_piece;
     header.end_piece = wire_end(client, chunk);
+    header.rows = client_list_wanted(client, c);
     struct message request = pack_pull_request(&header);
+    if (header.rows > 0) {
+        client->pieces[c] = client_list_bytes(client, c);
+        request = protocol_attach(request, &client->pieces[c], 1);
+    }
     client_call_ps(client, chunk->ps, PS_PULL, &request, until);
 }
 
@@ -112,9 +143,10 @@ static struct status pull_once(struct ps_client *client, uint64_t later_than, bo
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status;
 
+    TRY_OR(done, client_rows_begin(client, true, NULL));
     call_group_begin(&client->calls);
     for (int c = 0; c < client->chunks_count; c++)
-        call_pull(client, &client->chunks[c], later_than, until);
+        call_pull(client, c, later_than, until);
     TRY_OR(done, call_group_wait(&client->calls));
     for (int c = 0; c < client->chunks_count; c++) {
         struct pull_reply reply;
@@ -141,7 +173,7 @@ static bool is_torn(const struct ps_client *client, uint64_t *least)
     return torn;
 }
 
-struct status client_pull(struct ps_client *client)
+static struct status pull_of_one_step(struct ps_client *client)
 {
     uint64_t least;
     bool sync = false;
@@ -157,23 +189,47 @@ struct status client_pull(struct ps_client *client)
     return take_values(client);
 }
 
+struct status client_pull(struct ps_client *client)
+{
+    struct status status = pull_of_one_step(client);
+
+    client_forget_wanted(client);
+    return status;
+}
+
 struct status client_check_values(const struct ps_client *client)
 {
     const struct placement *placement = client->options.placement;
 
     for (int v = 0; v < placement->variables_count; v++) {
         const struct placed_variable *row = &placement->variables[v];
-        struct bytes values = { client->values[v],
-                                (size_t)shape_size(&row->shape) * dtype_size(row->dtype) };
+        struct bytes values = { client->values[v], values_bytes(client, v) };
         if (row->dtype == DT_FLOAT)
             TRY(finite_check(row->name, values));
     }
     return status_ok();
 }
 
+/* The gradient of a piece: all of it, or the rows that are pushed. */
+static struct bytes gradient_of(const struct ps_client *client, const struct piece *piece,
+                                const struct variable_gradient *gradients)
+{
+    const struct placement *placement = client->options.placement;
+    const struct placed_variable *variable = &placement->variables[piece->variable];
+    const char *data = (const char *)gradients[piece->variable].values;
+
+    if (!variable->by_rows)
+        return (struct bytes){ data + piece->offset, piece->size };
+    const struct piece_rows *rows = &client->pushed[piece - placement->pieces];
+    if (rows->count == 0)
+        return (struct bytes){ 0 };
+    size_t row_bytes = placement_row_bytes(variable);
+    return (struct bytes){ data + rows->first * row_bytes, rows->count * row_bytes };
+}
+
 /* The gradient bytes of a chunk, in order of ids; neighbours in memory become one run. */
 static int gather_gradients(struct ps_client *client, const struct client_chunk *chunk,
-                            const float *const *gradients, struct bytes *out)
+                            const struct variable_gradient *gradients, struct bytes *out)
 {
     const struct placement *placement = client->options.placement;
     int count = 0;
@@ -182,38 +238,54 @@ static int gather_gradients(struct ps_client *client, const struct client_chunk 
         const struct piece *piece = &placement->pieces[i];
         if (piece->ps != chunk->ps || !placement->variables[piece->variable].trainable)
             continue;
-        const char *data = (const char *)gradients[piece->variable] + piece->offset;
-        if (count > 0 && out[count - 1].data + out[count - 1].size == data)
-            out[count - 1].size += piece->size;
-        else
-            out[count++] = (struct bytes){ data, piece->size };
+        struct bytes gradient = gradient_of(client, piece, gradients);
+        if (count > 0 && out[count - 1].data + out[count - 1].size == gradient.data)
+            out[count - 1].size += gradient.size;
+        else if (gradient.size > 0)
+            out[count++] = gradient;
     }
     return count;
 }
 
-struct status client_push(struct ps_client *client, const float *const *gradients, bool pull)
+/* Sends a chunk of a push. Its payload is kept in `pieces`. Returns how many of them. */
+static int call_push(struct ps_client *client, int c, struct push_request *header,
+                     const struct variable_gradient *gradients, struct bytes *pieces, int64_t until)
+{
+    const struct client_chunk *chunk = &client->chunks[c];
+    struct ticket ticket = client_ticket(client, chunk->ps);
+    int count = gather_gradients(client, chunk, gradients, pieces);
+
+    header->ticket = &ticket;
+    header->first_piece = (uint32_t)chunk->first_piece;
+    header->end_piece = wire_end(client, chunk);
+    header->rows = client_list_pushed(client, c, gradients);
+    header->pull_rows = header->pull ? client_list_wanted(client, c) : 0;
+    header->ids_bytes = 0;
+    if (header->rows + header->pull_rows > 0) {
+        pieces[count] = client_list_bytes(client, c);
+        header->ids_bytes = pieces[count++].size;
+    }
+    struct message request = protocol_attach(pack_push_request(header), pieces, count);
+    client_call_ps(client, chunk->ps, PS_PUSH, &request, until);
+    return count;
+}
+
+static struct status push(struct ps_client *client, const struct variable_gradient *gradients,
+                          bool pull)
 {
     struct push_request header = { 0 };
     int64_t until = client_deadline_ns(client, client->options.call_timeout_ms);
     struct push_reply reply;
     struct bytes *pieces = client->pieces;
 
+    TRY(client_rows_begin(client, pull, gradients));
     header.sequence = ++client->sequence;
     header.local_step = client->global_step;
     header.pull = pull;
     /* releases the values, so that the ps can update them in place */
     call_group_begin(&client->calls);
-    for (int c = 0; c < client->chunks_count; c++) {
-        const struct client_chunk *chunk = &client->chunks[c];
-        struct ticket ticket = client_ticket(client, chunk->ps);
-        header.ticket = &ticket;
-        header.first_piece = (uint32_t)chunk->first_piece;
-        header.end_piece = wire_end(client, chunk);
-        int count = gather_gradients(client, chunk, gradients, pieces);
-        struct message request = protocol_attach(pack_push_request(&header), pieces, count);
-        client_call_ps(client, chunk->ps, PS_PUSH, &request, until);
-        pieces += count;
-    }
+    for (int c = 0; c < client->chunks_count; c++)
+        pieces += call_push(client, c, &header, gradients, pieces, until);
     /* Watched against a deadlock: a restarted worker may wait for a restarted ps, while this push
      * waits at another ps for that worker. */
     struct call_watch watch = { CLIENT_LOOK_MS, client_look, client };
@@ -225,4 +297,14 @@ struct status client_push(struct ps_client *client, const float *const *gradient
         client->global_step = reply.global_step;
     arena_destroy(arena);
     return status_is_ok(status) && pull ? take_values(client) : status;
+}
+
+struct status client_push(struct ps_client *client, const struct variable_gradient *gradients,
+                          bool pull)
+{
+    struct status status = push(client, gradients, pull);
+
+    if (pull)
+        client_forget_wanted(client);
+    return status;
 }

@@ -46,19 +46,51 @@ static void publish_begin(struct progress *progress, const struct ps_client *cli
         atomic_store(&progress->first_step, client->global_step);
 }
 
+/* Tells the client which rows the source needs for its next step. */
+static struct status want_rows(struct ps_client *client, struct gradient_source *source)
+{
+    const struct placement *placement = client->options.placement;
+    const struct row_ids *rows;
+
+    if (source->need_rows == NULL)
+        return status_ok();
+    TRY(source->need_rows(source, &rows));
+    for (int v = 0; v < placement->variables_count; v++)
+        if (placement->variables[v].by_rows)
+            client_want_rows(client, v, rows[v]);
+    return status_ok();
+}
+
+static struct status pull_values(struct ps_client *client)
+{
+    return worker_name_wait(client_pull(client), client->options.call_timeout_ms,
+                            "the values from the ps tasks");
+}
+
+/* The first values. Only they tell at which step the job is, so only then is it known which batch
+ * comes next, and which rows it needs. */
+static struct status pull_first(struct ps_client *client, struct gradient_source *source)
+{
+    TRY(pull_values(client));
+    if (source->seek != NULL)
+        TRY(source->seek(source, client->begin_step, client->global_step));
+    if (source->need_rows == NULL)
+        return status_ok();
+    TRY(want_rows(client, source));
+    return pull_values(client);
+}
+
 struct status worker_steps(struct ps_client *client, struct gradient_source *source,
                            uint64_t stop_step, struct progress *progress,
                            const struct step_hook *hook)
 {
-    const float *const *gradients;
+    const struct variable_gradient *gradients;
     float loss;
 
     int64_t limit_ms = client->options.call_timeout_ms;
 
-    TRY(worker_name_wait(client_pull(client), limit_ms, "the values from the ps tasks"));
+    TRY(pull_first(client, source));
     publish_begin(progress, client);
-    if (source->seek != NULL)
-        TRY(source->seek(source, client->begin_step, client->global_step));
     while (client->global_step < stop_step) {
         if (atomic_load_explicit(&progress->stop, memory_order_relaxed))
             return status_error(STATUS_CANCELLED, "stopped");
@@ -67,6 +99,7 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
             return status_error(STATUS_OUT_OF_RANGE,
                                 "the loss is %g at step %llu: try a smaller --learning_rate",
                                 (double)loss, (unsigned long long)client->global_step);
+        TRY(want_rows(client, source));
         TRY(worker_name_wait(client_push(client, gradients, true), limit_ms,
                              "the ps tasks to make the step"));
         publish_step(progress, client, loss);

@@ -14,15 +14,18 @@
 struct gradient_source {
     /**
      * Computes the gradients of the next batch. values and *gradients: [variables_count], in the
-     * placement's order; NULL for variables that are not trainable. The source owns the gradients,
-     * which are valid until the next step.
+     * placement's order. The source owns the gradients, which are valid until the next step.
      */
     struct status (*step)(struct gradient_source *source, const void *const *values,
-                          const float *const **gradients, float *loss);
+                          const struct variable_gradient **gradients, float *loss);
     void (*destroy)(struct gradient_source *source);
     /* Skips the batches that were taken before: the job began at, or went back to, `begin` and is
      * now at `step`. NULL: the source has no order. */
     struct status (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step);
+    /* Says which rows of each variable by rows the next step needs: *rows is [variables_count] and
+     * valid until that step. Called before each step, when the gradients of the step before are
+     * still in use. NULL: the model has no variables by rows. */
+    struct status (*need_rows)(struct gradient_source *source, const struct row_ids **rows);
 };
 
 /* The state of a running job, for other threads. */

@@ -9,34 +9,72 @@
 struct push_reader {
     const struct push *chunk;
     struct payload_cursor payload; /* in that chunk */
+    struct row_ids_reader ids;     /* in that chunk */
+    struct slice_rows rows;        /* of the slice that was read last */
     float *scratch;                /* on the heap */
+    size_t scratch_bytes;
 };
+
+static void begin_chunk(struct push_reader *reader, const struct push *chunk)
+{
+    reader->chunk = chunk;
+    reader->payload = (struct payload_cursor){ .message = &chunk->waiting.request };
+    row_list_read(&chunk->rows, &reader->ids);
+}
 
 static void push_reader_init(struct push_reader *reader, const struct push *push)
 {
-    *reader =
-        (struct push_reader){ .chunk = push, .payload = { .message = &push->waiting.request } };
+    *reader = (struct push_reader){ 0 };
+    begin_chunk(reader, push);
 }
 
-/* The gradient of a slice: in place if it lies in one run and is aligned, otherwise in
- * `scratch`. */
-static const float *push_read(struct push_reader *reader, const struct slice *slice)
+static void push_reader_finish(struct push_reader *reader)
+{
+    free(reader->rows.rows);
+    free(reader->scratch);
+}
+
+static void find_chunk_of(struct push_reader *reader, const struct slice *slice)
 {
     while ((uint32_t)slice->id >= reader->chunk->range.end) {
-        reader->chunk = (const struct push *)reader->chunk->waiting.next;
-        assert(reader->chunk != NULL);
-        reader->payload = (struct payload_cursor){ .message = &reader->chunk->waiting.request };
+        assert(reader->chunk->waiting.next != NULL);
+        begin_chunk(reader, (const struct push *)reader->chunk->waiting.next);
     }
-    const void *data = payload_borrow(&reader->payload, slice->size_bytes);
+}
+
+/* The next floats: in place if they lie in one run and are aligned, otherwise in `scratch`. */
+static const float *read_floats(struct push_reader *reader, size_t size_bytes)
+{
+    const void *data = payload_borrow(&reader->payload, size_bytes);
 
     if (data != NULL && (uintptr_t)data % _Alignof(float) == 0)
         return data;
-    reader->scratch = xrealloc(reader->scratch, slice->size_bytes);
+    if (size_bytes > reader->scratch_bytes) {
+        reader->scratch = xrealloc(reader->scratch, size_bytes);
+        reader->scratch_bytes = size_bytes;
+    }
     if (data != NULL)
-        memcpy(reader->scratch, data, slice->size_bytes);
+        memcpy(reader->scratch, data, size_bytes);
     else
-        payload_copy(&reader->payload, reader->scratch, slice->size_bytes);
+        payload_copy(&reader->payload, reader->scratch, size_bytes);
     return reader->scratch;
+}
+
+/* The gradient of a slice without rows. */
+static const float *push_read(struct push_reader *reader, const struct slice *slice)
+{
+    find_chunk_of(reader, slice);
+    return read_floats(reader, slice->size_bytes);
+}
+
+/* The gradient of a slice with rows, valid until the next one is read. */
+static struct rows_gradient push_read_rows(struct push_reader *reader, const struct slice *slice)
+{
+    find_chunk_of(reader, slice);
+    slice_rows_take(&reader->rows, slice, &reader->ids);
+    return (struct rows_gradient){ .rows = reader->rows.rows,
+                                   .g = read_floats(reader, reader->rows.count * slice->row_bytes),
+                                   .count = reader->rows.count };
 }
 
 static void apply_to(const struct variables *variables, struct slice *slice, float rate,
@@ -48,44 +86,181 @@ static void apply_to(const struct variables *variables, struct slice *slice, flo
                 variables->keep_before);
 }
 
+/* zeros: as many as the largest slice with rows has, if the optimizer is not row-local. */
+static void apply_rows_to(const struct variables *variables, struct slice *slice, float rate,
+                          const struct rows_gradient *gradient, float *zeros)
+{
+    const struct training *training = &variables->training;
+
+    slice_apply_rows(slice, training->optimizer, rate, training->settings, gradient, zeros,
+                     variables->keep_before);
+}
+
+static float *make_zeros(const struct variables *variables)
+{
+    bool needed = variables->rows_largest_bytes > 0 && !variables->training.optimizer->row_local;
+
+    return needed ? zalloc(variables->rows_largest_bytes) : NULL;
+}
+
 static void apply_one(const struct variables *variables, const struct push *push)
 {
+    float *zeros = make_zeros(variables);
     struct push_reader reader;
 
     push_reader_init(&reader, push);
-    for (int i = 0; i < variables->slices_count; i++)
-        if (variables->slices[i].trainable)
-            apply_to(variables, &variables->slices[i], push->rate,
-                     push_read(&reader, &variables->slices[i]));
-    free(reader.scratch);
+    for (int i = 0; i < variables->slices_count; i++) {
+        struct slice *slice = &variables->slices[i];
+        if (slice->trainable && slice->row_bytes > 0) {
+            struct rows_gradient gradient = push_read_rows(&reader, slice);
+            apply_rows_to(variables, slice, push->rate, &gradient, zeros);
+        } else if (slice->trainable) {
+            apply_to(variables, slice, push->rate, push_read(&reader, slice));
+        }
+    }
+    push_reader_finish(&reader);
+    free(zeros);
+}
+
+/* ---- A synchronous step. ---- */
+
+/* The pushes of all workers for one step. */
+struct step_reader {
+    int count;                   /* of workers */
+    struct push_reader *readers; /* [count], as all that follows */
+    const float **gradients;
+    struct rows_gradient *rows_gradients;
+    size_t *next; /* the next row of each */
+};
+
+static void step_reader_init(struct step_reader *step, const struct push *batch)
+{
+    *step = (struct step_reader){ 0 };
+    for (const struct push *push = batch; push != NULL; push = push->next_push)
+        step->count++;
+    size_t count = (size_t)step->count;
+    step->readers = zalloc(count * sizeof *step->readers);
+    step->gradients = zalloc(count * sizeof *step->gradients);
+    step->rows_gradients = zalloc(count * sizeof *step->rows_gradients);
+    step->next = zalloc(count * sizeof *step->next);
+    for (int w = 0; w < step->count; w++, batch = batch->next_push)
+        push_reader_init(&step->readers[w], batch);
+}
+
+static void step_reader_finish(struct step_reader *step)
+{
+    for (int w = 0; w < step->count; w++)
+        push_reader_finish(&step->readers[w]);
+    free(step->readers);
+    free(step->gradients);
+    free(step->rows_gradients);
+    free(step->next);
+}
+
+/* Reads a slice of each push. Returns how many rows these have together. */
+static size_t read_all_rows(struct step_reader *step, const struct slice *slice)
+{
+    size_t total = 0;
+
+    for (int w = 0; w < step->count; w++) {
+        step->rows_gradients[w] = push_read_rows(&step->readers[w], slice);
+        step->next[w] = 0;
+        total += step->rows_gradients[w].count;
+    }
+    return total;
+}
+
+/* The first row that has not been taken. False: all have. */
+static bool first_row_left(const struct step_reader *step, uint32_t *row)
+{
+    bool left = false;
+
+    for (int w = 0; w < step->count; w++) {
+        const struct rows_gradient *gradient = &step->rows_gradients[w];
+        if (step->next[w] < gradient->count && (!left || gradient->rows[step->next[w]] < *row)) {
+            *row = gradient->rows[step->next[w]];
+            left = true;
+        }
+    }
+    return left;
+}
+
+/* Takes a row from the pushes that have it. Returns their number, and puts its gradients in the
+ * order of workers into step->gradients. */
+static int take_row(struct step_reader *step, uint32_t row, size_t row_floats)
+{
+    int count = 0;
+
+    for (int w = 0; w < step->count; w++) {
+        const struct rows_gradient *gradient = &step->rows_gradients[w];
+        if (step->next[w] < gradient->count && gradient->rows[step->next[w]] == row)
+            step->gradients[count++] = gradient->g + step->next[w]++ * row_floats;
+    }
+    return count;
+}
+
+/* The gradient of a step for a slice with rows, on the heap. */
+struct rows_mean {
+    uint32_t *rows;
+    float *g;
+    size_t capacity; /* of floats */
+};
+
+static void make_room(struct rows_mean *mean, size_t floats)
+{
+    if (floats <= mean->capacity)
+        return;
+    mean->capacity = floats;
+    mean->rows = xrealloc(mean->rows, floats * sizeof *mean->rows);
+    mean->g = xrealloc(mean->g, floats * sizeof *mean->g);
+}
+
+/* Each row is the mean over the workers whose gradients have it, as in TensorFlow's
+ * SparseConditionalAccumulator. */
+static struct rows_gradient mean_of_rows(struct step_reader *step, const struct slice *slice,
+                                         struct rows_mean *mean)
+{
+    size_t row_floats = slice->row_bytes / sizeof(float), count = 0;
+    uint32_t row = 0;
+
+    make_room(mean, read_all_rows(step, slice) * row_floats);
+    for (; first_row_left(step, &row); count++) {
+        float *out = mean->g + count * row_floats;
+        int having = take_row(step, row, row_floats);
+        mean->rows[count] = row;
+        if (having == 1)
+            memcpy(out, step->gradients[0], slice->row_bytes);
+        else
+            optimizer_mean(step->gradients, having, out, row_floats);
+    }
+    return (struct rows_gradient){ mean->rows, mean->g, count };
 }
 
 /* The mean of all workers' gradients, summed in the order of workers. */
 static void apply_mean(const struct variables *variables, const struct push *batch)
 {
-    int count = 0;
-    float rate = batch->rate;
+    float *zeros = make_zeros(variables);
+    struct rows_mean mean = { 0 };
+    struct step_reader step;
 
-    for (const struct push *push = batch; push != NULL; push = push->next_push)
-        count++;
-    struct push_reader *readers = zalloc((size_t)count * sizeof *readers);
-    const float **gradients = zalloc((size_t)count * sizeof *gradients);
-
-    for (int w = 0; w < count; w++, batch = batch->next_push)
-        push_reader_init(&readers[w], batch);
+    step_reader_init(&step, batch);
     for (int i = 0; i < variables->slices_count; i++) {
         struct slice *slice = &variables->slices[i];
-        if (!slice->trainable)
-            continue;
-        for (int w = 0; w < count; w++)
-            gradients[w] = push_read(&readers[w], slice);
-        optimizer_mean(gradients, count, variables->sum, slice->size_bytes / sizeof(float));
-        apply_to(variables, slice, rate, variables->sum);
+        if (slice->trainable && slice->row_bytes > 0) {
+            struct rows_gradient gradient = mean_of_rows(&step, slice, &mean);
+            apply_rows_to(variables, slice, batch->rate, &gradient, zeros);
+        } else if (slice->trainable) {
+            for (int w = 0; w < step.count; w++)
+                step.gradients[w] = push_read(&step.readers[w], slice);
+            optimizer_mean(step.gradients, step.count, variables->sum,
+                           slice->size_bytes / sizeof(float));
+            apply_to(variables, slice, batch->rate, variables->sum);
+        }
     }
-    for (int w = 0; w < count; w++)
-        free(readers[w].scratch);
-    free(readers);
-    free(gradients);
+    step_reader_finish(&step);
+    free(mean.rows);
+    free(mean.g);
+    free(zeros);
 }
 
 void push_apply(const struct variables *variables, const struct push *batch)

@@ -26,6 +26,7 @@
 #include "trainer/ps/ps.h"
 #include "trainer/ps/slice.h"
 #include "trainer/shared/protocol.h"
+#include "trainer/shared/row_ids.h"
 #include "trainer/shared/schedule.h"
 
 struct ps {
@@ -111,12 +112,13 @@ struct variables {
     struct training training;
     struct slice *slices; /* in ascending order of ids; they do not move once they are made */
     int slices_count;
-    size_t gradient_bytes; /* of all trainable slices */
-    size_t largest_bytes;  /* of one of them */
-    void *block;           /* first values of all slices */
-    int64_t paid_bytes;    /* from the budget */
-    float *sum;            /* of a synchronous step: as large as the largest slice */
-    bool keep_before;      /* the values before the last step: see slice.h */
+    size_t gradient_bytes;     /* of all trainable slices without rows */
+    size_t largest_bytes;      /* of one of them */
+    size_t rows_largest_bytes; /* of one slice with rows */
+    void *block;               /* first values of all slices */
+    int64_t paid_bytes;        /* from the budget */
+    float *sum;                /* of a synchronous step: as large as the largest slice */
+    bool keep_before;          /* the values before the last step: see slice.h */
 };
 
 /* Pieces by id, from `first` to before `end`. */
@@ -139,16 +141,51 @@ struct status variables_check_filled(const struct ps *ps); /* with the lock */
 struct slice *variables_find(const struct variables *variables, uint32_t id);
 /* The index of the first slice whose id is `id` or more. */
 int variables_find_from(const struct variables *variables, uint32_t id);
-/* The bytes of all gradients for the pieces of a range. */
+/* The bytes of all gradients for the pieces of a range that have no rows. */
 size_t variables_gradient_bytes(const struct variables *variables, struct piece_range range);
 
 /* The range of a request, where an `end` of 0 means all pieces from `first` on. INVALID_ARGUMENT:
  * it is empty. */
 struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range *out);
-/* Adds the values of a range to *reply, by reference, as they are now or as they were before the
- * last step. False: they were not kept. */
-bool attach_values(const struct variables *variables, struct piece_range range, bool before,
-                   struct message *reply);
+
+/* ---- Rows (rows.c). Rows of this ps are numbered through all of its slices with rows. ---- */
+
+/* A list of rows in the payload of a request. */
+struct row_list {
+    const struct message *message;
+    size_t offset;
+    uint64_t count;
+    size_t list_bytes, rows_bytes; /* set by row_list_check: of the numbers, of these rows */
+};
+
+/* INVALID_ARGUMENT: it cannot be read, or a row is in none of the pieces of the range; with
+ * `trained`, also if the row's piece is not trained. */
+struct status row_list_check(const struct variables *variables, struct piece_range range,
+                             bool trained, struct row_list *list);
+void row_list_read(const struct row_list *list, struct row_ids_reader *out);
+
+/* Row numbers within one slice. Zero-initialise it; free `rows`. */
+struct slice_rows {
+    uint32_t *rows; /* [count], ascending */
+    size_t count, capacity;
+};
+
+/* Reads on to the end of the slice. */
+void slice_rows_take(struct slice_rows *rows, const struct slice *slice,
+                     struct row_ids_reader *reader);
+
+/* ---- Values for a reply (pull.c). ---- */
+
+struct wanted_values {
+    struct piece_range range;
+    bool before;          /* as they were before the last step */
+    struct row_list rows; /* checked */
+};
+
+/* Adds values to *reply: of whole slices by reference, of rows in a copy. ABORTED: values from
+ * before the last step were not kept; RESOURCE_EXHAUSTED: no memory for the rows. */
+struct status attach_values(const struct ps *ps, const struct wanted_values *wanted,
+                            struct message *reply);
 
 /* ---- Membership. ---- */
 
@@ -246,7 +283,8 @@ struct push {
     struct piece_range range; /* what this chunk has gradients for */
     bool pull;
     float rate; /* of a batch's first push, once it is taken: the learning rate of its step */
-    struct push *next_push; /* of a batch */
+    struct row_list rows, pull_rows; /* that have gradients here, and that the answer shall have */
+    struct push *next_push;          /* of a batch */
 };
 
 /* Without the lock: one push, or those of a synchronous step, in the order of workers. */

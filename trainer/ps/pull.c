@@ -1,4 +1,4 @@
-/* Answers pulls: sends all values or some of them, by reference. */
+/* Answers pulls: sends all values or some of them. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,72 +14,159 @@ struct status piece_range_read(uint32_t first, uint32_t end, struct piece_range 
     return status_ok();
 }
 
-/* The references that a message of values holds. */
+/* What a message of values refers to. */
 struct value_references {
-    int count;
     struct message header;
-    struct values_buffer **values; /* [count] */
-    struct bytes *pieces;          /* [count] */
+    struct values_buffer **values; /* [values_count], of slices that are sent as a whole */
+    int values_count;
+    char *rows; /* the copied rows, on the heap */
+    struct budget *budget;
+    int64_t paid_bytes;
+    struct bytes *pieces; /* [pieces_count] */
+    int pieces_count;
 };
 
 static void release_references(void *owner)
 {
     struct value_references *references = owner;
 
-    for (int i = 0; i < references->count; i++)
+    for (int i = 0; i < references->values_count; i++)
         values_buffer_release(references->values[i]);
+    if (references->paid_bytes > 0)
+        budget_give(references->budget, references->paid_bytes);
+    free(references->rows);
     message_release(&references->header);
     free(references);
 }
 
-bool attach_values(const struct variables *variables, struct piece_range range, bool before,
-                   struct message *reply)
+/* For as many slices, and rows of so many bytes. */
+static struct status make_references(const struct ps *ps, size_t slices_count, size_t rows_bytes,
+                                     struct value_references **out)
 {
-    int first = variables_find_from(variables, range.first);
-    size_t count = (size_t)(variables_find_from(variables, range.end) - first);
-    struct value_references *references = zalloc(
-        sizeof *references + count * (sizeof(struct values_buffer *) + sizeof(struct bytes)));
+    struct value_references *references =
+        zalloc(sizeof *references +
+               slices_count * (sizeof(struct values_buffer *) + sizeof(struct bytes)));
 
+    *out = references;
     references->pieces = (struct bytes *)(references + 1);
-    references->values = (struct values_buffer **)(references->pieces + count);
-    for (size_t i = 0; i < count; i++, references->count++) {
-        struct slice *slice = &variables->slices[(size_t)first + i];
-        struct values_buffer *values = before ? slice_acquire_before(slice) : slice_acquire(slice);
-        if (values == NULL) {
-            release_references(references);
-            return false;
-        }
-        references->values[i] = values;
-        references->pieces[i] = (struct bytes){ values->data, slice->size_bytes };
+    references->values = (struct values_buffer **)(references->pieces + slices_count);
+    references->budget = ps->options.budget;
+    if (rows_bytes == 0)
+        return status_ok();
+    if (references->budget != NULL) {
+        TRY(budget_take(references->budget, (int64_t)rows_bytes));
+        references->paid_bytes = (int64_t)rows_bytes;
+    }
+    references->rows = malloc(rows_bytes);
+    return references->rows != NULL ? status_ok()
+                                    : status_error(STATUS_RESOURCE_EXHAUSTED,
+                                                   "no memory for %zu bytes of rows", rows_bytes);
+}
+
+static bool refer_to_slice(struct value_references *references, struct slice *slice, bool before)
+{
+    struct values_buffer *values = before ? slice_acquire_before(slice) : slice_acquire(slice);
+
+    if (values == NULL)
+        return false;
+    references->values[references->values_count++] = values;
+    references->pieces[references->pieces_count++] =
+        (struct bytes){ values->data, slice->size_bytes };
+    return true;
+}
+
+/* Copies the wanted rows of a slice behind those of the slices before it. */
+static bool copy_rows(struct value_references *references, struct slice *slice, bool before,
+                      struct slice_rows *numbers, struct row_ids_reader *reader, char **at)
+{
+    slice_rows_take(numbers, slice, reader);
+    size_t size = numbers->count * slice->row_bytes;
+
+    if (!slice_copy_rows(slice, numbers->rows, numbers->count, before, *at))
+        return false;
+    if (size > 0)
+        references->pieces[references->pieces_count++] = (struct bytes){ *at, size };
+    *at += size;
+    return true;
+}
+
+static bool refer_to_all(const struct ps *ps, int first, int end,
+                         const struct wanted_values *wanted, struct value_references *references)
+{
+    struct slice_rows numbers = { 0 };
+    struct row_ids_reader reader;
+    char *at = references->rows;
+    bool kept = true;
+
+    row_list_read(&wanted->rows, &reader);
+    for (int i = first; i < end && kept; i++) {
+        struct slice *slice = &ps->variables->slices[i];
+        kept = slice->row_bytes > 0
+                   ? copy_rows(references, slice, wanted->before, &numbers, &reader, &at)
+                   : refer_to_slice(references, slice, wanted->before);
+    }
+    free(numbers.rows);
+    return kept;
+}
+
+struct status attach_values(const struct ps *ps, const struct wanted_values *wanted,
+                            struct message *reply)
+{
+    int first = variables_find_from(ps->variables, wanted->range.first);
+    int end = variables_find_from(ps->variables, wanted->range.end);
+    struct value_references *references;
+    struct status status;
+
+    TRY_OR(fail, make_references(ps, (size_t)(end - first), wanted->rows.rows_bytes, &references));
+    if (!refer_to_all(ps, first, end, wanted, references)) {
+        status =
+            status_error(STATUS_ABORTED, "ps %u no longer has the values from before its last step",
+                         ps->options.index);
+        goto fail;
     }
     references->header = message_move(reply);
     *reply = (struct message){ .header = references->header.header,
                                .pieces = references->pieces,
-                               .pieces_count = references->count,
+                               .pieces_count = references->pieces_count,
                                .release = release_references,
                                .owner = references };
-    return true;
+    return status_ok();
+
+fail:
+    release_references(references);
+    return status;
+}
+
+static struct status read_wanted(const struct ps *ps, const struct pull_request *request,
+                                 const struct message *message, struct wanted_values *out)
+{
+    *out = (struct wanted_values){ .before = request->before,
+                                   .rows = { .message = message, .count = request->rows } };
+    TRY(piece_range_read(request->first_piece, request->end_piece, &out->range));
+    TRY(row_list_check(ps->variables, out->range, false, &out->rows));
+    if (out->rows.list_bytes != message_payload_size(message))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "a pull with a list of %zu bytes, and %" PRIu64 " rows take %zu",
+                            message_payload_size(message), request->rows, out->rows.list_bytes);
+    return status_ok();
 }
 
 /* With the lock, so that the values are those of the step that the reply names. Waits for a
  * synchronous step that is being applied. */
-static struct status pull(struct ps *ps, const struct pull_request *request, struct message *reply)
+static struct status pull(struct ps *ps, const struct pull_request *request,
+                          const struct message *message, struct message *reply)
 {
     const struct worker *worker;
-    struct piece_range range;
+    struct wanted_values wanted;
 
     TRY(ps_admit(ps, request->ticket, &worker));
-    TRY(piece_range_read(request->first_piece, request->end_piece, &range));
+    TRY(read_wanted(ps, request, message, &wanted));
     if (ps_generation(ps)->sync)
         pushes_wait_until_idle(ps);
     struct pull_reply header = { .global_step = pushes_step(ps) - request->before,
                                  .sync = ps_generation(ps)->sync };
     *reply = pack_pull_reply(&header);
-    if (!attach_values(ps->variables, range, request->before, reply))
-        return status_error(STATUS_ABORTED,
-                            "ps %u no longer has the values from before step %" PRIu64,
-                            ps->options.index, pushes_step(ps));
-    return status_ok();
+    return attach_values(ps, &wanted, reply);
 }
 
 void ps_pull(void *instance, struct call *call, struct message *message)
@@ -92,7 +179,7 @@ void ps_pull(void *instance, struct call *call, struct message *message)
     struct status status = unpack_pull_request(message, arena, &request);
     if (status_is_ok(status)) {
         ps_lock(ps);
-        status = pull(ps, &request, &reply);
+        status = pull(ps, &request, message, &reply);
         ps_unlock(ps);
     }
     message_release(message);

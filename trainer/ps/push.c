@@ -312,14 +312,18 @@ static struct waiting *take_copies(struct ps *ps, const struct push *batch)
 static void answer_chunk(struct ps *ps, struct push *chunk, uint64_t global_step, bool repeated)
 {
     struct push_reply header = { .global_step = global_step, .repeated = repeated };
+    struct wanted_values wanted = { .range = chunk->range, .rows = chunk->pull_rows };
     struct message reply = pack_push_reply(&header);
+    struct status status = status_ok();
 
     /* Releases the gradients before the sender goes on, and before values are taken: see slice.h.
-     */
-    message_release(&chunk->waiting.request);
+     * A list of rows is needed until then. */
+    if (chunk->pull_rows.count == 0)
+        message_release(&chunk->waiting.request);
     if (chunk->pull)
-        attach_values(ps->variables, chunk->range, false, &reply);
-    call_reply(chunk->waiting.call, &reply);
+        status = attach_values(ps, &wanted, &reply);
+    message_release(&chunk->waiting.request);
+    ps_answer(chunk->waiting.call, status, reply);
     free(chunk);
 }
 
@@ -394,6 +398,39 @@ static struct status check_step(const struct ps *ps, const struct push_request *
     return status_ok();
 }
 
+/* Finds the lists of rows behind the gradients, and checks them. */
+static struct status read_lists(const struct ps *ps, const struct push_request *request,
+                                const struct message *message, struct push *push)
+{
+    size_t size = message_payload_size(message);
+
+    if (request->ids_bytes > size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "a push of %zu bytes, of which %" PRIu64 " for rows", size,
+                            request->ids_bytes);
+    push->rows = (struct row_list){ .message = message,
+                                    .offset = size - request->ids_bytes,
+                                    .count = request->rows };
+    TRY(row_list_check(ps->variables, push->range, true, &push->rows));
+    push->pull_rows = (struct row_list){ .message = message,
+                                         .offset = push->rows.offset + push->rows.list_bytes,
+                                         .count = request->pull_rows };
+    TRY(row_list_check(ps->variables, push->range, false, &push->pull_rows));
+    size_t used = push->rows.list_bytes + push->pull_rows.list_bytes;
+    if (used != request->ids_bytes)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "a push with lists of %" PRIu64 " bytes, and its rows take %zu",
+                            request->ids_bytes, used);
+    return status_ok();
+}
+
+/* The push takes the message. */
+static void keep_message(struct push *push, struct message *message)
+{
+    push->waiting.request = message_move(message);
+    push->rows.message = push->pull_rows.message = &push->waiting.request;
+}
+
 /* Adds a push to those that wait, or finds that it was applied before. A copy of a push that still
  * waits is kept beside it, since nobody knows which of the two callers still listens. */
 static struct status admit_push(struct ps *ps, const struct push_request *request,
@@ -402,20 +439,22 @@ static struct status admit_push(struct ps *ps, const struct push_request *reques
     TRY(ps_admit_worker(ps, request->ticket, &push->worker));
     TRY(piece_range_read(request->first_piece, request->end_piece, &push->range));
     TRY(check_step(ps, request));
+    TRY(read_lists(ps, request, message, push));
     *repeated = ps_generation(ps)->sync ? request->local_step < ps->pushes->step
                                         : request->sequence <= progress_of(ps, push->worker)->done;
-    if (*repeated)
+    if (*repeated) {
+        keep_message(push, message);
         return status_ok();
-    size_t wanted = variables_gradient_bytes(ps->variables, push->range);
-    if (message_payload_size(message) != wanted)
+    }
+    size_t wanted = variables_gradient_bytes(ps->variables, push->range) + push->rows.rows_bytes;
+    if (push->rows.offset != wanted)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "worker %u pushed gradients of %zu bytes, but the pieces that ps %u "
                             "trains have %zu",
-                            request->ticket->worker, message_payload_size(message),
-                            ps->options.index, wanted);
+                            request->ticket->worker, push->rows.offset, ps->options.index, wanted);
     push->incarnation = push->worker->incarnation;
     push->sequence = request->sequence;
-    push->waiting.request = message_move(message);
+    keep_message(push, message);
     waiting_append(&ps->pushes->waiting, &push->waiting);
     return status_ok();
 }

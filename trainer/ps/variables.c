@@ -24,6 +24,20 @@ void variables_destroy(struct variables *variables, struct budget *budget)
 
 /* ---- A generation begins. ---- */
 
+static struct status check_rows(const struct created_piece *piece)
+{
+    if (piece->row_bytes % sizeof(float) != 0 || piece->size_bytes % piece->row_bytes != 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "piece %u: %" PRIu64 " bytes in rows of %" PRIu64
+                            ": rows must be whole floats, and whole",
+                            piece->id, piece->size_bytes, piece->row_bytes);
+    if (piece->size_bytes / piece->row_bytes > UINT32_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "piece %u: %" PRIu64 " rows, and a piece has at most %u", piece->id,
+                            piece->size_bytes / piece->row_bytes, UINT32_MAX);
+    return status_ok();
+}
+
 static struct status check_piece(const struct created_piece *piece,
                                  const struct created_piece *before, uint64_t *total)
 {
@@ -33,6 +47,12 @@ static struct status check_piece(const struct created_piece *piece,
     if (before != NULL && piece->id <= before->id)
         return status_error(STATUS_INVALID_ARGUMENT, "piece %u after piece %u: ids must ascend",
                             piece->id, before->id);
+    if ((piece->trainable || piece->row_bytes != 0) && piece->dtype != PIECE_FLOAT)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "piece %u is of dtype %u: only float (%d) is trained or has rows",
+                            piece->id, piece->dtype, PIECE_FLOAT);
+    if (piece->row_bytes != 0)
+        TRY(check_rows(piece));
     if (piece->trainable && piece->size_bytes % sizeof(float) != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "piece %u: %" PRIu64 " bytes are no whole floats", piece->id,
@@ -55,7 +75,7 @@ static struct status check_same(const struct ps *ps, const struct create_request
         const struct slice *slice = &variables->slices[i];
         const struct created_piece *piece = &request->pieces[i];
         same = (uint32_t)slice->id == piece->id && slice->size_bytes == piece->size_bytes &&
-               slice->trainable == (bool)piece->trainable;
+               slice->trainable == (bool)piece->trainable && slice->row_bytes == piece->row_bytes;
     }
     if (!same)
         return status_error(STATUS_FAILED_PRECONDITION,
@@ -114,14 +134,40 @@ static size_t block_bytes(const struct create_request *request)
     return offset;
 }
 
-/* Charges the values, a second buffer for updates while the first is read, the slots, and the sum
- * of a synchronous step. Nothing is allocated before it is charged: the sizes come from whoever
- * claims to be the chief. */
+/* How many times its own size a piece takes: the values, a second buffer for updates while the
+ * first is read, and the slots. A synchronous step also takes the sum of the gradients, or the old
+ * values of the rows that it changes. */
+static int64_t copies_of(const struct created_piece *piece, const struct optimizer *optimizer,
+                         bool sync)
+{
+    if (piece->row_bytes == 0)
+        return 3 + optimizer->slots_count;
+    return 2 + sync + (piece->trainable ? optimizer->slots_count : 0);
+}
+
+/* The pieces as make_slices lays them out, each times its copies. */
+static int64_t bytes_of_pieces(const struct create_request *request,
+                               const struct optimizer *optimizer)
+{
+    size_t offset = 0;
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < request->pieces_count; i++) {
+        const struct created_piece *piece = &request->pieces[i];
+        size_t end = (piece->continues ? offset : align_up(offset)) + piece->size_bytes;
+        bytes += (int64_t)(end - offset) * copies_of(piece, optimizer, request->sync);
+        offset = end;
+    }
+    return bytes;
+}
+
+/* Charges what the pieces take. Nothing is allocated before it is charged: the sizes come from
+ * whoever claims to be the chief. */
 static struct status pay(struct ps *ps, const struct create_request *request,
                          const struct optimizer *optimizer)
 {
     struct budget *budget = ps->options.budget;
-    int64_t bytes = (int64_t)block_bytes(request) * (3 + optimizer->slots_count);
+    int64_t bytes = bytes_of_pieces(request, optimizer);
 
     if (budget == NULL)
         return status_ok();
@@ -135,11 +181,29 @@ static struct status pay(struct ps *ps, const struct create_request *request,
     return status_ok();
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static void count_gradient(struct variables *variables, const struct slice *slice)
+{
+    if (!slice->trainable)
+        return;
+    if (slice->row_bytes > 0) {
+        variables->rows_largest_bytes = larger(variables->rows_largest_bytes, slice->size_bytes);
+        return;
+    }
+    variables->gradient_bytes += slice->size_bytes;
+    variables->largest_bytes = larger(variables->largest_bytes, slice->size_bytes);
+}
+
 /* One block for all values: neighbours in a variable are neighbours in memory, and each variable is
  * aligned. */
 static struct status make_slices(struct variables *variables, const struct create_request *request)
 {
     size_t total = block_bytes(request), offset = 0;
+    uint64_t rows = 0;
     void *block = NULL;
 
     if (posix_memalign(&block, 64, total > 0 ? total : 1) != 0)
@@ -151,15 +215,15 @@ static struct status make_slices(struct variables *variables, const struct creat
         const struct created_piece *piece = &request->pieces[i];
         if (!piece->continues)
             offset = align_up(offset);
-        slice_init(&variables->slices[i], (int)piece->id, piece->size_bytes, piece->trainable,
+        struct slice *slice = &variables->slices[i];
+        slice_init(slice, (int)piece->id, piece->size_bytes, piece->trainable,
                    (char *)block + offset);
+        slice->row_bytes = piece->row_bytes;
+        slice->first_row = rows;
+        slice->rows_count = piece->row_bytes > 0 ? piece->size_bytes / piece->row_bytes : 0;
+        rows += slice->rows_count;
         offset += piece->size_bytes;
-        if (piece->trainable) {
-            variables->gradient_bytes += piece->size_bytes;
-            variables->largest_bytes = piece->size_bytes > variables->largest_bytes
-                                           ? piece->size_bytes
-                                           : variables->largest_bytes;
-        }
+        count_gradient(variables, slice);
     }
     variables->slices_count = (int)request->pieces_count;
     return status_ok();
@@ -236,6 +300,7 @@ size_t variables_gradient_bytes(const struct variables *variables, struct piece_
         return variables->gradient_bytes;
     for (int i = variables_find_from(variables, range.first);
          i < variables->slices_count && (uint32_t)variables->slices[i].id < range.end; i++)
-        bytes += variables->slices[i].trainable ? variables->slices[i].size_bytes : 0;
+        if (variables->slices[i].trainable && variables->slices[i].row_bytes == 0)
+            bytes += variables->slices[i].size_bytes;
     return bytes;
 }

@@ -1,5 +1,6 @@
 #include "trainer/shared/placement.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -9,6 +10,15 @@ static size_t variable_bytes(const struct placed_variable *variable)
     return (size_t)shape_size(&variable->shape) * dtype_size(variable->dtype);
 }
 
+size_t placement_row_bytes(const struct placed_variable *variable)
+{
+    size_t bytes = dtype_size(variable->dtype);
+
+    for (int d = 1; d < variable->shape.rank; d++)
+        bytes *= (size_t)variable->shape.dims[d];
+    return bytes;
+}
+
 /* Pieces of a variable: rows of the first dimension, as many in each as fit; the first few have one
  * more. If a row is too large for any piece, its elements take the place of rows. */
 static int cut(const struct placed_variable *variable, size_t piece_bytes_max, struct piece *out)
@@ -16,6 +26,8 @@ static int cut(const struct placed_variable *variable, size_t piece_bytes_max, s
     size_t total = variable_bytes(variable);
     int64_t rows = variable->shape.rank > 0 ? variable->shape.dims[0] : 1;
 
+    assert(!variable->by_rows || (variable->shape.rank > 0 && variable->dtype == DT_FLOAT &&
+                                  placement_row_bytes(variable) - 1 < PLACEMENT_PIECE_MAX));
     if (rows > 0 && total / (size_t)rows > PLACEMENT_PIECE_MAX) {
         rows = shape_size(&variable->shape);
         piece_bytes_max = PLACEMENT_PIECE_MAX;
@@ -78,8 +90,8 @@ static uint64_t placement_hash(const struct placement *placement)
     buffer_printf(&text, "%d ps\n", placement->ps_count);
     for (int v = 0; v < placement->variables_count; v++) {
         const struct placed_variable *variable = &placement->variables[v];
-        buffer_printf(&text, "%s %d %s\n", variable->name, variable->dtype,
-                      shape_text(&variable->shape));
+        buffer_printf(&text, "%s %d %s%s\n", variable->name, variable->dtype,
+                      shape_text(&variable->shape), variable->by_rows ? " by rows" : "");
     }
     for (int i = 0; i < placement->pieces_count; i++) {
         const struct piece *piece = &placement->pieces[i];

@@ -1,7 +1,8 @@
 /*
  * placement: decides which ps holds which part of a variable. Variables are cut along their first
  * dimension into pieces of limited size, as evenly as TensorFlow's partitioner does (a row is only
- * cut if it is larger than PLACEMENT_PIECE_MAX). Each piece is given to a ps: by bytes (the largest
+ * cut if it is larger than PLACEMENT_PIECE_MAX). The pieces of a variable are ranges of rows, which
+ * TensorFlow calls the strategy "div". Each piece is given to a ps: by bytes (the largest
  * piece first, each to the ps that has least) or in turn. A pure function of its inputs: every task
  * comes to the same result, and its hash in the handshake proves it.
  */
@@ -18,6 +19,9 @@ struct placed_variable {
     enum dtype dtype;
     struct shape shape;
     bool trainable;
+    /* Pulled and pushed by rows of the first dimension, not as a whole. It has a dimension, is of
+     * DT_FLOAT, and a row has from 4 bytes to PLACEMENT_PIECE_MAX. */
+    bool by_rows;
     int first_piece, pieces_count; /* set by placement_create */
 };
 
@@ -35,12 +39,15 @@ struct placement {
 
 enum placement_strategy { PLACE_BY_BYTES, PLACE_IN_TURN };
 
-/* variables: name, dtype, shape and trainable are copied (names are borrowed). Owner:
+/* variables: name, dtype, shape, trainable and by_rows are copied (names are borrowed). Owner:
  * placement_finish. */
 void placement_create(const struct placed_variable *variables, int variables_count, int ps_count,
                       size_t piece_bytes_max, enum placement_strategy strategy,
                       struct placement *out);
 void placement_finish(struct placement *placement);
+
+/* Bytes of a row of a variable that is pulled by rows. */
+size_t placement_row_bytes(const struct placed_variable *variable);
 
 size_t placement_bytes(const struct placement *placement, int ps); /* what that ps holds */
 

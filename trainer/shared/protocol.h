@@ -20,7 +20,7 @@
 #include "rpc/message.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 5
+#define PROTOCOL_VERSION 6
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -132,9 +132,12 @@ struct status unpack_identify_reply(const struct message *message, struct arena 
 
 /* ---- A generation of the job begins: protocol_create.c. ---- */
 
+#define PIECE_FLOAT 1 /* DT_FLOAT */
+
 struct created_piece {
     uint32_t id;
-    uint64_t size_bytes;
+    uint64_t size_bytes, row_bytes;
+    uint32_t dtype;
     bool trainable, continues;
 };
 
@@ -189,6 +192,7 @@ struct pull_request {
     const struct ticket *ticket;
     bool before;
     uint32_t first_piece, end_piece;
+    uint64_t rows;
 };
 
 struct pull_reply {
@@ -201,6 +205,7 @@ struct push_request {
     uint64_t sequence, local_step;
     bool pull;
     uint32_t first_piece, end_piece;
+    uint64_t rows, pull_rows, ids_bytes;
 };
 
 struct push_reply {

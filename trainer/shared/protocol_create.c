@@ -47,6 +47,8 @@ struct message pack_create_request(const struct create_request *request)
         header.pieces[i]->size_bytes = piece->size_bytes;
         header.pieces[i]->trainable = piece->trainable;
         header.pieces[i]->continues = piece->continues;
+        header.pieces[i]->row_bytes = piece->row_bytes;
+        header.pieces[i]->dtype = piece->dtype;
     }
     struct message message = protocol_pack(&header);
     arena_destroy(arena);
@@ -71,7 +73,9 @@ struct status unpack_create_request(const struct message *message, struct arena 
         pieces[i] = (struct created_piece){ .id = header->pieces[i]->id,
                                             .size_bytes = header->pieces[i]->size_bytes,
                                             .trainable = header->pieces[i]->trainable,
-                                            .continues = header->pieces[i]->continues };
+                                            .continues = header->pieces[i]->continues,
+                                            .row_bytes = header->pieces[i]->row_bytes,
+                                            .dtype = header->pieces[i]->dtype };
     *out = (struct create_request){
         .identity = identity_from_proto(header->identity, arena),
         .generation = header->generation,

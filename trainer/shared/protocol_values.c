@@ -10,6 +10,7 @@ struct message pack_pull_request(const struct pull_request *request)
     header.before = request->before;
     header.first_piece = request->first_piece;
     header.end_piece = request->end_piece;
+    header.rows = request->rows;
     return protocol_pack(&header);
 }
 
@@ -22,7 +23,8 @@ struct status unpack_pull_request(const struct message *message, struct arena *a
     *out = (struct pull_request){ .ticket = ticket_from_proto(header->ticket, arena),
                                   .before = header->before,
                                   .first_piece = header->first_piece,
-                                  .end_piece = header->end_piece };
+                                  .end_piece = header->end_piece,
+                                  .rows = header->rows };
     return status_ok();
 }
 
@@ -56,6 +58,9 @@ struct message pack_push_request(const struct push_request *request)
     header.pull = request->pull;
     header.first_piece = request->first_piece;
     header.end_piece = request->end_piece;
+    header.rows = request->rows;
+    header.pull_rows = request->pull_rows;
+    header.ids_bytes = request->ids_bytes;
     return protocol_pack(&header);
 }
 
@@ -70,7 +75,10 @@ struct status unpack_push_request(const struct message *message, struct arena *a
                                   .local_step = header->local_step,
                                   .pull = header->pull,
                                   .first_piece = header->first_piece,
-                                  .end_piece = header->end_piece };
+                                  .end_piece = header->end_piece,
+                                  .rows = header->rows,
+                                  .pull_rows = header->pull_rows,
+                                  .ids_bytes = header->ids_bytes };
     return status_ok();
 }
 

@@ -23,7 +23,7 @@
     } while (0)
 
 static const float ones[SMALL_W] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-static const float *const all_ones[] = { ones, ones };
+static const struct variable_gradient all_ones[] = { { .values = ones }, { .values = ones } };
 
 struct small_cluster {
     int ps_count;
@@ -33,17 +33,13 @@ struct small_cluster {
 };
 
 /* clock: for the ps tasks; NULL: the monotonic clock. trainers: as in struct ps_options. */
-static inline void small_start_with(struct small_cluster *cluster, int ps_count,
-                                    struct clock *clock, const char *const *trainers,
-                                    uint32_t trainers_count)
+static inline void small_start_placed(struct small_cluster *cluster, int ps_count,
+                                      const struct placed_variable *variables, int variables_count,
+                                      struct clock *clock, const char *const *trainers,
+                                      uint32_t trainers_count)
 {
-    struct placed_variable variables[] = {
-        { .name = "w", .dtype = DT_FLOAT, .shape = shape_of(6, 2), .trainable = true },
-        { .name = "b", .dtype = DT_FLOAT, .shape = shape_of(2), .trainable = true },
-    };
-
     cluster->ps_count = ps_count;
-    placement_create(variables, 2, ps_count, 16, PLACE_BY_BYTES, &cluster->placement);
+    placement_create(variables, variables_count, ps_count, 16, PLACE_BY_BYTES, &cluster->placement);
     for (int i = 0; i < ps_count; i++) {
         struct ps_options options = { .cluster = "test",
                                       .index = (uint32_t)i,
@@ -55,6 +51,18 @@ static inline void small_start_with(struct small_cluster *cluster, int ps_count,
         cluster->ps[i] = ps_create(&options);
         cluster->channels[i] = loopback_open(&ps_service, cluster->ps[i], clock_monotonic());
     }
+}
+
+static inline void small_start_with(struct small_cluster *cluster, int ps_count,
+                                    struct clock *clock, const char *const *trainers,
+                                    uint32_t trainers_count)
+{
+    struct placed_variable variables[] = {
+        { .name = "w", .dtype = DT_FLOAT, .shape = shape_of(6, 2), .trainable = true },
+        { .name = "b", .dtype = DT_FLOAT, .shape = shape_of(2), .trainable = true },
+    };
+
+    small_start_placed(cluster, ps_count, variables, 2, clock, trainers, trainers_count);
 }
 
 static inline void small_start_at(struct small_cluster *cluster, int ps_count, struct clock *clock)

@@ -31,7 +31,7 @@ struct worker_run {
 static void run_steps(struct ps_client *client, uint32_t index)
 {
     float w[SMALL_W], b[SMALL_B];
-    const float *const gradients[] = { w, b };
+    const struct variable_gradient gradients[] = { { .values = w }, { .values = b } };
 
     OK(client_pull(client));
     for (int step = 0; step < STEPS; step++) {

@@ -35,10 +35,11 @@ struct job_source {
 };
 
 static struct status step(struct gradient_source *base, const void *const *values,
-                          const float *const **gradients, float *loss)
+                          const struct variable_gradient **gradients, float *loss)
 {
     static float no_numbers[SMALL_W];
-    static const float *const diverged[] = { no_numbers, ones };
+    static const struct variable_gradient diverged[] = { { .values = no_numbers },
+                                                         { .values = ones } };
     const struct job *job = ((struct job_source *)base)->job;
 
     (void)values;

@@ -28,11 +28,11 @@ struct line_source {
     uint32_t index;
     int steps, dies_after; /* 0: never */
     float line[2], wide[WIDE];
-    const float *gradients[2];
+    struct variable_gradient gradients[2];
 };
 
 static struct status line_step(struct gradient_source *base, const void *const *values,
-                               const float *const **gradients, float *loss)
+                               const struct variable_gradient **gradients, float *loss)
 {
     struct line_source *source = (struct line_source *)base;
     const float *line = values[0], *wide = values[1];
@@ -80,8 +80,8 @@ static struct status make_source(void *context, uint32_t index, struct gradient_
     source->source = (struct gradient_source){ .step = line_step, .destroy = line_destroy };
     source->index = index;
     source->dies_after = index == job->workers - 1 ? job->dies_after : 0;
-    source->gradients[0] = source->line;
-    source->gradients[1] = source->wide;
+    source->gradients[0].values = source->line;
+    source->gradients[1].values = source->wide;
     random_init(&source->random, 5, index);
     *out = &source->source;
     return status_ok();

@@ -66,13 +66,13 @@ static void descend(const struct model *model, const void *const *values,
                     struct gradient_source *source, int steps, float rate, float *losses)
 {
     for (int s = 0; s < steps; s++) {
-        const float *const *gradients;
+        const struct variable_gradient *gradients;
         struct status status = source->step(source, values, &gradients, &losses[s]);
         assert_string_equal(status.message, "");
         for (int v = 0; v < model->variables_count; v++) {
             float *w = (float *)(uintptr_t)values[v];
             for (int64_t i = 0; i < shape_size(&model->variables[v].shape); i++)
-                w[i] -= rate * gradients[v][i];
+                w[i] -= rate * gradients[v].values[i];
         }
     }
 }
@@ -108,7 +108,7 @@ static void the_sum_of_losses_has_batch_times_the_gradient_of_their_mean(void **
     struct arena *arena = arena_create(0);
     struct model *models[2] = { open_model(arena, "softmax", LAYERS_MEAN),
                                 open_model(arena, "softmax", LAYERS_SUM) };
-    const float *const *gradients[2];
+    const struct variable_gradient *gradients[2];
     struct gradient_source *sources[2];
     float losses[2];
 
@@ -121,7 +121,7 @@ static void the_sum_of_losses_has_batch_times_the_gradient_of_their_mean(void **
     }
     assert_true(fabsf(losses[0] - losses[1]) < 1e-5f); /* both report the mean loss */
     for (int64_t i = 0; i < shape_size(&models[0]->variables[0].shape); i++)
-        assert_true(fabsf(gradients[0][0][i] * BATCH - gradients[1][0][i]) < 1e-4f);
+        assert_true(fabsf(gradients[0][0].values[i] * BATCH - gradients[1][0].values[i]) < 1e-4f);
     for (int i = 0; i < 2; i++) {
         sources[i]->destroy(sources[i]);
         close_model(models[i]);
@@ -152,7 +152,7 @@ static void a_source_goes_on_where_it_is_told(void **state)
     struct arena *arena = arena_create(0);
     struct model *model = open_model(arena, "mlp", LAYERS_MEAN);
     const void *const *values = model_first_values(model, 1, arena);
-    const float *const *gradients;
+    const struct variable_gradient *gradients;
     struct gradient_source *source;
     float losses[6], loss;
 

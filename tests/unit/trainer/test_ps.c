@@ -271,7 +271,7 @@ static void *push_all(void *context)
     struct pusher *pusher = context;
     struct ps_client client;
     float gradient[SMALL_W];
-    const float *gradients[] = { gradient, gradient };
+    const struct variable_gradient gradients[] = { { .values = gradient }, { .values = gradient } };
 
     for (int i = 0; i < SMALL_W; i++)
         gradient[i] = pusher->first;
@@ -510,7 +510,7 @@ static void *push_three(void *context)
 static struct status push_thrice_the_values(struct ps_client *client)
 {
     float w[SMALL_W], b[SMALL_B];
-    const float *const gradients[] = { w, b };
+    const struct variable_gradient gradients[] = { { .values = w }, { .values = b } };
 
     for (int i = 0; i < SMALL_W; i++)
         w[i] = 3 * ((const float *)client->values[0])[i];

@@ -125,7 +125,7 @@ static bool has_to_wait(const struct ones_source *source, int faults)
 }
 
 static struct status ones_step(struct gradient_source *base, const void *const *values,
-                               const float *const **gradients, float *loss)
+                               const struct variable_gradient **gradients, float *loss)
 {
     struct ones_source *source = (struct ones_source *)base;
 

@@ -159,7 +159,7 @@ static void who_joins_again_after_the_last_step_still_reports(void **state)
     OK(small_create_until(&chief, 2, false, 1));
     OK(client_join(&worker, true, 1000));
     static const float zeros[SMALL_W];
-    const float *gradients[] = { zeros, zeros };
+    const struct variable_gradient gradients[] = { { .values = zeros }, { .values = zeros } };
     OK(client_push(&chief, gradients, false));
     OK(client_report(&chief, status_ok(), false));
     OK(client_join(&worker, true, 1000));

@@ -1,0 +1,194 @@
+/* Which rows of variables by rows a pull or a push has, and on which ps they are. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "trainer/client/internal.h"
+
+static const struct placed_variable *variable_of(const struct ps_client *client,
+                                                 const struct piece *piece)
+{
+    return &client->options.placement->variables[piece->variable];
+}
+
+static bool has_rows(const struct placement *placement)
+{
+    for (int v = 0; v < placement->variables_count; v++)
+        if (placement->variables[v].by_rows)
+            return true;
+    return false;
+}
+
+/* A ps numbers its rows through all of its pieces with rows. */
+static void number_rows(struct ps_client *client)
+{
+    const struct placement *placement = client->options.placement;
+    uint64_t *next = zalloc((size_t)placement->ps_count * sizeof *next);
+
+    for (int i = 0; i < placement->pieces_count; i++) {
+        const struct piece *piece = &placement->pieces[i];
+        client->first_rows[i] = next[piece->ps];
+        if (variable_of(client, piece)->by_rows)
+            next[piece->ps] += piece->size / placement_row_bytes(variable_of(client, piece));
+    }
+    free(next);
+}
+
+void client_rows_init(struct ps_client *client)
+{
+    const struct placement *placement = client->options.placement;
+    size_t pieces_count = (size_t)placement->pieces_count;
+
+    if (!has_rows(placement))
+        return;
+    client->wanted = zalloc((size_t)placement->variables_count * sizeof *client->wanted);
+    client->first_rows = zalloc(pieces_count * sizeof *client->first_rows);
+    client->pulled = zalloc(pieces_count * sizeof *client->pulled);
+    client->pushed = zalloc(pieces_count * sizeof *client->pushed);
+    client->lists = zalloc((size_t)client->chunks_count * sizeof *client->lists);
+    number_rows(client);
+}
+
+void client_rows_finish(struct ps_client *client)
+{
+    if (client->wanted == NULL)
+        return;
+    for (int c = 0; c < client->chunks_count; c++)
+        buffer_finish(&client->lists[c].bytes);
+    free(client->lists);
+    free(client->wanted);
+    free(client->first_rows);
+    free(client->pulled);
+    free(client->pushed);
+}
+
+void client_forget_wanted(struct ps_client *client)
+{
+    if (client->wanted != NULL)
+        memset(client->wanted, 0,
+               (size_t)client->options.placement->variables_count * sizeof *client->wanted);
+}
+
+void client_want_rows(struct ps_client *client, int variable, struct row_ids rows)
+{
+    assert(client->options.placement->variables[variable].by_rows);
+    client->wanted[variable] = rows;
+}
+
+/* Divides the rows of a variable among its pieces. */
+static struct status divide_rows(const struct placement *placement,
+                                 const struct placed_variable *variable, const struct row_ids *rows,
+                                 struct piece_rows *out)
+{
+    size_t row_bytes = placement_row_bytes(variable), at = 0;
+
+    TRY(status_in(row_ids_check(rows, variable->shape.dims[0]), "variable '%s'", variable->name));
+    for (int i = variable->first_piece; i < variable->first_piece + variable->pieces_count; i++) {
+        const struct piece *piece = &placement->pieces[i];
+        int64_t end = (int64_t)((piece->offset + piece->size) / row_bytes);
+        out[i].first = at;
+        while (at < rows->count && rows->ids[at] < end)
+            at++;
+        out[i].count = at - out[i].first;
+    }
+    return status_ok();
+}
+
+static struct status divide_all(struct ps_client *client, bool pull,
+                                const struct variable_gradient *gradients)
+{
+    const struct placement *placement = client->options.placement;
+
+    for (int v = 0; v < placement->variables_count; v++) {
+        const struct placed_variable *variable = &placement->variables[v];
+        if (variable->by_rows && pull)
+            TRY(divide_rows(placement, variable, &client->wanted[v], client->pulled));
+        if (variable->by_rows && variable->trainable && gradients != NULL)
+            TRY(divide_rows(placement, variable, &gradients[v].rows, client->pushed));
+    }
+    return status_ok();
+}
+
+static void count_reply_bytes(struct ps_client *client)
+{
+    const struct placement *placement = client->options.placement;
+
+    for (int c = 0; c < client->chunks_count; c++)
+        client->chunks[c].reply_bytes = 0;
+    for (int i = 0; i < placement->pieces_count; i++)
+        client->chunks[client->chunk_of[i]].reply_bytes +=
+            client_reply_bytes(client, &placement->pieces[i]);
+}
+
+struct status client_rows_begin(struct ps_client *client, bool pull,
+                                const struct variable_gradient *gradients)
+{
+    if (client->wanted == NULL)
+        return status_ok();
+    for (int c = 0; c < client->chunks_count; c++)
+        client->lists[c].bytes.size = 0;
+    TRY(divide_all(client, pull, gradients));
+    if (pull)
+        count_reply_bytes(client);
+    return status_ok();
+}
+
+size_t client_reply_bytes(const struct ps_client *client, const struct piece *piece)
+{
+    const struct placed_variable *variable = variable_of(client, piece);
+
+    if (!variable->by_rows)
+        return piece->size;
+    return client->pulled[piece - client->options.placement->pieces].count *
+           placement_row_bytes(variable);
+}
+
+/* Appends the rows of a piece, as its ps numbers them. */
+static void list_piece(struct row_ids_writer *list, const struct piece *piece, uint64_t first_row,
+                       size_t row_bytes, const int64_t *ids, size_t count)
+{
+    uint64_t shift = first_row - piece->offset / row_bytes;
+
+    for (size_t i = 0; i < count; i++)
+        row_ids_append(list, (uint64_t)ids[i] + shift);
+}
+
+/* gradients: NULL for the wanted rows. */
+static uint64_t list_chunk(struct ps_client *client, int c, const struct piece_rows *divided,
+                           const struct variable_gradient *gradients)
+{
+    const struct placement *placement = client->options.placement;
+    const struct client_chunk *chunk = &client->chunks[c];
+    uint64_t count = 0;
+
+    row_ids_begin_list(&client->lists[c]);
+    for (int i = chunk->first_piece; i < chunk->end_piece; i++) {
+        const struct piece *piece = &placement->pieces[i];
+        if (piece->ps != chunk->ps || divided[i].count == 0)
+            continue;
+        const struct row_ids *rows =
+            gradients != NULL ? &gradients[piece->variable].rows : &client->wanted[piece->variable];
+        list_piece(&client->lists[c], piece, client->first_rows[i],
+                   placement_row_bytes(variable_of(client, piece)), rows->ids + divided[i].first,
+                   divided[i].count);
+        count += divided[i].count;
+    }
+    return count;
+}
+
+uint64_t client_list_wanted(struct ps_client *client, int chunk)
+{
+    return client->wanted != NULL ? list_chunk(client, chunk, client->pulled, NULL) : 0;
+}
+
+uint64_t client_list_pushed(struct ps_client *client, int chunk,
+                            const struct variable_gradient *gradients)
+{
+    return client->wanted != NULL ? list_chunk(client, chunk, client->pushed, gradients) : 0;
+}
+
+struct bytes client_list_bytes(const struct ps_client *client, int chunk)
+{
+    const struct buffer *bytes = &client->lists[chunk].bytes;
+
+    return (struct bytes){ bytes->data, bytes->size };
+}
