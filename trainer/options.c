@@ -19,6 +19,7 @@ static char optimizer_help[512]; /* made of the optimizers' table before the fla
 #define STEPS    .min = 0, .max = 9e15
 #define LIMIT_S  .min = 1, .max = 1e6 /* a time that cannot be 0 */
 #define PERIOD_S .min = 0, .max = 1e9
+#define CLIP     .min = 0, .max = 1e30
 #define TASKS    .min = 1, .max = 256
 
 /* One flag after the other. */
@@ -49,6 +50,13 @@ static const struct flag rows[] = {
               "decay_rate=0.96)' or 'PiecewiseConstantDecay(boundaries=[900], values=[0.1, "
               "0.01])'. It begins with --learning_rate unless it has an initial_learning_rate. The "
               "default is the model's" },
+    { "clipvalue", FLAG_DOUBLE, &values.clipvalue, "0",
+      .help = "clip each element of the gradients to this size; 0: as the model says", CLIP },
+    { "clipnorm", FLAG_DOUBLE, &values.clipnorm, "0",
+      .help = "clip the gradient of each variable to this norm", CLIP },
+    { "global_clipnorm", FLAG_DOUBLE, &values.global_clipnorm, "0",
+      .help = "clip all gradients together to this norm. At most one of the three can be given",
+      CLIP },
     { "loss_reduction", FLAG_TEXT, &values.reduction, "",
       .help = "mean or sum of the losses in a batch; the default is the model's. For TensorFlow "
               "1's MNIST tutorial, use --loss_reduction=sum --learning_rate=0.01",
@@ -279,6 +287,54 @@ static void set_setting(struct options *out, const char *name, double value)
     out->job.settings_count += i == out->job.settings_count;
 }
 
+/* Keras' names of the ways to clip, which are also our flags'. */
+static enum clip_kind find_clip(const char *name)
+{
+    return strcmp(name, "clipvalue") == 0         ? CLIP_VALUE
+           : strcmp(name, "clipnorm") == 0        ? CLIP_NORM
+           : strcmp(name, "global_clipnorm") == 0 ? CLIP_GLOBAL_NORM
+                                                  : CLIP_NOTHING;
+}
+
+/* limit: 0 for not given. */
+static struct status set_clip(const char *name, double limit, struct clip *out)
+{
+    if (limit == 0)
+        return status_ok();
+    if (out->kind != CLIP_NOTHING)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "%s: only one of clipvalue, clipnorm and global_clipnorm can be given",
+                            name);
+    *out = (struct clip){ find_clip(name), (float)limit };
+    if (!(out->limit > 0) || isinf(out->limit))
+        return status_error(STATUS_INVALID_ARGUMENT, "%s is %g, expected a number above 0", name,
+                            limit);
+    return status_ok();
+}
+
+static struct status take_clip_flags(const struct flag_values *flags, struct clip *out)
+{
+    TRY(set_clip("clipvalue", flags->clipvalue, out));
+    TRY(set_clip("clipnorm", flags->clipnorm, out));
+    return set_clip("global_clipnorm", flags->global_clipnorm, out);
+}
+
+/* The flags', or else the description's if its optimizer counts. */
+static struct status choose_clip(const struct flag_values *flags,
+                                 const struct layers_training *described, struct clip *out)
+{
+    *out = (struct clip){ 0 };
+    TRY(status_in(take_clip_flags(flags, out), "the flags"));
+    if (out->kind != CLIP_NOTHING || described == NULL)
+        return status_ok();
+    for (int i = 0; i < described->settings_count; i++) {
+        const struct layers_setting *setting = &described->settings[i];
+        if (find_clip(setting->name) != CLIP_NOTHING)
+            TRY(status_in(set_clip(setting->name, setting->value, out), "the model's optimizer"));
+    }
+    return status_ok();
+}
+
 static struct status take_settings(const struct layers_training *training,
                                    const struct optimizer *optimizer, struct options *out)
 {
@@ -289,7 +345,7 @@ static struct status take_settings(const struct layers_training *training,
         const struct layers_setting *setting = &training->settings[i];
         if (optimizer_setting_index(optimizer, setting->name) >= 0)
             set_setting(out, setting->name, setting->value);
-        else if (!is_off(setting))
+        else if (!is_off(setting) && find_clip(setting->name) == CLIP_NOTHING)
             return status_error(STATUS_UNIMPLEMENTED,
                                 "the model's optimizer '%s': setting '%s' is not implemented",
                                 optimizer->name, setting->name);
@@ -320,6 +376,7 @@ static struct status choose_optimizer(struct arena *arena, struct options *out)
         .otherwise = same ? optimizer_keras_rate(optimizer) : optimizer->rate,
     };
     TRY(learning_rate_choose(&sources, arena, &out->job.learning_rate, &out->job.schedule));
+    TRY(choose_clip(&out->flags, same ? training : NULL, &out->clip));
     out->job.optimizer = optimizer->name;
     if (same && out->job.schedule.kind != NULL &&
         optimizer_setting_index(optimizer, "rate_in_momentum") >= 0)

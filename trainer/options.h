@@ -10,6 +10,7 @@
 #include "layers/layers.h"
 #include "trainer/client/client.h"
 #include "trainer/data/batch_source.h"
+#include "trainer/job/clip.h"
 #include "trainer/job/job_map.h"
 #include "trainer/shared/optimizer.h"
 
@@ -20,7 +21,8 @@ struct flag_values {
     int64_t training_iteration, stop_at_step, model_version, seed, save_checkpoint_steps,
         save_summary_steps;
     int64_t memory_budget_bytes;
-    double learning_rate, save_checkpoint_secs, recovery_timeout;
+    double learning_rate, clipvalue, clipnorm, global_clipnorm, save_checkpoint_secs,
+        recovery_timeout;
     double eval_start_delay_secs, eval_throttle_secs;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
         *placement, *checkpoint_dir, *metrics_file, *log_dir, *learning_rate_schedule;
@@ -45,6 +47,7 @@ struct options {
     int64_t save_checkpoint_ms; /* 0: not by time */
     struct client_job job;      /* except stop_step, which depends on the number of rows */
     struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
+    struct clip clip; /* of each worker's gradients */
 };
 
 extern const struct flag_set train_flags;

@@ -43,7 +43,10 @@ static struct status make_source(void *context, uint32_t index, struct gradient_
         order.worker = 0;
         order.workers = 1;
     }
-    return model_source(session->model, session->data->train, &order, job->sync, out);
+    struct gradient_source *source;
+    TRY(model_source(session->model, session->data->train, &order, job->sync, &source));
+    *out = clip_source(source, &session->options.clip, &session->placement);
+    return status_ok();
 }
 
 static const void *const *first_values(void *context, struct arena *arena)
@@ -332,15 +335,20 @@ static struct status describe_agreed(const struct session *session, const char *
 {
     const struct options *options = &session->options;
     const struct data_split *rows = session->data->train;
+    static const char *const clips[] = { [CLIP_NOTHING] = "nothing",
+                                         [CLIP_VALUE] = "value",
+                                         [CLIP_NORM] = "norm",
+                                         [CLIP_GLOBAL_NORM] = "global_norm" };
     struct buffer identity = { 0 };
 
     struct status status = rows->identify(rows, &identity);
     if (status_is_ok(status))
         *out = arena_printf(session->arena,
-                            "sync=%s seed=%lld batch_size=%u loss_reduction=%s workers=%u "
-                            "training_rows=%lld training_data_%.*s",
+                            "sync=%s seed=%lld batch_size=%u loss_reduction=%s clip=%s:%g "
+                            "workers=%u training_rows=%lld training_data_%.*s",
                             options->job.sync ? "true" : "false", (long long)options->flags.seed,
                             options->batch_size, options->reduction == LAYERS_SUM ? "sum" : "mean",
+                            clips[options->clip.kind], (double)options->clip.limit,
                             options->job.workers, (long long)rows->rows, (int)identity.size,
                             identity.data);
     buffer_finish(&identity);

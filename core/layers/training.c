@@ -11,9 +11,6 @@ static const struct neutral {
     double value;
 } neutrals[] = {
     { "use_ema", 0 },
-    { "clipnorm", NAN },
-    { "global_clipnorm", NAN },
-    { "clipvalue", NAN },
     { "loss_scale_factor", NAN },
     { "gradient_accumulation_steps", NAN },
     { "ema_momentum", 0.99 },

@@ -1,4 +1,5 @@
-"""A job of one worker changes the variables as Keras' fit does: learning rate schedules from a compiled description.
+"""A job of one worker changes the variables as Keras' fit does: learning rate schedules and clipping, from
+a compiled description or from flags.
 
 Every batch is the whole data set, so the order of the rows does not matter, and the variables begin at zero."""
 import json
@@ -77,6 +78,17 @@ class KerasTraining(TestCase):
                 # A job that is interrupted, and one whose step has two workers' halves.
                 self.assert_same(self.by_pstrain(description, steps=(7, STEPS)), want, "resumed")
                 self.assert_same(self.by_pstrain(description, "--sync", workers=2), want, "synchronous")
+
+    def test_clipping_of_a_description(self):
+        for clip in ({"clipvalue": 0.004}, {"clipnorm": 0.05}, {"global_clipnorm": 0.05}):
+            with self.subTest(clip):
+                optimizer = lambda: keras.optimizers.SGD(0.5, **clip)  # noqa: E731
+                want = self.by_keras(optimizer())
+                with self.assertRaises(AssertionError):  # it makes a difference
+                    self.assert_same(self.by_keras(keras.optimizers.SGD(0.5)), want, "unclipped")
+                self.assert_same(self.by_pstrain(self.model(optimizer()).to_json()), want, "description")
+                (name, limit), = clip.items()
+                self.assert_same(self.by_pstrain(self.model(keras.optimizers.SGD(0.5)).to_json(), "--%s=%g" % (name, limit)), want, "flag")
 
     def test_a_schedule_of_a_flag(self):
         want = self.by_keras(keras.optimizers.SGD(schedules.CosineDecay(0.5, STEPS)))

@@ -167,12 +167,12 @@ static const struct row {
                        "{\"decay_steps\": \"many\"}}}}}}",
       STATUS_INVALID_ARGUMENT,
       "optimizer 'sgd': CosineDecay: decay_steps is 'many', expected numbers" },
-    { "clipping, which is not done",
+    { "an average of the weights, which is not done",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "
                        "\"config\": "
-                       "{\"clipnorm\": 1.0}}}}",
-      STATUS_UNIMPLEMENTED, "'clipnorm' is 1, which is not implemented" },
+                       "{\"use_ema\": true}}}}",
+      STATUS_UNIMPLEMENTED, "'use_ema' is true, which is not implemented" },
     { "a weight of the loss",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"loss_weights\": [0.5]}}",
