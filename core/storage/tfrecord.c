@@ -23,6 +23,7 @@ struct tfrecord_reader {
     z_stream zlib;
     uint64_t offset; /* of the next record, in decompressed bytes */
     struct buffer record;
+    bool data_damaged; /* the last record's checksum is wrong */
 };
 
 static struct status refill(struct tfrecord_reader *reader)
@@ -170,6 +171,7 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
 {
     char head[HEAD_BYTES];
     size_t got;
+    reader->data_damaged = false;
     TRY(get(reader, head, sizeof head, &got));
     *found = got == sizeof head;
     if (!*found)
@@ -181,8 +183,11 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
                             "'%s': corrupted record at %" PRIu64 ": its size is %" PRIu64,
                             reader->file.path, reader->offset, size);
     TRY(get_data(reader, size + 4));
-    TRY(check_crc(reader, reader->record.data, (size_t)size, reader->offset + HEAD_BYTES, ""));
+    uint64_t offset = reader->offset;
     reader->offset += HEAD_BYTES + size + 4;
+    reader->data_damaged = true;
+    TRY(check_crc(reader, reader->record.data, (size_t)size, offset + HEAD_BYTES, ""));
+    reader->data_damaged = false;
     *record = (struct bytes){ reader->record.data, (size_t)size };
     return status_ok();
 }
@@ -201,6 +206,16 @@ void tfrecord_frame(struct bytes record, struct buffer *out)
     buffer_append(out, head, sizeof head);
     buffer_append(out, record.data, record.size);
     buffer_append(out, tail, sizeof tail);
+}
+
+bool tfrecord_reader_can_go_on(const struct tfrecord_reader *reader)
+{
+    return reader->data_damaged;
+}
+
+uint64_t tfrecord_reader_offset(const struct tfrecord_reader *reader)
+{
+    return reader->offset;
 }
 
 struct tfrecord_writer {

@@ -29,7 +29,8 @@ struct status tfrecord_reader_open(const char *path, enum tfrecord_compression c
                                    struct tfrecord_reader **out);
 
 /**
- * Reads the next record. *record is valid until the next call; *found is false at the end.
+ * Reads the next record. *record is valid until the next call; *found is false at the end. After a
+ * failure nothing more can be read, unless tfrecord_reader_can_go_on.
  *
  * Errors  DATA_LOSS a damaged record, with TensorFlow's texts (`corrupted record at 12`; offsets
  *         count decompressed bytes), or damaged compression. As in TensorFlow, a file that is cut
@@ -37,6 +38,11 @@ struct status tfrecord_reader_open(const char *path, enum tfrecord_compression c
  */
 struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes *record,
                                    bool *found);
+/* Did the last call fail only because the checksum of a record's data is wrong? The next call reads
+ * the record behind it. */
+bool tfrecord_reader_can_go_on(const struct tfrecord_reader *reader);
+/* Of the next record, in decompressed bytes. */
+uint64_t tfrecord_reader_offset(const struct tfrecord_reader *reader);
 void tfrecord_reader_close(struct tfrecord_reader *reader); /* accepts NULL */
 
 /* Appends a record as it stands in a plain file, for a file that others read while it grows. */

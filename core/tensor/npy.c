@@ -127,31 +127,80 @@ static struct status read_data(struct bytes data, const char *descr, const struc
                         ".npy: dtype '%s' is not read (numbers little-endian, <U, |S are)", descr);
 }
 
-struct status npy_read(struct bytes file, struct arena *arena, struct tensor *out)
+/* Where the header's text begins, and its size. */
+static struct status find_header(struct bytes file, size_t *start, size_t *size)
 {
     static const char magic[6] = { '\x93', 'N', 'U', 'M', 'P', 'Y' };
-    if (file.size < 12 || memcmp(file.data, magic, sizeof magic) != 0)
+    if (file.size < NPY_START_BYTES || memcmp(file.data, magic, sizeof magic) != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "not a .npy file");
     bool wide = file.data[6] >= 2;
-    size_t start = wide ? 12 : 10;
-    size_t size = wide ? get_u32le(file.data + 8)
-                       : (size_t)((unsigned char)file.data[8] | (unsigned char)file.data[9] << 8);
+    *start = wide ? 12 : 10;
+    *size = wide ? get_u32le(file.data + 8)
+                 : (size_t)((unsigned char)file.data[8] | (unsigned char)file.data[9] << 8);
+    return status_ok();
+}
+
+/* Reads the header at the front of the file. *data_at: the bytes before the data. */
+static struct status read_header(struct bytes file, struct arena *arena, const char **descr,
+                                 struct shape *shape, size_t *data_at)
+{
+    size_t start, size;
+    TRY(find_header(file, &start, &size));
     if (size > file.size - start)
         return status_error(STATUS_INVALID_ARGUMENT, ".npy: the header is cut short");
     const char *header = arena_memdup(arena, file.data + start, size);
-    const char *descr = header_value(header, "'descr'", "'", arena);
+    *descr = header_value(header, "'descr'", "'", arena);
     const char *fortran = header_value(header, "'fortran_order'", ",", arena);
     const char *dims = header_value(header, "'shape'", ")", arena);
-    struct shape shape;
-    if (descr == NULL || fortran == NULL || dims == NULL)
+    if (*descr == NULL || fortran == NULL || dims == NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
                             ".npy: the header lacks descr, fortran_order or shape");
-    TRY(parse_shape(dims, &shape));
-    if (strcmp(fortran, "False") != 0 && shape.rank > 1)
+    TRY(parse_shape(dims, shape));
+    if (strcmp(fortran, "False") != 0 && shape->rank > 1)
         return status_error(STATUS_INVALID_ARGUMENT,
                             ".npy: Fortran order; save it with numpy.ascontiguousarray");
-    struct bytes data = { file.data + start + size, file.size - start - size };
+    *data_at = start + size;
+    return status_ok();
+}
+
+struct status npy_read(struct bytes file, struct arena *arena, struct tensor *out)
+{
+    const char *descr;
+    struct shape shape;
+    size_t at;
+    TRY(read_header(file, arena, &descr, &shape, &at));
+    struct bytes data = { file.data + at, file.size - at };
     return read_data(data, descr, &shape, arena, out);
+}
+
+struct status npy_header_size(struct bytes start, size_t *out)
+{
+    size_t at, size;
+    TRY(find_header(start, &at, &size));
+    if (size > NPY_HEADER_BYTES_MAX || at + size < NPY_START_BYTES)
+        return status_error(STATUS_INVALID_ARGUMENT, ".npy: a header of %zu bytes", size);
+    *out = at + size;
+    return status_ok();
+}
+
+static struct status read_front(struct bytes front, struct arena *arena, struct npy_header *out)
+{
+    const char *descr;
+    TRY(read_header(front, arena, &descr, &out->shape, &out->size));
+    for (size_t i = 0; i < COUNT(descrs); i++) {
+        out->dtype = descrs[i].dtype;
+        if (strcmp(descrs[i].text, descr) == 0)
+            return status_ok();
+    }
+    return status_error(STATUS_UNIMPLEMENTED, ".npy: dtype '%s' is not read", descr);
+}
+
+struct status npy_header_read(struct bytes front, struct npy_header *out)
+{
+    struct arena *arena = arena_create(0);
+    struct status status = read_front(front, arena, out);
+    arena_destroy(arena);
+    return status;
 }
 
 struct status npy_read_file(const char *path, size_t max_bytes, struct arena *arena,

@@ -18,4 +18,20 @@ struct status npy_read(struct bytes file, struct arena *arena, struct tensor *ou
 struct status npy_read_file(const char *path, size_t max_bytes, struct arena *arena,
                             struct tensor *out);
 
+#define NPY_START_BYTES      12
+#define NPY_HEADER_BYTES_MAX ((size_t)65536) /* that npy_header_size accepts */
+
+/* The front of a file, for readers that do not hold all of it. */
+struct npy_header {
+    enum dtype dtype;
+    struct shape shape;
+    size_t size; /* bytes before the data */
+};
+
+/* The size of the front, of which the first NPY_START_BYTES are here. INVALID_ARGUMENT: not a .npy
+ * file, or a larger header. */
+struct status npy_header_size(struct bytes start, size_t *out);
+/* Reads a front of npy_header_size bytes. Errors as npy_read; UNIMPLEMENTED: an array of text. */
+struct status npy_header_read(struct bytes front, struct npy_header *out);
+
 #endif

@@ -38,7 +38,7 @@ BELOW = {
     "trainer/client": TENSOR | {"savedmodel", "rpc", "trainer/shared"},
     "trainer/checkpoint": TENSOR | {"storage", "trainer/shared", "trainer/client"},
     "trainer/job": TENSOR | {"rpc", "trainer/shared", "trainer/ps", "trainer/client", "trainer/checkpoint"},
-    "trainer/data": TENSOR,
+    "trainer/data": TENSOR | {"storage"},
     "trainer": SAVEDMODEL | {"exporter", "layers", "rpc", "trainer/shared", "trainer/client", "trainer/checkpoint",
                              "trainer/job", "trainer/data"},
     "clients": TENSOR | {"rpc"},
@@ -61,8 +61,8 @@ EDGES = {
     "snappy-c.h": ["core/storage/block.c", "core/storage/table.c"],
     "sys/epoll.h": ["core/base/loop.[ch]"],
     "unicase.h": ["core/runtime/kernels/plain/text_case.c"],
-    # inflate.c expands a stream into memory; tfrecord.c pulls a file of any size in steps, and also writes.
-    "zlib.h": ["core/base/inflate.c", "core/storage/tfrecord.c"],
+    # inflate.c expands a stream into memory; tfrecord.c and zip.c pull files of any size in steps; tfrecord.c also writes.
+    "zlib.h": ["core/base/inflate.c", "core/storage/tfrecord.c", "core/storage/zip.c"],
 }
 TRANSLATED = {
     "proto/training.pb-c.h": ["trainer/shared/protocol*"],

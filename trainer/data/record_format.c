@@ -3,11 +3,14 @@
 
 #include "base/file.h"
 #include "trainer/data/delimited.h"
+#include "trainer/data/example_records.h"
+#include "trainer/data/npz.h"
 #include "trainer/data/svm.h"
 
 /* The first that recognises a file has it: the stricter ones come first. */
 static const struct record_format *const formats[] = {
-    &libsvm_format, &libffm_format, &criteo_format, &tsv_format, &csv_format,
+    &npz_format,    &tfrecord_format, &libsvm_format, &libffm_format,
+    &criteo_format, &tsv_format,      &csv_format,
 };
 
 #define START_BYTES 4096 /* of a file that are looked at */

@@ -1,0 +1,19 @@
+/*
+ * npz: reads what numpy.savez and savez_compressed write: a ZIP archive of .npy arrays.
+ *
+ * An array `x.npy` is the column `x`. Dimension 0 is the row; the others are a row's values, in
+ * their order. All arrays that are asked for have the same number of rows. Arrays of integers and
+ * booleans may be asked for as integers or floats, arrays of floats as floats only. Arrays of text
+ * are not read.
+ *
+ * Files are read row by row, so they may be larger than memory. There are no bad records: damage
+ * ends the file.
+ */
+#ifndef TRAINER_DATA_NPZ_H
+#define TRAINER_DATA_NPZ_H
+
+#include "trainer/data/record_reader.h"
+
+extern const struct record_format npz_format;
+
+#endif
