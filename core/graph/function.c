@@ -19,11 +19,6 @@ const struct op *function_signature(const struct function *function)
     return &function->signature;
 }
 
-int function_library_count(const struct function_library *library)
-{
-    return library != NULL ? library->count : 0;
-}
-
 /* ---- attributes ---- */
 
 static struct status bind(const struct instance *instance, const struct attr_value *value,

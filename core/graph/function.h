@@ -30,7 +30,6 @@ const struct function *function_find(const struct function_library *library, con
 const char *function_name(const struct function *function);
 /* Its name, arguments, results and attributes, in the form of an op. */
 const struct op *function_signature(const struct function *function);
-int function_library_count(const struct function_library *library); /* 0 for NULL */
 
 /**
  * The body of a function for the attributes of a call.

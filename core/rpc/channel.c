@@ -53,11 +53,6 @@ void call_add_metadata(struct call *call, const char *name, const char *value)
     call->type->add_metadata(call, name, value);
 }
 
-const char *call_peer(const struct call *call)
-{
-    return call->type->peer(call);
-}
-
 struct client_call *channel_begin(struct channel *channel, const char *path,
                                   struct message *request, const struct call_options *options,
                                   reply_function *done, void *context)

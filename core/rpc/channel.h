@@ -98,7 +98,6 @@ void call_receive(struct call *call, received_function *received, void *context)
 const char *call_metadata(const struct call *call, const char *name);
 /* Sent with the end of the call, as a trailer. Copied. Before the reply. */
 void call_add_metadata(struct call *call, const char *name, const char *value);
-const char *call_peer(const struct call *call); /* "10.0.0.7:51234"; while `handle` runs */
 
 /* ---- What a client does. ---- */
 
@@ -171,7 +170,6 @@ struct call_type {
     void (*receive)(struct call *call, received_function *received, void *context);
     const char *(*metadata)(const struct call *call, const char *name);
     void (*add_metadata)(struct call *call, const char *name, const char *value);
-    const char *(*peer)(const struct call *call);
 };
 
 struct call {

@@ -189,12 +189,6 @@ static void add_metadata(struct call *server, const char *name, const char *valu
     metadata_add(&of_call(server)->trailers, name, value);
 }
 
-static const char *peer(const struct call *server)
-{
-    (void)server;
-    return "loopback";
-}
-
 static const struct call_type server_side = {
     .finish = finish,
     .when_left = when_left,
@@ -203,7 +197,6 @@ static const struct call_type server_side = {
     .receive = receive,
     .metadata = request_metadata,
     .add_metadata = add_metadata,
-    .peer = peer,
 };
 
 /* The call in flight whose deadline is the earliest; NULL: none. */

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -131,7 +130,7 @@ static void prepare_socket(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* fails for a Unix socket */
 }
 
-void server_take(struct rpc_server *server, int fd, struct bytes peeked, const char *peer)
+void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked)
 {
     struct transport *transport;
 
@@ -154,7 +153,6 @@ void server_take(struct rpc_server *server, int fd, struct bytes peeked, const c
     };
     connection->server = server;
     connection->parked_end = &connection->parked;
-    snprintf(connection->peer, sizeof connection->peer, "%s", peer);
     if (!status_is_ok(http2_create(&options, transport, &connection->http2))) {
         free(connection); /* out of descriptors or memory: the peer sees a close */
         return;
@@ -162,16 +160,6 @@ void server_take(struct rpc_server *server, int fd, struct bytes peeked, const c
     list_push(&server->connections, &connection->link);
     server->connections_count++;
     http2_feed(connection->http2, peeked);
-}
-
-void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked)
-{
-    struct socket_address address = { .size = sizeof(struct sockaddr_un) };
-    char peer[ADDRESS_TEXT_MAX] = "";
-
-    if (getpeername(fd, &address.any, &address.size) == 0)
-        socket_address_text(&address, peer);
-    server_take(server, fd, peeked, peer);
 }
 
 int rpc_server_connections(const struct rpc_server *server)

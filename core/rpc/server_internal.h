@@ -33,7 +33,6 @@ struct server_connection {
     struct rpc_server *server;
     struct http2 *http2;
     struct server_call *parked, **parked_end; /* calls that wait until the peer reads its replies */
-    char peer[ADDRESS_TEXT_MAX];
 };
 
 struct rpc_server {
@@ -158,7 +157,6 @@ void server_call_sent(struct server_call *call);
 void server_call_free(struct server_call *call); /* an idle one */
 
 /* server.c */
-void server_take(struct rpc_server *server, int fd, struct bytes peeked, const char *peer);
 void server_connection_lost(struct server_connection *connection);
 
 /* server_listen.c */

@@ -32,16 +32,13 @@ static void on_connection(void *context, uint32_t events)
     (void)events;
 
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        struct socket_address address = { .size = sizeof(struct sockaddr_un) };
-        char peer[ADDRESS_TEXT_MAX];
-        int fd = accept4(listener->fd, &address.any, &address.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
             pause_accepting(listener);
         if (fd < 0)
             return; /* none is left; or one that has gone, which the next event does not bring back
                      */
-        socket_address_text(&address, peer);
-        server_take(listener->server, fd, (struct bytes){ 0 }, peer);
+        rpc_server_accept(listener->server, fd, (struct bytes){ 0 });
     }
 }
 

@@ -295,13 +295,6 @@ static void add_metadata(struct call *of, const char *name, const char *value)
     metadata_add(&of_call(of)->trailers, name, value);
 }
 
-static const char *peer(const struct call *of)
-{
-    const struct server_call *call = of_call(of);
-
-    return call->connection == NULL ? "" : call->connection->peer;
-}
-
 const struct call_type server_call_type = {
     .finish = finish,
     .when_left = when_left,
@@ -310,5 +303,4 @@ const struct call_type server_call_type = {
     .receive = receive,
     .metadata = metadata,
     .add_metadata = add_metadata,
-    .peer = peer,
 };

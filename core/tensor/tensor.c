@@ -151,21 +151,6 @@ struct status tensor_copy_deep(const struct tensor *tensor, struct tensor *out)
     return status_ok();
 }
 
-struct tensor tensor_rows(const struct tensor *tensor, int64_t start, int64_t count)
-{
-    assert(tensor->shape.rank >= 1);
-    assert(start >= 0);
-    assert(count >= 0);
-    assert(count <= tensor->shape.dims[0] - start);
-    struct tensor view = tensor_acquire(tensor);
-    view.shape.dims[0] = count;
-    view.size = shape_size(&view.shape);
-    if (view.size > 0) /* a view without elements may have no data to point into */
-        view.data =
-            (char *)tensor->data + (size_t)(view.size / count * start) * dtype_size(tensor->dtype);
-    return view;
-}
-
 int64_t tensor_index(const struct tensor *tensor, int64_t i)
 {
     assert(i >= 0);

@@ -113,9 +113,6 @@ static inline bool tensor_writable(const struct tensor *tensor)
 /* A copy whose strings live in its own buffer, so that it depends on nothing else. */
 struct status tensor_copy_deep(const struct tensor *tensor, struct tensor *out);
 
-/* Rows [start, start + count) of dimension 0. The result is one more owner of the buffer. */
-struct tensor tensor_rows(const struct tensor *tensor, int64_t start, int64_t count);
-
 static inline size_t tensor_bytes(const struct tensor *tensor)
 {
     return (size_t)tensor->size * dtype_size(tensor->dtype);

@@ -52,7 +52,7 @@ static void use(struct graph *graph, struct arena *arena)
     buffer_finish(&bytes);
     for (int i = 0; i < graph->count && i < NODES_MAX; i++)
         flatten(graph, graph->nodes[i], graph->nodes[0]);
-    for (int i = 0; i < function_library_count(graph->library); i++)
+    for (int i = 0; graph->library != NULL && i < graph->library->count; i++)
         instantiate(graph, &graph->library->functions[i]);
     status_ignore(graph_infer(graph)); /* the shapes may contradict each other */
 }

@@ -403,11 +403,15 @@ static void a_fused_op_of_another_kind_is_refused(void **state)
     setup(NULL);
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4));
     struct endpoint inputs[] = { x, ramp(shape_of(4, 3), -0.5f, 0.1f) };
-    const char *const names[] = { "BiasAdd", "MatMul" };
+    const struct attr_value ops[] = { { .kind = ATTR_STRING, .s = bytes_of("BiasAdd") },
+                                      { .kind = ATTR_STRING, .s = bytes_of("MatMul") } };
     for (int count = 1; count <= 2; count++) { /* no bias; then an unsupported op */
+        struct attr fused = {
+            "fused_ops",
+            { .kind = ATTR_LIST, .element_kind = ATTR_STRING, .count = count, .elements = ops }
+        };
         struct endpoint y = build(&b, "_FusedMatMul", "y", 2, inputs,
-                                  (struct attr[]){ attr_texts(&b, "fused_ops", count, names),
-                                                   attr_int("num_args", 0), ATTR_END });
+                                  (struct attr[]){ fused, attr_int("num_args", 0), ATTR_END });
         struct endpoint z = build_unary(&b, "Relu", NULL, y);
         struct flatten_request request = {
             .feeds = &x, .feeds_count = 1, .fetches = &z, .fetches_count = 1

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "support/tensor_row.h"
+
 /*
  * Tests whether a plan reports independent rows. If it does, each row alone must give the same
  * result as in the batch. x and y are [?,4], with three rows each.
@@ -263,7 +265,7 @@ static void check_rows(const struct plan *plan)
     assert_int_equal(batch.shape.dims[0], ROWS);
     int64_t size = batch.size / ROWS;
     for (int64_t r = 0; r < ROWS; r++) {
-        struct tensor row[] = { tensor_rows(&feeds[0], r, 1), tensor_rows(&feeds[1], r, 1) };
+        struct tensor row[] = { tensor_row(&feeds[0], r), tensor_row(&feeds[1], r) };
         assert_ok(plan_run(plan, run, row, &alone));
         assert_int_equal(alone.size, size);
         for (int64_t i = 0; i < size; i++)

@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "savedmodel/load.h"
 #include "support/models.h"
+#include "support/tensor_row.h"
 
 #define ROWS         3
 #define ELEMENTS_MAX 60000 /* of a feed: more take too long in plain kernels */
@@ -131,7 +132,7 @@ static void check_rows(const struct subject *subject, const struct signature *si
     struct tensor row[64], alone[64], of_batch;
     for (int64_t r = 0; r < ROWS; r++) {
         for (int i = 0; i < signature->inputs_count; i++)
-            row[i] = tensor_rows(&feeds[i], r, 1);
+            row[i] = tensor_row(&feeds[i], r);
         struct status status = plan_run(plan, run, row, alone);
         if (!status_is_ok(status))
             fail_msg("%s, %s, row %d alone: %s", subject->name, signature->name, (int)r,
@@ -139,7 +140,7 @@ static void check_rows(const struct subject *subject, const struct signature *si
         for (int i = 0; i < signature->outputs_count; i++) {
             assert_true(batch[i].shape.rank > 0);
             assert_int_equal(batch[i].shape.dims[0], ROWS);
-            of_batch = tensor_rows(&batch[i], r, 1);
+            of_batch = tensor_row(&batch[i], r);
             if (!is_near(&of_batch, &alone[i]))
                 fail_msg("%s, %s, output %s: row %d alone differs from the batch", subject->name,
                          signature->name, signature->outputs[i].key, (int)r);

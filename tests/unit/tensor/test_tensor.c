@@ -108,32 +108,6 @@ static void objects_go_with_the_last_buffer(void **state)
     assert_int_equal(destroyed, 1);
 }
 
-static void rows_share_the_elements(void **state)
-{
-    (void)state;
-    struct shape shape = shape_of(4, 2), empty = shape_of(4, 0);
-    struct tensor tensor;
-    assert_int_equal(tensor_create(DT_INT32, &shape, &tensor).code, STATUS_OK);
-    for (int i = 0; i < 8; i++)
-        tensor_int32s_mut(&tensor)[i] = i;
-    struct tensor rows = tensor_rows(&tensor, 1, 2);
-    struct tensor none = tensor_rows(&tensor, 4, 0);
-    assert_string_equal(shape_text(&rows.shape), "[2,2]");
-    assert_int_equal(tensor_index(&rows, 0), 2);
-    assert_int_equal(rows.size, 4);
-    assert_int_equal(none.size, 0);
-    tensor_release(&tensor);
-    assert_int_equal(tensor_index(&rows, 3), 5);
-    tensor_release(&rows);
-    tensor_release(&none);
-
-    assert_int_equal(tensor_create(DT_INT32, &empty, &tensor).code, STATUS_OK);
-    rows = tensor_rows(&tensor, 2, 1);
-    assert_int_equal(rows.size, 0);
-    tensor_release(&rows);
-    tensor_release(&tensor);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,7 +117,6 @@ int main(void)
         cmocka_unit_test(an_owner_more_forbids_writing),
         cmocka_unit_test(a_deep_copy_of_strings_depends_on_nothing),
         cmocka_unit_test(objects_go_with_the_last_buffer),
-        cmocka_unit_test(rows_share_the_elements),
     };
     return cmocka_run_group_tests_name("tensor", tests, NULL, NULL);
 }
