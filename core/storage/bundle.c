@@ -103,6 +103,8 @@ static struct status read_entry(struct bundle *bundle, struct bytes key, struct 
         proto_unpack(&tensorflow__bundle_entry_proto__descriptor, value, scratch, &proto);
     if (status_is_ok(status))
         status = fill_piece(bundle, proto, piece);
+    if (status.code == STATUS_UNIMPLEMENTED)
+        return status_in(status, "entry '%s'", name.data);
     if (!status_is_ok(status))
         return status_error(STATUS_DATA_LOSS, "entry '%s': %s", name.data, status.message);
 

@@ -21,9 +21,7 @@ struct tensor_slice slice_whole(int rank)
 struct status slice_from_proto(const struct Tensorflow__TensorSliceProto *proto,
                                struct tensor_slice *out)
 {
-    if (proto->n_extent > SHAPE_RANK_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "slice of rank %zu, at most %d are possible",
-                            proto->n_extent, SHAPE_RANK_MAX);
+    TRY(shape_check_rank((int64_t)proto->n_extent));
     struct tensor_slice slice = slice_whole((int)proto->n_extent);
     for (int i = 0; i < slice.rank; i++) {
         const Tensorflow__TensorSliceProto__Extent *extent = proto->extent[i];

@@ -14,11 +14,23 @@ struct shape shape_make(int rank, const int64_t *dims)
     return shape;
 }
 
+struct status shape_check_rank(int64_t rank)
+{
+    if (rank > SHAPE_RANK_TENSORFLOW)
+        return status_error(STATUS_INVALID_ARGUMENT, "Too many dimensions: at most %d",
+                            SHAPE_RANK_TENSORFLOW);
+    if (rank > SHAPE_RANK_MAX)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "tensors of rank %" PRId64 " are not implemented, at most %d", rank,
+                            SHAPE_RANK_MAX);
+    return status_ok();
+}
+
 struct status shape_check(int rank, const int64_t *dims, struct shape *out)
 {
-    if (rank < 0 || rank > SHAPE_RANK_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "shape of rank %d, at most %d are possible",
-                            rank, SHAPE_RANK_MAX);
+    if (rank < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "shape of rank %d, must be >= 0", rank);
+    TRY(shape_check_rank(rank));
     struct shape shape = { .rank = rank };
     int64_t product = 1;
     bool empty = false;

@@ -12,9 +12,12 @@
 
 #include "base/status.h"
 
-/* TensorFlow's kernels end at 8 to 10; a request or file with more is INVALID_ARGUMENT */
-#define SHAPE_RANK_MAX     12
-#define SHAPE_UNKNOWN_RANK (-1)
+/* The dimensions of a struct shape. TensorFlow allows 254, but few models have more than 6, and
+ * shapes are copied for every tensor of a run. A request, file or op that needs more is
+ * UNIMPLEMENTED: see shape_check_rank. */
+#define SHAPE_RANK_MAX        12
+#define SHAPE_RANK_TENSORFLOW 254
+#define SHAPE_UNKNOWN_RANK    (-1)
 
 struct shape {
     int rank;
@@ -39,7 +42,11 @@ static inline struct shape shape_unknown(void)
                (const int64_t[]){ __VA_ARGS__ })
 struct shape shape_make(int rank, const int64_t *dims);
 
-/* INVALID_ARGUMENT: rank over SHAPE_RANK_MAX, a negative dimension, or a product beyond int64. */
+/* UNIMPLEMENTED: over SHAPE_RANK_MAX. INVALID_ARGUMENT: over SHAPE_RANK_TENSORFLOW. */
+struct status shape_check_rank(int64_t rank);
+
+/* The errors of shape_check_rank; INVALID_ARGUMENT: a negative dimension, or a product beyond
+ * int64. */
 struct status shape_check(int rank, const int64_t *dims, struct shape *out);
 
 /* Would shape_check pass? For shapes that were computed from checked ones. *size: the number of

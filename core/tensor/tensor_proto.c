@@ -14,9 +14,7 @@ struct status shape_from_proto(const struct Tensorflow__TensorShapeProto *proto,
         *out = shape_unknown();
         return status_ok();
     }
-    if (proto->n_dim > SHAPE_RANK_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "shape of rank %zu, at most %d are possible",
-                            proto->n_dim, SHAPE_RANK_MAX);
+    TRY(shape_check_rank((int64_t)proto->n_dim));
     struct shape shape = { .rank = (int)proto->n_dim };
     for (int i = 0; i < shape.rank; i++) {
         shape.dims[i] = proto->dim[i]->size;

@@ -9,8 +9,6 @@ enum { FIELD_DTYPE = 1, FIELD_SHAPE = 2, FIELD_CONTENT = 4 };
 /* and those of TensorShapeProto and its Dim. */
 enum { FIELD_DIM = 2, FIELD_DIM_SIZE = 1 };
 
-#define RANK_MAX 254 /* in TensorFlow */
-
 /* The field of a dtype's values, and their encoding. */
 struct value_field {
     uint32_t field;
@@ -93,7 +91,7 @@ static struct status scan_shape(struct bytes bytes, struct shape *shape)
     struct wire wire = wire_of(bytes);
     struct wire_field field;
     int rank = shape->rank;
-    while (rank <= RANK_MAX && wire_next(&wire, &field)) {
+    while (rank <= SHAPE_RANK_TENSORFLOW && wire_next(&wire, &field)) {
         int64_t size;
         if (!wire_is(&field, FIELD_DIM, WIRE_BYTES))
             continue;
@@ -104,9 +102,7 @@ static struct status scan_shape(struct bytes bytes, struct shape *shape)
     }
     if (wire.damaged)
         return damaged();
-    if (rank > SHAPE_RANK_MAX)
-        return status_error(rank > RANK_MAX ? STATUS_INVALID_ARGUMENT : STATUS_UNIMPLEMENTED,
-                            "tensors of rank %d and more are not implemented", SHAPE_RANK_MAX + 1);
+    TRY(shape_check_rank(rank));
     shape->rank = rank;
     return status_ok();
 }

@@ -214,6 +214,15 @@ static bool is_plain_object(const char *at)
     return *at == '{' && !json_is_base64(at, &text);
 }
 
+/* The errors of shape_check_rank, with the input's name. `rows`: 1 if the value is an element of
+ * `instances`, which have one more dimension. */
+static struct status check_rank(const struct predict_reader *reader, int input, const char *at,
+                                int rows)
+{
+    return status_in(shape_check_rank(json_tensor_rank(at) + rows), "input '%s'",
+                     reader->signature->inputs[input].key);
+}
+
 /* Reads an element of `instances`, which must have the shape of the first one. */
 static struct status read_element(struct predict_reader *reader, int input, const char *at,
                                   bool first)
@@ -222,8 +231,6 @@ static struct status read_element(struct predict_reader *reader, int input, cons
     struct shape shape, *expected = &reader->shapes[input];
     size_t before = tensor->count;
     TRY(json_tensor_read_checked(tensor, at, &shape));
-    if (shape.rank == SHAPE_RANK_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "rank %d is too high", shape.rank + 1);
     if (first)
         *expected = shape;
     if ((int64_t)(tensor->count - before) != shape_size(expected))
@@ -288,6 +295,8 @@ static struct status read_object_row(struct predict_reader *reader, const char *
             continue;
         reader->present[i] = true;
         given++;
+        if (element == 0)
+            TRY(check_rank(reader, i, json_member_value(at), 1));
         TRY(wrap(read_element(reader, i, json_member_value(at), element == 0), element, &key));
     }
     return given == count ? status_ok() : keys_error(reader, object, element);
@@ -311,6 +320,8 @@ static struct status read_instances(struct predict_reader *reader, const char *o
         return status_error(STATUS_INVALID_ARGUMENT,
                             "instances is a plain list, but expecting list of objects as multiple "
                             "input tensors required as per tensorinfo_map");
+    if (!objects)
+        TRY(check_rank(reader, 0, first, 1));
     int64_t element = 0;
     for (const char *at = first; at != NULL; at = json_next(at), element++) {
         if (is_plain_object(at) != objects)
@@ -353,6 +364,7 @@ static struct status read_inputs(struct predict_reader *reader, const char *valu
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "inputs is a plain value/list, but expecting an object as multiple "
                                 "input tensors required as per tensorinfo_map");
+        TRY(check_rank(reader, 0, value, 0));
         return json_tensor_read_checked(&reader->inputs[0], value, &reader->shapes[0]);
     }
     const char **values = ARENA_ARRAY(reader->arena, const char *, signature->inputs_count);
@@ -362,6 +374,7 @@ static struct status read_inputs(struct predict_reader *reader, const char *valu
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "Missing named input: %s in 'inputs' object.",
                                 signature->inputs[i].key);
+        TRY(check_rank(reader, i, values[i], 0));
         TRY(json_tensor_read_checked(&reader->inputs[i], values[i], &reader->shapes[i]));
     }
     return status_ok();

@@ -302,15 +302,21 @@ static struct status leaf_error(struct json_tensor *tensor, const char *at)
                         json_type_name(at), dtype_name(tensor->dtype));
 }
 
-/* Takes the shape from the first element of each level. */
+int json_tensor_rank(const char *at)
+{
+    int rank = 0;
+    for (at = json_space(at); *at == '[' && rank <= SHAPE_RANK_TENSORFLOW; rank++)
+        at = json_space(at + 1);
+    return rank;
+}
+
+/* Takes the shape from the first element of each level. The rank comes first: counting the members
+ * of each of many levels would take too long. */
 static struct status find_shape(const char *at, struct shape *out)
 {
+    TRY(shape_check_rank(json_tensor_rank(at)));
     *out = shape_scalar();
     while (at != NULL && *at == '[') {
-        if (out->rank == SHAPE_RANK_MAX)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "Encountered list at unexpected level: %d expected < %d",
-                                SHAPE_RANK_MAX, SHAPE_RANK_MAX);
         out->dims[out->rank++] = (int64_t)json_list_size(at);
         at = json_first(at);
     }

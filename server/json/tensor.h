@@ -26,11 +26,15 @@ struct json_tensor {
 void json_tensor_init(struct json_tensor *tensor, struct arena *arena, enum dtype dtype,
                       size_t expected_count);
 
+/* The lists that open at `at` before the first element: the rank of the tensor. Stops counting
+ * beyond SHAPE_RANK_TENSORFLOW. */
+int json_tensor_rank(const char *at);
+
 /* Appends the elements of the value at `at`. Returns its end; NULL if it gave up. */
 const char *json_tensor_read(struct json_tensor *tensor, const char *at, struct shape *shape);
 
-/* The same for checked text. INVALID_ARGUMENT, UNIMPLEMENTED (JSON has no form for the dtype),
- * RESOURCE_EXHAUSTED. */
+/* The same for checked text. INVALID_ARGUMENT, UNIMPLEMENTED (JSON has no form for the dtype; the
+ * rank), RESOURCE_EXHAUSTED. */
 struct status json_tensor_read_checked(struct json_tensor *tensor, const char *at,
                                        struct shape *shape);
 

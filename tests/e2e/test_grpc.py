@@ -313,7 +313,8 @@ class Both(TestCase):
 
     def test_a_rank_that_is_not_implemented(self):
         self.wrong(lambda r: r.inputs["x"].CopyFrom(tensor(1, [1] * 13, [1.0])), "UNIMPLEMENTED",
-                   "input 'x': tensors of rank 13 and more are not implemented")
+                   "input 'x': tensors of rank 13 are not implemented, at most 12")
+        self.wrong(lambda r: r.inputs["x"].CopyFrom(tensor(1, [1] * 255, [1.0])), "INVALID_ARGUMENT", "tensor parsing error: x")
 
     def test_answers_say_in_which_encodings_requests_may_come(self):
         for request in (Row("", "predict", X).request(), messages().PredictRequest()):  # a message; a failure

@@ -44,7 +44,7 @@ class Requests(DigitsServer):
         for body, text in (
                 ("", "JSON Parse error: The document is empty"),
                 (images + '"instances":[[1.0', "JSON Parse error: Missing a comma or ']' after an array element. at offset: 52"),
-                (images + '"instances":' + "[" * 100000 + "]" * 100000 + "}", "Encountered list at unexpected level: 12 expected < 12"),
+                (images + '"instances":' + "[" * 100000 + "]" * 100000 + "}", "Too many dimensions: at most 254"),
                 (images + '"instances":' + "[" * 100000, "JSON Parse error: Invalid value."),
                 (images + '"instances":[["a"]]}', 'JSON Value: "a" Type: String is not of expected type: float'),
                 (images + '"instances":[[1,2,3]]}', "[1,3]"),

@@ -33,8 +33,7 @@ static struct status pack_compute(struct kernel_context *k)
     if (state->axis < -rank || state->axis >= rank)
         return status_error(STATUS_INVALID_ARGUMENT, "axis = %lld not in [%d, %d)",
                             (long long)state->axis, -rank, rank);
-    if (rank > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, rank));
     int axis = (int)(state->axis < 0 ? state->axis + rank : state->axis);
     struct shape shape = { 0 };
     for (int d = 0; d < rank; d++)

@@ -17,9 +17,7 @@ static struct status fill_compute(struct kernel_context *k)
     if (value->shape.rank != 0 && value->size != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "value must represent a scalar, got shape %s",
                             shape_text(&value->shape));
-    if (dims->size > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank %lld is over %d",
-                            (long long)dims->size, SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, dims->size));
     for (int64_t d = 0; d < dims->size; d++) {
         int64_t dim = tensor_index(dims, d);
         if (dim < 0)
@@ -234,8 +232,7 @@ static struct status one_hot_compute(struct kernel_context *k)
     if (depth < 0)
         return status_error(STATUS_INVALID_ARGUMENT, "depth must be non-negative, got: %lld",
                             (long long)depth);
-    if (rank == SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, rank + 1));
     int axis = state->axis == -1 ? rank : (int)state->axis;
     struct shape shape = { 0 };
     for (int d = 0; d <= rank; d++)

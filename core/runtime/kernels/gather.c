@@ -110,8 +110,7 @@ static struct status gather_compute(struct kernel_context *k)
     const struct tensor *params = kernel_input(k, 0), *indices = kernel_input(k, 1);
     int64_t axis = 0, batch_dims = 0;
     TRY(gather_axis(k, &axis, &batch_dims));
-    if (params->shape.rank - 1 + indices->shape.rank - batch_dims > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, params->shape.rank - 1 + indices->shape.rank - batch_dims));
     struct gather_size size = { .batch = shape_outer(&params->shape, (int)batch_dims),
                                 .outer = 1,
                                 .axis = params->shape.dims[axis],
@@ -170,8 +169,7 @@ static struct status gather_nd_compute(struct kernel_context *k)
                             (long long)depth, params->shape.rank);
     struct shape shape = { 0 };
     int64_t places = shape_outer(&indices->shape, indices->shape.rank - 1), inner = 1;
-    if (indices->shape.rank - 1 + params->shape.rank - depth > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, indices->shape.rank - 1 + params->shape.rank - depth));
     for (int d = 0; d < indices->shape.rank - 1; d++)
         shape_append(&shape, indices->shape.dims[d]);
     for (int d = (int)depth; d < params->shape.rank; d++) {

@@ -1,5 +1,11 @@
 #include "runtime/kernels/kernel_tools.h"
 
+struct status kernel_check_rank(const struct kernel_context *k, int64_t rank)
+{
+    struct status status = shape_check_rank(rank);
+    return status_is_ok(status) ? status : kernel_error(k, status.code, "%s", status.message);
+}
+
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out)
 {
     const struct tensor *tensor = kernel_input(k, index);

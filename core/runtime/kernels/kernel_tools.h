@@ -7,6 +7,9 @@
 
 #include "runtime/kernel.h"
 
+/* The errors of shape_check_rank for a tensor that the kernel would make, with the node. */
+struct status kernel_check_rank(const struct kernel_context *k, int64_t rank);
+
 /* An axis given as a scalar of input `index`: from [-rank, rank) to [0, rank). */
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out);
 

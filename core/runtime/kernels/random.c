@@ -14,9 +14,7 @@ static struct status shape_asked(const struct tensor *dims, struct shape *out)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "shape must be a vector of {int32,int64}, got shape %s",
                             shape_text(&dims->shape));
-    if (dims->size > SHAPE_RANK_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "shape has rank %lld, at most %d",
-                            (long long)dims->size, SHAPE_RANK_MAX);
+    TRY(shape_check_rank(dims->size));
     for (int64_t i = 0; i < dims->size; i++)
         values[i] = tensor_index(dims, i);
     return shape_check((int)dims->size, values, out);

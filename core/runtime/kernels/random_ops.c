@@ -83,9 +83,7 @@ static struct status output_of_shape(struct kernel_context *k, struct tensor **o
         return status_error(STATUS_INVALID_ARGUMENT,
                             "shape must be a vector of {int32,int64}, got shape %s",
                             shape_text(&wanted->shape));
-    if (wanted->size > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank %lld is over %d",
-                            (long long)wanted->size, SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, wanted->size));
     for (int64_t i = 0; i < wanted->size; i++) {
         if (tensor_index(wanted, i) < 0)
             return status_error(STATUS_INVALID_ARGUMENT, "Dimension %lld must be >= 0",

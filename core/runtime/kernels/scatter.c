@@ -8,10 +8,10 @@
 static struct status read_shape(struct kernel_context *k, const struct tensor *vector,
                                 struct shape *out)
 {
-    if (vector->shape.rank != 1 || vector->size > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "shape must be a vector of at most %d, not %s", SHAPE_RANK_MAX,
+    if (vector->shape.rank != 1)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "shape must be a vector, not %s",
                             shape_text(&vector->shape));
+    TRY(kernel_check_rank(k, vector->size));
     *out = (struct shape){ 0 };
     for (int64_t i = 0; i < vector->size; i++)
         shape_append(out, tensor_index(vector, i));

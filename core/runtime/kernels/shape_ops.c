@@ -69,9 +69,7 @@ static struct status read_wanted(const struct tensor *vector, struct wanted *out
     if (vector->shape.rank > 1)
         return status_error(STATUS_INVALID_ARGUMENT, "sizes input must be 1-D, not %s",
                             shape_text(&vector->shape));
-    if (vector->size > SHAPE_RANK_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT, "rank %lld of the wanted shape is over %d",
-                            (long long)vector->size, SHAPE_RANK_MAX);
+    TRY(shape_check_rank(vector->size));
     for (int d = 0; d < vector->size; d++) {
         int64_t dim = tensor_index(vector, d);
         if (dim == -1 && out->unknown >= 0)
@@ -143,8 +141,7 @@ static struct status expand_dims_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Tried to expand dim index %lld for tensor with %d dimensions.",
                             (long long)axis, shape->rank);
-    if (shape->rank == SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, shape->rank + 1));
     if (axis < 0)
         axis += shape->rank + 1;
     struct shape out = { 0 };
@@ -202,9 +199,7 @@ static struct status read_shape_vector(struct kernel_context *k, int input, stru
     if (vector->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "In[%d] must be a vector.%s", input,
                             shape_text(&vector->shape));
-    if (vector->size > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank %lld is over %d",
-                            (long long)vector->size, SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, vector->size));
     *out = (struct shape){ 0 };
     for (int64_t i = 0; i < vector->size; i++)
         shape_append(out, tensor_index(vector, i));

@@ -135,9 +135,7 @@ static struct status slice_plan_make(const struct slice_spec *spec, const struct
                 TRY(slice_whole(plan, d, input->dims[d]));
             continue;
         }
-        if (plan->out.rank == SHAPE_RANK_MAX)
-            return status_error(STATUS_INVALID_ARGUMENT, "rank of the slice would be over %d",
-                                SHAPE_RANK_MAX);
+        TRY(shape_check_rank(plan->out.rank + 1));
         if (has(masks->new_axis, i)) {
             shape_append(&plan->out, 1);
             continue;
@@ -199,9 +197,7 @@ static struct status strided_slice_grad_compute(struct kernel_context *k)
     struct strided strided;
     struct tensor *out;
     struct shape shape = { 0 };
-    if (wanted->size > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank %lld is over %d",
-                            (long long)wanted->size, SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, wanted->size));
     for (int64_t i = 0; i < wanted->size; i++)
         shape_append(&shape, tensor_index(wanted, i));
     TRY(shape_check(shape.rank, shape.dims, &shape));

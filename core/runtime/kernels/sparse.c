@@ -374,9 +374,7 @@ static struct status misplaced(struct kernel_context *k, int64_t row, const stru
 static struct status dense_shape(const struct tensor *sizes, struct shape *out)
 {
     *out = (struct shape){ 0 };
-    if (sizes->size > SHAPE_RANK_MAX)
-        return status_error(STATUS_UNIMPLEMENTED, "a dense tensor of rank %lld, and %d is the most",
-                            (long long)sizes->size, SHAPE_RANK_MAX);
+    TRY(shape_check_rank(sizes->size));
     for (int64_t i = 0; i < sizes->size; i++) {
         if (tensor_index(sizes, i) < 0)
             return status_error(STATUS_INVALID_ARGUMENT, "Dimension %lld must be >= 0",

@@ -18,9 +18,10 @@ static struct status read_shape(struct kernel_context *k, int input, struct shap
             STATUS_INVALID_ARGUMENT,
             "The only valid scalar shape tensor is the fully unknown shape specified as -1.");
     }
-    if (given->shape.rank != 1 || given->size > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "element_shape must be a vector of at most %d", SHAPE_RANK_MAX);
+    if (given->shape.rank != 1)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "element_shape must be a vector, not %s",
+                            shape_text(&given->shape));
+    TRY(kernel_check_rank(k, given->size));
     out->rank = 0;
     for (int64_t i = 0; i < given->size; i++) {
         int64_t dim = tensor_index(given, i);
@@ -230,8 +231,7 @@ static struct status stack_elements(struct kernel_context *k, const struct tenso
 {
     struct shape stacked = { .rank = 0 };
     struct tensor *out;
-    if (shape->rank == SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "rank would be over %d", SHAPE_RANK_MAX);
+    TRY(kernel_check_rank(k, shape->rank + 1));
     shape_append(&stacked, count);
     for (int d = 0; d < shape->rank; d++)
         shape_append(&stacked, shape->dims[d]);

@@ -44,11 +44,10 @@ static struct status broadcast_to_compute(struct kernel_context *k)
     struct strided strided = { 0 };
     struct shape shape = { 0 }, joint;
     struct tensor *out;
-    if (wanted->shape.rank > 1 || wanted->size > SHAPE_RANK_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "shape must be a vector of at most %d, "
-                            "but has shape %s",
-                            SHAPE_RANK_MAX, shape_text(&wanted->shape));
+    if (wanted->shape.rank > 1)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "shape must be a vector, but has shape %s",
+                            shape_text(&wanted->shape));
+    TRY(kernel_check_rank(k, wanted->size));
     for (int64_t d = 0; d < wanted->size; d++)
         shape_append(&shape, tensor_index(wanted, d));
     TRY(shape_check(shape.rank, shape.dims, &shape));

@@ -302,9 +302,7 @@ static struct status gather_rows(struct kernel_context *context, const struct te
 {
     int64_t rows = table->shape.dims[0];
     struct shape shape = indices->shape;
-    if (shape.rank + table->shape.rank - 1 > SHAPE_RANK_MAX)
-        return kernel_error(context, STATUS_INVALID_ARGUMENT, "a result of rank %d",
-                            shape.rank + table->shape.rank - 1);
+    TRY(kernel_check_rank(context, shape.rank + table->shape.rank - 1));
     for (int i = 1; i < table->shape.rank; i++)
         shape_append(&shape, table->shape.dims[i]);
     struct shape checked;

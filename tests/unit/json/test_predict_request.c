@@ -232,7 +232,15 @@ static const struct row {
     { "{\"inputs\":[[1,2],[3]]}",
       { "Encountered list at unexpected size: 1 at level: 1 expected size: 2" } },
     { "{\"inputs\":[[[[[[[[[[[[[1]]]]]]]]]]]]]}",
-      { "Encountered list at unexpected level: 12 expected < 12" } },
+      { "input 'x': tensors of rank 13 are not implemented, at most 12" } },
+    { "{\"inputs\":{\"x\":[ [[[[[[[[[[[[[]]]]]]]]]]]]]]}}",
+      { "input 'x': tensors of rank 14 are not implemented, at most 12" } },
+    { "{\"instances\":[[[[[[[[[[[[[1]]]]]]]]]]]]]}",
+      { "input 'x': tensors of rank 13 are not implemented, at most 12" } },
+    { "{\"instances\":[{\"x\":[[[[[[[[[[[[1]]]]]]]]]]]]}]}",
+      { "input 'x': tensors of rank 13 are not implemented, at most 12" } },
+    { "{\"instances\":[1,[[[[[[[[[[[[1]]]]]]]]]]]]]}",
+      { ROW_ERROR "1" ROW_LIST "Expecting shape [] but got: [1,1,1,1,1,1,1,1,1,1,1,1]" } },
 };
 
 static void body_gives_these_tensors_or_this_error(void **state)
@@ -242,8 +250,9 @@ static void body_gives_these_tensors_or_this_error(void **state)
     struct status status = read_body(row->body, &request);
     if (!status_is_ok(status)) {
         assert_string_equal(status.message, row->words[0]);
-        bool half = strncmp(row->words[0], "Conversion", 10) == 0;
-        assert_int_equal(status.code, half ? STATUS_UNIMPLEMENTED : STATUS_INVALID_ARGUMENT);
+        bool lacks = strncmp(row->words[0], "Conversion", 10) == 0 ||
+                     strstr(row->words[0], "not implemented") != NULL;
+        assert_int_equal(status.code, lacks ? STATUS_UNIMPLEMENTED : STATUS_INVALID_ARGUMENT);
         return;
     }
     for (int i = 0; i < request.signature->inputs_count; i++)
@@ -288,8 +297,8 @@ static void deep_nesting_is_an_error_in_a_tensor_and_skipped_elsewhere(void **st
     memset(text + 13, '[', 99992);
     memset(text + 100005, ']', 99992);
     strcpy(text + 199997, "}");
-    assert_string_equal(read_body(text, &request).message, ROW_ERROR
-                        "0" ROW_LIST "Encountered list at unexpected level: 12 expected < 12");
+    assert_string_equal(read_body(text, &request).message,
+                        "input 'x': Too many dimensions: at most 254");
     free(text);
 }
 
