@@ -10,8 +10,8 @@ static struct {
 
 static const struct flag rows[] = {
     { "to", FLAG_TEXT, &options.to, "",
-      .help = "the format of the copy: saved_model or session_bundle; without it, the one that the "
-              "original does not have" },
+      .help = "the format of the copy; without it, the one that the original does not have",
+      .choices = SAVEDMODEL_FORMAT_NAMES },
     COMMON_FLAGS,
 };
 
@@ -24,24 +24,21 @@ static const struct flag_set flags = {
     rows, COUNT(rows)
 };
 
-/* The format of the copy. */
-static struct status choose_format(const char *from, enum savedmodel_format *out)
+static enum savedmodel_format choose_format(const char *from)
 {
     const struct model_file *file = savedmodel_find_file(from);
-    if (options.to[0] != '\0') {
-        if (!savedmodel_format_find(options.to, out))
-            return command_usage("--to=%s is none of: %s", options.to, SAVEDMODEL_FORMAT_NAMES);
-        return status_ok();
-    }
-    *out = file != NULL && file->format == FORMAT_SAVED_MODEL ? FORMAT_SESSION_BUNDLE
+    enum savedmodel_format format;
+    if (savedmodel_format_find(options.to, &format))
+        return format;
+    return file != NULL && file->format == FORMAT_SAVED_MODEL ? FORMAT_SESSION_BUNDLE
                                                               : FORMAT_SAVED_MODEL;
-    return status_ok();
 }
 
 static struct status convert(const char *from, const char *to, struct arena *arena)
 {
-    struct savedmodel_conversion conversion = { .from = from, .to = to };
-    TRY(choose_format(from, &conversion.format));
+    struct savedmodel_conversion conversion = { .from = from,
+                                                .to = to,
+                                                .format = choose_format(from) };
     conversion.tags = common_tags(arena, &conversion.tags_count);
     TRY(add_version_hint(savedmodel_convert(&conversion), from, arena));
     printf("Wrote %s as a %s\n", to, savedmodel_format_name(conversion.format));

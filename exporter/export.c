@@ -31,9 +31,11 @@ int64_t export_next_version(const char *base)
     return last + 1;
 }
 
-char *export_version_path(const char *base, int64_t version, struct arena *arena)
+char *export_version_path(const char *base, int64_t version, enum savedmodel_format format,
+                          struct arena *arena)
 {
-    return file_join(arena, base, arena_printf(arena, "%lld", (long long)version));
+    int digits = format == FORMAT_SESSION_BUNDLE ? 8 : 1; /* as TensorFlow's exporter */
+    return file_join(arena, base, arena_printf(arena, "%0*lld", digits, (long long)version));
 }
 
 struct status export_check_target(const char *directory)
@@ -56,6 +58,7 @@ struct status export_model(const struct export_request *request, struct value_so
                                                 variable->update == UPDATE_GRADIENT };
     }
     struct saved_model model = {
+        .format = request->format,
         .graph = serving.graph,
         .signatures = serving.signatures,
         .signatures_count = serving.signatures_count,

@@ -1,6 +1,6 @@
 /*
- * export: writes a trained model as a SavedModel directory. A recipe makes the serving graph with
- * its signatures, and a value_source provides the values of the variables.
+ * export: writes a trained model as a directory of a SavedModel or session_bundle. A recipe makes
+ * the serving graph with its signatures, and a value_source provides the values of the variables.
  *
  *     struct export_request request = { .recipe = graph->recipe, .directory = "model/1" };
  *     TRY(export_check_target(request.directory));       before training starts
@@ -16,14 +16,16 @@
 struct export_request {
     const struct export_recipe *recipe;
     const char *directory; /* the final one, "model/1"; absent or empty */
+    enum savedmodel_format format;
     bool again; /* accept a directory that holds this very export, from a task killed after it */
 };
 
 /* One more than the largest number that names an entry of `base`; 1 if none does. */
 int64_t export_next_version(const char *base);
 
-/* base/version, in `arena`. */
-char *export_version_path(const char *base, int64_t version, struct arena *arena);
+/* base/version, in `arena`: "model/1", of a session_bundle "model/00000001". */
+char *export_version_path(const char *base, int64_t version, enum savedmodel_format format,
+                          struct arena *arena);
 
 /* Can the directory be made? See savedmodel_check_target. */
 struct status export_check_target(const char *directory);

@@ -77,6 +77,10 @@ static const struct flag rows[] = {
     { "model_version", FLAG_INT64, &values.model_version, "-1",
       .help = "number of the version in DIR or --work_dir; -1: one more than the largest there",
       .min = -1, .max = 9e15 },
+    { "export_format", FLAG_TEXT, &values.export_format, "saved_model",
+      .help = "session_bundle: TensorFlow's format before SavedModel, whose versions have eight "
+              "digits (DIR/00000001/export.meta)",
+      .choices = SAVEDMODEL_FORMAT_NAMES },
     { "export", FLAG_BOOL, &values.export, "true",
       .help = "export the trained model; with --noexport, the job only trains and tests" },
     { "checkpoint_dir", FLAG_TEXT, &values.checkpoint_dir, "", .group = "checkpoints",
@@ -202,10 +206,9 @@ static char *without_slashes(const char *directory, struct arena *arena)
 }
 
 /* Is this a server's base path: a directory of numbered versions, and not itself a model? */
-static bool is_base(const char *directory, struct arena *arena)
+static bool is_base(const char *directory)
 {
-    return export_next_version(directory) > 1 &&
-           !file_exists(file_join(arena, directory, "saved_model.pb"));
+    return export_next_version(directory) > 1 && savedmodel_find_file(directory) == NULL;
 }
 
 static struct status choose_directory(const struct flag_values *flags, const char *positional,
@@ -219,24 +222,26 @@ static struct status choose_directory(const struct flag_values *flags, const cha
                             positional, flags->export_dir);
     if (given)
         base = without_slashes(flags->export_dir, arena);
-    if (given ? is_base(base, arena) : flags->model_version < 0)
+    savedmodel_format_find(flags->export_format, &out->export_format); /* one of the choices */
+    if (given ? is_base(base) : flags->model_version < 0)
         out->export_base = base;
-    out->export_directory = out->export_base != NULL
-                                ? export_version_path(base, export_next_version(base), arena)
-                            : given ? arena_strdup(arena, base)
-                                    : export_version_path(base, flags->model_version, arena);
+    out->export_directory =
+        out->export_base != NULL
+            ? export_version_path(base, export_next_version(base), out->export_format, arena)
+        : given ? arena_strdup(arena, base)
+                : export_version_path(base, flags->model_version, out->export_format, arena);
     return status_ok();
 }
 
 /* A directory that is taken may hold the export of this very job, made before the chief was killed.
  * A job that continues from a checkpoint, or has ps tasks that hold its values, can tell. */
-static struct status check_target(struct options *out, struct arena *arena)
+static struct status check_target(struct options *out)
 {
     struct status status = export_check_target(out->export_directory);
     bool goes_on = *out->flags.checkpoint_dir != '\0' || !job_map_is_local(&out->map);
 
     out->export_taken = status.code == STATUS_ALREADY_EXISTS && goes_on &&
-                        file_exists(file_join(arena, out->export_directory, "saved_model.pb"));
+                        savedmodel_find_file(out->export_directory) != NULL;
     return out->export_taken ? status_ok() : status;
 }
 
@@ -246,7 +251,7 @@ static struct status choose_export(const char *positional, struct arena *arena, 
 
     if (flags->export) {
         TRY(choose_directory(flags, positional, arena, out));
-        return check_target(out, arena);
+        return check_target(out);
     }
     if (*flags->export_dir != '\0' || positional != NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "--noexport and '%s': give one of them",

@@ -8,6 +8,7 @@
 #include "base/flags.h"
 #include "base/log.h"
 #include "layers/layers.h"
+#include "savedmodel/format.h"
 #include "trainer/client/client.h"
 #include "trainer/data/batch_source.h"
 #include "trainer/job/clip.h"
@@ -25,7 +26,8 @@ struct flag_values {
         recovery_timeout;
     double eval_start_delay_secs, eval_throttle_secs;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
-        *placement, *checkpoint_dir, *metrics_file, *log_dir, *learning_rate_schedule;
+        *placement, *checkpoint_dir, *metrics_file, *log_dir, *learning_rate_schedule,
+        *export_format;
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;
     const char *tls_cert, *tls_key, *tls_ca;
     int64_t task_index;
@@ -38,7 +40,8 @@ struct options {
     struct job_map map;     /* local: the whole job runs in this process */
     char *export_directory; /* NULL: this task does not export */
     const char
-        *export_base;  /* the export is the next version in it; NULL: export_directory is given */
+        *export_base; /* the export is the next version in it; NULL: export_directory is given */
+    enum savedmodel_format export_format;
     bool export_taken; /* export_directory already holds an export, perhaps this job's own */
     struct layers_model *model;
     enum layers_reduction reduction;

@@ -17,11 +17,18 @@ static struct status export_to(struct session *session, char *directory, bool ag
     struct options *options = &session->options;
     struct export_request request = { .recipe = session->graph.recipe,
                                       .directory = directory,
+                                      .format = options->export_format,
                                       .again = again };
 
     TRY(export_model(&request, source));
     options->export_directory = directory;
     return status_ok();
+}
+
+static char *version_path(const struct session *session, int64_t version)
+{
+    return export_version_path(session->options.export_base, version,
+                               session->options.export_format, session->arena);
 }
 
 /* Exports as the next version, determined now: another job may have taken the number that was next
@@ -33,11 +40,9 @@ static struct status export_next(struct session *session, struct value_source *s
     struct status status = status_error(STATUS_ALREADY_EXISTS, "no version was tried");
 
     if (version > 1 && began_at_end(session))
-        status = export_to(session, export_version_path(base, version - 1, session->arena), true,
-                           source);
+        status = export_to(session, version_path(session, version - 1), true, source);
     while (status.code == STATUS_ALREADY_EXISTS && version > tried) {
-        status =
-            export_to(session, export_version_path(base, version, session->arena), false, source);
+        status = export_to(session, version_path(session, version), false, source);
         tried = version;
         version = export_next_version(base);
     }
@@ -83,7 +88,7 @@ static char *find_own_export(const struct session *session)
     if (options->export_base == NULL)
         return options->export_taken ? options->export_directory : NULL;
     int64_t next = export_next_version(options->export_base);
-    return next > 1 ? export_version_path(options->export_base, next - 1, session->arena) : NULL;
+    return next > 1 ? version_path(session, next - 1) : NULL;
 }
 
 /* Reads every value, which verifies its checksum. */
@@ -104,6 +109,7 @@ static struct status check_results(const struct session *session, const char *pr
     const struct options *options = &session->options;
     struct export_request request = { .recipe = session->graph.recipe,
                                       .directory = directory,
+                                      .format = options->export_format,
                                       .again = true };
     struct checkpoint_layout layout;
     struct checkpoint *checkpoint;

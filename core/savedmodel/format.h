@@ -21,7 +21,8 @@ enum savedmodel_format {
 #define SAVEDMODEL_FORMAT_NAMES "saved_model session_bundle" /* the choices of a flag */
 
 const char *savedmodel_format_name(enum savedmodel_format format);
-bool savedmodel_format_find(const char *name, enum savedmodel_format *out); /* false: unknown */
+/* false: unknown; *out is then unchanged */
+bool savedmodel_format_find(const char *name, enum savedmodel_format *out);
 
 /* The file that makes a directory a model. *is_text: it is in protobuf's text form. */
 struct model_file {

@@ -86,7 +86,9 @@ static void the_next_version_follows_the_largest(void **state)
         assert_int_equal(mkdir(in(rows[i].name), 0777), 0);
         assert_int_equal(export_next_version(directory), rows[i].next);
     }
-    assert_string_equal(export_version_path("base", 12, arena), "base/12");
+    assert_string_equal(export_version_path("base", 12, FORMAT_SAVED_MODEL, arena), "base/12");
+    assert_string_equal(export_version_path("base", 12, FORMAT_SESSION_BUNDLE, arena),
+                        "base/00000012");
 }
 
 static void writes_what_can_be_loaded(void **state)
