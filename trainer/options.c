@@ -26,7 +26,7 @@ static char optimizer_help[512]; /* made of the optimizers' table before the fla
 /* clang-format off */
 static const struct flag rows[] = {
     { "model", FLAG_TEXT, &values.model, "softmax", .group = "what is trained",
-      .help = "softmax, mlp, convnet, linear, or a file that Keras' to_json() wrote" },
+      .help = "softmax, mlp, convnet, linear, logistic, or a file that Keras' to_json() wrote" },
     { "train_dir", FLAG_TEXT, &values.train_dir, "",
       .help = "directory of IDX files with MNIST's names, plain or .gz; the t10k files are needed "
               "only for tests. Without it, the program draws digits itself" },

@@ -324,7 +324,7 @@ static void print_question(const struct layers_model *model)
     struct buffer body = { 0 }, command = { 0 };
 
     buffer_printf(&body, "{\\\"signature_name\\\":\\\"%s\\\",\\\"instances\\\":",
-                  model->loss == LAYERS_CROSS_ENTROPY ? "predict_images" : "predict");
+                  model->kind == LAYERS_CLASSIFIER ? "predict_images" : "predict");
     shell_value_print(&model->inputs[0].shape, "0.5", &body);
     buffer_append_char(&body, '}');
     shell_command_print((struct bytes){ body.data, body.size },

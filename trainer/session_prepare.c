@@ -8,7 +8,7 @@
 static struct status load_data(struct session *session)
 {
     const struct options *options = &session->options;
-    bool regression = options->model->loss != LAYERS_CROSS_ENTROPY;
+    bool regression = options->model->kind == LAYERS_REGRESSION;
 
     if (*options->flags.train_dir != '\0')
         TRY(status_in(data_read_images(options->flags.train_dir, &session->data), "--train_dir"));

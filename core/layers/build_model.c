@@ -1,5 +1,7 @@
 #include "layers/build_model.h"
 
+#include "layers/loss.h"
+
 /* The most variables that a layer has. */
 #define VARIABLES_OF_A_LAYER 4
 
@@ -118,7 +120,7 @@ struct status layers_build(const struct layers_model *model, const struct layers
     build_inputs(&context, model, options->batch);
     build_layers(&context, model);
     if (options->mode != LAYERS_SERVE)
-        build_loss(&context, model, options->reduction);
+        loss_build(&context, model->loss, options->reduction);
     if (options->mode == LAYERS_TRAIN && status_is_ok(b->status))
         build_gradients(&context);
     if (!status_is_ok(b->status)) {
@@ -131,33 +133,30 @@ struct status layers_build(const struct layers_model *model, const struct layers
 }
 
 /* Chooses the loss of the only output, if the description does not, and checks it. */
-static struct status check_loss(struct layers_model *model, struct endpoint output)
+static struct status check_loss(struct layers_model *model, struct endpoint output,
+                                struct arena *arena)
 {
-    bool softmax = output.node != NULL && strcmp(output.node->op_name, "Softmax") == 0;
-    const struct shape *shape = endpoint_shape(output);
-
-    if (model->loss == LAYERS_LOSS_UNKNOWN)
-        model->loss = softmax ? LAYERS_CROSS_ENTROPY : LAYERS_MEAN_SQUARED_ERROR;
-    if (model->loss != LAYERS_CROSS_ENTROPY)
-        return status_ok();
-    if (!softmax && !model->from_logits)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "cross-entropy needs an output that ends in softmax, or from_logits");
-    if (shape->rank != 2)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "cross-entropy needs an output [batch, classes]; it has shape %s",
-                            shape_text(shape));
-    return status_ok();
+    if (model->loss == NULL) {
+        struct loss *loss = ARENA_NEW(arena, struct loss);
+        *loss = loss_default(output, arena);
+        model->loss = loss;
+    }
+    model->loss_name = loss_name(model->loss);
+    model->labels = loss_labels(model->loss);
+    model->kind = loss_kind(model->loss, endpoint_shape(output));
+    return loss_check(model->loss, output);
 }
 
-static struct status check_outputs(struct layers_model *model, const struct layers_graph *built)
+static struct status check_outputs(struct layers_model *model, const struct layers_graph *built,
+                                   struct arena *arena)
 {
     for (int i = 0; i < model->outputs_count; i++)
         model->outputs[i].shape = *endpoint_shape(built->heads[i].output);
-    return model->outputs_count == 1 ? check_loss(model, built->heads[0].output) : status_ok();
+    return model->outputs_count == 1 ? check_loss(model, built->heads[0].output, arena)
+                                     : status_ok();
 }
 
-struct status layers_check(struct layers_model *model)
+struct status layers_check(struct layers_model *model, struct arena *owner)
 {
     const struct layers_options options = { .mode = LAYERS_SERVE };
     struct arena *arena = arena_create(0);
@@ -165,7 +164,7 @@ struct status layers_check(struct layers_model *model)
 
     struct status status = layers_build(model, &options, arena, &built);
     if (status_is_ok(status)) {
-        status = check_outputs(model, &built);
+        status = check_outputs(model, &built, owner);
         graph_finish(built.graph);
     }
     /* The text may be in the arena that is destroyed next. */

@@ -11,8 +11,9 @@
 struct status training_read(const struct json_value *root, struct arena *arena,
                             struct layers_model *out);
 
-/* Builds the model once as a check, and notes the shapes of its outputs and its loss. */
-struct status layers_check(struct layers_model *model);
+/* Builds the model once as a check, and notes the shapes of its outputs and what follows
+ * from its loss. `owner`: the model's arena. */
+struct status layers_check(struct layers_model *model, struct arena *owner);
 
 /* The most calls of layers, the most inputs of all of them together, and the most inputs or
  * outputs of a model. */
@@ -41,9 +42,5 @@ void build_layers(struct layer_context *context, const struct layers_model *mode
 
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,
                                         struct arena *arena, struct layers_graph *out);
-
-/* Adds the only head's labels, loss and, in EVAL, the number of right answers (loss.c). */
-void build_loss(struct layer_context *context, const struct layers_model *model,
-                enum layers_reduction reduction);
 
 #endif

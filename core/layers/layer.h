@@ -65,6 +65,21 @@ struct arg_value {
     };
 };
 
+/* The arguments of a config, and other keys that it may hold, ended by NULL. */
+struct arg_list {
+    const struct layer_arg *args;
+    int count;
+    const char *const *common;
+};
+
+/* Reads a config (NULL: empty) by its list; *out in the order of the list.
+ * Errors  INVALID_ARGUMENT a key or a value; UNIMPLEMENTED an argument of ARG_NONE */
+struct status args_read(const struct arg_list *list, const struct json_value *config,
+                        struct arena *arena, struct arg_value **out);
+/* The value of an argument; NULL: the list does not have it. */
+const struct arg_value *args_find(const struct arg_list *list, const struct arg_value *values,
+                                  const char *name);
+
 struct layer {
     const struct layer_class *class;
     const char *name;

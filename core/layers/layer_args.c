@@ -4,6 +4,9 @@
 
 #include "layers/layer.h"
 
+/* How many of the common keys an error lists. */
+#define COMMON_SHOWN 3
+
 bool same_name(const char *a, const char *b)
 {
     for (;; a++, b++) {
@@ -175,44 +178,62 @@ static struct status read_arg(const struct layer_arg *arg, const struct json_val
     return status_in(read_value(arg, value, arena, out), "argument '%s'", arg->name);
 }
 
-/* The keys that the config of any layer may hold, which the functions below read. */
-static bool is_common(const char *key)
+static bool is_common(const struct arg_list *list, const char *key)
 {
-    static const char *const keys[] = { "name",        "trainable",         "dtype",
-                                        "batch_size",  "batch_input_shape", "batch_shape",
-                                        "input_shape", "shared_object_id" };
-
-    for (size_t i = 0; i < COUNT(keys); i++)
-        if (strcmp(key, keys[i]) == 0)
+    for (const char *const *common = list->common; *common != NULL; common++)
+        if (strcmp(key, *common) == 0)
             return true;
     return false;
 }
 
-static struct status unknown_argument(const struct layer_class *class, const char *key)
+static struct status unknown_argument(const struct arg_list *list, const char *key)
 {
     struct buffer names = { 0 };
 
-    for (int i = 0; i < class->args_count; i++)
-        buffer_printf(&names, ", %s", class->args[i].name);
-    struct status status = status_error(
-        STATUS_INVALID_ARGUMENT, "unknown argument '%.100s'; known: name, trainable, dtype%.*s",
-        key, (int)names.size, names.size > 0 ? names.data : "");
+    for (int i = 0; i < COMMON_SHOWN && list->common[i] != NULL; i++)
+        buffer_printf(&names, "%s%s", i == 0 ? "" : ", ", list->common[i]);
+    for (int i = 0; i < list->count; i++)
+        buffer_printf(&names, ", %s", list->args[i].name);
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT, "unknown argument '%.100s'; known: %.*s", key,
+                     (int)names.size, names.size > 0 ? names.data : "");
     buffer_finish(&names);
     return status;
 }
 
 /* Allows an unknown argument that is null: a newer Keras has it and the model does not use it. */
-static struct status check_keys(const struct layer_class *class, const struct json_value *config)
+static struct status check_keys(const struct arg_list *list, const struct json_value *config)
 {
     for (int i = 0; config != NULL && i < config->count; i++) {
         const char *key = config->keys[i];
-        bool known = is_common(key) || json_value_is_null(&config->members[i]);
-        for (int k = 0; !known && k < class->args_count; k++)
-            known = strcmp(class->args[k].name, key) == 0;
+        bool known = is_common(list, key) || json_value_is_null(&config->members[i]);
+        for (int k = 0; !known && k < list->count; k++)
+            known = strcmp(list->args[k].name, key) == 0;
         if (!known)
-            return unknown_argument(class, key);
+            return unknown_argument(list, key);
     }
     return status_ok();
+}
+
+struct status args_read(const struct arg_list *list, const struct json_value *config,
+                        struct arena *arena, struct arg_value **out)
+{
+    TRY(check_keys(list, config));
+    *out = ARENA_ARRAY(arena, struct arg_value, list->count);
+    for (int i = 0; i < list->count; i++) {
+        const struct layer_arg *arg = &list->args[i];
+        TRY(read_arg(arg, json_value_get(config, arg->name), arena, &(*out)[i]));
+    }
+    return status_ok();
+}
+
+const struct arg_value *args_find(const struct arg_list *list, const struct arg_value *values,
+                                  const char *name)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->args[i].name, name) == 0)
+            return &values[i];
+    return NULL;
 }
 
 /* "float32", or a policy object around it. */
@@ -231,6 +252,16 @@ static struct status check_dtype(const struct json_value *dtype, struct arena *a
     return status_ok();
 }
 
+/* The keys that the config of any layer may hold. */
+static const char *const layer_keys[] = { "name",        "trainable",         "dtype",
+                                          "batch_size",  "batch_input_shape", "batch_shape",
+                                          "input_shape", "shared_object_id",  NULL };
+
+static struct arg_list args_of(const struct layer_class *class)
+{
+    return (struct arg_list){ class->args, class->args_count, layer_keys };
+}
+
 static struct status read_config(const struct json_value *config, struct arena *arena,
                                  struct layer *out)
 {
@@ -238,13 +269,8 @@ static struct status read_config(const struct json_value *config, struct arena *
 
     out->trainable = trainable == NULL || trainable->kind != JSON_VALUE_BOOL || trainable->boolean;
     TRY(check_dtype(json_value_get(config, "dtype"), arena));
-    TRY(check_keys(out->class, config));
-    out->args = ARENA_ARRAY(arena, struct arg_value, out->class->args_count);
-    for (int i = 0; i < out->class->args_count; i++) {
-        const struct layer_arg *arg = &out->class->args[i];
-        TRY(read_arg(arg, json_value_get(config, arg->name), arena, &out->args[i]));
-    }
-    return status_ok();
+    const struct arg_list list = args_of(out->class);
+    return args_read(&list, config, arena, &out->args);
 }
 
 /* Names become parts of node names and checkpoint keys: only TensorFlow's characters are
@@ -283,9 +309,9 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
 
 const struct arg_value *layer_arg(const struct layer *layer, const char *name)
 {
-    for (int i = 0; i < layer->class->args_count; i++)
-        if (strcmp(layer->class->args[i].name, name) == 0)
-            return &layer->args[i];
-    assert(false && "an argument that the class does not declare");
-    return NULL;
+    const struct arg_list list = args_of(layer->class);
+    const struct arg_value *value = args_find(&list, layer->args, name);
+
+    assert(value != NULL);
+    return value;
 }

@@ -38,11 +38,17 @@ enum layers_reduction {
     LAYERS_SUM,  /* the sum over the batch */
 };
 
-enum layers_loss {
-    LAYERS_LOSS_UNKNOWN,  /* layers_parse then chooses cross-entropy for a softmax output, else mean
-                             square */
-    LAYERS_CROSS_ENTROPY, /* labels: int32 [batch], the class of each example */
-    LAYERS_MEAN_SQUARED_ERROR, /* labels: float, in the shape of the output */
+/* What a loss compares the outputs with. */
+enum layers_labels {
+    LAYERS_CLASSES, /* int32 [batch]: the class of each example */
+    LAYERS_VALUES,  /* float, in the shape of the output */
+};
+
+/* What the outputs mean, which follows from the loss. */
+enum layers_kind {
+    LAYERS_REGRESSION, /* numbers */
+    LAYERS_BINARY,     /* [batch, 1]: the probability (or logit) of class 1 */
+    LAYERS_CLASSIFIER, /* [batch, classes]: a score for each class */
 };
 
 /* A number of the optimizer's config, by Keras' name: "momentum", "beta_1", "nesterov" (0 or 1), …
@@ -83,6 +89,7 @@ struct layers_training {
 
 struct layer; /* layers/layer.h */
 struct layer_call;
+struct loss; /* layers/loss.h */
 
 /* An input or an output of a model. */
 struct layers_port {
@@ -96,8 +103,11 @@ struct layers_model {
     const char *name;
     struct layers_port *inputs, *outputs; /* names are unique in each list */
     int inputs_count, outputs_count;      /* at least 1 */
-    enum layers_loss loss; /* of the only output; with several outputs, LAYERS_LOSS_UNKNOWN */
-    bool from_logits;      /* cross-entropy of outputs without a softmax */
+    /* Of the only output; with several outputs, NULL and 0. */
+    const struct loss *loss;
+    const char *loss_name; /* Keras' function: "mean_squared_error" */
+    enum layers_labels labels;
+    enum layers_kind kind;
     bool keras2;
     struct layers_training training;
     struct layer *layers;
@@ -121,8 +131,8 @@ struct status layers_read_schedule(const struct json_value *value, struct arena 
  */
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out);
 
-/* The built-in description of that name ("softmax", "mlp", "convnet", "linear"); .data NULL:
- * none. layers_builtin_names: "convnet, linear, mlp, softmax". */
+/* The built-in description of that name ("softmax", "mlp", "convnet", …); .data NULL:
+ * none. layers_builtin_names: "convnet, linear, logistic, mlp, softmax". */
 struct bytes layers_builtin(const char *name);
 const char *layers_builtin_names(void);
 
@@ -147,9 +157,9 @@ struct layers_options {
 /* An output in a graph. */
 struct layers_head {
     struct endpoint output;  /* after the last activation */
-    struct endpoint labels;  /* see enum layers_loss; a null node in SERVE */
-    struct endpoint correct; /* EVAL, cross-entropy: int32 scalar, examples whose largest score is
-                                the label's; else a null node */
+    struct endpoint labels;  /* see layers_model.labels; a null node in SERVE */
+    struct endpoint correct; /* EVAL, unless a regression: int32 scalar, the number of examples with
+                                the right answer; else a null node */
 };
 
 struct layers_graph {

@@ -162,7 +162,7 @@ static struct status parse_root(const struct json_value *root, struct arena *are
     else
         TRY(functional_read(config, layers, arena, out));
     TRY(training_read(root, arena, out));
-    return layers_check(out);
+    return layers_check(out, arena);
 }
 
 struct status layers_parse(struct bytes json, struct arena *arena, struct layers_model **out)

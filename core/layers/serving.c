@@ -268,7 +268,7 @@ static void sign_outputs(struct layer_context *context, const struct layers_mode
 static struct status check_classes(const struct layers_model *model,
                                    const struct layers_serving_options *options)
 {
-    if (model->loss != LAYERS_CROSS_ENTROPY)
+    if (model->kind != LAYERS_CLASSIFIER)
         return status_ok();
     long long classes = model->outputs[0].shape.dims[1];
     if (classes > CLASSES_MAX)
@@ -309,7 +309,7 @@ static void build_serving_graph(struct layer_context *context, const struct laye
     name_outputs(context, model);
     if (model->outputs_count > 1)
         sign_outputs(context, model, out);
-    else if (model->loss == LAYERS_CROSS_ENTROPY)
+    else if (model->kind == LAYERS_CLASSIFIER)
         sign_classifier(context, model, options, examples, out);
     else
         sign_regression(context, model, examples, out);

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "layers/build_model.h"
+#include "layers/loss.h"
 
 /* Settings of Keras' optimizers that have no effect if they are null, false, or this value. */
 static const struct neutral {
@@ -138,66 +139,28 @@ static struct status read_optimizer(const struct json_value *value, struct arena
     return status_ok();
 }
 
-static const struct loss_row {
-    const char *name;
-    enum layers_loss loss;
-} losses[] = {
-    { "sparse_categorical_crossentropy", LAYERS_CROSS_ENTROPY },
-    { "categorical_crossentropy", LAYERS_CROSS_ENTROPY },
-    { "mean_squared_error", LAYERS_MEAN_SQUARED_ERROR },
-    { "mse", LAYERS_MEAN_SQUARED_ERROR },
-};
-
-static struct status read_loss_setting(const char *key, const struct json_value *value,
-                                       struct arena *arena, struct layers_model *out)
-{
-    double number;
-
-    if (json_value_is_null(value) || strcmp(key, "name") == 0 || strcmp(key, "fn") == 0 ||
-        strcmp(key, "dtype") == 0)
-        return status_ok();
-    if (strcmp(key, "from_logits") == 0 && value->kind == JSON_VALUE_BOOL) {
-        out->from_logits = value->boolean;
-        return status_ok();
-    }
-    if (strcmp(key, "reduction") == 0 && value->kind == JSON_VALUE_TEXT) {
-        const char *text = value->text;
-        out->training.has_reduction = true;
-        out->training.reduction = strcmp(text, "sum") == 0 ? LAYERS_SUM : LAYERS_MEAN;
-        if (strcmp(text, "sum") == 0 || strcmp(text, "sum_over_batch_size") == 0 ||
-            strcmp(text, "mean") == 0 || strcmp(text, "auto") == 0)
-            return status_ok();
-    } else if (strcmp(key, "label_smoothing") == 0 && json_value_number(value, &number) &&
-               number == 0) {
-        return status_ok();
-    } else if (strcmp(key, "axis") == 0 && json_value_number(value, &number) && number == -1) {
-        return status_ok();
-    }
-    return status_error(STATUS_UNIMPLEMENTED, "'%s' is %s, which is not implemented", key,
-                        json_value_show(value, arena));
-}
-
 static struct status read_loss(const struct json_value *value, struct arena *arena,
                                struct layers_model *out)
 {
-    const struct json_value *config;
-    const char *name = named_object(value, &config);
+    static const char *const means[] = { "sum_over_batch_size", "mean", "auto" };
+    struct loss *loss = ARENA_NEW(arena, struct loss);
+    const char *reduction;
 
-    if (json_value_is_null(value))
+    TRY(loss_read(value, arena, loss, &reduction));
+    if (loss->class != NULL)
+        out->loss = loss;
+    if (reduction == NULL)
         return status_ok();
-    for (size_t i = 0; name != NULL && i < COUNT(losses); i++) {
-        if (!same_name(name, losses[i].name))
-            continue;
-        out->loss = losses[i].loss;
-        for (int k = 0; config != NULL && k < config->count; k++)
-            TRY(status_in(read_loss_setting(config->keys[k], &config->members[k], arena, out),
-                          "loss '%s'", name));
+    out->training.has_reduction = true;
+    out->training.reduction = strcmp(reduction, "sum") == 0 ? LAYERS_SUM : LAYERS_MEAN;
+    if (out->training.reduction == LAYERS_SUM)
         return status_ok();
-    }
-    return status_error(STATUS_INVALID_ARGUMENT,
-                        "loss is %s; known: sparse_categorical_crossentropy, "
-                        "categorical_crossentropy, mean_squared_error",
-                        json_value_show(value, arena));
+    for (size_t i = 0; i < COUNT(means); i++)
+        if (strcmp(reduction, means[i]) == 0)
+            return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "loss: 'reduction' is '%.100s'; known: sum_over_batch_size, mean, sum",
+                        reduction);
 }
 
 /* Metrics that pstrain prints anyway, for classification and for regression. */

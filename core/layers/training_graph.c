@@ -29,7 +29,7 @@ static void list_feeds(const struct layers_model *model, const struct layers_gra
         out->feeds[i] =
             feed_of(inputs == 1 ? ONLY_INPUT : model->inputs[i].name, built->inputs[i], FEED_INPUT);
     out->feeds[inputs] = feed_of(ONLY_LABEL, built->heads[0].labels, FEED_LABEL);
-    if (model->loss == LAYERS_CROSS_ENTROPY)
+    if (model->labels == LAYERS_CLASSES)
         out->feeds[inputs].classes = outputs->dims[outputs->rank - 1];
     out->feeds_count = inputs + 1;
 }
@@ -118,6 +118,17 @@ struct layers_recipe {
     struct layers_serving_options options;
 };
 
+/* "mean squared error" of "mean_squared_error". */
+static const char *words(const char *name, struct arena *arena)
+{
+    char *out = arena_strdup(arena, name);
+
+    for (char *at = out; *at != '\0'; at++)
+        if (*at == '_')
+            *at = ' ';
+    return out;
+}
+
 static struct status build_export(const struct export_recipe *base, struct arena *arena,
                                   struct serving_graph *out)
 {
@@ -176,7 +187,7 @@ struct status layers_training_graph(const struct layers_model *model,
     list_feeds(model, step, arena, &graph);
     list_variables(step, arena, &graph);
     list_metrics(evaluation, arena, &graph);
-    graph.loss_name = model->loss == LAYERS_CROSS_ENTROPY ? "loss" : "mean squared error";
+    graph.loss_name = model->kind == LAYERS_REGRESSION ? words(model->loss_name, arena) : "loss";
     graph.recipe = layers_export_recipe(model, NULL, arena);
     *out = graph;
     return status_ok();

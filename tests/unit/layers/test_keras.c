@@ -18,7 +18,7 @@
 #define STEPS_MAX 20
 #define RATE      0.0078125f
 
-/* A file written by tests/golden/layers/models.py. */
+/* A file written by tests/golden/layers/models.py or losses.py. */
 struct printed {
     struct arena *arena;
     struct layers_model *model;
@@ -114,7 +114,7 @@ static void compare(const char *what, const struct tensor *got, const struct ten
 /* Cross-entropy takes class indices as labels. */
 static struct tensor labels_of(const struct printed *p)
 {
-    if (p->model->loss != LAYERS_CROSS_ENTROPY)
+    if (p->model->labels != LAYERS_CLASSES)
         return p->labels;
     int32_t *classes = arena_alloc(p->arena, (size_t)p->labels.size * sizeof *classes);
     for (int64_t i = 0; i < p->labels.size; i++)
@@ -122,10 +122,25 @@ static struct tensor labels_of(const struct printed *p)
     return tensor_borrow(DT_INT32, &p->labels.shape, classes);
 }
 
+/* Of outputs that are logits, those above 0 stand for class 1. */
+static int right_binary_answers(const struct printed *p)
+{
+    bool logits = strstr(p->model->name, "logits") != NULL;
+    int right = 0;
+
+    for (int64_t i = 0; i < p->labels.size; i++)
+        right += (tensor_floats(&p->outputs[0])[i] > (logits ? 0 : .5f)) ==
+                 (tensor_floats(&p->labels)[i] > .5f);
+    return right;
+}
+
 static int right_answers(const struct printed *p)
 {
     int64_t classes = p->outputs[0].shape.dims[1];
     int right = 0;
+
+    if (p->model->kind == LAYERS_BINARY)
+        return right_binary_answers(p);
 
     for (int64_t i = 0; i < p->labels.size; i++) {
         const float *row = tensor_floats(&p->outputs[0]) + i * classes;
@@ -159,7 +174,9 @@ static void feed(struct session *s, struct endpoint endpoint, struct tensor valu
 static void session_open(struct session *s, const struct printed *p, enum layers_mode mode,
                          int64_t batch)
 {
-    const struct layers_options options = { .mode = mode, .batch = batch };
+    const struct layers_options options = { .mode = mode,
+                                            .reduction = p->model->training.reduction,
+                                            .batch = batch };
 
     *s = (struct session){ 0 };
     must(layers_build(p->model, &options, p->arena, &s->built));
@@ -305,7 +322,7 @@ static void reads_what_keras_compiled(void **state)
     assert_string_equal(training->settings[0].name, "momentum");
     assert_float_equal(training->settings[0].value, 0.5, 1e-9);
     assert_string_equal(training->settings[1].name, "nesterov");
-    assert_int_equal(p.model->loss, LAYERS_CROSS_ENTROPY);
+    assert_string_equal(p.model->loss_name, "sparse_categorical_crossentropy");
     arena_destroy(p.arena);
 }
 

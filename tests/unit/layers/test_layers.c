@@ -89,6 +89,7 @@ static const struct model_row {
     { "mlp", "[?,784]", "[?,10]", 6, 8 + 3 + 10 },
     { "convnet", "[?,784]", "[?,10]", 8, 0 },
     { "linear", "[?,1]", "[?,1]", 2, 0 },
+    { "logistic", "[?,123]", "[?,1]", 2, 0 },
 };
 
 static void is_compiled_in_and_builds_in_every_mode(void **state)

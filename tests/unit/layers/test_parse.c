@@ -12,7 +12,10 @@
 #define LAYER(name, config) "{\"class_name\": \"" name "\", \"config\": {" config "}}"
 #define INPUT(shape)        LAYER("InputLayer", "\"batch_shape\": " shape)
 #define DENSE(config)       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Dense", config))
-#define IMAGE(layer)        SEQUENTIAL(INPUT("[null, 4, 4, 1]") ", " layer)
+#define LOSS(loss)                                                                               \
+    "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT("[null, 4]") ", " LAYER( \
+        "Dense", "\"units\": 3") "]}, \"compile_config\": {\"loss\": " loss "}}"
+#define IMAGE(layer) SEQUENTIAL(INPUT("[null, 4, 4, 1]") ", " layer)
 
 /* A layer of a Functional model; `nodes` are its inbound_nodes. */
 #define NODE(name, class, config, nodes)                                           \
@@ -157,8 +160,21 @@ static const struct row {
       STATUS_INVALID_ARGUMENT, "cross-entropy needs an output that ends in softmax" },
     { "an unknown loss",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
-          "[null, 4]") "]}, \"compile_config\": {\"loss\": \"huber\"}}",
-      STATUS_INVALID_ARGUMENT, "loss is 'huber'; known: sparse_categorical_crossentropy, " },
+          "[null, 4]") "]}, \"compile_config\": {\"loss\": \"hubris\"}}",
+      STATUS_INVALID_ARGUMENT, "loss is 'hubris'; known: mean_squared_error, " },
+    { "binary cross-entropy without sigmoid", LOSS("\"bce\""), STATUS_INVALID_ARGUMENT,
+      "binary cross-entropy needs an output that ends in sigmoid, or from_logits" },
+    { "an unknown option of a loss",
+      LOSS("{\"class_name\": \"MeanSquaredError\", \"config\": {\"from_logits\": true}}"),
+      STATUS_INVALID_ARGUMENT, "loss 'MeanSquaredError': unknown argument 'from_logits'" },
+    { "more smoothing than there is",
+      LOSS("{\"class_name\": \"BinaryCrossentropy\", \"config\": {\"label_smoothing\": 1.5}}"),
+      STATUS_INVALID_ARGUMENT, "got 1.5, expected 0 <= label_smoothing <= 1" },
+    { "another axis", LOSS("{\"class_name\": \"BinaryCrossentropy\", \"config\": {\"axis\": 1}}"),
+      STATUS_UNIMPLEMENTED, "'axis' is 1; only -1 is implemented" },
+    { "no reduction",
+      LOSS("{\"class_name\": \"MeanSquaredError\", \"config\": {\"reduction\": \"none\"}}"),
+      STATUS_UNIMPLEMENTED, "'reduction' is 'none'; known: sum_over_batch_size, mean, sum" },
     { "a schedule",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "

@@ -1,0 +1,39 @@
+/*
+ * loss: a kind of loss is one row of the table in loss.c: Keras' name, its options, and the
+ * function that adds it to a graph. Internal to layers/.
+ */
+#ifndef LAYERS_LOSS_H
+#define LAYERS_LOSS_H
+
+#include "layers/layer.h"
+
+struct loss_class;
+
+/* A loss of a description. */
+struct loss {
+    const struct loss_class *class; /* NULL: the description names none */
+    struct arg_value *args;         /* in the order of class->args */
+};
+
+/* Reads "mse" or {"class_name": "MeanSquaredError", "config": {…}}; null: *out has no class.
+ * *reduction: the config's word ("sum"), or NULL. */
+struct status loss_read(const struct json_value *value, struct arena *arena, struct loss *out,
+                        const char **reduction);
+
+/* The loss if the description names none: cross-entropy for a softmax, else mean square. */
+struct loss loss_default(struct endpoint output, struct arena *arena);
+
+/* Keras' name of the function: "mean_squared_error". */
+const char *loss_name(const struct loss *loss);
+enum layers_labels loss_labels(const struct loss *loss);
+enum layers_kind loss_kind(const struct loss *loss, const struct shape *output);
+bool loss_from_logits(const struct loss *loss);
+
+/* INVALID_ARGUMENT: the output is not one that the loss takes. */
+struct status loss_check(const struct loss *loss, struct endpoint output);
+
+/* Adds the placeholder of the labels, the loss and, in EVAL, the number of right answers. */
+void loss_build(struct layer_context *context, const struct loss *loss,
+                enum layers_reduction reduction);
+
+#endif

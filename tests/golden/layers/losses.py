@@ -1,0 +1,77 @@
+"""Writes a file per loss, in the form of models.py: a small model, the loss of a batch, its gradients, and 20 steps of training.
+
+    python tests/golden/layers/losses.py tests/golden/layers            Keras 3.15
+"""
+import os
+import sys
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tensorflow as tf
+import keras
+from keras import losses as K
+
+L = keras.layers
+random = np.random.RandomState(7)
+directory = sys.argv[1]
+STEPS, RATE = 20, 0.0078125
+
+
+def numbers(array):
+    array = np.asarray(array)
+    return "[" + ",".join(map(str, array.shape)) + "] " + " ".join("%.9g" % v for v in array.ravel())
+
+
+def name_of(variable):
+    return "/".join(variable.path.split("/")[-2:])
+
+
+def case(name, loss, labels, activation="linear", units=3, shown=None, hidden=()):
+    """labels: a function from the shape of the output to what Keras takes; shown: from these to what is written."""
+    model = keras.Sequential([L.Input((4,)), *hidden, L.Dense(units, activation=activation, name="answer")], name=name)
+    model.compile(optimizer=keras.optimizers.SGD(RATE, momentum=0.5, nesterov=True), loss=loss)
+    for variable in model.weights:
+        variable.assign(random.uniform(-0.7, 0.7, variable.shape).astype(np.float32))
+    x = random.uniform(-1, 1, (6, 4)).astype(np.float32)
+    y = model(x, training=False)
+    z = labels(y.shape)
+    function = K.get(loss)
+
+    def step():
+        with tf.GradientTape() as tape:
+            values = function(z, model(x, training=True))
+            value = tf.reduce_mean(values)
+        return value, tape.gradient(value, model.trainable_weights)
+
+    value, gradients = step()
+    lines = ["json " + model.to_json(), "input " + numbers(x), "labels " + numbers(shown(z) if shown else z), "output " + numbers(y),
+             "loss %.9g" % float(value)]
+    for variable, gradient in zip(model.weights, gradients):
+        lines += ["variable %s %s" % (name_of(variable), numbers(variable)), "grad %s %s" % (name_of(variable), numbers(gradient))]
+    for _ in range(STEPS):
+        lines.append("step %.9g" % model.train_on_batch(x, z))
+    for variable in model.weights:
+        lines.append("trained %s %s" % (name_of(variable), numbers(variable)))
+    with open("%s/keras3_loss_%s.txt" % (directory, name), "w") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def zero_or_one(shape):
+    return random.randint(0, 2, shape).astype(np.float32)
+
+
+def one_hot(shape):
+    return np.eye(shape[-1], dtype=np.float32)[random.randint(0, shape[-1], shape[:-1])]
+
+
+def classes(one_hots):
+    return np.argmax(one_hots, -1)
+
+
+case("binary", "binary_crossentropy", zero_or_one, "sigmoid", 1)
+case("binary_outputs", "BinaryCrossentropy", zero_or_one, "sigmoid", 3)
+case("binary_logits", K.BinaryCrossentropy(from_logits=True), zero_or_one, units=1)
+case("binary_smoothed", K.BinaryCrossentropy(label_smoothing=0.2), zero_or_one, "sigmoid")
+case("binary_sum", K.BinaryCrossentropy(reduction="sum"), zero_or_one, "sigmoid")
+case("categorical", "categorical_crossentropy", one_hot, "softmax", shown=classes)
+case("categorical_smoothed", K.CategoricalCrossentropy(label_smoothing=0.1), one_hot, "softmax", shown=classes)
+case("categorical_logits", K.CategoricalCrossentropy(from_logits=True), one_hot, shown=classes)
