@@ -16,8 +16,11 @@ struct clipping_source {
     struct gradient_source *inner;
     struct clip clip;
     const struct placement *placement;
-    float **buffers;       /* [variables_count]: of clipped gradients; NULL until needed */
-    const float **clipped; /* [variables_count] */
+    struct clip_buffer {
+        float *data; /* a clipped gradient; NULL until needed */
+        size_t count;
+    } * buffers;                       /* [variables_count] */
+    struct variable_gradient *clipped; /* [variables_count] */
 };
 
 /* ---- Arithmetic. ---- */
@@ -61,76 +64,98 @@ static float factor_of(double squares, float limit)
 
 /* ---- The source. ---- */
 
-static size_t count_of(const struct clipping_source *clipping, int v)
-{
-    return (size_t)shape_size(&clipping->placement->variables[v].shape);
-}
-
 static bool is_trained(const struct clipping_source *clipping, int v)
 {
     return clipping->placement->variables[v].trainable;
 }
 
-static float *buffer_of(struct clipping_source *clipping, int v)
+/* How many floats a gradient has. */
+static size_t count_of(const struct clipping_source *clipping, int v,
+                       const struct variable_gradient *gradient)
 {
-    if (clipping->buffers[v] == NULL)
-        clipping->buffers[v] = zalloc((count_of(clipping, v) + 1) * sizeof(float));
-    clipping->clipped[v] = clipping->buffers[v];
-    return clipping->buffers[v];
+    const struct placed_variable *variable = &clipping->placement->variables[v];
+
+    if (variable->by_rows)
+        return gradient->rows.count * (placement_row_bytes(variable) / sizeof(float));
+    return (size_t)shape_size(&variable->shape);
 }
 
-static void scale_variable(struct clipping_source *clipping, int v, const float *g, float by)
+static float *make_room(struct clipping_source *clipping, int v, size_t count)
 {
-    if (by != 1)
-        scale_to(g, by, buffer_of(clipping, v), count_of(clipping, v));
+    struct clip_buffer *buffer = &clipping->buffers[v];
+
+    if (buffer->data == NULL || buffer->count < count) {
+        buffer->data = xrealloc(buffer->data, (count + 1) * sizeof(float));
+        buffer->count = count;
+    }
+    clipping->clipped[v].values = buffer->data;
+    return buffer->data;
 }
 
-static float global_factor(const struct clipping_source *clipping, const float *const *gradients)
+static float global_factor(const struct clipping_source *clipping,
+                           const struct variable_gradient *gradients)
 {
     double squares = 0;
 
     for (int v = 0; v < clipping->placement->variables_count; v++)
         if (is_trained(clipping, v))
-            squares += sum_squares(gradients[v], count_of(clipping, v));
+            squares += sum_squares(gradients[v].values, count_of(clipping, v, &gradients[v]));
     return factor_of(squares, clipping->clip.limit);
 }
 
-static void clip_variable(struct clipping_source *clipping, int v, const float *g, float global)
+static void scale_variable(struct clipping_source *clipping, int v, const float *g, size_t count,
+                           float by)
 {
-    float limit = clipping->clip.limit;
-    size_t count = count_of(clipping, v);
+    if (by != 1)
+        scale_to(g, by, make_room(clipping, v, count), count);
+}
 
-    clipping->clipped[v] = g;
+static void clip_variable(struct clipping_source *clipping, int v,
+                          const struct variable_gradient *gradient, float global)
+{
+    const float *g = gradient->values;
+    float limit = clipping->clip.limit;
+    size_t count = count_of(clipping, v, gradient);
+
     switch (clipping->clip.kind) {
     case CLIP_NOTHING:
         break;
     case CLIP_VALUE:
-        clamp_to(g, limit, buffer_of(clipping, v), count);
+        clamp_to(g, limit, make_room(clipping, v, count), count);
         break;
     case CLIP_NORM:
-        scale_variable(clipping, v, g, factor_of(sum_squares(g, count), limit));
+        scale_variable(clipping, v, g, count, factor_of(sum_squares(g, count), limit));
         break;
     case CLIP_GLOBAL_NORM:
-        scale_variable(clipping, v, g, global);
+        scale_variable(clipping, v, g, count, global);
         break;
     }
 }
 
 static struct status step(struct gradient_source *source, const void *const *values,
-                          const float *const **gradients, float *loss)
+                          const struct variable_gradient **gradients, float *loss)
 {
     struct clipping_source *clipping = (struct clipping_source *)source;
-    const float *const *g;
+    const struct variable_gradient *given;
     float global = 1;
 
-    TRY(clipping->inner->step(clipping->inner, values, &g, loss));
+    TRY(clipping->inner->step(clipping->inner, values, &given, loss));
     if (clipping->clip.kind == CLIP_GLOBAL_NORM)
-        global = global_factor(clipping, g);
-    for (int v = 0; v < clipping->placement->variables_count; v++)
+        global = global_factor(clipping, given);
+    for (int v = 0; v < clipping->placement->variables_count; v++) {
+        clipping->clipped[v] = given[v];
         if (is_trained(clipping, v))
-            clip_variable(clipping, v, g[v], global);
+            clip_variable(clipping, v, &given[v], global);
+    }
     *gradients = clipping->clipped;
     return status_ok();
+}
+
+static struct status need_rows(struct gradient_source *source, const struct row_ids **rows)
+{
+    struct gradient_source *inner = ((struct clipping_source *)source)->inner;
+
+    return inner->need_rows(inner, rows);
 }
 
 static struct status seek(struct gradient_source *source, uint64_t begin, uint64_t global_step)
@@ -145,7 +170,7 @@ static void destroy(struct gradient_source *source)
     struct clipping_source *clipping = (struct clipping_source *)source;
 
     for (int v = 0; v < clipping->placement->variables_count; v++)
-        free(clipping->buffers[v]);
+        free(clipping->buffers[v].data);
     free(clipping->buffers);
     free(clipping->clipped);
     clipping->inner->destroy(clipping->inner);
@@ -160,7 +185,11 @@ struct gradient_source *clip_source(struct gradient_source *inner, const struct 
     if (clip->kind == CLIP_NOTHING)
         return inner;
     struct clipping_source *clipping = zalloc(sizeof *clipping);
-    clipping->source = (struct gradient_source){ .step = step, .destroy = destroy, .seek = seek };
+    clipping->source =
+        (struct gradient_source){ .step = step,
+                                  .destroy = destroy,
+                                  .seek = seek,
+                                  .need_rows = inner->need_rows != NULL ? need_rows : NULL };
     clipping->inner = inner;
     clipping->clip = *clip;
     clipping->placement = placement;
