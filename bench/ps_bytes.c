@@ -1,7 +1,11 @@
 /*
  * Measures a push and a pull between two processes against the same bytes over bare TCP.
  *
- *     ps_bytes MIB ROUNDS     prints: push and pull GB/s, raw GB/s both ways, by the median round
+ *     ps_bytes MIB ROUNDS [FLOATS]   prints: push and pull GB/s, raw GB/s both ways, by the median
+ *                                    round
+ *
+ * With FLOATS, MIB MiB are rows of that many floats, of a variable by rows that has ten times as
+ * many rows.
  *
  * The child serves a ps with one variable of MIB MiB, and beside it a socket that receives and
  * sends as many bytes. The parent pushes gradients and pulls values in turn, then does the same
@@ -112,6 +116,16 @@ static void serve(int tell, size_t size)
 
 /* ---- the parent ---- */
 
+/* One row, at some place, of each ten. */
+static struct row_ids choose_rows(size_t count)
+{
+    int64_t *ids = zalloc(count * sizeof *ids);
+
+    for (size_t i = 0; i < count; i++)
+        ids[i] = (int64_t)(10 * i + i * 7919 % 10);
+    return (struct row_ids){ ids, count };
+}
+
 static int by_value(const void *a, const void *b)
 {
     double left = *(const double *)a, right = *(const double *)b;
@@ -150,6 +164,7 @@ static void measure_raw(int fd, char *data, size_t size, double *push, double *p
 int main(int argc, char **argv)
 {
     size_t size = (argc > 1 ? strtoul(argv[1], NULL, 10) : 4) << 20;
+    size_t row_floats = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
     int rounds = argc > 2 ? atoi(argv[2]) : 20, tell[2], ports[2];
     double push[ROUNDS_MAX], pull[ROUNDS_MAX], raw_push[ROUNDS_MAX], raw_pull[ROUNDS_MAX];
 
@@ -166,6 +181,11 @@ int main(int argc, char **argv)
                                         .dtype = DT_FLOAT,
                                         .shape = shape_of((int64_t)(size >> 12), 1024),
                                         .trainable = true };
+    if (row_floats > 0) {
+        variable.shape =
+            shape_of((int64_t)(10 * size / sizeof(float) / row_floats), (int64_t)row_floats);
+        variable.by_rows = true;
+    }
     struct placement placement;
     struct channel *channel;
     struct ps_client client;
@@ -180,9 +200,11 @@ int main(int argc, char **argv)
                                                       .placement = &placement,
                                                       .channels = &channel,
                                                       .call_timeout_ms = TIMEOUT_MS });
-    float *gradient = zalloc(size);
-    const void *values[] = { gradient };
-    const struct variable_gradient gradients[] = { { .values = gradient } };
+    float *gradient = zalloc(size), *first = row_floats > 0 ? zalloc(10 * size) : gradient;
+    const void *values[] = { first };
+    struct variable_gradient gradients[] = { { .values = gradient } };
+    if (row_floats > 0)
+        gradients[0].rows = choose_rows(size / sizeof(float) / row_floats);
     struct client_job job = { .optimizer = "sgd", .learning_rate = .1f, .workers = 1 };
     check(client_join(&client, false, TIMEOUT_MS));
     check(client_create(&client, &job, values));
@@ -198,6 +220,8 @@ int main(int argc, char **argv)
         double began = seconds();
         check(client_push(&client, gradients, false));
         double middle = seconds();
+        if (row_floats > 0)
+            client_want_rows(&client, 0, gradients[0].rows);
         check(client_pull(&client));
         pull[i] = seconds() - middle;
         push[i] = middle - began;
@@ -213,6 +237,9 @@ int main(int argc, char **argv)
     close(fd);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
+    if (first != gradient)
+        free(first);
+    free((void *)(uintptr_t)gradients[0].rows.ids);
     free(gradient);
     free(raw);
     return 0;

@@ -369,10 +369,21 @@ class Bench:
             self.table.add("ps push + pull of %d MiB" % size, "%.2f GB/s (%.2f, %.2f)" % (both, push, pull),
                            "TCP %.2f GB/s: %.0f %%" % (raw, 100 * both / raw), ">= 80 %", both >= .8 * raw)
 
+    def ps_rows(self):
+        """push + pull of 100,000 rows of a table of 1,000,000 between two processes, against the same bytes over bare TCP"""
+        for floats, size, rounds in ((64, 24, 20), (1, 1, 60)):
+            def measure(floats=floats, size=size, rounds=rounds):
+                return tuple(map(float, re.findall(r"[\d.]+", out(bench_program("ps_bytes"), size, rounds, floats))))
+            push, pull, raw_push, raw_pull = self.interleaved(ours=measure)["ours"]
+            both, raw = 2 / (1 / push + 1 / pull), 2 / (1 / raw_push + 1 / raw_pull)
+            rows = (size << 20) // 4 // floats
+            self.table.add("ps push + pull of %d rows of %d floats" % (rows, floats), "%.2f GB/s (%.2f, %.2f)" % (both, push, pull),
+                           "TCP %.2f GB/s: %.0f %%" % (raw, 100 * both / raw), ">= 80 %", both >= .8 * raw)
+
 ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
         "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "rpc": Bench.rpc,
         "executor": Bench.executor, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
-        "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes}
+        "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes, "ps-rows": Bench.ps_rows}
 
 
 # ---- measuring ----

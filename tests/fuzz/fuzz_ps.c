@@ -3,6 +3,9 @@
  * answers a request or lets its caller wait, and goes on working. An input is up to 8 requests:
  *
  *     method (1 byte) | header size (1 byte) | payload size (1 byte) | header | payload
+ *
+ * The pieces 0-2 of "w", 16 bytes each, and 3 of "b", 8 bytes, are those of small_cluster.h. "emb"
+ * has the pieces 4-6, by rows: two rows of 8 bytes in each, so rows 0-5 of this ps.
  */
 #include <assert.h>
 #include <stddef.h>
@@ -50,17 +53,37 @@ static void ask(struct small_cluster *cluster, struct rest *rest, struct bytes *
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const float one[SMALL_W] = { 1 };
-    static const struct variable_gradient gradients[] = { { .values = one }, { .values = one } };
+    static const struct placed_variable variables[] = {
+        { .name = "w",
+          .dtype = DT_FLOAT,
+          .shape = { .rank = 2, .dims = { 6, 2 } },
+          .trainable = true },
+        { .name = "b",
+          .dtype = DT_FLOAT,
+          .shape = { .rank = 1, .dims = { 2 } },
+          .trainable = true },
+        { .name = "emb",
+          .dtype = DT_FLOAT,
+          .shape = { .rank = 2, .dims = { 6, 2 } },
+          .trainable = true,
+          .by_rows = true },
+    };
+    static const int64_t ids[] = { 1, 4 };
+    static const struct variable_gradient gradients[] = { { .values = one },
+                                                          { .values = one },
+                                                          { .values = one, .rows = { ids, 2 } } };
+    static const void *const values[] = { one, one, one };
+    struct client_job job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1 };
     struct rest rest = { (const char *)data, size };
     struct bytes payloads[REQUESTS_MAX];
     struct small_cluster cluster;
     struct ps_client chief;
     struct call_group calls;
 
-    small_start(&cluster, 1);
+    small_start_placed(&cluster, 1, variables, COUNT(variables), NULL, NULL, 0);
     small_client(&cluster, 0, 1, &chief);
     if (!status_is_ok(client_join(&chief, false, 1000)) ||
-        !status_is_ok(small_create(&chief, 1, false)))
+        !status_is_ok(client_create(&chief, &job, values)))
         abort();
     call_group_init(&calls, clock_monotonic(), REQUESTS_MAX);
     call_group_begin(&calls);
@@ -71,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     call_group_finish(&calls);
     /* This may fail: the requests may have held the ps, ended the job or begun a generation. */
     chief.options.call_timeout_ms = 0;
+    client_want_rows(&chief, 2, (struct row_ids){ ids, 2 });
     status_ignore(client_push(&chief, gradients, true));
     client_finish(&chief);
     small_stop(&cluster);

@@ -7,13 +7,18 @@ An input is up to 8 requests; fuzz_ps.c describes their format and the variables
 header fields are those of proto/training.proto."""
 import os
 import random
+import re
 import struct
 
-OUT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "ps")
 METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "beat"]
-# The hash of small_cluster.h's placement on one ps. A ps rejects any other hash early.
-PLACEMENT = 11534747441040804920
-GRADIENTS = struct.pack("<14f", *[0.5] * 14)  # of small_cluster.h's w and b
+HERE = os.path.dirname(os.path.abspath(__file__))
+OUT = os.path.join(HERE, "corpus", "ps")
+# A ps rejects another version of the protocol, or another placement, early.
+with open(os.path.join(HERE, "../../trainer/shared/protocol.h")) as header:
+    PROTOCOL = int(re.search(r"#define PROTOCOL_VERSION (\d+)", header.read()).group(1))
+PLACEMENT = 12030812290486636385  # the hash of fuzz_ps.c's placement on one ps
+GRADIENTS = struct.pack("<14f", *[0.5] * 14)  # of w and b
+ROWS = struct.pack("<4f", *[0.25] * 4)  # gradients of two rows of emb
 
 
 def varint(value):
@@ -53,7 +58,7 @@ def request(method, payload=b"", **fields):
 
 
 def identity(index, incarnation, reader=0):
-    return message(f1="test", f2="worker", f3=index, f4=F64(incarnation), f5="a:1,b:1", f6=F64(PLACEMENT), f8=2, f9=reader)
+    return message(f1="test", f2="worker", f3=index, f4=F64(incarnation), f5="a:1,b:1", f6=F64(PLACEMENT), f8=PROTOCOL, f9=reader)
 
 
 def ticket(worker, incarnation, reader=0):
@@ -63,12 +68,20 @@ def ticket(worker, incarnation, reader=0):
 CHIEF = ticket(0, 1)
 READER = ticket(0, 7, 1)
 APPLIED = [message(f1=0, f2=F64(1), f3=1)]
-PIECES = [message(f1=i, f2=size, f3=1, f4=int(i in (1, 2))) for i, size in enumerate((16, 16, 16, 8))]
+PIECES = [message(f1=i, f2=size, f3=1, f4=int(i in (1, 2, 5, 6)), f5=8 * (i > 3), f6=1) for i, size in enumerate((16, 16, 16, 8, 16, 16, 16))]
 VALID = {
     "join": request("join", f1=identity(1, 5), f2=1),
     "create": request("create", f1=identity(0, 1), f2=2, f3="adam", f4=0.1, f5=[message(f1="beta_1", f2=0.5)], f6=PIECES, f7=2, f8=1, f10=9),
     "pull": request("pull", f1=CHIEF),
     "push": request("push", GRADIENTS, f1=CHIEF, f2=1, f3=0, f4=1),
+    # rows as differences: 1 and 4 are 1, 2
+    "pull_rows": request("pull", b"\1\2", f1=CHIEF, f5=2),
+    "pull_piece_of_rows": request("pull", b"\2\0", f1=CHIEF, f3=5, f4=6, f5=2),
+    "pull_row_of_none": request("pull", b"\6", f1=CHIEF, f5=1),
+    "pull_long_row": request("pull", b"\xff" * 9 + b"\1", f1=CHIEF, f5=1),
+    "push_rows": request("push", GRADIENTS + ROWS + b"\1\2" + b"\0\4", f1=CHIEF, f2=1, f4=1, f7=2, f8=2, f9=4),
+    "push_rows_of_a_piece": request("push", ROWS + b"\4\0", f1=CHIEF, f2=1, f5=6, f7=2, f9=2),
+    "push_more_rows_than_listed": request("push", GRADIENTS + ROWS + b"\1", f1=CHIEF, f2=1, f7=2, f9=1),
     "hold": request("hold", f1=CHIEF, f2=3),
     "cut": request("cut", f1=CHIEF, f2=APPLIED, f3=1, f4=3),
     "read": request("read", f1=1, f2=0, f3=0, f4=3),
@@ -99,6 +112,11 @@ SEQUENCES = {
     "two_snapshots": V["reader_join"] + V["hold"] + V["reader_hold"] + V["push"] + V["cut"] + V["reader_hold"] + V["reader_cut"] + V["read"],
     "the_chief_goes_first": V["reader_join"] + V["reader_hold"] + V["push"] + V["hold"] + V["reader_cut"] + V["cut"] + V["reader_drop"],
     "another_reader": V["reader_join"] + V["reader_hold"] + V["push"] + request("join", f1=identity(0, 8, 1)) + V["reader_cut"],
+    "rows": V["pull_rows"] + V["push_rows"] + V["push_rows"] + V["pull_rows"] + V["pull_piece_of_rows"],
+    "rows_in_chunks": request("push", GRADIENTS, f1=CHIEF, f2=1, f6=4) + V["push_rows_of_a_piece"]
+    + request("push", ROWS + b"\0\2", f1=CHIEF, f2=1, f5=4, f6=6, f7=2, f9=2) + V["pull_rows"],
+    "rows_of_a_snapshot": V["hold"] + V["push_rows"] + V["cut"] + request("read", f1=1, f2=5) + V["push_rows"] + request("read", f1=1, f2=5),
+    "rows_before": request("create", f1=identity(0, 1), f2=2, f3="ftrl", f4=0.1, f6=PIECES, f7=1, f8=1, f12=1) + V["pull_rows"],
     "all": b"".join(V[m] for m in ("join", "beat", "pull", "push", "hold", "cut", "drop", "await")),
 }
 

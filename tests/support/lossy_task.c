@@ -5,13 +5,14 @@
 
 #include "base/arena.h"
 
-void lossy_place(int ps_count, struct placement *out)
+void lossy_place(int ps_count, bool by_rows, struct placement *out)
 {
     struct placed_variable variables[] = {
         { .name = "w",
           .dtype = DT_FLOAT,
-          .shape = shape_of(LOSSY_ELEMENTS / 2, 2),
-          .trainable = true },
+          .shape = shape_of(LOSSY_ROWS, LOSSY_ROW),
+          .trainable = true,
+          .by_rows = by_rows },
     };
 
     placement_create(variables, 1, ps_count, 16, PLACE_BY_BYTES, out);
@@ -19,13 +20,57 @@ void lossy_place(int ps_count, struct placement *out)
 
 /* ---- The gradient source. ---- */
 
+/* Half of the rows, on average. */
+bool lossy_has_row(uint32_t index, uint64_t step, int row)
+{
+    return (row * 5 + (int)(step % 64) * 3 + (int)index * 2) % 8 < 4;
+}
+
+static bool is_by_rows(const struct lossy_task *task)
+{
+    return task->options.placement->variables[0].by_rows;
+}
+
+static struct status source_need_rows(struct gradient_source *base, const struct row_ids **rows)
+{
+    struct lossy_task *task = (struct lossy_task *)base;
+    struct row_ids *chosen = &task->rows[task->step % 2];
+    int64_t *ids = task->ids[task->step % 2];
+
+    *chosen = (struct row_ids){ .ids = ids };
+    for (int row = 0; row < LOSSY_ROWS; row++)
+        if (lossy_has_row(task->options.index, task->step, row))
+            ids[chosen->count++] = row;
+    *rows = chosen;
+    return status_ok();
+}
+
+static void compute_rows(struct lossy_task *task, uint64_t step, const float *values)
+{
+    const struct row_ids *rows = &task->rows[step % 2];
+    float all[LOSSY_ELEMENTS] = { 0 }, gradient[LOSSY_ELEMENTS];
+
+    for (size_t i = 0; i < rows->count; i++)
+        memcpy(all + rows->ids[i] * LOSSY_ROW, values + i * LOSSY_ROW, LOSSY_ROW * sizeof(float));
+    task->options.compute(task->options.context, task->options.index, step, all, gradient);
+    for (size_t i = 0; i < rows->count; i++)
+        memcpy(task->gradient + i * LOSSY_ROW, gradient + rows->ids[i] * LOSSY_ROW,
+               LOSSY_ROW * sizeof(float));
+    task->gradients[0].rows = *rows;
+}
+
 static struct status source_step(struct gradient_source *base, const void *const *values,
                                  const struct variable_gradient **gradients, float *loss)
 {
     struct lossy_task *task = (struct lossy_task *)base;
 
-    task->options.compute(task->options.context, task->options.index, task->step++, values[0],
-                          task->gradient);
+    uint64_t made = task->step++;
+
+    if (is_by_rows(task))
+        compute_rows(task, made, values[0]);
+    else
+        task->options.compute(task->options.context, task->options.index, made, values[0],
+                              task->gradient);
     task->gradients[0].values = task->gradient;
     *gradients = task->gradients;
     *loss = 1;
@@ -76,7 +121,14 @@ static struct status conclude(void *context, struct ps_client *client)
 {
     const struct lossy_task_options *options = &((struct lossy_task *)context)->options;
     float values[LOSSY_ELEMENTS], snapshot[LOSSY_ELEMENTS];
+    int64_t all[LOSSY_ROWS];
 
+    for (int row = 0; row < LOSSY_ROWS; row++)
+        all[row] = row;
+    if (is_by_rows(context)) {
+        client_want_rows(client, 0, (struct row_ids){ all, LOSSY_ROWS });
+        TRY(client_pull(client));
+    }
     memcpy(values, client->values[0], sizeof values); /* valid until the client's next call */
     TRY(read_snapshot(client, snapshot));
     options->conclude(options->context, client->global_step, values, snapshot);
@@ -148,6 +200,8 @@ void lossy_task_start(struct lossy_task *task, const struct lossy_task_options *
         (struct lossy_task){ .source = { .step = source_step, .seek = source_seek },
                              .options = *options,
                              .progress = { .say = options->say, .say_context = options->context } };
+    if (is_by_rows(task))
+        task->source.need_rows = source_need_rows;
     client_init(&task->client, &client);
     network_start_thread(options->network, &task->thread, run, task);
 }

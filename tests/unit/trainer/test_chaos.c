@@ -70,7 +70,7 @@ struct plan {
     const char *optimizer;
     int ps_count;
     uint32_t workers;
-    bool checkpoints;
+    bool checkpoints, by_rows;
     const struct network_faults *network;
     int faults_count;
     struct fault faults[FAULTS];
@@ -134,12 +134,15 @@ static void say(void *context, const char *line)
 
 /* ---- The gradients and the result. ---- */
 
-/* The gradient depends on worker, step and value, and the sum of the workers' on their order. */
+/* The gradient depends on worker and step, and on values of several ps tasks: a task that repeats a
+ * step needs the same values from all of them. The sum of the workers' depends on their order. */
 static void compute(void *context, uint32_t index, uint64_t step, const float *w, float *gradient)
 {
     (void)context;
     for (int i = 0; i < LOSSY_ELEMENTS; i++)
-        gradient[i] = .3f * (w[i] - (float)(i * (int)(index + 1))) / (float)(step + 3);
+        gradient[i] =
+            .3f * (w[i] + .1f * w[(i * 5 + 7) % LOSSY_ELEMENTS] - (float)(i * (int)(index + 1))) /
+            (float)(step + 3);
 }
 
 /* From now on the test does not kill the chief, and kills at most one ps, so that the other tasks
@@ -334,7 +337,7 @@ static void job_open(struct job *job, const struct plan *plan, const char *direc
     *job = (struct job){ .plan = plan, .directory = directory };
     pthread_mutex_init(&job->lock, NULL);
     job->network = network_create(plan->seed, plan->network);
-    lossy_place(plan->ps_count, &job->placement);
+    lossy_place(plan->ps_count, plan->by_rows, &job->placement);
     for (int p = 0; p < plan->ps_count; p++) {
         job->addresses[p].job = job;
         pthread_mutex_init(&job->addresses[p].lock, NULL);
@@ -422,6 +425,7 @@ static struct plan draw_plan(uint64_t seed)
                          .ps_count = 2 + (int)draw(&random, PS_MAX - 1),
                          .workers = 2 + (uint32_t)draw(&random, WORKERS_MAX - 1),
                          .checkpoints = draw(&random, 4) != 0,
+                         .by_rows = seed % 3 == 0,
                          .network = draw(&random, 2) == 0 ? &slow : &bad,
                          .faults_count = FAULTS };
     int64_t at_ms = draw(&random, SPAN_MS), near_ms[] = { 0, draw(&random, NEAR_MS) };
@@ -446,7 +450,7 @@ struct expected {
 };
 
 struct campaign {
-    struct expected expected[COUNT(optimizers)][WORKERS_MAX + 1];
+    struct expected expected[2][COUNT(optimizers)][WORKERS_MAX + 1]; /* the first index: by rows */
     uint64_t end;
     _Atomic uint64_t next;
     _Atomic int failures;
@@ -458,16 +462,18 @@ static struct expected *expected_of(struct campaign *campaign, const struct plan
 
     while (strcmp(optimizers[o], plan->optimizer) != 0)
         o++;
-    return &campaign->expected[o][plan->workers];
+    return &campaign->expected[plan->by_rows][o][plan->workers];
 }
 
 static void run_undisturbed(struct campaign *campaign)
 {
-    for (size_t o = 0; o < COUNT(optimizers); o++)
+    for (size_t o = 0; o < 2 * COUNT(optimizers); o++)
         for (uint32_t workers = 2; workers <= WORKERS_MAX; workers++) {
-            struct plan plan = {
-                .optimizer = optimizers[o], .ps_count = 1, .workers = workers, .network = &quiet
-            };
+            struct plan plan = { .optimizer = optimizers[o / 2],
+                                 .by_rows = o % 2 == 1,
+                                 .ps_count = 1,
+                                 .workers = workers,
+                                 .network = &quiet };
             struct job job;
             job_run(&job, &plan, NULL);
             assert_string_equal(job.failure, "");
@@ -491,8 +497,8 @@ static void run_seed(struct campaign *campaign, uint64_t seed)
         snprintf(job->failure, sizeof job->failure, "other values than without faults");
     if (*job->failure != '\0') {
         atomic_fetch_add(&campaign->failures, 1);
-        printf("seed %llu (%d ps, %u workers, %s%s): %s\n%s", (unsigned long long)seed,
-               plan.ps_count, plan.workers, plan.optimizer,
+        printf("seed %llu (%d ps, %u workers, %s%s%s): %s\n%s", (unsigned long long)seed,
+               plan.ps_count, plan.workers, plan.optimizer, plan.by_rows ? ", by rows" : "",
                plan.checkpoints ? "" : ", no checkpoints", job->failure, job->said);
         fflush(stdout);
     }

@@ -34,7 +34,7 @@ static const struct network_faults bad = { .lose_request = .04,
                                            .delay_max_ms = 100 };
 
 struct job {
-    bool sync;
+    bool sync, by_rows;
     int ps_count;
     size_t chunk_bytes; /* as in struct ps_client_options */
     const char *optimizer;
@@ -42,7 +42,8 @@ struct job {
     /* results */
     float values[LOSSY_ELEMENTS], snapshot[LOSSY_ELEMENTS];
     uint64_t global_step;
-    int computed[WORKERS]; /* gradients */
+    int computed[WORKERS];               /* gradients */
+    int totals[WORKERS][LOSSY_ELEMENTS]; /* the sum of what an asynchronous job has pushed */
     int harm;
 };
 
@@ -53,6 +54,9 @@ static void compute(void *context, uint32_t index, uint64_t step, const float *w
     struct job *job = context;
 
     job->computed[index]++;
+    for (int i = 0; i < LOSSY_ELEMENTS; i++)
+        if (!job->by_rows || lossy_has_row(index, step, i / LOSSY_ROW))
+            job->totals[index][i] += (int)index + 1;
     for (int i = 0; i < LOSSY_ELEMENTS; i++)
         gradient[i] = job->sync ? .3f * (w[i] - (float)(i * (int)(index + 1))) / (float)(step + 3)
                                 : (float)(index + 1);
@@ -117,7 +121,7 @@ static void cluster_open(struct lossy_cluster *cluster, const struct job *job, u
 {
     cluster->network = network_create(seed, faults);
     cluster->ps_count = job->ps_count;
-    lossy_place(job->ps_count, &cluster->placement);
+    lossy_place(job->ps_count, job->by_rows, &cluster->placement);
     for (int i = 0; i < job->ps_count; i++) {
         struct ps_options options = { .cluster = LOSSY_CLUSTER,
                                       .index = (uint32_t)i,
@@ -170,19 +174,24 @@ static void a_synchronous_job_learns_the_same_bits_as_without_loss(void **state)
 {
     (void)state;
     static const char *const optimizers[] = { "sgd", "momentum", "adam", "adagrad" };
-    struct job quiet[COUNT(optimizers)];
+    struct job quiet[2 * COUNT(optimizers)]; /* as a whole, then by rows */
     int harm = 0;
 
-    for (size_t o = 0; o < COUNT(optimizers); o++) {
-        quiet[o] =
-            (struct job){ .sync = true, .ps_count = 1, .optimizer = optimizers[o], .rate = .5f };
-        run(&quiet[o], 0, &none);
-        assert_int_equal(quiet[o].global_step, STEPS);
-        assert_true(quiet[o].values[LOSSY_ELEMENTS - 1] != 0);
+    for (size_t q = 0; q < COUNT(quiet); q++) {
+        quiet[q] = (struct job){ .sync = true,
+                                 .by_rows = q >= COUNT(optimizers),
+                                 .ps_count = 1,
+                                 .optimizer = optimizers[q % COUNT(optimizers)],
+                                 .rate = .5f };
+        run(&quiet[q], 0, &none);
+        assert_int_equal(quiet[q].global_step, STEPS);
+        assert_true(quiet[q].values[LOSSY_ELEMENTS - 1] != 0);
     }
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        const struct job *expected = &quiet[seed % COUNT(optimizers)];
+        const struct job *expected =
+            &quiet[seed % COUNT(optimizers) + (seed % 3 == 0 ? COUNT(optimizers) : 0)];
         struct job job = { .sync = true,
+                           .by_rows = expected->by_rows,
                            .ps_count = 1 + (int)(seed / COUNT(optimizers) % PS_MAX),
                            .optimizer = expected->optimizer,
                            .rate = .5f,
@@ -205,21 +214,24 @@ static void no_update_of_an_asynchronous_job_is_lost_or_applied_twice(void **sta
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct job job = { .ps_count = 1 + (int)(seed % PS_MAX),
+        struct job job = { .by_rows = seed % 2 == 0,
+                           .ps_count = 1 + (int)(seed % PS_MAX),
                            .optimizer = "sgd",
                            .rate = 1,
                            .chunk_bytes = chunk_bytes(seed) };
         run(&job, seed, &bad);
-        int total = 0, steps = 0;
-        for (int w = 0; w < WORKERS; w++) {
-            total += (w + 1) * job.computed[w];
+        int steps = 0;
+        for (int w = 0; w < WORKERS; w++)
             steps += job.computed[w];
-        }
         assert_int_equal(job.global_step, steps);
-        for (int i = 0; i < LOSSY_ELEMENTS; i++)
+        for (int i = 0; i < LOSSY_ELEMENTS; i++) {
+            int total = 0;
+            for (int w = 0; w < WORKERS; w++)
+                total += job.totals[w][i];
             if (job.values[i] != (float)-total || job.snapshot[i] != (float)-total)
                 fail_msg("seed %d: element %d is %g, in the snapshot %g, must be %d", (int)seed, i,
                          job.values[i], job.snapshot[i], -total);
+        }
     }
 }
 
