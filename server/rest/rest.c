@@ -113,9 +113,10 @@ void rest_accept(void *context, int fd, enum listener_protocol protocol,
         close(fd);
         return;
     }
-    /* libmicrohttpd closes the descriptor if it refuses the connection. */
+    /* libmicrohttpd closes the descriptor if it refuses the connection. It runs at the end of the
+     * round, once for all new connections: each run may look at every other connection. */
     if (MHD_add_connection(rest->daemon, fd, address, address_size) == MHD_YES)
-        run_daemon(rest);
+        rest->unfinished = true;
 }
 
 static unsigned connections_max(void)
