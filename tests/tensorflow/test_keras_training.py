@@ -1,5 +1,5 @@
-"""A job of one worker changes the variables as Keras' fit does: learning rate schedules and clipping, from
-a compiled description or from flags.
+"""A job of one worker changes the variables as Keras' fit does: optimizers, learning rate schedules and clipping,
+from a compiled description or from flags.
 
 Every batch is the whole data set, so the order of the rows does not matter, and the variables begin at zero."""
 import json
@@ -78,6 +78,15 @@ class KerasTraining(TestCase):
                 # A job that is interrupted, and one whose step has two workers' halves.
                 self.assert_same(self.by_pstrain(description, steps=(7, STEPS)), want, "resumed")
                 self.assert_same(self.by_pstrain(description, "--sync", workers=2), want, "synchronous")
+
+    def test_optimizers_of_a_description(self):
+        # Lion takes the sign of a gradient, and with it that of a rounding error: the unit test compares it.
+        for optimizer in (lambda: keras.optimizers.Nadam(0.01, epsilon=1e-3), lambda: keras.optimizers.Adamax(0.01, epsilon=1e-3, weight_decay=0.1),
+                          lambda: keras.optimizers.Ftrl(0.5, beta=0.1, l2_shrinkage_regularization_strength=0.01)):
+            with self.subTest(optimizer().name):
+                want, description = self.by_keras(optimizer()), self.model(optimizer()).to_json()
+                self.assert_same(self.by_pstrain(description), want, "at once")
+                self.assert_same(self.by_pstrain(description, steps=(7, STEPS)), want, "resumed")
 
     def test_clipping_of_a_description(self):
         for clip in ({"clipvalue": 0.004}, {"clipnorm": 0.05}, {"global_clipnorm": 0.05}):

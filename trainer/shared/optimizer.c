@@ -195,6 +195,84 @@ static void raise_powers(const float *settings, float *scalars)
     scalars[1] *= settings[1];
 }
 
+static void raise_power(const float *settings, float *scalars)
+{
+    scalars[0] *= settings[0];
+}
+
+/*
+ * settings: beta_1, beta_2, epsilon (outside the maximum), weight_decay (as Adam's); scalar: β1ᵗ
+ */
+CLONES static void apply_adamax(const struct optimizer_step *step)
+{
+    PARTS;
+    const float beta1 = step->settings[0], beta2 = step->settings[1], epsilon = step->settings[2];
+    const float keep = 1 - rate * step->settings[3];
+    const float alpha = rate / (1 - step->scalars[0]);
+    float *m = step->slots[0], *u = step->slots[1];
+
+    EACH
+    {
+        float size = fabsf(g[i]), faded = beta2 * u[i];
+        m[i] += (g[i] - m[i]) * (1 - beta1);
+        u[i] = faded > size ? faded : size;
+        out[i] = w[i] * keep - alpha * m[i] / (u[i] + epsilon);
+    }
+}
+
+/* Nadam's β1 of update t: it grows from a half of beta_1. */
+static inline float nadam_beta1(float beta1, float t)
+{
+    return beta1 * (1 - .5f * powf(.96f, t));
+}
+
+/*
+ * settings: beta_1, beta_2, epsilon (outside the root), what the product begins at, weight_decay
+ * (as Adam's); scalars: the number of updates so far, the product of their β1
+ */
+CLONES static void apply_nadam(const struct optimizer_step *step)
+{
+    PARTS;
+    const float beta1 = step->settings[0], beta2 = step->settings[1], epsilon = step->settings[2];
+    const float keep = 1 - rate * step->settings[4], t = step->scalars[0] + 1;
+    const float now = nadam_beta1(beta1, t), then = nadam_beta1(beta1, t + 1);
+    const float product = step->scalars[1] * now;
+    const float of_m = then / (1 - product * then), of_g = (1 - now) / (1 - product);
+    const float correction = 1 / (1 - powf(beta2, t));
+    float *m = step->slots[0], *v = step->slots[1];
+
+    EACH
+    {
+        m[i] += (g[i] - m[i]) * (1 - beta1);
+        v[i] += (g[i] * g[i] - v[i]) * (1 - beta2);
+        out[i] =
+            w[i] * keep - rate * (of_m * m[i] + of_g * g[i]) / (sqrtf(v[i] * correction) + epsilon);
+    }
+}
+
+static void advance_nadam(const float *settings, float *scalars)
+{
+    scalars[0] += 1;
+    scalars[1] *= nadam_beta1(settings[0], scalars[0]);
+}
+
+/* settings: beta_1, beta_2, weight_decay (as Adam's) */
+CLONES static void apply_lion(const struct optimizer_step *step)
+{
+    PARTS;
+    const float beta1 = step->settings[0], beta2 = step->settings[1];
+    const float keep = 1 - rate * step->settings[2];
+    float *m = step->slots[0];
+
+    EACH
+    {
+        float c = m[i] * beta1 + g[i] * (1 - beta1);
+        float sign = c > 0 ? 1 : c < 0 ? -1 : c; /* 0, or NaN */
+        m[i] = m[i] * beta2 + g[i] * (1 - beta2);
+        out[i] = w[i] * keep - rate * sign;
+    }
+}
+
 /* n^-p: a square root for the usual power of -½, powf for others. */
 static inline float ftrl_power(float n, float p)
 {
@@ -303,6 +381,17 @@ static const struct optimizer optimizers[] = {
       apply_adagrad_da,
       count_update },
     { "adam", .001f, false, ADAM(0) },
+    { "adamax",
+      .001f,
+      false,
+      4,
+      { { "beta_1", .9f }, { "beta_2", .999f }, { "epsilon", 1e-8f }, { "weight_decay", 0 } },
+      2,
+      { { "m", "AdaMax", STARTS_AT_0, NULL }, { "v", "AdaMax_1", STARTS_AT_0, NULL } },
+      1,
+      { { "beta1_power", 0 } },
+      apply_adamax,
+      raise_power },
     { "adamw", .001f, false, ADAM(.004f) },
     { "ftrl",
       .01f,
@@ -321,6 +410,17 @@ static const struct optimizer optimizers[] = {
       apply_ftrl,
       NULL },
     { "lazy_adam", .001f, true, ADAM(0) },
+    { "lion",
+      .001f,
+      false,
+      3,
+      { { "beta_1", .9f }, { "beta_2", .99f }, { "weight_decay", 0 } },
+      1,
+      { { "momentum", "Lion", STARTS_AT_0, NULL } },
+      0,
+      { { 0 } },
+      apply_lion,
+      NULL },
     { "momentum",
       .01f,
       true,
@@ -332,6 +432,21 @@ static const struct optimizer optimizers[] = {
       { { 0 } },
       apply_momentum,
       NULL },
+    { "nadam",
+      .001f,
+      false,
+      5,
+      { { "beta_1", .9f },
+        { "beta_2", .999f },
+        { "epsilon", 1e-8f },
+        { "initial_momentum_cache", 1 },
+        { "weight_decay", 0 } },
+      2,
+      { { "m", "Nadam", STARTS_AT_0, NULL }, { "v", "Nadam_1", STARTS_AT_0, NULL } },
+      2,
+      { { "iterations", STARTS_AT_0 }, { "momentum_cache", 3 } },
+      apply_nadam,
+      advance_nadam },
     { "proximal_adagrad",
       .01f,
       true,

@@ -19,6 +19,18 @@ ROWS = [
     ("adagrad", 0.1, {"initial_accumulator_value": 0, "epsilon": 0.1}, lambda: o.Adagrad(0.1, initial_accumulator_value=0.0, epsilon=0.1)),
     ("adam", 0.01, {"epsilon": 1e-7}, lambda: o.Adam(0.01)),
     ("adadelta", 0.5, {"epsilon": 1e-7}, lambda: o.Adadelta(0.5)),
+    ("adamax", 0.01, {"epsilon": 1e-7}, lambda: o.Adamax(0.01)),
+    ("adamax", 0.01, {"beta_1": 0.8, "beta_2": 0.5, "epsilon": 0.1, "weight_decay": 0.5},
+     lambda: o.Adamax(0.01, beta_1=0.8, beta_2=0.5, epsilon=0.1, weight_decay=0.5)),
+    ("nadam", 0.01, {"epsilon": 1e-7}, lambda: o.Nadam(0.01)),
+    ("nadam", 0.01, {"beta_1": 0.8, "beta_2": 0.9, "epsilon": 0.1, "weight_decay": 0.5},
+     lambda: o.Nadam(0.01, beta_1=0.8, beta_2=0.9, epsilon=0.1, weight_decay=0.5)),
+    ("lion", 0.01, {}, lambda: o.Lion(0.01)),
+    ("lion", 0.01, {"beta_1": 0.5, "beta_2": 0.6, "weight_decay": 0.5}, lambda: o.Lion(0.01, beta_1=0.5, beta_2=0.6, weight_decay=0.5)),
+    ("ftrl", 0.1, {"beta": 0.5, "l2_shrinkage_regularization_strength": 0.1, "l1_regularization_strength": 0.01},
+     lambda: o.Ftrl(0.1, beta=0.5, l2_shrinkage_regularization_strength=0.1, l1_regularization_strength=0.01)),
+    ("momentum", 0.1, {"rate_in_momentum": 1}, lambda: o.SGD(0.1, momentum=0.9)),
+    ("momentum", 0.1, {"rate_in_momentum": 1, "nesterov": 1}, lambda: o.SGD(0.1, momentum=0.9, nesterov=True)),
 ]
 
 
@@ -35,7 +47,7 @@ with open(os.path.join(os.path.dirname(__file__), "optimizer_keras_golden.h"), "
         for gradient in G:
             optimizer.apply([keras.ops.convert_to_tensor(np.float32(gradient))])
             rows.append(keras.ops.convert_to_numpy(w))
-        out.write("    { \"%s\", %rf, { %s },\n      {\n" % (name, rate, ", ".join('{ "%s", %rf }' % (k, float(v)) for k, v in settings.items())))
+        out.write("    { \"%s\", %rf, { %s },\n      {\n" % (name, rate, ", ".join('{ "%s", %rf }' % (k, float(v)) for k, v in settings.items()) or "{ 0 }"))
         for row in rows:
             out.write("          { %s },\n" % floats(row))
         out.write("      } },\n")
