@@ -44,6 +44,24 @@ static struct status take_message(Tensorflow__MetaGraphDef *meta, const char *na
     return status_ok();
 }
 
+static const Tensorflow__SignatureDef *signature_named(const Tensorflow__MetaGraphDef *meta,
+                                                       const char *name)
+{
+    for (size_t i = meta->n_signature_def; i-- > 0;) {
+        if (strcmp(meta->signature_def[i]->key, name) == 0)
+            return meta->signature_def[i]->value;
+    }
+    return NULL;
+}
+
+/* "x:0"; "" of a tensor that has no name, such as a sparse one. */
+static char *name_of(const Tensorflow__TensorInfo *info)
+{
+    return info != NULL && info->encoding_case == TENSORFLOW__TENSOR_INFO__ENCODING_NAME
+               ? info->name
+               : (char *)protobuf_c_empty_string;
+}
+
 /* ---- upgrade: signatures ---- */
 
 static Tensorflow__TensorInfo *info_of(const tensor_binding *binding, struct arena *arena)
@@ -96,13 +114,48 @@ static Tensorflow__SignatureDef *new_signature(const char *method, size_t inputs
     return def;
 }
 
-/* Replaces a signature of that name. */
+static const char *input_name(const Tensorflow__SignatureDef *def, const char *key)
+{
+    const Tensorflow__TensorInfo *info = NULL;
+    for (size_t i = 0; i < def->n_inputs; i++)
+        info = strcmp(def->inputs[i]->key, key) == 0 ? def->inputs[i]->value : info;
+    return name_of(info);
+}
+
+static const char *output_name(const Tensorflow__SignatureDef *def, const char *key)
+{
+    const Tensorflow__TensorInfo *info = NULL;
+    for (size_t i = 0; i < def->n_outputs; i++)
+        info = strcmp(def->outputs[i]->key, key) == 0 ? def->outputs[i]->value : info;
+    return name_of(info);
+}
+
+/* Do both name the same tensors? */
+static bool is_same_signature(const Tensorflow__SignatureDef *a, const Tensorflow__SignatureDef *b)
+{
+    if (a == NULL || strcmp(a->method_name, b->method_name) != 0 || a->n_inputs != b->n_inputs ||
+        a->n_outputs != b->n_outputs)
+        return false;
+    for (size_t i = 0; i < b->n_inputs; i++) {
+        if (strcmp(input_name(a, b->inputs[i]->key), name_of(b->inputs[i]->value)) != 0)
+            return false;
+    }
+    for (size_t i = 0; i < b->n_outputs; i++) {
+        if (strcmp(output_name(a, b->outputs[i]->key), name_of(b->outputs[i]->value)) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Replaces a signature of that name, unless it names the same tensors: it may know their shapes. */
 static void put_signature(Tensorflow__MetaGraphDef *meta, const char *name,
                           Tensorflow__SignatureDef *def, struct arena *arena)
 {
     Tensorflow__MetaGraphDef__SignatureDefEntry **entries = ARENA_ARRAY(
         arena, Tensorflow__MetaGraphDef__SignatureDefEntry *, meta->n_signature_def + 1);
     size_t kept = 0;
+    if (is_same_signature(signature_named(meta, name), def))
+        return;
     for (size_t i = 0; i < meta->n_signature_def; i++) {
         if (strcmp(meta->signature_def[i]->key, name) != 0)
             entries[kept++] = meta->signature_def[i];
@@ -319,16 +372,6 @@ struct status session_bundle_upgrade(Tensorflow__MetaGraphDef *meta, struct aren
 
 /* ---- downgrade ---- */
 
-static const Tensorflow__SignatureDef *signature_named(const Tensorflow__MetaGraphDef *meta,
-                                                       const char *name)
-{
-    for (size_t i = meta->n_signature_def; i-- > 0;) {
-        if (strcmp(meta->signature_def[i]->key, name) == 0)
-            return meta->signature_def[i]->value;
-    }
-    return NULL;
-}
-
 static bool has_method(const Tensorflow__SignatureDef *def, const char *method)
 {
     return def != NULL && strcmp(def->method_name, method) == 0;
@@ -353,8 +396,7 @@ static tensor_binding *bind(const Tensorflow__TensorInfo *info, struct arena *ar
 {
     tensor_binding *binding =
         PROTO_NEW(arena, Tensorflow__Serving__TensorBinding, tensorflow__serving__tensor_binding);
-    if (info != NULL && info->encoding_case == TENSORFLOW__TENSOR_INFO__ENCODING_NAME)
-        binding->tensor_name = info->name;
+    binding->tensor_name = name_of(info);
     return binding;
 }
 

@@ -23,7 +23,8 @@ struct Tensorflow__MetaGraphDef;
  *
  * - Signatures as TensorFlow's servers of that time gave them: the default signature becomes
  *   `serving_default` (classify or regress). If there is none, the named signatures `inputs` and
- *   `outputs` do (predict). Signatures of the SavedModel kind in the file stay.
+ *   `outputs` do (predict). Signatures of the SavedModel kind in the file
+ *   stay. So does a `serving_default` of that kind that names the same tensors: it has shapes.
  * - If there is a default signature and the file has none of the SavedModel kind, `inputs` and
  *   `outputs` become the signature `predict`. TensorFlow's servers dropped them.
  * - dtype and shape of each tensor of a signature come from the graph.

@@ -231,6 +231,23 @@ static void an_old_file_has_its_default_signature_and_predict(void **state)
     assert_answers(in("1"), names);
 }
 
+/* The graph does not know this shape; the signature of the SavedModel did. */
+static void a_signature_of_both_kinds_keeps_its_shapes(void **state)
+{
+    (void)state;
+    struct savedmodel *model;
+    write_model(in("1"), FORMAT_SESSION_BUNDLE);
+    meta_graph *meta = read_meta(in("1"));
+    for (size_t i = 0; i < meta->n_signature_def; i++)
+        meta->signature_def[i]->value->outputs[0]->value->tensor_shape->dim[0]->size = 77;
+    write_meta(in("1"), meta);
+    assert_ok(savedmodel_load(in("1"), NULL, &model));
+    for (int i = 0; i < savedmodel_signatures_count(model); i++)
+        assert_string_equal(shape_text(&savedmodel_signature_at(model, i)->outputs[0].shape),
+                            "[77,2]");
+    savedmodel_destroy(model);
+}
+
 /* Replaces the signatures of the file, after `change`. */
 static void change_signatures(void (*change)(Tensorflow__Serving__Signatures *signatures))
 {
@@ -532,6 +549,7 @@ int main(void)
         TEST_IN_DIRECTORY(ops_that_tensorflow_1_lacks_are_replaced),
         TEST_IN_DIRECTORY(what_is_written_loads_and_answers),
         TEST_IN_DIRECTORY(an_old_file_has_its_default_signature_and_predict),
+        TEST_IN_DIRECTORY(a_signature_of_both_kinds_keeps_its_shapes),
         TEST_IN_DIRECTORY(without_a_default_signature_the_named_ones_are_served),
         TEST_IN_DIRECTORY(a_regression_signature_regresses),
         TEST_IN_DIRECTORY(signatures_without_a_meaning_are_refused),
