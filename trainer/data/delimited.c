@@ -244,15 +244,13 @@ static void advance(struct text_input *input, const char *next)
     input->at = (size_t)(next - input->data);
 }
 
-/* Moves behind a bad record or, if a quote is open to the end of the file, behind its first line.
- * Names the line in *bad. */
-static struct status pass_bad(struct delimited_reader *reader, struct status *bad)
+/* Moves behind a bad record or, if a quote is never closed, behind its first line. */
+static struct status pass_bad(struct delimited_reader *reader)
 {
     struct text_input *input = &reader->input;
     const char *next;
     bool grown = true;
 
-    *bad = status_in(*bad, "line %llu", (unsigned long long)input->line);
     while ((next = find_record_end(reader->dialect, input->data + input->at,
                                    input->data + input->size)) == NULL &&
            grown)
@@ -289,6 +287,7 @@ static struct status next_record(struct delimited_reader *reader, struct columns
     for (;;) {
         skip_empty_lines(reader);
         *found = input->at < input->size;
+        reader->reader.place = input->line;
         enum record_end result = *found
                                      ? take_record(reader, input->data + input->at,
                                                    input->data + input->size, columns, &next, bad)
@@ -299,14 +298,14 @@ static struct status next_record(struct delimited_reader *reader, struct columns
         }
         columns_drop_row(columns);
         if (result == RECORD_BAD)
-            return pass_bad(reader, bad);
+            return pass_bad(reader);
         TRY(text_input_more(input, &grown));
         if (grown)
             continue;
         if (!*found)
             return status_ok();
         *bad = status_error(STATUS_INVALID_ARGUMENT, "no closing quote");
-        return pass_bad(reader, bad);
+        return pass_bad(reader);
     }
 }
 
@@ -560,6 +559,7 @@ const struct record_format csv_format = { .name = "csv",
                                           .open = csv_open,
                                           .read = delimited_read,
                                           .close = delimited_close,
+                                          .place = "line",
                                           .list = csv_list };
 const struct record_format tsv_format = { .name = "tsv",
                                           .suffixes = ".tsv",
@@ -567,6 +567,7 @@ const struct record_format tsv_format = { .name = "tsv",
                                           .open = tsv_open,
                                           .read = delimited_read,
                                           .close = delimited_close,
+                                          .place = "line",
                                           .list = tsv_list };
 const struct record_format criteo_format = { .name = "criteo",
                                              .suffixes = ".criteo",
@@ -574,4 +575,5 @@ const struct record_format criteo_format = { .name = "criteo",
                                              .open = criteo_open,
                                              .read = delimited_read,
                                              .close = delimited_close,
+                                             .place = "line",
                                              .list = criteo_list };

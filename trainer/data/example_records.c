@@ -146,11 +146,10 @@ static struct status example_read(struct record_reader *base, size_t rows_max,
             return status_ok();
         if (status_is_ok(status))
             status = add_example(reader, example, columns);
-        uint64_t record = reader->record++;
+        base->place = reader->record++;
         if (!status_is_ok(status)) {
             columns_drop_row(columns);
-            *bad = status_in(status, "record %llu at offset %llu", (unsigned long long)record,
-                             (unsigned long long)offset);
+            *bad = status_in(status, "offset %llu", (unsigned long long)offset);
             return status_ok();
         }
         columns_end_row(columns);
@@ -275,4 +274,5 @@ const struct record_format tfrecord_format = { .name = "tfrecord",
                                                .open = example_open,
                                                .read = example_read,
                                                .close = example_close,
+                                               .place = "record",
                                                .list = example_list };

@@ -257,6 +257,7 @@ static struct status npz_read(struct record_reader *base, size_t rows_max, struc
                                   count * (size_t)reader->arrays[i].width, &columns->list[i]),
                       "row %lld and following", (long long)reader->at));
     reader->at += (int64_t)count;
+    base->place = (uint64_t)(count > 0 ? reader->at - 1 : reader->at);
     end_rows(reader, columns, count);
     return status_ok();
 }
@@ -310,4 +311,5 @@ const struct record_format npz_format = { .name = "npz",
                                           .open = npz_open,
                                           .read = npz_read,
                                           .close = npz_close,
+                                          .place = "row",
                                           .list = npz_list };

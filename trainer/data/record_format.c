@@ -107,8 +107,14 @@ struct status record_reader_read(struct record_reader *reader, size_t rows_max,
     *bad = status_ok();
     struct status status = reader->format->read(reader, rows_max, columns, bad);
     if (!status_is_ok(*bad))
-        *bad = status_in(*bad, "'%s'", reader->path);
+        *bad = record_reader_at(reader, *bad);
     return status_in(status, "'%s'", reader->path);
+}
+
+struct status record_reader_at(const struct record_reader *reader, struct status status)
+{
+    return status_in(status, "'%s' %s %llu", reader->path, reader->format->place,
+                     (unsigned long long)reader->place);
 }
 
 struct status record_format_list(const char *path, const struct record_format *format,

@@ -38,12 +38,15 @@ struct record_fields {
 struct record_reader {
     const struct record_format *format;
     const char *path; /* the caller's */
+    uint64_t place;   /* the line, record or row of the last record that was read */
 };
 
-/* The functions take `columns` of the same specs throughout. Errors need not name the file. */
+/* The functions take `columns` of the same specs throughout. Errors need not name the file, and
+ * `bad` not the place. */
 struct record_format {
     const char *name;     /* of --data_format */
     const char *suffixes; /* of file names: ".csv .txt" */
+    const char *place;    /* what record_reader.place counts: "line" (from 1), "record" (from 0) */
     /* Do the first bytes of a file look like this format? A NUL stands behind them. */
     bool (*recognises)(struct bytes start);
     /* INVALID_ARGUMENT: the file has no such column, or not of this kind. */
@@ -83,6 +86,9 @@ void record_reader_close(struct record_reader *reader); /* accepts NULL */
  */
 struct status record_reader_read(struct record_reader *reader, size_t rows_max,
                                  struct columns *columns, struct status *bad);
+
+/* `status` with the file and the place of the last record in front. */
+struct status record_reader_at(const struct record_reader *reader, struct status status);
 
 struct status record_format_list(const char *path, const struct record_format *format,
                                  const struct record_options *options, struct arena *arena,

@@ -182,10 +182,11 @@ static struct status svm_read(struct record_reader *base, size_t rows_max, struc
         TRY(next_line(input, &end));
         if (end == NULL)
             break;
+        base->place = input->line;
         struct status status = read_line(reader, input->data + input->at, columns, &found);
         if (!status_is_ok(status)) {
             columns_drop_row(columns);
-            *bad = status_in(status, "line %llu", (unsigned long long)input->line);
+            *bad = status;
         } else if (found) {
             columns_end_row(columns);
         }
@@ -314,6 +315,7 @@ const struct record_format libsvm_format = { .name = "libsvm",
                                              .open = libsvm_open,
                                              .read = svm_read,
                                              .close = svm_close,
+                                             .place = "line",
                                              .list = libsvm_list };
 const struct record_format libffm_format = { .name = "libffm",
                                              .suffixes = ".libffm .ffm",
@@ -321,4 +323,5 @@ const struct record_format libffm_format = { .name = "libffm",
                                              .open = libffm_open,
                                              .read = svm_read,
                                              .close = svm_close,
+                                             .place = "line",
                                              .list = libffm_list };

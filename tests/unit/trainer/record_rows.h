@@ -58,7 +58,7 @@ static inline void show_file(const char *path, const struct record_format *forma
         show_rows(&columns, out);
         columns_clear(&columns);
         if (!status_is_ok(bad))
-            buffer_printf(out, "(%s) ", strchr(bad.message + 1, '\'') + 3);
+            buffer_printf(out, "(%s) ", strchr(bad.message + 1, '\'') + 2);
     }
     if (!status_is_ok(status))
         buffer_printf(out, "!%s", strchr(status.message + 1, '\'') + 3);

@@ -53,10 +53,10 @@ static const struct example_row {
     { "numbers that are not packed", { "unpacked" }, "[1|5,6|] " },
     { "bad: another kind",
       { "other_kind", "twice" },
-      "(record 0 at offset 0: feature 'a' holds int64s, not floats) [2,3|1|] " },
+      "(record 0: offset 0: feature 'a' holds int64s, not floats) [2,3|1|] " },
     { "bad: no Example",
       { "twice", "damaged", "twice" },
-      "[2,3|1|] (record 1 at offset 71: not a tf.Example) [2,3|1|] " },
+      "[2,3|1|] (record 1: offset 71: not a tf.Example) [2,3|1|] " },
 };
 
 static void reads_examples(void **state)
@@ -80,7 +80,7 @@ static void goes_on_behind_a_wrong_checksum(void **state)
     struct record_options options = { 0 };
     struct buffer got = { 0 };
     show_file(file.path, &tfrecord_format, &options, specs, 3, 10, &got);
-    assert_non_null(strstr(got.data, "[2,3|1|] (record 1 at offset 71"));
+    assert_non_null(strstr(got.data, "[2,3|1|] (record 1: offset 71"));
     assert_non_null(strstr(got.data, "corrupted record at 83"));
     assert_non_null(strstr(got.data, ") [2,3|1|] "));
     memory_file_close(&file);

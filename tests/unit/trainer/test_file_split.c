@@ -1,0 +1,255 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "support/directory.h"
+#include "trainer/data/file_split.h"
+
+#define ROWS_MAX 1000
+
+static char warnings[4096];
+
+static void keep_warning(void *context, const char *text)
+{
+    (void)context;
+    strncat(warnings, text, sizeof warnings - strlen(warnings) - 2);
+    strcat(warnings, "\n");
+}
+
+/* Writes files of the rows 0 … rows - 1; every row is its number. `bad`: a line that is none. */
+static struct data_split *make_split(int files, int rows, uint32_t shuffle_buffer, int bad,
+                                     int64_t max_bad)
+{
+    static const char *const names[] = { "x" };
+    const char **paths = ARENA_ARRAY(arena, const char *, files);
+    struct schema *schema = ARENA_NEW(arena, struct schema);
+    struct row_request *request = ARENA_NEW(arena, struct row_request);
+    struct file_split_options options = { .paths = paths,
+                                          .paths_count = files,
+                                          .shuffle_buffer = shuffle_buffer,
+                                          .max_bad_records = max_bad,
+                                          .warn = keep_warning };
+    struct data_split *split;
+
+    warnings[0] = '\0';
+    for (int i = 0, row = 0; i < files; i++) {
+        struct buffer text = { 0 };
+        buffer_append_text(&text, "x\n");
+        for (; row < rows * (i + 1) / files; row++)
+            buffer_printf(&text, row == bad ? "none\n%d\n" : "%d\n", row);
+        paths[i] = in(arena_printf(arena, "%d.csv", i));
+        assert_ok(file_write(paths[i], (struct bytes){ text.data, text.size }));
+        buffer_finish(&text);
+    }
+    assert_ok(schema_read(bytes_of("{\"columns\": [{\"name\": \"x\"}]}"), arena, schema));
+    *request =
+        (struct row_request){ .spec = { .name = "x", .dtype = DT_FLOAT, .shape = shape_of(-1, 1) },
+                              .names = names,
+                              .names_count = 1 };
+    assert_ok(row_layout_make(schema, request, 1, arena, &options.layout));
+    assert_ok(file_split_create(&options, &split));
+    return split;
+}
+
+/* Takes `count` rows, in batches of 7; returns how many came. */
+static int take(struct batch_source *source, int count, int *out)
+{
+    struct batch batch = { .rows = 1 };
+    int taken = 0;
+
+    while (taken < count && batch.rows > 0) {
+        assert_ok(source->next(source, count - taken < 7 ? count - taken : 7, &batch));
+        for (int64_t i = 0; i < batch.rows; i++)
+            out[taken++] = (int)((const float *)batch.columns[0].values.data)[i];
+    }
+    return taken;
+}
+
+static void assert_each_once(const int *rows, int count)
+{
+    bool seen[ROWS_MAX] = { false };
+
+    for (int i = 0; i < count; i++) {
+        assert_in_range(rows[i], 0, count - 1);
+        assert_false(seen[rows[i]]);
+        seen[rows[i]] = true;
+    }
+}
+
+static void rows_stay_in_order_without_shuffle(void **state)
+{
+    (void)state;
+    struct data_split *split = make_split(3, 50, 0, -1, 0);
+    const struct batch_order order = { .workers = 1 };
+    struct batch_source *source;
+    int rows[60];
+
+    assert_ok(split->open(split, &order, &source));
+    assert_int_equal(take(source, 60, rows), 50);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(rows[i], i);
+    assert_ok(source->seek(source, 20));
+    assert_int_equal(take(source, 60, rows), 30);
+    assert_int_equal(rows[0], 20);
+    source->destroy(source);
+    file_split_destroy(split);
+}
+
+static void each_epoch_has_all_rows_in_an_order_of_its_own(void **state)
+{
+    (void)state;
+    struct data_split *split = make_split(3, 100, 40, -1, 0);
+    const struct batch_order order = { .shuffle = true, .repeat = true, .seed = 5, .workers = 1 };
+    struct batch_source *source;
+    int rows[300];
+
+    assert_ok(split->open(split, &order, &source));
+    assert_int_equal(take(source, 300, rows), 300);
+    for (int epoch = 0; epoch < 3; epoch++)
+        assert_each_once(rows + epoch * 100, 100);
+    assert_memory_not_equal(rows, rows + 100, 100 * sizeof *rows);
+    assert_memory_not_equal(rows + 100, rows + 200, 100 * sizeof *rows);
+    source->destroy(source);
+    file_split_destroy(split);
+}
+
+/* Together, the workers take every row once per epoch. */
+static void workers_share_the_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        int files;
+        uint32_t workers;
+    } cases[] = { { 1, 3 }, { 2, 3 }, { 3, 3 }, { 7, 3 }, { 2, 1 } };
+
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        struct data_split *split = make_split(cases[c].files, 100, 16, -1, 0);
+        int rows[110], count = 0;
+        for (uint32_t w = 0; w < cases[c].workers; w++) {
+            const struct batch_order order = {
+                .shuffle = true, .seed = 9, .worker = w, .workers = cases[c].workers
+            };
+            struct batch_source *source;
+            assert_ok(split->open(split, &order, &source));
+            count += take(source, 100 - count + 1, rows + count);
+            source->destroy(source);
+        }
+        assert_int_equal(count, 100);
+        assert_each_once(rows, 100);
+        file_split_destroy(split);
+    }
+}
+
+static void seeking_is_as_good_as_taking(void **state)
+{
+    (void)state;
+    static const int places[] = { 0, 1, 16, 17, 49, 50, 51, 99, 100, 101, 260 };
+    struct data_split *split = make_split(2, 100, 16, 30, 5);
+    int all[400], rows[100];
+
+    for (uint32_t workers = 1; workers <= 3; workers++) {
+        const struct batch_order order = {
+            .shuffle = true, .repeat = true, .seed = 3, .worker = workers - 1, .workers = workers
+        };
+        struct batch_source *source, *other;
+        assert_ok(split->open(split, &order, &source));
+        assert_ok(split->open(split, &order, &other));
+        assert_int_equal(take(source, 400, all), 400);
+        for (size_t p = 0; p < COUNT(places); p++) {
+            assert_ok(other->seek(other, (uint64_t)places[p]));
+            assert_int_equal(take(other, 100, rows), 100);
+            assert_memory_equal(rows, all + places[p], sizeof rows);
+        }
+        source->destroy(source);
+        other->destroy(other);
+    }
+    file_split_destroy(split);
+}
+
+static void bad_records_are_reported_once_and_end_the_job_over_the_limit(void **state)
+{
+    (void)state;
+    const struct batch_order order = { .repeat = true, .workers = 1 };
+    struct data_split *split = make_split(1, 20, 0, 7, 1);
+    struct batch_source *source;
+    struct batch batch;
+    int rows[60];
+
+    assert_ok(split->open(split, &order, &source));
+    assert_int_equal(take(source, 60, rows), 60);
+    assert_non_null(strstr(warnings, "0.csv' line 9: column 'x': 'none' is not a number"));
+    assert_ptr_equal(strchr(warnings, '\n'), strrchr(warnings, '\n')); /* one line */
+    source->destroy(source);
+    file_split_destroy(split);
+
+    split = make_split(1, 20, 0, 7, 0);
+    assert_ok(split->open(split, &order, &source));
+    struct status status = source->next(source, 20, &batch);
+    assert_int_equal(status.code, STATUS_DATA_LOSS);
+    assert_non_null(strstr(status.message, "line 9"));
+    assert_non_null(strstr(status.message, "--max_bad_records=0"));
+    source->destroy(source);
+    file_split_destroy(split);
+}
+
+static void rows_are_counted(void **state)
+{
+    (void)state;
+    struct data_split *split = make_split(3, 100, 16, 30, 0);
+
+    assert_int_equal(split->rows, ROWS_UNKNOWN);
+    assert_ok(file_split_count(split));
+    assert_int_equal(split->rows, 100);
+    file_split_destroy(split);
+}
+
+static void files_without_rows_are_an_error(void **state)
+{
+    (void)state;
+    const struct batch_order order = { .repeat = true, .workers = 1 };
+    struct data_split *split = make_split(2, 0, 16, -1, 0);
+    struct batch_source *source;
+    struct batch batch;
+
+    assert_int_equal(file_split_count(split).code, STATUS_DATA_LOSS);
+    assert_ok(split->open(split, &order, &source));
+    assert_int_equal(source->next(source, 1, &batch).code, STATUS_DATA_LOSS);
+    source->destroy(source);
+    file_split_destroy(split);
+}
+
+static void other_rows_have_another_identity(void **state)
+{
+    (void)state;
+    struct buffer texts[3] = { { 0 } };
+    struct data_split *splits[3];
+
+    for (int i = 0; i < 3; i++) {
+        splits[i] = make_split(2, i == 2 ? 101 : 100, 16, -1, 0);
+        assert_ok(splits[i]->identify(splits[i], &texts[i]));
+        buffer_append_char(&texts[i], '\0');
+        file_split_destroy(splits[i]);
+    }
+    assert_string_equal(texts[0].data, texts[1].data);
+    assert_string_not_equal(texts[0].data, texts[2].data);
+    assert_non_null(strstr(texts[0].data, "files=2"));
+    for (int i = 0; i < 3; i++)
+        buffer_finish(&texts[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_IN_DIRECTORY(rows_stay_in_order_without_shuffle),
+        TEST_IN_DIRECTORY(each_epoch_has_all_rows_in_an_order_of_its_own),
+        TEST_IN_DIRECTORY(workers_share_the_rows),
+        TEST_IN_DIRECTORY(seeking_is_as_good_as_taking),
+        TEST_IN_DIRECTORY(bad_records_are_reported_once_and_end_the_job_over_the_limit),
+        TEST_IN_DIRECTORY(rows_are_counted),
+        TEST_IN_DIRECTORY(files_without_rows_are_an_error),
+        TEST_IN_DIRECTORY(other_rows_have_another_identity),
+    };
+    return cmocka_run_group_tests_name("file_split", tests, NULL, NULL);
+}

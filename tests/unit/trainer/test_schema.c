@@ -1,0 +1,165 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "support/memory_file.h"
+#include "trainer/data/schema.h"
+
+#define COLUMNS(text) "{\"columns\": [" text "]}"
+
+static const struct schema_row {
+    const char *label, *json, *error;
+} rows[] = {
+    { "an unknown key", COLUMNS("{\"name\": \"x\", \"vocabulary\": []}"),
+      "column 0: unknown key 'vocabulary'" },
+    { "an unknown key of the schema", "{\"columns\": [], \"version\": 1}",
+      "unknown key 'version'" },
+    { "no columns", "{}", "no list 'columns'" },
+    { "not an object", "[]", "a schema is an object" },
+    { "not JSON", "{\"columns\"", "line 1" },
+    { "no name", COLUMNS("{}"), "column 0: it has no 'name'" },
+    { "two of a name", COLUMNS("{\"name\": \"x\"}, {\"name\": \"x\"}"), "two columns 'x'" },
+    { "another kind", COLUMNS("{\"name\": \"x\", \"kind\": \"ragged\"}"),
+      "'kind': 'ragged', expected 'dense' or 'sparse'" },
+    { "another dtype", COLUMNS("{\"name\": \"x\", \"dtype\": \"float64\"}"),
+      "'dtype': 'float64', expected 'float32', 'int64' or 'string'" },
+    { "a dimension of 0", COLUMNS("{\"name\": \"x\", \"shape\": [2, 0]}"), "dimension 0" },
+    { "a shape beyond the limit", COLUMNS("{\"name\": \"x\", \"shape\": [4096, 4097]}"),
+      "at most 16777216 values" },
+    { "a deviation of 0", COLUMNS("{\"name\": \"x\", \"stddev\": 0}"),
+      "'stddev': 0, expected a positive number" },
+    { "a default that is no number", COLUMNS("{\"name\": \"x\", \"default\": \"a\"}"),
+      "'default': 'a', expected a number" },
+    { "a key of sparse columns", COLUMNS("{\"name\": \"x\", \"first_index\": 1}"),
+      "'first_index' is not for a dense column" },
+    { "a key of dense columns",
+      COLUMNS("{\"name\": \"x\", \"kind\": \"sparse\", \"index\": \"i\", \"value\": \"v\", "
+              "\"mean\": 1}"),
+      "'mean' is not for a sparse column" },
+    { "a sparse column without values",
+      COLUMNS("{\"name\": \"x\", \"kind\": \"sparse\", \"index\": \"i\"}"),
+      "a sparse column needs 'index' and 'value'" },
+    { "classes with a mean", COLUMNS("{\"name\": \"x\", \"classes\": [1], \"mean\": 1}"),
+      "'classes' excludes" },
+    { "no classes", COLUMNS("{\"name\": \"x\", \"classes\": []}"), "a list of the label's values" },
+};
+
+static void a_wrong_schema_is_refused_by_name(void **state)
+{
+    const struct schema_row *row = *state;
+    struct arena *arena = arena_create(0);
+    struct schema schema;
+
+    struct status status = schema_read(bytes_of(row->json), arena, &schema);
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    if (strstr(status.message, row->error) == NULL)
+        fail_msg("'%s' is not in '%s'", row->error, status.message);
+    arena_destroy(arena);
+}
+
+static void a_schema_is_read(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct schema schema;
+
+    assert_string_equal(
+        schema_read(bytes_of(COLUMNS(
+                        "{\"name\": \"x\", \"shape\": [2, 3], \"default\": 1, \"mean\": 2.5, "
+                        "\"stddev\": 4}, {\"name\": \"y\", \"dtype\": \"string\", \"classes\": "
+                        "[\"no\", -1, 1.5]}, {\"name\": \"f\", \"kind\": \"sparse\", \"index\": "
+                        "\"i\", \"value\": \"v\", \"first_index\": 1, \"width\": 9}")),
+                    arena, &schema)
+            .message,
+        "");
+    assert_int_equal(schema.count, 3);
+    const struct schema_column *x = schema_find(&schema, "x"), *y = schema_find(&schema, "y"),
+                               *f = schema_find(&schema, "f");
+    assert_int_equal(x->width, 6);
+    assert_true(x->has_default && x->default_value == 1 && x->mean == 2.5 && x->stddev == 4);
+    assert_int_equal(y->dtype, COLUMN_BYTES);
+    assert_int_equal(y->classes_count, 3);
+    assert_true(bytes_equal(y->classes[1], bytes_of("-1")));
+    assert_int_equal(f->kind, SCHEMA_SPARSE);
+    assert_string_equal(f->value, "v");
+    assert_int_equal(f->width, 9);
+    assert_null(schema_find(&schema, "z"));
+    arena_destroy(arena);
+}
+
+/* ---- Guesses. ---- */
+
+static const struct guess_row {
+    const char *label, *format, *text, *want; /* name:dtype:width, … */
+    const char *notes;
+} guesses[] = {
+    { "kinds of columns", "csv", "a,b,c,d\n1,1.5,x,\n-2,3,4,\n", "a:1:1 b:0:1 c:2:1 d:0:1 ", "" },
+    { "missing values do not count", "csv", "a,b\n,x\n1,\n", "a:1:1 b:2:1 ", "" },
+    { "one wrong value in 20 is a bad record later", "csv",
+      "a,b\n1,x\n2,x\n3,3\n4,4\n5,5\n6,6\n7,7\n8,8\n9,9\nten,10\n1,1\n2,2\n3,3\n4,4\n5,5\n6,6\n7,"
+      "7\n8,8"
+      "\n9,9\n1,1\n",
+      "a:1:1 b:2:1 ", "" },
+    { "a bad record is passed", "csv", "a,b\n1\n1,2\n", "a:1:1 b:1:1 ", "" },
+    { "pairs count from 1", "libsvm", "1 3:1 4:1\n-1 2:1\n", "label:0:1 features[index,value,1] ",
+      "" },
+    { "pairs of fields count from 0", "libffm", "1 0:3:1 1:4:1\n0 0:2:1\n",
+      "label:0:1 features[index,value,0] ",
+      "column 'field' is left out: its number of values varies\n" },
+};
+
+static void the_first_rows_give_a_guess(void **state)
+{
+    const struct guess_row *row = *state;
+    struct arena *arena = arena_create(0);
+    struct memory_file file = memory_file_make(row->text, strlen(row->text));
+    struct record_options options = { 0 };
+    struct buffer notes = { 0 }, got = { 0 }, json = { 0 };
+    struct schema schema, again;
+
+    assert_string_equal(
+        schema_guess(file.path, record_format_find(row->format), &options, arena, &notes, &schema)
+            .message,
+        "");
+    for (int i = 0; i < schema.count; i++) {
+        const struct schema_column *column = &schema.columns[i];
+        if (column->kind == SCHEMA_SPARSE)
+            buffer_printf(&got, "%s[%s,%s,%d] ", column->name, column->index, column->value,
+                          (int)column->first_index);
+        else
+            buffer_printf(&got, "%s:%d:%d ", column->name, (int)column->dtype, (int)column->width);
+    }
+    buffer_append_char(&got, '\0');
+    buffer_append_char(&notes, '\0');
+    assert_string_equal(got.data, row->want);
+    assert_string_equal(notes.data, row->notes);
+    schema_print(&schema, &json);
+    assert_string_equal(schema_read((struct bytes){ json.data, json.size }, arena, &again).message,
+                        "");
+    assert_int_equal(again.count, schema.count);
+    buffer_finish(&notes);
+    buffer_finish(&got);
+    buffer_finish(&json);
+    memory_file_close(&file);
+    arena_destroy(arena);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(rows) + COUNT(guesses) + 1];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT(rows); i++)
+        tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
+                                              .test_func = a_wrong_schema_is_refused_by_name,
+                                              .initial_state = (void *)(uintptr_t)&rows[i] };
+    for (size_t i = 0; i < COUNT(guesses); i++)
+        tests[count++] = (struct CMUnitTest){ .name = guesses[i].label,
+                                              .test_func = the_first_rows_give_a_guess,
+                                              .initial_state = (void *)(uintptr_t)&guesses[i] };
+    tests[count] = (struct CMUnitTest)cmocka_unit_test(a_schema_is_read);
+    return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
+}

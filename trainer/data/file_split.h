@@ -1,0 +1,45 @@
+/*
+ * file_split: the rows of files of records as a data_split. The files may be larger than memory.
+ *
+ * Each epoch reads the files in an order of its own (with `shuffle`), in blocks of shuffle_buffer
+ * rows, and each block in a random order. Rows of different blocks are not mixed, so a file that is
+ * sorted by its label needs a buffer of its size. If there are at least as many files as readers,
+ * reader w of W takes the files w, w + W, … of the sorted list. Otherwise each reads all files and
+ * takes every W-th record. In both cases, together they take every row once per epoch.
+ *
+ * `seek` reads the rows that it passes, at most two epochs.
+ *
+ * A bad record is reported and passed, until there are more than max_bad_records of them in the
+ * first epoch of the split's readers: then `next` fails with DATA_LOSS. Later epochs meet the same
+ * ones and do not count them again.
+ */
+#ifndef TRAINER_DATA_FILE_SPLIT_H
+#define TRAINER_DATA_FILE_SPLIT_H
+
+#include "trainer/data/row_layout.h"
+
+struct file_split_options {
+    const char *const *paths; /* sorted, at least one */
+    int paths_count;
+    const struct record_format *format; /* NULL: each file's own */
+    struct record_options records;
+    struct row_layout layout;
+    uint32_t shuffle_buffer; /* rows; 0: they stay in the files' order */
+    int64_t max_bad_records;
+    /* Reports a bad record; any thread. */
+    void (*warn)(void *context, const char *text);
+    void *context;
+};
+
+/**
+ * Owner   *out: file_split_destroy. What the options point to outlives it
+ * Errors  NOT_FOUND a file is missing; INVALID_ARGUMENT a format is not known, or a file lacks a
+ *         column
+ */
+struct status file_split_create(const struct file_split_options *options, struct data_split **out);
+void file_split_destroy(struct data_split *split); /* accepts NULL */
+
+/* Reads all rows, to set split->rows. Bad records are neither reported nor counted. */
+struct status file_split_count(struct data_split *split);
+
+#endif

@@ -1,0 +1,312 @@
+#include "trainer/data/schema.h"
+
+#include <math.h>
+
+#include "base/json_value.h"
+#include "base/json_writer.h"
+
+#define WIDTH_MAX ((int64_t)1 << 24)
+
+static const char *const dtype_names[] = {
+    [COLUMN_FLOAT] = "float32", [COLUMN_INT64] = "int64", [COLUMN_BYTES] = "string"
+};
+static const char *const kind_names[] = { [SCHEMA_DENSE] = "dense", [SCHEMA_SPARSE] = "sparse" };
+
+const struct schema_column *schema_find(const struct schema *schema, const char *name)
+{
+    for (int i = 0; i < schema->count; i++)
+        if (strcmp(schema->columns[i].name, name) == 0)
+            return &schema->columns[i];
+    return NULL;
+}
+
+/* ---- The keys of a column. ---- */
+
+/* What a key's function works on. */
+struct schema_key_context {
+    const struct json_value *value;
+    struct schema_column *column;
+    struct arena *arena;
+};
+
+static struct status wrong_value(const struct schema_key_context *context, const char *wanted)
+{
+    return status_error(STATUS_INVALID_ARGUMENT, "%s, expected %s",
+                        json_value_show(context->value, context->arena), wanted);
+}
+
+static struct status take_text(const struct schema_key_context *context, const char **out)
+{
+    if (context->value->kind != JSON_VALUE_TEXT || context->value->text_size == 0)
+        return wrong_value(context, "a name");
+    *out = arena_memdup(context->arena, context->value->text, context->value->text_size);
+    return status_ok();
+}
+
+static struct status take_name(const struct schema_key_context *context)
+{
+    return take_text(context, &context->column->name);
+}
+
+static struct status take_index(const struct schema_key_context *context)
+{
+    return take_text(context, &context->column->index);
+}
+
+static struct status take_value(const struct schema_key_context *context)
+{
+    return take_text(context, &context->column->value);
+}
+
+/* The place of a text in a list of names; -1: it is none of them. */
+static int find_name(const struct json_value *value, const char *const *names, int count)
+{
+    for (int i = 0; i < count && value->kind == JSON_VALUE_TEXT; i++)
+        if (strcmp(names[i], value->text) == 0)
+            return i;
+    return -1;
+}
+
+static struct status take_kind(const struct schema_key_context *context)
+{
+    int kind = find_name(context->value, kind_names, COUNT(kind_names));
+
+    if (kind < 0)
+        return wrong_value(context, "'dense' or 'sparse'");
+    context->column->kind = (enum schema_kind)kind;
+    return status_ok();
+}
+
+static struct status take_dtype(const struct schema_key_context *context)
+{
+    int dtype = find_name(context->value, dtype_names, COUNT(dtype_names));
+
+    if (dtype < 0)
+        return wrong_value(context, "'float32', 'int64' or 'string'");
+    context->column->dtype = (enum column_kind)dtype;
+    return status_ok();
+}
+
+static struct status take_width(const struct schema_key_context *context)
+{
+    const struct json_value *value = context->value;
+
+    if (value->kind != JSON_VALUE_INT || value->integer < 1 || value->integer > WIDTH_MAX)
+        return wrong_value(context, "a number of values, from 1 to 16777216");
+    context->column->width = value->integer;
+    return status_ok();
+}
+
+static struct status take_shape(const struct schema_key_context *context)
+{
+    const struct json_value *value = context->value;
+    int64_t width = 1;
+
+    if (value->kind != JSON_VALUE_LIST)
+        return wrong_value(context, "a list of dimensions");
+    for (int i = 0; i < value->count; i++) {
+        const struct json_value *dim = &value->members[i];
+        if (dim->kind != JSON_VALUE_INT || dim->integer < 1 || dim->integer > WIDTH_MAX / width)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "dimension %s, expected a positive number, and at most 16777216 "
+                                "values together",
+                                json_value_show(dim, context->arena));
+        width *= dim->integer;
+    }
+    context->column->width = width;
+    return status_ok();
+}
+
+static struct status take_first_index(const struct schema_key_context *context)
+{
+    const struct json_value *value = context->value;
+
+    if (value->kind != JSON_VALUE_INT || (value->integer != 0 && value->integer != 1))
+        return wrong_value(context, "0 or 1");
+    context->column->first_index = value->integer;
+    return status_ok();
+}
+
+static struct status take_number(const struct schema_key_context *context, double *out)
+{
+    if (!json_value_number(context->value, out) || !isfinite((float)*out))
+        return wrong_value(context, "a number");
+    return status_ok();
+}
+
+static struct status take_default(const struct schema_key_context *context)
+{
+    context->column->has_default = true;
+    return take_number(context, &context->column->default_value);
+}
+
+static struct status take_mean(const struct schema_key_context *context)
+{
+    return take_number(context, &context->column->mean);
+}
+
+static struct status take_stddev(const struct schema_key_context *context)
+{
+    TRY(take_number(context, &context->column->stddev));
+    return context->column->stddev > 0 ? status_ok() : wrong_value(context, "a positive number");
+}
+
+static struct status take_classes(const struct schema_key_context *context)
+{
+    const struct json_value *list = context->value;
+
+    if (list->kind != JSON_VALUE_LIST || list->count == 0)
+        return wrong_value(context, "a list of the label's values, in the order of the classes");
+    struct bytes *classes = ARENA_ARRAY(context->arena, struct bytes, list->count);
+    for (int i = 0; i < list->count; i++) {
+        const struct json_value *value = &list->members[i];
+        struct buffer text = { 0 };
+        if (value->kind == JSON_VALUE_TEXT)
+            buffer_append(&text, value->text, value->text_size);
+        else if (value->kind == JSON_VALUE_INT || value->kind == JSON_VALUE_REAL)
+            json_value_print(value, &text);
+        else
+            return status_error(STATUS_INVALID_ARGUMENT, "%s, expected a text or a number",
+                                json_value_show(value, context->arena));
+        classes[i] =
+            (struct bytes){ arena_memdup(context->arena, text.data, text.size), text.size };
+        buffer_finish(&text);
+    }
+    context->column->classes = classes;
+    context->column->classes_count = list->count;
+    return status_ok();
+}
+
+enum { FOR_DENSE = 1 << SCHEMA_DENSE, FOR_SPARSE = 1 << SCHEMA_SPARSE };
+
+/* The key, the kinds of columns that have it, and its function. */
+static const struct schema_key {
+    const char *name;
+    int kinds;
+    struct status (*take)(const struct schema_key_context *context);
+} keys[] = {
+    { "name", FOR_DENSE | FOR_SPARSE, take_name },
+    { "kind", FOR_DENSE | FOR_SPARSE, take_kind },
+    { "dtype", FOR_DENSE, take_dtype },
+    { "shape", FOR_DENSE, take_shape },
+    { "default", FOR_DENSE, take_default },
+    { "mean", FOR_DENSE, take_mean },
+    { "stddev", FOR_DENSE, take_stddev },
+    { "classes", FOR_DENSE, take_classes },
+    { "index", FOR_SPARSE, take_index },
+    { "value", FOR_SPARSE, take_value },
+    { "first_index", FOR_SPARSE, take_first_index },
+    { "width", FOR_SPARSE, take_width },
+};
+
+static const struct schema_key *find_key(const char *name)
+{
+    for (size_t i = 0; i < COUNT(keys); i++)
+        if (strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    return NULL;
+}
+
+/* ---- A schema. ---- */
+
+static struct status check_schema_column(const struct json_value *json,
+                                         const struct schema_column *column)
+{
+    if (column->name == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "it has no 'name'");
+    for (int i = 0; i < json->count; i++)
+        if ((find_key(json->keys[i])->kinds & 1 << column->kind) == 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "'%s' is not for a %s column",
+                                json->keys[i], kind_names[column->kind]);
+    if (column->kind == SCHEMA_SPARSE && (column->index == NULL || column->value == NULL))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "a sparse column needs 'index' and 'value', columns of the file");
+    if (column->classes != NULL && column->width != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "'classes' is for one value in a row");
+    if (column->classes != NULL &&
+        (column->has_default || column->mean != 0 || column->stddev != 1))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'classes' excludes 'default', 'mean' and 'stddev'");
+    return status_ok();
+}
+
+static struct status read_schema_column(const struct json_value *json, struct arena *arena,
+                                        struct schema_column *out)
+{
+    if (json->kind != JSON_VALUE_OBJECT)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s, expected an object",
+                            json_value_show(json, arena));
+    *out = (struct schema_column){ .stddev = 1 };
+    for (int i = 0; i < json->count; i++) {
+        const struct schema_key *key = find_key(json->keys[i]);
+        struct schema_key_context context = { &json->members[i], out, arena };
+        if (key == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT, "unknown key '%s'", json->keys[i]);
+        TRY(status_in(key->take(&context), "'%s'", key->name));
+    }
+    if (out->kind == SCHEMA_DENSE && out->width == 0)
+        out->width = 1;
+    return check_schema_column(json, out);
+}
+
+static struct status read_list(const struct json_value *list, struct arena *arena,
+                               struct schema *out)
+{
+    if (list == NULL || list->kind != JSON_VALUE_LIST)
+        return status_error(STATUS_INVALID_ARGUMENT, "no list 'columns'");
+    struct schema_column *columns = ARENA_ARRAY(arena, struct schema_column, list->count + 1);
+    *out = (struct schema){ .columns = columns };
+    for (int i = 0; i < list->count; i++) {
+        TRY(status_in(read_schema_column(&list->members[i], arena, &columns[i]), "column %d", i));
+        if (schema_find(out, columns[i].name) != NULL)
+            return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s'", columns[i].name);
+        out->count = i + 1;
+    }
+    return status_ok();
+}
+
+struct status schema_read(struct bytes json, struct arena *arena, struct schema *out)
+{
+    const struct json_value *root;
+
+    TRY(json_value_read_strict(json, arena, &root));
+    if (root->kind != JSON_VALUE_OBJECT)
+        return status_error(STATUS_INVALID_ARGUMENT, "a schema is an object with a list 'columns'");
+    for (int i = 0; i < root->count; i++)
+        if (strcmp(root->keys[i], "columns") != 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "unknown key '%s'", root->keys[i]);
+    return read_list(json_value_get(root, "columns"), arena, out);
+}
+
+static void print_schema_column(const struct schema_column *column, struct json_writer *writer)
+{
+    json_open(writer, NULL, '{');
+    json_write_text(writer, "name", bytes_of(column->name));
+    json_write_text(writer, "kind", bytes_of(kind_names[column->kind]));
+    if (column->kind == SCHEMA_DENSE) {
+        json_write_text(writer, "dtype", bytes_of(dtype_names[column->dtype]));
+        json_open(writer, "shape", '[');
+        json_write_integer(writer, NULL, column->width);
+        json_close(writer, ']');
+    } else {
+        json_write_text(writer, "index", bytes_of(column->index));
+        json_write_text(writer, "value", bytes_of(column->value));
+        json_write_integer(writer, "first_index", column->first_index);
+        if (column->width > 0)
+            json_write_integer(writer, "width", column->width);
+    }
+    json_close(writer, '}');
+}
+
+void schema_print(const struct schema *schema, struct buffer *out)
+{
+    struct json_writer writer = { .out = out };
+
+    json_open(&writer, NULL, '{');
+    json_open(&writer, "columns", '[');
+    for (int i = 0; i < schema->count; i++)
+        print_schema_column(&schema->columns[i], &writer);
+    json_close(&writer, ']');
+    json_close(&writer, '}');
+    buffer_append_char(out, '\n');
+}
