@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "trainer/file_data.h"
 #include "trainer/job/doctor.h"
 #include "trainer/session.h"
 
@@ -104,9 +105,12 @@ int main(int argc, char **argv)
     file_claim_standard();
     struct session session = { .arena = arena_create(0), .stop_signal = &stop_signal };
     bool doctor = argc > 1 && strcmp(argv[1], "doctor") == 0;
+    bool schema = argc > 1 && strcmp(argv[1], "schema") == 0;
+    int files = 0;
     struct status status =
-        doctor ? options_read_doctor(argc - 1, argv + 1, session.arena, &session.options)
-               : options_read(argc, argv, session.arena, &session.options);
+        doctor   ? options_read_doctor(argc - 1, argv + 1, session.arena, &session.options)
+        : schema ? options_read_schema(argc - 1, argv + 1, &files, &session.options)
+                 : options_read(argc, argv, session.arena, &session.options);
     int code = EXIT_SUCCESS;
 
     if (!status_is_ok(status)) {
@@ -115,6 +119,10 @@ int main(int argc, char **argv)
         flags_print_help(&train_flags, stdout);
     } else if (session.options.flags.version) {
         printf("pstrain %s\n", SLIPWAY_VERSION);
+    } else if (schema) {
+        status = file_data_print_schema(&session.options.flags, (const char *const *)(argv + 2),
+                                        files, session.arena);
+        code = status_is_ok(status) ? EXIT_SUCCESS : fail(status, EXIT_USAGE);
     } else if (doctor) {
         struct task_options task = session_task_options(&session);
         code = doctor_run(&task, stdout);

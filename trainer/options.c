@@ -30,6 +30,33 @@ static const struct flag rows[] = {
     { "train_dir", FLAG_TEXT, &values.train_dir, "",
       .help = "directory of IDX files with MNIST's names, plain or .gz; the t10k files are needed "
               "only for tests. Without it, the program draws digits itself" },
+    { "train_files", FLAG_TEXT, &values.train_files, "",
+      .help = "files of records to train on, such as 'data/part-*.csv,more.csv'. Excludes "
+              "--train_dir" },
+    { "validation_files", FLAG_TEXT, &values.validation_files, "",
+      .help = "files of rows for the evaluation that is called validation" },
+    { "test_files", FLAG_TEXT, &values.test_files, "", .help = "files of test rows" },
+    { "data_format", FLAG_TEXT, &values.data_format, "",
+      .help = "csv, tsv, libsvm, libffm, criteo, tfrecord (of tf.Examples) or npz; the default is "
+              "what a file's name or first bytes tell" },
+    { "schema", FLAG_TEXT, &values.schema, "",
+      .help = "JSON file that describes the columns; `pstrain schema FILE` prints one. The default "
+              "is guessed from the first training file" },
+    { "label_column", FLAG_TEXT, &values.label_column, "",
+      .help = "column that the model learns to predict; the default is `label`" },
+    { "feature_columns", FLAG_TEXT, &values.feature_columns, "",
+      .help = "columns that the model's input is made of, side by side, such as x1,x2; the default "
+              "is all columns of the schema but the label" },
+    { "column_names", FLAG_TEXT, &values.column_names, "",
+      .help = "names of the columns of CSV and TSV files without a header" },
+    { "shuffle_buffer", FLAG_INT32, &values.shuffle_buffer, "10000",
+      .help = "rows of the training files that are read at a time and put in random order; 0: "
+              "rows and files stay in order",
+      .min = 0, .max = 1e9 },
+    { "max_bad_records", FLAG_INT64, &values.max_bad_records, "0",
+      .help = "records of the files that may be bad in each task; each is reported and passed, and "
+              "one more ends the job",
+      STEPS },
     { "training_iteration", FLAG_INT64, &values.training_iteration, "0",
       .help = "number of steps; overrides --epochs; 0: as the model says", STEPS },
     { "stop_at_step", FLAG_INT64, &values.stop_at_step, "0",
@@ -161,7 +188,9 @@ const struct flag_set train_flags = {
     "process.\n\n"
     "       pstrain doctor [flags]\n\n"
     "Dials every task of the cluster that the flags or TF_CONFIG describe, and prints who is "
-    "there.",
+    "there.\n\n"
+    "       pstrain schema [--data_format=FORMAT] [--column_names=NAME,...] FILE...\n\n"
+    "Prints a --schema that the first rows of the files suggest.",
     rows, COUNT(rows)
 };
 /* clang-format on */
@@ -440,6 +469,22 @@ static struct status check_checkpoints(const struct flag_values *flags)
     return status_ok();
 }
 
+/* Refuses flags that have no effect without --train_files. */
+static struct status check_files(const struct flag_values *flags)
+{
+    static const char *const others[] = { "validation_files", "test_files",     "data_format",
+                                          "schema",           "label_column",   "feature_columns",
+                                          "column_names",     "shuffle_buffer", "max_bad_records" };
+
+    if (*flags->train_files != '\0' && *flags->train_dir != '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--train_files and --train_dir: give one of them");
+    for (size_t i = 0; i < COUNT(others) && *flags->train_files == '\0'; i++)
+        if (!flag_is_default(flags_find(&train_flags, others[i])))
+            return status_error(STATUS_INVALID_ARGUMENT, "--%s without --train_files", others[i]);
+    return status_ok();
+}
+
 /* Refuses --save_summary_steps if there is no file to write to. */
 static struct status check_summaries(const struct flag_values *flags)
 {
@@ -519,6 +564,7 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
     TRY(check_role(out));
     if (!job_map_is_local(&out->map) && out->map.kind == JOB_PS)
         return status_ok(); /* the chief decides the rest */
+    TRY(check_files(&values));
     TRY(read_model(values.model, arena, &out->model));
     TRY(choose_optimizer(arena, out));
     choose_the_rest(out);
@@ -543,6 +589,24 @@ struct status options_read_doctor(int argc, char **argv, struct arena *arena, st
         return status_error(STATUS_INVALID_ARGUMENT,
                             "doctor: no cluster is given, by --ps_hosts or TF_CONFIG");
     return status_ok();
+}
+
+struct status options_read_schema(int argc, char **argv, int *files_count, struct options *out)
+{
+    TRY(parse_flags(argc, argv, files_count, out));
+    if (values.help || values.version || *files_count > 0)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "schema: give at least one file");
+}
+
+bool options_are_epochs(const struct options *options)
+{
+    const struct layers_training *training = &options->model->training;
+    const struct flag_values *flags = &options->flags;
+
+    if (flags->stop_at_step > 0 || flags->training_iteration > 0)
+        return false;
+    return flags->epochs > 0 || (training->training_iteration == 0 && training->epochs > 0);
 }
 
 struct status options_steps(const struct options *options, int64_t row_count, uint64_t *out)

@@ -28,6 +28,10 @@ struct flag_values {
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
         *placement, *checkpoint_dir, *metrics_file, *log_dir, *learning_rate_schedule,
         *export_format;
+    const char *train_files, *validation_files, *test_files, *data_format, *schema,
+        *feature_columns, *label_column, *column_names;
+    int64_t max_bad_records;
+    int32_t shuffle_buffer;
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;
     const char *tls_cert, *tls_key, *tls_ca;
     int64_t task_index;
@@ -66,6 +70,12 @@ struct status options_read(int argc, char **argv, struct arena *arena, struct op
 
 /* The same for `pstrain doctor`, which reads only the description of the cluster. */
 struct status options_read_doctor(int argc, char **argv, struct arena *arena, struct options *out);
+
+/* The same for `pstrain schema FILE…`: the files are argv[1 … *files_count]. */
+struct status options_read_schema(int argc, char **argv, int *files_count, struct options *out);
+
+/* Is the job's length given in epochs, so that options_steps needs the number of rows? */
+bool options_are_epochs(const struct options *options);
 
 /* The job's number of steps: --stop_at_step, --training_iteration, --epochs, or the model's.
  * `rows`: of an epoch. INVALID_ARGUMENT: epochs of ROWS_UNKNOWN rows. */

@@ -3,13 +3,26 @@
 #include "base/log.h"
 #include "trainer/data/memory_data.h"
 #include "trainer/feeder.h"
+#include "trainer/file_data.h"
 #include "trainer/session.h"
+
+/* Bad records are reported by several threads. */
+static void warn_of_data(void *context, const char *text)
+{
+    (void)context;
+    log_warning("%s", text);
+}
 
 static struct status load_data(struct session *session)
 {
     const struct options *options = &session->options;
+    const struct file_data_request files = { .options = options,
+                                             .graph = &session->graph,
+                                             .warn = warn_of_data };
     bool regression = options->model->kind == LAYERS_REGRESSION;
 
+    if (*options->flags.train_files != '\0')
+        return file_data_open(&files, session->arena, &session->data);
     if (*options->flags.train_dir != '\0')
         TRY(status_in(data_read_images(options->flags.train_dir, &session->data), "--train_dir"));
     else
@@ -30,12 +43,15 @@ static struct status check_data(const struct session *session)
             TRY(feeder_check(&session->graph, splits[i]));
     if (data->test != NULL)
         return status_ok();
-    if (options->map.kind == JOB_EVALUATOR && !session_is_local(session))
-        return status_error(STATUS_NOT_FOUND,
-                            "--train_dir: '%s' has no t10k-images-idx3-ubyte and "
-                            "t10k-labels-idx1-ubyte, and an evaluator needs them",
-                            options->flags.train_dir);
-    return status_ok();
+    if (options->map.kind != JOB_EVALUATOR || session_is_local(session))
+        return status_ok();
+    if (*options->flags.train_files != '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--test_files is missing, and an evaluator needs it");
+    return status_error(STATUS_NOT_FOUND,
+                        "--train_dir: '%s' has no t10k-images-idx3-ubyte and "
+                        "t10k-labels-idx1-ubyte, and an evaluator needs them",
+                        options->flags.train_dir);
 }
 
 static void place(struct session *session)
@@ -93,8 +109,8 @@ struct status session_prepare(struct session *session)
     if (session_is_ps(session))
         return status_ok();
     TRY(open_checkpoints(session));
-    TRY(load_data(session));
     TRY(layers_training_graph(options->model, &training, session->arena, &session->graph));
+    TRY(load_data(session));
     TRY(check_data(session));
     TRY(model_create(&session->graph, &session->model));
     TRY(options_steps(options, session->data->train->rows, &options->job.stop_step));
