@@ -36,6 +36,16 @@ static void check_size(struct layer_context *context, const struct layer *layer,
                    shape_text(shape));
 }
 
+/* The argument "activity_regularizer", which many layers have. */
+static void penalise_output(struct layer_context *context, const struct layer *layer,
+                            struct endpoint y)
+{
+    for (int i = 0; i < layer->class->args_count; i++)
+        if (strcmp(layer->class->args[i].name, "activity_regularizer") == 0 &&
+            layer->class->args[i].kind == ARG_REGULARIZER && !layer->args[i].is_null)
+            layer_penalise_activity(context, &layer->args[i].regularizer, y);
+}
+
 static struct endpoint build_call(struct layer_context *context, const struct layer_call *call,
                                   const struct endpoint *values)
 {
@@ -49,6 +59,7 @@ static struct endpoint build_call(struct layer_context *context, const struct la
     struct endpoint y = layer->class->merge != NULL
                             ? layer->class->merge(context, layer, call->inputs_count, inputs)
                             : layer->class->build(context, layer, inputs[0]);
+    penalise_output(context, layer, y);
     b->scope = "";
     check_size(context, layer, y);
     return y;

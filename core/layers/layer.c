@@ -1,5 +1,7 @@
 #include "layers/layer.h"
 
+#include <stdlib.h>
+
 #include "layers/layer_classes.h"
 
 /* docs/adding.md explains how to add one. */
@@ -7,19 +9,44 @@ static const struct layer_class *const classes[] = {
     &layer_input,
     &layer_dense,
     &layer_conv2d,
-    &layer_max_pooling,
-    &layer_average_pooling,
-    &layer_global_max_pooling,
-    &layer_global_average_pooling,
-    &layer_zero_padding,
+    &layer_max_pooling2d,
+    &layer_average_pooling2d,
     &layer_flatten,
     &layer_reshape,
-    &layer_dropout,
+    &layer_permute,
+    &layer_repeat_vector,
     &layer_rescaling,
-    &layer_activation,
-    &layer_relu,
-    &layer_leaky_relu,
-    &layer_softmax,
+    &layer_identity,
+    &layer_activity_regularization,
+    &layer_conv1d,
+    &layer_depthwise_conv1d,
+    &layer_depthwise_conv2d,
+    &layer_separable_conv1d,
+    &layer_separable_conv2d,
+    &layer_conv1d_transpose,
+    &layer_conv2d_transpose,
+    &layer_max_pooling1d,
+    &layer_average_pooling1d,
+    &layer_global_max_pooling1d,
+    &layer_global_max_pooling2d,
+    &layer_global_average_pooling1d,
+    &layer_global_average_pooling2d,
+    &layer_zero_padding1d,
+    &layer_zero_padding2d,
+    &layer_cropping1d,
+    &layer_cropping2d,
+    &layer_up_sampling1d,
+    &layer_up_sampling2d,
+    &layer_layer_normalization,
+    &layer_group_normalization,
+    &layer_unit_normalization,
+    &layer_dropout,
+    &layer_spatial_dropout1d,
+    &layer_spatial_dropout2d,
+    &layer_gaussian_noise,
+    &layer_gaussian_dropout,
+    &layer_alpha_dropout,
+    &layer_time_distributed,
     &layer_add,
     &layer_subtract,
     &layer_multiply,
@@ -28,6 +55,13 @@ static const struct layer_class *const classes[] = {
     &layer_minimum,
     &layer_concatenate,
     &layer_dot,
+    &layer_activation,
+    &layer_relu,
+    &layer_leaky_relu,
+    &layer_prelu,
+    &layer_elu,
+    &layer_thresholded_relu,
+    &layer_softmax,
 };
 
 const struct layer_class *layer_class_find(const char *name)
@@ -76,32 +110,95 @@ bool layer_wants_rank(struct layer_context *context, const struct layer *layer, 
     return known;
 }
 
-/* Adds λ1 Σ|w| + λ2 Σw² to the penalty. */
+static struct endpoint sum_all(struct builder *b, struct endpoint x)
+{
+    int32_t axes[SHAPE_RANK_MAX];
+    int rank = endpoint_shape(x)->rank;
+
+    for (int k = 0; k < rank; k++)
+        axes[k] = k;
+    return build_binary(b, "Sum", NULL, x, build_const_ints(b, NULL, rank, axes));
+}
+
+/* Adds λ1 Σ|w| + λ2 Σw² to the penalty; of an activation, the mean over its rows. */
 static void penalise(struct layer_context *context, const struct regularizer *regularizer,
-                     struct endpoint w)
+                     struct endpoint w, bool activation)
 {
     struct builder *b = &context->builder;
     const struct {
         const char *op;
         double factor;
     } terms[] = { { "Abs", regularizer->l1 }, { "Square", regularizer->l2 } };
-    int32_t axes[SHAPE_RANK_MAX];
 
     for (size_t i = 0; i < COUNT(terms); i++) {
         if (terms[i].factor == 0 || !status_is_ok(b->status))
             continue;
-        int rank = endpoint_shape(w)->rank;
-        for (int k = 0; k < rank; k++)
-            axes[k] = k;
-        struct endpoint all = build_const_ints(b, NULL, rank, axes);
-        struct endpoint sum =
-            build_binary(b, "Sum", NULL, build_unary(b, terms[i].op, NULL, w), all);
-        struct endpoint term =
-            build_binary(b, "Mul", NULL, sum, build_const_float(b, NULL, (float)terms[i].factor));
+        struct endpoint x = build_unary(b, terms[i].op, NULL, w);
+        if (activation && status_is_ok(b->status)) {
+            const int32_t batch = 0;
+            x = build_binary(b, "Mean", NULL, x, build_const_ints(b, NULL, 1, &batch));
+        }
+        if (!status_is_ok(b->status))
+            return;
+        struct endpoint term = build_binary(b, "Mul", NULL, sum_all(b, x),
+                                            build_const_float(b, NULL, (float)terms[i].factor));
         context->penalty = context->penalty.node == NULL
                                ? term
                                : build_binary(b, "AddV2", NULL, context->penalty, term);
     }
+}
+
+void layer_penalise_activity(struct layer_context *context, const struct regularizer *regularizer,
+                             struct endpoint x)
+{
+    if (context->mode != LAYERS_SERVE)
+        penalise(context, regularizer, x, true);
+}
+
+int layer_axis(struct layer_context *context, const struct layer *layer, int64_t axis, int rank)
+{
+    int64_t at = axis < 0 ? axis + rank : axis;
+
+    if (at >= 1 && at < rank)
+        return (int)at;
+    layer_fail(context, layer, "axis %lld of an input of rank %d; expected 1 to %d, or -1 to %d",
+               (long long)axis, rank, rank - 1, 1 - rank);
+    return 0;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+int layer_axes(struct layer_context *context, const struct layer *layer, int rank,
+               int axes[SHAPE_RANK_MAX])
+{
+    const struct json_value *value = layer_arg(layer, "axis")->value;
+    bool list = value->kind == JSON_VALUE_LIST;
+    int count = list ? value->count : 1;
+
+    if (count < 1 || count >= rank) {
+        layer_fail(context, layer, "argument 'axis': %d axes of an input of rank %d", count, rank);
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        const struct json_value *axis = list ? &value->members[i] : value;
+        if (axis->kind != JSON_VALUE_INT) {
+            layer_fail(context, layer, "argument 'axis' wants an integer or a list of integers");
+            return 0;
+        }
+        axes[i] = layer_axis(context, layer, axis->integer, rank);
+        if (axes[i] == 0)
+            return 0;
+    }
+    qsort(axes, (size_t)count, sizeof *axes, compare_ints);
+    for (int i = 1; i < count; i++)
+        if (axes[i] == axes[i - 1]) {
+            layer_fail(context, layer, "argument 'axis' has axis %d twice", axes[i]);
+            return 0;
+        }
+    return count;
 }
 
 /* The variable of an earlier call of the layer; NULL: none. */
@@ -116,6 +213,12 @@ static const struct layers_variable *find_variable(const struct layers_graph *gr
 
 struct endpoint layer_variable(struct layer_context *context, const struct layer *layer,
                                const char *name, struct shape shape)
+{
+    return layer_variable_of(context, layer, name, name, shape);
+}
+
+struct endpoint layer_variable_of(struct layer_context *context, const struct layer *layer,
+                                  const char *name, const char *prefix, struct shape shape)
 {
     struct builder *b = &context->builder;
     struct layers_graph *out = context->out;
@@ -148,15 +251,15 @@ struct endpoint layer_variable(struct layer_context *context, const struct layer
         .shape = shape,
         .trainable = layer->trainable,
         .initializer =
-            layer_arg(layer, arena_printf(context->arena, "%s_initializer", name))->initializer,
+            layer_arg(layer, arena_printf(context->arena, "%s_initializer", prefix))->initializer,
         .value = value,
         .layer = layer,
     };
     const struct arg_value *regularizer =
-        layer_arg(layer, arena_printf(context->arena, "%s_regularizer", name));
+        layer_arg(layer, arena_printf(context->arena, "%s_regularizer", prefix));
     /* Keras 2 also adds the constant penalty of a frozen layer to the loss. */
     bool penalised = context->mode != LAYERS_SERVE && (layer->trainable || context->keras2);
     if (penalised && !regularizer->is_null)
-        penalise(context, &regularizer->regularizer, value);
+        penalise(context, &regularizer->regularizer, value, false);
     return value;
 }

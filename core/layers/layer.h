@@ -22,12 +22,15 @@ enum arg_kind {
     ARG_CHOICE, /* one of the words of `fallback` */
     ARG_PAIR,   /* [h, w], or one number for both; at least 1 */
     ARG_NULL_OR_PAIR,
+    ARG_SINGLE, /* [n] or n, at least 1: the pair [1, n] */
+    ARG_NULL_OR_SINGLE,
     ARG_INTS,  /* a list of integers */
     ARG_VALUE, /* read by the layer itself */
     ARG_ACTIVATION,
     ARG_INITIALIZER,
     ARG_REGULARIZER, /* or null */
-    ARG_NONE,        /* known, but only null or false is supported */
+    ARG_LAYER,
+    ARG_NONE, /* known, but only null or false is supported */
 };
 
 #define REQUIRED NULL
@@ -62,6 +65,7 @@ struct arg_value {
         const struct activation *activation;
         struct initializer initializer;
         struct regularizer regularizer;
+        struct layer *layer;
     };
 };
 
@@ -136,8 +140,26 @@ bool layer_wants_rank(struct layer_context *context, const struct layer *layer, 
 struct endpoint layer_variable(struct layer_context *context, const struct layer *layer,
                                const char *name, struct shape shape);
 
+/* The same, whose initializer and regularizer are the arguments "<prefix>_initializer" and
+ * "<prefix>_regularizer". */
+struct endpoint layer_variable_of(struct layer_context *context, const struct layer *layer,
+                                  const char *name, const char *prefix, struct shape shape);
+
+/* An axis of an input of this rank, counted from the front; 0, the batch: it failed. */
+int layer_axis(struct layer_context *context, const struct layer *layer, int64_t axis, int rank);
+/* The argument "axis", an integer or a list, in rising order; the number of axes, 0: it failed. */
+int layer_axes(struct layer_context *context, const struct layer *layer, int rank,
+               int axes[SHAPE_RANK_MAX]);
+
+/* Adds λ1 Σ|x| + λ2 Σx² of a row, on average over the batch, to the penalty of the loss. */
+void layer_penalise_activity(struct layer_context *context, const struct regularizer *regularizer,
+                             struct endpoint x);
+
 /* Reading the config of a layer (layer_args.c) and its parts. */
 struct status layer_read(const struct json_value *entry, struct arena *arena, struct layer *out);
+/* Names the layer inside another as Keras does: "outer/inner", in Keras 2 "outer"; what is inside a
+ * frozen layer is frozen. */
+struct status layer_name_inner(struct layer *layer, bool keras2, struct arena *arena);
 /* Layers and ports: letters, digits, '_', '.', '-', '/'. */
 struct status check_layer_name(const char *name);
 struct status initializer_read(const struct json_value *value, struct arena *arena,

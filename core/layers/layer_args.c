@@ -73,6 +73,18 @@ static struct status read_pair(const struct json_value *value, struct arena *are
     return status_ok();
 }
 
+/* [n] or n */
+static struct status read_single(const struct json_value *value, struct arena *arena, int64_t *pair)
+{
+    const struct json_value *list = list_of(value);
+
+    pair[0] = 1;
+    if (list != NULL && list->kind == JSON_VALUE_LIST && list->count == 1)
+        list = &list->members[0];
+    return positive(list, &pair[1]) ? status_ok()
+                                    : wants(value, arena, "a positive integer, or a list of one");
+}
+
 static struct status read_ints(const struct json_value *value, struct arena *arena,
                                struct arg_value *out)
 {
@@ -110,6 +122,13 @@ static struct status read_number(const struct json_value *value, struct arena *a
     return json_value_number(value, &out->number) ? status_ok() : wants(value, arena, "a number");
 }
 
+static struct status read_inner(const struct json_value *value, struct arena *arena,
+                                struct arg_value *out)
+{
+    out->layer = ARENA_NEW(arena, struct layer);
+    return layer_read(value, arena, out->layer);
+}
+
 static struct status read_value(const struct layer_arg *arg, const struct json_value *value,
                                 struct arena *arena, struct arg_value *out)
 {
@@ -133,6 +152,9 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
     case ARG_PAIR:
     case ARG_NULL_OR_PAIR:
         return read_pair(value, arena, out->pair);
+    case ARG_SINGLE:
+    case ARG_NULL_OR_SINGLE:
+        return read_single(value, arena, out->pair);
     case ARG_INTS:
         return read_ints(value, arena, out);
     case ARG_VALUE:
@@ -144,6 +166,8 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
         return initializer_read(value, arena, &out->initializer);
     case ARG_REGULARIZER:
         return regularizer_read(value, arena, &out->regularizer);
+    case ARG_LAYER:
+        return read_inner(value, arena, out);
     case ARG_NONE:
         break;
     }
@@ -157,7 +181,7 @@ static struct status read_value(const struct layer_arg *arg, const struct json_v
 static bool takes_null(enum arg_kind kind)
 {
     return kind == ARG_NULL_OR_INT || kind == ARG_NULL_OR_NUMBER || kind == ARG_NULL_OR_PAIR ||
-           kind == ARG_NONE;
+           kind == ARG_NULL_OR_SINGLE || kind == ARG_NONE;
 }
 
 static struct status read_arg(const struct layer_arg *arg, const struct json_value *value,
@@ -305,6 +329,23 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
     out->name = name;
     return status_in(read_config(config, arena, out), "layer '%s' (%s)",
                      name != NULL ? name : "unnamed", class_name);
+}
+
+struct status layer_name_inner(struct layer *layer, bool keras2, struct arena *arena)
+{
+    for (int i = 0; i < layer->class->args_count; i++) {
+        if (layer->class->args[i].kind != ARG_LAYER)
+            continue;
+        struct layer *inner = layer->args[i].layer;
+        if (inner->name == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "layer '%s' (%s): the layer inside it has no name", layer->name,
+                                layer->class->name);
+        inner->name = keras2 ? layer->name : arena_printf(arena, "%s/%s", layer->name, inner->name);
+        inner->trainable = inner->trainable && layer->trainable;
+        TRY(layer_name_inner(inner, keras2, arena));
+    }
+    return status_ok();
 }
 
 const struct arg_value *layer_arg(const struct layer *layer, const char *name)

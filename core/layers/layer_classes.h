@@ -25,14 +25,36 @@
 
 /* layer_core.c */
 extern const struct layer_class layer_input, layer_dense, layer_flatten, layer_reshape,
-    layer_dropout, layer_rescaling;
+    layer_permute, layer_repeat_vector, layer_rescaling, layer_identity,
+    layer_activity_regularization;
+/* layer_conv.c */
+extern const struct layer_class layer_conv1d, layer_conv2d, layer_depthwise_conv1d,
+    layer_depthwise_conv2d, layer_separable_conv1d, layer_separable_conv2d, layer_conv1d_transpose,
+    layer_conv2d_transpose;
 /* layer_image.c */
-extern const struct layer_class layer_conv2d, layer_max_pooling, layer_average_pooling,
-    layer_global_max_pooling, layer_global_average_pooling, layer_zero_padding;
+extern const struct layer_class layer_max_pooling1d, layer_max_pooling2d, layer_average_pooling1d,
+    layer_average_pooling2d, layer_global_max_pooling1d, layer_global_max_pooling2d,
+    layer_global_average_pooling1d, layer_global_average_pooling2d, layer_zero_padding1d,
+    layer_zero_padding2d, layer_cropping1d, layer_cropping2d, layer_up_sampling1d,
+    layer_up_sampling2d;
+/* layer_norm.c */
+extern const struct layer_class layer_layer_normalization, layer_group_normalization,
+    layer_unit_normalization;
+/* layer_noise.c */
+extern const struct layer_class layer_dropout, layer_spatial_dropout1d, layer_spatial_dropout2d,
+    layer_gaussian_noise, layer_gaussian_dropout, layer_alpha_dropout;
+/* layer_wrap.c */
+extern const struct layer_class layer_time_distributed;
 /* layer_merge.c */
 extern const struct layer_class layer_add, layer_subtract, layer_multiply, layer_average,
     layer_maximum, layer_minimum, layer_concatenate, layer_dot;
 /* layer_activation.c */
-extern const struct layer_class layer_activation, layer_relu, layer_leaky_relu, layer_softmax;
+extern const struct layer_class layer_activation, layer_relu, layer_leaky_relu, layer_prelu,
+    layer_elu, layer_thresholded_relu, layer_softmax;
+
+/* x in length 1 along the axes; UnitNormalization, and Dot if it normalises. `epsilon`: of vectors
+ * shorter than this, Keras 3 multiplies by 1 / epsilon. */
+struct endpoint build_unit_vectors(struct layer_context *context, struct endpoint x, int count,
+                                   const int *axes, float epsilon);
 
 #endif

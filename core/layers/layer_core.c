@@ -29,7 +29,7 @@ static const struct layer_arg dense_args[] = {
     { "bias_initializer", ARG_INITIALIZER, "\"Zeros\"" },
     { "kernel_regularizer", ARG_REGULARIZER, "null" },
     { "bias_regularizer", ARG_REGULARIZER, "null" },
-    { "activity_regularizer", ARG_NONE, "null" },
+    { "activity_regularizer", ARG_REGULARIZER, "null" },
     { "kernel_constraint", ARG_NONE, "null" },
     { "bias_constraint", ARG_NONE, "null" },
     { "quantization_config", ARG_NONE, "null" },
@@ -158,74 +158,80 @@ static struct endpoint reshape_build(struct layer_context *context, const struct
 }
 LAYER_CLASS(reshape, "Reshape", reshape_args, reshape_build);
 
-/* ---- Dropout ---- */
+/* ---- Permute, RepeatVector ---- */
 
-static const struct layer_arg dropout_args[] = {
-    { "rate", ARG_NUMBER, REQUIRED },
-    { "seed", ARG_NULL_OR_INT, "null" },
-    { "noise_shape", ARG_NONE, "null" },
+static const struct layer_arg permute_args[] = {
+    { "dims", ARG_INTS, REQUIRED }, /* dimension 1 is the first one behind the batch */
 };
 
-/* The seed of one layer in one step, from the seed of the step and the number of the layer. */
-static struct endpoint layer_seed(struct layer_context *context, int64_t own)
-{
-    struct builder *b = &context->builder;
-    const struct shape pair = shape_of(2);
-    const int64_t offset[] = { own, ++context->random_count };
-    struct tensor value = tensor_borrow(DT_INT64, &pair, offset);
-    struct layers_graph *out = context->out;
-
-    if (out->random_seed.node == NULL) {
-        const char *scope = b->scope;
-        b->scope = "";
-        out->random_seed = build_placeholder(b, "random_seed", DT_INT64, pair);
-        b->scope = scope;
-    }
-    /* Large odd factors keep the seeds of layers and steps apart. */
-    const int64_t factors[] = { 0x9e3779b97f4a7c15, 0x9e3779b97f4a7c15 };
-    struct tensor spread = tensor_borrow(DT_INT64, &pair, factors);
-    struct endpoint seed =
-        build_binary(b, "Mul", NULL, out->random_seed, build_const(b, NULL, &spread));
-    return build_binary(b, "AddV2", NULL, seed, build_const(b, NULL, &value));
-}
-
-/* The shape of the mask, a constant if the batch size is known. */
-static struct endpoint shape_of_mask(struct builder *b, struct endpoint x)
-{
-    const struct shape *shape = endpoint_shape(x);
-    int32_t dims[SHAPE_RANK_MAX];
-
-    if (!shape_is_known(shape))
-        return build_unary(b, "Shape", NULL, x);
-    for (int i = 0; i < shape->rank; i++)
-        dims[i] = (int32_t)shape->dims[i];
-    return build_const_ints(b, NULL, shape->rank, dims);
-}
-
-/* Scales up the elements that it keeps: serving needs no dropout. */
-static struct endpoint dropout_build(struct layer_context *context, const struct layer *layer,
+static struct endpoint permute_build(struct layer_context *context, const struct layer *layer,
                                      struct endpoint x)
 {
     struct builder *b = &context->builder;
-    double rate = layer_arg(layer, "rate")->number;
-    const struct arg_value *seed = layer_arg(layer, "seed");
+    const struct arg_value *dims = layer_arg(layer, "dims");
+    int rank = endpoint_shape(x)->rank;
+    int32_t order[SHAPE_RANK_MAX] = { 0 };
+    bool seen[SHAPE_RANK_MAX] = { true };
 
-    if (!(rate >= 0 && rate < 1)) {
-        layer_fail(context, layer, "argument 'rate': got %g, expected 0 <= rate < 1", rate);
+    if (!layer_wants_rank(context, layer, x, dims->ints.count + 1))
         return x;
+    for (int i = 1; i < rank; i++) {
+        int64_t from = dims->ints.values[i - 1];
+        if (from < 1 || from >= rank || seen[from]) {
+            layer_fail(context, layer, "argument 'dims': expected each of 1 to %d once", rank - 1);
+            return x;
+        }
+        seen[from] = true;
+        order[i] = (int32_t)from;
     }
-    if (context->mode != LAYERS_TRAIN || rate == 0)
-        return x;
-    struct endpoint draws = build_binary(b, "StatelessRandomUniform", NULL, shape_of_mask(b, x),
-                                         layer_seed(context, seed->is_null ? 0 : seed->integer));
-    struct endpoint kept =
-        build_binary(b, "GreaterEqual", NULL, draws, build_const_float(b, NULL, (float)rate));
-    struct endpoint mask = build(b, "Cast", NULL, 1, &kept,
-                                 (const struct attr[]){ attr_type("DstT", DT_FLOAT), ATTR_END });
-    struct endpoint scale = build_const_float(b, NULL, (float)(1 / (1 - rate)));
-    return build_binary(b, "Mul", NULL, x, build_binary(b, "Mul", NULL, mask, scale));
+    return build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, rank, order));
 }
-LAYER_CLASS(dropout, "Dropout", dropout_args, dropout_build);
+LAYER_CLASS(permute, "Permute", permute_args, permute_build);
+
+static const struct layer_arg repeat_vector_args[] = {
+    { "n", ARG_INT, REQUIRED },
+};
+
+static struct endpoint repeat_vector_build(struct layer_context *context, const struct layer *layer,
+                                           struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const int32_t times[] = { 1, (int32_t)layer_arg(layer, "n")->integer, 1 };
+
+    if (!layer_wants_rank(context, layer, x, 2))
+        return x;
+    x = build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, 1));
+    return build_binary(b, "Tile", NULL, x, build_const_ints(b, NULL, 3, times));
+}
+LAYER_CLASS(repeat_vector, "RepeatVector", repeat_vector_args, repeat_vector_build);
+
+/* ---- Identity, ActivityRegularization ---- */
+
+static struct endpoint identity_build(struct layer_context *context, const struct layer *layer,
+                                      struct endpoint x)
+{
+    (void)context;
+    (void)layer;
+    return x;
+}
+const struct layer_class layer_identity = { .name = "Identity", .build = identity_build };
+
+static const struct layer_arg activity_args[] = {
+    { "l1", ARG_NUMBER, "0.0" },
+    { "l2", ARG_NUMBER, "0.0" },
+    { "activity_regularizer", ARG_VALUE, "null" }, /* the same numbers again */
+};
+
+static struct endpoint activity_build(struct layer_context *context, const struct layer *layer,
+                                      struct endpoint x)
+{
+    const struct regularizer regularizer = { .l1 = layer_arg(layer, "l1")->number,
+                                             .l2 = layer_arg(layer, "l2")->number };
+
+    layer_penalise_activity(context, &regularizer, x);
+    return x;
+}
+LAYER_CLASS(activity_regularization, "ActivityRegularization", activity_args, activity_build);
 
 /* ---- Rescaling ---- */
 

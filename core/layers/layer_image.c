@@ -1,29 +1,18 @@
-/* layer_image: layers of images, [batch, height, width, channels]. */
-#include "layers/layer_classes.h"
+/* layer_image: layers of images, [batch, height, width, channels], and of sequences, [batch, steps,
+ * channels]; convolutions are in layer_conv.c. */
+#include "layers/layer_image.h"
 
-#define DATA_FORMAT                                \
-    {                                              \
-        "data_format", ARG_CHOICE, "channels_last" \
-    }
-#define PADDING                             \
-    {                                       \
-        "padding", ARG_CHOICE, "valid same" \
-    }
-
-static const char *padding_of(const struct layer *layer)
+const char *padding_of(const struct layer *layer)
 {
     return layer_arg(layer, "padding")->text[0] == 's' ? "SAME" : "VALID";
 }
 
-/* A window over height and width, in the form of TensorFlow's attributes. */
-static struct attr attr_window(struct builder *b, const char *name, const int64_t *pair)
+struct attr attr_window(struct builder *b, const char *name, const int64_t *pair)
 {
     return attr_ints(b, name, 4, (const int64_t[]){ 1, pair[0], pair[1], 1 });
 }
 
-/* Fails if the window is larger than the image. */
-static bool leaves_something(struct layer_context *context, const struct layer *layer,
-                             struct endpoint y)
+bool leaves_something(struct layer_context *context, const struct layer *layer, struct endpoint y)
 {
     if (!status_is_ok(context->builder.status))
         return false;
@@ -35,68 +24,44 @@ static bool leaves_something(struct layer_context *context, const struct layer *
     return true;
 }
 
-/* ---- Conv2D ---- */
-
-static const struct layer_arg conv2d_args[] = {
-    { "filters", ARG_INT, REQUIRED },
-    { "kernel_size", ARG_PAIR, REQUIRED },
-    { "strides", ARG_PAIR, "1" },
-    PADDING,
-    DATA_FORMAT,
-    { "dilation_rate", ARG_PAIR, "1" },
-    { "groups", ARG_INT, "1" },
-    { "activation", ARG_ACTIVATION, "\"linear\"" },
-    { "use_bias", ARG_BOOL, "true" },
-    { "kernel_initializer", ARG_INITIALIZER, "\"GlorotUniform\"" },
-    { "bias_initializer", ARG_INITIALIZER, "\"Zeros\"" },
-    { "kernel_regularizer", ARG_REGULARIZER, "null" },
-    { "bias_regularizer", ARG_REGULARIZER, "null" },
-    { "activity_regularizer", ARG_NONE, "null" },
-    { "kernel_constraint", ARG_NONE, "null" },
-    { "bias_constraint", ARG_NONE, "null" },
-};
-
-static struct endpoint conv2d_build(struct layer_context *context, const struct layer *layer,
-                                    struct endpoint x)
+struct endpoint pad_zeros(struct builder *b, struct endpoint x, int rank, const int32_t *paddings)
 {
-    struct builder *b = &context->builder;
-    const int64_t *kernel = layer_arg(layer, "kernel_size")->pair;
-    int64_t filters = layer_arg(layer, "filters")->integer;
+    const struct shape shape = shape_of(rank, 2);
+    struct tensor value = tensor_borrow(DT_INT32, &shape, paddings);
 
-    if (layer_arg(layer, "groups")->integer != 1)
-        layer_fail(context, layer, "argument 'groups': only 1 is implemented");
-    if (!layer_wants_rank(context, layer, x, 4))
-        return x;
-    int64_t channels = endpoint_shape(x)->dims[3];
-    struct endpoint weights =
-        layer_variable(context, layer, "kernel", shape_of(kernel[0], kernel[1], channels, filters));
-    const struct attr attrs[] = {
-        attr_window(b, "strides", layer_arg(layer, "strides")->pair),
-        attr_window(b, "dilations", layer_arg(layer, "dilation_rate")->pair),
-        attr_text("padding", padding_of(layer)),
-        ATTR_END,
-    };
-    struct endpoint y = build(b, "Conv2D", NULL, 2, (const struct endpoint[]){ x, weights }, attrs);
-    if (!leaves_something(context, layer, y))
-        return y;
-    if (layer_arg(layer, "use_bias")->boolean)
-        y = build_binary(b, "BiasAdd", NULL, y,
-                         layer_variable(context, layer, "bias", shape_of(filters)));
-    return activation_build(context, layer_arg(layer, "activation")->activation, y);
+    return build_binary(b, "Pad", NULL, x, build_const(b, NULL, &value));
 }
-LAYER_CLASS(conv2d, "Conv2D", conv2d_args, conv2d_build);
+
+struct endpoint image_of_sequence(struct builder *b, struct endpoint x)
+{
+    return build_binary(b, "ExpandDims", NULL, x, build_const_int(b, NULL, 1));
+}
+
+struct endpoint sequence_of_image(struct builder *b, struct endpoint x)
+{
+    const int64_t height = 1;
+    const struct attr attrs[] = { attr_ints(b, "squeeze_dims", 1, &height), ATTR_END };
+
+    return build(b, "Squeeze", NULL, 1, &x, attrs);
+}
 
 /* ---- pooling ---- */
 
-static const struct layer_arg pooling_args[] = {
+static const struct layer_arg pooling2d_args[] = {
     { "pool_size", ARG_PAIR, "2" },
     { "strides", ARG_NULL_OR_PAIR, "null" }, /* null: the pool size */
     PADDING,
     DATA_FORMAT,
 };
+static const struct layer_arg pooling1d_args[] = {
+    { "pool_size", ARG_SINGLE, "2" },
+    { "strides", ARG_NULL_OR_SINGLE, "null" },
+    PADDING,
+    DATA_FORMAT,
+};
 
-static struct endpoint pooling(struct layer_context *context, const struct layer *layer,
-                               struct endpoint x, const char *op)
+static struct endpoint pooling2d(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x, const char *op)
 {
     struct builder *b = &context->builder;
     const int64_t *size = layer_arg(layer, "pool_size")->pair;
@@ -115,59 +80,77 @@ static struct endpoint pooling(struct layer_context *context, const struct layer
     return y;
 }
 
-static struct endpoint max_pooling_build(struct layer_context *context, const struct layer *layer,
-                                         struct endpoint x)
+static struct endpoint pooling1d(struct layer_context *context, const struct layer *layer,
+                                 struct endpoint x, const char *op)
 {
-    return pooling(context, layer, x, "MaxPool");
-}
+    struct builder *b = &context->builder;
 
-static struct endpoint average_pooling_build(struct layer_context *context,
-                                             const struct layer *layer, struct endpoint x)
-{
-    return pooling(context, layer, x, "AvgPool");
+    if (!layer_wants_rank(context, layer, x, 3))
+        return x;
+    return sequence_of_image(b, pooling2d(context, layer, image_of_sequence(b, x), op));
 }
-
-LAYER_CLASS(max_pooling, "MaxPooling2D", pooling_args, max_pooling_build);
-LAYER_CLASS(average_pooling, "AveragePooling2D", pooling_args, average_pooling_build);
 
 static const struct layer_arg global_args[] = {
     DATA_FORMAT,
     { "keepdims", ARG_BOOL, "false" },
 };
 
+/* Reduces all dimensions between the batch and the channels. */
 static struct endpoint global_pooling(struct layer_context *context, const struct layer *layer,
-                                      struct endpoint x, const char *op)
+                                      struct endpoint x, int rank, const char *op)
 {
     struct builder *b = &context->builder;
 
-    if (!layer_wants_rank(context, layer, x, 4))
+    if (!layer_wants_rank(context, layer, x, rank))
         return x;
-    struct endpoint axes = build_const_ints(b, NULL, 2, (const int32_t[]){ 1, 2 });
+    struct endpoint axes = build_const_ints(b, NULL, rank - 2, (const int32_t[]){ 1, 2 });
     const struct attr attrs[] = { attr_bool("keep_dims", layer_arg(layer, "keepdims")->boolean),
                                   ATTR_END };
     return build(b, op, NULL, 2, (const struct endpoint[]){ x, axes }, attrs);
 }
 
-static struct endpoint global_max_build(struct layer_context *context, const struct layer *layer,
-                                        struct endpoint x)
-{
-    return global_pooling(context, layer, x, "Max");
-}
+/* A class whose function is one expression of `context`, `layer` and `x`. */
+#define EXPRESSION_CLASS(noun, name, list, expression)                                            \
+    static struct endpoint noun##_build(struct layer_context *context, const struct layer *layer, \
+                                        struct endpoint x)                                        \
+    {                                                                                             \
+        return expression;                                                                        \
+    }                                                                                             \
+    LAYER_CLASS(noun, name, list, noun##_build)
 
-static struct endpoint global_average_build(struct layer_context *context,
-                                            const struct layer *layer, struct endpoint x)
-{
-    return global_pooling(context, layer, x, "Mean");
-}
+EXPRESSION_CLASS(max_pooling2d, "MaxPooling2D", pooling2d_args,
+                 pooling2d(context, layer, x, "MaxPool"));
+EXPRESSION_CLASS(max_pooling1d, "MaxPooling1D", pooling1d_args,
+                 pooling1d(context, layer, x, "MaxPool"));
+EXPRESSION_CLASS(average_pooling2d, "AveragePooling2D", pooling2d_args,
+                 pooling2d(context, layer, x, "AvgPool"));
+EXPRESSION_CLASS(average_pooling1d, "AveragePooling1D", pooling1d_args,
+                 pooling1d(context, layer, x, "AvgPool"));
+EXPRESSION_CLASS(global_max_pooling2d, "GlobalMaxPooling2D", global_args,
+                 global_pooling(context, layer, x, 4, "Max"));
+EXPRESSION_CLASS(global_max_pooling1d, "GlobalMaxPooling1D", global_args,
+                 global_pooling(context, layer, x, 3, "Max"));
+EXPRESSION_CLASS(global_average_pooling2d, "GlobalAveragePooling2D", global_args,
+                 global_pooling(context, layer, x, 4, "Mean"));
+EXPRESSION_CLASS(global_average_pooling1d, "GlobalAveragePooling1D", global_args,
+                 global_pooling(context, layer, x, 3, "Mean"));
 
-LAYER_CLASS(global_max_pooling, "GlobalMaxPooling2D", global_args, global_max_build);
-LAYER_CLASS(global_average_pooling, "GlobalAveragePooling2D", global_args, global_average_build);
+/* ---- padding and cropping ---- */
 
-/* ---- ZeroPadding2D ---- */
-
-static const struct layer_arg zero_padding_args[] = {
+static const struct layer_arg zero_padding2d_args[] = {
     { "padding", ARG_VALUE, "[[1, 1], [1, 1]]" },
     DATA_FORMAT,
+};
+static const struct layer_arg zero_padding1d_args[] = {
+    { "padding", ARG_VALUE, "1" },
+    DATA_FORMAT,
+};
+static const struct layer_arg cropping2d_args[] = {
+    { "cropping", ARG_VALUE, "[[0, 0], [0, 0]]" },
+    DATA_FORMAT,
+};
+static const struct layer_arg cropping1d_args[] = {
+    { "cropping", ARG_VALUE, "[1, 1]" },
 };
 
 static bool margin(const struct json_value *value, int32_t *out)
@@ -179,42 +162,126 @@ static bool margin(const struct json_value *value, int32_t *out)
     return good;
 }
 
-/* p, [height, width], or [[top, bottom], [left, right]]. */
-static bool margins(const struct json_value *value, int32_t out[4])
+/* n, or [before, after] */
+static bool margins_of_side(const struct json_value *value, int32_t out[2])
+{
+    if (margin(value, &out[0])) {
+        out[1] = out[0];
+        return true;
+    }
+    return value->kind == JSON_VALUE_LIST && value->count == 2 &&
+           margin(&value->members[0], &out[0]) && margin(&value->members[1], &out[1]);
+}
+
+/* n, [height, width], or [[top, bottom], [left, right]] */
+static bool margins_of_image(const struct json_value *value, int32_t out[4])
 {
     if (margin(value, &out[0])) {
         out[1] = out[2] = out[3] = out[0];
         return true;
     }
-    if (value->kind != JSON_VALUE_LIST || value->count != 2)
-        return false;
-    for (int i = 0; i < 2; i++) {
-        const struct json_value *side = &value->members[i];
-        if (margin(side, &out[2 * i]))
-            out[2 * i + 1] = out[2 * i];
-        else if (side->kind != JSON_VALUE_LIST || side->count != 2 ||
-                 !margin(&side->members[0], &out[2 * i]) ||
-                 !margin(&side->members[1], &out[2 * i + 1]))
-            return false;
-    }
-    return true;
+    return value->kind == JSON_VALUE_LIST && value->count == 2 &&
+           margins_of_side(&value->members[0], &out[0]) &&
+           margins_of_side(&value->members[1], &out[2]);
 }
 
-static struct endpoint zero_padding_build(struct layer_context *context, const struct layer *layer,
-                                          struct endpoint x)
+/* Reads an argument into [rank][before, after]; false: it failed. */
+static bool read_margins(struct layer_context *context, const struct layer *layer, const char *name,
+                         int rank, int32_t out[4 * 2])
+{
+    const struct json_value *value = layer_arg(layer, name)->value;
+
+    if (rank == 3 ? margins_of_side(value, &out[2]) : margins_of_image(value, &out[2]))
+        return true;
+    layer_fail(context, layer, "argument '%s' wants %s", name,
+               rank == 3 ? "n or [before, after]"
+                         : "n, [height, width] or [[top, bottom], [left, right]]");
+    return false;
+}
+
+static struct endpoint zero_padding(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x, int rank)
+{
+    int32_t paddings[4 * 2] = { 0 };
+
+    if (!layer_wants_rank(context, layer, x, rank) ||
+        !read_margins(context, layer, "padding", rank, paddings))
+        return x;
+    return pad_zeros(&context->builder, x, rank, paddings);
+}
+
+static struct endpoint cropping(struct layer_context *context, const struct layer *layer,
+                                struct endpoint x, int rank)
 {
     struct builder *b = &context->builder;
-    int32_t paddings[4 * 2] = { 0 }; /* before and after each dimension */
-    const struct shape shape = shape_of(4, 2);
+    int32_t margins[4 * 2] = { 0 }, begin[4], size[4] = { -1 };
 
-    if (!layer_wants_rank(context, layer, x, 4))
+    if (!layer_wants_rank(context, layer, x, rank) ||
+        !read_margins(context, layer, "cropping", rank, margins))
         return x;
-    if (!margins(layer_arg(layer, "padding")->value, &paddings[2])) {
-        layer_fail(context, layer,
-                   "argument 'padding' wants n, [height, width] or [[top, bottom], [left, right]]");
-        return x;
+    for (int i = 0; i < rank; i++) {
+        begin[i] = margins[2 * i];
+        int64_t left = endpoint_shape(x)->dims[i] - margins[2 * i] - margins[2 * i + 1];
+        if (i == 0)
+            continue;
+        if (left < 1) {
+            layer_fail(context, layer, "nothing of the input's shape %s is left",
+                       shape_text(endpoint_shape(x)));
+            return x;
+        }
+        size[i] = (int32_t)left;
     }
-    struct tensor value = tensor_borrow(DT_INT32, &shape, paddings);
-    return build_binary(b, "Pad", NULL, x, build_const(b, NULL, &value));
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, rank, begin),
+                                       build_const_ints(b, NULL, rank, size) };
+    return build(b, "Slice", NULL, 3, inputs, NULL);
 }
-LAYER_CLASS(zero_padding, "ZeroPadding2D", zero_padding_args, zero_padding_build);
+
+EXPRESSION_CLASS(zero_padding2d, "ZeroPadding2D", zero_padding2d_args,
+                 zero_padding(context, layer, x, 4));
+EXPRESSION_CLASS(zero_padding1d, "ZeroPadding1D", zero_padding1d_args,
+                 zero_padding(context, layer, x, 3));
+EXPRESSION_CLASS(cropping2d, "Cropping2D", cropping2d_args, cropping(context, layer, x, 4));
+EXPRESSION_CLASS(cropping1d, "Cropping1D", cropping1d_args, cropping(context, layer, x, 3));
+
+/* ---- upsampling ---- */
+
+static const struct layer_arg up_sampling2d_args[] = {
+    { "size", ARG_PAIR, "2" },
+    DATA_FORMAT,
+    { "interpolation", ARG_CHOICE, "nearest" },
+};
+static const struct layer_arg up_sampling1d_args[] = {
+    { "size", ARG_SINGLE, "2" },
+};
+
+/* Repeats each step or pixel: [h, w] is seen as [h, 1, w, 1] and tiled, which has a gradient. */
+static struct endpoint up_sampling(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x, int rank)
+{
+    struct builder *b = &context->builder;
+    const int64_t *pair = layer_arg(layer, "size")->pair;
+    int32_t apart[6] = { -1 }, times[6] = { 1 }, joined[4] = { -1 };
+    int count = 1;
+
+    if (!layer_wants_rank(context, layer, x, rank))
+        return x;
+    for (int i = 1; i < rank - 1; i++) {
+        int64_t dim = endpoint_shape(x)->dims[i], size = pair[i + 3 - rank];
+        int64_t larger = size > INT32_MAX / (dim + 1) ? INT32_MAX : dim * size;
+        apart[count] = (int32_t)dim;
+        times[count++] = 1;
+        apart[count] = 1;
+        times[count++] = (int32_t)size;
+        joined[i] = (int32_t)larger;
+    }
+    apart[count] = joined[rank - 1] = (int32_t)endpoint_shape(x)->dims[rank - 1];
+    times[count++] = 1;
+    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, count, apart));
+    x = build_binary(b, "Tile", NULL, x, build_const_ints(b, NULL, count, times));
+    return build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, rank, joined));
+}
+
+EXPRESSION_CLASS(up_sampling2d, "UpSampling2D", up_sampling2d_args,
+                 up_sampling(context, layer, x, 4));
+EXPRESSION_CLASS(up_sampling1d, "UpSampling1D", up_sampling1d_args,
+                 up_sampling(context, layer, x, 3));

@@ -128,19 +128,6 @@ static const struct layer_arg concatenate_args[] = {
     { "axis", ARG_NULL_OR_INT, "-1" },
 };
 
-/* The axis counted from the front; 0: it failed. */
-static int row_axis(struct layer_context *context, const struct layer *layer, int64_t axis,
-                    int rank)
-{
-    int64_t at = axis < 0 ? axis + rank : axis;
-
-    if (at >= 1 && at < rank)
-        return (int)at;
-    layer_fail(context, layer, "axis %lld of an input of rank %d; expected 1 to %d, or -1 to %d",
-               (long long)axis, rank, rank - 1, 1 - rank);
-    return 0;
-}
-
 /* Do the shapes differ in no other dimension than the batch and `axis`? */
 static bool same_but(const struct shape *a, const struct shape *b, int axis)
 {
@@ -159,7 +146,7 @@ static struct endpoint concatenate_build(struct layer_context *context, const st
     const struct arg_value *wanted = layer_arg(layer, "axis");
     const struct shape *first = endpoint_shape(inputs[0]);
     struct endpoint *all = ARENA_ARRAY(context->arena, struct endpoint, count + 1);
-    int axis = row_axis(context, layer, wanted->is_null ? -1 : wanted->integer, first->rank);
+    int axis = layer_axis(context, layer, wanted->is_null ? -1 : wanted->integer, first->rank);
 
     for (int i = 0; i < count && axis > 0; i++) {
         const struct shape *shape = endpoint_shape(inputs[i]);
@@ -198,25 +185,11 @@ static bool dot_axes(struct layer_context *context, const struct layer *layer,
             layer_fail(context, layer, "argument 'axes' wants an integer or two");
             return false;
         }
-        axes[i] = row_axis(context, layer, axis->integer, endpoint_shape(inputs[i])->rank);
+        axes[i] = layer_axis(context, layer, axis->integer, endpoint_shape(inputs[i])->rank);
         if (axes[i] == 0)
             return false;
     }
     return true;
-}
-
-/* x / √max(Σ x², 1e-12) along the axis. */
-static struct endpoint normalised(struct builder *b, struct endpoint x, int axis)
-{
-    const struct endpoint inputs[] = { build_unary(b, "Square", NULL, x),
-                                       build_const_int(b, NULL, axis) };
-    struct endpoint sum = build(b, "Sum", NULL, 2, inputs,
-                                (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
-    struct endpoint floor = build_const_float(b, NULL, 1e-12f);
-
-    return build_binary(
-        b, "Mul", NULL, x,
-        build_unary(b, "Rsqrt", NULL, build_binary(b, "Maximum", NULL, sum, floor)));
 }
 
 /* [batch, rest, axis]: the axis comes last, the dimensions between become one. */
@@ -271,16 +244,18 @@ static struct endpoint dot_build(struct layer_context *context, const struct lay
             return inputs[0];
     if (!dot_axes(context, layer, inputs, axes))
         return inputs[0];
-    const struct shape *x = endpoint_shape(inputs[0]), *y = endpoint_shape(inputs[1]);
-    if (x->dims[axes[0]] != y->dims[axes[1]] || x->rank + y->rank - 2 > SHAPE_RANK_MAX) {
+    const struct shape *left = endpoint_shape(inputs[0]), *right = endpoint_shape(inputs[1]);
+    if (left->dims[axes[0]] != right->dims[axes[1]] ||
+        left->rank + right->rank - 2 > SHAPE_RANK_MAX) {
         layer_fail(context, layer, "inputs of shapes %s and %s do not fit along axes %d and %d",
-                   shape_text(x), shape_text(y), axes[0], axes[1]);
+                   shape_text(left), shape_text(right), axes[0], axes[1]);
         return inputs[0];
     }
     for (int i = 0; i < 2; i++) {
         bool normalize = layer_arg(layer, "normalize")->boolean;
-        matrices[i] =
-            as_matrices(b, normalize ? normalised(b, inputs[i], axes[i]) : inputs[i], axes[i]);
+        struct endpoint x =
+            normalize ? build_unit_vectors(context, inputs[i], 1, &axes[i], 1e-7f) : inputs[i];
+        matrices[i] = as_matrices(b, x, axes[i]);
     }
     struct endpoint product = build(b, "BatchMatMulV2", NULL, 2, matrices,
                                     (const struct attr[]){ attr_bool("adj_y", true), ATTR_END });

@@ -93,6 +93,7 @@ static struct status read_layers(const struct json_value *layers, struct arena *
             if (strcmp(out->layers[k].name, out->layers[i].name) == 0)
                 return status_error(STATUS_INVALID_ARGUMENT, "two layers have the name '%s'",
                                     out->layers[i].name);
+        TRY(layer_name_inner(&out->layers[i], out->keras2, arena));
         out->layers_count++;
     }
     return status_ok();

@@ -32,7 +32,8 @@ def numbers(array):
 def name_of(model, variable):
     if legacy:
         return variable.name.split(":")[0]
-    return "/".join(variable.path.split("/")[-2:])
+    parts = variable.path.split("/")
+    return "/".join(parts[1:] if parts[0] == model.name else parts)
 
 
 STEPS, RATE = 20, 0.0078125
@@ -136,7 +137,7 @@ shared = L.Dense(4, activation="tanh", name="shared", kernel_regularizer="l2")
 left = shared(L.Dense(4, name="widen")(a))
 right = shared(b)
 joined = L.Concatenate(name="joined")([L.Add(name="sum")([left, right, b]), L.Multiply(name="product")([left, right]), a])
-case("shared", keras.Model([a, b], L.Dense(3, activation="softmax", name="answer")(joined), name="shared"), cross, trained=True)
+case("shared", keras.Model([a, b], L.Dense(3, activation="softmax", name="answer")(joined), name="sharing"), cross, trained=True)
 
 p, q = keras.Input((2, 3), name="p"), keras.Input((3,), name="q")
 P, Q = L.Dense(3, name="dense_p")(p), L.Dense(3, name="dense_q")(q)
@@ -154,3 +155,52 @@ case("dotted", keras.Model([u, v], L.Dense(1, name="answer")(joined), name="dott
 trunk = L.Dense(4, activation="relu", name="trunk")(a)
 head = L.Dense(2, name="head")
 branches("several_outputs", keras.Model([a, b], [L.Dense(3, activation="softmax", name="kind")(trunk), head(trunk), head(b)], name="several"))
+
+# ---- images and sequences ----
+case("depthwise", sequential(
+    L.Input((7, 6, 2)), L.DepthwiseConv2D((3, 2), padding="same", strides=2, depth_multiplier=2, activation="relu", depthwise_regularizer="l2"),
+    L.DepthwiseConv2D(2, use_bias=False), L.Flatten(), L.Dense(2)), trained=True)
+case("separable", sequential(
+    L.Input((7, 6, 2)), L.SeparableConv2D(3, (3, 2), padding="same", depth_multiplier=2, activation="tanh", pointwise_regularizer="l2"),
+    L.SeparableConv2D(2, 2, strides=2, use_bias=False), L.Flatten(), L.Dense(2)), trained=True)
+case("transposed", sequential(
+    L.Input((3, 4, 2)), L.Conv2DTranspose(3, (3, 2), strides=2, activation="tanh"),
+    L.Conv2DTranspose(2, 3, padding="same", strides=(2, 1), activation="tanh"),
+    L.Conv2DTranspose(1, 3, padding="same", strides=2, output_padding=1, use_bias=False), L.MaxPooling2D(4), L.Flatten(), L.Dense(2)), trained=True)
+case("sequence", sequential(
+    L.Input((12, 2)), L.ZeroPadding1D((1, 2)), L.Conv1D(4, 3, padding="causal", dilation_rate=2, activation="tanh", bias_regularizer="l1"),
+    L.Cropping1D((2, 1)), L.MaxPooling1D(2, strides=1, padding="same"), L.Conv1D(3, 2, strides=2, padding="same"), L.AveragePooling1D(2),
+    L.UpSampling1D(3), L.GlobalMaxPooling1D(), L.Dense(2)), trained=True)
+case("sequence_average", sequential(
+    L.Input((9, 2)), L.SeparableConv1D(4, 3, padding="same", activation="elu"), L.DepthwiseConv1D(2, strides=2, depth_multiplier=2),
+    L.Conv1DTranspose(3, 3, strides=2), L.GlobalAveragePooling1D(keepdims=True), L.Flatten(), L.Dense(3, activation="softmax")), cross, trained=True)
+case("cropped", sequential(
+    L.Input((6, 5, 2)), L.Cropping2D(((1, 0), (1, 2))), L.UpSampling2D((2, 3)), L.Conv2D(2, 3, activation="relu", activity_regularizer="l2"),
+    L.Permute((3, 1, 2)), L.Flatten(), L.Dense(2)), trained=True)
+case("repeated", sequential(
+    L.Input((4,)), L.Dense(3, activation="tanh"), L.RepeatVector(4), L.ActivityRegularization(l1=0.01, l2=0.02), L.Dense(2), L.Permute((2, 1)),
+    L.Dense(1), L.Flatten()), trained=True)
+
+# ---- normalizations and activations with variables ----
+case("layer_norm", sequential(
+    L.Input((4, 3)), L.Dense(5), L.LayerNormalization(gamma_regularizer="l2"), L.Activation("tanh"), L.LayerNormalization(axis=[1, 2], scale=False),
+    L.Activation("tanh"), L.LayerNormalization(axis=1, epsilon=0.01), L.Activation("tanh"), L.LayerNormalization(center=False), L.Flatten(), L.Dense(2)), trained=True)
+case("group_norm", sequential(
+    L.Input((4, 5, 2)), L.Conv2D(6, 2, use_bias=False), L.GroupNormalization(3), L.Activation("tanh"), L.GroupNormalization(-1, center=False),
+    L.Activation("tanh"), L.GroupNormalization(2, axis=2, scale=False), L.Flatten(), L.Dense(2)), trained=True)
+case("unit_norm", sequential(
+    L.Input((4, 3)), L.Dense(5), L.UnitNormalization(), L.Dense(4), L.UnitNormalization(axis=[1, 2]), L.Flatten(), L.Dense(3, activation="softmax")), cross,
+    trained=True)
+case("prelu", sequential(
+    L.Input((4, 3)), L.Dense(5), L.PReLU(alpha_regularizer="l2"), L.Dense(4), L.PReLU(shared_axes=[1]), L.Dense(3), L.ELU(0.5), L.Dense(3), L.ELU(),
+    L.Flatten(), L.Dense(2)), trained=True)
+if legacy:
+    case("thresholded", sequential(L.Input((6,)), L.Dense(8), L.ThresholdedReLU(0.25), L.Dense(2)), trained=True)
+
+case("dropped_otherwise", sequential(
+    L.Input((5, 3)), L.SpatialDropout1D(0.5), L.GaussianNoise(0.5), L.GaussianDropout(0.25), L.AlphaDropout(0.25), L.Reshape((5, 3, 1)),
+    L.SpatialDropout2D(0.25), L.Flatten(), L.Dense(2)), gradients=False)
+times = [L.TimeDistributed(L.Dense(3, activation="tanh", name="each"), name="times"), L.TimeDistributed(L.Dropout(0.0), name="none"),
+         L.TimeDistributed(L.TimeDistributed(L.Dense(2, kernel_regularizer="l2")), name="twice")]
+case("distributed", sequential(
+    L.Input((4, 5, 2)), times[0], L.TimeDistributed(L.Conv1D(2, 2, name="conv"), name="convolved"), times[1], times[2], L.Flatten(), L.Dense(2)), trained=True)

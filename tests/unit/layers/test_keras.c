@@ -270,7 +270,7 @@ static void descend(float *values, float *momentum, const float *gradient, int64
 /* Trains as models.py does, and compares the loss of each step and the last values. */
 static void check_training(const struct printed *p)
 {
-    float *values[MEMBERS], *momenta[MEMBERS];
+    float *values[MEMBERS], *momenta[MEMBERS], losses[STEPS_MAX];
     struct session s;
 
     session_open(&s, p, LAYERS_TRAIN, 0);
@@ -283,11 +283,15 @@ static void check_training(const struct printed *p)
     }
     for (int step = 0; step < p->steps; step++) {
         session_run(&s);
-        compare_number("loss of a step", &s.got[0], (double)p->losses[step]);
+        losses[step] = tensor_floats(&s.got[0])[0];
         for (int i = 0, at = 1 + p->outputs_count; i < p->count; i++)
             if (s.built.variables[i].gradient.node != NULL)
                 descend(values[i], momenta[i], tensor_floats(&s.got[at++]), p->values[i].size);
     }
+    const struct shape steps = shape_of(p->steps);
+    const struct tensor got = tensor_borrow(DT_FLOAT, &steps, losses),
+                        want = tensor_borrow(DT_FLOAT, &steps, p->losses);
+    compare("losses", &got, &want);
     for (int i = 0; i < p->trained_count; i++)
         compare(p->names[i], &s.given[i], &p->trained[i]);
     session_close(&s);

@@ -1,0 +1,31 @@
+/*
+ * layer_image: what layers of images and of sequences share. A sequence [batch, steps, channels] is
+ * an image [batch, 1, steps, channels]. Internal to layers/.
+ */
+#ifndef LAYERS_LAYER_IMAGE_H
+#define LAYERS_LAYER_IMAGE_H
+
+#include "layers/layer_classes.h"
+
+#define DATA_FORMAT                                \
+    {                                              \
+        "data_format", ARG_CHOICE, "channels_last" \
+    }
+#define PADDING                             \
+    {                                       \
+        "padding", ARG_CHOICE, "valid same" \
+    }
+
+/* TensorFlow's word for the argument "padding"; "causal" is padded before. */
+const char *padding_of(const struct layer *layer);
+/* A window over height and width, in the form of TensorFlow's attributes. */
+struct attr attr_window(struct builder *b, const char *name, const int64_t *pair);
+/* False: the window is larger than the image, or another failure. */
+bool leaves_something(struct layer_context *context, const struct layer *layer, struct endpoint y);
+
+/* Zeros before and after each of `rank` dimensions. */
+struct endpoint pad_zeros(struct builder *b, struct endpoint x, int rank, const int32_t *paddings);
+struct endpoint image_of_sequence(struct builder *b, struct endpoint x);
+struct endpoint sequence_of_image(struct builder *b, struct endpoint x);
+
+#endif

@@ -1,0 +1,210 @@
+/* layer_norm: layers that normalise each row by itself. */
+#include "layers/layer_classes.h"
+
+static struct endpoint reduce_kept(struct builder *b, const char *op, struct endpoint x, int count,
+                                   const int32_t *axes)
+{
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, count, axes) };
+
+    return build(b, op, NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+}
+
+/* x minus its mean along the axes, and 1 / √(variance + epsilon). */
+static struct endpoint centred(struct builder *b, struct endpoint x, int count, const int32_t *axes,
+                               double epsilon, struct endpoint *scale)
+{
+    struct endpoint y = build_binary(b, "Sub", NULL, x, reduce_kept(b, "Mean", x, count, axes));
+    struct endpoint variance =
+        reduce_kept(b, "Mean", build_unary(b, "Square", NULL, y), count, axes);
+
+    *scale = build_unary(
+        b, "Rsqrt", NULL,
+        build_binary(b, "AddV2", NULL, variance, build_const_float(b, NULL, (float)epsilon)));
+    return y;
+}
+
+/* ---- LayerNormalization ---- */
+
+#define CENTER_AND_SCALE                                                                           \
+    { "epsilon", ARG_NUMBER, "0.001" }, { "center", ARG_BOOL, "true" },                            \
+        { "scale", ARG_BOOL, "true" }, { "beta_initializer", ARG_INITIALIZER, "\"Zeros\"" },       \
+        { "gamma_initializer", ARG_INITIALIZER, "\"Ones\"" },                                      \
+        { "beta_regularizer", ARG_REGULARIZER, "null" },                                           \
+        { "gamma_regularizer", ARG_REGULARIZER, "null" }, { "beta_constraint", ARG_NONE, "null" }, \
+    {                                                                                              \
+        "gamma_constraint", ARG_NONE, "null"                                                       \
+    }
+
+static const struct layer_arg layer_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+    CENTER_AND_SCALE,
+    { "rms_scaling", ARG_NONE, "null" },
+};
+
+/* A variable over the axes in the rank of the input: [1, …, axis, …, 1]. */
+static struct endpoint along(struct layer_context *context, const struct layer *layer,
+                             const char *name, const struct shape *shape, int count,
+                             const int *axes)
+{
+    struct builder *b = &context->builder;
+    struct shape own = { .rank = count };
+    int32_t dims[SHAPE_RANK_MAX];
+
+    for (int i = 0; i < shape->rank; i++)
+        dims[i] = 1;
+    for (int i = 0; i < count; i++) {
+        own.dims[i] = shape->dims[axes[i]];
+        dims[axes[i]] = (int32_t)own.dims[i];
+    }
+    struct endpoint value = layer_variable(context, layer, name, own);
+    if (axes[0] == shape->rank - count)
+        return value; /* they are the last ones: broadcasting does it */
+    return build_binary(b, "Reshape", NULL, value, build_const_ints(b, NULL, shape->rank, dims));
+}
+
+static struct endpoint layer_norm_build(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(x);
+    int axes[SHAPE_RANK_MAX];
+    int32_t reduced[SHAPE_RANK_MAX];
+
+    if (!layer_wants_rank(context, layer, x, shape.rank))
+        return x;
+    int count = layer_axes(context, layer, shape.rank, axes);
+    if (count == 0)
+        return x;
+    for (int i = 0; i < count; i++)
+        reduced[i] = axes[i];
+    struct endpoint scale;
+    struct endpoint y = centred(b, x, count, reduced, layer_arg(layer, "epsilon")->number, &scale);
+    if (layer_arg(layer, "scale")->boolean)
+        scale = build_binary(b, "Mul", NULL, scale,
+                             along(context, layer, "gamma", &shape, count, axes));
+    y = build_binary(b, "Mul", NULL, y, scale);
+    if (layer_arg(layer, "center")->boolean)
+        y = build_binary(b, "AddV2", NULL, y, along(context, layer, "beta", &shape, count, axes));
+    return y;
+}
+LAYER_CLASS(layer_normalization, "LayerNormalization", layer_norm_args, layer_norm_build);
+
+/* ---- GroupNormalization ---- */
+
+static const struct layer_arg group_norm_args[] = {
+    { "groups", ARG_NULL_OR_INT, "32" },
+    { "axis", ARG_NULL_OR_INT, "-1" },
+    CENTER_AND_SCALE,
+};
+
+/* A variable [channels] as [1, …, groups, channels / groups, …, 1]. */
+static struct endpoint of_groups(struct layer_context *context, const struct layer *layer,
+                                 const char *name, int rank, int axis, int64_t groups,
+                                 int64_t channels)
+{
+    struct builder *b = &context->builder;
+    int32_t dims[SHAPE_RANK_MAX + 1];
+
+    for (int i = 0; i <= rank; i++)
+        dims[i] = 1;
+    dims[axis] = (int32_t)groups;
+    dims[axis + 1] = (int32_t)(channels / groups);
+    return build_binary(b, "Reshape", NULL,
+                        layer_variable(context, layer, name, shape_of(channels)),
+                        build_const_ints(b, NULL, rank + 1, dims));
+}
+
+/* The number of groups; 0: it failed. */
+static int64_t groups_of(struct layer_context *context, const struct layer *layer, int64_t channels)
+{
+    const struct arg_value *wanted = layer_arg(layer, "groups");
+    int64_t groups = wanted->is_null ? 32 : wanted->integer;
+
+    if (groups == -1)
+        groups = channels; /* instance normalization */
+    if (groups >= 1 && groups <= channels && channels % groups == 0)
+        return groups;
+    layer_fail(context, layer, "%lld channels cannot be cut into %lld groups", (long long)channels,
+               (long long)groups);
+    return 0;
+}
+
+static struct endpoint group_norm_build(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(x);
+    const struct arg_value *wanted = layer_arg(layer, "axis");
+    int32_t apart[SHAPE_RANK_MAX + 1], joined[SHAPE_RANK_MAX], reduced[SHAPE_RANK_MAX];
+    int count = 0;
+
+    if (shape.rank >= SHAPE_RANK_MAX || !layer_wants_rank(context, layer, x, shape.rank))
+        return x;
+    int axis = layer_axis(context, layer, wanted->is_null ? -1 : wanted->integer, shape.rank);
+    int64_t groups = axis == 0 ? 0 : groups_of(context, layer, shape.dims[axis]);
+    if (groups == 0)
+        return x;
+    for (int i = 0; i < shape.rank; i++) {
+        joined[i] = i == 0 ? -1 : (int32_t)shape.dims[i];
+        apart[i <= axis ? i : i + 1] = joined[i];
+    }
+    apart[axis] = (int32_t)groups;
+    apart[axis + 1] = (int32_t)(shape.dims[axis] / groups);
+    for (int i = 1; i <= shape.rank; i++)
+        if (i != axis)
+            reduced[count++] = i;
+    struct endpoint scale;
+    struct endpoint y =
+        build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, shape.rank + 1, apart));
+    y = centred(b, y, count, reduced, layer_arg(layer, "epsilon")->number, &scale);
+    if (layer_arg(layer, "scale")->boolean)
+        scale = build_binary(
+            b, "Mul", NULL, scale,
+            of_groups(context, layer, "gamma", shape.rank, axis, groups, shape.dims[axis]));
+    y = build_binary(b, "Mul", NULL, y, scale);
+    if (layer_arg(layer, "center")->boolean)
+        y = build_binary(
+            b, "AddV2", NULL, y,
+            of_groups(context, layer, "beta", shape.rank, axis, groups, shape.dims[axis]));
+    return build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, shape.rank, joined));
+}
+LAYER_CLASS(group_normalization, "GroupNormalization", group_norm_args, group_norm_build);
+
+/* ---- UnitNormalization ---- */
+
+struct endpoint build_unit_vectors(struct layer_context *context, struct endpoint x, int count,
+                                   const int *axes, float epsilon)
+{
+    struct builder *b = &context->builder;
+    int32_t reduced[SHAPE_RANK_MAX];
+
+    for (int i = 0; i < count; i++)
+        reduced[i] = axes[i];
+    struct endpoint sum = reduce_kept(b, "Sum", build_unary(b, "Square", NULL, x), count, reduced);
+    if (context->keras2) {
+        struct endpoint least = build_const_float(b, NULL, 1e-12f);
+        sum = build_binary(b, "Maximum", NULL, sum, least);
+        return build_binary(b, "Mul", NULL, x, build_unary(b, "Rsqrt", NULL, sum));
+    }
+    struct endpoint most = build_const_float(b, NULL, 1 / epsilon);
+    struct endpoint scale =
+        build_binary(b, "Minimum", NULL, build_unary(b, "Rsqrt", NULL, sum), most);
+    return build_binary(b, "Mul", NULL, x, scale);
+}
+
+static const struct layer_arg unit_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+};
+
+static struct endpoint unit_norm_build(struct layer_context *context, const struct layer *layer,
+                                       struct endpoint x)
+{
+    int axes[SHAPE_RANK_MAX];
+
+    if (!layer_wants_rank(context, layer, x, endpoint_shape(x)->rank))
+        return x;
+    int count = layer_axes(context, layer, endpoint_shape(x)->rank, axes);
+    return count == 0 ? x : build_unit_vectors(context, x, count, axes, 1e-12f);
+}
+LAYER_CLASS(unit_normalization, "UnitNormalization", unit_norm_args, unit_norm_build);

@@ -1,0 +1,187 @@
+/* Layers that draw in training. The numbers depend only on the seed and the step that are fed. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "layers/layers.h"
+#include "runtime/plan.h"
+
+#define ROWS     20
+#define FEATURES 100
+
+#define LAYER(name, config) "{\"class_name\": \"" name "\", \"config\": {" config "}}"
+#define MODEL(layers)                                             \
+    "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" \
+    "{\"class_name\": \"InputLayer\", \"config\": {\"batch_shape\": [null, 100]}}," layers "]}}"
+
+/* A model, the batch size with which it is built, and what 2000 ones must become. */
+static const struct drawing {
+    const char *label, *json;
+    int64_t batch;
+    double mean, deviation;
+} dropout_of_a_known_batch = {
+    .json = MODEL(LAYER("Dropout", "\"rate\": 0.25") "," LAYER("Dropout", "\"rate\": 0.5")),
+    .batch = ROWS,
+}, dropout_of_any_batch = {
+    .json = MODEL(LAYER("Dropout", "\"rate\": 0.25") "," LAYER("Dropout", "\"rate\": 0.5")),
+}, channels = {
+    /* 4 steps of 25 channels, then 2 rows of 2 pixels of 25 channels */
+    .json = MODEL(LAYER("Reshape", "\"target_shape\": [4, 25]") "," LAYER(
+        "SpatialDropout1D", "\"rate\": 0.5") "," LAYER("Reshape",
+                                                       "\"target_shape\": [2, 2, 25]") "," LAYER(
+        "SpatialDropout2D", "\"rate\": 0.25") "," LAYER("Flatten", "")),
+}, distributions[] = {
+    { "GaussianNoise", MODEL(LAYER("GaussianNoise", "\"stddev\": 0.25")), 0, 1, 0.25 },
+    { "GaussianDropout", MODEL(LAYER("GaussianDropout", "\"rate\": 0.2")), ROWS, 1, 0.5 },
+    /* Three quarters of the ones become 1.2484, the rest -1.1435. */
+    { "AlphaDropout", MODEL(LAYER("AlphaDropout", "\"rate\": 0.25")), ROWS, 0.650443,
+      1.035759 },
+};
+
+static struct arena *arena;
+static struct layers_graph built;
+static struct plan *plan;
+static struct run *run;
+
+static void must(struct status status)
+{
+    if (!status_is_ok(status))
+        fail_msg("%s", status.message);
+}
+
+static int setup(void **state)
+{
+    const struct drawing *drawing = *state;
+    const struct layers_options options = { .mode = LAYERS_TRAIN, .batch = drawing->batch };
+    struct layers_model *model;
+
+    arena = arena_create(0);
+    must(layers_parse(bytes_of(drawing->json), arena, &model));
+    must(layers_build(model, &options, arena, &built));
+    assert_non_null(built.random_seed.node);
+    const struct endpoint feeds[] = { built.inputs[0], built.random_seed };
+    const struct flatten_request request = {
+        .feeds = feeds, .feeds_count = 2, .fetches = &built.heads[0].output, .fetches_count = 1
+    };
+    must(plan_create(built.graph, &request, NULL, NULL, NULL, &plan));
+    run = run_create(0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    run_destroy(run);
+    plan_destroy(plan);
+    graph_finish(built.graph);
+    arena_destroy(arena);
+    return 0;
+}
+
+/* Runs the model on ones, so that the output is the product of both layers' masks. */
+static void draw(int64_t seed, int64_t step, float out[ROWS * FEATURES])
+{
+    const struct shape shape = shape_of(ROWS, FEATURES), pair = shape_of(2);
+    const int64_t seeds[] = { seed, step };
+    float ones[ROWS * FEATURES];
+    struct tensor got;
+
+    for (int i = 0; i < ROWS * FEATURES; i++)
+        ones[i] = 1;
+    const struct tensor feeds[] = { tensor_borrow(DT_FLOAT, &shape, ones),
+                                    tensor_borrow(DT_INT64, &pair, seeds) };
+    must(plan_run(plan, run, feeds, &got));
+    memcpy(out, got.data, ROWS * FEATURES * sizeof *out);
+    tensor_release(&got);
+    run_reset(run);
+}
+
+static void drops_its_share_and_scales_the_rest(void **state)
+{
+    (void)state;
+    float out[ROWS * FEATURES];
+    int kept = 0;
+
+    draw(1, 1, out);
+    for (int i = 0; i < ROWS * FEATURES; i++) {
+        kept += out[i] != 0;
+        if (out[i] != 0)
+            assert_float_equal(out[i], 2.6666667f, 1e-6f); /* 1 / (.75 · .5) */
+    }
+    /* Of 2000 elements, .75 · .5 are kept. Layers that drew the same numbers would keep .5. */
+    assert_in_range(kept, 650, 850);
+}
+
+static void the_seed_decides_and_each_step_differs(void **state)
+{
+    (void)state;
+    float a[ROWS * FEATURES], b[ROWS * FEATURES];
+
+    draw(7, 1, a);
+    draw(7, 1, b);
+    assert_memory_equal(a, b, sizeof a);
+    draw(7, 2, b);
+    assert_memory_not_equal(a, b, sizeof a);
+    draw(8, 1, b);
+    assert_memory_not_equal(a, b, sizeof a);
+}
+
+static void drops_whole_channels(void **state)
+{
+    (void)state;
+    float out[ROWS * FEATURES];
+    int kept = 0;
+
+    draw(3, 1, out);
+    for (int i = 0; i < ROWS; i++)
+        for (int k = 0; k < FEATURES; k++) {
+            float value = out[i * FEATURES + k];
+            assert_float_equal(value, out[i * FEATURES + k % 25], 0);
+            kept += value != 0;
+        }
+    /* Of 500 channels, .75 · .5 are kept. */
+    assert_in_range(kept / 4, 140, 235);
+}
+
+static void draws_from_its_distribution(void **state)
+{
+    const struct drawing *drawing = *state;
+    float out[ROWS * FEATURES];
+    double sum = 0, squares = 0;
+
+    draw(5, 1, out);
+    for (int i = 0; i < ROWS * FEATURES; i++)
+        sum += (double)out[i];
+    double mean = sum / (ROWS * FEATURES);
+    for (int i = 0; i < ROWS * FEATURES; i++)
+        squares += ((double)out[i] - mean) * ((double)out[i] - mean);
+    double deviation = sqrt(squares / (ROWS * FEATURES));
+    /* The mean of 2000 draws is off by deviation / 45 on average; 5 times that never happens. */
+    assert_float_equal(mean, drawing->mean, (float)(5 * drawing->deviation / 45));
+    assert_float_equal(deviation, drawing->deviation, (float)(5 * drawing->deviation / 45));
+}
+
+int main(void)
+{
+    /* With a batch size that is known when the model is built, and with an unknown one. */
+    const struct CMUnitTest tests[] = {
+        { "drops its share, a known batch", drops_its_share_and_scales_the_rest, setup, teardown,
+          (void *)&dropout_of_a_known_batch },
+        { "drops its share, any batch", drops_its_share_and_scales_the_rest, setup, teardown,
+          (void *)&dropout_of_any_batch },
+        { "the seed decides, a known batch", the_seed_decides_and_each_step_differs, setup,
+          teardown, (void *)&dropout_of_a_known_batch },
+        { "drops whole channels", drops_whole_channels, setup, teardown, (void *)&channels },
+        { distributions[0].label, draws_from_its_distribution, setup, teardown,
+          (void *)&distributions[0] },
+        { distributions[1].label, draws_from_its_distribution, setup, teardown,
+          (void *)&distributions[1] },
+        { distributions[2].label, draws_from_its_distribution, setup, teardown,
+          (void *)&distributions[2] },
+    };
+    return cmocka_run_group_tests_name("noise", tests, NULL, NULL);
+}
