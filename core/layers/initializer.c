@@ -24,10 +24,15 @@ static void fans(const struct shape *shape, double *in, double *out)
     *out = field * (double)shape->dims[shape->rank - 1];
 }
 
-static double fan_of(enum initializer_fan fan, const struct shape *shape)
+static double fan_of(const struct initializer *scaling, const struct shape *shape)
 {
+    enum initializer_fan fan = scaling->fan;
     double in, out;
     fans(shape, &in, &out);
+    if (scaling->fan_in > 0) {
+        in = scaling->fan_in;
+        out = scaling->fan_out;
+    }
 
     double value = fan == FAN_IN ? in : fan == FAN_OUT ? out : (in + out) / 2;
     return value < 1 ? 1 : value;
@@ -37,7 +42,7 @@ static double fan_of(enum initializer_fan fan, const struct shape *shape)
  * of its deviation. */
 static struct initializer scaled(const struct initializer *scaling, const struct shape *shape)
 {
-    double variance = scaling->a / fan_of(scaling->fan, shape);
+    double variance = scaling->a / fan_of(scaling, shape);
     struct initializer plain = { .kind = scaling->distribution };
 
     if (plain.kind == INITIALIZER_UNIFORM) {

@@ -29,6 +29,8 @@ struct initializer {
     double a, b;
     enum initializer_fan fan;
     enum initializer_kind distribution; /* UNIFORM, NORMAL or TRUNCATED_NORMAL */
+    /* For VARIANCE_SCALING: the fans, if the layer says them; 0: they follow from the shape */
+    double fan_in, fan_out;
     bool has_seed; /* the description has a seed, which replaces the caller's */
     uint64_t seed;
 };

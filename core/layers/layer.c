@@ -40,12 +40,15 @@ static const struct layer_class *const classes[] = {
     &layer_layer_normalization,
     &layer_group_normalization,
     &layer_unit_normalization,
+    &layer_rms_normalization,
+    &layer_batch_normalization,
     &layer_dropout,
     &layer_spatial_dropout1d,
     &layer_spatial_dropout2d,
     &layer_gaussian_noise,
     &layer_gaussian_dropout,
     &layer_alpha_dropout,
+    &layer_einsum_dense,
     &layer_time_distributed,
     &layer_add,
     &layer_subtract,
@@ -81,18 +84,34 @@ const char *layer_class_names(struct arena *arena)
     return names;
 }
 
-void layer_fail(struct layer_context *context, const struct layer *layer, const char *format, ...)
+static void fail(struct layer_context *context, const struct layer *layer, enum status_code code,
+                 const char *format, va_list arguments)
 {
     struct builder *builder = &context->builder;
-    va_list arguments;
 
     if (!status_is_ok(builder->status))
         return;
-    va_start(arguments, format);
-    struct status status = status_errorv(STATUS_INVALID_ARGUMENT, format, arguments);
-    va_end(arguments);
+    struct status status = status_errorv(code, format, arguments);
     builder->status = status_keep(
         context->arena, status_in(status, "layer '%s' (%s)", layer->name, layer->class->name));
+}
+
+void layer_fail(struct layer_context *context, const struct layer *layer, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fail(context, layer, STATUS_INVALID_ARGUMENT, format, arguments);
+    va_end(arguments);
+}
+
+void layer_refuse(struct layer_context *context, const struct layer *layer, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fail(context, layer, STATUS_UNIMPLEMENTED, format, arguments);
+    va_end(arguments);
 }
 
 bool layer_wants_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
@@ -220,6 +239,21 @@ struct endpoint layer_variable(struct layer_context *context, const struct layer
 struct endpoint layer_variable_of(struct layer_context *context, const struct layer *layer,
                                   const char *name, const char *prefix, struct shape shape)
 {
+    const struct arg_value *initializer =
+        layer_arg(layer, arena_printf(context->arena, "%s_initializer", prefix));
+    const struct arg_value *regularizer =
+        layer_arg(layer, arena_printf(context->arena, "%s_regularizer", prefix));
+
+    return layer_variable_with(context, layer, name, shape, &initializer->initializer,
+                               regularizer->is_null ? NULL : &regularizer->regularizer,
+                               layer->trainable);
+}
+
+struct endpoint layer_variable_with(struct layer_context *context, const struct layer *layer,
+                                    const char *name, struct shape shape,
+                                    const struct initializer *initializer,
+                                    const struct regularizer *regularizer, bool trainable)
+{
     struct builder *b = &context->builder;
     struct layers_graph *out = context->out;
     char *full = arena_printf(context->arena, "%s/%s", layer->name, name);
@@ -249,17 +283,14 @@ struct endpoint layer_variable_of(struct layer_context *context, const struct la
         .name = full,
         .dtype = DT_FLOAT,
         .shape = shape,
-        .trainable = layer->trainable,
-        .initializer =
-            layer_arg(layer, arena_printf(context->arena, "%s_initializer", prefix))->initializer,
+        .trainable = trainable,
+        .initializer = *initializer,
         .value = value,
         .layer = layer,
     };
-    const struct arg_value *regularizer =
-        layer_arg(layer, arena_printf(context->arena, "%s_regularizer", prefix));
     /* Keras 2 also adds the constant penalty of a frozen layer to the loss. */
-    bool penalised = context->mode != LAYERS_SERVE && (layer->trainable || context->keras2);
-    if (penalised && !regularizer->is_null)
-        penalise(context, &regularizer->regularizer, value, false);
+    bool penalised = context->mode != LAYERS_SERVE && (trainable || context->keras2);
+    if (penalised && regularizer != NULL)
+        penalise(context, regularizer, value, false);
     return value;
 }

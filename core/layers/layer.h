@@ -130,6 +130,9 @@ const struct arg_value *layer_arg(const struct layer *layer, const char *name);
 /* The first failure stays in the context, prefixed by the name of the layer. */
 void layer_fail(struct layer_context *context, const struct layer *layer, const char *format, ...)
     PRINTF_LIKE(3, 4);
+/* The same for what is not implemented, with the code UNIMPLEMENTED. */
+void layer_refuse(struct layer_context *context, const struct layer *layer, const char *format, ...)
+    PRINTF_LIKE(3, 4);
 /* Checks the rank of a layer's input; false: it failed. */
 bool layer_wants_rank(struct layer_context *context, const struct layer *layer, struct endpoint x,
                       int rank);
@@ -144,6 +147,12 @@ struct endpoint layer_variable(struct layer_context *context, const struct layer
  * "<prefix>_regularizer". */
 struct endpoint layer_variable_of(struct layer_context *context, const struct layer *layer,
                                   const char *name, const char *prefix, struct shape shape);
+
+/* The same with an initializer and regularizer (NULL: none) that are no arguments. */
+struct endpoint layer_variable_with(struct layer_context *context, const struct layer *layer,
+                                    const char *name, struct shape shape,
+                                    const struct initializer *initializer,
+                                    const struct regularizer *regularizer, bool trainable);
 
 /* An axis of an input of this rank, counted from the front; 0, the batch: it failed. */
 int layer_axis(struct layer_context *context, const struct layer *layer, int64_t axis, int rank);

@@ -39,10 +39,12 @@ extern const struct layer_class layer_max_pooling1d, layer_max_pooling2d, layer_
     layer_up_sampling2d;
 /* layer_norm.c */
 extern const struct layer_class layer_layer_normalization, layer_group_normalization,
-    layer_unit_normalization;
+    layer_unit_normalization, layer_rms_normalization, layer_batch_normalization;
 /* layer_noise.c */
 extern const struct layer_class layer_dropout, layer_spatial_dropout1d, layer_spatial_dropout2d,
     layer_gaussian_noise, layer_gaussian_dropout, layer_alpha_dropout;
+/* layer_einsum.c */
+extern const struct layer_class layer_einsum_dense;
 /* layer_wrap.c */
 extern const struct layer_class layer_time_distributed;
 /* layer_merge.c */

@@ -10,17 +10,22 @@ static struct endpoint reduce_kept(struct builder *b, const char *op, struct end
                  (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
 }
 
+/* 1 / √(x + epsilon) */
+static struct endpoint inverse_root(struct builder *b, struct endpoint x, double epsilon)
+{
+    return build_unary(
+        b, "Rsqrt", NULL,
+        build_binary(b, "AddV2", NULL, x, build_const_float(b, NULL, (float)epsilon)));
+}
+
 /* x minus its mean along the axes, and 1 / √(variance + epsilon). */
 static struct endpoint centred(struct builder *b, struct endpoint x, int count, const int32_t *axes,
                                double epsilon, struct endpoint *scale)
 {
     struct endpoint y = build_binary(b, "Sub", NULL, x, reduce_kept(b, "Mean", x, count, axes));
-    struct endpoint variance =
-        reduce_kept(b, "Mean", build_unary(b, "Square", NULL, y), count, axes);
+    struct endpoint squares = build_unary(b, "Square", NULL, y);
 
-    *scale = build_unary(
-        b, "Rsqrt", NULL,
-        build_binary(b, "AddV2", NULL, variance, build_const_float(b, NULL, (float)epsilon)));
+    *scale = inverse_root(b, reduce_kept(b, "Mean", squares, count, axes), epsilon);
     return y;
 }
 
@@ -42,25 +47,38 @@ static const struct layer_arg layer_norm_args[] = {
     { "rms_scaling", ARG_NONE, "null" },
 };
 
-/* A variable over the axes in the rank of the input: [1, …, axis, …, 1]. */
+/* The shape of a variable with a value for each place along the axes. */
+static struct shape shape_along(const struct shape *shape, int count, const int *axes)
+{
+    struct shape own = { .rank = count };
+
+    for (int i = 0; i < count; i++)
+        own.dims[i] = shape->dims[axes[i]];
+    return own;
+}
+
+/* Such a variable in the rank of the input: [1, …, axis, …, 1]. */
+static struct endpoint spread_along(struct builder *b, struct endpoint value,
+                                    const struct shape *shape, int count, const int *axes)
+{
+    int32_t dims[SHAPE_RANK_MAX];
+
+    if (axes[0] == shape->rank - count)
+        return value; /* they are the last axes: broadcasting does it */
+    for (int i = 0; i < shape->rank; i++)
+        dims[i] = 1;
+    for (int i = 0; i < count; i++)
+        dims[axes[i]] = (int32_t)shape->dims[axes[i]];
+    return build_binary(b, "Reshape", NULL, value, build_const_ints(b, NULL, shape->rank, dims));
+}
+
 static struct endpoint along(struct layer_context *context, const struct layer *layer,
                              const char *name, const struct shape *shape, int count,
                              const int *axes)
 {
-    struct builder *b = &context->builder;
-    struct shape own = { .rank = count };
-    int32_t dims[SHAPE_RANK_MAX];
+    struct endpoint value = layer_variable(context, layer, name, shape_along(shape, count, axes));
 
-    for (int i = 0; i < shape->rank; i++)
-        dims[i] = 1;
-    for (int i = 0; i < count; i++) {
-        own.dims[i] = shape->dims[axes[i]];
-        dims[axes[i]] = (int32_t)own.dims[i];
-    }
-    struct endpoint value = layer_variable(context, layer, name, own);
-    if (axes[0] == shape->rank - count)
-        return value; /* they are the last ones: broadcasting does it */
-    return build_binary(b, "Reshape", NULL, value, build_const_ints(b, NULL, shape->rank, dims));
+    return spread_along(&context->builder, value, shape, count, axes);
 }
 
 static struct endpoint layer_norm_build(struct layer_context *context, const struct layer *layer,
@@ -208,3 +226,103 @@ static struct endpoint unit_norm_build(struct layer_context *context, const stru
     return count == 0 ? x : build_unit_vectors(context, x, count, axes, 1e-12f);
 }
 LAYER_CLASS(unit_normalization, "UnitNormalization", unit_norm_args, unit_norm_build);
+
+/* ---- RMSNormalization ---- */
+
+static const struct layer_arg rms_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+    { "epsilon", ARG_NUMBER, "1e-6" },
+};
+
+/* x / √(mean of x² + epsilon), times a variable that starts at 1. */
+static struct endpoint rms_norm_build(struct layer_context *context, const struct layer *layer,
+                                      struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct initializer ones = { .kind = INITIALIZER_CONSTANT, .a = 1 };
+    const struct shape shape = *endpoint_shape(x);
+    int axes[SHAPE_RANK_MAX];
+    int32_t reduced[SHAPE_RANK_MAX];
+
+    if (!layer_wants_rank(context, layer, x, shape.rank))
+        return x;
+    int count = layer_axes(context, layer, shape.rank, axes);
+    if (count == 0)
+        return x;
+    for (int i = 0; i < count; i++)
+        reduced[i] = axes[i];
+    struct endpoint scale =
+        inverse_root(b, reduce_kept(b, "Mean", build_unary(b, "Square", NULL, x), count, reduced),
+                     layer_arg(layer, "epsilon")->number);
+    struct endpoint variable = layer_variable_with(
+        context, layer, "scale", shape_along(&shape, count, axes), &ones, NULL, layer->trainable);
+    return build_binary(b, "Mul", NULL, build_binary(b, "Mul", NULL, x, scale),
+                        spread_along(b, variable, &shape, count, axes));
+}
+LAYER_CLASS(rms_normalization, "RMSNormalization", rms_norm_args, rms_norm_build);
+
+/* ---- BatchNormalization ---- */
+
+static const struct layer_arg batch_norm_args[] = {
+    { "axis", ARG_VALUE, "-1" },
+    CENTER_AND_SCALE,
+    { "momentum", ARG_NUMBER, "0.99" },
+    { "moving_mean_initializer", ARG_INITIALIZER, "\"Zeros\"" },
+    { "moving_variance_initializer", ARG_INITIALIZER, "\"Ones\"" },
+    { "synchronized", ARG_NONE, "null" },
+    { "renorm", ARG_NONE, "null" },
+    { "renorm_clipping", ARG_NONE, "null" },
+    { "renorm_momentum", ARG_VALUE, "null" }, /* of renorm only */
+};
+
+/* A variable that no gradient changes. */
+static struct endpoint statistic(struct layer_context *context, const struct layer *layer,
+                                 const char *name, const char *initializer,
+                                 const struct shape *shape, int axis)
+{
+    struct endpoint value =
+        layer_variable_with(context, layer, name, shape_along(shape, 1, &axis),
+                            &layer_arg(layer, initializer)->initializer, NULL, false);
+
+    return spread_along(&context->builder, value, shape, 1, &axis);
+}
+
+/* With the moving averages, as Keras does when it serves, tests, or trains a frozen layer. */
+static struct endpoint batch_norm_build(struct layer_context *context, const struct layer *layer,
+                                        struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct shape shape = *endpoint_shape(x);
+    struct endpoint scale = { 0 }, offset = { 0 };
+    int axes[SHAPE_RANK_MAX];
+
+    if (context->mode == LAYERS_TRAIN && layer->trainable) {
+        layer_refuse(context, layer,
+                     "its moving averages are not updated by gradients, which is not implemented; "
+                     "it can be trained with only if it is frozen (\"trainable\": false)");
+        return x;
+    }
+    if (!layer_wants_rank(context, layer, x, shape.rank))
+        return x;
+    int count = layer_axes(context, layer, shape.rank, axes);
+    if (count > 1)
+        layer_fail(context, layer, "argument 'axis': %d axes, expected 1", count);
+    if (count != 1)
+        return x;
+    if (layer_arg(layer, "scale")->boolean)
+        scale = along(context, layer, "gamma", &shape, 1, axes);
+    if (layer_arg(layer, "center")->boolean)
+        offset = along(context, layer, "beta", &shape, 1, axes);
+    struct endpoint mean =
+        statistic(context, layer, "moving_mean", "moving_mean_initializer", &shape, axes[0]);
+    struct endpoint variance = statistic(context, layer, "moving_variance",
+                                         "moving_variance_initializer", &shape, axes[0]);
+    struct endpoint factor = inverse_root(b, variance, layer_arg(layer, "epsilon")->number);
+    if (scale.node != NULL)
+        factor = build_binary(b, "Mul", NULL, factor, scale);
+    struct endpoint shift = build_binary(b, "Mul", NULL, mean, factor);
+    shift = offset.node != NULL ? build_binary(b, "Sub", NULL, offset, shift)
+                                : build_unary(b, "Neg", NULL, shift);
+    return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, x, factor), shift);
+}
+LAYER_CLASS(batch_normalization, "BatchNormalization", batch_norm_args, batch_norm_build);

@@ -67,7 +67,8 @@ def case(name, model, loss="mse", gradients=True, batch=3, trained=False):
         model._name = name
     model.compile(optimizer=keras.optimizers.SGD(RATE if trained else 0.125, momentum=0.5, nesterov=True), loss=loss)
     for variable in model.weights:
-        variable.assign(random.uniform(-0.7, 0.7, variable.shape).astype(np.float32))
+        low = 0.3 if "variance" in variable.name else -0.7
+        variable.assign(random.uniform(low, 0.7, variable.shape).astype(np.float32))
     x = [random.uniform(-1, 1, (batch,) + tuple(i.shape[1:])).astype(np.float32) for i in model.inputs]
     shown = ["input " + numbers(i) for i in x]
     x = x if len(x) > 1 else x[0]
@@ -204,3 +205,19 @@ times = [L.TimeDistributed(L.Dense(3, activation="tanh", name="each"), name="tim
          L.TimeDistributed(L.TimeDistributed(L.Dense(2, kernel_regularizer="l2")), name="twice")]
 case("distributed", sequential(
     L.Input((4, 5, 2)), times[0], L.TimeDistributed(L.Conv1D(2, 2, name="conv"), name="convolved"), times[1], times[2], L.Flatten(), L.Dense(2)), trained=True)
+
+E = L.EinsumDense if not legacy else None
+if not legacy:
+    case("einsum", sequential(
+        L.Input((4, 3)), E("abc,cd->abd", output_shape=(4, 5), bias_axes="d", activation="tanh"),
+        E("...x,xyz->...yz", output_shape=(2, 3), bias_axes="z", kernel_regularizer="l2"), E("abcd,dbe->ace", output_shape=(2, 4), bias_axes="ce"),
+        E("ab...,bc->ac...", output_shape=4), L.Flatten(), L.Dense(2)), trained=True)
+    case("rms_norm", sequential(
+        L.Input((4, 3)), L.Dense(5), L.RMSNormalization(), L.Activation("tanh"), L.RMSNormalization(axis=[1, 2], epsilon=0.01), L.Flatten(), L.Dense(2)),
+        trained=True)
+frozen = [L.BatchNormalization(), L.BatchNormalization(axis=1, center=False), L.BatchNormalization(scale=False, epsilon=0.01)]
+for layer in frozen:
+    layer.trainable = False
+case("batch_norm_frozen", sequential(
+    L.Input((4, 5, 2)), L.Conv2D(3, 2), frozen[0], L.ReLU(), frozen[1], L.Flatten(), L.Dense(3), frozen[2], L.Dense(2)), trained=True)
+case("dropped_batch_norm", sequential(L.Input((6,)), L.Dense(3), L.BatchNormalization(), L.Dense(2)), gradients=False)

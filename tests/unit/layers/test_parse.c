@@ -150,6 +150,38 @@ static const struct row {
     { "an axis beyond the rank",
       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Concatenate", "\"axis\": 2")),
       STATUS_INVALID_ARGUMENT, "axis 2 of an input of rank 2; expected 1 to 1, or -1 to -1" },
+    { "an equation that is no product",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("EinsumDense",
+                                               "\"equation\": \"ab,ab->ab\", \"output_shape\": 4")),
+      STATUS_INVALID_ARGUMENT,
+      "argument 'equation': 'ab,ab->ab' of an input of shape [?,4] is not" },
+    { "an equation of another rank",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER(
+          "EinsumDense", "\"equation\": \"abc,cd->abd\", \"output_shape\": [4, 4]")),
+      STATUS_INVALID_ARGUMENT, "'abc,cd->abd' of an input of shape [?,4] is not a product" },
+    { "an output of another size",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER(
+          "EinsumDense", "\"equation\": \"ab,bc->ac\", \"output_shape\": [4, 4]")),
+      STATUS_INVALID_ARGUMENT, "argument 'output_shape' does not fit 'ab,bc->ac'" },
+    { "a layer that cannot be inside another",
+      SEQUENTIAL(INPUT("[null, 4, 4]") ", " LAYER(
+          "TimeDistributed", "\"name\": \"t\", \"layer\": " LAYER("Add", "\"name\": \"s\""))),
+      STATUS_INVALID_ARGUMENT, "layer 't/s' (Add): it cannot be inside another layer" },
+    { "an axis twice",
+      SEQUENTIAL(INPUT("[null, 4, 4]") ", " LAYER("LayerNormalization", "\"axis\": [1, -2]")),
+      STATUS_INVALID_ARGUMENT, "argument 'axis' has axis 1 twice" },
+    { "groups that do not divide",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("GroupNormalization", "\"groups\": 3")),
+      STATUS_INVALID_ARGUMENT, "4 channels cannot be cut into 3 groups" },
+    { "a permutation that is none",
+      SEQUENTIAL(INPUT("[null, 4, 4]") ", " LAYER("Permute", "\"dims\": [1, 1]")),
+      STATUS_INVALID_ARGUMENT, "argument 'dims': expected each of 1 to 2 once" },
+    { "all cropped away", IMAGE(LAYER("Cropping2D", "\"cropping\": 2")), STATUS_INVALID_ARGUMENT,
+      "nothing of the input's shape [?,4,4,1] is left" },
+    { "an output padding beyond the stride",
+      IMAGE(LAYER("Conv2DTranspose",
+                  "\"filters\": 1, \"kernel_size\": 2, \"strides\": 2, \"output_padding\": 2")),
+      STATUS_INVALID_ARGUMENT, "no output of this kernel, stride and padding" },
     { "a row beyond all bounds",
       SEQUENTIAL(INPUT("[null, 65536, 1]") ", " LAYER("Dense", "\"units\": 65536")),
       STATUS_INVALID_ARGUMENT, "a row of 2^31 numbers or more" },
@@ -272,6 +304,21 @@ static void a_config_that_is_a_list_is_a_sequence(void **state)
     arena_destroy(arena);
 }
 
+static void moving_averages_can_be_served_but_not_trained(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct layers_model *model = parse(
+        arena, SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("BatchNormalization", "\"name\": \"n\"")));
+    const struct layers_options options = { .mode = LAYERS_TRAIN };
+    struct layers_graph built;
+
+    struct status status = layers_build(model, &options, arena, &built);
+    assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
+    assert_non_null(strstr(status.message, "layer 'n' (BatchNormalization): its moving averages"));
+    arena_destroy(arena);
+}
+
 static void a_model_may_branch(void **state)
 {
     (void)state;
@@ -332,7 +379,7 @@ static void every_beginning_of_a_description_is_an_error(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 6];
+    struct CMUnitTest tests[COUNT(rows) + 7];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -345,6 +392,8 @@ int main(void)
         an_unknown_argument_that_is_null_is_that_of_a_newer_keras);
     tests[count++] =
         (struct CMUnitTest)cmocka_unit_test(every_beginning_of_a_description_is_an_error);
+    tests[count++] =
+        (struct CMUnitTest)cmocka_unit_test(moving_averages_can_be_served_but_not_trained);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_model_may_branch);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_layer_without_followers_is_an_output);
     return cmocka_run_group_tests_name("parse", tests, NULL, NULL);
