@@ -321,6 +321,13 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
         return status_error(STATUS_INVALID_ARGUMENT, "a layer without class_name: %s",
                             json_value_show(entry, arena));
     out->class = layer_class_find(class_name);
+    if (out->class == NULL &&
+        (strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Functional") == 0 ||
+         strcmp(class_name, "Model") == 0))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "model '%.100s' (%s) is a layer of another model; only layers are "
+                            "implemented",
+                            name != NULL ? name : "unnamed", class_name);
     if (out->class == NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "unknown layer '%.100s'; known: %s",
                             class_name, layer_class_names(arena));

@@ -43,6 +43,9 @@ static const struct row {
     { "no layers", SEQUENTIAL(""), STATUS_INVALID_ARGUMENT, "config.layers is a list of 0" },
     { "an unknown layer", SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Conv9D", "")),
       STATUS_INVALID_ARGUMENT, "unknown layer 'Conv9D'; known: InputLayer, Dense, Conv2D, " },
+    { "a model inside a model",
+      SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Functional", "\"name\": \"tower\"")),
+      STATUS_UNIMPLEMENTED, "model 'tower' (Functional) is a layer of another model" },
     { "an unknown argument", DENSE("\"units\": 3, \"unit\": 3"), STATUS_INVALID_ARGUMENT,
       "layer 'unnamed' (Dense): unknown argument 'unit'; known: name, trainable, dtype, units, "
       "activation, " },
