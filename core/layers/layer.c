@@ -249,6 +249,21 @@ struct endpoint layer_variable_of(struct layer_context *context, const struct la
                                layer->trainable);
 }
 
+/* 2^48: sizes in bytes, and sums of them, then fit into an int64. */
+#define VARIABLE_ELEMENTS_MAX ((int64_t)1 << 48)
+
+static bool is_too_large(const struct shape *shape)
+{
+    int64_t size = 1;
+
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dims[i] > VARIABLE_ELEMENTS_MAX / size)
+            return true;
+        size *= shape->dims[i] > 0 ? shape->dims[i] : 1;
+    }
+    return false;
+}
+
 struct endpoint layer_variable_with(struct layer_context *context, const struct layer *layer,
                                     const char *name, struct shape shape,
                                     const struct initializer *initializer,
@@ -264,6 +279,11 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
                        "its variable '%s' has shape %s; another call of the layer wants %s", full,
                        shape_text(&earlier->shape), shape_text(&shape));
         return earlier->value;
+    }
+    if (is_too_large(&shape)) {
+        layer_fail(context, layer, "a variable '%s' of shape %s is too large", full,
+                   shape_text(&shape));
+        return (struct endpoint){ 0 };
     }
     const struct attr handle_attrs[] = { attr_type("dtype", DT_FLOAT), attr_shape("shape", &shape),
                                          attr_text("shared_name", full), ATTR_END };

@@ -185,6 +185,12 @@ static const struct row {
       IMAGE(LAYER("Conv2DTranspose",
                   "\"filters\": 1, \"kernel_size\": 2, \"strides\": 2, \"output_padding\": 2")),
       STATUS_INVALID_ARGUMENT, "no output of this kernel, stride and padding" },
+    { "a variable beyond all bounds",
+      IMAGE(LAYER("Conv2D",
+                  "\"name\": \"c\", \"filters\": 2147483647, \"kernel_size\": 2147483647, "
+                  "\"padding\": \"same\"")),
+      STATUS_INVALID_ARGUMENT,
+      "a variable 'c/kernel' of shape [2147483647,2147483647,1,2147483647] is too large" },
     { "a row beyond all bounds",
       SEQUENTIAL(INPUT("[null, 65536, 1]") ", " LAYER("Dense", "\"units\": 65536")),
       STATUS_INVALID_ARGUMENT, "a row of 2^31 numbers or more" },
