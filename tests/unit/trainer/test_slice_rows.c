@@ -130,6 +130,61 @@ static void a_snapshot_keeps_its_values_and_slots(void **state)
     slice_finish(&table.slice);
 }
 
+#define LONG_COUNT 6000
+
+/* Rows are updated one run at a time or gathered, by their length. A slice that is updated as a
+ * whole, by the same gradient, has the same bits in these rows. */
+static void compare_with_whole(const struct optimizer *optimizer, size_t row, size_t stride)
+{
+    static float values[2][LONG_COUNT], g[LONG_COUNT], g_of_rows[LONG_COUNT];
+    static uint32_t rows[LONG_COUNT];
+    float settings[OPTIMIZER_SETTINGS_MAX];
+    struct rows_gradient gradient = { .rows = rows, .g = g_of_rows };
+    struct slice slices[2]; /* by rows, and whole */
+    size_t count = LONG_COUNT / row * row;
+
+    for (int i = 0; i < optimizer->settings_count; i++)
+        settings[i] = optimizer->settings[i].initial;
+    for (int i = 0; i < 2; i++) {
+        slice_init(&slices[i], i, count * sizeof(float), true, values[i]);
+        slices[i].row_bytes = row * sizeof(float);
+        slice_begin(&slices[i], optimizer, settings, NULL);
+        for (size_t k = 0; k < count; k++)
+            values[i][k] = (float)(k % 17) * .1f - .5f;
+    }
+    for (size_t k = 0; k < count; k++)
+        g[k] = (float)(k % 23) * .07f - .6f;
+    for (size_t r = 0; r < count / row; r += stride) {
+        memcpy(g_of_rows + gradient.count * row, g + r * row, row * sizeof(float));
+        rows[gradient.count++] = (uint32_t)r;
+    }
+    for (int t = 0; t < 2; t++) {
+        slice_apply_rows(&slices[0], optimizer, .05f, settings, &gradient, NULL, false);
+        slice_apply(&slices[1], optimizer, .05f, settings, g, false);
+    }
+    for (size_t i = 0; i < gradient.count; i++)
+        for (int part = 0; part <= optimizer->slots_count; part++)
+            assert_memory_equal((float *)slices[0].now.parts[part]->data + rows[i] * row,
+                                (float *)slices[1].now.parts[part]->data + rows[i] * row,
+                                row * sizeof(float));
+    slice_finish(&slices[0]);
+    slice_finish(&slices[1]);
+}
+
+static void rows_of_any_length_get_the_bits_of_a_whole_update(void **state)
+{
+    static const size_t lengths[] = { 1, 3, 8, 9, 64 };
+    char names[256], *rest = names;
+    (void)state;
+
+    strncpy(names, optimizer_names(), sizeof names - 1);
+    names[sizeof names - 1] = '\0';
+    for (char *name; (name = strtok_r(rest, " ", &rest)) != NULL;)
+        for (size_t i = 0; i < COUNT(lengths) && optimizer_find(name)->row_local; i++)
+            for (size_t stride = 1; stride <= 3; stride++)
+                compare_with_whole(optimizer_find(name), lengths[i], stride);
+}
+
 static void an_update_of_no_rows_counts(void **state)
 {
     const struct rows_gradient none = { 0 };
@@ -146,7 +201,7 @@ static void an_update_of_no_rows_counts(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(goldens) + 3];
+    struct CMUnitTest tests[COUNT(goldens) + 4];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(goldens); i++)
@@ -156,6 +211,8 @@ int main(void)
     tests[count++] =
         (struct CMUnitTest)cmocka_unit_test(the_rows_before_an_update_can_be_read_until_the_next);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_snapshot_keeps_its_values_and_slots);
+    tests[count++] =
+        (struct CMUnitTest)cmocka_unit_test(rows_of_any_length_get_the_bits_of_a_whole_update);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(an_update_of_no_rows_counts);
     return cmocka_run_group_tests_name("slice rows", tests, NULL, NULL);
 }
