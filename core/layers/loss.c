@@ -6,16 +6,20 @@
 
 #include <assert.h>
 
+#define EPSILON 1e-7 /* Keras' */
+
 /* The loss that is being built. */
 struct loss_context {
     struct builder *builder;
     const struct loss *loss;
-    struct endpoint output, labels;
+    struct endpoint output;
+    struct endpoint labels;  /* float, in the shape of the output; a null node: see classes */
+    struct endpoint classes; /* int32 [batch]; a null node: the data have labels */
+    bool keras2;
 };
 
 struct loss_class {
-    const char *name;  /* of Keras' function; its class is the same in camel case */
-    const char *alias; /* another name, or NULL */
+    const char *name; /* of Keras' function; its class is the same in camel case */
     enum layers_labels labels;
     enum layers_kind kind; /* LAYERS_BINARY only if the model has one output */
     bool by_output; /* `build` gives a value for each output: the loss of an example is their mean.
@@ -60,14 +64,83 @@ static struct endpoint by_number(struct loss_context *c, const char *op, struct 
     return binary(c, op, x, build_const_float(c->builder, NULL, (float)number));
 }
 
-/* The input of the activation that the output ends with; with from_logits, the output. A null
- * node: the output ends with another op. */
-static struct endpoint find_logits(const struct loss *loss, struct endpoint output,
-                                   const char *activation)
+static struct endpoint reduce(struct builder *b, const char *op, const char *name,
+                              struct endpoint x)
 {
-    if (output.node != NULL && strcmp(output.node->op_name, activation) == 0)
+    int32_t axes[SHAPE_RANK_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
+    int rank = endpoint_shape(x)->rank;
+
+    return build_binary(b, op, name, x, build_const_ints(b, NULL, rank > 0 ? rank : 0, axes));
+}
+
+static struct endpoint unary(struct loss_context *c, const char *op, struct endpoint x)
+{
+    return build_unary(c->builder, op, NULL, x);
+}
+
+/* number op x */
+static struct endpoint number_by(struct loss_context *c, double number, const char *op,
+                                 struct endpoint x)
+{
+    return binary(c, op, build_const_float(c->builder, NULL, (float)number), x);
+}
+
+static struct endpoint clip(struct loss_context *c, struct endpoint x, double low, double high)
+{
+    const struct endpoint inputs[] = { x, build_const_float(c->builder, NULL, (float)low),
+                                       build_const_float(c->builder, NULL, (float)high) };
+
+    return build(c->builder, "ClipByValue", NULL, 3, inputs, NULL);
+}
+
+/* Reduces the last dimension; `keep`: to 1. */
+static struct endpoint over_outputs(struct loss_context *c, const char *op, struct endpoint x,
+                                    bool keep)
+{
+    const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, -1) };
+
+    return build(c->builder, op, NULL, 2, inputs,
+                 (const struct attr[]){ attr_bool("keep_dims", keep), ATTR_END });
+}
+
+/* The input of the softmax or sigmoid that the output ends with; with from_logits, the output. A
+ * null node: the output ends with another op. (Keras does not ask which of the two it is.) */
+static struct endpoint find_logits(const struct loss *loss, struct endpoint output)
+{
+    const char *op = output.node != NULL ? output.node->op_name : "";
+
+    if (strcmp(op, "Softmax") == 0 || strcmp(op, "Sigmoid") == 0)
         return output.node->inputs[0];
     return loss_from_logits(loss) ? output : (struct endpoint){ 0 };
+}
+
+/* ---- one of several classes ---- */
+
+/* A probability for each class: `yes` for the example's class, `no` for the others. */
+static struct endpoint spread_classes(struct loss_context *c, double yes, double no)
+{
+    const struct endpoint inputs[] = {
+        c->classes,
+        build_const_int(c->builder, NULL, (int32_t)endpoint_shape(c->output)->dims[1]),
+        build_const_float(c->builder, NULL, (float)yes),
+        build_const_float(c->builder, NULL, (float)no),
+    };
+
+    return build(c->builder, "OneHot", NULL, 4, inputs, NULL);
+}
+
+/* The labels as probabilities, of which label_smoothing is shared by all classes. */
+static struct endpoint categorical_labels(struct loss_context *c)
+{
+    const struct arg_value *option = find_option(c->loss, "label_smoothing");
+    double smoothing = option != NULL ? option->number : 0;
+    double share = smoothing / (double)endpoint_shape(c->output)->dims[1];
+
+    if (c->classes.node != NULL)
+        return spread_classes(c, 1 - smoothing + share, share);
+    if (smoothing == 0)
+        return c->labels;
+    return by_number(c, "AddV2", by_number(c, "Mul", c->labels, 1 - smoothing), share);
 }
 
 static const struct layer_arg sparse_categorical_args[] = {
@@ -77,8 +150,11 @@ static const struct layer_arg sparse_categorical_args[] = {
 
 static struct endpoint sparse_categorical_crossentropy(struct loss_context *c)
 {
-    const struct endpoint inputs[] = { find_logits(c->loss, c->output, "Softmax"), c->labels };
+    struct endpoint logits = find_logits(c->loss, c->output);
 
+    if (logits.node == NULL)
+        logits = unary(c, "Log", clip(c, c->output, EPSILON, 1 - EPSILON));
+    const struct endpoint inputs[] = { logits, c->classes };
     return build(c->builder, "SparseSoftmaxCrossEntropyWithLogits", "cross_entropy", 2, inputs,
                  NULL);
 }
@@ -88,31 +164,58 @@ static const struct layer_arg categorical_args[] = {
     { "label_smoothing", ARG_NUMBER, "0" },
 };
 
-/* The labels as probabilities: 1 - smoothing for the class, and `smoothing` shared by all. */
-static struct endpoint smooth_classes(struct loss_context *c, double smoothing)
+/* -z log p for each class, p scaled to a sum of 1 and clipped; *p: p. */
+static struct endpoint categorical_surprise(struct loss_context *c, struct endpoint *p)
 {
-    int64_t classes = endpoint_shape(c->output)->dims[1];
-    const double share = smoothing / (double)classes;
-    const struct endpoint inputs[] = {
-        c->labels,
-        build_const_int(c->builder, NULL, (int32_t)classes),
-        build_const_float(c->builder, NULL, (float)(1 - smoothing + share)),
-        build_const_float(c->builder, NULL, (float)share),
-    };
+    struct endpoint sum = over_outputs(c, "Sum", *p, true);
 
-    return build(c->builder, "OneHot", NULL, 4, inputs, NULL);
+    *p = clip(c, binary(c, "RealDiv", *p, sum), EPSILON, 1 - EPSILON);
+    return binary(c, "Mul", unary(c, "Neg", categorical_labels(c)), unary(c, "Log", *p));
 }
 
 static struct endpoint categorical_crossentropy(struct loss_context *c)
 {
-    double smoothing = option_number(c, "label_smoothing");
+    struct endpoint logits = find_logits(c->loss, c->output), p = c->output;
 
-    if (smoothing == 0)
+    if (logits.node == NULL)
+        return over_outputs(c, "Sum", categorical_surprise(c, &p), false);
+    if (c->classes.node != NULL && option_number(c, "label_smoothing") == 0)
         return sparse_categorical_crossentropy(c);
-    const struct endpoint inputs[] = { find_logits(c->loss, c->output, "Softmax"),
-                                       smooth_classes(c, smoothing) };
+    const struct endpoint inputs[] = { logits, categorical_labels(c) };
     return build(c->builder, "SoftmaxCrossEntropyWithLogits", "cross_entropy", 2, inputs, NULL);
 }
+
+static const struct layer_arg categorical_focal_args[] = {
+    { "from_logits", ARG_BOOL, "false" },
+    { "label_smoothing", ARG_NUMBER, "0" },
+    { "alpha", ARG_NUMBER, "0.25" },
+    { "gamma", ARG_NUMBER, "2" },
+};
+
+/* α (1 - p)^γ times the cross-entropy. Keras does not compute it from logits. */
+static struct endpoint categorical_focal_crossentropy(struct loss_context *c)
+{
+    struct endpoint p = loss_from_logits(c->loss) ? unary(c, "Softmax", c->output) : c->output;
+    struct endpoint losses = categorical_surprise(c, &p);
+    struct endpoint factor =
+        by_number(c, "Pow", number_by(c, 1, "Sub", p), option_number(c, "gamma"));
+
+    factor = by_number(c, "Mul", factor, option_number(c, "alpha"));
+    return over_outputs(c, "Sum", binary(c, "Mul", factor, losses), false);
+}
+
+/* max(0, 1 + the largest output of another class - the output of the class). */
+static struct endpoint categorical_hinge(struct loss_context *c)
+{
+    struct endpoint labels = categorical_labels(c);
+    struct endpoint others = binary(c, "Mul", number_by(c, 1, "Sub", labels), c->output);
+    struct endpoint positive = over_outputs(c, "Sum", binary(c, "Mul", labels, c->output), false);
+    struct endpoint margin = binary(c, "Sub", over_outputs(c, "Max", others, false), positive);
+
+    return by_number(c, "Maximum", by_number(c, "AddV2", margin, 1), 0);
+}
+
+/* ---- yes or no, for each output ---- */
 
 static const struct layer_arg binary_args[] = {
     { "from_logits", ARG_BOOL, "false" },
@@ -120,7 +223,7 @@ static const struct layer_arg binary_args[] = {
 };
 
 /* Moves labels of 0 and 1 towards 1/2. */
-static struct endpoint smooth_binary(struct loss_context *c)
+static struct endpoint binary_labels(struct loss_context *c)
 {
     double smoothing = option_number(c, "label_smoothing");
 
@@ -129,49 +232,243 @@ static struct endpoint smooth_binary(struct loss_context *c)
     return by_number(c, "AddV2", by_number(c, "Mul", c->labels, 1 - smoothing), smoothing / 2);
 }
 
+/* z a + (1 - z) b */
+static struct endpoint choose(struct loss_context *c, struct endpoint z, struct endpoint a,
+                              struct endpoint b)
+{
+    return binary(c, "AddV2", binary(c, "Mul", z, a),
+                  binary(c, "Mul", number_by(c, 1, "Sub", z), b));
+}
+
 /* z softplus(-x) + (1 - z) softplus(x), without rounding near 0 for confident right answers, and
  * with the gradient sigmoid(x) - z everywhere, also at 0, where training often begins. */
 static struct endpoint sigmoid_cross_entropy(struct loss_context *c, struct endpoint logits,
                                              struct endpoint labels)
 {
-    struct builder *b = c->builder;
-    struct endpoint one = build_const_float(b, NULL, 1);
-    struct endpoint minus = build_unary(b, "Neg", NULL, logits);
-    struct endpoint of_ones = binary(c, "Mul", labels, build_unary(b, "Softplus", NULL, minus));
-    struct endpoint of_zeros =
-        binary(c, "Mul", binary(c, "Sub", one, labels), build_unary(b, "Softplus", NULL, logits));
+    return choose(c, labels, unary(c, "Softplus", unary(c, "Neg", logits)),
+                  unary(c, "Softplus", logits));
+}
 
-    return binary(c, "AddV2", of_ones, of_zeros);
+/* -(z log p + (1 - z) log(1 - p)), p clipped. Keras 2 also adds EPSILON to p and to 1 - p. */
+static struct endpoint probability_cross_entropy(struct loss_context *c, struct endpoint labels)
+{
+    struct endpoint p = clip(c, c->output, EPSILON, 1 - EPSILON), q = number_by(c, 1, "Sub", p);
+
+    if (c->keras2) {
+        p = by_number(c, "AddV2", p, EPSILON);
+        q = by_number(c, "AddV2", q, EPSILON);
+    }
+    return unary(c, "Neg", choose(c, labels, unary(c, "Log", p), unary(c, "Log", q)));
 }
 
 static struct endpoint binary_crossentropy(struct loss_context *c)
 {
-    return sigmoid_cross_entropy(c, find_logits(c->loss, c->output, "Sigmoid"), smooth_binary(c));
+    struct endpoint logits = find_logits(c->loss, c->output);
+
+    return logits.node != NULL ? sigmoid_cross_entropy(c, logits, binary_labels(c))
+                               : probability_cross_entropy(c, binary_labels(c));
 }
+
+static const struct layer_arg binary_focal_args[] = {
+    { "from_logits", ARG_BOOL, "false" },
+    { "label_smoothing", ARG_NUMBER, "0" },
+    { "apply_class_balancing", ARG_BOOL, "false" },
+    { "alpha", ARG_NUMBER, "0.25" },
+    { "gamma", ARG_NUMBER, "2" },
+};
+
+/* (1 - the probability of the label)^γ times the cross-entropy. */
+static struct endpoint binary_focal_crossentropy(struct loss_context *c)
+{
+    struct endpoint p = loss_from_logits(c->loss) ? unary(c, "Sigmoid", c->output) : c->output;
+    struct endpoint labels = binary_labels(c), losses = binary_crossentropy(c);
+    struct endpoint right = choose(c, labels, p, number_by(c, 1, "Sub", p));
+    struct endpoint factor =
+        by_number(c, "Pow", number_by(c, 1, "Sub", right), option_number(c, "gamma"));
+    double alpha = option_number(c, "alpha");
+
+    losses = binary(c, "Mul", factor, losses);
+    if (!find_option(c->loss, "apply_class_balancing")->boolean)
+        return losses;
+    struct endpoint weight = choose(c, labels, build_const_float(c->builder, NULL, (float)alpha),
+                                    build_const_float(c->builder, NULL, (float)(1 - alpha)));
+    return binary(c, "Mul", weight, losses);
+}
+
+/* Labels of -1 and 1. If all labels of the batch are 0 or 1, Keras takes 0 for -1. */
+static struct endpoint hinge_labels(struct loss_context *c)
+{
+    struct builder *b = c->builder;
+    struct endpoint zeros_and_ones = binary(c, "LogicalOr", by_number(c, "Equal", c->labels, 0),
+                                            by_number(c, "Equal", c->labels, 1));
+    struct endpoint doubled = by_number(c, "Sub", by_number(c, "Mul", c->labels, 2), 1);
+    const struct endpoint inputs[] = { reduce(b, "All", NULL, zeros_and_ones), doubled, c->labels };
+
+    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+}
+
+static struct endpoint hinge(struct loss_context *c)
+{
+    struct endpoint agreement = binary(c, "Mul", hinge_labels(c), c->output);
+
+    return by_number(c, "Maximum", number_by(c, 1, "Sub", agreement), 0);
+}
+
+static struct endpoint squared_hinge(struct loss_context *c)
+{
+    return unary(c, "Square", hinge(c));
+}
+
+/* ---- numbers ---- */
 
 static struct endpoint mean_squared_error(struct loss_context *c)
 {
     return binary(c, "SquaredDifference", c->output, c->labels);
 }
 
+static struct endpoint mean_absolute_error(struct loss_context *c)
+{
+    return unary(c, "Abs", binary(c, "Sub", c->labels, c->output));
+}
+
+static struct endpoint mean_absolute_percentage_error(struct loss_context *c)
+{
+    struct endpoint size = by_number(c, "Maximum", unary(c, "Abs", c->labels), EPSILON);
+    struct endpoint share = binary(c, "RealDiv", binary(c, "Sub", c->labels, c->output), size);
+
+    return by_number(c, "Mul", unary(c, "Abs", share), 100);
+}
+
+static struct endpoint log_of_positive(struct loss_context *c, struct endpoint x)
+{
+    return unary(c, "Log", by_number(c, "AddV2", by_number(c, "Maximum", x, EPSILON), 1));
+}
+
+static struct endpoint mean_squared_logarithmic_error(struct loss_context *c)
+{
+    return binary(c, "SquaredDifference", log_of_positive(c, c->output),
+                  log_of_positive(c, c->labels));
+}
+
+static const struct layer_arg huber_args[] = {
+    { "delta", ARG_NUMBER, "1" },
+};
+
+/* e²/2 up to δ, then δ |e| - δ²/2. */
+static struct endpoint huber(struct loss_context *c)
+{
+    double delta = option_number(c, "delta");
+    struct endpoint error = binary(c, "Sub", c->output, c->labels);
+    struct endpoint size = unary(c, "Abs", error);
+    const struct endpoint inputs[] = {
+        by_number(c, "LessEqual", size, delta),
+        by_number(c, "Mul", unary(c, "Square", error), 0.5),
+        by_number(c, "Sub", by_number(c, "Mul", size, delta), delta * delta / 2),
+    };
+
+    return build(c->builder, "SelectV2", NULL, 3, inputs, NULL);
+}
+
+/* log cosh e = e + softplus(-2 e) - log 2 */
+static struct endpoint log_cosh(struct loss_context *c)
+{
+    struct endpoint error = binary(c, "Sub", c->output, c->labels);
+    struct endpoint softplus = unary(c, "Softplus", by_number(c, "Mul", error, -2));
+
+    return by_number(c, "Sub", binary(c, "AddV2", error, softplus), 0.693147180559945);
+}
+
+static struct endpoint poisson(struct loss_context *c)
+{
+    struct endpoint log = unary(c, "Log", by_number(c, "AddV2", c->output, EPSILON));
+
+    return binary(c, "Sub", c->output, binary(c, "Mul", c->labels, log));
+}
+
+static struct endpoint kl_divergence(struct loss_context *c)
+{
+    struct endpoint labels = clip(c, c->labels, EPSILON, 1), p = clip(c, c->output, EPSILON, 1);
+    struct endpoint log = unary(c, "Log", binary(c, "RealDiv", labels, p));
+
+    return over_outputs(c, "Sum", binary(c, "Mul", labels, log), false);
+}
+
+/* x / |x|; near 0, Keras 3 and Keras 2 have limits of their own. */
+static struct endpoint unit_vector(struct loss_context *c, struct endpoint x)
+{
+    struct endpoint squares = over_outputs(c, "Sum", unary(c, "Square", x), true);
+
+    if (c->keras2)
+        return binary(c, "Mul", x, unary(c, "Rsqrt", by_number(c, "Maximum", squares, 1e-12)));
+    return binary(c, "Mul", x, by_number(c, "Minimum", unary(c, "Rsqrt", squares), 1 / EPSILON));
+}
+
+static struct endpoint cosine_similarity(struct loss_context *c)
+{
+    struct endpoint labels = unit_vector(c, c->labels), output = unit_vector(c, c->output);
+
+    return unary(c, "Neg", over_outputs(c, "Sum", binary(c, "Mul", labels, output), false));
+}
+
 #define ARGS(args) args, COUNT(args)
 
+#define NO_ARGS NULL, 0
+
+/* clang-format off */
 static const struct loss_class rows[] = {
-    { "mean_squared_error", "mse", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
-      mean_squared_error, NULL, 0 },
-    { "sparse_categorical_crossentropy", NULL, LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
+    /* function, labels, kind, by output, probabilities, formula, options */
+    { "sparse_categorical_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
       sparse_categorical_crossentropy, ARGS(sparse_categorical_args) },
-    { "categorical_crossentropy", NULL, LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
+    { "categorical_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
       categorical_crossentropy, ARGS(categorical_args) },
-    { "binary_crossentropy", "bce", LAYERS_VALUES, LAYERS_BINARY, true, true, binary_crossentropy,
-      ARGS(binary_args) },
+    { "categorical_focal_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
+      categorical_focal_crossentropy, ARGS(categorical_focal_args) },
+    { "categorical_hinge", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, false,
+      categorical_hinge, NO_ARGS },
+    { "binary_crossentropy", LAYERS_VALUES, LAYERS_BINARY, true, true,
+      binary_crossentropy, ARGS(binary_args) },
+    { "binary_focal_crossentropy", LAYERS_VALUES, LAYERS_BINARY, true, true,
+      binary_focal_crossentropy, ARGS(binary_focal_args) },
+    { "hinge", LAYERS_VALUES, LAYERS_REGRESSION, true, false, hinge, NO_ARGS },
+    { "squared_hinge", LAYERS_VALUES, LAYERS_REGRESSION, true, false, squared_hinge, NO_ARGS },
+    { "mean_squared_error", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
+      mean_squared_error, NO_ARGS },
+    { "mean_absolute_error", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
+      mean_absolute_error, NO_ARGS },
+    { "mean_absolute_percentage_error", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
+      mean_absolute_percentage_error, NO_ARGS },
+    { "mean_squared_logarithmic_error", LAYERS_VALUES, LAYERS_REGRESSION, true, false,
+      mean_squared_logarithmic_error, NO_ARGS },
+    { "huber", LAYERS_VALUES, LAYERS_REGRESSION, true, false, huber, ARGS(huber_args) },
+    { "log_cosh", LAYERS_VALUES, LAYERS_REGRESSION, true, false, log_cosh, NO_ARGS },
+    { "poisson", LAYERS_VALUES, LAYERS_REGRESSION, true, false, poisson, NO_ARGS },
+    { "kl_divergence", LAYERS_VALUES, LAYERS_REGRESSION, false, false, kl_divergence, NO_ARGS },
+    { "cosine_similarity", LAYERS_VALUES, LAYERS_REGRESSION, false, false,
+      cosine_similarity, NO_ARGS },
+};
+/* clang-format on */
+
+/* Keras' other names. */
+static const struct {
+    const char *alias, *name;
+} aliases[] = {
+    { "bce", "binary_crossentropy" },
+    { "mse", "mean_squared_error" },
+    { "mae", "mean_absolute_error" },
+    { "mape", "mean_absolute_percentage_error" },
+    { "msle", "mean_squared_logarithmic_error" },
+    { "huber_loss", "huber" },
+    { "kld", "kl_divergence" },
+    { "kullback_leibler_divergence", "kl_divergence" },
 };
 
 static const struct loss_class *find_class(const char *name)
 {
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (same_name(name, aliases[i].alias))
+            name = aliases[i].name;
     for (size_t i = 0; i < COUNT(rows); i++)
-        if (same_name(name, rows[i].name) ||
-            (rows[i].alias != NULL && same_name(name, rows[i].alias)))
+        if (same_name(name, rows[i].name))
             return &rows[i];
     return NULL;
 }
@@ -276,33 +573,35 @@ struct status loss_read(const struct json_value *value, struct arena *arena, str
     return status_in(read_config(config, arena, out, reduction), "loss '%s'", name);
 }
 
+/* Are the outputs certainly no probabilities: sums, without an activation? */
+static bool is_linear(struct endpoint output)
+{
+    static const char *const ops[] = { "BiasAdd", "MatMul", "BatchMatMulV2", "Conv2D", "AddV2" };
+
+    for (size_t i = 0; output.node != NULL && i < COUNT(ops); i++)
+        if (strcmp(output.node->op_name, ops[i]) == 0)
+            return true;
+    return false;
+}
+
 struct status loss_check(const struct loss *loss, struct endpoint output)
 {
     const struct shape *shape = endpoint_shape(output);
     bool classifies = loss->class->kind == LAYERS_CLASSIFIER;
-    const char *activation = classifies ? "Softmax" : "Sigmoid";
 
-    if (loss->class->probabilities && find_logits(loss, output, activation).node == NULL)
+    /* Keras would train on clipped numbers. */
+    if (loss->class->probabilities && !loss_from_logits(loss) && is_linear(output))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "%scross-entropy needs an output that ends in %s, or from_logits",
                             classifies ? "" : "binary ", classifies ? "softmax" : "sigmoid");
-    if (classifies && shape->rank != 2)
+    if (classifies ? shape->rank != 2 : shape->rank < 2)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "cross-entropy needs an output [batch, classes]; it has shape %s",
-                            shape_text(shape));
+                            "%s needs an output [batch, %s]; it has shape %s", loss->class->name,
+                            classifies ? "classes" : "…", shape_text(shape));
     return status_ok();
 }
 
 /* ---- building ---- */
-
-static struct endpoint reduce(struct builder *b, const char *op, const char *name,
-                              struct endpoint x)
-{
-    int32_t axes[SHAPE_RANK_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
-    int rank = endpoint_shape(x)->rank;
-
-    return build_binary(b, op, name, x, build_const_ints(b, NULL, rank > 0 ? rank : 0, axes));
-}
 
 /* The number of right answers; a null node for a regression. */
 static struct endpoint count_right(struct loss_context *c, enum layers_kind kind)
@@ -317,7 +616,7 @@ static struct endpoint count_right(struct loss_context *c, enum layers_kind kind
         struct endpoint best =
             build(b, "ArgMax", "answer", 2, inputs,
                   (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
-        right = build_binary(b, "Equal", "right", best, c->labels);
+        right = build_binary(b, "Equal", "right", best, c->classes);
     } else {
         double border = loss_from_logits(c->loss) ? 0 : 0.5;
         right = binary(c, "Equal", by_number(c, "Greater", c->output, border),
@@ -346,8 +645,9 @@ static struct endpoint place_labels(struct loss_context *c)
     const struct shape *output = endpoint_shape(c->output);
 
     if (c->loss->class->labels == LAYERS_CLASSES)
-        return build_placeholder(c->builder, "labels", DT_INT32, shape_of(output->dims[0]));
-    return build_placeholder(c->builder, "labels", DT_FLOAT, *output);
+        return c->classes =
+                   build_placeholder(c->builder, "labels", DT_INT32, shape_of(output->dims[0]));
+    return c->labels = build_placeholder(c->builder, "labels", DT_FLOAT, *output);
 }
 
 void loss_build(struct layer_context *context, const struct loss *loss,
@@ -356,11 +656,13 @@ void loss_build(struct layer_context *context, const struct loss *loss,
     struct builder *b = &context->builder;
     struct layers_graph *out = context->out;
     struct layers_head *head = &out->heads[0];
-    struct loss_context c = { b, loss, head->output, { 0 } };
+    struct loss_context c = {
+        .builder = b, .loss = loss, .output = head->output, .keras2 = context->keras2
+    };
 
     if (!status_is_ok(b->status))
         return;
-    head->labels = c.labels = place_labels(&c);
+    head->labels = place_labels(&c);
     b->scope = "loss/";
     out->loss = reduce_losses(&c, reduction, loss->class->build(&c));
     if (context->penalty.node != NULL)

@@ -25,8 +25,9 @@ def name_of(variable):
     return "/".join(variable.path.split("/")[-2:])
 
 
-def case(name, loss, labels, activation="linear", units=3, shown=None, hidden=()):
-    """labels: a function from the shape of the output to what Keras takes; shown: from these to what is written."""
+def case(name, loss, labels, activation="linear", units=3, shown=None, hidden=(), printed=()):
+    """labels: a function from the shape of the output to what Keras takes; shown: from these to what is written;
+    printed: a part of the text that is replaced, for options that Keras does not print."""
     model = keras.Sequential([L.Input((4,)), *hidden, L.Dense(units, activation=activation, name="answer")], name=name)
     model.compile(optimizer=keras.optimizers.SGD(RATE, momentum=0.5, nesterov=True), loss=loss)
     for variable in model.weights:
@@ -43,7 +44,11 @@ def case(name, loss, labels, activation="linear", units=3, shown=None, hidden=()
         return value, tape.gradient(value, model.trainable_weights)
 
     value, gradients = step()
-    lines = ["json " + model.to_json(), "input " + numbers(x), "labels " + numbers(shown(z) if shown else z), "output " + numbers(y),
+    text = model.to_json()
+    if printed:
+        assert printed[0] in text
+        text = text.replace(*printed)
+    lines = ["json " + text, "input " + numbers(x), "labels " + numbers(shown(z) if shown else z), "output " + numbers(y),
              "loss %.9g" % float(value)]
     for variable, gradient in zip(model.weights, gradients):
         lines += ["variable %s %s" % (name_of(variable), numbers(variable)), "grad %s %s" % (name_of(variable), numbers(gradient))]
@@ -67,11 +72,57 @@ def classes(one_hots):
     return np.argmax(one_hots, -1)
 
 
+def numbers_like(shape):
+    return random.uniform(-1, 1, shape).astype(np.float32)
+
+
+def positive(shape):
+    return random.uniform(0.1, 2, shape).astype(np.float32)
+
+
+def shares(shape):
+    values = random.uniform(0.1, 1, shape).astype(np.float32)
+    return values / values.sum(-1, keepdims=True)
+
+
+def signs(shape):
+    return random.choice([-1, 1], shape).astype(np.float32)
+
+
+def from_classes(name, loss, activation="softmax", **options):
+    case(name, loss, one_hot, activation, shown=classes, **options)
+
+
 case("binary", "binary_crossentropy", zero_or_one, "sigmoid", 1)
 case("binary_outputs", "BinaryCrossentropy", zero_or_one, "sigmoid", 3)
 case("binary_logits", K.BinaryCrossentropy(from_logits=True), zero_or_one, units=1)
 case("binary_smoothed", K.BinaryCrossentropy(label_smoothing=0.2), zero_or_one, "sigmoid")
 case("binary_sum", K.BinaryCrossentropy(reduction="sum"), zero_or_one, "sigmoid")
-case("categorical", "categorical_crossentropy", one_hot, "softmax", shown=classes)
-case("categorical_smoothed", K.CategoricalCrossentropy(label_smoothing=0.1), one_hot, "softmax", shown=classes)
-case("categorical_logits", K.CategoricalCrossentropy(from_logits=True), one_hot, shown=classes)
+case("binary_probabilities", "bce", zero_or_one, "hard_sigmoid")
+from_classes("categorical", "categorical_crossentropy")
+from_classes("categorical_smoothed", K.CategoricalCrossentropy(label_smoothing=0.1))
+from_classes("categorical_logits", K.CategoricalCrossentropy(from_logits=True), "linear")
+from_classes("categorical_probabilities", K.CategoricalCrossentropy(label_smoothing=0.1), "softplus")
+from_classes("sparse_sum", K.CategoricalCrossentropy(reduction="sum"))
+case("sparse_categorical", "sparse_categorical_crossentropy", lambda shape: random.randint(0, shape[-1], shape[:-1]), "softmax")
+case("sparse_categorical_probabilities", "sparse_categorical_crossentropy", lambda shape: random.randint(0, shape[-1], shape[:-1]), "sigmoid")
+case("binary_focal", "binary_focal_crossentropy", zero_or_one, "sigmoid", 1)
+case("binary_focal_logits", K.BinaryFocalCrossentropy(apply_class_balancing=True, alpha=0.3, gamma=1.5, from_logits=True, label_smoothing=0.1),
+     zero_or_one)
+from_classes("categorical_focal", "CategoricalFocalCrossentropy")
+from_classes("categorical_focal_logits", K.CategoricalFocalCrossentropy(alpha=0.5, gamma=3.0, from_logits=True, label_smoothing=0.1), "linear")
+from_classes("categorical_hinge", "categorical_hinge", "linear")
+case("hinge", "hinge", signs)
+case("hinge_of_zero_or_one", K.Hinge(), zero_or_one)
+case("squared_hinge", "SquaredHinge", signs)
+case("mean_squared_error_sum", K.MeanSquaredError(reduction="sum"), numbers_like)
+case("mean_squared_error_of_rows", "mse", numbers_like, hidden=[L.Reshape((2, 2))])
+case("mean_squared_error_of_rows_sum", K.MeanSquaredError(reduction="sum"), numbers_like, hidden=[L.Reshape((2, 2))])
+case("mean_absolute_error", "mae", numbers_like)
+case("mean_absolute_percentage_error", "MAPE", numbers_like)
+case("mean_squared_logarithmic_error", "msle", positive, "softplus")
+case("huber", K.Huber(delta=0.5), numbers_like, printed=('"name": "huber_loss", ', '"name": "huber_loss", "delta": 0.5, '))
+case("log_cosh", "LogCosh", numbers_like)
+case("poisson", "poisson", positive, "softplus")
+case("kl_divergence", "kl_divergence", shares, "softmax")
+case("cosine_similarity", K.CosineSimilarity(reduction="sum"), numbers_like)
