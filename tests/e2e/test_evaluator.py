@@ -1,5 +1,6 @@
 """A job with an evaluator: what it prints, how it ends, and that its death does not disturb the job."""
 import json
+import os
 import re
 import signal
 import subprocess
@@ -36,7 +37,7 @@ class Evaluator(TestCase):
 
     def test_tells_how_good_the_values_are_while_the_job_runs_and_at_its_end(self):
         job = self.job(flags=LINEAR + ["--training_iteration=5000", "--sync"])
-        evaluator = job.start("evaluator", 0, *OFTEN)
+        evaluator = job.start("evaluator", 0, *OFTEN, "--metrics_file=" + self.path("metrics"), "--log_dir=" + self.path("logs"))
         evaluator.wait_for("waiting for ps 0 at %s: connection refused" % job.hosts["ps"][0])
         job.start("ps", 0)
         job.start("ps", 1)
@@ -54,6 +55,10 @@ class Evaluator(TestCase):
         final = int(re.search(r"the job is finished at step (\d+)", job.log("ps 0")).group(1))
         said = re.search(r"^%sTest: mean squared error (\S+)$" % head("worker 0"), job.log("worker 0"), re.M).group(1)
         self.assertEqual(found[-1], (final, said), "the last line is of the values that were exported")
+        with open(self.path("metrics"), encoding="utf-8") as f:
+            lines = [json.loads(line) for line in f]
+        self.assertEqual([(x["kind"], x["name"], x["step"]) for x in lines], [("evaluation", "test", step) for step in steps])
+        self.assertEqual(os.listdir(self.path("logs")), ["eval"])
         self.assertNotIn("evaluator", job.log("ps 0") + job.log("ps 1") + job.log("worker 0") + job.log("worker 1"))
 
     def test_a_short_job_is_evaluated_once(self):
