@@ -73,7 +73,10 @@ static bool features_of(struct bytes bytes, struct buffer *entries)
         struct example_entry entry;
         if (*at++ != TAG(1, DELIMITED) || !nested(&at, end, &held) || !entry_of(held, &entry))
             return false;
-        buffer_append(entries, &entry, sizeof entry);
+        buffer_reserve(entries, sizeof entry);
+        memcpy(entries->data + entries->size, &entry,
+               sizeof entry); /* inlined, as its size is known */
+        entries->size += sizeof entry;
     }
     return true;
 }
@@ -164,6 +167,27 @@ static bool floats_of(const char *at, const char *end, float *out, size_t capaci
     return true;
 }
 
+/* As varint_get, with the sizes that ids have in place: up to four bytes. */
+static inline bool id_get(const char **at, const char *end, uint64_t *out)
+{
+    uint32_t four;
+    if (end - *at < 4)
+        return varint_get(at, end, out);
+    memcpy(&four, *at, sizeof four);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint32_t ends = ~four & 0x80808080u; /* the high bits of bytes that end a varint */
+    if (ends == 0)
+        return varint_get(at, end, out);
+    int size = (__builtin_ctz(ends) >> 3) + 1;
+    four &= (uint32_t)(((uint64_t)1 << 8 * size) - 1);
+    *out = (four & 0x7f) | (four >> 1 & 0x3f80) | (four >> 2 & 0x1fc000) | (four >> 3 & 0xfe00000);
+    *at += size;
+    return true;
+#else
+    return varint_get(at, end, out);
+#endif
+}
+
 static bool int64s_of(const char *at, const char *end, int64_t *out, size_t capacity, size_t *count)
 {
     struct bytes packed = { at, (size_t)(end - at) };
@@ -180,7 +204,7 @@ static bool int64s_of(const char *at, const char *end, int64_t *out, size_t capa
         uint64_t value;
         if (!is_packed && *at++ != TAG(1, VARINT))
             return false;
-        if (!varint_get(&at, end, &value))
+        if (!id_get(&at, end, &value))
             return false;
         if (i < capacity)
             out[i] = (int64_t)value;

@@ -16,6 +16,7 @@ struct example_reader {
     uint64_t record;       /* number of the next one, from 0 */
     struct buffer entries; /* struct example_entry of one Example */
     struct bytes *found;   /* [columns]: the feature of each; data is NULL if there is none */
+    struct bytes *names;   /* [columns] */
     int *places;           /* [places_count]: the columns of the last Example's entries, or -1 */
     size_t places_count;
     struct buffer texts; /* struct bytes of one feature */
@@ -49,7 +50,7 @@ static int find_place(struct example_reader *reader, const struct columns *colum
             reader->places[reader->places_count] = -1;
     }
     int *place = &reader->places[entry];
-    if (*place >= 0 && bytes_equal(bytes_of(columns->list[*place].name), key))
+    if (*place >= 0 && bytes_equal(reader->names[*place], key))
         return *place;
     struct column *column = columns_find(columns, key);
     return column == NULL ? -1 : (*place = (int)(column - columns->list));
@@ -165,6 +166,7 @@ static void example_close(struct record_reader *base)
     buffer_finish(&reader->entries);
     buffer_finish(&reader->texts);
     free(reader->found);
+    free(reader->names);
     free(reader->places);
     free(reader);
 }
@@ -176,6 +178,9 @@ static struct status example_open(const char *path, const struct record_options 
 
     (void)options;
     reader->found = zalloc(((size_t)columns->count + 1) * sizeof *reader->found);
+    reader->names = zalloc(((size_t)columns->count + 1) * sizeof *reader->names);
+    for (int i = 0; i < columns->count; i++)
+        reader->names[i] = bytes_of(columns->list[i].name);
     struct status status = tfrecord_reader_open(path, TFRECORD_DETECT, &reader->records);
     if (!status_is_ok(status)) {
         example_close(&reader->reader);
