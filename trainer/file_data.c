@@ -208,6 +208,8 @@ static struct status request_feed(const struct file_data_maker *maker,
                             feed->spec.name, tensor_spec_text(&feed->spec));
     *out = (struct row_request){ .spec = feed->spec,
                                  .classes = feed->classes,
+                                 .is_binary = feed->role == FEED_LABEL &&
+                                              maker->request->options->model->kind == LAYERS_BINARY,
                                  .names = names.texts,
                                  .names_count = names.count };
     return status_ok();

@@ -8,15 +8,15 @@ import struct
 from harness import Server, TestCase, main, run, shared
 
 
-def logistic(width):
-    """A description of logistic regression: `width` numbers, two classes."""
+def logistic(width, binary=False):
+    """A description of logistic regression: `width` numbers, two classes, or the probability of one."""
     layers = [{"module": "keras.layers", "class_name": "InputLayer", "config": {"name": "x", "batch_shape": [None, width], "dtype": "float32"}},
               {"module": "keras.layers", "class_name": "Dense", "config": {
-                  "name": "dense", "units": 2, "activation": "softmax",
+                  "name": "dense", "units": 1 if binary else 2, "activation": "sigmoid" if binary else "softmax",
                   "kernel_initializer": {"module": "keras.initializers", "class_name": "Zeros", "config": {}}}}]
     sgd = {"module": "keras.optimizers", "class_name": "SGD", "config": {"learning_rate": 0.3}}
     return {"module": "keras", "class_name": "Sequential", "config": {"name": "logistic", "layers": layers},
-            "compile_config": {"optimizer": sgd, "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}}
+            "compile_config": {"optimizer": sgd, "loss": "binary_crossentropy" if binary else "sparse_categorical_crossentropy", "metrics": ["accuracy"]}}
 
 
 def crc32c(data):
@@ -54,8 +54,8 @@ class FilesTestCase(TestCase):
             file.write(text)
         return self.path(name)
 
-    def model(self, width):
-        return self.write("logistic.json", json.dumps(logistic(width)))
+    def model(self, width, binary=False):
+        return self.write("logistic.json", json.dumps(logistic(width, binary)))
 
     def train(self, *flags, code=0):
         done = run("pstrain", "--log_level=info", "--sync", *flags)
@@ -118,8 +118,11 @@ class TrainFiles(FilesTestCase):
             label, words = numbers.random() < .5, sorted(numbers.sample(range(1, 21), 5))
             rows.append("%s %s \n" % ("+1" if label else "-1", " ".join("%d:1" % word for word in words + [21 + label])))
         path = self.write("words", "".join(rows))
-        shown = self.train("--model=" + self.model(22), "--train_files=" + path, "--test_files=" + path, "--epochs=10", "--noexport")
-        self.assertIn("accuracy 1.0000", shown)
+        for binary in (False, True):
+            with self.subTest(binary=binary):
+                shown = self.train("--model=" + self.model(22, binary), "--train_files=" + path, "--test_files=" + path,
+                                   "--epochs=10", "--noexport")
+                self.assertIn("accuracy 1.0000", shown)
 
     def test_a_resumed_job_ends_like_one_that_was_not_interrupted(self):
         path = self.write("line.csv", "x,y\n" + "".join("%.6f,%.6f\n" % point for point in self.line(1000)))
@@ -175,9 +178,11 @@ class RealData(FilesTestCase):
         return float(re.search(r"Test: .*accuracy ([\d.]+)", self.train(*flags)).group(1))
 
     def test_a9a(self):
-        accuracy = self.accuracy("--model=" + self.model(123), "--train_files=" + shared("data", "a9a", "a9a"),
-                                 "--test_files=" + shared("data", "a9a", "a9a.t"), "--epochs=20", "--noexport")
-        self.assertGreaterEqual(accuracy, .849)
+        for binary in (False, True):
+            with self.subTest(binary=binary):
+                accuracy = self.accuracy("--model=" + self.model(123, binary), "--train_files=" + shared("data", "a9a", "a9a"),
+                                         "--test_files=" + shared("data", "a9a", "a9a.t"), "--epochs=20", "--noexport")
+                self.assertGreaterEqual(accuracy, .849)
 
     def test_mushroom(self):
         accuracy = self.accuracy("--model=" + self.model(126), "--train_files=" + shared("data", "mushroom", "agaricus_train.txt"),

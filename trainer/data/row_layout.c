@@ -85,6 +85,7 @@ static struct status make_tensor(const struct schema *schema, const struct row_r
                                  struct row_tensor *out)
 {
     *out = (struct row_tensor){ .column = { .spec = request->spec, .classes = request->classes },
+                                .is_binary = request->is_binary,
                                 .width = tensor_spec_row_size(&request->spec),
                                 .parts =
                                     ARENA_ARRAY(arena, struct row_part, request->names_count + 1) };
@@ -156,17 +157,28 @@ static double default_of(const struct schema_column *from)
 }
 
 /* Of two classes, -1 means the first. */
-static double class_of(double value, int64_t classes)
+static double class_of(const struct row_tensor *tensor, double value)
 {
-    return value == -1 && classes == 2 ? 0 : value;
+    bool is_one_of_two = tensor->is_binary || tensor->column.classes == 2;
+    return value == -1 && is_one_of_two ? 0 : value;
 }
 
 /* ---- Checking a row. ---- */
 
+static bool is_label_of_class(const struct row_tensor *tensor)
+{
+    return tensor->is_binary || tensor->column.classes > 0;
+}
+
 static struct status check_class(const struct row_tensor *tensor, double value)
 {
-    double number = class_of(value, tensor->column.classes);
+    double number = class_of(tensor, value);
 
+    if (tensor->is_binary && number >= 0 && number <= 1)
+        return status_ok();
+    if (tensor->is_binary)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "%g is not a class: expected 0 or -1, 1, or a probability", value);
     if (number >= 0 && number < (double)tensor->column.classes && number == floor(number))
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
@@ -185,8 +197,8 @@ static struct status check_value(const struct row_tensor *tensor, const struct r
         return status_error(STATUS_INVALID_ARGUMENT, "%g is not among the \"classes\"",
                             number_at(column, at));
     }
-    return tensor->column.classes > 0 ? check_class(tensor, value_of(part, column, at))
-                                      : status_ok();
+    return is_label_of_class(tensor) ? check_class(tensor, value_of(part, column, at))
+                                     : status_ok();
 }
 
 static struct status check_dense(const struct row_tensor *tensor, const struct row_part *part,
@@ -195,15 +207,15 @@ static struct status check_dense(const struct row_tensor *tensor, const struct r
     size_t begin = column_begin(column, row), count = column->ends[row] - begin;
 
     if (count == 0 && part->from->has_default)
-        return tensor->column.classes > 0 ? check_class(tensor, default_of(part->from))
-                                          : status_ok();
+        return is_label_of_class(tensor) ? check_class(tensor, default_of(part->from))
+                                         : status_ok();
     if (count == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "no value; a \"default\" in --schema would stand for it");
     if (count != (size_t)part->width)
         return status_error(STATUS_INVALID_ARGUMENT, "%zu values, expected %" PRId64, count,
                             part->width);
-    if (part->from->classes == NULL && tensor->column.classes == 0)
+    if (part->from->classes == NULL && !is_label_of_class(tensor))
         return status_ok();
     for (size_t i = 0; i < count; i++)
         TRY(check_value(tensor, part, column, begin + i));
@@ -259,21 +271,21 @@ static void gather_sparse(const struct row_part *part, const struct columns *col
         out[index->ints[i] - first] += value->floats[values++];
 }
 
-static void gather_dense(const struct row_part *part, const struct column *column, size_t row,
-                         float *out)
+static void gather_dense(const struct row_tensor *tensor, const struct row_part *part,
+                         const struct column *column, size_t row, float *out)
 {
     const struct schema_column *from = part->from;
     size_t begin = column_begin(column, row), count = column->ends[row] - begin;
 
     if (count == 0)
         for (int64_t i = 0; i < part->width; i++)
-            out[i] = (float)default_of(from);
+            out[i] = (float)class_of(tensor, default_of(from));
     else if (column->kind == COLUMN_FLOAT && from->mean == 0 && from->stddev == 1 &&
-             from->classes == NULL)
+             from->classes == NULL && !tensor->is_binary)
         memcpy(out, column->floats + begin, count * sizeof *out);
     else
         for (size_t i = 0; i < count; i++)
-            out[i] = (float)value_of(part, column, begin + i);
+            out[i] = (float)class_of(tensor, value_of(part, column, begin + i));
 }
 
 static void gather_floats(const struct row_tensor *tensor, const struct columns *columns,
@@ -285,7 +297,7 @@ static void gather_floats(const struct row_tensor *tensor, const struct columns 
             if (part->from->kind == SCHEMA_SPARSE)
                 gather_sparse(part, columns, rows[i], out);
             else
-                gather_dense(part, &columns->list[part->value], rows[i], out);
+                gather_dense(tensor, part, &columns->list[part->value], rows[i], out);
             out += part->width;
         }
 }
@@ -300,7 +312,7 @@ static void gather_classes(const struct row_tensor *tensor, const struct columns
         size_t begin = column_begin(column, rows[i]);
         double value =
             begin == column->ends[rows[i]] ? default_of(part->from) : value_of(part, column, begin);
-        out[i] = (int32_t)class_of(value, tensor->column.classes);
+        out[i] = (int32_t)class_of(tensor, value);
     }
 }
 

@@ -21,6 +21,7 @@
 struct row_request {
     struct tensor_spec spec;  /* dense; float, or int32 for classes; dimension 0 is -1 */
     int64_t classes;          /* of class numbers; 0: they are none */
+    bool is_binary;           /* float: 0 or 1, or a probability; -1 means 0 */
     const char *const *names; /* the columns of the schema that it is made of */
     int names_count;
 };
@@ -34,6 +35,7 @@ struct row_part {
 
 struct row_tensor {
     struct data_column column;
+    bool is_binary;
     int64_t width; /* values in a row */
     struct row_part *parts;
     int parts_count;

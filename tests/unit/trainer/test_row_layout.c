@@ -152,6 +152,35 @@ static void a_listed_class_may_be_a_float(void **state)
     end(&fixture);
 }
 
+static void a_binary_label_is_0_1_or_a_probability(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "pair" };
+    const float labels[] = { -1, .25f };
+    const uint32_t first = 0;
+    struct layout_fixture fixture = begin();
+    struct row_request request = {
+        .spec = { .name = "y", .dtype = DT_FLOAT, .shape = shape_of(-1, 2) },
+        .is_binary = true,
+        .names = names,
+        .names_count = 1
+    };
+    float got[2];
+
+    assert_string_equal(
+        row_layout_make(&fixture.schema, &request, 1, fixture.arena, &fixture.layout).message, "");
+    for (int i = 0; i < 2; i++)
+        column_add_float(column_of(&fixture, "pair"), labels[i]);
+    columns_end_row(&fixture.columns);
+    assert_string_equal(row_layout_check(&fixture.layout, &fixture.columns, 0).message, "");
+    row_layout_gather(&fixture.layout, 0, &fixture.columns, &first, 1, got);
+    assert_true(got[0] == 0 && got[1] == .25f);
+    fixture.columns.list[0].floats[1] = 2;
+    assert_non_null(
+        strstr(row_layout_check(&fixture.layout, &fixture.columns, 0).message, "2 is not a class"));
+    end(&fixture);
+}
+
 static void columns_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -217,6 +246,7 @@ int main(void)
         cmocka_unit_test(columns_stand_side_by_side),
         cmocka_unit_test(classes_become_numbers),
         cmocka_unit_test(a_listed_class_may_be_a_float),
+        cmocka_unit_test(a_binary_label_is_0_1_or_a_probability),
         cmocka_unit_test(columns_that_do_not_fit_are_refused),
         cmocka_unit_test(a_row_that_does_not_fit_is_bad),
     };
