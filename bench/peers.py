@@ -5,6 +5,8 @@
   onnx-time FILE FEED REPEAT     median µs of a run in onnxruntime, one thread
   train-tensorflow MODEL STEPS   samples/s of a compiled loop, batch 100, one thread
   train-jax MODEL STEPS          the same in jax
+  records ROWS DIRECTORY         writes train.csv, train.libsvm and train.tfrecord
+  read-tensorflow FORMAT FILE    rows/s of tf.data, in batches of 1000
 """
 import sys
 import time
@@ -189,7 +191,58 @@ def train_jax(model, steps):
     print(int(steps) * BATCH / (time.perf_counter() - begun))
 
 
-WHAT = {"onnx": onnx, "feed": feed, "onnx-time": onnx_time, "train-tensorflow": train_tensorflow, "train-jax": train_jax}
+# ---- tf.data ----
+def write_record(writer, label, indices, values):
+    import tensorflow as tf
+    feature = {"label": tf.train.Feature(float_list=tf.train.FloatList(value=[label])),
+               "index": tf.train.Feature(int64_list=tf.train.Int64List(value=indices)),
+               "value": tf.train.Feature(float_list=tf.train.FloatList(value=values))}
+    writer.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
+
+
+def records(rows, directory):
+    """28 numbers a row in the CSV file, 39 of 2^20 indices in the others."""
+    import tensorflow as tf
+    random = np.random.default_rng(1)
+    with open(directory + "/train.csv", "w") as csv, open(directory + "/train.libsvm", "w") as libsvm, \
+            tf.io.TFRecordWriter(directory + "/train.tfrecord") as writer:
+        csv.write(",".join(["label"] + ["x%d" % i for i in range(28)]) + "\n")
+        for row in range(int(rows)):
+            indices, values = np.unique(random.integers(1, 1 << 20, 60))[:39], random.choice([1, 1, .25, .123456], 39)
+            csv.write("%d," % (row % 2) + ",".join("%.6f" % x for x in random.standard_normal(28)) + "\n")
+            libsvm.write("%d " % (row % 2) + " ".join("%d:%g" % pair for pair in zip(indices, values)) + "\n")
+            write_record(writer, row % 2, indices, values)
+
+
+def read_csv(tf, path):
+    return tf.data.experimental.CsvDataset(path, [tf.float32] * 29, header=True).batch(1000)
+
+
+def read_libsvm(tf, path):
+    def parse(lines):
+        parts = tf.strings.split(lines, " ").to_tensor("")
+        pairs = tf.strings.split(tf.reshape(parts[:, 1:], [-1]), ":").to_tensor("0")
+        return tf.strings.to_number(parts[:, 0]), tf.strings.to_number(pairs[:, 0], tf.int64), tf.strings.to_number(pairs[:, 1])
+    return tf.data.TextLineDataset(path).batch(1000).map(parse)
+
+
+def read_tfrecord(tf, path):
+    features = {"label": tf.io.FixedLenFeature([], tf.float32), "index": tf.io.VarLenFeature(tf.int64), "value": tf.io.VarLenFeature(tf.float32)}
+    return tf.data.TFRecordDataset(path).batch(1000).map(lambda x: tf.io.parse_example(x, features))
+
+
+def read_tensorflow(kind, path):
+    import tensorflow as tf
+    rows = sum(1 for _ in (tf.data.TFRecordDataset(path) if kind == "tfrecord" else tf.data.TextLineDataset(path))) - (kind == "csv")
+    dataset = {"csv": read_csv, "libsvm": read_libsvm, "tfrecord": read_tfrecord}[kind](tf, path)
+    next(iter(dataset))
+    begun = time.perf_counter()
+    for _ in dataset:
+        pass
+    print(rows / (time.perf_counter() - begun))
+
+
+WHAT = {"records": records, "read-tensorflow": read_tensorflow, "onnx": onnx, "feed": feed, "onnx-time": onnx_time, "train-tensorflow": train_tensorflow, "train-jax": train_jax}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in WHAT:

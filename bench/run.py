@@ -380,10 +380,25 @@ class Bench:
             self.table.add("ps push + pull of %d rows of %d floats" % (rows, floats), "%.2f GB/s (%.2f, %.2f)" % (both, push, pull),
                            "TCP %.2f GB/s: %.0f %%" % (raw, 100 * both / raw), ">= 80 %", both >= .8 * raw)
 
+    def readers(self):
+        """reading CSV, libsvm and TFRecord files into columns, against tf.data with the operations that its guides use"""
+        rows, directory = 50000, self.path("records")
+        os.makedirs(directory)
+        peer("records", rows, directory)
+        pairs = ["label:float", "index:int64", "value:float"]
+        for name, columns in (("csv", ["label:float"] + ["x%d:float" % i for i in range(28)]), ("libsvm", pairs), ("tfrecord", pairs)):
+            path = os.path.join(directory, "train." + name)
+            m = self.interleaved(ours=lambda: float(out(bench_program("records_read"), self.seconds, name, path, *columns, core=SERVER_CORE).split()[0]),
+                                 tf=lambda: float(peer("read-tensorflow", name, path)))
+            self.table.add("reading %s" % name, "%.0f k rows/s" % (m["ours"] / 1e3),
+                           "tf.data %.0f k rows/s: %.1fx" % (m["tf"] / 1e3, m["ours"] / m["tf"]), ">= 5x", m["ours"] >= 5 * m["tf"])
+
+
 ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
         "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "rpc": Bench.rpc,
         "executor": Bench.executor, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
-        "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes, "ps-rows": Bench.ps_rows}
+        "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes, "ps-rows": Bench.ps_rows,
+        "readers": Bench.readers}
 
 
 # ---- measuring ----
