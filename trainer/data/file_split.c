@@ -390,7 +390,7 @@ static struct status file_split_identify(const struct data_split *base, struct b
 
     for (int i = 0; i < options->paths_count; i++)
         TRY(hash_file(options->paths[i], &crc));
-    buffer_printf(out, "files=%d shuffle_buffer=%u crc32c=%08x", options->paths_count,
+    buffer_printf(out, "files=%d,shuffle_buffer=%u,crc32c=%08x", options->paths_count,
                   options->shuffle_buffer, crc);
     return status_ok();
 }
