@@ -319,16 +319,45 @@ static void print_server(const char *program, const char *base)
     buffer_finish(&command);
 }
 
+/* An instance, or if there are several inputs one value of each, by name. */
+static uint64_t print_inputs(const struct layers_model *model, struct buffer *body)
+{
+    uint64_t expanded = 0;
+
+    buffer_append_text(body, model->inputs_count == 1 ? "\\\"instances\\\":" : "\\\"inputs\\\":{");
+    for (int i = 0; i < model->inputs_count; i++) {
+        const struct layers_port *input = &model->inputs[i];
+        uint64_t size = shell_value_expanded(&input->shape, "0.5");
+        if (model->inputs_count > 1)
+            buffer_printf(body, "%s\\\"%s\\\":", i == 0 ? "" : ",", input->name);
+        shell_value_print(&input->shape, "0.5", body);
+        if (__builtin_add_overflow(expanded, size, &expanded))
+            expanded = UINT64_MAX;
+    }
+    if (model->inputs_count > 1)
+        buffer_append_char(body, '}');
+    return expanded;
+}
+
+/* The signature with the method predict; see layers_build_serving. */
+static const char *predict_signature(const struct layers_model *model)
+{
+    const struct shape *output = &model->outputs[0].shape;
+
+    if (model->kind == LAYERS_CLASSIFIER)
+        return model->inputs_count == 1 ? "predict_images" : "predict";
+    return output->rank == 1 || (output->rank == 2 && output->dims[1] == 1) ? "predict"
+                                                                            : "serving_default";
+}
+
 static void print_question(const struct layers_model *model)
 {
     struct buffer body = { 0 }, command = { 0 };
 
-    buffer_printf(&body, "{\\\"signature_name\\\":\\\"%s\\\",\\\"instances\\\":",
-                  model->kind == LAYERS_CLASSIFIER ? "predict_images" : "predict");
-    shell_value_print(&model->inputs[0].shape, "0.5", &body);
+    buffer_printf(&body, "{\\\"signature_name\\\":\\\"%s\\\",", predict_signature(model));
+    uint64_t expanded = print_inputs(model, &body);
     buffer_append_char(&body, '}');
-    shell_command_print((struct bytes){ body.data, body.size },
-                        shell_value_expanded(&model->inputs[0].shape, "0.5"),
+    shell_command_print((struct bytes){ body.data, body.size }, expanded,
                         "http://localhost:8501/v1/models/default:predict", &command);
     printf("Ask it:    %.*s\n", (int)command.size, command.data);
     buffer_finish(&body);

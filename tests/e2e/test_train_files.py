@@ -87,6 +87,27 @@ class TrainFiles(FilesTestCase):
         self.assertRegex(shown, r"Test: mean squared error 0\.0(09|10)")  # the variance of the noise
         self.assert_is_the_line(self.path("line"))
 
+    def test_two_inputs_of_a_functional_model(self):
+        """y = 2a - 3b + 1: each input takes the column of its name, and the printed question names both."""
+        numbers = random.Random(2)
+        points = [(numbers.uniform(-1, 1), numbers.uniform(-1, 1)) for _ in range(2000)]
+        path = self.write("plane.csv", "b,a,y\n" + "".join("%.6f,%.6f,%.6f\n" % (b, a, 2 * a - 3 * b + 1) for a, b in points))
+        inputs = [{"class_name": "InputLayer", "name": name, "config": {"name": name, "batch_shape": [None, 1]}, "inbound_nodes": []}
+                  for name in "ab"]
+        factors = [{"class_name": "Dense", "name": "of_" + name, "config": {"name": "of_" + name, "units": 1},
+                    "inbound_nodes": [[[name, 0, 0, {}]]]} for name in "ab"]
+        total = {"class_name": "Add", "name": "sum", "config": {"name": "sum"}, "inbound_nodes": [[["of_a", 0, 0, {}], ["of_b", 0, 0, {}]]]}
+        model = self.write("plane.json", json.dumps({"class_name": "Functional", "config": {
+            "name": "plane", "layers": inputs + factors + [total], "input_layers": [["a", 0, 0], ["b", 0, 0]], "output_layers": [["sum", 0, 0]]}}))
+        shown = self.train("--model=" + model, "--train_files=" + path, "--label_column=y", "--optimizer=sgd", "--learning_rate=0.1",
+                           "--epochs=20", "--export_dir=" + self.path("plane/1"))
+        body = {"signature_name": "predict", "inputs": {"a": [[0.5]], "b": [[0.5]]}}
+        self.assertIn(json.dumps(body, separators=(",", ":")), shown.replace("\\", ""))
+        with Server(self.path("plane")) as server:
+            got = server.post("/v1/models/default:predict", body)
+            self.assertEqual(got.status, 200, got)
+            self.assertAlmostEqual(got.json["outputs"][0][0], 0.5, delta=.001)  # 20 epochs without noise
+
     def test_many_files_without_a_header(self):
         points = self.line()
         for i in range(5):
