@@ -1,12 +1,22 @@
 /* evaluation: a model's evaluation plan over all rows of a split. */
+#include <stdlib.h>
+
+#include "base/arena.h"
 #include "trainer/feeder.h"
 #include "trainer/model.h"
 
 #define EVALUATION_BATCH 500
 
+/* Sums over the batches so far. */
+struct sums {
+    int64_t rows;
+    double loss;
+    double *totals[EVALUATION_METRICS_MAX]; /* [metrics_count][totals_count] */
+};
+
 static struct status add_batch(const struct model *model, struct feeder *feeder, struct run *run,
                                const struct batch *batch, const void *const *values,
-                               struct evaluation *sums)
+                               struct sums *sums)
 {
     struct tensor fetches[1 + EVALUATION_METRICS_MAX] = { 0 };
 
@@ -16,7 +26,8 @@ static struct status add_batch(const struct model *model, struct feeder *feeder,
     sums->loss += tensor_floats(&fetches[0])[0];
     tensor_release(&fetches[0]);
     for (int m = 0; m < model->graph->metrics_count; m++) {
-        sums->metrics[m] += tensor_int32s(&fetches[1 + m])[0];
+        for (int64_t i = 0; i < model->graph->metrics[m].totals_count; i++)
+            sums->totals[m][i] += (double)tensor_floats(&fetches[1 + m])[i];
         tensor_release(&fetches[1 + m]);
     }
     run_reset(run);
@@ -25,7 +36,7 @@ static struct status add_batch(const struct model *model, struct feeder *feeder,
 
 static struct status add_all(const struct model *model, struct feeder *feeder, struct run *run,
                              struct batch_source *source, const void *const *values,
-                             const _Atomic bool *stop, struct evaluation *sums)
+                             const _Atomic bool *stop, struct sums *sums)
 {
     struct batch batch;
 
@@ -39,13 +50,14 @@ static struct status add_all(const struct model *model, struct feeder *feeder, s
     }
 }
 
-static void divide_by_rows(struct evaluation *sums)
+static struct evaluation evaluation_of(const struct training_graph *graph, const struct sums *sums)
 {
-    double rows = sums->rows > 0 ? (double)sums->rows : 1;
+    struct evaluation out = { .rows = sums->rows };
 
-    sums->loss /= rows;
-    for (int m = 0; m < EVALUATION_METRICS_MAX; m++)
-        sums->metrics[m] /= rows;
+    out.loss = sums->rows > 0 ? sums->loss / (double)sums->rows : 0;
+    for (int m = 0; m < graph->metrics_count; m++)
+        out.metrics[m] = graph->metrics[m].result(&graph->metrics[m], sums->totals[m]);
+    return out;
 }
 
 struct status model_evaluate(const struct model *model, const void *const *values,
@@ -53,11 +65,14 @@ struct status model_evaluate(const struct model *model, const void *const *value
                              struct evaluation *out)
 {
     const struct batch_order in_order = { .workers = 1 };
-    struct evaluation sums = { 0 };
+    const struct training_graph *graph = model->graph;
+    struct sums sums = { 0 };
     struct feeder *feeder;
     struct batch_source *source;
 
     TRY(feeder_create(model->graph, &model->graph->evaluation, split, &feeder));
+    for (int m = 0; m < graph->metrics_count; m++)
+        sums.totals[m] = zalloc((size_t)graph->metrics[m].totals_count * sizeof(double));
     struct status status = split->open(split, &in_order, &source);
     if (status_is_ok(status)) {
         struct run *run = run_create(0);
@@ -66,7 +81,8 @@ struct status model_evaluate(const struct model *model, const void *const *value
         source->destroy(source);
     }
     feeder_destroy(feeder);
-    divide_by_rows(&sums);
-    *out = sums;
+    *out = evaluation_of(graph, &sums);
+    for (int m = 0; m < graph->metrics_count; m++)
+        free(sums.totals[m]);
     return status;
 }

@@ -48,7 +48,7 @@ struct status model_source(const struct model *model, const struct data_split *s
 struct evaluation {
     int64_t rows;
     double loss;                            /* mean over the rows */
-    double metrics[EVALUATION_METRICS_MAX]; /* [graph->metrics_count], means over the rows */
+    double metrics[EVALUATION_METRICS_MAX]; /* [graph->metrics_count] */
 };
 
 /* Runs the model with these values over all rows. CANCELLED when *stop becomes true. */

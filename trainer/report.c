@@ -281,7 +281,7 @@ void report_evaluation(struct report *report, const char *what, const struct tra
 
     buffer_printf(&text, "%s %s", graph->loss_name, report_loss(evaluation->loss, loss));
     for (int m = 0; m < graph->metrics_count; m++)
-        buffer_printf(&text, ", %s %.4f", graph->metrics[m], evaluation->metrics[m]);
+        buffer_printf(&text, ", %s %.4f", graph->metrics[m].name, evaluation->metrics[m]);
     report_result(report, "%s: %.*s", what, (int)text.size, text.data);
     buffer_finish(&text);
 }

@@ -75,7 +75,7 @@ static void log_evaluation(struct session *session, const char *name, uint64_t s
     struct event_scalar values[1 + EVALUATION_METRICS_MAX] = { { "loss", evaluation->loss } };
 
     for (int m = 0; m < graph->metrics_count; m++)
-        values[1 + m] = (struct event_scalar){ graph->metrics[m], evaluation->metrics[m] };
+        values[1 + m] = (struct event_scalar){ graph->metrics[m].name, evaluation->metrics[m] };
     metrics_log_evaluation(session->metrics, name, step, values, 1 + graph->metrics_count);
 }
 

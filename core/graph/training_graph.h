@@ -43,6 +43,15 @@ struct training_variable {
     const void *fill_context;
 };
 
+/* A metric of an evaluation. Each batch gives totals, which are summed over all batches (and may be
+ * summed over all workers); `result` makes the metric of the sums. */
+struct training_metric {
+    const char *name; /* "accuracy" */
+    int64_t totals_count;
+    double (*result)(const struct training_metric *metric, const double *totals);
+    const void *context;
+};
+
 /* Where a feed goes into a graph. A null node: the graph does not use it. */
 struct feed_endpoints {
     struct endpoint values;
@@ -63,7 +72,7 @@ struct training_pass {
     /* [variables_count], of the step: the gradient, in the variable's shape. A null node:
      * UPDATE_NONE. */
     struct endpoint *updates;
-    /* [metrics_count], of the evaluation: an int32 scalar, the sum over the rows. */
+    /* [metrics_count], of the evaluation: float [totals_count], of the rows of the batch. */
     struct endpoint *metrics;
 };
 
@@ -93,8 +102,8 @@ struct training_graph {
     int feeds_count;
     struct training_variable *variables;
     int variables_count;
-    const char *loss_name;      /* "loss", "mean squared error": as it is reported */
-    const char *const *metrics; /* names: "accuracy". The mean over the rows is reported */
+    const char *loss_name; /* "loss", "mean squared error": as it is reported */
+    const struct training_metric *metrics;
     int metrics_count;
     struct training_pass step, evaluation;
     uint64_t hash; /* of what is computed, apart from the batch size and the loss's reduction */

@@ -1,6 +1,6 @@
 #include "layers/build_model.h"
 
-#include "layers/loss.h"
+#include "layers/metric.h"
 
 /* The most variables that a layer has. */
 #define VARIABLES_OF_A_LAYER 4
@@ -118,6 +118,17 @@ void build_inputs(struct layer_context *context, const struct layers_model *mode
     }
 }
 
+static void build_metrics(struct layer_context *context, const struct layers_model *model)
+{
+    struct layers_head *head = &context->out->heads[0];
+
+    head->metrics = ARENA_ARRAY(context->arena, struct endpoint, model->metrics_count);
+    context->builder.scope = "metrics/";
+    for (int i = 0; i < model->metrics_count && status_is_ok(context->builder.status); i++)
+        head->metrics[i] = metric_build(context, &model->metrics[i], head);
+    context->builder.scope = "";
+}
+
 struct status layers_build(const struct layers_model *model, const struct layers_options *options,
                            struct arena *arena, struct layers_graph *out)
 {
@@ -132,6 +143,8 @@ struct status layers_build(const struct layers_model *model, const struct layers
     build_layers(&context, model);
     if (options->mode != LAYERS_SERVE)
         loss_build(&context, model->loss, options->reduction);
+    if (options->mode == LAYERS_EVAL)
+        build_metrics(&context, model);
     if (options->mode == LAYERS_TRAIN && status_is_ok(b->status))
         build_gradients(&context);
     if (!status_is_ok(b->status)) {
@@ -158,13 +171,31 @@ static struct status check_loss(struct layers_model *model, struct endpoint outp
     return loss_check(model->loss, output);
 }
 
+/* Chooses the accuracy if the description has no metrics, and checks them. */
+static struct status check_metrics(struct layers_model *model, const struct shape *output,
+                                   struct arena *arena)
+{
+    if (model->metrics_count == 0 && model->kind != LAYERS_REGRESSION) {
+        struct metric *accuracy = ARENA_NEW(arena, struct metric);
+        bool logits = model->kind == LAYERS_BINARY && loss_from_logits(model->loss);
+        TRY(metric_read_accuracy(logits, arena, accuracy));
+        model->metrics = accuracy;
+        model->metrics_count = 1;
+    }
+    for (int i = 0; i < model->metrics_count; i++)
+        TRY(metric_check(&model->metrics[i], model->labels, output));
+    return status_ok();
+}
+
 static struct status check_outputs(struct layers_model *model, const struct layers_graph *built,
                                    struct arena *arena)
 {
     for (int i = 0; i < model->outputs_count; i++)
         model->outputs[i].shape = *endpoint_shape(built->heads[i].output);
-    return model->outputs_count == 1 ? check_loss(model, built->heads[0].output, arena)
-                                     : status_ok();
+    if (model->outputs_count > 1)
+        return status_ok();
+    TRY(check_loss(model, built->heads[0].output, arena));
+    return check_metrics(model, &model->outputs[0].shape, arena);
 }
 
 struct status layers_check(struct layers_model *model, struct arena *owner)

@@ -89,7 +89,8 @@ struct layers_training {
 
 struct layer; /* layers/layer.h */
 struct layer_call;
-struct loss; /* layers/loss.h */
+struct loss;   /* layers/loss.h */
+struct metric; /* layers/metric.h */
 
 /* An input or an output of a model. */
 struct layers_port {
@@ -108,6 +109,8 @@ struct layers_model {
     const char *loss_name; /* Keras' function: "mean_squared_error" */
     enum layers_labels labels;
     enum layers_kind kind;
+    const struct metric *metrics; /* of the description; none: the accuracy, unless a regression */
+    int metrics_count;
     bool keras2;
     struct layers_training training;
     struct layer *layers;
@@ -156,10 +159,9 @@ struct layers_options {
 
 /* An output in a graph. */
 struct layers_head {
-    struct endpoint output;  /* after the last activation */
-    struct endpoint labels;  /* see layers_model.labels; a null node in SERVE */
-    struct endpoint correct; /* EVAL, unless a regression: int32 scalar, the number of examples with
-                                the right answer; else a null node */
+    struct endpoint output;   /* after the last activation */
+    struct endpoint labels;   /* see layers_model.labels; a null node in SERVE */
+    struct endpoint *metrics; /* EVAL: the totals of each metric; otherwise NULL */
 };
 
 struct layers_graph {

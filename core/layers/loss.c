@@ -473,6 +473,11 @@ static const struct loss_class *find_class(const char *name)
     return NULL;
 }
 
+bool loss_is_known(const char *name)
+{
+    return find_class(name) != NULL;
+}
+
 struct loss loss_default(struct endpoint output, struct arena *arena)
 {
     bool softmax = output.node != NULL && strcmp(output.node->op_name, "Softmax") == 0;
@@ -603,30 +608,6 @@ struct status loss_check(const struct loss *loss, struct endpoint output)
 
 /* ---- building ---- */
 
-/* The number of right answers; a null node for a regression. */
-static struct endpoint count_right(struct loss_context *c, enum layers_kind kind)
-{
-    struct builder *b = c->builder;
-    struct endpoint right;
-
-    if (kind == LAYERS_REGRESSION)
-        return (struct endpoint){ 0 };
-    if (kind == LAYERS_CLASSIFIER) {
-        const struct endpoint inputs[] = { c->output, build_const_int(b, "axis", -1) };
-        struct endpoint best =
-            build(b, "ArgMax", "answer", 2, inputs,
-                  (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
-        right = build_binary(b, "Equal", "right", best, c->classes);
-    } else {
-        double border = loss_from_logits(c->loss) ? 0 : 0.5;
-        right = binary(c, "Equal", by_number(c, "Greater", c->output, border),
-                       by_number(c, "Greater", c->labels, 0.5));
-    }
-    struct endpoint ones = build(b, "Cast", "ones", 1, &right,
-                                 (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
-    return reduce(b, "Sum", "correct", ones);
-}
-
 /* One number for all losses of the batch. */
 static struct endpoint reduce_losses(struct loss_context *c, enum layers_reduction reduction,
                                      struct endpoint losses)
@@ -650,6 +631,20 @@ static struct endpoint place_labels(struct loss_context *c)
     return c->labels = build_placeholder(c->builder, "labels", DT_FLOAT, *output);
 }
 
+struct endpoint loss_values(struct layer_context *context, const struct loss *loss,
+                            struct endpoint output, struct endpoint labels)
+{
+    struct loss_context c = {
+        .builder = &context->builder, .loss = loss, .output = output, .keras2 = context->keras2
+    };
+
+    if (loss->class->labels == LAYERS_CLASSES)
+        c.classes = labels;
+    else
+        c.labels = labels;
+    return loss->class->build(&c);
+}
+
 void loss_build(struct layer_context *context, const struct loss *loss,
                 enum layers_reduction reduction)
 {
@@ -667,8 +662,5 @@ void loss_build(struct layer_context *context, const struct loss *loss,
     out->loss = reduce_losses(&c, reduction, loss->class->build(&c));
     if (context->penalty.node != NULL)
         out->loss = build_binary(b, "AddV2", "total", out->loss, context->penalty);
-    b->scope = "metrics/";
-    if (context->mode == LAYERS_EVAL)
-        head->correct = count_right(&c, loss_kind(loss, endpoint_shape(head->output)));
     b->scope = "";
 }

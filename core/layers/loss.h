@@ -32,7 +32,13 @@ bool loss_from_logits(const struct loss *loss);
 /* INVALID_ARGUMENT: the output is not one that the loss takes. */
 struct status loss_check(const struct loss *loss, struct endpoint output);
 
-/* Adds the placeholder of the labels, the loss and, in EVAL, the number of right answers. */
+bool loss_is_known(const char *name);
+/* Adds the losses by example, or by output if the loss of an example is the mean of its outputs.
+ * The labels are of the loss's kind. */
+struct endpoint loss_values(struct layer_context *context, const struct loss *loss,
+                            struct endpoint output, struct endpoint labels);
+
+/* Adds the placeholder of the labels, and the loss. */
 void loss_build(struct layer_context *context, const struct loss *loss,
                 enum layers_reduction reduction);
 

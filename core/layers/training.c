@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "layers/build_model.h"
-#include "layers/loss.h"
+#include "layers/metric.h"
 
 /* Settings of Keras' optimizers that have no effect if they are null, false, or this value. */
 static const struct neutral {
@@ -163,41 +163,6 @@ static struct status read_loss(const struct json_value *value, struct arena *are
                         reduction);
 }
 
-/* Metrics that pstrain prints anyway, for classification and for regression. */
-static const char *const metrics[] = {
-    "accuracy",
-    "acc",
-    "sparse_categorical_accuracy",
-    "categorical_accuracy",
-    "sparse_categorical_crossentropy",
-    "categorical_crossentropy",
-    "mean_squared_error",
-    "mse",
-};
-
-/* A metric, or lists and objects of them by output. Examples have no weights, which makes
- * weighted metrics the same. */
-static struct status check_metrics(const char *key, const struct json_value *value,
-                                   struct arena *arena)
-{
-    const struct json_value *config;
-    const char *name = json_value_is_null(value) ? NULL : named_object(value, &config);
-
-    if (json_value_is_null(value))
-        return status_ok();
-    for (size_t i = 0; name != NULL && i < COUNT(metrics); i++)
-        if (same_name(name, metrics[i]))
-            return status_ok();
-    if (name != NULL || (value->kind != JSON_VALUE_LIST && value->kind != JSON_VALUE_OBJECT))
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "%s: %s is not implemented; known: accuracy, "
-                            "categorical_crossentropy, mean_squared_error",
-                            key, json_value_show(value, arena));
-    for (int i = 0; i < value->count; i++)
-        TRY(check_metrics(key, &value->members[i], arena));
-    return status_ok();
-}
-
 /* With one output, a weight would only change the learning rate. */
 static struct status check_loss_weights(const struct json_value *value, struct arena *arena)
 {
@@ -215,11 +180,21 @@ static struct status check_loss_weights(const struct json_value *value, struct a
     return status_ok();
 }
 
-static struct status check_compiled(const struct json_value *compiled, struct arena *arena)
+/* Examples have no weights, which makes weighted metrics the same. */
+static struct status read_metrics(const struct json_value *compiled, struct arena *arena,
+                                  struct layers_model *out)
 {
-    TRY(check_loss_weights(json_value_get(compiled, "loss_weights"), arena));
-    TRY(check_metrics("metrics", json_value_get(compiled, "metrics"), arena));
-    return check_metrics("weighted_metrics", json_value_get(compiled, "weighted_metrics"), arena);
+    struct metric *metrics = ARENA_ARRAY(arena, struct metric, METRICS_MAX);
+    int count = 0;
+
+    out->metrics = metrics;
+    TRY(status_in(metrics_read(json_value_get(compiled, "metrics"), arena, metrics, &count),
+                  "metrics"));
+    TRY(status_in(
+        metrics_read(json_value_get(compiled, "weighted_metrics"), arena, metrics, &count),
+        "weighted_metrics"));
+    out->metrics_count = count;
+    return status_ok();
 }
 
 static struct status read_count(const struct json_value *value, struct arena *arena,
@@ -267,7 +242,9 @@ struct status training_read(const struct json_value *root, struct arena *arena,
     /* A model with several outputs cannot be trained yet, so their losses are not read. */
     if (out->outputs_count == 1) {
         TRY(status_in(read_loss(json_value_get(compiled, "loss"), arena, out), "compile_config"));
-        TRY(status_in(check_compiled(compiled, arena), "compile_config"));
+        TRY(status_in(check_loss_weights(json_value_get(compiled, "loss_weights"), arena),
+                      "compile_config"));
+        TRY(status_in(read_metrics(compiled, arena, out), "compile_config"));
     }
     for (int i = 0; own != NULL && own->kind == JSON_VALUE_OBJECT && i < own->count; i++)
         TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),

@@ -1,7 +1,7 @@
 /* training_graph: the training graph of a description, and the recipe of its export. */
 #include "graph/graph_proto.h"
 #include "graph/training_graph.h"
-#include "layers/layers.h"
+#include "layers/metric.h"
 
 /* The names of the feeds of a model with one input and one output. */
 #define ONLY_INPUT "x"
@@ -60,14 +60,16 @@ static void list_variables(const struct layers_graph *built, struct arena *arena
         out->variables[v] = variable_of(&built->variables[v]);
 }
 
-static void list_metrics(const struct layers_graph *evaluation, struct arena *arena,
+static void list_metrics(const struct layers_model *model, struct arena *arena,
                          struct training_graph *out)
 {
-    const char **metrics = ARENA_ARRAY(arena, const char *, 1);
+    struct training_metric *metrics =
+        ARENA_ARRAY(arena, struct training_metric, model->metrics_count);
 
+    for (int i = 0; i < model->metrics_count; i++)
+        metrics[i] = metric_of(&model->metrics[i]);
     out->metrics = metrics;
-    if (evaluation->heads[0].correct.node != NULL)
-        metrics[out->metrics_count++] = "accuracy";
+    out->metrics_count = model->metrics_count;
 }
 
 static struct training_pass pass_of(const struct layers_model *model,
@@ -79,7 +81,7 @@ static struct training_pass pass_of(const struct layers_model *model,
         .feeds = ARENA_ARRAY(arena, struct feed_endpoints, inputs + 1),
         .values = ARENA_ARRAY(arena, struct endpoint, built->variables_count),
         .updates = ARENA_ARRAY(arena, struct endpoint, built->variables_count),
-        .metrics = ARENA_ARRAY(arena, struct endpoint, 1),
+        .metrics = built->heads[0].metrics,
         .random_seed = built->random_seed,
         .loss = built->loss,
     };
@@ -87,7 +89,6 @@ static struct training_pass pass_of(const struct layers_model *model,
     for (int i = 0; i < inputs; i++)
         pass.feeds[i].values = built->inputs[i];
     pass.feeds[inputs].values = built->heads[0].labels;
-    pass.metrics[0] = built->heads[0].correct;
     for (int v = 0; v < built->variables_count; v++) {
         pass.values[v] = built->variables[v].value;
         pass.updates[v] = built->variables[v].gradient;
@@ -186,7 +187,7 @@ struct status layers_training_graph(const struct layers_model *model,
     TRY_OR(fail, take_hash(model, &graph.hash));
     list_feeds(model, step, arena, &graph);
     list_variables(step, arena, &graph);
-    list_metrics(evaluation, arena, &graph);
+    list_metrics(model, arena, &graph);
     graph.loss_name = model->kind == LAYERS_REGRESSION ? words(model->loss_name, arena) : "loss";
     graph.recipe = layers_export_recipe(model, NULL, arena);
     *out = graph;

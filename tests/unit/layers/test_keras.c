@@ -170,7 +170,7 @@ static void feed(struct session *s, struct endpoint endpoint, struct tensor valu
     s->given[s->feeds_count++] = value;
 }
 
-/* Fetches, in order: the loss, the outputs, the right answers, the gradients. */
+/* Fetches, in order: the loss, the outputs, the accuracy, the gradients. */
 static void session_open(struct session *s, const struct printed *p, enum layers_mode mode,
                          int64_t batch)
 {
@@ -193,8 +193,8 @@ static void session_open(struct session *s, const struct printed *p, enum layers
     }
     for (int i = 0; i < p->outputs_count; i++)
         s->fetches[s->fetches_count++] = s->built.heads[i].output;
-    if (s->built.heads[0].correct.node != NULL)
-        s->fetches[s->fetches_count++] = s->built.heads[0].correct;
+    if (mode == LAYERS_EVAL && p->model->metrics_count > 0)
+        s->fetches[s->fetches_count++] = s->built.heads[0].metrics[0];
     for (int i = 0; i < p->count; i++)
         if (s->built.variables[i].gradient.node != NULL)
             s->fetches[s->fetches_count++] = s->built.variables[i].gradient;
@@ -244,8 +244,8 @@ static void check_mode(const struct printed *p, enum layers_mode mode, int64_t b
         compare_number("loss", &s.got[at++], p->loss);
     for (int i = 0; i < p->outputs_count; i++)
         compare("output", &s.got[at++], &p->outputs[i]);
-    if (s.built.heads[0].correct.node != NULL)
-        assert_int_equal(tensor_int32s(&s.got[at++])[0], right_answers(p));
+    if (mode == LAYERS_EVAL && p->model->metrics_count > 0)
+        assert_int_equal((int)tensor_floats(&s.got[at++])[0], right_answers(p));
     for (int i = 0; i < p->count; i++) {
         assert_string_equal(s.built.variables[i].name, p->names[i]);
         if (mode != LAYERS_TRAIN)

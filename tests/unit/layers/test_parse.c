@@ -236,14 +236,15 @@ static const struct row {
       STATUS_UNIMPLEMENTED, "compile_config: loss_weights: 0.5 is not implemented" },
     { "a metric that is not printed",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
-          "[null, 4]") "]}, \"compile_config\": {\"metrics\": {\"y\": [[\"accuracy\", \"auc\"]]}}}",
+          "[null, 4]") "]}, \"compile_config\": {\"metrics\": {\"y\": [[\"accuracy\", "
+                       "\"fame\"]]}}}",
       STATUS_UNIMPLEMENTED,
-      "compile_config: metrics: 'auc' is not implemented; known: accuracy, " },
+      "compile_config: metrics: 'fame': 'fame' is not implemented; known: accuracy, " },
     { "a weighted metric as an object",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"weighted_metrics\": [{\"class_name\": "
-                       "\"Precision\", \"config\": {}}]}}",
-      STATUS_UNIMPLEMENTED, "weighted_metrics: an object 'Precision' is not implemented" },
+                       "\"Fame\", \"config\": {}}]}}",
+      STATUS_UNIMPLEMENTED, "weighted_metrics: 'Fame': an object 'Fame' is not implemented" },
     { "an unknown setting of ours",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"training_config\": {\"epoch\": 1}}",

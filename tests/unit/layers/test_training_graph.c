@@ -54,7 +54,7 @@ static void a_classifier_is_fed_numbers_and_classes(void **state)
     assert_int_equal(graph.feeds[1].classes, 10);
     assert_string_equal(graph.loss_name, "loss");
     assert_int_equal(graph.metrics_count, 1);
-    assert_string_equal(graph.metrics[0], "accuracy");
+    assert_string_equal(graph.metrics[0].name, "accuracy");
     assert_int_equal(graph.step.batch, 20);
     assert_true(graph.step.loss_is_sum);
     assert_int_equal(graph.evaluation.batch, 0);

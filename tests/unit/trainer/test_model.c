@@ -95,7 +95,7 @@ static void a_model_learns(void **state)
     assert_string_equal(model_evaluate(model, values, &digits.split, &stop, &after).message, "");
     assert_true(after.loss < before.loss);
     assert_int_equal(after.rows, ROWS);
-    assert_string_equal(model->graph->metrics[0], "accuracy");
+    assert_string_equal(model->graph->metrics[0].name, "accuracy");
     assert_true(after.metrics[0] > before.metrics[0] + .1);
     source->destroy(source);
     close_model(model);

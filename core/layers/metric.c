@@ -1,0 +1,478 @@
+/* metric: Keras' metrics by name, each emitted as nodes. Source: keras/src/metrics/. */
+#include "layers/metric.h"
+
+#include <math.h>
+
+struct metric_context {
+    struct builder *builder;
+    const struct metric *metric;
+    struct endpoint output, labels;
+    struct layer_context *layers;
+};
+
+struct metric_class {
+    const char *name;
+    /* Labels that it takes: of one kind only, or of both. */
+    bool takes_classes, takes_values;
+    struct endpoint (*build)(struct metric_context *c);
+    double (*result)(const struct training_metric *metric, const double *totals);
+    const struct layer_arg *args;
+    int args_count;
+};
+
+static const char *const metric_keys[] = { "name", "dtype", "fn", NULL };
+
+static struct arg_list args_of(const struct metric_class *class)
+{
+    return (struct arg_list){ class->args, class->args_count, metric_keys };
+}
+
+static const struct arg_value *option(const struct metric *metric, const char *name)
+{
+    const struct arg_list list = args_of(metric->class);
+
+    return args_find(&list, metric->args, name);
+}
+
+/* ---- parts of formulas ---- */
+
+static struct endpoint binary(struct metric_context *c, const char *op, struct endpoint x,
+                              struct endpoint y)
+{
+    return build_binary(c->builder, op, NULL, x, y);
+}
+
+static struct endpoint by_number(struct metric_context *c, const char *op, struct endpoint x,
+                                 double number)
+{
+    return binary(c, op, x, build_const_float(c->builder, NULL, (float)number));
+}
+
+static struct endpoint cast(struct metric_context *c, struct endpoint x, enum dtype dtype)
+{
+    return build(c->builder, "Cast", NULL, 1, &x,
+                 (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
+}
+
+static struct endpoint flat(struct metric_context *c, struct endpoint x)
+{
+    const int32_t all = -1;
+
+    return binary(c, "Reshape", x, build_const_ints(c->builder, NULL, 1, &all));
+}
+
+static struct endpoint sum(struct metric_context *c, struct endpoint x)
+{
+    return binary(c, "Sum", flat(c, x), build_const_int(c->builder, NULL, 0));
+}
+
+static struct endpoint count(struct metric_context *c, struct endpoint x)
+{
+    return cast(c, build_unary(c->builder, "Size", NULL, x), DT_FLOAT);
+}
+
+static struct endpoint pair(struct metric_context *c, struct endpoint a, struct endpoint b)
+{
+    const struct endpoint both[] = { a, b };
+
+    return build(c->builder, "Pack", NULL, 2, both, NULL);
+}
+
+/* The number of true elements, and of all. */
+static struct endpoint share_of_true(struct metric_context *c, struct endpoint is)
+{
+    return pair(c, sum(c, cast(c, is, DT_FLOAT)), count(c, is));
+}
+
+static struct endpoint largest(struct metric_context *c, struct endpoint x)
+{
+    const struct endpoint inputs[] = { x, build_const_int(c->builder, NULL, -1) };
+
+    return build(c->builder, "ArgMax", NULL, 2, inputs,
+                 (const struct attr[]){ attr_type("output_type", DT_INT32), ATTR_END });
+}
+
+static double ratio(const struct training_metric *metric, const double *totals)
+{
+    (void)metric;
+    return totals[1] > 0 ? totals[0] / totals[1] : 0;
+}
+
+static double negative_ratio(const struct training_metric *metric, const double *totals)
+{
+    return -ratio(metric, totals);
+}
+
+static double root_of_ratio(const struct training_metric *metric, const double *totals)
+{
+    return sqrt(ratio(metric, totals));
+}
+
+/* ---- accuracy ---- */
+
+static const struct layer_arg threshold_args[] = {
+    { "threshold", ARG_NUMBER, "0.5" },
+};
+
+static struct endpoint equals_beyond(struct metric_context *c, double threshold)
+{
+    struct endpoint answers = cast(c, by_number(c, "Greater", c->output, threshold), DT_FLOAT);
+
+    return share_of_true(c, binary(c, "Equal", answers, c->labels));
+}
+
+static struct endpoint binary_accuracy(struct metric_context *c)
+{
+    return equals_beyond(c, option(c->metric, "threshold")->number);
+}
+
+/* The class of each example: the label, or the largest of one-hot labels. */
+static struct endpoint classes_of(struct metric_context *c)
+{
+    return endpoint_dtype(c->labels) == DT_INT32 ? c->labels : largest(c, c->labels);
+}
+
+static struct endpoint categorical_accuracy(struct metric_context *c)
+{
+    return share_of_true(c, binary(c, "Equal", largest(c, c->output), classes_of(c)));
+}
+
+/* Keras chooses by the shapes of labels and outputs. */
+static struct endpoint accuracy(struct metric_context *c)
+{
+    const struct shape *output = endpoint_shape(c->output);
+    bool values = endpoint_dtype(c->labels) == DT_FLOAT;
+
+    return values && output->dims[output->rank - 1] == 1 ? equals_beyond(c, 0.5)
+                                                         : categorical_accuracy(c);
+}
+
+static const struct layer_arg top_k_args[] = {
+    { "k", ARG_INT, "5" },
+    { "from_sorted_ids", ARG_NONE, "null" },
+};
+
+static struct endpoint top_k_accuracy(struct metric_context *c)
+{
+    int64_t k = option(c->metric, "k")->integer;
+    const struct endpoint inputs[] = { c->output, classes_of(c),
+                                       build_const_int(c->builder, NULL, (int32_t)k) };
+
+    return share_of_true(c, build(c->builder, "InTopKV2", NULL, 3, inputs, NULL));
+}
+
+/* ---- right and wrong answers of yes and no ---- */
+
+static const struct layer_arg precision_args[] = {
+    { "thresholds", ARG_NULL_OR_NUMBER, "null" },
+    { "top_k", ARG_NONE, "null" },
+    { "class_id", ARG_NONE, "null" },
+};
+
+/* 1 where the label is not 0. */
+static struct endpoint positives(struct metric_context *c)
+{
+    return cast(c, by_number(c, "NotEqual", c->labels, 0), DT_FLOAT);
+}
+
+static struct endpoint true_positives(struct metric_context *c, struct endpoint *predicted)
+{
+    const struct arg_value *threshold = option(c->metric, "thresholds");
+    double number = threshold->is_null ? 0.5 : threshold->number;
+
+    *predicted = cast(c, by_number(c, "Greater", c->output, number), DT_FLOAT);
+    return sum(c, binary(c, "Mul", *predicted, positives(c)));
+}
+
+static struct endpoint precision(struct metric_context *c)
+{
+    struct endpoint predicted, hits = true_positives(c, &predicted);
+
+    return pair(c, hits, sum(c, predicted));
+}
+
+static struct endpoint recall(struct metric_context *c)
+{
+    struct endpoint predicted, hits = true_positives(c, &predicted);
+
+    return pair(c, hits, sum(c, positives(c)));
+}
+
+/* ---- the area under a curve ---- */
+
+static const struct layer_arg auc_args[] = {
+    { "num_thresholds", ARG_INT, "200" },
+    { "curve", ARG_CHOICE, "ROC PR" },
+    { "summation_method", ARG_CHOICE, "interpolation minoring majoring" },
+    { "from_logits", ARG_BOOL, "false" },
+    { "multi_label", ARG_NONE, "null" },
+    { "num_labels", ARG_NONE, "null" },
+    { "label_weights", ARG_NONE, "null" },
+    { "thresholds", ARG_NONE, "null" },
+};
+
+/* The positive and then the negative examples between two thresholds: threshold i is
+ * i / (thresholds - 1), and bucket i holds the outputs above it, up to the next. */
+static struct endpoint auc(struct metric_context *c)
+{
+    struct builder *b = c->builder;
+    int32_t thresholds = (int32_t)option(c->metric, "num_thresholds")->integer;
+    struct endpoint p = option(c->metric, "from_logits")->boolean
+                            ? build_unary(b, "Sigmoid", NULL, c->output)
+                            : c->output;
+    const struct endpoint clipping[] = { flat(c, p), build_const_float(b, NULL, 0),
+                                         build_const_float(b, NULL, 1) };
+
+    p = build(b, "ClipByValue", NULL, 3, clipping, NULL);
+    p = build_unary(b, "Ceil", NULL, by_number(c, "Mul", p, thresholds - 1));
+    struct endpoint buckets =
+        cast(c, by_number(c, "Maximum", by_number(c, "Sub", p, 1), 0), DT_INT32);
+    struct endpoint yes = flat(c, positives(c));
+    struct endpoint no = binary(c, "Sub", build_const_float(b, NULL, 1), yes);
+    struct endpoint segments = build_const_int(b, NULL, thresholds);
+    const struct endpoint of_yes[] = { yes, buckets, segments },
+                          of_no[] = { no, buckets, segments };
+    const struct endpoint both[] = { build(b, "UnsortedSegmentSum", NULL, 3, of_yes, NULL),
+                                     build(b, "UnsortedSegmentSum", NULL, 3, of_no, NULL),
+                                     build_const_int(b, NULL, 0) };
+    return build(b, "ConcatV2", NULL, 3, both, NULL);
+}
+
+/* The examples above a threshold. */
+struct curve_point {
+    double tp, fp;
+};
+
+static double divide(double a, double b)
+{
+    return b != 0 ? a / b : 0;
+}
+
+/* Davis and Goadrich: between two points, fp grows in proportion to tp. */
+static double interpolated_pr(struct curve_point low, struct curve_point high, double yes)
+{
+    double p_low = low.tp + low.fp, p_high = high.tp + high.fp;
+    double dtp = low.tp - high.tp, slope = divide(dtp, fmax(p_low - p_high, 0));
+    double intercept = high.tp - slope * p_high;
+    double relation = p_low > 0 && p_high > 0 ? p_low / p_high : 1;
+
+    return divide(slope * (dtp + intercept * log(relation)), yes);
+}
+
+/* The area between two thresholds; `high` is the greater one. */
+static double area(const struct metric *metric, struct curve_point low, struct curve_point high,
+                   double yes, double no)
+{
+    bool pr = strcmp(option(metric, "curve")->text, "PR") == 0;
+    const char *method = option(metric, "summation_method")->text;
+    double recalls[] = { divide(low.tp, yes), divide(high.tp, yes) };
+
+    if (pr && strcmp(method, "interpolation") == 0)
+        return interpolated_pr(low, high, yes);
+    double a = pr ? divide(low.tp, low.tp + low.fp) : recalls[0];
+    double b = pr ? divide(high.tp, high.tp + high.fp) : recalls[1];
+    double width = pr ? recalls[0] - recalls[1] : divide(low.fp, no) - divide(high.fp, no);
+    double height = strcmp(method, "minoring") == 0   ? fmin(a, b)
+                    : strcmp(method, "majoring") == 0 ? fmax(a, b)
+                                                      : (a + b) / 2;
+    return width * height;
+}
+
+static double area_under_curve(const struct training_metric *given, const double *totals)
+{
+    const struct metric *metric = given->context;
+    int64_t thresholds = given->totals_count / 2;
+    struct curve_point high = { 0 };
+    double yes = 0, no = 0, out = 0;
+
+    for (int64_t i = 0; i < thresholds; i++) {
+        yes += totals[i];
+        no += totals[thresholds + i];
+    }
+    for (int64_t i = thresholds - 1; i >= 0; i--) {
+        struct curve_point low = { high.tp + totals[i], high.fp + totals[thresholds + i] };
+        if (i < thresholds - 1)
+            out += area(metric, low, high, yes, no);
+        high = low;
+    }
+    return out;
+}
+
+/* ---- losses ---- */
+
+/* The sum of the losses, and their number. */
+static struct endpoint mean_loss(struct metric_context *c)
+{
+    struct endpoint losses = loss_values(c->layers, &c->metric->loss, c->output, c->labels);
+
+    return pair(c, sum(c, losses), count(c, losses));
+}
+
+#define ARGS(args) args, COUNT(args)
+#define NO_ARGS    NULL, 0
+
+/* clang-format off */
+static const struct metric_class rows[] = {
+    /* name, takes classes, takes values, totals, result, options */
+    { "accuracy", true, true, accuracy, ratio, NO_ARGS },
+    { "binary_accuracy", false, true, binary_accuracy, ratio, ARGS(threshold_args) },
+    { "categorical_accuracy", true, true, categorical_accuracy, ratio, NO_ARGS },
+    { "sparse_categorical_accuracy", true, false, categorical_accuracy, ratio, NO_ARGS },
+    { "top_k_categorical_accuracy", true, true, top_k_accuracy, ratio, ARGS(top_k_args) },
+    { "sparse_top_k_categorical_accuracy", true, false, top_k_accuracy, ratio, ARGS(top_k_args) },
+    { "auc", false, true, auc, area_under_curve, ARGS(auc_args) },
+    { "precision", false, true, precision, ratio, ARGS(precision_args) },
+    { "recall", false, true, recall, ratio, ARGS(precision_args) },
+    { "root_mean_squared_error", false, true, mean_loss, root_of_ratio, NO_ARGS },
+    { "cosine_similarity", false, true, mean_loss, negative_ratio, NO_ARGS },
+};
+/* clang-format on */
+
+/* Any other loss. */
+static const struct metric_class of_loss = { "", true, true, mean_loss, ratio, NO_ARGS };
+
+static const struct metric_class *find_class(const char *name)
+{
+    if (same_name(name, "acc"))
+        name = "accuracy";
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (same_name(name, rows[i].name))
+            return &rows[i];
+    return NULL;
+}
+
+/* ---- reading ---- */
+
+static struct status unknown_metric(const struct json_value *value, struct arena *arena)
+{
+    struct buffer known = { 0 };
+
+    for (size_t i = 0; i < COUNT(rows); i++)
+        buffer_printf(&known, "%s, ", rows[i].name);
+    struct status status =
+        status_error(STATUS_UNIMPLEMENTED, "%s is not implemented; known: %.*sand each loss",
+                     json_value_show(value, arena), (int)known.size, known.data);
+    buffer_finish(&known);
+    return status;
+}
+
+/* The loss that a metric is the mean of; for other metrics, none. */
+static struct status read_loss(const struct json_value *value, const char *name,
+                               struct arena *arena, struct metric *out)
+{
+    const struct json_value mse = { .kind = JSON_VALUE_TEXT, .text = "mse" };
+    const struct json_value cosine = { .kind = JSON_VALUE_TEXT, .text = "cosine_similarity" };
+    const char *reduction;
+
+    if (out->class == NULL) {
+        if (!loss_is_known(name))
+            return unknown_metric(value, arena);
+        out->class = &of_loss;
+        return loss_read(value, arena, &out->loss, &reduction);
+    }
+    if (out->class->build != mean_loss)
+        return status_ok();
+    return loss_read(out->class->result == root_of_ratio ? &mse : &cosine, arena, &out->loss,
+                     &reduction);
+}
+
+static struct status check_thresholds(const struct metric *metric)
+{
+    const struct arg_value *thresholds = option(metric, "num_thresholds");
+
+    if (thresholds == NULL || (thresholds->integer >= 2 && thresholds->integer <= 100000))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "argument 'num_thresholds': got %lld, expected 2 to 100000",
+                        (long long)thresholds->integer);
+}
+
+static struct status metric_read(const struct json_value *value, struct arena *arena,
+                                 struct metric *out)
+{
+    const struct json_value *config;
+    const char *name = named_object(value, &config), *given = json_value_get_text(config, "name");
+
+    *out = (struct metric){ .class = find_class(name), .name = given != NULL ? given : name };
+    TRY(read_loss(value, name, arena, out));
+    if (out->class == &of_loss)
+        return status_ok();
+    const struct arg_list list = args_of(out->class);
+    TRY(args_read(&list, config, arena, &out->args));
+    return check_thresholds(out);
+}
+
+struct status metric_read_accuracy(bool logits, struct arena *arena, struct metric *out)
+{
+    const char *text = logits ? "{\"class_name\": \"BinaryAccuracy\", "
+                                "\"config\": {\"name\": \"accuracy\", \"threshold\": 0}}"
+                              : "\"accuracy\"";
+    const struct json_value *value;
+
+    TRY(json_value_read_strict(bytes_of(text), arena, &value));
+    return metric_read(value, arena, out);
+}
+
+struct status metrics_read(const struct json_value *value, struct arena *arena, struct metric *out,
+                           int *count)
+{
+    const struct json_value *config;
+
+    if (json_value_is_null(value))
+        return status_ok();
+    const char *name = named_object(value, &config);
+    if (name == NULL && value->kind != JSON_VALUE_LIST && value->kind != JSON_VALUE_OBJECT)
+        return unknown_metric(value, arena);
+    if (name != NULL && *count == METRICS_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "more than %d metrics", METRICS_MAX);
+    if (name != NULL)
+        return status_in(metric_read(value, arena, &out[(*count)++]), "'%.100s'", name);
+    for (int i = 0; i < value->count; i++)
+        TRY(metrics_read(&value->members[i], arena, out, count));
+    return status_ok();
+}
+
+struct status metric_check(const struct metric *metric, enum layers_labels labels,
+                           const struct shape *output)
+{
+    const struct metric_class *class = metric->class;
+    bool fits = labels == LAYERS_CLASSES ? class->takes_classes : class->takes_values;
+
+    if (metric->loss.class != NULL)
+        fits = fits && loss_labels(&metric->loss) == labels;
+    if (class->build == categorical_accuracy || class->build == top_k_accuracy)
+        fits = fits && output->rank == 2;
+    if (fits)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "metric '%.100s' does not fit: with this loss, the labels are %s and the "
+                        "outputs %s",
+                        metric->name,
+                        labels == LAYERS_CLASSES ? "class numbers" : "numbers like the outputs",
+                        shape_text(output));
+}
+
+/* ---- building ---- */
+
+struct endpoint metric_build(struct layer_context *context, const struct metric *metric,
+                             const struct layers_head *head)
+{
+    struct metric_context c = { .builder = &context->builder,
+                                .metric = metric,
+                                .output = head->output,
+                                .labels = head->labels,
+                                .layers = context };
+
+    return metric->class->build(&c);
+}
+
+struct training_metric metric_of(const struct metric *metric)
+{
+    const struct arg_value *thresholds = option(metric, "num_thresholds");
+
+    return (struct training_metric){ .name = metric->name,
+                                     .totals_count =
+                                         thresholds != NULL ? 2 * thresholds->integer : 2,
+                                     .result = metric->class->result,
+                                     .context = metric };
+}

@@ -1,0 +1,51 @@
+"""Writes metric_golden.h: what the metrics of Keras 3 say of two batches of predictions. Run clang-format on it."""
+import json
+import os
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import keras
+import numpy as np
+
+M, ROWS = keras.metrics, 30
+random = np.random.RandomState(5)
+binary = random.randint(0, 2, (2 * ROWS, 1)).astype(np.float32)
+scores = np.clip(binary * 0.3 + random.uniform(0, 0.7, binary.shape), 0, 1).astype(np.float32)
+scores[:2, 0] = 0, 1
+classes = random.randint(0, 4, 2 * ROWS)
+outputs = random.uniform(0.01, 1, (2 * ROWS, 4)).astype(np.float32)
+outputs[np.arange(2 * ROWS), classes] += 0.3
+outputs /= outputs.sum(-1, keepdims=True)
+targets = random.uniform(-1, 1, (2 * ROWS, 4)).astype(np.float32)
+BINARY, CLASSES, VALUES = (scores, binary, "binary_crossentropy"), (outputs, classes, "sparse_categorical_crossentropy"), (outputs, targets, "mse")
+CASES = [
+    (BINARY, M.BinaryAccuracy(name="accuracy"), "accuracy"), (BINARY, M.BinaryAccuracy(threshold=0.3), None), (BINARY, M.AUC(), "AUC"),
+    (BINARY, M.AUC(num_thresholds=20, name="auc_20"), None), (BINARY, M.AUC(curve="PR"), None),
+    (BINARY, M.AUC(curve="PR", summation_method="minoring"), None), (BINARY, M.AUC(summation_method="majoring"), None),
+    (BINARY, M.AUC(from_logits=True), None), (BINARY, M.Precision(), "Precision"), (BINARY, M.Precision(thresholds=0.6), None),
+    (BINARY, M.Recall(), None), (BINARY, M.Recall(thresholds=0.6), None), (BINARY, M.BinaryCrossentropy(), "binary_crossentropy"),
+    (BINARY, M.BinaryCrossentropy(label_smoothing=0.1), None),
+    (CLASSES, M.SparseCategoricalAccuracy(), "acc"), (CLASSES, M.SparseTopKCategoricalAccuracy(k=2), None),
+    (CLASSES, M.SparseCategoricalCrossentropy(), "sparse_categorical_crossentropy"),
+    (VALUES, M.MeanSquaredError(), "mse"), (VALUES, M.MeanAbsoluteError(), None), (VALUES, M.RootMeanSquaredError(), None),
+    (VALUES, M.CosineSimilarity(), "cosine_similarity"), (VALUES, M.CategoricalAccuracy(), "accuracy"),
+    (VALUES, M.TopKCategoricalAccuracy(k=2), None),
+]
+
+
+def floats(name, array):
+    return "static const float %s[] = { %s };\n" % (name, ", ".join("%.9gf" % v if v % 1 else "%d" % v for v in np.ravel(array)))
+
+
+with open(os.path.join(os.path.dirname(__file__), "metric_golden.h"), "w") as out:
+    out.write("/* Made by metric_golden.py with Keras %s. */\n" % keras.__version__)
+    for name in ("binary", "scores", "classes", "outputs", "targets"):
+        out.write(floats("golden_" + name, globals()[name]))
+    out.write("static const struct golden goldens[] = {\n")
+    names = {"binary_crossentropy": ("scores", "binary", 1), "sparse_categorical_crossentropy": ("outputs", "classes", 4), "mse": ("outputs", "targets", 4)}
+    for (x, y, loss), metric, short in CASES:
+        for part in (slice(0, ROWS), slice(ROWS, None)):
+            metric.update_state(y[part], x[part])
+        text = json.dumps(short) if short else json.dumps(keras.saving.serialize_keras_object(metric))
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+        out.write('    { "%s", "%s", golden_%s, golden_%s, %d, %.9g },\n' % (text, loss, *names[loss], float(metric.result())))
+    out.write("};\n")

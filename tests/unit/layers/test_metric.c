@@ -1,0 +1,158 @@
+/* Metrics of two batches have the values that Keras gives them. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "graph/training_graph.h"
+#include "layers/layers.h"
+#include "runtime/plan.h"
+
+#define ROWS 30
+
+struct golden {
+    const char *metric, *loss; /* JSON; a name */
+    const float *outputs, *labels;
+    int width;
+    double value;
+};
+
+/* clang-format off */
+#include "metric_golden.h"
+/* clang-format on */
+
+static void must(struct status status)
+{
+    if (!status_is_ok(status))
+        fail_msg("%s", status.message);
+}
+
+/* A model whose last layer does nothing to positive numbers. */
+static struct status make(struct arena *arena, const char *metrics, const char *loss, int width,
+                          struct training_graph *out)
+{
+    const struct layers_training_options options = { 0 };
+    struct layers_model *model;
+    const char *text = arena_printf(
+        arena,
+        "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": \"Dense\", "
+        "\"config\": {\"units\": %d, \"activation\": \"softplus\", \"batch_input_shape\": [null, "
+        "%d]}}, {\"class_name\": \"ReLU\", \"config\": {}}]}, "
+        "\"compile_config\": {\"loss\": \"%s\", \"metrics\": %s}}",
+        width, width, loss, metrics);
+
+    TRY(layers_parse(bytes_of(text), arena, &model));
+    return layers_training_graph(model, &options, arena, out);
+}
+
+/* Runs the evaluation on one batch; the last activation's input is fed with the outputs. */
+static void add_batch(const struct training_graph *graph, const struct golden *golden, int first,
+                      double *totals)
+{
+    const struct training_pass *pass = &graph->evaluation;
+    struct endpoint output = { 0 };
+    int32_t classes[ROWS];
+
+    for (int i = 0; i < pass->graph->count; i++)
+        if (strcmp(pass->graph->nodes[i]->op_name, "Softplus") == 0)
+            output.node = pass->graph->nodes[i];
+    for (int i = 0; i < ROWS; i++)
+        classes[i] = (int32_t)golden->labels[first + i];
+    bool is_class = graph->feeds[1].spec.dtype == DT_INT32;
+    const struct shape matrix = shape_of(ROWS, golden->width), rows = shape_of(ROWS);
+    const struct endpoint feeds[] = { output, pass->feeds[1].values };
+    const struct tensor given[] = {
+        tensor_borrow(DT_FLOAT, &matrix, golden->outputs + first * golden->width),
+        is_class ? tensor_borrow(DT_INT32, &rows, classes)
+                 : tensor_borrow(DT_FLOAT, &matrix, golden->labels + first * golden->width),
+    };
+    const struct flatten_request request = {
+        .feeds = feeds, .feeds_count = 2, .fetches = pass->metrics, .fetches_count = 1
+    };
+    struct tensor got;
+    struct plan *plan;
+
+    must(plan_create(pass->graph, &request, NULL, NULL, NULL, &plan));
+    struct run *run = run_create(0);
+    must(plan_run(plan, run, given, &got));
+    assert_int_equal(got.size, graph->metrics[0].totals_count);
+    for (int64_t i = 0; i < got.size; i++)
+        totals[i] += (double)tensor_floats(&got)[i];
+    tensor_release(&got);
+    run_destroy(run);
+    plan_destroy(plan);
+}
+
+static void is_as_in_keras(void **state)
+{
+    const struct golden *golden = *state;
+    struct arena *arena = arena_create(0);
+    struct training_graph graph;
+
+    must(make(arena, golden->metric, golden->loss, golden->width, &graph));
+    assert_int_equal(graph.metrics_count, 1);
+    double *totals = ARENA_ARRAY(arena, double, graph.metrics[0].totals_count);
+    add_batch(&graph, golden, 0, totals);
+    add_batch(&graph, golden, ROWS, totals);
+    double value = graph.metrics[0].result(&graph.metrics[0], totals);
+    if (!(fabs(value - golden->value) <= 1e-5 * fabs(golden->value)))
+        fail_msg("%s is %.9g, Keras says %.9g", golden->metric, value, golden->value);
+    training_graph_finish(&graph);
+    arena_destroy(arena);
+}
+
+static void the_description_names_its_metrics(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct training_graph graph;
+
+    must(make(arena,
+              "[\"accuracy\", {\"class_name\": \"AUC\", \"config\": {\"name\": \"roc\"}}, "
+              "[\"mse\"]]",
+              "binary_crossentropy", 1, &graph));
+    assert_int_equal(graph.metrics_count, 3);
+    assert_string_equal(graph.metrics[0].name, "accuracy");
+    assert_string_equal(graph.metrics[1].name, "roc");
+    assert_string_equal(graph.metrics[2].name, "mse");
+    training_graph_finish(&graph);
+    arena_destroy(arena);
+}
+
+static void a_metric_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        { "\"AUC\"", "metric 'AUC' does not fit: with this loss, the labels are class numbers" },
+        { "\"Fame\"", "'Fame' is not implemented; known: accuracy, " },
+        { "{\"class_name\": \"TopKCategoricalAccuracy\", \"config\": {\"q\": 1}}",
+          "unknown argument 'q'" },
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct arena *arena = arena_create(0);
+        struct training_graph graph;
+        struct status status =
+            make(arena, rows[i][0], "sparse_categorical_crossentropy", 4, &graph);
+        if (strstr(status.message, rows[i][1]) == NULL)
+            fail_msg("'%s' does not say '%s'", status.message, rows[i][1]);
+        arena_destroy(arena);
+    }
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(goldens) + 2];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT(goldens); i++)
+        tests[count++] = (struct CMUnitTest){ .name = goldens[i].metric,
+                                              .test_func = is_as_in_keras,
+                                              .initial_state = (void *)(uintptr_t)&goldens[i] };
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_description_names_its_metrics);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_metric_that_does_not_fit_is_refused);
+    return cmocka_run_group_tests_name("metric", tests, NULL, NULL);
+}
