@@ -8,18 +8,14 @@
 
 static const char *role_text(enum feed_role role)
 {
-    return role == FEED_LABEL ? "label" : "input";
+    static const char *const texts[] = {
+        [FEED_INPUT] = "input", [FEED_LABEL] = "label", [FEED_WEIGHT] = "weight"
+    };
+
+    return texts[role];
 }
 
 /* ---- Matching columns with feeds. ---- */
-
-static int find_column(const struct data_split *split, const char *name)
-{
-    for (int c = 0; c < split->columns_count; c++)
-        if (strcmp(split->columns[c].spec.name, name) == 0)
-            return c;
-    return -1;
-}
 
 static struct status explain_missing(const struct training_feed *feed,
                                      const struct data_split *split)
@@ -69,21 +65,26 @@ static struct status check_column(const struct training_feed *feed,
     return check_classes(feed, column);
 }
 
-static struct status match_column(const struct training_feed *feed, const struct data_split *split,
-                                  int *out)
+static struct status match_column(const struct training_feed *feed,
+                                  const struct feed_endpoints *endpoints,
+                                  const struct data_split *split, int *out)
 {
-    *out = find_column(split, feed->spec.name);
+    *out = -1;
+    if (endpoints->values.node == NULL)
+        return status_ok();
+    *out = data_split_column(split, feed->spec.name);
     if (*out < 0)
         return explain_missing(feed, split);
     return check_column(feed, &split->columns[*out]);
 }
 
-struct status feeder_check(const struct training_graph *graph, const struct data_split *split)
+struct status feeder_check(const struct training_graph *graph, const struct training_pass *pass,
+                           const struct data_split *split)
 {
     int column;
 
     for (int f = 0; f < graph->feeds_count; f++)
-        TRY(match_column(&graph->feeds[f], split, &column));
+        TRY(match_column(&graph->feeds[f], &pass->feeds[f], split, &column));
     return status_ok();
 }
 
@@ -126,7 +127,7 @@ struct status feeder_create(const struct training_graph *graph, const struct tra
     feeder->columns = zalloc((size_t)(graph->feeds_count + 1) * sizeof *feeder->columns);
     feeder->tensors = zalloc((size_t)endpoints_max(graph) * sizeof *feeder->tensors);
     for (int f = 0; f < graph->feeds_count; f++)
-        TRY_OR(fail, match_column(&graph->feeds[f], split, &feeder->columns[f]));
+        TRY_OR(fail, match_column(&graph->feeds[f], &pass->feeds[f], split, &feeder->columns[f]));
     *out = feeder;
     return status_ok();
 
@@ -170,9 +171,10 @@ struct status feeder_fill(struct feeder *feeder, const struct batch *batch,
                             " rows, but the training step takes %" PRId64,
                             batch->rows, pass->batch);
     for (int f = 0; f < graph->feeds_count; f++) {
+        if (feeder->columns[f] < 0)
+            continue;
         const struct batch_column *column = &batch->columns[feeder->columns[f]];
-        if (pass->feeds[f].values.node != NULL)
-            *next++ = values_tensor(&graph->feeds[f], &column->values);
+        *next++ = values_tensor(&graph->feeds[f], &column->values);
         if (pass->feeds[f].row_splits.node != NULL)
             *next++ = tensor_borrow(DT_INT64, &column->row_splits.shape, column->row_splits.data);
     }

@@ -16,19 +16,20 @@
 struct feeder {
     const struct training_graph *graph;
     const struct training_pass *pass;
-    int *columns;           /* [feeds_count]: each feed's index in a batch */
+    int *columns;           /* [feeds_count]: each feed's index in a batch; -1: not fed */
     struct tensor *tensors; /* in the order of feeder_endpoints; borrowed */
     int64_t random_seed[2]; /* set it before feeder_fill */
 };
 
 /**
- * Checks that the data have what the graph is fed: a column of the same name, layout and dtype,
+ * Checks that the data have what the pass is fed: a column of the same name, layout and dtype,
  * with as many elements in a row. The shapes of a row may differ otherwise: 784 pixels feed an
  * image of 28 by 28. Columns that no feed names are not used.
  *
  * Errors  INVALID_ARGUMENT names the feed, the column, and how they differ
  */
-struct status feeder_check(const struct training_graph *graph, const struct data_split *split);
+struct status feeder_check(const struct training_graph *graph, const struct training_pass *pass,
+                           const struct data_split *split);
 
 /* Lists the endpoints that a plan of this pass is fed, in `arena`; returns their number. */
 int feeder_endpoints(const struct training_graph *graph, const struct training_pass *pass,

@@ -88,6 +88,9 @@ static const struct flag rows[] = {
       .help = "mean or sum of the losses in a batch; the default is the model's. For TensorFlow "
               "1's MNIST tutorial, use --loss_reduction=sum --learning_rate=0.01",
       .choices = "mean sum" },
+    { "class_weight", FLAG_TEXT, &values.class_weight, "",
+      .help = "factors of the losses of training rows by class, such as 0:1,7:2.5; other classes "
+              "have 1" },
     { "seed", FLAG_INT64, &values.seed, "1",
       .help = "decides the first values, the order of the rows, and dropout", STEPS },
     { "sync", FLAG_BOOL, &values.sync, "false",

@@ -26,8 +26,8 @@ struct flag_values {
         recovery_timeout;
     double eval_start_delay_secs, eval_throttle_secs;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
-        *placement, *checkpoint_dir, *metrics_file, *log_dir, *learning_rate_schedule,
-        *export_format;
+        *placement, *checkpoint_dir, *class_weight, *metrics_file, *log_dir,
+        *learning_rate_schedule, *export_format;
     const char *train_files, *validation_files, *test_files, *data_format, *schema,
         *feature_columns, *label_column, *column_names;
     int64_t max_bad_records;

@@ -2,7 +2,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/crc32c.h"
 #include "base/memory.h"
 #include "trainer/job/local_job.h"
 
@@ -328,6 +330,19 @@ static struct status run_here(struct session *session)
     return local_job_run(&cluster, &session->progress);
 }
 
+#define SHOWN_WEIGHTS_MAX 200 /* bytes: the settings travel with every call that joins */
+
+/* --class_weight, or a checksum of a long one. */
+static const char *describe_weights(const struct session *session)
+{
+    const char *text = session->options.flags.class_weight;
+    size_t size = strlen(text);
+
+    if (size > SHOWN_WEIGHTS_MAX)
+        return arena_printf(session->arena, "crc32c:%08x", crc32c(0, text, size));
+    return size > 0 ? text : "none";
+}
+
 /* Lists the settings, apart from the model, that decide a task's batches and gradients. All tasks
  * that train must share them. Each task takes its places in the same order of all rows, so the rows
  * are included. In a sparse cluster nobody knows the number of workers. */
@@ -344,13 +359,13 @@ static struct status describe_agreed(const struct session *session, const char *
     struct status status = rows->identify(rows, &identity);
     if (status_is_ok(status))
         *out = arena_printf(session->arena,
-                            "sync=%s seed=%lld batch_size=%u loss_reduction=%s clip=%s:%g "
-                            "workers=%u training_rows=%lld training_data_%.*s",
+                            "sync=%s seed=%lld batch_size=%u loss_reduction=%s class_weight=%s "
+                            "clip=%s:%g workers=%u training_rows=%lld training_data_%.*s",
                             options->job.sync ? "true" : "false", (long long)options->flags.seed,
                             options->batch_size, options->reduction == LAYERS_SUM ? "sum" : "mean",
-                            clips[options->clip.kind], (double)options->clip.limit,
-                            options->job.workers, (long long)rows->rows, (int)identity.size,
-                            identity.data);
+                            describe_weights(session), clips[options->clip.kind],
+                            (double)options->clip.limit, options->job.workers,
+                            (long long)rows->rows, (int)identity.size, identity.data);
     buffer_finish(&identity);
     return status;
 }

@@ -1,6 +1,7 @@
 /* Prepares a session: data, model, directories. */
 #include "base/file.h"
 #include "base/log.h"
+#include "trainer/data/class_weights.h"
 #include "trainer/data/memory_data.h"
 #include "trainer/feeder.h"
 #include "trainer/file_data.h"
@@ -13,6 +14,19 @@ static void warn_of_data(void *context, const char *text)
     log_warning("%s", text);
 }
 
+/* Only the training rows get weights, as in Keras' fit. */
+static struct status weigh_classes(struct session *session)
+{
+    const char *text = session->options.flags.class_weight;
+    struct class_weights *weights = ARENA_NEW(session->arena, struct class_weights);
+
+    if (*text == '\0')
+        return status_ok();
+    TRY(class_weights_read(text, session->arena, weights));
+    return class_weights_apply(weights, session->data->train, session->arena,
+                               &session->data->train);
+}
+
 static struct status load_data(struct session *session)
 {
     const struct options *options = &session->options;
@@ -22,13 +36,25 @@ static struct status load_data(struct session *session)
     bool regression = options->model->kind == LAYERS_REGRESSION;
 
     if (*options->flags.train_files != '\0')
-        return file_data_open(&files, session->arena, &session->data);
-    if (*options->flags.train_dir != '\0')
+        TRY(file_data_open(&files, session->arena, &session->data));
+    else if (*options->flags.train_dir != '\0')
         TRY(status_in(data_read_images(options->flags.train_dir, &session->data), "--train_dir"));
     else
         session->data =
             regression ? data_draw_linear((uint64_t)options->flags.seed) : data_draw_digits();
-    return status_ok();
+    return status_in(weigh_classes(session), "--class_weight");
+}
+
+static struct status make_graph(struct session *session)
+{
+    const struct options *options = &session->options;
+    const struct layers_training_options training = {
+        .reduction = options->reduction,
+        .batch = options->batch_size,
+        .weighted = *options->flags.class_weight != '\0',
+    };
+
+    return layers_training_graph(options->model, &training, session->arena, &session->graph);
 }
 
 /* Do the data fit the model? */
@@ -36,11 +62,13 @@ static struct status check_data(const struct session *session)
 {
     const struct options *options = &session->options;
     const struct data *data = session->data;
-    const struct data_split *splits[] = { data->train, data->validation, data->test };
+    const struct training_graph *graph = &session->graph;
 
-    for (size_t i = 0; i < COUNT(splits); i++)
-        if (splits[i] != NULL)
-            TRY(feeder_check(&session->graph, splits[i]));
+    TRY(feeder_check(graph, &graph->step, data->train));
+    if (data->validation != NULL)
+        TRY(feeder_check(graph, &graph->evaluation, data->validation));
+    if (data->test != NULL)
+        TRY(feeder_check(graph, &graph->evaluation, data->test));
     if (data->test != NULL)
         return status_ok();
     if (options->map.kind != JOB_EVALUATOR || session_is_local(session))
@@ -101,15 +129,13 @@ static struct status check_space(const struct session *session)
 struct status session_prepare(struct session *session)
 {
     struct options *options = &session->options;
-    const struct layers_training_options training = { .reduction = options->reduction,
-                                                      .batch = options->batch_size };
     struct task_options task = session_task_options(session);
 
     TRY(task_check(&task));
     if (session_is_ps(session))
         return status_ok();
     TRY(open_checkpoints(session));
-    TRY(layers_training_graph(options->model, &training, session->arena, &session->graph));
+    TRY(make_graph(session));
     TRY(load_data(session));
     TRY(check_data(session));
     TRY(model_create(&session->graph, &session->model));

@@ -18,8 +18,9 @@
 #include "tensor/tensor_spec.h"
 
 enum feed_role {
-    FEED_INPUT, /* what the model computes from, also when it is served */
-    FEED_LABEL, /* what the loss compares the outputs with */
+    FEED_INPUT,  /* what the model computes from, also when it is served */
+    FEED_LABEL,  /* what the loss compares the outputs with */
+    FEED_WEIGHT, /* a factor of each row's loss */
 };
 
 struct training_feed {

@@ -139,6 +139,7 @@ struct status layers_build(const struct layers_model *model, const struct layers
     struct layer_context context = layer_context_init(model, options->mode, arena, out);
     struct builder *b = &context.builder;
 
+    context.weighted = options->weighted;
     build_inputs(&context, model, options->batch);
     build_layers(&context, model);
     if (options->mode != LAYERS_SERVE)

@@ -43,4 +43,8 @@ void build_layers(struct layer_context *context, const struct layers_model *mode
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,
                                         struct arena *arena, struct layers_graph *out);
 
+/* Multiplies losses [batch, …] by the examples' weights, for which it adds a placeholder. Unless
+ * the graph is weighted, it returns the losses (weights.c). */
+struct endpoint build_weights(struct layer_context *context, struct endpoint losses);
+
 #endif

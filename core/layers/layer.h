@@ -104,7 +104,8 @@ struct layer_context {
     struct builder builder;
     struct arena *arena;
     enum layers_mode mode;
-    bool keras2; /* use the formulas that Keras 3 has changed */
+    bool weighted; /* each example has a weight */
+    bool keras2;   /* use the formulas that Keras 3 has changed */
     struct layers_graph *out;
     struct endpoint penalty; /* the sum of regularisers; a null node: none so far */
     int random_count;        /* number of layers so far that draw random numbers */

@@ -155,6 +155,7 @@ struct layers_options {
     enum layers_mode mode;
     enum layers_reduction reduction;
     int64_t batch; /* rows of a step; 0: any number (a fixed number makes a cheaper graph) */
+    bool weighted; /* each example's loss has a weight, which is fed */
 };
 
 /* An output in a graph. */
@@ -168,6 +169,7 @@ struct layers_graph {
     struct graph *graph;
     struct endpoint *inputs;   /* float, [batch, …]; as many as the model has */
     struct layers_head *heads; /* one for each output of the model */
+    struct endpoint weights;   /* float [batch], of the examples; a null node unless weighted */
     /* int64 [2]: what dropout draws from, another one each step (say seed and number of the
      * batch); a null node where nothing is random */
     struct endpoint random_seed;
@@ -225,11 +227,15 @@ struct status layers_build_serving(const struct layers_model *model,
 struct layers_training_options {
     enum layers_reduction reduction; /* of a step's loss */
     int64_t batch;                   /* rows of a step; 0: any number */
+    /* A step is also fed "sample_weight", float [batch]: each row's loss is multiplied by its
+     * weight before the reduction. The mean is still over the rows, as in Keras. An evaluation has
+     * no weights. */
+    bool weighted;
 };
 
 /**
  * Builds what a job trains: the graphs TRAIN and EVAL and the recipe of the export. The feeds are
- * "x", or several inputs by their names, and "labels". The model outlives it.
+ * "x", or several inputs by their names, "labels" and "sample_weight". The model outlives it.
  *
  * Owner   out lives in `arena`; training_graph_finish
  * Errors  INVALID_ARGUMENT a shape that does not fit; UNIMPLEMENTED several outputs

@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "layers/build_model.h"
+
 #define EPSILON 1e-7 /* Keras' */
 
 /* The loss that is being built. */
@@ -659,7 +661,8 @@ void loss_build(struct layer_context *context, const struct loss *loss,
         return;
     head->labels = place_labels(&c);
     b->scope = "loss/";
-    out->loss = reduce_losses(&c, reduction, loss->class->build(&c));
+    struct endpoint losses = build_weights(context, loss->class->build(&c));
+    out->loss = reduce_losses(&c, reduction, losses);
     if (context->penalty.node != NULL)
         out->loss = build_binary(b, "AddV2", "total", out->loss, context->penalty);
     b->scope = "";

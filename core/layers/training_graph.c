@@ -7,6 +7,8 @@
 #define ONLY_INPUT "x"
 #define ONLY_LABEL "labels"
 
+#define SAMPLE_WEIGHT "sample_weight"
+
 static struct training_feed feed_of(const char *name, struct endpoint endpoint, enum feed_role role)
 {
     struct training_feed feed = { .role = role,
@@ -19,12 +21,12 @@ static struct training_feed feed_of(const char *name, struct endpoint endpoint, 
 }
 
 static void list_feeds(const struct layers_model *model, const struct layers_graph *built,
-                       struct arena *arena, struct training_graph *out)
+                       bool weighted, struct arena *arena, struct training_graph *out)
 {
     const struct shape *outputs = &model->outputs[0].shape;
     int inputs = model->inputs_count;
 
-    out->feeds = ARENA_ARRAY(arena, struct training_feed, inputs + 1);
+    out->feeds = ARENA_ARRAY(arena, struct training_feed, inputs + 2);
     for (int i = 0; i < inputs; i++)
         out->feeds[i] =
             feed_of(inputs == 1 ? ONLY_INPUT : model->inputs[i].name, built->inputs[i], FEED_INPUT);
@@ -32,6 +34,11 @@ static void list_feeds(const struct layers_model *model, const struct layers_gra
     if (model->labels == LAYERS_CLASSES)
         out->feeds[inputs].classes = outputs->dims[outputs->rank - 1];
     out->feeds_count = inputs + 1;
+    if (weighted)
+        out->feeds[out->feeds_count++] = (struct training_feed){
+            .role = FEED_WEIGHT,
+            .spec = { .name = SAMPLE_WEIGHT, .dtype = DT_FLOAT, .shape = shape_of(-1) }
+        };
 }
 
 static void fill_variable(const struct training_variable *variable, uint64_t seed, void *out)
@@ -78,7 +85,7 @@ static struct training_pass pass_of(const struct layers_model *model,
     int inputs = model->inputs_count;
     struct training_pass pass = {
         .graph = built->graph,
-        .feeds = ARENA_ARRAY(arena, struct feed_endpoints, inputs + 1),
+        .feeds = ARENA_ARRAY(arena, struct feed_endpoints, inputs + 2),
         .values = ARENA_ARRAY(arena, struct endpoint, built->variables_count),
         .updates = ARENA_ARRAY(arena, struct endpoint, built->variables_count),
         .metrics = built->heads[0].metrics,
@@ -89,6 +96,7 @@ static struct training_pass pass_of(const struct layers_model *model,
     for (int i = 0; i < inputs; i++)
         pass.feeds[i].values = built->inputs[i];
     pass.feeds[inputs].values = built->heads[0].labels;
+    pass.feeds[inputs + 1].values = built->weights;
     for (int v = 0; v < built->variables_count; v++) {
         pass.values[v] = built->variables[v].value;
         pass.updates[v] = built->variables[v].gradient;
@@ -170,7 +178,8 @@ struct status layers_training_graph(const struct layers_model *model,
 {
     const struct layers_options training = { .mode = LAYERS_TRAIN,
                                              .reduction = options->reduction,
-                                             .batch = options->batch };
+                                             .batch = options->batch,
+                                             .weighted = options->weighted };
     const struct layers_options evaluating = { .mode = LAYERS_EVAL, .reduction = LAYERS_SUM };
     struct layers_graph *step = ARENA_NEW(arena, struct layers_graph),
                         *evaluation = ARENA_NEW(arena, struct layers_graph);
@@ -185,7 +194,7 @@ struct status layers_training_graph(const struct layers_model *model,
     graph.evaluation = pass_of(model, evaluation, arena);
     graph.evaluation.loss_is_sum = true;
     TRY_OR(fail, take_hash(model, &graph.hash));
-    list_feeds(model, step, arena, &graph);
+    list_feeds(model, step, options->weighted, arena, &graph);
     list_variables(step, arena, &graph);
     list_metrics(model, arena, &graph);
     graph.loss_name = model->kind == LAYERS_REGRESSION ? words(model->loss_name, arena) : "loss";

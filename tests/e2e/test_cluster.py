@@ -257,6 +257,7 @@ class Waits(Cluster):
                              (model + ["--batch_size=50"], "worker 1 was given batch_size=50, the chief batch_size=100"),
                              (model + ["--seed=9"], "worker 1 was given seed=9, the chief seed=1"),
                              (model + ["--loss_reduction=sum"], "worker 1 was given loss_reduction=sum, the chief loss_reduction=mean"),
+                             (model + ["--class_weight=0:2"], "worker 1 was given class_weight=0:2, the chief class_weight=none"),
                              (["--model=" + self.path("relu.json")], "worker 1 has another model or placement than the chief")):
             task = job.start("worker", 1, *flags)
             self.assertEqual(task.wait(), 1, task.text())

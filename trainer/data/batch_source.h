@@ -92,6 +92,12 @@ struct data_split {
     struct status (*identify)(const struct data_split *split, struct buffer *out);
 };
 
+/* Names that columns have by convention, as those of a graph's feeds. */
+#define LABELS_COLUMN        "labels"
+#define SAMPLE_WEIGHT_COLUMN "sample_weight" /* float [?]: a factor of each row's loss */
+
+int data_split_column(const struct data_split *split, const char *name); /* -1: none */
+
 /* The data of a job. */
 struct data {
     const struct data_split *train, *validation,

@@ -23,6 +23,7 @@ struct printed {
     struct arena *arena;
     struct layers_model *model;
     struct tensor inputs[MEMBERS], outputs[MEMBERS], labels;
+    struct tensor weights; /* of the examples; DT_INVALID: none */
     int inputs_count, outputs_count;
     double loss;
     float losses[STEPS_MAX]; /* of 20 training steps; none if steps is 0 */
@@ -67,6 +68,8 @@ static void read_line(struct printed *p, char *line)
         p->inputs[p->inputs_count++] = read_tensor(p->arena, line);
     else if (strncmp(line, "labels ", 7) == 0)
         p->labels = read_tensor(p->arena, line);
+    else if (strncmp(line, "weights ", 8) == 0)
+        p->weights = read_tensor(p->arena, line);
     else if (strncmp(line, "output ", 7) == 0)
         p->outputs[p->outputs_count++] = read_tensor(p->arena, line);
     else if (sscanf(line, "loss %lf", &p->loss) == 1)
@@ -152,7 +155,7 @@ static int right_answers(const struct printed *p)
     return right;
 }
 
-#define FEEDS (2 * MEMBERS + 1)
+#define FEEDS (2 * MEMBERS + 2)
 
 /* A graph with the values that it is fed and the places of what it gives. */
 struct session {
@@ -174,9 +177,11 @@ static void feed(struct session *s, struct endpoint endpoint, struct tensor valu
 static void session_open(struct session *s, const struct printed *p, enum layers_mode mode,
                          int64_t batch)
 {
+    bool weighted = p->weights.dtype == DT_FLOAT && mode != LAYERS_SERVE;
     const struct layers_options options = { .mode = mode,
                                             .reduction = p->model->training.reduction,
-                                            .batch = batch };
+                                            .batch = batch,
+                                            .weighted = weighted };
 
     *s = (struct session){ 0 };
     must(layers_build(p->model, &options, p->arena, &s->built));
@@ -191,6 +196,8 @@ static void session_open(struct session *s, const struct printed *p, enum layers
         feed(s, s->built.heads[0].labels, labels_of(p));
         s->fetches[s->fetches_count++] = s->built.loss;
     }
+    if (weighted)
+        feed(s, s->built.weights, p->weights);
     for (int i = 0; i < p->outputs_count; i++)
         s->fetches[s->fetches_count++] = s->built.heads[i].output;
     if (mode == LAYERS_EVAL && p->model->metrics_count > 0)

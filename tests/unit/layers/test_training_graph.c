@@ -76,6 +76,22 @@ static void a_regression_is_fed_targets(void **state)
     training_graph_finish(&graph);
 }
 
+/* As if only the training rows had weights. */
+static void weights_are_fed_where_they_are_asked_for(void **state)
+{
+    (void)state;
+    const struct layers_training_options options = { .batch = 20, .weighted = true };
+    struct training_graph graph = graph_of("softmax", &options);
+
+    assert_int_equal(graph.feeds_count, 3);
+    assert_string_equal(graph.feeds[2].spec.name, "sample_weight");
+    assert_string_equal(tensor_spec_text(&graph.feeds[2].spec), "float [?]");
+    assert_int_equal(graph.feeds[2].role, FEED_WEIGHT);
+    assert_non_null(graph.step.feeds[2].values.node);
+    assert_null(graph.evaluation.feeds[2].values.node);
+    training_graph_finish(&graph);
+}
+
 static void variables_have_updates_and_first_values(void **state)
 {
     (void)state;
@@ -185,6 +201,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_classifier_is_fed_numbers_and_classes),
         cmocka_unit_test(a_regression_is_fed_targets),
+        cmocka_unit_test(weights_are_fed_where_they_are_asked_for),
         cmocka_unit_test(variables_have_updates_and_first_values),
         cmocka_unit_test(the_hash_is_of_what_is_computed),
         cmocka_unit_test(the_recipe_makes_the_export_again_and_again),

@@ -100,7 +100,7 @@ static void data_that_do_not_fit_are_refused(void **state)
 
     memcpy(columns, fitting, sizeof columns);
     columns[misfit->column] = misfit->instead;
-    struct status status = feeder_check(&graph, &split);
+    struct status status = feeder_check(&graph, &graph.step, &split);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
     assert_string_equal(status.message, misfit->said);
     assert_string_equal(feeder_create(&graph, &graph.step, &split, &feeder).message, misfit->said);
@@ -111,7 +111,7 @@ static struct feeder *open_feeder(void)
     const struct data_split split = split_of(fitting);
     struct feeder *feeder;
 
-    assert_string_equal(feeder_check(&graph, &split).message, "");
+    assert_string_equal(feeder_check(&graph, &graph.step, &split).message, "");
     assert_string_equal(feeder_create(&graph, &graph.step, &split, &feeder).message, "");
     return feeder;
 }
@@ -168,9 +168,30 @@ static void a_batch_of_another_size_is_refused(void **state)
     feeder_destroy(feeder);
 }
 
+/* Serving and evaluation may do without what a step is fed. */
+static void a_pass_needs_only_what_it_is_fed(void **state)
+{
+    (void)state;
+    struct feed_endpoints fewer[FEEDS_COUNT] = { endpoints[FEED_PIXELS] };
+    const struct training_pass pass = { .feeds = fewer, .values = values };
+    const struct data_split split = { .columns = &fitting[COLUMN_PIXELS], .columns_count = 1 };
+    const struct shape rows = { 2, { 1, 4 } };
+    const float pixels[4] = { 0 }, w[5] = { 0 };
+    const struct batch_column column = { .values = tensor_borrow(DT_FLOAT, &rows, pixels) };
+    const struct batch batch = { .rows = 1, .columns = &column };
+    const void *const values_of[] = { w };
+    struct feeder *feeder;
+
+    assert_string_equal(feeder_create(&graph, &pass, &split, &feeder).message, "");
+    assert_string_equal(feeder_fill(feeder, &batch, values_of).message, "");
+    assert_ptr_equal(feeder->tensors[0].data, pixels);
+    assert_ptr_equal(feeder->tensors[1].data, w);
+    feeder_destroy(feeder);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(misfits) + 3];
+    struct CMUnitTest tests[COUNT(misfits) + 4];
     int count = 0;
 
     for (size_t i = 0; i < COUNT(misfits); i++)
@@ -180,5 +201,6 @@ int main(void)
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(lists_the_feeds_of_a_plan);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_batch_goes_where_its_names_say);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_batch_of_another_size_is_refused);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_pass_needs_only_what_it_is_fed);
     return cmocka_run_group_tests_name("feeder", tests, NULL, NULL);
 }
