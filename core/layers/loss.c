@@ -662,8 +662,13 @@ void loss_build(struct layer_context *context, const struct loss *loss,
     head->labels = place_labels(&c);
     b->scope = "loss/";
     struct endpoint losses = build_weights(context, loss->class->build(&c));
+    /* An evaluation sums over many batches: every row has the penalty, so that their mean does not
+     * depend on the size of the batches. */
+    bool by_row = context->mode == LAYERS_EVAL;
+    if (context->penalty.node != NULL && by_row)
+        losses = build_binary(b, "AddV2", "penalised", losses, context->penalty);
     out->loss = reduce_losses(&c, reduction, losses);
-    if (context->penalty.node != NULL)
+    if (context->penalty.node != NULL && !by_row)
         out->loss = build_binary(b, "AddV2", "total", out->loss, context->penalty);
     b->scope = "";
 }

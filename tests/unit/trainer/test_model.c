@@ -36,21 +36,27 @@ static int draw(void **state)
     return 0;
 }
 
-static struct model *open_model(struct arena *arena, const char *name,
-                                enum layers_reduction reduction)
+static struct model *open_description(struct arena *arena, struct bytes json,
+                                      enum layers_reduction reduction)
 {
     const struct layers_training_options options = { .reduction = reduction, .batch = BATCH };
     struct training_graph *graph = ARENA_NEW(arena, struct training_graph);
     struct layers_model *description;
     struct model *model;
 
-    struct status status = layers_parse(layers_builtin(name), arena, &description);
+    struct status status = layers_parse(json, arena, &description);
     assert_string_equal(status.message, "");
     status = layers_training_graph(description, &options, arena, graph);
     assert_string_equal(status.message, "");
     status = model_create(graph, &model);
     assert_string_equal(status.message, "");
     return model;
+}
+
+static struct model *open_model(struct arena *arena, const char *name,
+                                enum layers_reduction reduction)
+{
+    return open_description(arena, layers_builtin(name), reduction);
 }
 
 static void close_model(struct model *model)
@@ -168,6 +174,42 @@ static void a_source_goes_on_where_it_is_told(void **state)
     arena_destroy(arena);
 }
 
+#define DENSE(kernel_regularizer)                                                             \
+    "{\"class_name\": \"Sequential\", \"config\": {\"name\": \"m\", \"layers\": ["            \
+    "{\"class_name\": \"InputLayer\", \"config\": {\"name\": \"x\", \"batch_shape\": [null, " \
+    "784]}},"                                                                                 \
+    "{\"class_name\": \"Dense\", \"config\": {\"name\": \"dense\", \"units\": 10,"            \
+    "\"activation\": \"softmax\", \"kernel_regularizer\": " kernel_regularizer "}}]}}"
+
+/* Keras' evaluate gives the mean over the rows plus the penalty, however many batches there are. */
+static void an_evaluation_has_the_penalty_once(void **state)
+{
+    (void)state;
+    const char *const texts[] = {
+        DENSE("null"),
+        DENSE("{\"class_name\": \"L2\", \"config\": {\"l2\": 0.5}}"),
+    };
+    struct arena *arena = arena_create(0);
+    struct evaluation evaluations[2];
+    const _Atomic bool stop = false;
+    double penalty = 0;
+
+    for (int i = 0; i < 2; i++) {
+        struct bytes json = { texts[i], strlen(texts[i]) };
+        struct model *model = open_description(arena, json, LAYERS_MEAN);
+        const void *const *values = model_first_values(model, 1, arena);
+        struct status status = model_evaluate(model, values, &digits.split, &stop, &evaluations[i]);
+        assert_string_equal(status.message, "");
+        const float *kernel = values[0];
+        for (int k = 0; k < 784 * 10 && i == 1; k++)
+            penalty += .5 * kernel[k] * kernel[k];
+        close_model(model);
+    }
+    assert_true(penalty > 1);
+    assert_true(fabs(evaluations[1].loss - evaluations[0].loss - penalty) < 1e-4 * penalty);
+    arena_destroy(arena);
+}
+
 static void data_that_do_not_fit_are_refused(void **state)
 {
     (void)state;
@@ -198,6 +240,7 @@ int main(void)
         cmocka_unit_test(the_sum_of_losses_has_batch_times_the_gradient_of_their_mean),
         cmocka_unit_test(first_values_are_the_seeds),
         cmocka_unit_test(a_source_goes_on_where_it_is_told),
+        cmocka_unit_test(an_evaluation_has_the_penalty_once),
         cmocka_unit_test(data_that_do_not_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, draw, NULL);
