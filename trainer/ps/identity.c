@@ -141,7 +141,13 @@ struct status ps_check_identity(const struct ps *ps, const struct identity *iden
                             "%s is none of the %u tasks that train by the lists of ps %u: compare "
                             "--worker_hosts and --chief_hosts",
                             identity->task, ps->options.trainers_count, ps->options.index);
+    return ps_check_settings(ps, identity);
+}
+
+struct status ps_check_settings(const struct ps *ps, const struct identity *identity)
+{
     const struct generation *generation = ps_generation(ps);
+
     if (generation->number != 0 && identity->placement_hash != generation->placement_hash)
         return status_error(STATUS_FAILED_PRECONDITION,
                             "%s has another model or placement than the chief: compare --model, "

@@ -194,6 +194,11 @@ struct worker {
     bool reader; /* the one task that only reads */
     uint32_t index;
     uint64_t incarnation;
+    char name[32]; /* "worker 3" */
+    /* What it was given, for a worker that joins before the chief has begun: see
+     * membership_answer_joins. */
+    uint64_t placement_hash;
+    char *agreed; /* on the heap */
 };
 
 struct membership *membership_create(void);
@@ -210,6 +215,9 @@ struct status ps_check_member(const struct ps *ps, uint32_t index, uint64_t inca
 struct status ps_check_place(const struct ps *ps, const struct identity *identity);
 /* Does the caller belong to this job, and did it mean to call this ps? (identity.c) */
 struct status ps_check_identity(const struct ps *ps, const struct identity *identity);
+/* Was the caller given the model and the settings that the chief was given? OK while there is no
+ * generation. (identity.c) */
+struct status ps_check_settings(const struct ps *ps, const struct identity *identity);
 
 uint32_t membership_count(const struct ps *ps); /* the largest index that joined, + 1 */
 /* NULL: nobody has joined with this index. Does not move. */
@@ -219,7 +227,9 @@ void membership_finish(struct ps *ps, const struct worker *worker);
 bool membership_all_finished(const struct ps *ps);
 bool membership_any_finished(const struct ps *ps);
 struct waiting *membership_take_joins(struct ps *ps);
-void membership_answer_joins(struct ps *ps, struct waiting *joins); /* without the lock */
+/* Without the lock: answers them. Refuses, and forgets, a worker whose settings are not the
+ * chief's, which were not known when it joined. */
+void membership_answer_joins(struct ps *ps, struct waiting *joins);
 
 /* ---- Attendance. ---- */
 

@@ -1,5 +1,6 @@
 /* Admits tasks to the job, or refuses them. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "trainer/ps/internal.h"
@@ -14,7 +15,7 @@ struct membership {
 /* A join that waits. */
 struct waiting_join {
     struct waiting waiting; /* first */
-    const struct worker *worker;
+    struct worker *worker;
 };
 
 struct membership *membership_create(void)
@@ -27,6 +28,9 @@ struct membership *membership_create(void)
 
 void membership_destroy(struct membership *membership)
 {
+    for (uint32_t i = 0; i < membership->count; i++)
+        free(membership->workers[i].agreed);
+    free(membership->reader.agreed);
     free(membership->workers);
     free(membership);
 }
@@ -168,8 +172,7 @@ static struct worker *place_of(struct membership *membership, const struct ident
  * last step counts as finished at once, since no task waits for it and it has nothing to report.
  * Returns the calls of the previous process, whose pushes must not count as the new one's and whose
  * hold must not last. */
-static struct waiting *enter(struct ps *ps, const struct identity *identity,
-                             const struct worker **out)
+static struct waiting *enter(struct ps *ps, const struct identity *identity, struct worker **out)
 {
     struct worker *worker = place_of(ps->membership, identity);
     struct waiting *stale = NULL;
@@ -181,11 +184,15 @@ static struct waiting *enter(struct ps *ps, const struct identity *identity,
         stale = pushes_forget(ps, worker);
         waiting_append(&stale, snapshots_forget(ps, worker));
     }
+    free(worker->agreed);
     *worker = (struct worker){ .joined = true,
                                .finished = is_finished(ps),
                                .reader = identity->reader,
                                .index = identity->index,
-                               .incarnation = identity->incarnation };
+                               .incarnation = identity->incarnation,
+                               .placement_hash = identity->placement_hash,
+                               .agreed = xstrdup(identity->agreed) };
+    snprintf(worker->name, sizeof worker->name, "%s", identity->task);
     return stale;
 }
 
@@ -215,14 +222,31 @@ struct waiting *membership_take_joins(struct ps *ps)
     return joins;
 }
 
+/* With the lock. */
+static struct status admit_waiting(const struct ps *ps, struct worker *worker)
+{
+    const struct identity given = { .task = worker->name,
+                                    .reader = worker->reader,
+                                    .placement_hash = worker->placement_hash,
+                                    .agreed = worker->agreed };
+    struct status status = ps_check_settings(ps, &given);
+
+    worker->joined &= status_is_ok(status);
+    return status;
+}
+
 void membership_answer_joins(struct ps *ps, struct waiting *joins)
 {
     while (joins != NULL) {
         struct waiting *next = joins->next;
+        struct worker *worker = ((struct waiting_join *)joins)->worker;
+        struct message reply = { 0 };
         ps_lock(ps);
-        struct message reply = join_reply(ps, ((struct waiting_join *)joins)->worker);
+        struct status status = admit_waiting(ps, worker);
+        if (status_is_ok(status))
+            reply = join_reply(ps, worker);
         ps_unlock(ps);
-        call_reply(joins->call, &reply);
+        ps_answer(joins->call, status, reply);
         free(joins);
         joins = next;
     }
@@ -247,7 +271,7 @@ static struct status join(struct ps *ps, struct call *call, const struct join_re
         TRY(ps_check_place(ps, request->identity));
     if (request->wait_until_created && !ps_generation(ps)->open)
         TRY(outcome_check(ps));
-    const struct worker *worker;
+    struct worker *worker;
     *stale = enter(ps, request->identity, &worker);
     *waits = request->wait_until_created && !ps_generation(ps)->open && !outcome_is_known(ps);
     if (!*waits) {

@@ -179,6 +179,59 @@ static void strangers_are_refused_with_their_names(void **state)
     small_stop(&cluster);
 }
 
+struct answer {
+    enum status_code code; /* OK: none yet */
+    char text[256];
+};
+
+static void answered(void *context, struct status status, struct message *reply)
+{
+    struct answer *answer = context;
+
+    (void)reply;
+    answer->code = status.code;
+    snprintf(answer->text, sizeof answer->text, "%s", status.message);
+}
+
+/* It joins before the chief has begun, so its settings can only be compared later. */
+static void a_worker_that_waits_for_the_chief_is_refused_for_other_settings(void **state)
+{
+    (void)state;
+    struct small_cluster cluster;
+    struct ps_client chief, again;
+    struct answer answer = { 0 };
+
+    small_start(&cluster, 1);
+    struct identity identity = { .cluster = "test",
+                                 .task = "worker 1",
+                                 .ps_list = "a:1,b:1",
+                                 .agreed = "seed=2 workers=2",
+                                 .index = 1,
+                                 .incarnation = 1,
+                                 .protocol = PROTOCOL_VERSION,
+                                 .placement_hash = cluster.placement.hash };
+    struct join_request request = { .identity = &identity, .wait_until_created = true };
+    struct message message = pack_join_request(&request);
+    struct client_call *call =
+        channel_start(cluster.channels[0], PS_JOIN, &message,
+                      clock_deadline_ns(clock_monotonic(), 20000), answered, &answer);
+    assert_int_equal(answer.code, STATUS_OK);
+    small_client(&cluster, 0, 1, &chief);
+    chief.options.agreed = "seed=1 workers=2";
+    OK(client_join(&chief, false, 20000));
+    OK(small_create(&chief, 2, false));
+    assert_int_equal(answer.code, STATUS_FAILED_PRECONDITION);
+    assert_string_equal(answer.text,
+                        "worker 1 was given seed=2, the chief seed=1: it must be the same");
+    small_client(&cluster, 1, 2, &again);
+    again.options.agreed = "seed=1 workers=2";
+    OK(client_join(&again, true, 20000));
+    client_call_release(call);
+    client_finish(&chief);
+    client_finish(&again);
+    small_stop(&cluster);
+}
+
 /* A task that claims to be the chief decides how much memory a ps needs, so the ps checks its
  * budget. */
 static void variables_are_paid_from_the_budget_and_only_the_chief_makes_them(void **state)
@@ -894,6 +947,7 @@ int main(void)
         cmocka_unit_test(the_rate_of_a_schedule_is_that_of_the_global_step),
         cmocka_unit_test(what_was_pulled_does_not_change_under_the_reader),
         cmocka_unit_test(strangers_are_refused_with_their_names),
+        cmocka_unit_test(a_worker_that_waits_for_the_chief_is_refused_for_other_settings),
         cmocka_unit_test(variables_are_paid_from_the_budget_and_only_the_chief_makes_them),
         cmocka_unit_test(who_joins_after_the_last_step_is_told_so_and_not_waited_for),
         cmocka_unit_test(no_update_of_many_workers_is_lost),
