@@ -2,7 +2,7 @@
 add_library(project_options INTERFACE)
 target_compile_definitions(project_options INTERFACE _GNU_SOURCE SLIPWAY_VERSION="${PROJECT_VERSION}")
 target_compile_options(project_options INTERFACE
-  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla>
+  $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wvla -Werror=incompatible-pointer-types>
   $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed> # "loop not vectorized": our pragmas allow it and do not require it
   $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -fvisibility=hidden>
   -ffunction-sections -fdata-sections -fno-math-errno)
