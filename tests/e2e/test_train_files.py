@@ -164,6 +164,9 @@ class TrainFiles(FilesTestCase):
         self.assertIn("line 603: 1 fields, wanted 2", shown)
         shown = self.train(*flags, "--max_bad_records=1", code=1)
         self.assertIn("that is bad record 2, --max_bad_records=1", shown)
+        path = self.write("bad.csv", "x,y\n1,2\n\"a,3\n")  # which only the second of two workers meets
+        shown = self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--noexport", "--nosync", "--stop_at_step=3000", code=1)
+        self.assertIn("line 3: no closing quote; that is bad record 1, --max_bad_records=0", shown)
 
     def test_what_cannot_be_trained_on_is_refused_by_name(self):
         path = self.write("line.csv", "x,y,s\n1,2,a\n")

@@ -178,6 +178,17 @@ static bool is_for_good(enum status_code code)
     return code != STATUS_OK && code != STATUS_CANCELLED && code != STATUS_UNAVAILABLE;
 }
 
+/* A synchronous job cannot go on without a worker that failed; one that was stopped may come back.
+ * If the data are damaged, going on with the other workers would hide that some rows are left out.
+ */
+static bool ends_job(const struct ps *ps, const struct finish_request *request)
+{
+    enum status_code code = (enum status_code)request->code;
+
+    return request->job || code == STATUS_DATA_LOSS ||
+           (ps_generation(ps)->sync && is_for_good(code));
+}
+
 static struct status finish(struct ps *ps, const struct finish_request *request,
                             struct ending *ending)
 {
@@ -193,9 +204,7 @@ static struct status finish(struct ps *ps, const struct finish_request *request,
         membership_finish(ps, worker);
     if (request->code != STATUS_OK && request->identity != NULL)
         attendance_leave(ps, request->identity, request->text);
-    /* A synchronous job cannot go on without a worker that failed. A worker that was stopped may
-     * come back. */
-    if (request->job || (ps_generation(ps)->sync && is_for_good((enum status_code)request->code)))
+    if (ends_job(ps, request))
         *ending = end_with(ps, request);
     if (request->job && request->identity != NULL)
         attendance_mark_told(ps, request->identity->index);

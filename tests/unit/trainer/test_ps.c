@@ -232,6 +232,33 @@ static void a_worker_that_waits_for_the_chief_is_refused_for_other_settings(void
     small_stop(&cluster);
 }
 
+/* An asynchronous job goes on without a worker that fails, unless the data are damaged. */
+static void a_worker_with_damaged_data_ends_the_job(void **state)
+{
+    (void)state;
+    static const enum status_code codes[] = { STATUS_INTERNAL, STATUS_DATA_LOSS };
+    struct small_cluster cluster;
+    struct ps_client chief, worker;
+    struct status outcome;
+
+    small_start(&cluster, 2);
+    small_client(&cluster, 0, 1, &chief);
+    OK(client_join(&chief, false, 20000));
+    OK(small_create(&chief, 3, false));
+    for (uint32_t i = 0; i < 2; i++) {
+        small_client(&cluster, 1 + i, 1, &worker);
+        OK(client_join(&worker, true, 20000));
+        OK(client_report(&worker, status_error(codes[i], "line 3 is bad"), false));
+        assert_int_equal(ps_outcome(cluster.ps[0], &outcome), i);
+        client_finish(&worker);
+    }
+    assert_true(ps_outcome(cluster.ps[1], &outcome));
+    assert_int_equal(outcome.code, STATUS_DATA_LOSS);
+    assert_string_equal(outcome.message, "worker ended: line 3 is bad");
+    client_finish(&chief);
+    small_stop(&cluster);
+}
+
 /* A task that claims to be the chief decides how much memory a ps needs, so the ps checks its
  * budget. */
 static void variables_are_paid_from_the_budget_and_only_the_chief_makes_them(void **state)
@@ -948,6 +975,7 @@ int main(void)
         cmocka_unit_test(what_was_pulled_does_not_change_under_the_reader),
         cmocka_unit_test(strangers_are_refused_with_their_names),
         cmocka_unit_test(a_worker_that_waits_for_the_chief_is_refused_for_other_settings),
+        cmocka_unit_test(a_worker_with_damaged_data_ends_the_job),
         cmocka_unit_test(variables_are_paid_from_the_budget_and_only_the_chief_makes_them),
         cmocka_unit_test(who_joins_after_the_last_step_is_told_so_and_not_waited_for),
         cmocka_unit_test(no_update_of_many_workers_is_lost),
