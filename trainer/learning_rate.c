@@ -126,10 +126,12 @@ static struct status take_call(const char *call, struct arena *arena, struct sch
     struct layers_schedule described;
 
     struct status status = learning_rate_call_to_json(call, &json);
-    if (status_is_ok(status))
-        status =
-            status_in(json_value_read_strict((struct bytes){ json.data, json.size }, arena, &value),
-                      "%s", call);
+    if (status_is_ok(status) && !status_is_ok(json_value_read_strict(
+                                    (struct bytes){ json.data, json.size }, arena, &value)))
+        status = status_error(STATUS_INVALID_ARGUMENT,
+                              "'%.200s' is no schedule: wants arguments with names, as in "
+                              "CosineDecay(decay_steps=1000)",
+                              call);
     buffer_finish(&json);
     TRY(status);
     TRY(layers_read_schedule(value, arena, &described));
