@@ -185,18 +185,20 @@ int layer_axis(struct layer_context *context, const struct layer *layer, int64_t
     return 0;
 }
 
-static int compare_ints(const void *a, const void *b)
+static int compare_axes(const void *a, const void *b)
 {
-    return *(const int *)a - *(const int *)b;
+    return *(const int32_t *)a - *(const int32_t *)b;
 }
 
-int layer_axes(struct layer_context *context, const struct layer *layer, int rank,
-               int axes[SHAPE_RANK_MAX])
+int layer_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,
+               int32_t axes[SHAPE_RANK_MAX])
 {
     const struct json_value *value = layer_arg(layer, "axis")->value;
     bool list = value->kind == JSON_VALUE_LIST;
-    int count = list ? value->count : 1;
+    int count = list ? value->count : 1, rank = endpoint_shape(x)->rank;
 
+    if (!layer_wants_rank(context, layer, x, rank))
+        return 0;
     if (count < 1 || count >= rank) {
         layer_fail(context, layer, "argument 'axis': %d axes of an input of rank %d", count, rank);
         return 0;
@@ -211,7 +213,7 @@ int layer_axes(struct layer_context *context, const struct layer *layer, int ran
         if (axes[i] == 0)
             return 0;
     }
-    qsort(axes, (size_t)count, sizeof *axes, compare_ints);
+    qsort(axes, (size_t)count, sizeof *axes, compare_axes);
     for (int i = 1; i < count; i++)
         if (axes[i] == axes[i - 1]) {
             layer_fail(context, layer, "argument 'axis' has axis %d twice", axes[i]);

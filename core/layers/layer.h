@@ -157,9 +157,10 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 
 /* An axis of an input of this rank, counted from the front; 0, the batch: it failed. */
 int layer_axis(struct layer_context *context, const struct layer *layer, int64_t axis, int rank);
-/* The argument "axis", an integer or a list, in rising order; the number of axes, 0: it failed. */
-int layer_axes(struct layer_context *context, const struct layer *layer, int rank,
-               int axes[SHAPE_RANK_MAX]);
+/* The argument "axis", an integer or a list, as axes of x in rising order; returns their number, 0:
+ * it failed. */
+int layer_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,
+               int32_t axes[SHAPE_RANK_MAX]);
 
 /* Adds λ1 Σ|x| + λ2 Σx² of a row, on average over the batch, to the penalty of the loss. */
 void layer_penalise_activity(struct layer_context *context, const struct regularizer *regularizer,

@@ -57,6 +57,6 @@ extern const struct layer_class layer_activation, layer_relu, layer_leaky_relu, 
 /* x in length 1 along the axes; UnitNormalization, and Dot if it normalises. `epsilon`: of vectors
  * shorter than this, Keras 3 multiplies by 1 / epsilon. */
 struct endpoint build_unit_vectors(struct layer_context *context, struct endpoint x, int count,
-                                   const int *axes, float epsilon);
+                                   const int32_t *axes, float epsilon);
 
 #endif

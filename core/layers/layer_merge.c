@@ -174,7 +174,7 @@ static const struct layer_arg dot_args[] = {
 };
 
 static bool dot_axes(struct layer_context *context, const struct layer *layer,
-                     const struct endpoint *inputs, int axes[2])
+                     const struct endpoint *inputs, int32_t axes[2])
 {
     const struct json_value *value = layer_arg(layer, "axes")->value;
     bool pair = value->kind == JSON_VALUE_LIST && value->count == 2;
@@ -215,7 +215,8 @@ static struct endpoint as_matrices(struct builder *b, struct endpoint x, int axi
 }
 
 /* The dimensions of both inputs without the batch and the axes; at least [batch, 1]. */
-static struct endpoint dot_shape(struct builder *b, const struct endpoint *inputs, const int *axes)
+static struct endpoint dot_shape(struct builder *b, const struct endpoint *inputs,
+                                 const int32_t *axes)
 {
     int32_t dims[2 * SHAPE_RANK_MAX] = { -1 };
     int rank = 1;
@@ -235,7 +236,7 @@ static struct endpoint dot_build(struct layer_context *context, const struct lay
 {
     struct builder *b = &context->builder;
     struct endpoint matrices[2];
-    int axes[2];
+    int32_t axes[2];
 
     if (!wants_two(context, layer, count))
         return inputs[0];

@@ -48,7 +48,7 @@ static const struct layer_arg layer_norm_args[] = {
 };
 
 /* The shape of a variable with a value for each place along the axes. */
-static struct shape shape_along(const struct shape *shape, int count, const int *axes)
+static struct shape shape_along(const struct shape *shape, int count, const int32_t *axes)
 {
     struct shape own = { .rank = count };
 
@@ -59,7 +59,7 @@ static struct shape shape_along(const struct shape *shape, int count, const int 
 
 /* Such a variable in the rank of the input: [1, …, axis, …, 1]. */
 static struct endpoint spread_along(struct builder *b, struct endpoint value,
-                                    const struct shape *shape, int count, const int *axes)
+                                    const struct shape *shape, int count, const int32_t *axes)
 {
     int32_t dims[SHAPE_RANK_MAX];
 
@@ -74,7 +74,7 @@ static struct endpoint spread_along(struct builder *b, struct endpoint value,
 
 static struct endpoint along(struct layer_context *context, const struct layer *layer,
                              const char *name, const struct shape *shape, int count,
-                             const int *axes)
+                             const int32_t *axes)
 {
     struct endpoint value = layer_variable(context, layer, name, shape_along(shape, count, axes));
 
@@ -86,18 +86,13 @@ static struct endpoint layer_norm_build(struct layer_context *context, const str
 {
     struct builder *b = &context->builder;
     const struct shape shape = *endpoint_shape(x);
-    int axes[SHAPE_RANK_MAX];
-    int32_t reduced[SHAPE_RANK_MAX];
+    int32_t axes[SHAPE_RANK_MAX];
 
-    if (!layer_wants_rank(context, layer, x, shape.rank))
-        return x;
-    int count = layer_axes(context, layer, shape.rank, axes);
+    int count = layer_axes(context, layer, x, axes);
     if (count == 0)
         return x;
-    for (int i = 0; i < count; i++)
-        reduced[i] = axes[i];
     struct endpoint scale;
-    struct endpoint y = centred(b, x, count, reduced, layer_arg(layer, "epsilon")->number, &scale);
+    struct endpoint y = centred(b, x, count, axes, layer_arg(layer, "epsilon")->number, &scale);
     if (layer_arg(layer, "scale")->boolean)
         scale = build_binary(b, "Mul", NULL, scale,
                              along(context, layer, "gamma", &shape, count, axes));
@@ -192,14 +187,11 @@ LAYER_CLASS(group_normalization, "GroupNormalization", group_norm_args, group_no
 /* ---- UnitNormalization ---- */
 
 struct endpoint build_unit_vectors(struct layer_context *context, struct endpoint x, int count,
-                                   const int *axes, float epsilon)
+                                   const int32_t *axes, float epsilon)
 {
     struct builder *b = &context->builder;
-    int32_t reduced[SHAPE_RANK_MAX];
 
-    for (int i = 0; i < count; i++)
-        reduced[i] = axes[i];
-    struct endpoint sum = reduce_kept(b, "Sum", build_unary(b, "Square", NULL, x), count, reduced);
+    struct endpoint sum = reduce_kept(b, "Sum", build_unary(b, "Square", NULL, x), count, axes);
     if (context->keras2) {
         struct endpoint least = build_const_float(b, NULL, 1e-12f);
         sum = build_binary(b, "Maximum", NULL, sum, least);
@@ -218,11 +210,9 @@ static const struct layer_arg unit_norm_args[] = {
 static struct endpoint unit_norm_build(struct layer_context *context, const struct layer *layer,
                                        struct endpoint x)
 {
-    int axes[SHAPE_RANK_MAX];
+    int32_t axes[SHAPE_RANK_MAX];
 
-    if (!layer_wants_rank(context, layer, x, endpoint_shape(x)->rank))
-        return x;
-    int count = layer_axes(context, layer, endpoint_shape(x)->rank, axes);
+    int count = layer_axes(context, layer, x, axes);
     return count == 0 ? x : build_unit_vectors(context, x, count, axes, 1e-12f);
 }
 LAYER_CLASS(unit_normalization, "UnitNormalization", unit_norm_args, unit_norm_build);
@@ -241,18 +231,13 @@ static struct endpoint rms_norm_build(struct layer_context *context, const struc
     struct builder *b = &context->builder;
     const struct initializer ones = { .kind = INITIALIZER_CONSTANT, .a = 1 };
     const struct shape shape = *endpoint_shape(x);
-    int axes[SHAPE_RANK_MAX];
-    int32_t reduced[SHAPE_RANK_MAX];
+    int32_t axes[SHAPE_RANK_MAX];
 
-    if (!layer_wants_rank(context, layer, x, shape.rank))
-        return x;
-    int count = layer_axes(context, layer, shape.rank, axes);
+    int count = layer_axes(context, layer, x, axes);
     if (count == 0)
         return x;
-    for (int i = 0; i < count; i++)
-        reduced[i] = axes[i];
     struct endpoint scale =
-        inverse_root(b, reduce_kept(b, "Mean", build_unary(b, "Square", NULL, x), count, reduced),
+        inverse_root(b, reduce_kept(b, "Mean", build_unary(b, "Square", NULL, x), count, axes),
                      layer_arg(layer, "epsilon")->number);
     struct endpoint variable = layer_variable_with(
         context, layer, "scale", shape_along(&shape, count, axes), &ones, NULL, layer->trainable);
@@ -294,7 +279,7 @@ static struct endpoint batch_norm_build(struct layer_context *context, const str
     struct builder *b = &context->builder;
     const struct shape shape = *endpoint_shape(x);
     struct endpoint scale = { 0 }, offset = { 0 };
-    int axes[SHAPE_RANK_MAX];
+    int32_t axes[SHAPE_RANK_MAX];
 
     if (context->mode == LAYERS_TRAIN && layer->trainable) {
         layer_refuse(context, layer,
@@ -302,9 +287,7 @@ static struct endpoint batch_norm_build(struct layer_context *context, const str
                      "it can be trained with only if it is frozen (\"trainable\": false)");
         return x;
     }
-    if (!layer_wants_rank(context, layer, x, shape.rank))
-        return x;
-    int count = layer_axes(context, layer, shape.rank, axes);
+    int count = layer_axes(context, layer, x, axes);
     if (count > 1)
         layer_fail(context, layer, "argument 'axis': %d axes, expected 1", count);
     if (count != 1)
