@@ -65,8 +65,11 @@ static struct endpoint finish(struct layer_context *context, const struct layer 
 /* ---- Conv1D, Conv2D ---- */
 
 static const struct layer_arg conv2d_args[] = {
-    { "filters", ARG_INT, REQUIRED }, WINDOW(ARG_PAIR),    PADDING,
-    { "groups", ARG_INT, "1" },       OF_KERNEL("kernel"), BIAS_AND_ACTIVATION,
+    { "filters", ARG_INT, REQUIRED },
+    WINDOW(ARG_PAIR),
+    PADDING,
+    OF_KERNEL("kernel"),
+    BIAS_AND_ACTIVATION,
 };
 
 static const struct layer_arg conv1d_args[] = {
