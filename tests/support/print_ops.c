@@ -103,11 +103,16 @@ static void print_row(const struct op *op, dtype_set types)
     printf(" |\n");
 }
 
-int main(void)
+static bool has_kernel(const struct op *op)
 {
-    int missing = 0;
-    bool has_kernel;
+    bool found;
+    kernel_types(op, &found);
+    return found || is_by_plan(op);
+}
 
+static void print_table(void)
+{
+    bool found;
     printf(
         "# Supported ops\n\n"
         "Generated from `core/graph/ops.def` and the tables of `core/runtime/kernels`: "
@@ -117,20 +122,62 @@ int main(void)
         "here, only signatures that need it fail; `savedmodel show` names them.\n\n"
         "| op | types | effect | gradient | core/runtime/kernels |\n"
         "| --- | --- | --- | --- | --- |\n");
-    for (int i = 0; i < op_count(); i++) {
-        dtype_set types = kernel_types(op_at(i), &has_kernel);
-        if (has_kernel || is_by_plan(op_at(i)))
-            print_row(op_at(i), types);
-        else
-            missing++;
-    }
-    if (missing > 0)
+    for (int i = 0; i < op_count(); i++)
+        if (has_kernel(op_at(i)))
+            print_row(op_at(i), kernel_types(op_at(i), &found));
+}
+
+static void print_known(void)
+{
+    int count = 0;
+    for (int i = 0; i < op_count(); i++)
+        count += !has_kernel(op_at(i));
+    if (count > 0)
         printf("\n## Known, but without a kernel yet\n\n"
                "They can be shown and written into graphs. Running one is UNIMPLEMENTED.\n\n");
-    for (int i = 0; i < op_count(); i++) {
-        kernel_types(op_at(i), &has_kernel);
-        if (!has_kernel && !is_by_plan(op_at(i)))
+    for (int i = 0; i < op_count(); i++)
+        if (!has_kernel(op_at(i)))
             printf("* %s\n", op_at(i)->name);
+}
+
+/* What TensorFlow runs on a CPU and a graph for inference may contain. */
+static const char *const serving_ops[] = {
+#define SERVING_OP(name) #name,
+#include "golden/ops/serving_ops.def"
+#undef SERVING_OP
+};
+
+static bool is_missing(const char *name)
+{
+    const struct op *op = op_find(name);
+    return op == NULL || !has_kernel(op);
+}
+
+static void print_missing(void)
+{
+    const size_t all = sizeof serving_ops / sizeof *serving_ops;
+    size_t missing = 0;
+    for (size_t i = 0; i < all; i++)
+        missing += is_missing(serving_ops[i]);
+    printf("\n## What TensorFlow has and Slipway does not: %zu ops\n\n"
+           "TensorFlow has a kernel for the CPU for %zu ops that a graph for inference may contain "
+           "(`tests/golden/ops/serving_ops.py` says which it leaves\nout, and why). These are the "
+           "ones that Slipway does not run:",
+           missing, all);
+    char initial = '\0';
+    for (size_t i = 0; i < all; i++) {
+        if (!is_missing(serving_ops[i]))
+            continue;
+        printf("%s%s", serving_ops[i][0] == initial ? ", " : "\n\n", serving_ops[i]);
+        initial = serving_ops[i][0];
     }
+    printf("\n");
+}
+
+int main(void)
+{
+    print_table();
+    print_known();
+    print_missing();
     return 0;
 }
