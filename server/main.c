@@ -376,8 +376,10 @@ static struct status start_manager(struct server *server)
     manager.savedmodel.tags =
         split_tags(options->saved_model_tags, server->arena, &manager.savedmodel.tags_count);
     int iterations = options->num_request_iterations_for_warmup;
-    server->warmup =
-        (struct warmup){ server->grpc, &server->context, iterations > 0 ? iterations : 1 };
+    server->warmup = (struct warmup){ .grpc = server->grpc,
+                                      .server = &server->context,
+                                      .iterations = iterations > 0 ? iterations : 1,
+                                      .zeros = options->warm_up_with_zeros };
     TRY(read_configs(options, &configs));
     return manager_start(&manager, configs, &server->context.manager);
 }

@@ -19,6 +19,7 @@ struct server_options {
     const char *model_config_file, *version_transition;
     int32_t model_config_file_poll_wait_seconds;
     bool allow_version_labels_for_unavailable_models, keep_going, enable_model_warmup;
+    bool warm_up_with_zeros;
     int32_t num_request_iterations_for_warmup;
     int32_t num_load_threads, num_unload_threads;
     int32_t max_num_load_retries, file_system_poll_wait_seconds;

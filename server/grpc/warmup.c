@@ -6,6 +6,7 @@
 #include "proto/wire.h"
 #include "server/grpc/request.h"
 #include "server/inference/batch.h"
+#include "server/inference/zero_run.h"
 #include "storage/tfrecord.h"
 
 #define REQUESTS_FILE "assets.extra/tf_serving_warmup_requests"
@@ -172,9 +173,13 @@ struct status warmup_run(void *context, struct servable *servable, const char *d
                          const struct work_limits *limits)
 {
     struct arena *arena = arena_create(0);
+    const struct warmup *warmup = context;
     const char *path = file_join(arena, directory, REQUESTS_FILE);
-    struct status status =
-        file_exists(path) ? run_file(context, servable, path, limits) : status_ok();
+    struct status status = status_ok();
+    if (file_exists(path))
+        status = run_file(warmup, servable, path, limits);
+    else if (warmup->zeros)
+        zero_run(servable, &warmup->server->budget, limits);
     arena_destroy(arena);
     return status;
 }

@@ -4,6 +4,8 @@
  * They lie in <version>/assets.extra/tf_serving_warmup_requests, a TFRecord file of serialized
  * PredictionLogs, and are answered as if they came over gRPC, one after the other, in the thread
  * that loads the version. Their answers are dropped.
+ *
+ * A version without such a file runs each of its signatures once with zeros.
  */
 #ifndef SERVER_GRPC_WARMUP_H
 #define SERVER_GRPC_WARMUP_H
@@ -15,6 +17,7 @@ struct warmup {
     struct grpc_service *grpc;
     struct server_context *server;
     int iterations; /* of each record */
+    bool zeros;     /* a version without a file runs each signature with zeros (zero_run.h) */
 };
 
 /**
