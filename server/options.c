@@ -57,6 +57,9 @@ static const struct flag rows[] = {
               "it serves" },
     { "num_request_iterations_for_warmup", FLAG_INT32, &options.num_request_iterations_for_warmup,
       "0", .help = "how often each of these requests is replayed; 0 or less: once" },
+    { "warm_up_with_zeros", FLAG_BOOL, &options.warm_up_with_zeros, "true",
+      .help = "run each signature of a version without such requests once, with zeros, before it "
+              "serves, unless that could have side effects; needs --enable_model_warmup" },
     { "port", FLAG_INT32, &options.port, "8500", .help = "port for gRPC; 0: none", PORT_MAX },
     { "rest_api_port", FLAG_INT32, &options.rest_api_port, "8501",
       .help = "port for the REST API, which may be the port for gRPC; 0: none", PORT_MAX },
@@ -80,15 +83,13 @@ static const struct flag rows[] = {
       .max = 4096 },
     { "tensorflow_intra_op_parallelism", FLAG_INT64, &options.tensorflow_intra_op_parallelism, "0",
       .help = "cores that all runs of models use together. A run alone uses all of them for its "
-              "large ops; runs at the same time share them. 0: every core of the process or its "
-              "control group",
-      ANY_POSITIVE },
+              "large ops; runs at the same time share them. 0 or less: every core of the "
+              "process or its control group" },
     { "tensorflow_inter_op_parallelism", FLAG_INT64, &options.tensorflow_inter_op_parallelism, "0",
       .help = "the most ops of a run that are computed at the same time. They are computed one "
-              "after another, which keeps within any value",
-      ANY_POSITIVE },
+              "after another, which keeps within any value" },
     { "tensorflow_session_parallelism", FLAG_INT64, &options.tensorflow_session_parallelism, "0",
-      .help = "the value of both, if neither is given", ANY_POSITIVE },
+      .help = "the value of both, if neither is given" },
     { "rest_api_timeout_in_ms", FLAG_INT32, &options.rest_api_timeout_in_ms, "30000",
       .help = "milliseconds that a REST request may run; 0 or less: no limit" },
     { "rest_api_enable_cors_support", FLAG_BOOL, &options.rest_api_enable_cors_support, "false",
@@ -200,6 +201,8 @@ int options_width(const struct server_options *from)
     int64_t intra = from->tensorflow_intra_op_parallelism;
     int64_t inter = from->tensorflow_inter_op_parallelism;
     int64_t width = intra > 0 || inter > 0 ? intra : from->tensorflow_session_parallelism;
+    if (width <= 0) /* as in TensorFlow Serving, automatic */
+        return 0;
     return width < INT_MAX ? (int)width : INT_MAX;
 }
 

@@ -187,6 +187,7 @@ void manager_destroy_model(struct manager *manager, struct managed_model *model)
     served_model_finish(&model->model);
     if (manager->options.budget != NULL)
         budget_give(manager->options.budget, model->paid);
+    free(model->complaint);
     free(model->name);
     free(model);
 }
@@ -213,6 +214,7 @@ static struct manager *create(const struct manager_options *options)
     manager->options = *options;
     manager->model_options = model_options(manager);
     manager->starting = true;
+    manager->look_at_ns = CLOCK_NEVER;
     manager->has_workers =
         options->load_threads + options->unload_threads + options->start_threads > 0;
     bool polls = options->config_file != NULL && options->config_poll_wait_seconds > 0;

@@ -124,8 +124,8 @@ void manager_tell_waiters(struct manager *manager)
 
 /* ---- The memory of models. ---- */
 
-/* What a model takes beside its versions. A map of pointers may be a quarter full. */
-static size_t model_bytes(const char *name)
+/* A map of pointers may be a quarter full. */
+size_t manager_model_bytes(const char *name)
 {
     return sizeof(struct managed_model) + strlen(name) + 1 +
            4 * (sizeof(struct map_entry) + 2 * sizeof(uint32_t)) + sizeof(void *);
@@ -139,7 +139,7 @@ static struct status pay_for_new_models(const struct manager *manager,
         return status_ok();
     for (size_t i = 0; i < configs->count; i++)
         if (!map_has(&manager->models, bytes_of(configs->items[i].name)))
-            bytes += (int64_t)model_bytes(configs->items[i].name);
+            bytes += (int64_t)manager_model_bytes(configs->items[i].name);
     return status_in(budget_take(manager->options.budget, bytes), "models that are new");
 }
 
@@ -154,7 +154,7 @@ static bool can_forget(const struct managed_model *model)
 
 static size_t removed_bytes(const struct managed_model *model)
 {
-    return model_bytes(model->name) + served_model_bytes(&model->model);
+    return manager_model_bytes(model->name) + served_model_bytes(&model->model);
 }
 
 static void forget(struct manager *manager, struct managed_model *model)
@@ -198,7 +198,7 @@ static struct managed_model *add_model(struct manager *manager, const char *name
     struct managed_model *model = zalloc(sizeof *model);
     struct served_model_options options = manager->model_options;
     model->name = xstrdup(name);
-    model->paid = manager->options.budget != NULL ? (int64_t)model_bytes(name) : 0;
+    model->paid = manager->options.budget != NULL ? (int64_t)manager_model_bytes(name) : 0;
     options.name = model->name;
     served_model_init(&model->model, &options);
     map_put_text(&manager->models, model->name, model);
@@ -295,7 +295,8 @@ static void configure(struct manager *manager, const struct model_config *config
     if (old == NULL || moved || !is_same_policy(&old->policy, &config->policy)) {
         model->seen = false;
         model->looks++;
-        model->look_at_ns = manager->options.poll_wait_seconds < 0 ? CLOCK_NEVER : 0;
+        manager_schedule_look(manager, model,
+                              manager->options.poll_wait_seconds < 0 ? CLOCK_NEVER : 0);
     }
     served_model_configure(&model->model, config);
 }

@@ -10,11 +10,13 @@
 struct managed_model {
     char *name;
     struct served_model model;
-    int users;          /* looks and waiters, which use it between two times that they lock */
-    int64_t paid;       /* from the budget */
-    bool seen;          /* its base path has been read since it was configured */
-    uint64_t looks;     /* changes when a look that is under way has become useless */
-    int64_t look_at_ns; /* when the base path is read next; CLOCK_NEVER: not again */
+    int users;             /* looks and waiters, which use it between two times that they lock */
+    int64_t paid;          /* from the budget */
+    bool seen;             /* its base path has been read since it was configured */
+    uint64_t looks;        /* changes when a look that is under way has become useless */
+    int64_t look_at_ns;    /* when the base path is read next; CLOCK_NEVER: not again */
+    char *complaint;       /* what was logged about the base path last; NULL: nothing is wrong */
+    int64_t complained_ns; /* when */
 };
 
 /* Somebody who waits until models serve. */
@@ -49,6 +51,7 @@ struct manager {
     struct map models; /* of struct managed_model by name, in the order of their first mention */
     struct models_waiter *waiters;
     uint64_t loading_bytes; /* of the versions that are being loaded */
+    int64_t look_at_ns;     /* no base path is due before; the models have their own times */
     int64_t config_poll_at_ns;
     char *config_problem; /* why the config file was not applied; NULL: it was */
     bool runs;            /* its thread has begun, so that manager_start cannot fail any more */
@@ -77,6 +80,18 @@ static inline struct managed_model *manager_next_model(const struct manager *man
 
 /* Frees a model that is not in the map any more, with its servables. */
 void manager_destroy_model(struct manager *manager, struct managed_model *model);
+
+/* Sets the time at which the model's base path is read next. Called with the lock held. */
+static inline void manager_schedule_look(struct manager *manager, struct managed_model *model,
+                                         int64_t at_ns)
+{
+    model->look_at_ns = at_ns;
+    if (at_ns < manager->look_at_ns)
+        manager->look_at_ns = at_ns;
+}
+
+/* What a model takes beside its versions. */
+size_t manager_model_bytes(const char *name);
 
 /* Wakes the threads, because something may have made work. Called with the lock held. */
 void manager_wake(struct manager *manager);

@@ -1,6 +1,7 @@
 /* The manager's work on the models: looks at base paths, loads and frees. */
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -13,36 +14,87 @@
 
 /* ---- The base paths. ---- */
 
-static void warn_of_no_versions(const struct managed_model *model, const char *base_path,
-                                const struct source_versions *found)
+/* What there is to say after a look, once the lock is given up: writing a line may take long. */
+struct remarks {
+    const char *complaint; /* about the base path; NULL: nothing, or it was said before */
+    enum log_level level;
+    bool names_nothing; /* the policy is 'specific' without a version */
+    int64_t *missing;   /* versions that the policy names */
+    size_t missing_count;
+    struct arena *arena;
+};
+
+/* TensorFlow Serving logs a missing base path at each poll. Here it is logged when it changes and,
+ * so that it is found at the end of a long log, once a minute. */
+#define COMPLAINT_NS (60 * NS_PER_S)
+
+static void complain(struct remarks *remarks, enum log_level level, const char *text)
 {
-    log_warning("model %s: no versions of servable found under base path %s%s", model->name,
-                base_path,
-                found->is_version ? ", which is a version itself: give the directory above it, and "
-                                    "name it by a number"
-                                  : "");
+    remarks->complaint = arena_strdup(remarks->arena, text);
+    remarks->level = level;
 }
 
-static bool has_version(const struct source_versions *found, int64_t number)
+/* Reads the base path, without the lock. */
+static struct status scan(const struct version_source *source, const char *base_path,
+                          struct source_versions *found, struct remarks *remarks)
 {
-    for (size_t i = 0; i < found->count; i++)
-        if (found->items[i].number == number)
-            return true;
-    return false;
+    static const char is_version[] =
+        ", which is a version itself: give the directory above it, and "
+        "name it by a number";
+    struct status status = source->scan(base_path, found);
+    if (!status_is_ok(status))
+        complain(remarks, LOG_ERROR,
+                 arena_printf(remarks->arena, "base path: %s; waiting for it", status.message));
+    else if (found->count == 0)
+        complain(remarks, LOG_WARNING,
+                 arena_printf(remarks->arena, "no versions of servable found under base path %s%s",
+                              base_path, found->is_version ? is_version : ""));
+    return status;
 }
 
-/* Called with the lock held, after the first look at a model with a new configuration. */
-static void warn_of_policy(const struct managed_model *model, const struct source_versions *found)
+/* Drops a complaint that was logged less than a minute ago. Called with the lock held. */
+static void limit_complaint(struct managed_model *model, struct remarks *remarks, int64_t now_ns)
+{
+    const char *text = remarks->complaint;
+    bool same = text != NULL && model->complaint != NULL && strcmp(text, model->complaint) == 0;
+    if (same && now_ns - model->complained_ns < COMPLAINT_NS) {
+        remarks->complaint = NULL;
+        return;
+    }
+    free(model->complaint);
+    model->complaint = text != NULL ? xstrdup(text) : NULL;
+    model->complained_ns = now_ns;
+}
+
+static int compare_numbers(const void *number, const void *version)
+{
+    int64_t a = *(const int64_t *)number, b = ((const struct source_version *)version)->number;
+    return (a > b) - (a < b);
+}
+
+/* After the first look at a model with a new configuration. Called with the lock held. */
+static void compare_with_policy(const struct managed_model *model,
+                                const struct source_versions *found, struct remarks *remarks)
 {
     const struct version_policy *policy = &model->model.config->policy;
-    if (policy->kind == POLICY_SPECIFIC && policy->versions_count == 0)
-        log_warning(
-            "model %s: the version policy 'specific' names no version: what is loaded stays",
-            model->name);
+    remarks->names_nothing = policy->kind == POLICY_SPECIFIC && policy->versions_count == 0;
+    remarks->missing = ARENA_ARRAY(remarks->arena, int64_t, policy->versions_count);
     for (size_t i = 0; i < policy->versions_count; i++)
-        if (!has_version(found, policy->versions[i]))
-            log_warning("model %s: version %lld, which the version policy names, was not found",
-                        model->name, (long long)policy->versions[i]);
+        if (found->count == 0 || bsearch(&policy->versions[i], found->items, found->count,
+                                         sizeof *found->items, compare_numbers) == NULL)
+            remarks->missing[remarks->missing_count++] = policy->versions[i];
+}
+
+static void log_remarks(const char *name, const struct remarks *remarks)
+{
+    if (remarks->complaint != NULL)
+        log_line(remarks->level, "model %s: %s", name, remarks->complaint);
+    if (remarks->names_nothing)
+        log_warning(
+            "model %s: the version policy 'specific' names no version: what is loaded stays", name);
+    for (size_t i = 0; i < remarks->missing_count; i++)
+        log_warning("model %s: version %lld, which the version policy names, was not found", name,
+                    (long long)remarks->missing[i]);
 }
 
 /* Reads the disk, without the lock. */
@@ -53,42 +105,74 @@ static void look_at_failed(const struct version_source *source, struct failed_ve
         failed[i].files = source->fingerprint(failed[i].directory);
 }
 
+/* The states of its versions are memory that grows with what the base path holds. */
+static void charge_versions(struct manager *manager, struct managed_model *model)
+{
+    struct budget *budget = manager->options.budget;
+    int64_t bytes = (int64_t)(manager_model_bytes(model->name) + served_model_bytes(&model->model));
+    if (budget == NULL)
+        return;
+    budget_charge(budget, bytes - model->paid);
+    model->paid = bytes;
+}
+
+/* Called with the lock held. */
+static void see(struct manager *manager, struct managed_model *model, struct status status,
+                const struct source_versions *found, struct remarks *remarks)
+{
+    if (status_is_ok(status)) {
+        if (!model->seen)
+            compare_with_policy(model, found, remarks);
+        served_model_see(&model->model, found);
+        charge_versions(manager, model);
+    }
+    model->seen = true;
+    limit_complaint(model, remarks, manager_now_ns(manager));
+}
+
 /* Called with the lock held; gives it up while the disk is read. */
-static void look_at_model(struct manager *manager, struct managed_model *model)
+static void look_at_model(struct manager *manager, struct managed_model *model,
+                          struct remarks *remarks)
 {
     const struct version_source *source = manager->options.source;
-    char *base_path = xstrdup(model->model.config->base_path);
+    const char *base_path = arena_strdup(remarks->arena, model->model.config->base_path);
     uint64_t looks = model->looks;
     struct failed_version *failed;
     size_t failed_count = served_model_list_failed(&model->model, &failed);
     struct source_versions found = { 0 };
     model->users++;
     pthread_mutex_unlock(&manager->lock);
-    struct status status = source->scan(base_path, &found);
+    struct status status = scan(source, base_path, &found, remarks);
     look_at_failed(source, failed, failed_count);
-    if (!status_is_ok(status))
-        log_error("model %s: base path: %s; waiting for it", model->name, status.message);
-    else if (found.count == 0)
-        warn_of_no_versions(model, base_path, &found);
     pthread_mutex_lock(&manager->lock);
     model->users--;
     served_model_note_failed(&model->model, failed, failed_count);
-    if (model->looks == looks) { /* otherwise the next look is due already */
-        if (status_is_ok(status)) {
-            if (!model->seen)
-                warn_of_policy(model, &found);
-            served_model_see(&model->model, &found);
-        }
-        model->seen = true;
-    }
+    if (model->looks == looks) /* otherwise the next look is due already */
+        see(manager, model, status, &found, remarks);
     source_versions_finish(&found);
-    free(base_path);
 }
 
 static void schedule_look(struct manager *manager, struct managed_model *model)
 {
     int poll = manager->options.poll_wait_seconds;
-    model->look_at_ns = poll > 0 ? manager_now_ns(manager) + poll * NS_PER_S : CLOCK_NEVER;
+    manager_schedule_look(manager, model,
+                          poll > 0 ? manager_now_ns(manager) + poll * NS_PER_S : CLOCK_NEVER);
+}
+
+/* One model whose base path is due. Called with the lock held, which it gives up. */
+static void take_look(struct manager *manager, struct managed_model *model)
+{
+    struct remarks remarks = { .arena = arena_create(0) };
+    const char *name = arena_strdup(remarks.arena, model->name);
+    schedule_look(manager, model); /* before the look: a new configuration makes it due again */
+    look_at_model(manager, model, &remarks);
+    manager_tell_waiters(manager);
+    manager_wake(manager);
+    pthread_mutex_unlock(&manager->lock);
+    log_remarks(name, &remarks);
+    arena_destroy(remarks.arena);
+    manager_poll_config(manager); /* a round over many or slow base paths takes long */
+    pthread_mutex_lock(&manager->lock);
 }
 
 void manager_look(struct manager *manager)
@@ -97,16 +181,18 @@ void manager_look(struct manager *manager)
     manager_poll_config(manager);
     pthread_mutex_lock(&manager->lock);
     int64_t now_ns = manager_now_ns(manager);
-    for (size_t i = 0; !manager->stopping && (model = manager_next_model(manager, &i)) != NULL;) {
-        if (model->model.config == NULL || model->look_at_ns > now_ns)
+    /* A load asks this often: it must not walk over a thousand models each time. */
+    bool due = manager->look_at_ns <= now_ns;
+    if (due)
+        manager->look_at_ns = CLOCK_NEVER; /* the walk finds the next time */
+    for (size_t i = 0;
+         due && !manager->stopping && (model = manager_next_model(manager, &i)) != NULL;) {
+        if (model->model.config == NULL)
             continue;
-        schedule_look(manager, model); /* before the look: a new configuration makes it due again */
-        look_at_model(manager, model);
-        manager_tell_waiters(manager);
-        manager_wake(manager);
-        pthread_mutex_unlock(&manager->lock);
-        manager_poll_config(manager); /* a round over many or slow base paths takes long */
-        pthread_mutex_lock(&manager->lock);
+        if (model->look_at_ns > now_ns)
+            manager_schedule_look(manager, model, model->look_at_ns);
+        else
+            take_look(manager, model);
     }
     pthread_mutex_unlock(&manager->lock);
 }
@@ -287,11 +373,10 @@ int64_t manager_wake_time(struct manager *manager)
     struct managed_model *model;
     pthread_mutex_lock(&manager->lock);
     int64_t next = manager->starting ? CLOCK_NEVER : manager->config_poll_at_ns;
+    next = earlier(next, manager->look_at_ns);
     for (size_t i = 0; (model = manager_next_model(manager, &i)) != NULL;) {
         if (!manager->ends_loads)
             next = earlier(next, served_model_retry_time(&model->model));
-        if (model->model.config != NULL)
-            next = earlier(next, model->look_at_ns);
         if (served_model_is_draining(&model->model))
             next = earlier(next, manager_now_ns(manager) + DRAIN_CHECK_NS);
         pthread_mutex_unlock(&manager->lock);

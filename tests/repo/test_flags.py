@@ -17,6 +17,35 @@ PROGRAMS = {"pstrain": ("trainer/", [[], ["doctor"], ["schema"], ["launch"], ["p
             "modelclient": ("clients/", [["predict"], ["status"]])}
 
 
+# Every flag of TensorFlow Serving 2.19: values that work or ask for what happens anyway, and values that are refused because
+# nothing here would do what they ask for.
+SERVING_FLAGS = {
+    "port": (["8500", "0"], ["70000"]), "grpc_socket_path": (["/tmp/socket"], []),
+    "rest_api_port": (["0", "8501"], ["70000"]), "rest_api_num_threads": (["16", "0"], []),
+    "rest_api_timeout_in_ms": (["30000", "0", "-1"], ["x"]), "rest_api_enable_cors_support": (["true", "false"], ["x"]),
+    "enable_batching": (["false"], []), "allow_version_labels_for_unavailable_models": (["true", "false"], []),
+    "batching_parameters_file": ([""], []), "enable_per_model_batching_parameters": (["false"], []),
+    "model_config_file": (["x", ""], []), "model_config_file_poll_wait_seconds": (["0", "60", "-1"], []),
+    "model_name": (["m"], []), "model_base_path": (["/m"], []), "num_load_threads": (["0", "2"], []),
+    "num_unload_threads": (["0", "2"], []), "max_num_load_retries": (["0", "5"], []),
+    "load_retry_interval_micros": (["60000000", "0", "-1"], []), "file_system_poll_wait_seconds": (["1", "0", "-1"], []),
+    "flush_filesystem_caches": (["true", "false"], []), "tensorflow_session_parallelism": (["0", "4", "-1"], []),
+    "tensorflow_session_config_file": ([""], ["x"]), "tensorflow_intra_op_parallelism": (["0", "4", "-1"], []),
+    "tensorflow_inter_op_parallelism": (["0", "4", "-1"], []), "use_alts_credentials": (["false", "true"], []),
+    "ssl_config_file": (["", "x"], []), "platform_config_file": ([""], ["x"]), "per_process_gpu_memory_fraction": (["0", "0.5"], []),
+    "saved_model_tags": (["serve", "serve,gpu"], []), "grpc_channel_arguments": (["", "grpc.max_concurrent_streams=100"], []),
+    "grpc_max_threads": (["8"], []), "enable_model_warmup": (["true", "false"], []),
+    "num_request_iterations_for_warmup": (["0", "3", "-1"], []), "version": (["true"], []), "monitoring_config_file": ([""], []),
+    "remove_unused_fields_from_bundle_metagraph": (["true", "false"], []), "prefer_tflite_model": (["true", "false"], []),
+    "num_tflite_pools": (["4"], []), "num_tflite_interpreters_per_pool": (["1", "2"], []),
+    "enable_signature_method_name_check": (["true", "false"], []), "xla_cpu_compilation_enabled": (["true", "false"], []),
+    "xla_gpu_compilation_enabled": (["true", "false"], []), "enable_profiler": (["true", "false"], []),
+    "thread_pool_factory_config_file": ([""], ["x"]), "mixed_precision": ([""], ["bfloat16"]),
+    "skip_initialize_tpu": (["true", "false"], []), "enable_grpc_healthcheck_service": (["true", "false"], []),
+    "enable_serialization_as_tensor_content": (["true", "false"], []),
+}
+
+
 def shown(program, command):
     """The names that --help shows: lines such as `  --port=8501` or `  --[no]sync (false)`."""
     done = run(program, *command, "--help")
@@ -74,6 +103,17 @@ class Flags(unittest.TestCase):
             self.assertEqual(done.returncode, 2, flag + done.stderr)
             self.assertIn("--" + name, done.stderr)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
+
+    def test_every_flag_of_tensorflow_serving_works_or_is_refused_by_its_name(self):
+        for name, (accepted, refused) in SERVING_FLAGS.items():
+            for value in accepted:
+                done = run("modelserver", "--%s=%s" % (name, value), "--version")
+                self.assertEqual((done.returncode, done.stderr), (0, ""), "--%s=%s" % (name, value))
+            for value in refused:
+                done = run("modelserver", "--%s=%s" % (name, value), "--version")
+                self.assertEqual(done.returncode, 2, "--%s=%s" % (name, value))
+                self.assertIn("--" + name, done.stderr)
+                self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
     def test_a_flag_that_asks_for_what_happens_anyway_is_accepted(self):
         self.assertTrue(self.met())

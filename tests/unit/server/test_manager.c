@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <unistd.h>
+
 #include "fake_models.h"
 
 #define SWAPS 50
@@ -90,6 +92,60 @@ static void a_base_path_that_cannot_be_read_changes_nothing(void **state)
     atomic_store(&unreadable, false);
     put(0);
     assert_string_equal(states(), "1 END");
+}
+
+/* Counts the lines on stderr while the test runs. */
+static FILE *caught;
+static int stderr_before;
+
+static void catch_lines(void)
+{
+    log_set_level(LOG_ERROR);
+    caught = tmpfile();
+    stderr_before = dup(STDERR_FILENO);
+    assert_true(dup2(fileno(caught), STDERR_FILENO) >= 0);
+}
+
+static int count_lines(void)
+{
+    int lines = 0;
+    rewind(caught);
+    for (int c; (c = getc(caught)) != EOF;)
+        lines += c == '\n';
+    return lines;
+}
+
+static void stop_catching(void)
+{
+    assert_true(dup2(stderr_before, STDERR_FILENO) >= 0);
+    close(stderr_before);
+    fclose(caught);
+}
+
+static void a_missing_base_path_is_logged_once_and_then_once_a_minute(void **state)
+{
+    (void)state;
+    int logged[4];
+    atomic_store(&unreadable, true);
+    catch_lines();
+    start(V(1));
+    for (int i = 0; i < 30; i++)
+        wake();
+    logged[0] = count_lines();
+    for (int i = 0; i < 60; i++)
+        wake();
+    logged[1] = count_lines();
+    atomic_store(&unreadable, false);
+    wake();
+    logged[2] = count_lines();
+    atomic_store(&unreadable, true);
+    wake();
+    logged[3] = count_lines();
+    stop_catching();
+    assert_int_equal(logged[0], 1);
+    assert_int_equal(logged[1], 2);
+    assert_int_equal(logged[2], 2);
+    assert_int_equal(logged[3], 3);
 }
 
 static void a_failed_version_is_loaded_once_it_is_whole(void **state)
@@ -286,10 +342,11 @@ static void swaps_leave_no_gap_and_free_nothing_that_is_held(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(polls) + 13] = {
+    struct CMUnitTest tests[COUNT(polls) + 14] = {
         TEST(the_server_starts_when_a_version_serves),
         TEST(the_start_fails_if_the_version_does_for_good),
         TEST(a_base_path_that_cannot_be_read_changes_nothing),
+        TEST(a_missing_base_path_is_logged_once_and_then_once_a_minute),
         TEST(a_failed_version_is_loaded_once_it_is_whole),
         TEST(a_version_drains_while_a_request_holds_it),
         TEST(requests_are_answered_during_a_load),
@@ -302,7 +359,7 @@ int main(void)
         TEST(swaps_leave_no_gap_and_free_nothing_that_is_held),
     };
     for (size_t i = 0; i < COUNT(polls); i++)
-        tests[13 + i] = (struct CMUnitTest){ .name = polls[i].label,
+        tests[14 + i] = (struct CMUnitTest){ .name = polls[i].label,
                                              .test_func = the_base_path_is_polled_as_often_as_asked,
                                              .setup_func = set_up_poll,
                                              .teardown_func = tear_down,

@@ -332,6 +332,24 @@ static void a_removed_model_that_never_had_a_version_is_forgotten(void **state)
     assert_int_equal(budget.used_bytes, before);
 }
 
+static void the_states_of_versions_are_paid_for(void **state)
+{
+    (void)state;
+    budget = (struct budget){ .limit_bytes = 1 << 30 };
+    options.budget = &budget;
+    hold("/m", V(1));
+    start_models(MODELS("m /m "));
+    rest();
+    int64_t one = budget.used_bytes;
+    hold("/m", V(1) | V(2) | V(3));
+    wake();
+    assert_int_equal(budget.used_bytes,
+                     one + 2 * (int64_t)(sizeof(struct model_version) + sizeof "/m/1"));
+    manager_stop(manager);
+    manager = NULL;
+    assert_int_equal(budget.used_bytes, 0);
+}
+
 static void a_reload_that_exceeds_the_budget_changes_nothing(void **state)
 {
     (void)state;
@@ -610,6 +628,7 @@ int main(void)
         TEST(loads_and_the_reloads_that_wait_for_them_can_be_ended),
         TEST(removed_models_are_forgotten_before_they_fill_the_memory),
         TEST(a_removed_model_that_never_had_a_version_is_forgotten),
+        TEST(the_states_of_versions_are_paid_for),
         TEST(a_reload_that_exceeds_the_budget_changes_nothing),
         TEST(a_policy_changes_while_versions_serve),
         TEST(resources_are_freed_before_the_new_version_is_loaded),
