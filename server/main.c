@@ -37,6 +37,8 @@
 struct server {
     struct server_options options;
     struct server_context context;
+    struct budget budget;
+    struct inference_pool *pool;
     struct arena *arena; /* lives until the program ends */
     struct rest *rest;
     struct grpc_service *grpc;
@@ -245,7 +247,7 @@ static const char **split_tags(const char *text, struct arena *arena, int *count
 static void sweep(void *context)
 {
     struct server *server = context;
-    budget_sweep(&server->context.budget);
+    budget_sweep(&server->budget);
     loop_set_timer(server->context.loop, &server->sweep,
                    loop_now_ns(server->context.loop) + SWEEP_NS);
 }
@@ -257,10 +259,10 @@ static void sweep(void *context)
  * little address space, there are fewer helpers. */
 static void reserve_libraries(const struct server *server)
 {
-    /* those that load are the manager's thread and its workers */
-    int own = inference_threads(server->context.inference) + 1 + server->options.num_load_threads;
+    /* the pool's, the loop's, and those that load: the manager's thread and its workers */
+    int own = inference_pool_threads(server->pool) + 1 + 1 + server->options.num_load_threads;
     int threads = own + parallel_width() - 1;
-    int got = libraries_reserve(threads, (size_t)server->context.budget.limit_bytes + OTHERS_BYTES);
+    int got = libraries_reserve(threads, (size_t)server->budget.limit_bytes + OTHERS_BYTES);
     if (got == threads)
         return;
     parallel_set_width(got > own ? 1 + got - own : 1);
@@ -295,11 +297,15 @@ static void on_models_changed(void *context)
         grpc_port_models_changed(server->grpc_port);
 }
 
+static void fill_budget(struct budget *budget, int64_t bytes)
+{
+    budget->limit_bytes = bytes > 0 ? bytes : (int64_t)(memory_of_machine() / 2);
+    budget->reserve_bytes = budget->limit_bytes / 16;
+}
+
 static void fill_context(struct server_context *context, const struct server_options *options)
 {
-    int64_t budget = options->memory_budget_bytes;
-    context->budget.limit_bytes = budget > 0 ? budget : (int64_t)(memory_of_machine() / 2);
-    context->budget.reserve_bytes = context->budget.limit_bytes / 16;
+    context->loops = 1;
     context->timeout_ns = (int64_t)options->rest_api_timeout_in_ms * NS_PER_MS;
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;
@@ -308,14 +314,13 @@ static void fill_context(struct server_context *context, const struct server_opt
 
 static struct status create_inference(struct server *server)
 {
-    struct server_context *context = &server->context;
     struct inference_options inference = {
-        .loop = context->loop,
         .batch_ready = server->options.batch_ready,
         .threads = server->options.rest_api_num_threads,
-        .run_memory_limit_bytes = (size_t)context->budget.limit_bytes,
+        .run_memory_limit_bytes = (size_t)server->budget.limit_bytes,
     };
-    TRY(inference_create(&inference, &context->inference));
+    TRY(inference_pool_create(&inference, &server->pool));
+    server->context.inference = inference_create(server->pool, server->context.loop);
     reserve_libraries(server);
     return status_ok();
 }
@@ -353,7 +358,7 @@ static struct status start_manager(struct server *server)
         .resource_preserving = strcmp(options->version_transition, "resource_preserving") == 0,
         .load_threads = options->num_load_threads,
         .unload_threads = options->num_unload_threads,
-        .start_threads = inference_threads(server->context.inference) - 1,
+        .start_threads = inference_pool_threads(server->pool),
         .memory_bytes = memory_of_machine(),
         .labels_in_advance = options->allow_version_labels_for_unavailable_models,
         .keep_going = options->keep_going,
@@ -362,7 +367,7 @@ static struct status start_manager(struct server *server)
                                         ? options->model_config_file_poll_wait_seconds
                                         : 0,
         .savedmodel.allow_paths_outside_model = options->allow_paths_outside_model,
-        .budget = &server->context.budget,
+        .budget = &server->budget,
         .warm_up = options->enable_model_warmup ? warmup_run : NULL,
         .warm_up_context = &server->warmup,
         .clock = clock_monotonic(),
@@ -399,6 +404,8 @@ static bool start_models(struct server *server)
 static struct status start(struct server *server)
 {
     struct server_context *context = &server->context;
+    fill_budget(&server->budget, server->options.memory_budget_bytes);
+    context->budget = &server->budget;
     fill_context(context, &server->options);
     server->arena = arena_create(0);
     TRY(loop_create(&context->loop));
@@ -428,7 +435,9 @@ static void finish(struct server *server)
     alarm(FINISH_SECONDS);
     loop_clear_timer(server->context.loop, &server->drain_end);
     listener_close(server->listener);
+    inference_pool_stop(server->pool);
     inference_destroy(server->context.inference);
+    inference_pool_destroy(server->pool);
     rest_destroy(server->rest);
     grpc_service_abandon(server->grpc);
     grpc_port_destroy(server->grpc_port);

@@ -238,7 +238,7 @@ struct status grpc_answer_reload_config(struct grpc_request *request)
     struct bytes config;
     struct model_configs *configs;
     TRY(read_reload(request->body, &config));
-    TRY(read_configs(config, &request->server->budget, &configs));
+    TRY(read_configs(config, request->server->budget, &configs));
     request->method = configs;
     request->free_method = free_configs;
     if (!request->in_pool)

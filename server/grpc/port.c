@@ -137,7 +137,7 @@ struct status grpc_port_create(struct server_context *server, struct grpc_servic
         .message_max_bytes =
             message_max > 0 && message_max < INT_MAX ? (size_t)message_max : INT_MAX,
         .tls = options->tls,
-        .budget = &server->budget,
+        .budget = server->budget,
     };
     TRY(apply_arguments(options->channel_arguments, &rpc));
     struct grpc_port *port = zalloc(sizeof *port);

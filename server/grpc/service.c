@@ -66,7 +66,7 @@ static void run_to_pool(struct inference_call *call);
 static struct arena *make_arena(struct grpc_service *grpc)
 {
     struct arena *arena = arena_create(0);
-    arena_charge(arena, &grpc->server->budget);
+    arena_charge(arena, grpc->server->budget);
     return arena;
 }
 
@@ -86,7 +86,7 @@ static struct grpc_request *request_begin(struct grpc_service *grpc, struct call
     } else {
         request = zalloc(sizeof *request);
         request->arena = make_arena(grpc);
-        budget_charge(&grpc->server->budget, sizeof *request);
+        budget_charge(grpc->server->budget, sizeof *request);
     }
     struct arena *arena = request->arena;
     struct buffer reply = request->reply;
@@ -114,7 +114,7 @@ static struct grpc_request *request_begin(struct grpc_service *grpc, struct call
 
 static void request_free(struct grpc_service *grpc, struct grpc_request *request)
 {
-    budget_give(&grpc->server->budget, request->paid + (int64_t)sizeof *request);
+    budget_give(grpc->server->budget, request->paid + (int64_t)sizeof *request);
     arena_destroy(request->arena);
     buffer_finish(&request->reply);
     free(request);
@@ -123,7 +123,7 @@ static void request_free(struct grpc_service *grpc, struct grpc_request *request
 static void free_reply(struct grpc_request *request)
 {
     buffer_finish(&request->reply);
-    budget_give(&request->server->budget, request->paid);
+    budget_give(request->server->budget, request->paid);
     request->paid = 0;
 }
 

@@ -95,7 +95,7 @@ static struct status replay(const struct warmup *warmup, struct servable *servab
     struct status status = method_of(record->kind)(&request);
     if (status_is_ok(status))
         status = run_all(&request, limits);
-    budget_give(&warmup->server->budget, request.paid);
+    budget_give(warmup->server->budget, request.paid);
     buffer_finish(&request.reply);
     return status;
 }
@@ -123,7 +123,7 @@ static struct status run_record(const struct warmup *warmup, struct servable *se
     struct status status = status_ok();
     for (int i = 0; i < warmup->iterations && status_is_ok(status); i++) {
         struct arena *arena = arena_create(0);
-        arena_charge(arena, &warmup->server->budget);
+        arena_charge(arena, warmup->server->budget);
         status = limits->check(limits->context);
         if (status_is_ok(status))
             status = status_in(replay(warmup, servable, &record, limits, arena), "%s: record %d",
@@ -179,7 +179,7 @@ struct status warmup_run(void *context, struct servable *servable, const char *d
     if (file_exists(path))
         status = run_file(warmup, servable, path, limits);
     else if (warmup->zeros)
-        zero_run(servable, &warmup->server->budget, limits);
+        zero_run(servable, warmup->server->budget, limits);
     arena_destroy(arena);
     return status;
 }

@@ -21,16 +21,21 @@ struct call_list {
 };
 
 struct inference {
-    struct inference_options options;
-    struct call_list round; /* the loop's thread only */
+    struct inference_pool *pool;
+    struct loop *loop;
+    struct call_list round;
     int waiting;
     int64_t round_rows, round_cost_ns;
     size_t cheap_bytes; /* inputs of the cheap runs in the round */
+};
 
-    pthread_mutex_t lock; /* everything below, which the pool uses */
+struct inference_pool {
+    bool batch_ready;
+    struct batch_limits limits;
+
+    pthread_mutex_t lock; /* everything below */
     pthread_cond_t work;
     struct call_list queue;
-    struct batch_limits limits;
     struct inference_call *
         *preparing; /* [preparing_count] what each thread prepares now; NULL: nothing */
     int preparing_count;
@@ -89,132 +94,156 @@ static void finish_in_loop(struct loop_task *task)
         call->done(call, call->status);
 }
 
-static void replace_preparing(struct inference *inference, struct inference_call *from,
+static void replace_preparing(struct inference_pool *pool, struct inference_call *from,
                               struct inference_call *to)
 {
     int i = 0;
-    pthread_mutex_lock(&inference->lock);
-    while (i < inference->preparing_count && inference->preparing[i] != from)
+    pthread_mutex_lock(&pool->lock);
+    while (i < pool->preparing_count && pool->preparing[i] != from)
         i++;
-    inference->preparing[i] = to; /* there is one place per thread */
-    pthread_mutex_unlock(&inference->lock);
+    pool->preparing[i] = to; /* there is one place per thread */
+    pthread_mutex_unlock(&pool->lock);
 }
 
-static void prepare(struct inference *inference, struct inference_call *call)
+static void prepare(struct inference_pool *pool, struct inference_call *call)
 {
-    replace_preparing(inference, NULL, call);
-    struct status status = batch_prepare(call, &inference->limits);
+    replace_preparing(pool, NULL, call);
+    struct status status = batch_prepare(call, &pool->limits);
     call->status = status_keep(call->arena, status);
-    replace_preparing(inference, call, NULL);
+    replace_preparing(pool, call, NULL);
 }
 
 static void *work(void *context)
 {
-    struct inference *inference = context;
-    pthread_mutex_lock(&inference->lock);
+    struct inference_pool *pool = context;
+    pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (inference->queue.first == NULL && !inference->limits.stopping)
-            pthread_cond_wait(&inference->work, &inference->lock);
-        if (inference->queue.first == NULL)
+        while (pool->queue.first == NULL && !pool->limits.stopping)
+            pthread_cond_wait(&pool->work, &pool->lock);
+        if (pool->queue.first == NULL)
             break;
-        struct inference_call *calls =
-            list_take_batch(&inference->queue, inference->options.batch_ready);
-        pthread_mutex_unlock(&inference->lock);
+        struct inference_call *calls = list_take_batch(&pool->queue, pool->batch_ready);
+        pthread_mutex_unlock(&pool->lock);
         if (calls->prepare != NULL)
-            prepare(inference, calls);
+            prepare(pool, calls);
         else
-            batch_run(calls, &inference->limits, 0);
+            batch_run(calls, &pool->limits, 0);
         for (struct inference_call *next; calls != NULL; calls = next) {
             next = calls->next; /* once it is posted, the call belongs to its owner again */
             calls->task.work = finish_in_loop;
-            loop_post(inference->options.loop, &calls->task);
+            loop_post(calls->inference->loop, &calls->task);
         }
-        pthread_mutex_lock(&inference->lock);
+        pthread_mutex_lock(&pool->lock);
     }
-    pthread_mutex_unlock(&inference->lock);
+    pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
 
 static void submit_to_pool(struct inference *inference, struct inference_call *call)
 {
+    struct inference_pool *pool = inference->pool;
     call->inference = inference;
     call->to_pool(call);
-    pthread_mutex_lock(&inference->lock);
-    list_append(&inference->queue, call);
-    pthread_cond_signal(&inference->work);
-    pthread_mutex_unlock(&inference->lock);
+    pthread_mutex_lock(&pool->lock);
+    list_append(&pool->queue, call);
+    pthread_cond_signal(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
 }
 
-static struct status start_threads(struct inference *inference, int count)
+static struct status start_threads(struct inference_pool *pool, int count)
 {
-    inference->threads = zalloc((size_t)count * sizeof *inference->threads);
-    inference->preparing = zalloc((size_t)count * sizeof(struct inference_call *));
-    inference->preparing_count = count;
+    pool->threads = zalloc((size_t)count * sizeof *pool->threads);
+    pool->preparing = zalloc((size_t)count * sizeof(struct inference_call *));
+    pool->preparing_count = count;
     for (int i = 0; i < count; i++) {
-        int error = pthread_create(&inference->threads[i], NULL, work, inference);
+        int error = pthread_create(&pool->threads[i], NULL, work, pool);
         if (error != 0)
             return status_errno(error, "start a thread of the pool");
-        inference->threads_count++;
+        pool->threads_count++;
     }
     return status_ok();
 }
 
-struct status inference_create(const struct inference_options *options, struct inference **out)
+struct status inference_pool_create(const struct inference_options *options,
+                                    struct inference_pool **out)
 {
-    struct inference *inference = zalloc(sizeof *inference);
-    inference->options = *options;
-    inference->limits.run_memory_bytes = options->run_memory_limit_bytes;
-    list_init(&inference->round);
-    list_init(&inference->queue);
-    pthread_mutex_init(&inference->lock, NULL);
-    pthread_cond_init(&inference->work, NULL);
+    struct inference_pool *pool = zalloc(sizeof *pool);
+    pool->batch_ready = options->batch_ready;
+    pool->limits.run_memory_bytes = options->run_memory_limit_bytes;
+    list_init(&pool->queue);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->work, NULL);
     int count = options->threads > 0 ? options->threads : cores_available();
-    struct status status = start_threads(inference, count);
+    struct status status = start_threads(pool, count);
     if (status_is_ok(status))
-        *out = inference;
+        *out = pool;
     else
-        inference_destroy(inference);
+        inference_pool_destroy(pool);
     return status;
 }
 
-/* Ends the calls that were submitted after the threads had ended. */
-static void end_queue(struct inference *inference)
+int inference_pool_threads(const struct inference_pool *pool)
 {
-    while (inference->queue.first != NULL) {
-        struct inference_call *call = list_take_batch(&inference->queue, false);
-        call->done(call, status_error(STATUS_UNAVAILABLE, "the server is going down"));
-    }
+    return pool->threads_count;
 }
 
-int inference_threads(const struct inference *inference)
+void inference_pool_stop(struct inference_pool *pool)
 {
-    return inference->threads_count + 1;
+    if (pool == NULL)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->limits.stopping, true);
+    for (int i = 0; i < pool->preparing_count; i++)
+        if (pool->preparing[i] != NULL)
+            inference_leave(pool->preparing[i]);
+    pthread_cond_broadcast(&pool->work);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->threads_count; i++)
+        pthread_join(pool->threads[i], NULL);
+    pool->threads_count = 0;
+}
+
+void inference_pool_destroy(struct inference_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    inference_pool_stop(pool);
+    pthread_cond_destroy(&pool->work);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->threads);
+    free(pool->preparing);
+    free(pool);
+}
+
+/* ---- The round. ---- */
+
+struct inference *inference_create(struct inference_pool *pool, struct loop *loop)
+{
+    struct inference *inference = zalloc(sizeof *inference);
+    inference->pool = pool;
+    inference->loop = loop;
+    list_init(&inference->round);
+    return inference;
+}
+
+/* Ends the calls that were submitted after the threads had ended, of whichever loop. */
+static void end_queue(struct inference_pool *pool)
+{
+    while (pool->queue.first != NULL) {
+        struct inference_call *call = list_take_batch(&pool->queue, false);
+        call->done(call, status_error(STATUS_UNAVAILABLE, "the server is going down"));
+    }
 }
 
 void inference_destroy(struct inference *inference)
 {
     if (inference == NULL)
         return;
-    pthread_mutex_lock(&inference->lock);
-    atomic_store(&inference->limits.stopping, true);
-    for (int i = 0; i < inference->preparing_count; i++)
-        if (inference->preparing[i] != NULL)
-            inference_leave(inference->preparing[i]);
-    pthread_cond_broadcast(&inference->work);
-    pthread_mutex_unlock(&inference->lock);
-    for (int i = 0; i < inference->threads_count; i++)
-        pthread_join(inference->threads[i], NULL);
-    loop_run_posted(inference->options.loop);
+    loop_run_posted(inference->loop);
     inference_run(inference); /* ends the calls of the last round, since the pool is stopping */
-    end_queue(inference);
-    pthread_cond_destroy(&inference->work);
-    pthread_mutex_destroy(&inference->lock);
-    free(inference->threads);
-    free(inference->preparing);
+    end_queue(inference->pool);
     free(inference);
 }
-
-/* ---- The round. ---- */
 
 /* Estimates the cost of the call. It is unknown if the proof that rows are independent does not
  * hold for these shapes. */
@@ -279,7 +308,7 @@ int inference_waiting(const struct inference *inference)
 bool inference_is_full(const struct inference *inference)
 {
     return inference->round_rows >= BATCH_ROWS_MAX || inference->cheap_bytes >= CHEAP_BYTES_MAX ||
-           (inference->round_cost_ns >= ROUND_COST_MAX_NS && !inference->options.batch_ready);
+           (inference->round_cost_ns >= ROUND_COST_MAX_NS && !inference->pool->batch_ready);
 }
 
 /* Calls that are cheap one by one may be expensive together. */
@@ -293,10 +322,10 @@ static bool fits_in_loop(const struct inference_call *calls)
 
 static void run_in_loop(struct inference *inference, struct inference_call *calls)
 {
-    bool stopping = atomic_load(&inference->limits.stopping);
+    bool stopping = atomic_load(&inference->pool->limits.stopping);
     bool runs = stopping || fits_in_loop(calls);
     if (runs)
-        batch_run(calls, &inference->limits, LOOP_RUN_MAX_NS);
+        batch_run(calls, &inference->pool->limits, LOOP_RUN_MAX_NS);
     for (struct inference_call *next; calls != NULL; calls = next) {
         next = calls->next;
         if (runs && !calls->unfinished)
@@ -309,6 +338,6 @@ static void run_in_loop(struct inference *inference, struct inference_call *call
 void inference_run(struct inference *inference)
 {
     while (inference->round.first != NULL)
-        run_in_loop(inference, list_take_batch(&inference->round, inference->options.batch_ready));
+        run_in_loop(inference, list_take_batch(&inference->round, inference->pool->batch_ready));
     begin_round(inference);
 }

@@ -8,6 +8,10 @@
  * was not measured yet, and those of models whose cost does not follow from the size of their
  * inputs (plan_cost_is_predictable). A run in the loop's thread that takes longer than a
  * millisecond stops, and starts again in the pool.
+ *
+ * Each loop has rounds of its own (struct inference), all share one pool.
+ *
+ * Threads  A struct inference belongs to its loop's thread, the pool to any.
  */
 #ifndef SERVER_INFERENCE_INFERENCE_H
 #define SERVER_INFERENCE_INFERENCE_H
@@ -15,7 +19,8 @@
 #include "base/loop.h"
 #include "server/models/servable.h"
 
-struct inference;
+struct inference; /* the rounds of one loop */
+struct inference_pool;
 
 /* A request that is larger, or compressed, is read in the pool (`prepare`). */
 #define INFERENCE_READ_BYTES_MAX ((size_t)64 << 10)
@@ -53,16 +58,22 @@ struct inference_call {
 };
 
 struct inference_options {
-    struct loop *loop;
     bool batch_ready;              /* calls of a round may share a run */
     int threads;                   /* in the pool; 0: one per core */
     size_t run_memory_limit_bytes; /* of one run */
 };
 
-struct status inference_create(const struct inference_options *options, struct inference **out);
-/* The number of threads that may run kernels at the same time: the pool's and the loop's. */
-int inference_threads(const struct inference *inference);
-/* Ends all calls soon, and calls their `done`. Accepts NULL. */
+struct status inference_pool_create(const struct inference_options *options,
+                                    struct inference_pool **out);
+int inference_pool_threads(const struct inference_pool *pool);
+/* Ends the runs soon, and then the threads. Call it when the loops run no more, before
+ * inference_destroy. Accepts NULL. */
+void inference_pool_stop(struct inference_pool *pool);
+/* After the inferences that use it. Accepts NULL. */
+void inference_pool_destroy(struct inference_pool *pool);
+
+struct inference *inference_create(struct inference_pool *pool, struct loop *loop);
+/* Ends all calls, and calls their `done`, in this thread. The pool is stopped. Accepts NULL. */
 void inference_destroy(struct inference *inference);
 
 /* Adds the call to this round or, after calling its `to_pool`, to the pool's queue. After `prepare`

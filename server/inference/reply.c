@@ -13,7 +13,7 @@ struct status reply_reserve(struct server_context *server, struct buffer *reply,
         return status_ok();
     int64_t more = (int64_t)size_max - *paid;
     if (more > 0) {
-        TRY(budget_take(&server->budget, more));
+        TRY(budget_take(server->budget, more));
         *paid += more;
     }
     if (!buffer_try_reserve(reply, size_max))
@@ -40,9 +40,9 @@ struct status reply_settle(struct server_context *server, struct buffer *reply, 
     fit(reply);
     int64_t more = (int64_t)reply->capacity - *paid;
     if (more > 0 && may_fail)
-        TRY(budget_take(&server->budget, more));
+        TRY(budget_take(server->budget, more));
     else if (more != 0)
-        budget_charge(&server->budget, more);
+        budget_charge(server->budget, more);
     *paid += more;
     return status_ok();
 }

@@ -1,5 +1,6 @@
 /*
- * server_context: the state that all requests of a server share, in every protocol.
+ * server_context: what the requests of a loop share, in every protocol. The loop and its rounds are
+ * its own; each loop has a copy of the rest.
  */
 #ifndef SERVER_INFERENCE_SERVER_CONTEXT_H
 #define SERVER_INFERENCE_SERVER_CONTEXT_H
@@ -9,21 +10,22 @@
 
 struct server_context {
     struct loop *loop;
-    struct manager *manager;
     struct inference *inference;
-    struct budget budget;
+    struct manager *manager;
+    struct budget *budget;
+    int loops;               /* that the server has */
     int64_t timeout_ns;      /* of a REST request's run; REST has no deadlines. 0: none */
     int64_t body_bytes_max;  /* 0: no limit */
     bool cors;               /* answer web pages of other origins */
     bool check_method_names; /* a signature's method name must fit the request */
 };
 
-/* The most memory that each protocol may keep for its next requests. It stays charged to the
- * budget, and is freed when others need it. */
+/* The most memory that each protocol of a loop may keep for its next requests. It stays charged to
+ * the budget. */
 static inline size_t server_keep_max(const struct server_context *server)
 {
     const size_t most = (size_t)8 << 20;
-    size_t part = (size_t)server->budget.limit_bytes / 16;
+    size_t part = (size_t)server->budget->limit_bytes / 16 / (size_t)server->loops;
     return part < most ? part : most;
 }
 

@@ -11,13 +11,13 @@
 
 static struct status pay(struct request *request, size_t bytes)
 {
-    return budget_take(&request->rest->server->budget, (int64_t)bytes);
+    return budget_take(request->rest->server->budget, (int64_t)bytes);
 }
 
 void rest_body_free(struct request *request)
 {
     free(request->data);
-    budget_give(&request->rest->server->budget, (int64_t)request->capacity);
+    budget_give(request->rest->server->budget, (int64_t)request->capacity);
     request->data = NULL;
     request->size = request->capacity = 0;
 }
@@ -34,7 +34,7 @@ static struct status reserve_body(struct request *request, size_t size)
     TRY(pay(request, more));
     char *data = realloc(request->data, capacity);
     if (data == NULL) {
-        budget_give(&request->rest->server->budget, (int64_t)more);
+        budget_give(request->rest->server->budget, (int64_t)more);
         return status_error(STATUS_RESOURCE_EXHAUSTED, "no memory for a body of %zu bytes", size);
     }
     request->data = data;
@@ -107,7 +107,7 @@ static struct status expand_body(struct request *request)
     bool ours = own_limit > 0 && (uint64_t)own_limit < GUNZIP_BYTES_MAX;
     size_t limit = ours ? (size_t)own_limit : GUNZIP_BYTES_MAX;
     struct status status = gunzip(request->data, request->size, limit, JSON_PADDING,
-                                  &request->rest->server->budget, &data, &size, &taken);
+                                  request->rest->server->budget, &data, &size, &taken);
     if (status.code == STATUS_OUT_OF_RANGE && ours)
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "request body expands to over --max_request_bytes=%lld",

@@ -57,7 +57,7 @@ static struct rest_connection *create(struct rest *rest, struct MHD_Connection *
     status_ignore(loop_watch(rest->server->loop, connection->fd, EPOLLRDHUP | EPOLLET, on_left,
                              connection, &connection->watch));
     rest->connections++;
-    budget_charge(&rest->server->budget, REST_CONNECTION_BYTES);
+    budget_charge(rest->server->budget, REST_CONNECTION_BYTES);
     return connection;
 }
 
@@ -71,7 +71,7 @@ static void destroy(struct rest_connection *connection)
         list_remove(&connection->left);
     loop_unwatch(rest->server->loop, connection->watch);
     rest->connections--;
-    budget_give(&rest->server->budget, REST_CONNECTION_BYTES);
+    budget_give(rest->server->budget, REST_CONNECTION_BYTES);
     free(connection);
 }
 

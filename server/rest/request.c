@@ -53,9 +53,9 @@ static struct request *request_create(struct rest *rest)
 {
     struct request *request = zalloc(sizeof *request);
     request->exchange.arena = arena_create(0);
-    arena_charge(request->exchange.arena, &rest->server->budget);
+    arena_charge(request->exchange.arena, rest->server->budget);
     arena_set_stop(request->exchange.arena, &request->exchange.call.left);
-    budget_charge(&rest->server->budget, sizeof *request);
+    budget_charge(rest->server->budget, sizeof *request);
     return request;
 }
 
@@ -97,13 +97,13 @@ void rest_request_free(struct rest *rest, struct request *request)
     buffer_finish(&exchange->reply);
     free(request->data);
     free(request);
-    budget_give(&rest->server->budget, paid);
+    budget_give(rest->server->budget, paid);
 }
 
 static void free_reply(struct exchange *exchange)
 {
     buffer_finish(&exchange->reply);
-    budget_give(&exchange->server->budget, exchange->paid);
+    budget_give(exchange->server->budget, exchange->paid);
     exchange->paid = 0;
 }
 

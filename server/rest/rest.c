@@ -17,12 +17,12 @@
  * libmicrohttpd reports it. */
 static bool has_room(struct rest *rest)
 {
-    struct status status = budget_take_reserved(&rest->server->budget, REST_CONNECTION_BYTES);
+    struct status status = budget_take_reserved(rest->server->budget, REST_CONNECTION_BYTES);
     if (!status_is_ok(status)) {
         log_debug("http: a connection is refused: %s", status.message);
         return false;
     }
-    budget_give(&rest->server->budget, REST_CONNECTION_BYTES);
+    budget_give(rest->server->budget, REST_CONNECTION_BYTES);
     return true;
 }
 

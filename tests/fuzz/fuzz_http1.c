@@ -20,8 +20,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct server_context server = { .budget.limit_bytes = (int64_t)64 << 20,
-                                        .body_bytes_max = 1 << 20 };
+static struct budget budget = { .limit_bytes = (int64_t)64 << 20 };
+static struct server_context server = { .budget = &budget, .loops = 1, .body_bytes_max = 1 << 20 };
 static struct rest *rest;
 static struct listener *listener;
 
@@ -37,12 +37,14 @@ static void start(void)
                                        .source = &source_disk,
                                        .loader = &servable_loader,
                                        .started = on_started };
-    struct inference_options pool = { .threads = 1 };
+    struct inference_options inference = { .threads = 1 };
+    struct inference_pool *pool;
     log_set_level(LOG_NONE);
     check(loop_create(&server.loop));
-    options.loop = pool.loop = server.loop;
+    options.loop = server.loop;
     check(manager_start(&options, model_configs_single("m", "/nonexistent"), &server.manager));
-    check(inference_create(&pool, &server.inference));
+    check(inference_pool_create(&inference, &pool));
+    server.inference = inference_create(pool, server.loop);
     check(rest_create(&server, &rest));
     check(listener_open(server.loop, 0, rest_accept, rest, &listener));
 }

@@ -13,7 +13,8 @@
 
 static struct signature signature = { .inputs_count = 1, .outputs_count = 1 };
 static struct callable callable;
-static struct inference_options options;
+static struct loop *loop;
+static struct inference_pool *pool;
 static struct inference *inference;
 
 /* x [?,?] -> tanh(tanh(… x)). */
@@ -25,15 +26,18 @@ static void begin(bool batch_ready, int steps)
     callable = (struct callable){ .signature = &signature, .plan = plan_of(1, &x, 1, &y, NULL) };
     callable.predictable = callable.batches = plan_cost_is_predictable(callable.plan);
     pthread_mutex_init(&callable.lock, NULL);
-    options = (struct inference_options){ .batch_ready = batch_ready, .threads = 1 };
-    assert_ok(loop_create(&options.loop));
-    assert_ok(inference_create(&options, &inference));
+    struct inference_options options = { .batch_ready = batch_ready, .threads = 1 };
+    assert_ok(loop_create(&loop));
+    assert_ok(inference_pool_create(&options, &pool));
+    inference = inference_create(pool, loop);
 }
 
 static void end(void)
 {
+    inference_pool_stop(pool);
     inference_destroy(inference);
-    loop_destroy(options.loop);
+    inference_pool_destroy(pool);
+    loop_destroy(loop);
     while (callable.idle != NULL) {
         struct idle_run *idle = callable.idle;
         callable.idle = idle->next;
@@ -136,7 +140,7 @@ static void submit(struct caller *caller, const struct tensor *input)
 static void wait_for(struct caller *caller)
 {
     while (!caller->done)
-        assert_ok(loop_turn(options.loop, INT64_MAX));
+        assert_ok(loop_turn(loop, INT64_MAX));
     assert_ok(caller->status);
     assert_int_equal(caller->answers, 1);
     assert_true(caller->right);
@@ -237,7 +241,7 @@ static struct tensor prepared;
 
 static struct status fill_in(struct inference_call *call)
 {
-    assert_false(loop_is_mine(options.loop));
+    assert_false(loop_is_mine(loop));
     call->callable = &callable;
     call->inputs = &prepared;
     return status_ok();
@@ -269,7 +273,7 @@ static void submit_unread(struct caller *caller, struct status (*prepare)(struct
 static void take_turns(struct caller *caller)
 {
     while (!caller->done && inference_waiting(inference) == 0)
-        assert_ok(loop_turn(options.loop, INT64_MAX));
+        assert_ok(loop_turn(loop, INT64_MAX));
 }
 
 static void a_call_is_read_in_the_pool(void **state)
