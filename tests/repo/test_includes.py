@@ -46,11 +46,12 @@ BELOW = {
                              "trainer/job", "trainer/launch", "trainer/data", "trainer/adapt"},
     "clients": TENSOR | {"rpc"},
     "server/json": GRAPH | {"storage"},
-    "server/models": SAVEDMODEL,
-    "server/inference": SAVEDMODEL | {"server/models"},
-    "server/rest": SAVEDMODEL | {"rpc", "server/json", "server/models", "server/inference"},
-    "server/grpc": SAVEDMODEL | {"rpc", "server/models", "server/inference"},
-    "server": SAVEDMODEL | {"rpc", "runtime/kernels", "server/models", "server/inference", "server/rest", "server/grpc"},
+    "server/metrics": {"base", "proto"},
+    "server/models": SAVEDMODEL | {"server/metrics"},
+    "server/inference": SAVEDMODEL | {"server/metrics", "server/models"},
+    "server/rest": SAVEDMODEL | {"rpc", "server/json", "server/metrics", "server/models", "server/inference"},
+    "server/grpc": SAVEDMODEL | {"rpc", "server/metrics", "server/models", "server/inference"},
+    "server": SAVEDMODEL | {"rpc", "runtime/kernels", "server/metrics", "server/models", "server/inference", "server/rest", "server/grpc"},
 }
 EDGES = {
     "cblas.h": ["core/runtime/kernels/libraries.c", "core/runtime/kernels/plain/linear.c", "core/runtime/kernels/plain/matmul_blas.c"],

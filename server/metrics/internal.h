@@ -1,0 +1,21 @@
+/* metrics_internal: what metrics.c (series) and page.c (their text) share. */
+#ifndef SERVER_METRICS_INTERNAL_H
+#define SERVER_METRICS_INTERNAL_H
+
+#include "server/metrics/metrics.h"
+
+/* Locks the series. */
+void metrics_lock(void);
+void metrics_unlock(void);
+
+/* The series of a metric, in the order of their labels, in an array for the caller to free. Called
+ * with the lock held. */
+struct metric_series **metrics_list(enum metric_id metric, size_t *count);
+
+int metric_labels_count(enum metric_id metric);
+int metric_compare_labels(const struct bytes *a, const struct bytes *b, int count);
+
+/* The limit of a bucket in the printed unit. */
+double metric_limit(enum metric_id metric, uint32_t bucket);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * metrics: what the server counts, by label sets (series). A row of rows.h describes a metric.
+ *
+ *     const struct metric_series *loads =
+ *         metric_series(METRIC_MODEL_LOADS, METRIC_LABELS(bytes_of(name), bytes_of("OK")));
+ *     metric_add(loads, 1);
+ *
+ * Finding a series takes a lock and hashes its labels. Code on a warm path finds its series once
+ * and keeps them; adding then takes no lock (slots.h). Like the log, there is one set of metrics in
+ * a process, so that any code may count.
+ *
+ * Bounds  The number of series is bounded. When no more fit, those that come later are counted
+ *         together, with "(other)" for every label. A name that a client made up is replaced by
+ *         metric_client_name first, so that clients do not use the series up.
+ *
+ * Threads safe
+ */
+#ifndef SERVER_METRICS_METRICS_H
+#define SERVER_METRICS_METRICS_H
+
+#include "base/bytes.h"
+#include "server/metrics/rows.h"
+#include "server/metrics/slots.h"
+
+#define METRIC_OTHER "(other)"
+
+struct metric_series {
+    enum metric_id metric;
+    uint32_t slot; /* the first of its slots: a counter has one, a histogram one per bucket, one
+                      for what is above all limits, and one for the sum */
+    _Atomic int64_t value; /* of a gauge */
+    int owners;            /* that hold it; < 0: it stays for ever */
+    struct bytes *labels;  /* in the order of the row */
+    struct bytes key;      /* the labels with their sizes */
+};
+
+/* The series of something that goes, such as a version of a model. Zero-initialise it. */
+struct metric_owner {
+    struct metric_series **series;
+    size_t count, capacity;
+};
+
+#define METRIC_LABELS(...) ((const struct bytes[]){ __VA_ARGS__ })
+#define METRIC_NO_LABELS   NULL
+
+/* Finds or adds a series. It lives as long as the process. */
+struct metric_series *metric_series(enum metric_id metric, const struct bytes *labels);
+/* The same, until its last owner releases it. The owner is not locked. */
+struct metric_series *metric_series_owned(enum metric_id metric, const struct bytes *labels,
+                                          struct metric_owner *owner);
+/* Removes the series that nobody else owns. No thread may add to them any more. */
+void metric_owner_release(struct metric_owner *owner);
+
+/* A name as a label: `name` for the first 100 names that clients make up, if it has at most 128
+ * bytes, all of them printable ASCII; METRIC_OTHER for all others. Lives as long as `name`. */
+struct bytes metric_client_name(struct bytes name);
+
+static inline void metric_add(const struct metric_series *series, uint64_t count)
+{
+    slot_add(series->slot, count);
+}
+
+/* Adds to a histogram, in the unit that is added (metric_row.unit). */
+void metric_observe(const struct metric_series *series, uint64_t value);
+/* Sets a gauge. */
+void metric_set(struct metric_series *series, int64_t value);
+
+/* The total of a counter or gauge, the number of observations of a histogram. For tests and
+ * HandleReloadConfigRequest. */
+uint64_t metric_value(const struct metric_series *series);
+
+/**
+ * The value of the first series, in the order of labels, of the metric with this internal name: of
+ * TensorFlow Serving's counters and gauges, or of one of ours. 0: there is none; also for a
+ * histogram, which has no single value.
+ */
+int64_t metric_first_value(struct bytes name);
+
+#endif

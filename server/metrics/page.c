@@ -1,0 +1,228 @@
+#include "server/metrics/page.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "server/metrics/internal.h"
+
+struct sample {
+    enum metric_id metric;
+    const struct bytes *labels;
+    double value;
+    struct sample *next;
+};
+
+struct metrics_page {
+    struct arena *arena;
+    struct sample *samples; /* by metric, then by labels */
+};
+
+static struct {
+    pthread_mutex_t lock;
+    struct metrics_collector *first;
+} collectors = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void metrics_add_collector(struct metrics_collector *collector)
+{
+    pthread_mutex_lock(&collectors.lock);
+    collector->next = collectors.first;
+    collectors.first = collector;
+    pthread_mutex_unlock(&collectors.lock);
+}
+
+void metrics_remove_collector(struct metrics_collector *collector)
+{
+    pthread_mutex_lock(&collectors.lock);
+    struct metrics_collector **at = &collectors.first;
+    while (*at != NULL && *at != collector)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = collector->next;
+    pthread_mutex_unlock(&collectors.lock);
+}
+
+/* ---- Samples of collectors. ---- */
+
+static struct bytes copy_bytes(struct arena *arena, struct bytes bytes)
+{
+    char *copy = arena_alloc(arena, bytes.size + 1);
+    if (bytes.size > 0)
+        memcpy(copy, bytes.data, bytes.size);
+    return (struct bytes){ copy, bytes.size };
+}
+
+void metrics_sample(struct metrics_page *page, enum metric_id metric, const struct bytes *labels,
+                    double value)
+{
+    int count = metric_labels_count(metric);
+    struct bytes *copies = ARENA_ARRAY(page->arena, struct bytes, count + 1);
+    for (int i = 0; i < count; i++)
+        copies[i] = copy_bytes(page->arena, labels[i]);
+    struct sample *sample = arena_alloc(page->arena, sizeof *sample);
+    *sample = (struct sample){ metric, copies, value, page->samples };
+    page->samples = sample;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const struct sample *x = *(struct sample *const *)a, *y = *(struct sample *const *)b;
+    return metric_compare_labels(x->labels, y->labels, metric_labels_count(x->metric));
+}
+
+/* The samples of one metric, sorted. */
+static struct sample **list_samples(const struct metrics_page *page, enum metric_id metric,
+                                    size_t *count)
+{
+    size_t all = 0;
+    for (const struct sample *sample = page->samples; sample != NULL; sample = sample->next)
+        all += sample->metric == metric;
+    struct sample **list = ARENA_ARRAY(page->arena, struct sample *, all + 1);
+    *count = 0;
+    for (struct sample *sample = page->samples; sample != NULL; sample = sample->next)
+        if (sample->metric == metric)
+            list[(*count)++] = sample;
+    qsort(list, *count, sizeof *list, compare_samples);
+    return list;
+}
+
+/* ---- Lines. ---- */
+
+/* The name as it is printed: TensorFlow Serving replaces all but letters, digits and '_'. */
+static void print_name(enum metric_id metric, struct buffer *out)
+{
+    for (const char *at = metric_rows[metric].name; *at != '\0'; at++)
+        buffer_append_char(out, *at == '/' ? ':' : *at);
+}
+
+/* TensorFlow Serving escapes no line feeds, which break the page; here they are. */
+static void print_escaped(struct bytes text, struct buffer *out)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (c == '\\' || c == '"')
+            buffer_append_char(out, '\\');
+        if (c == '\n')
+            buffer_append_text(out, "\\n");
+        else
+            buffer_append_char(out, c);
+    }
+}
+
+static void print_labels(enum metric_id metric, const struct bytes *labels, struct buffer *out)
+{
+    for (int i = 0; metric_rows[metric].labels[i] != NULL; i++) {
+        buffer_printf(out, "%s%s=\"", i > 0 ? "," : "", metric_rows[metric].labels[i]);
+        print_escaped(labels[i], out);
+        buffer_append_char(out, '"');
+    }
+}
+
+/* name_suffix{labels, and the space behind. Only TensorFlow Serving has braces around nothing. */
+static void print_head(enum metric_id metric, const char *suffix, const struct bytes *labels,
+                       struct buffer *out)
+{
+    bool braces = metric_rows[metric].name[0] == '/' || metric_rows[metric].labels[0] != NULL;
+    print_name(metric, out);
+    buffer_append_text(out, suffix);
+    if (braces)
+        buffer_append_char(out, '{');
+    print_labels(metric, labels, out);
+    buffer_append_text(out, braces ? "} " : " ");
+}
+
+static void print_bucket(const struct metric_series *series, const char *limit, uint64_t count,
+                         struct buffer *out)
+{
+    print_name(series->metric, out);
+    buffer_append_text(out, "_bucket{");
+    print_labels(series->metric, series->labels, out);
+    if (metric_rows[series->metric].labels[0] != NULL)
+        buffer_append_char(out, ',');
+    buffer_printf(out, "le=\"%s\"} %llu\n", limit, (unsigned long long)count);
+}
+
+static void print_histogram(const struct metric_series *series, struct buffer *out)
+{
+    const struct metric_row *row = &metric_rows[series->metric];
+    uint32_t count = row->buckets.count;
+    uint64_t total = 0;
+    char limit[32];
+    for (uint32_t i = 0; i <= count; i++) {
+        total += slots_sum(series->slot + i);
+        snprintf(limit, sizeof limit, "%g", metric_limit(series->metric, i));
+        print_bucket(series, i < count ? limit : "+Inf", total, out);
+    }
+    double sum = (double)slots_sum(series->slot + count + 1) / row->unit;
+    print_head(series->metric, "_sum", series->labels, out);
+    buffer_printf(out, row->name[0] == '/' ? "%g\n" : "%.9g\n", sum);
+    print_head(series->metric, "_count", series->labels, out);
+    buffer_printf(out, "%llu\n", (unsigned long long)total);
+}
+
+static void print_series(const struct metric_series *series, struct buffer *out)
+{
+    if (metric_rows[series->metric].kind == METRIC_HISTOGRAM) {
+        print_histogram(series, out);
+        return;
+    }
+    uint64_t value = metric_rows[series->metric].kind == METRIC_COUNTER
+                         ? slots_sum(series->slot)
+                         : (uint64_t)atomic_load_explicit(&series->value, memory_order_relaxed);
+    print_head(series->metric, "", series->labels, out);
+    buffer_printf(out, "%lld\n", (long long)value);
+}
+
+static void print_type(enum metric_id metric, struct buffer *out)
+{
+    static const char *const kinds[] = { "counter", "gauge", "histogram" };
+    if (metric_rows[metric].help != NULL) {
+        buffer_append_text(out, "# HELP ");
+        print_name(metric, out);
+        buffer_printf(out, " %s\n", metric_rows[metric].help);
+    }
+    buffer_append_text(out, "# TYPE ");
+    print_name(metric, out);
+    buffer_printf(out, " %s\n", kinds[metric_rows[metric].kind]);
+}
+
+/* `page` NULL: nothing was collected. `all`: also a row without a sample. */
+static void print_row(const struct metrics_page *page, enum metric_id metric, bool all,
+                      struct buffer *out)
+{
+    size_t count, samples_count = 0;
+    metrics_lock();
+    struct metric_series **series = metrics_list(metric, &count);
+    struct sample **samples = page != NULL ? list_samples(page, metric, &samples_count) : NULL;
+    if (all || count + samples_count > 0)
+        print_type(metric, out);
+    for (size_t i = 0; i < count; i++)
+        print_series(series[i], out);
+    metrics_unlock();
+    for (size_t i = 0; i < samples_count; i++) {
+        print_head(metric, "", samples[i]->labels, out);
+        buffer_printf(out, "%.17g\n", samples[i]->value);
+    }
+    free(series);
+}
+
+void metrics_print_tensorflow(struct buffer *out)
+{
+    for (int metric = 0; metric < METRIC_COUNT; metric++)
+        if (metric_rows[metric].name[0] == '/')
+            print_row(NULL, (enum metric_id)metric, true, out);
+}
+
+void metrics_print(struct buffer *out)
+{
+    struct metrics_page page = { .arena = arena_create(0) };
+    pthread_mutex_lock(&collectors.lock);
+    for (const struct metrics_collector *at = collectors.first; at != NULL; at = at->next)
+        at->collect(at->context, &page);
+    pthread_mutex_unlock(&collectors.lock);
+    for (int metric = 0; metric < METRIC_COUNT; metric++)
+        if (metric_rows[metric].name[0] != '/')
+            print_row(&page, (enum metric_id)metric, false, out);
+    arena_destroy(page.arena);
+}
