@@ -1,13 +1,13 @@
 #include "clients/load.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "clients/client_type.h"
 #include "clients/http.h"
+#include "clients/interrupt.h"
 #include "rpc/channel.h"
 #include "rpc/remote.h"
 
@@ -16,18 +16,9 @@ static int64_t now_ns(void)
     return clock_now_ns(clock_monotonic());
 }
 
-/* The first Ctrl-C ends the load, and the result so far is printed. The second ends the program. */
-static atomic_bool interrupted;
-
-static void on_interrupt(int number)
-{
-    (void)number;
-    atomic_store(&interrupted, true);
-}
-
 static bool is_enough(const struct load_options *options, int64_t started)
 {
-    return started >= options->count || atomic_load(&interrupted);
+    return started >= options->count || interrupt_came();
 }
 
 /* ---- gRPC: one thread, which runs the event loop ---- */
@@ -199,6 +190,12 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void load_sort(struct load_result *result)
+{
+    if (result->count > 0)
+        qsort(result->times_ns, (size_t)result->count, sizeof *result->times_ns, compare_times);
+}
+
 static struct status run_load(const char *server, const struct load_options *options,
                               const struct client_request *request, struct arena *arena,
                               struct load_result *result)
@@ -223,13 +220,12 @@ static struct status load_request(const char *server, const struct load_options 
 {
     struct load_result result = { .times_ns = zalloc((size_t)options->count * sizeof(int64_t)) };
     struct arena *arena = arena_create(0);
-    struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
-    sigaction(SIGINT, &action, NULL);
+    interrupt_watch();
     int64_t begin_ns = now_ns();
     struct status status = run_load(server, options, request, arena, &result);
     result.took_ns = now_ns() - begin_ns;
     if (status_is_ok(status)) {
-        qsort(result.times_ns, (size_t)result.count, sizeof *result.times_ns, compare_times);
+        load_sort(&result);
         *out = result;
     } else {
         /* copies the text, which lies in the arena */

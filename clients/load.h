@@ -30,6 +30,8 @@ struct status load_examples(const char *server, const struct load_options *optio
                             const struct client_target *target, const char *verb,
                             const char *examples, const char *context, struct load_result *out);
 
+/* Sorts the times, for load_print. */
+void load_sort(struct load_result *result);
 /* "1000 calls, 8 at a time: 41234 calls/s; latency µs: min 80.1  p50 …" and a newline. */
 void load_print(const struct load_result *result, int concurrency, struct buffer *out);
 

@@ -7,7 +7,8 @@ static struct modelclient_options options;
 static const struct flag rows[] = {
     { "server", FLAG_TEXT, &options.server, "localhost:8500",
       .help = "host:port or unix:/path for gRPC, http://host:port for REST" },
-    { "model", FLAG_TEXT, &options.model, "default", .help = "the model's name" },
+    { "model", FLAG_TEXT, &options.model, "",
+      .help = "the model's name; empty: default, or for replay the name in each request" },
     { "model_version", FLAG_INT64, &options.version_number, "-1",
       .help = "the version; negative: the latest", .min = -1, .max = 9.2e18 },
     { "label", FLAG_TEXT, &options.label, "",
@@ -26,10 +27,26 @@ static const struct flag rows[] = {
       .help = "repeat the request this many times, or until Ctrl-C; print rate and latency",
       .max = 1e9 },
     { "concurrency", FLAG_INT32, &options.concurrency, "1",
-      .help = "requests in flight, with --repeat", .min = 1, .max = 10000 },
+      .help = "requests in flight, with --repeat and for replay", .min = 1, .max = 10000 },
     { "connections", FLAG_INT32, &options.connections, "1",
       .help = "gRPC connections that the requests share; REST opens one for each", .min = 1,
       .max = 1000 },
+    { "against", FLAG_TEXT, &options.against, "",
+      .help = "replay: the server, host:port or unix:/path; empty: that of --server" },
+    { "rate", FLAG_DOUBLE, &options.rate, "0",
+      .help = "replay: requests a second; latency counts from the time at which one is due. 0: the "
+              "next request goes out when an answer has come",
+      .max = 1e9 },
+    { "count", FLAG_INT64, &options.count, "0", .help = "replay: the most requests; 0: all",
+      .max = 9.2e18 },
+    { "rtol", FLAG_DOUBLE, &options.rtol, "1e-5",
+      .help = "replay: numbers with a fraction may differ by this part of the logged one, and by "
+              "--atol",
+      .max = 1e300 },
+    { "atol", FLAG_DOUBLE, &options.atol, "1e-6",
+      .help = "replay: numbers with a fraction may differ by this, and by --rtol", .max = 1e300 },
+    { "show", FLAG_INT64, &options.show, "20",
+      .help = "replay: the most differences that are printed; all are counted", .max = 9.2e18 },
     { "timeout_ms", FLAG_INT64, &options.timeout_ms, "60000",
       .help = "the timeout of each request in milliseconds", .min = 1, .max = 1e9 },
     { "tls", FLAG_BOOL, &options.tls, "false", .help = "use TLS, over gRPC" },
@@ -44,9 +61,11 @@ static const struct flag rows[] = {
 };
 
 static const struct flag_set flags = {
-    "usage: modelclient predict|classify|regress|metadata|status [flags]\n\n"
+    "usage: modelclient predict|classify|regress|metadata|status [flags]\n"
+    "       modelclient replay LOG --against HOST:PORT [flags]\n\n"
     "  modelclient predict --signature predict_images --input images=digits.npy\n"
     "  modelclient predict --server http://localhost:8501 --input 'x=[[1.0, 2.0]]' --repeat 1000\n"
+    "  modelclient replay requests.log --against localhost:8500 --concurrency 8\n"
     "  modelclient classify --examples '[{\"x\": 1.0}]' --format json",
     rows, COUNT(rows)
 };
@@ -59,18 +78,26 @@ const char *or_null(const char *text)
 /* Flags that only some commands take, or that go with another flag. */
 static const struct {
     const char *flag, *commands, *with;
+    const char *alone; /* a command for which the flag needs no other */
 } limited[] = {
-    { "input", "predict", NULL },
-    { "examples", "classify regress", NULL },
-    { "context", "classify regress", NULL },
-    { "signature", "predict classify regress", NULL },
-    { "repeat", "predict classify regress", NULL },
-    { "concurrency", "predict classify regress", "repeat" },
-    { "connections", "predict classify regress", "repeat" },
-    { "tls_ca", NULL, "tls" },
-    { "tls_cert", NULL, "tls" },
-    { "tls_key", NULL, "tls" },
-    { "server_name", NULL, "tls" },
+    { "input", "predict", NULL, NULL },
+    { "examples", "classify regress", NULL, NULL },
+    { "context", "classify regress", NULL, NULL },
+    { "signature", "predict classify regress", NULL, NULL },
+    { "repeat", "predict classify regress", NULL, NULL },
+    { "concurrency", "predict classify regress replay", "repeat", "replay" },
+    { "connections", "predict classify regress replay", "repeat", "replay" },
+    { "against", "replay", NULL, NULL },
+    { "rate", "replay", NULL, NULL },
+    { "count", "replay", NULL, NULL },
+    { "rtol", "replay", NULL, NULL },
+    { "atol", "replay", NULL, NULL },
+    { "show", "replay", NULL, NULL },
+    { "format", "predict classify regress metadata status", NULL, NULL },
+    { "tls_ca", NULL, "tls", NULL },
+    { "tls_cert", NULL, "tls", NULL },
+    { "tls_key", NULL, "tls", NULL },
+    { "server_name", NULL, "tls", NULL },
 };
 
 static struct status check_limited(const char *command)
@@ -82,7 +109,8 @@ static struct status check_limited(const char *command)
         if (commands != NULL && strstr(commands, command) == NULL)
             return status_error(STATUS_INVALID_ARGUMENT, "--%s does not apply to %s, only to: %s",
                                 limited[i].flag, command, commands);
-        if (with != NULL && flag_is_default(flags_find(&flags, with)))
+        bool alone = limited[i].alone != NULL && strcmp(limited[i].alone, command) == 0;
+        if (with != NULL && !alone && flag_is_default(flags_find(&flags, with)))
             return status_error(STATUS_INVALID_ARGUMENT, "--%s needs --%s", limited[i].flag, with);
     }
     return status_ok();
@@ -92,10 +120,14 @@ struct status options_parse(int argc, char **argv, const struct modelclient_opti
 {
     int positional;
     TRY(flags_parse(&flags, argc, argv, &positional));
-    if (positional > 0)
+    bool replays = strcmp(argv[0], "replay") == 0;
+    if (positional > replays)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "unknown argument: %s; --help lists what there is", argv[1]);
+                            "unknown argument: %s; --help lists what there is", argv[1 + replays]);
+    options.log = positional > 0 ? argv[1] : NULL;
     TRY(check_limited(argv[0]));
+    if (options.against[0] != '\0')
+        options.server = options.against;
     if (options.label[0] != '\0' && options.version_number >= 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--label and --model_version exclude each other");

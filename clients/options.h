@@ -11,7 +11,10 @@
 
 struct modelclient_options {
     const char *server, *model, *label, *signature, *format, *examples, *context;
-    int64_t version_number, timeout_ms, repeat;
+    const char *log; /* replay's file; NULL: not given */
+    const char *against;
+    int64_t version_number, timeout_ms, repeat, count, show;
+    double rate, rtol, atol;
     int32_t concurrency, connections;
     struct flag_texts inputs;
     bool tls, help;

@@ -11,7 +11,7 @@
 struct load_options session_load_options(const struct client_session *session)
 {
     const struct modelclient_options *given = session->options;
-    return (struct load_options){ .count = given->repeat,
+    return (struct load_options){ .count = given->repeat > 0 ? given->repeat : given->count,
                                   .concurrency = given->concurrency,
                                   .connections = given->connections,
                                   .timeout_ms = given->timeout_ms,
@@ -67,7 +67,7 @@ struct status session_run(int argc, char **argv, session_function *run)
     }
     struct client_session session = {
         .options = options,
-        .target = { .model = options->model,
+        .target = { .model = options->model[0] != '\0' ? options->model : "default",
                     .version = options->version_number,
                     .label = or_null(options->label),
                     .signature = or_null(options->signature) },

@@ -218,6 +218,11 @@ uint64_t tfrecord_reader_offset(const struct tfrecord_reader *reader)
     return reader->offset;
 }
 
+uint64_t tfrecord_reader_file_bytes(const struct tfrecord_reader *reader)
+{
+    return reader->file.size;
+}
+
 struct tfrecord_writer {
     struct file_writer file;
     bool compressed;

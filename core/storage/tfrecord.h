@@ -43,6 +43,8 @@ struct status tfrecord_reader_next(struct tfrecord_reader *reader, struct bytes 
 bool tfrecord_reader_can_go_on(const struct tfrecord_reader *reader);
 /* Of the next record, in decompressed bytes. */
 uint64_t tfrecord_reader_offset(const struct tfrecord_reader *reader);
+/* Of the file, as it was when it was opened. */
+uint64_t tfrecord_reader_file_bytes(const struct tfrecord_reader *reader);
 void tfrecord_reader_close(struct tfrecord_reader *reader); /* accepts NULL */
 
 /* Appends a record as it stands in a plain file, for a file that others read while it grows. */

@@ -3,61 +3,25 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "proto/wire.h"
 #include "server/grpc/request.h"
 #include "server/inference/batch.h"
 #include "server/inference/zero_run.h"
+#include "storage/prediction_log.h"
 #include "storage/tfrecord.h"
 
 #define REQUESTS_FILE "assets.extra/tf_serving_warmup_requests"
 #define RECORDS_MAX   1000
 
-/* PredictionLog's oneof log_type; the request is field 1 of each. */
-enum { LOG_CLASSIFY = 2, LOG_REGRESS = 3, LOG_MULTI_INFERENCE = 4, LOG_SESSION_RUN = 5 };
-enum { LOG_PREDICT = 6, LOG_PREDICT_STREAMED = 7, LOG_REQUEST = 1 };
-
-struct record {
-    uint32_t kind; /* 0: the record has no request */
-    struct bytes request;
-};
-
-static bool read_log(struct bytes log, struct bytes *request)
-{
-    struct wire wire = wire_of(log);
-    struct wire_field field;
-    *request = (struct bytes){ "", 0 };
-    while (wire_next(&wire, &field))
-        if (wire_is(&field, LOG_REQUEST, WIRE_BYTES))
-            *request = field.bytes;
-    return !wire.damaged;
-}
-
-static bool read_record(struct bytes bytes, struct record *out)
-{
-    struct wire wire = wire_of(bytes);
-    struct wire_field field;
-    *out = (struct record){ 0 };
-    while (wire_next(&wire, &field)) {
-        if (field.type != WIRE_BYTES || field.number < LOG_CLASSIFY ||
-            field.number > LOG_PREDICT_STREAMED)
-            continue;
-        out->kind = field.number;
-        if (!read_log(field.bytes, &out->request))
-            return false;
-    }
-    return !wire.damaged;
-}
-
-static grpc_method *method_of(uint32_t kind)
+static grpc_method *method_of(enum prediction_kind kind)
 {
     switch (kind) {
-    case LOG_CLASSIFY:
+    case PREDICTION_CLASSIFY:
         return grpc_answer_classify;
-    case LOG_REGRESS:
+    case PREDICTION_REGRESS:
         return grpc_answer_regress;
-    case LOG_MULTI_INFERENCE:
+    case PREDICTION_MULTI_INFERENCE:
         return grpc_answer_multi_inference;
-    case LOG_PREDICT:
+    case PREDICTION_PREDICT:
         return grpc_answer_predict;
     default:
         return NULL;
@@ -79,7 +43,7 @@ static struct status run_all(struct grpc_request *request, const struct work_lim
 }
 
 static struct status replay(const struct warmup *warmup, struct servable *servable,
-                            const struct record *record, const struct work_limits *limits,
+                            const struct prediction_log *record, const struct work_limits *limits,
                             struct arena *arena)
 {
     int64_t deadline_ns = clock_deadline_ns(clock_monotonic(), limits->timeout_ms);
@@ -105,15 +69,15 @@ static struct status run_record(const struct warmup *warmup, struct servable *se
                                 struct bytes bytes, const char *path, int place,
                                 const struct work_limits *limits)
 {
-    struct record record;
+    struct prediction_log record;
     if (place > RECORDS_MAX)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Number of warmup records exceeeds the maximum (%d) at %s", RECORDS_MAX,
                             path);
-    if (!read_record(bytes, &record))
+    if (!prediction_log_read(bytes, &record))
         return status_error(STATUS_INVALID_ARGUMENT, "Failed to parse warmup record: %d from %s",
                             place, path);
-    if (record.kind == 0)
+    if (record.kind == PREDICTION_NONE)
         return status_ok();
     if (method_of(record.kind) == NULL)
         return status_error(STATUS_UNIMPLEMENTED,

@@ -14,7 +14,7 @@ BY_NAME = re.compile(r'\{\s*"(\w+)",\s*FLAG_(\w+),\s*&other\.[\w\[\]]+,\s*"([^"]
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 PROGRAMS = {"pstrain": ("trainer/", [[], ["doctor"], ["schema"], ["launch"], ["predict"], ["supervise"]]),
             "savedmodel": ("exporter/", [["show"], ["run"], ["convert"]]), "modelserver": ("server/", [[]]),
-            "modelclient": ("clients/", [["predict"], ["status"]])}
+            "modelclient": ("clients/", [["predict"], ["status"], ["replay"]])}
 
 
 # Every flag of TensorFlow Serving 2.19: values that work or ask for what happens anyway, and values that are refused because

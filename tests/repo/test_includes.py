@@ -44,7 +44,7 @@ BELOW = {
     "trainer/launch": TENSOR | {"trainer/job"},
     "trainer": SAVEDMODEL | {"exporter", "layers", "rpc", "trainer/shared", "trainer/client", "trainer/checkpoint",
                              "trainer/job", "trainer/launch", "trainer/data", "trainer/adapt"},
-    "clients": TENSOR | {"rpc"},
+    "clients": TENSOR | {"rpc", "storage"},
     "server/json": GRAPH | {"storage"},
     "server/metrics": {"base", "proto"},
     "server/models": SAVEDMODEL | {"server/metrics"},

@@ -1,0 +1,18 @@
+/*
+ * log_request: requests of a log, as they are sent again.
+ */
+#ifndef CLIENTS_LOG_REQUEST_H
+#define CLIENTS_LOG_REQUEST_H
+
+#include "clients/client.h"
+#include "storage/prediction_log.h"
+
+/* The gRPC method that answers requests of this kind; NULL: none does. */
+const char *log_request_path(enum prediction_kind kind);
+
+/* Appends the record's request. What `target` names takes the place of what the request says:
+ * model, version or label; the signature stays. NULL and negative: the request's. */
+void log_request_put(const struct prediction_log *record, const struct client_target *target,
+                     struct buffer *out);
+
+#endif
