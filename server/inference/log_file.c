@@ -1,0 +1,133 @@
+#include "server/inference/log_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+#define SUFFIX    ".tfrecord"
+#define RETRY_NS  NS_PER_S
+#define NAMES_MAX 1000 /* that other processes may have taken in the same second */
+
+void log_file_close(struct log_file *file)
+{
+    if (file->path == NULL)
+        return;
+    close(file->fd);
+    free(file->path);
+    file->path = NULL;
+}
+
+/* The number keeps the order of names that have the same second, also after the first were
+ * removed. */
+static struct status open_next(struct log_file *file, struct arena *arena)
+{
+    char second[32];
+    struct tm time_utc;
+    time_t now = time(NULL);
+    strftime(second, sizeof second, "%Y%m%d-%H%M%S", gmtime_r(&now, &time_utc));
+    for (int i = 0;; i++) {
+        const char *path =
+            arena_printf(arena, "%s-%s-%06u" SUFFIX, file->prefix, second, ++file->number);
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (fd < 0 && errno == EEXIST && i < NAMES_MAX)
+            continue;
+        if (fd < 0)
+            return status_errno(errno, "open '%s'", path);
+        file->fd = fd;
+        file->path = xstrdup(path);
+        file->size = 0;
+        return status_ok();
+    }
+}
+
+static bool is_ours(const char *name, const char *stem)
+{
+    size_t size = strlen(name), stem_size = strlen(stem), suffix_size = strlen(SUFFIX);
+    return size > stem_size + 1 + suffix_size && strncmp(name, stem, stem_size) == 0 &&
+           name[stem_size] == '-' && strcmp(name + size - suffix_size, SUFFIX) == 0;
+}
+
+/* Removes the oldest files: the names sort by time. */
+static void remove_oldest(const struct log_file *file, int files_max, struct arena *arena)
+{
+    const char *directory = file_parent(arena, file->prefix);
+    const char *slash = strrchr(file->prefix, '/');
+    const char *stem = slash != NULL ? slash + 1 : file->prefix;
+    struct file_list entries;
+    int count = 0;
+    if (files_max <= 0 || !status_is_ok(file_list(directory, arena, &entries)))
+        return;
+    for (size_t i = 0; i < entries.count; i++)
+        count += is_ours(entries.names[i], stem);
+    for (size_t i = 0; i < entries.count && count > files_max; i++)
+        if (is_ours(entries.names[i], stem)) {
+            unlink(file_join(arena, directory, entries.names[i]));
+            count--;
+        }
+}
+
+static bool is_old(const struct log_file *file, const struct log_file_limits *limits,
+                   int64_t now_ns)
+{
+    return limits->file_ns_max > 0 && now_ns - file->opened_ns >= limits->file_ns_max;
+}
+
+void log_file_age(struct log_file *file, const struct log_file_limits *limits, int64_t now_ns)
+{
+    if (file->path != NULL && is_old(file, limits, now_ns))
+        log_file_close(file);
+}
+
+static struct status open_if_needed(struct log_file *file, const struct log_file_limits *limits,
+                                    size_t more, int64_t now_ns)
+{
+    bool full =
+        file->path != NULL && file->size > 0 && file->size + (int64_t)more > limits->file_bytes_max;
+    if (full)
+        log_file_close(file);
+    log_file_age(file, limits, now_ns);
+    if (file->path != NULL)
+        return status_ok();
+    struct arena *arena = arena_create(0);
+    struct status status = open_next(file, arena);
+    if (status_is_ok(status)) {
+        file->opened_ns = now_ns;
+        remove_oldest(file, limits->files_max, arena);
+    }
+    arena_destroy(arena);
+    return status;
+}
+
+static struct status write_all(struct log_file *file, struct bytes records)
+{
+    for (size_t done = 0; done < records.size;) {
+        ssize_t put = write(file->fd, records.data + done, records.size - done);
+        if (put < 0 && errno != EINTR) {
+            struct status status = status_errno(errno, "write '%s'", file->path);
+            if (ftruncate(file->fd, file->size) < 0)
+                log_file_close(file); /* it ends with half a record; the next ones go elsewhere */
+            else
+                lseek(file->fd, file->size, SEEK_SET);
+            return status;
+        }
+        done += put > 0 ? (size_t)put : 0;
+    }
+    file->size += (int64_t)records.size;
+    return status_ok();
+}
+
+struct status log_file_write(struct log_file *file, const struct log_file_limits *limits,
+                             struct bytes records, int64_t now_ns)
+{
+    if (now_ns < file->retry_ns)
+        return status_error(STATUS_UNAVAILABLE, "waiting for '%s'", file->prefix);
+    struct status status = open_if_needed(file, limits, records.size, now_ns);
+    if (status_is_ok(status))
+        status = write_all(file, records);
+    file->retry_ns = status_is_ok(status) ? 0 : now_ns + RETRY_NS;
+    return status;
+}

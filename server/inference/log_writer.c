@@ -1,0 +1,353 @@
+#include "server/inference/log_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/crc32c.h"
+#include "base/log.h"
+
+#define HEAD_BYTES  12
+#define TAIL_BYTES  4
+#define SINKS_MAX   1024
+#define END_NS      (5 * NS_PER_S)
+#define AGE_NS      NS_PER_S          /* between looks for files that are old enough */
+#define BATCH_BYTES ((size_t)1 << 20) /* written in one call */
+
+struct log_sink {
+    struct log_writer *writer;
+    struct log_file file; /* the writer thread's */
+    char *troubled;       /* the failure that was logged; NULL: it writes. The writer thread's */
+    uint64_t lost;        /* records, since then */
+    _Atomic uint64_t written, dropped;
+    struct log_sink *next;
+};
+
+/* One record that waits. */
+struct log_entry {
+    struct log_sink *sink;
+    struct log_entry *next;
+    size_t size; /* of the framed record */
+    char framed[];
+};
+
+struct log_writer {
+    struct log_writer_options options;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed, ended_changed;
+    struct log_entry *first, **last; /* what waits, in order */
+    size_t waiting_bytes;
+    struct log_sink *sinks;
+    int sinks_count;
+    bool stopping, ended;
+};
+
+/* ---- Records, in any thread. ---- */
+
+static size_t entry_bytes(size_t framed)
+{
+    return sizeof(struct log_entry) + framed;
+}
+
+static bool take_room(struct log_writer *writer, size_t bytes)
+{
+    pthread_mutex_lock(&writer->lock);
+    bool fits = bytes <= writer->options.waiting_bytes_max - writer->waiting_bytes;
+    if (fits)
+        writer->waiting_bytes += bytes;
+    pthread_mutex_unlock(&writer->lock);
+    return fits;
+}
+
+static void give_room(struct log_writer *writer, size_t bytes)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->waiting_bytes -= bytes;
+    pthread_mutex_unlock(&writer->lock);
+    if (writer->options.budget != NULL)
+        budget_give(writer->options.budget, (int64_t)bytes);
+}
+
+/* Does not ask those who keep memory: a request does not wait for its log. */
+static bool pay(struct log_writer *writer, size_t bytes)
+{
+    if (!take_room(writer, bytes))
+        return false;
+    if (writer->options.budget == NULL || budget_try(writer->options.budget, (int64_t)bytes))
+        return true;
+    pthread_mutex_lock(&writer->lock);
+    writer->waiting_bytes -= bytes;
+    pthread_mutex_unlock(&writer->lock);
+    return false;
+}
+
+static void free_entry(struct log_entry *entry)
+{
+    give_room(entry->sink->writer, entry_bytes(entry->size));
+    free(entry);
+}
+
+static void count_dropped(struct log_sink *sink)
+{
+    atomic_fetch_add_explicit(&sink->dropped, 1, memory_order_relaxed);
+}
+
+struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size)
+{
+    size_t framed = HEAD_BYTES + size + TAIL_BYTES;
+    if (size > sink->writer->options.waiting_bytes_max || !pay(sink->writer, entry_bytes(framed))) {
+        count_dropped(sink);
+        return NULL;
+    }
+    struct log_entry *entry = malloc(entry_bytes(framed));
+    if (entry == NULL) {
+        give_room(sink->writer, entry_bytes(framed));
+        count_dropped(sink);
+        return NULL;
+    }
+    entry->sink = sink;
+    entry->next = NULL;
+    entry->size = framed;
+    return entry;
+}
+
+char *log_entry_data(struct log_entry *entry)
+{
+    return entry->framed + HEAD_BYTES;
+}
+
+void log_entry_drop(struct log_entry *entry)
+{
+    if (entry == NULL)
+        return;
+    count_dropped(entry->sink);
+    free_entry(entry);
+}
+
+void log_entry_submit(struct log_entry *entry)
+{
+    struct log_writer *writer = entry->sink->writer;
+    pthread_mutex_lock(&writer->lock);
+    bool was_empty = writer->first == NULL;
+    *writer->last = entry;
+    writer->last = &entry->next;
+    if (was_empty)
+        pthread_cond_signal(&writer->changed);
+    pthread_mutex_unlock(&writer->lock);
+}
+
+struct log_counts log_sink_counts(const struct log_sink *sink)
+{
+    return (struct log_counts){
+        .written = atomic_load_explicit(&sink->written, memory_order_relaxed),
+        .dropped = atomic_load_explicit(&sink->dropped, memory_order_relaxed),
+    };
+}
+
+/* ---- The thread. ---- */
+
+/* The checksums are computed here, and not in the request's thread. */
+static void frame(struct log_entry *entry)
+{
+    size_t size = entry->size - HEAD_BYTES - TAIL_BYTES;
+    char *data = log_entry_data(entry);
+    put_u64le(entry->framed, size);
+    put_u32le(entry->framed + 8, crc32c_mask(crc32c(0, entry->framed, 8)));
+    put_u32le(data + size, crc32c_mask(crc32c(0, data, size)));
+}
+
+/* One line when trouble begins, or changes, and one when it is over. */
+static void note_trouble(struct log_sink *sink, struct status status, uint64_t records)
+{
+    if (status_is_ok(status)) {
+        if (sink->troubled != NULL)
+            log_info("request log '%s': writes again; %llu requests were not logged",
+                     sink->file.prefix, (unsigned long long)sink->lost);
+        free(sink->troubled);
+        sink->troubled = NULL;
+        sink->lost = 0;
+        return;
+    }
+    sink->lost += records;
+    if (sink->troubled == NULL) {
+        log_error("request log: %s: requests are not logged until this is over", status.message);
+        sink->troubled = xstrdup(status.message);
+    }
+}
+
+static void write_records(struct log_sink *sink, struct bytes records, uint64_t count)
+{
+    const struct log_file_limits *limits = &sink->writer->options.files;
+    struct status status =
+        log_file_write(&sink->file, limits, records, clock_now_ns(clock_monotonic()));
+    note_trouble(sink, status, count);
+    atomic_fetch_add_explicit(status_is_ok(status) ? &sink->written : &sink->dropped, count,
+                              memory_order_relaxed);
+}
+
+/* May the entry be written together with `batch_bytes` before it? A file ends with a whole record,
+ * at its size. */
+static bool fits(const struct log_entry *entry, const struct log_sink *sink, size_t batch_bytes)
+{
+    const struct log_file_limits *limits = &sink->writer->options.files;
+    int64_t size = sink->file.path != NULL ? sink->file.size : 0;
+    size_t more = batch_bytes + entry->size;
+    return entry->sink == sink && more <= BATCH_BYTES &&
+           size + (int64_t)more <= limits->file_bytes_max;
+}
+
+/* Writes the first entries, as many as belong together, and returns the rest. */
+static struct log_entry *write_some(struct log_entry *first, struct buffer *batch)
+{
+    struct log_sink *sink = first->sink;
+    struct log_entry *end = first->next;
+    struct bytes records = { first->framed, first->size };
+    uint64_t count = 1;
+    frame(first);
+    if (end != NULL && fits(end, sink, first->size)) { /* a large one is written where it lies */
+        batch->size = 0;
+        buffer_append(batch, first->framed, first->size);
+        for (; end != NULL && fits(end, sink, batch->size); end = end->next, count++) {
+            frame(end);
+            buffer_append(batch, end->framed, end->size);
+        }
+        records = (struct bytes){ batch->data, batch->size };
+    }
+    write_records(sink, records, count);
+    while (first != end) {
+        struct log_entry *next = first->next;
+        free_entry(first);
+        first = next;
+    }
+    return end;
+}
+
+/* The list of sinks only grows, at its head. */
+static void age_files(struct log_sink *sinks, const struct log_file_limits *limits)
+{
+    int64_t now_ns = clock_now_ns(clock_monotonic());
+    for (struct log_sink *sink = sinks; sink != NULL; sink = sink->next)
+        log_file_age(&sink->file, limits, now_ns);
+}
+
+static void *write_in_thread(void *context)
+{
+    struct log_writer *writer = context;
+    struct buffer batch = { 0 };
+    pthread_mutex_lock(&writer->lock);
+    while (!writer->stopping || writer->first != NULL) {
+        if (writer->first == NULL)
+            clock_wait(clock_monotonic(), &writer->changed, &writer->lock,
+                       clock_now_ns(clock_monotonic()) + AGE_NS);
+        struct log_entry *first = writer->first;
+        struct log_sink *sinks = writer->sinks;
+        writer->first = NULL;
+        writer->last = &writer->first;
+        pthread_mutex_unlock(&writer->lock);
+        while (first != NULL)
+            first = write_some(first, &batch);
+        age_files(sinks, &writer->options.files);
+        pthread_mutex_lock(&writer->lock);
+    }
+    writer->ended = true;
+    pthread_cond_signal(&writer->ended_changed);
+    pthread_mutex_unlock(&writer->lock);
+    buffer_finish(&batch);
+    return NULL;
+}
+
+/* ---- Start and stop. ---- */
+
+struct status log_writer_create(const struct log_writer_options *options, struct log_writer **out)
+{
+    struct log_writer *writer = zalloc(sizeof *writer);
+    writer->options = *options;
+    writer->last = &writer->first;
+    pthread_mutex_init(&writer->lock, NULL);
+    clock_cond_init(&writer->changed);
+    clock_cond_init(&writer->ended_changed);
+    int error = pthread_create(&writer->thread, NULL, write_in_thread, writer);
+    if (error != 0) {
+        free(writer);
+        return status_errno(error, "start the thread of the request log");
+    }
+    *out = writer;
+    return status_ok();
+}
+
+static bool wait_for_end(struct log_writer *writer)
+{
+    int64_t deadline_ns = clock_now_ns(clock_monotonic()) + END_NS;
+    pthread_mutex_lock(&writer->lock);
+    writer->stopping = true;
+    pthread_cond_signal(&writer->changed);
+    while (!writer->ended &&
+           clock_wait(clock_monotonic(), &writer->ended_changed, &writer->lock, deadline_ns))
+        ;
+    bool ended = writer->ended;
+    pthread_mutex_unlock(&writer->lock);
+    return ended;
+}
+
+static void free_sinks(struct log_sink *sink)
+{
+    while (sink != NULL) {
+        struct log_sink *next = sink->next;
+        log_file_close(&sink->file);
+        free((char *)(uintptr_t)sink->file.prefix);
+        free(sink->troubled);
+        free(sink);
+        sink = next;
+    }
+}
+
+void log_writer_destroy(struct log_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    if (!wait_for_end(writer)) {
+        log_error("request log: the disk does not answer; what waits for it is lost");
+        pthread_detach(writer->thread);
+        return;
+    }
+    pthread_join(writer->thread, NULL);
+    free_sinks(writer->sinks);
+    pthread_cond_destroy(&writer->changed);
+    pthread_cond_destroy(&writer->ended_changed);
+    pthread_mutex_destroy(&writer->lock);
+    free(writer);
+}
+
+static struct log_sink *find_sink(const struct log_writer *writer, const char *prefix)
+{
+    struct log_sink *sink = writer->sinks;
+    while (sink != NULL && strcmp(sink->file.prefix, prefix) != 0)
+        sink = sink->next;
+    return sink;
+}
+
+static struct log_sink *add_sink(struct log_writer *writer, const char *prefix)
+{
+    struct log_sink *sink = zalloc(sizeof *sink);
+    sink->writer = writer;
+    sink->file.prefix = xstrdup(prefix);
+    sink->next = writer->sinks;
+    writer->sinks = sink;
+    writer->sinks_count++;
+    return sink;
+}
+
+struct status log_writer_open(struct log_writer *writer, const char *prefix, struct log_sink **out)
+{
+    pthread_mutex_lock(&writer->lock);
+    *out = find_sink(writer, prefix);
+    if (*out == NULL && writer->sinks_count < SINKS_MAX)
+        *out = add_sink(writer, prefix);
+    pthread_mutex_unlock(&writer->lock);
+    if (*out == NULL)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "'%s' would be request log number %d; %d is the most", prefix,
+                            SINKS_MAX + 1, SINKS_MAX);
+    return status_ok();
+}

@@ -1,0 +1,50 @@
+/*
+ * log_writer: takes records from any thread and writes them to files, in a thread of its own.
+ *
+ * Adding a record copies it and never waits for the disk. If the disk is full, missing or slower
+ * than the requests, records are dropped and counted, and one line of the log says so until it is
+ * over. The memory of records that wait is limited, and paid from the budget.
+ *
+ *     TRY(log_writer_create(&options, &writer));
+ *     sink = log_writer_open(writer, "/logs/m");      one per prefix, for the life of the writer
+ *     log_writer_add(sink, records);
+ */
+#ifndef SERVER_INFERENCE_LOG_WRITER_H
+#define SERVER_INFERENCE_LOG_WRITER_H
+
+#include "base/budget.h"
+#include "server/inference/log_file.h"
+
+struct log_writer;
+struct log_sink;
+
+struct log_writer_options {
+    struct log_file_limits files;
+    size_t waiting_bytes_max; /* of records that wait for the disk */
+    struct budget *budget;    /* NULL: nothing pays */
+};
+
+struct status log_writer_create(const struct log_writer_options *options, struct log_writer **out);
+/* Writes what waits. If the disk does not answer for five seconds, gives up on it; the memory then
+ * stays until the process ends. Accepts NULL. */
+void log_writer_destroy(struct log_writer *writer);
+
+/* The sink of this prefix, which several models may share. RESOURCE_EXHAUSTED: over 1024 prefixes.
+ * Threads: safe. */
+struct status log_writer_open(struct log_writer *writer, const char *prefix, struct log_sink **out);
+
+/* A record to be: `size` bytes that the caller fills, behind which the frame of a TFRecord goes.
+ * NULL: dropped, and counted, because too much waits. Threads: safe. */
+struct log_entry;
+struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size);
+char *log_entry_data(struct log_entry *entry);
+/* Hands the entry over, or gives it back unused. */
+void log_entry_submit(struct log_entry *entry);
+void log_entry_drop(struct log_entry *entry);
+
+struct log_counts {
+    uint64_t written, dropped; /* records */
+};
+struct log_counts log_sink_counts(const struct log_sink *sink);
+
+#endif
