@@ -1,0 +1,29 @@
+/*
+ * raw: the bytes of a tensor's elements, row-major and little-endian, as the protocol's binary
+ * data and raw contents have them. A bool is a byte, 0 or 1. An element of BYTES is its length and
+ * its bytes:
+ *
+ *     length (4, little-endian)  bytes (length)
+ */
+#ifndef SERVER_OIP_RAW_H
+#define SERVER_OIP_RAW_H
+
+#include "base/arena.h"
+#include "tensor/tensor.h"
+
+/**
+ * Makes a tensor of raw bytes. Numbers stay where they are, and may be unaligned; strings have
+ * their characters there.
+ *
+ * Errors  INVALID_ARGUMENT more or fewer bytes than the shape wants; a bool that is neither 0 nor
+ *         1; RESOURCE_EXHAUSTED the arena's limit
+ */
+struct status raw_read(struct bytes raw, enum dtype dtype, const struct shape *shape,
+                       struct arena *arena, struct tensor *out);
+
+/* The raw size of a tensor; UINT64_MAX: a string does not fit its length of 4 bytes. */
+uint64_t raw_size(const struct tensor *tensor);
+/* Appends raw_size bytes, for which there is room. */
+void raw_put(const struct tensor *tensor, struct buffer *out);
+
+#endif
