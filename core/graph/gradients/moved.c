@@ -145,3 +145,31 @@ struct status gradient_tensor_scatter_sub(struct gradient_context *c)
     send(c, 0, dy(c));
     return flow(c, 2, unary(c, "Neg", binary(c, "GatherNd", dy(c), input(c, 1))));
 }
+
+struct status gradient_roll(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { dy(c), unary(c, "Neg", input(c, 1)), input(c, 2) };
+
+    return flow(c, 0, build(c->builder, "Roll", NULL, 3, inputs, NULL));
+}
+
+struct status gradient_reverse(struct gradient_context *c)
+{
+    return flow(c, 0, binary(c, "Reverse", dy(c), input(c, 1)));
+}
+
+struct status gradient_diag(struct gradient_context *c)
+{
+    return flow(c, 0, unary(c, "DiagPart", dy(c)));
+}
+
+struct status gradient_diag_part(struct gradient_context *c)
+{
+    return flow(c, 0, unary(c, "Diag", dy(c)));
+}
+
+struct status gradient_cross(struct gradient_context *c)
+{
+    send(c, 0, binary(c, "Cross", input(c, 1), dy(c)));
+    return flow(c, 1, binary(c, "Cross", dy(c), input(c, 0)));
+}

@@ -263,3 +263,26 @@ struct status infer_one_hot(struct infer_context *context)
     infer_output(context, 0, &shape);
     return status_ok();
 }
+
+/* The dimensions twice. */
+struct status infer_diag(struct infer_context *context)
+{
+    struct shape shape = *infer_input(context, 0);
+    int rank = shape.rank;
+    if (rank < 0 || 2 * rank > SHAPE_RANK_MAX)
+        return status_ok();
+    for (int d = 0; d < rank; d++)
+        shape_append(&shape, shape.dims[d]);
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+struct status infer_diag_part(struct infer_context *context)
+{
+    struct shape shape = *infer_input(context, 0);
+    if (shape.rank < 0 || shape.rank % 2 != 0)
+        return status_ok();
+    shape.rank /= 2;
+    infer_output(context, 0, &shape);
+    return status_ok();
+}

@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/print.h"
 
 struct assert_state {
     int64_t summarize;
@@ -12,30 +13,6 @@ static struct status assert_prepare(struct prepare_context *p)
 {
     struct assert_state *state = prepare_state(p, sizeof *state, NULL);
     return node_attr_int32(prepare_node(p), "summarize", &state->summarize);
-}
-
-static void print_element(struct buffer *text, const struct tensor *x, int64_t i)
-{
-    switch (x->dtype) {
-    case DT_STRING:
-        buffer_append(text, tensor_strings(x)[i].data, tensor_strings(x)[i].size);
-        break;
-    case DT_FLOAT:
-        buffer_printf(text, "%.9g", (double)tensor_floats(x)[i]);
-        break;
-    case DT_DOUBLE:
-        buffer_printf(text, "%.17g", tensor_doubles(x)[i]);
-        break;
-    case DT_BOOL:
-        buffer_printf(text, "%d", tensor_bools(x)[i]);
-        break;
-    case DT_INT32:
-    case DT_INT64:
-        buffer_printf(text, "%lld", (long long)tensor_index(x, i));
-        break;
-    default:
-        buffer_printf(text, "?");
-    }
 }
 
 static struct status assert_compute(struct kernel_context *k)
@@ -49,18 +26,8 @@ static struct status assert_compute(struct kernel_context *k)
         return status_ok();
     struct buffer text = { 0 };
     for (int n = 1; n < kernel_inputs_count(k); n++) {
-        const struct tensor *x = kernel_input(k, n);
-        buffer_append_text(&text, n > 1 ? " [" : "[");
-        for (int64_t i = 0; i < x->size; i++) {
-            if (state->summarize >= 0 && i == state->summarize) {
-                buffer_append_text(&text, "...");
-                break;
-            }
-            if (i > 0)
-                buffer_append_char(&text, ' ');
-            print_element(&text, x, i);
-        }
-        buffer_append_char(&text, ']');
+        buffer_append_text(&text, n > 1 ? " " : "");
+        print_tensor(&text, kernel_input(k, n), state->summarize);
     }
     buffer_append_char(&text, '\0');
     struct status status = status_error(STATUS_INVALID_ARGUMENT, "assertion failed: %s", text.data);

@@ -1,16 +1,19 @@
-/* Running sums and products along an axis: Cumsum, Cumprod. */
+/* Running sums and products along an axis: Cumsum, Cumprod, CumulativeLogsumexp. */
+#include <math.h>
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/types.h"
 
 struct scan_state {
-    bool exclusive, reverse, product;
+    bool exclusive, reverse, product, log;
 };
 
 static struct status scan_prepare(struct prepare_context *p)
 {
     struct scan_state *state = prepare_state(p, sizeof *state, NULL);
     state->product = strcmp(prepare_node(p)->op_name, "Cumprod") == 0;
+    state->log = strcmp(prepare_node(p)->op_name, "CumulativeLogsumexp") == 0;
     TRY(node_attr_bool(prepare_node(p), "exclusive", &state->exclusive));
     return node_attr_bool(prepare_node(p), "reverse", &state->reverse);
 }
@@ -49,6 +52,48 @@ typedef void scan(const struct scan_state *state, const void *x, void *out, int6
                   int64_t step);
 static scan *const scans[DTYPE_COUNT] = { ROWS_REAL(scan) };
 
+/* ---- CumulativeLogsumexp ---- */
+
+/* log(e^a + e^b); a NaN among the two is left out if it comes second, as in TensorFlow. */
+static double log_add(double a, double b)
+{
+    double most = a < b ? b : a, least = b < a ? b : a;
+    return most == -INFINITY ? most : most + log1p(exp(least - most));
+}
+
+static double round_to(enum dtype dtype, double x)
+{
+    return dtype == DT_DOUBLE  ? x
+           : dtype == DT_FLOAT ? (double)(float)x
+                               : (double)half_round(dtype, (float)x);
+}
+
+static void set_floating(struct tensor *x, int64_t i, double value)
+{
+    float narrow = (float)value;
+    if (x->dtype == DT_DOUBLE)
+        tensor_doubles_mut(x)[i] = value;
+    else if (x->dtype == DT_FLOAT)
+        tensor_floats_mut(x)[i] = narrow;
+    else
+        half_block_store(x->dtype, &narrow, at_bytes(x->data, i, sizeof(uint16_t)), 1);
+}
+
+/* As scan_f32 and the like, from element `at`. */
+static void log_scan(const struct scan_state *state, const struct tensor *x, struct tensor *out,
+                     int64_t at, int64_t count, int64_t step)
+{
+    double sum = -INFINITY;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t place = at + (state->reverse ? count - 1 - i : i) * step;
+        double next = round_to(x->dtype, log_add(sum, floating_element(x, place)));
+        set_floating(out, place, state->exclusive ? sum : next);
+        sum = next;
+    }
+}
+
+/* ---- the ops ---- */
+
 static struct status scan_compute(struct kernel_context *k)
 {
     const struct scan_state *state = kernel_state(k);
@@ -72,7 +117,9 @@ static struct status scan_compute(struct kernel_context *k)
             int64_t at = o * count * inner + i;
             const void *from = at_bytes_const(x->data, at, size);
             void *to = at_bytes(out->data, at, size);
-            if (dtype_is_half(x->dtype))
+            if (state->log)
+                log_scan(state, x, out, at, count, inner);
+            else if (dtype_is_half(x->dtype))
                 scan_half(state, x->dtype, from, to, count, inner);
             else
                 scans[x->dtype](state, from, to, count, inner);
@@ -83,5 +130,7 @@ static struct status scan_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "Cumsum", DTYPES_REAL, "T", .prepare = scan_prepare, .compute = scan_compute },
     { "Cumprod", DTYPES_REAL, "T", .prepare = scan_prepare, .compute = scan_compute },
+    { "CumulativeLogsumexp", DTYPES_FLOATING, "T", .prepare = scan_prepare,
+      .compute = scan_compute },
 };
 const struct kernel_table kernels_cumsum = { rows, COUNT(rows) };

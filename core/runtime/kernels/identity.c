@@ -31,6 +31,7 @@ static const struct kernel rows[] = {
     { "IdentityN", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "StopGradient", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "PreventGradient", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
+    { "GuaranteeConst", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "Snapshot", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "PlaceholderWithDefault", DTYPES_ALL, .compute = pass_compute, .any_rank = true },
     { "EnsureShape", DTYPES_ALL, .prepare = ensure_shape_prepare, .compute = ensure_shape_compute,

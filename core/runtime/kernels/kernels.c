@@ -47,6 +47,7 @@
     X(identity)            \
     X(image_bytes)         \
     X(image_patches)       \
+    X(layout)              \
     X(linear_algebra)      \
     X(lrn)                 \
     X(matmul)              \
@@ -55,6 +56,7 @@
     X(pad)                 \
     X(parse_example)       \
     X(pool)                \
+    X(print)               \
     X(projective)          \
     X(quantize)            \
     X(ragged)              \
@@ -72,6 +74,7 @@
     X(resize_smooth)       \
     X(restore)             \
     X(reverse_sequence)    \
+    X(roll)                \
     X(scatter)             \
     X(search)              \
     X(segment)             \
@@ -107,6 +110,7 @@
     X(unicode)             \
     X(unique)              \
     X(variable)            \
+    X(vectors)             \
     X(wav)
 
 #define DECLARE(name) extern const struct kernel_table kernels_##name;

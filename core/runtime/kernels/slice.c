@@ -1,5 +1,5 @@
 /*
- * slice: StridedSlice with all its masks, its gradient, Slice, and ReverseV2.
+ * slice: StridedSlice with all its masks, its gradient, Slice, Reverse and ReverseV2.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -258,19 +258,30 @@ static struct status slice_compute(struct kernel_context *k)
     return slice_read(k, x, &plan);
 }
 
-/* ---- ReverseV2 ---- */
+/* ---- Reverse, ReverseV2 ---- */
+
+static void reverse_axis(const struct shape *x, int axis, struct slice_plan *plan)
+{
+    plan->stride[axis] = -1;
+    plan->begin[axis] = x->dims[axis] - 1;
+}
+
+static struct status put_reversed(struct kernel_context *k, struct slice_plan *plan)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    plan->out = x->shape;
+    for (int d = 0; d < x->shape.rank; d++) {
+        plan->stride[d] = plan->stride[d] != 0 ? plan->stride[d] : 1;
+        plan->count[d] = x->shape.dims[d];
+    }
+    return slice_read(k, x, plan);
+}
 
 static struct status reverse_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0), *axes = kernel_input(k, 1);
     int rank = x->shape.rank;
     struct slice_plan plan = { 0 };
-    struct strided strided;
-    struct tensor *out;
-    for (int d = 0; d < rank; d++) {
-        plan.stride[d] = 1;
-        plan.count[d] = x->shape.dims[d];
-    }
     for (int64_t i = 0; i < axes->size; i++) {
         int64_t given = tensor_index(axes, i), axis = given < 0 ? given + rank : given;
         if (axis < 0 || axis >= rank)
@@ -280,16 +291,31 @@ static struct status reverse_compute(struct kernel_context *k)
         if (plan.stride[axis] == -1)
             return status_error(STATUS_INVALID_ARGUMENT, "axis %lld specified more than once.",
                                 (long long)axis);
-        plan.stride[axis] = -1;
-        plan.begin[axis] = x->shape.dims[axis] - 1;
+        reverse_axis(&x->shape, (int)axis, &plan);
     }
-    TRY(kernel_output(k, 0, &x->shape, &out));
-    if (out->size == 0)
-        return status_ok();
-    int64_t start = slice_walk(&plan, &x->shape, &strided);
-    size_t size = dtype_size(x->dtype);
-    strided_read(&strided, size, at_bytes_const(x->data, start, size), out->data);
-    return status_ok();
+    return put_reversed(k, &plan);
+}
+
+/* The first version has a truth value for each dimension. */
+static struct status reverse_flags_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *flags = kernel_input(k, 1);
+    struct slice_plan plan = { 0 };
+    if (x->shape.rank > 0 && flags->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d",
+                            flags->shape.rank);
+    if (x->shape.rank > 0 && flags->size != x->shape.rank)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'dims' must have the same number of values as 'input' has "
+                            "dimensions. 'input' has %d'dims' has %lld values",
+                            x->shape.rank, (long long)flags->size);
+    if (x->shape.rank > 8)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "reverse is not implemented for tensors of rank > 8.");
+    for (int d = 0; d < x->shape.rank; d++)
+        if (tensor_bools(flags)[d])
+            reverse_axis(&x->shape, d, &plan);
+    return put_reversed(k, &plan);
 }
 
 static const struct kernel rows[] = {
@@ -297,6 +323,7 @@ static const struct kernel rows[] = {
     { "StridedSliceGrad", DTYPES_REAL, .prepare = masks_prepare,
       .compute = strided_slice_grad_compute },
     { "Slice", DTYPES_MOVED, .compute = slice_compute },
+    { "Reverse", DTYPES_MOVED, .compute = reverse_flags_compute },
     { "ReverseV2", DTYPES_MOVED, .compute = reverse_compute },
 };
 const struct kernel_table kernels_slice = { rows, COUNT(rows) };

@@ -1,7 +1,7 @@
 /*
- * top_k: TopKV2, InTopKV2 and InTopK. Of equal values, the lower index comes first. NaN comes after
- * all numbers; in TensorFlow its place depends on the sort. A heap holds the k best so far: a row
- * of n costs at most n log k.
+ * top_k: TopKV2, NthElement, InTopKV2 and InTopK. Of equal values, the lower index comes first. NaN
+ * comes after all numbers; in TensorFlow its place depends on the sort. A heap holds the k best so
+ * far: a row of n costs at most n log k.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -126,6 +126,61 @@ static struct status top_k_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* ---- NthElement: the one that sorting would put at place n ---- */
+
+static struct status nth_prepare(struct prepare_context *p)
+{
+    bool *reverse = prepare_state(p, sizeof *reverse, NULL);
+    return node_attr_bool(prepare_node(p), "reverse", reverse);
+}
+
+static struct status nth_check(const struct kernel_context *k, int64_t *n)
+{
+    const struct shape *x = &kernel_input(k, 0)->shape;
+    const struct tensor *place = kernel_input(k, 1);
+    if (place->shape.rank != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "N must be scalar but has rank %d",
+                            place->shape.rank);
+    *n = tensor_index(place, 0);
+    if (*n < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "n must be non-negative but is %lld",
+                            (long long)*n);
+    if (x->rank < 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "Input must be at least rank 1 but is rank %d",
+                            x->rank);
+    int64_t columns = x->dims[x->rank - 1];
+    if (columns <= *n || columns > INT32_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input must have last dimension > n = %lld, but inner-most dimension "
+                            "is %lld",
+                            (long long)*n, (long long)columns);
+    if (!*(const bool *)kernel_state(k))
+        *n = columns - 1 - *n; /* counted from the greatest */
+    return status_ok();
+}
+
+static struct status nth_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct tensor *out, heap;
+    int64_t n = 0;
+    TRY(nth_check(k, &n));
+    struct shape shape = x->shape, one_row = shape_of(n + 1);
+    int64_t columns = shape.dims[--shape.rank];
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    TRY(kernel_scratch(k, DT_INT32, &one_row, &heap));
+    struct status status = status_ok();
+    for (int64_t r = 0; r < out->size && status_is_ok(status); r++) {
+        const void *row = at_bytes_const(x->data, r * columns, dtype_size(x->dtype));
+        status = kernel_check(k);
+        best_of_row(before_of[x->dtype], row, columns, n + 1, heap.data);
+        copy_element(x, r * columns + tensor_int32s(&heap)[n], out, r);
+    }
+    tensor_release(&heap);
+    return status;
+}
+
 /* ---- InTopKV2: is the target among the k greatest? Ties count for it; what is not finite does
  * not ---- */
 
@@ -176,6 +231,8 @@ static struct status in_top_k_compute(struct kernel_context *k)
 
 static const struct kernel rows[] = {
     { "TopKV2", DTYPES_REAL, "T", .compute = top_k_compute },
+    { "NthElement", DTYPES_REAL, "T", .prepare = nth_prepare, .compute = nth_compute,
+      .costly = true },
     { "InTopKV2", DTYPES_ALL, .compute = in_top_k_compute },
     { "InTopK", DTYPES_ALL, .prepare = in_top_k_prepare, .compute = in_top_k_compute },
 };

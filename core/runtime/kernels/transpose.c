@@ -1,4 +1,5 @@
-/* Transpose. */
+/* Transpose and ConjugateTranspose. */
+#include <complex.h>
 #include <stdio.h>
 
 #include "runtime/kernels/kernel_tools.h"
@@ -12,6 +13,23 @@ static struct status permutation_error(const struct tensor *perm, int missing)
         used += (size_t)snprintf(text + used, sizeof text - used, d > 0 ? ",%lld" : "%lld",
                                  (long long)tensor_index(perm, d));
     return status_error(STATUS_INVALID_ARGUMENT, "%d is missing from {%s}.", missing, text);
+}
+
+static void conjugate(struct tensor *x)
+{
+    if (x->dtype == DT_COMPLEX64)
+        for (int64_t i = 0; i < x->size; i++)
+            ((float complex *)x->data)[i] = conjf(((float complex *)x->data)[i]);
+    if (x->dtype == DT_COMPLEX128)
+        for (int64_t i = 0; i < x->size; i++)
+            ((double complex *)x->data)[i] = conj(((double complex *)x->data)[i]);
+}
+
+/* Transpose has no state. */
+static struct status conjugate_prepare(struct prepare_context *p)
+{
+    prepare_state(p, 1, NULL);
+    return status_ok();
 }
 
 static struct status transpose_compute(struct kernel_context *k)
@@ -46,17 +64,22 @@ static struct status transpose_compute(struct kernel_context *k)
     for (int d = 0; d < rank; d++)
         if (!seen[d])
             return permutation_error(perm, d);
-    if (same) {
+    if (same && kernel_state(k) == NULL) {
         kernel_output_set(k, 0, kernel_take_input(k, 0));
         return status_ok();
     }
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size > 0)
         strided_read(&strided, dtype_size(x->dtype), x->data, out->data);
+    if (kernel_state(k) != NULL)
+        conjugate(out);
     return status_ok();
 }
 
 static const struct kernel rows[] = {
     { "Transpose", DTYPES_MOVED, .compute = transpose_compute },
+    { "ConjugateTranspose", DTYPES_COMPLEX, .prepare = conjugate_prepare,
+      .compute = transpose_compute },
+    { "ConjugateTranspose", DTYPES_MOVED, .compute = transpose_compute },
 };
 const struct kernel_table kernels_transpose = { rows, COUNT(rows) };

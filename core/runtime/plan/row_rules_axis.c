@@ -97,6 +97,11 @@ struct row_fact rows_reverse(const struct rows *rows, const struct node *node)
     return inner_axes(rows, node, 1) ? rows_kept(rows, node) : none;
 }
 
+struct row_fact rows_roll(const struct rows *rows, const struct node *node)
+{
+    return inner_axes(rows, node, 2) ? rows_kept(rows, node) : none;
+}
+
 static bool all_rows(const struct rows *rows, const struct node *node, int count)
 {
     for (int i = 0; i < count; i++) {

@@ -6,6 +6,7 @@ from rows import Rows  # first: it says how TensorFlow is to start
 import audio_rows
 import image_math_rows
 import image_rows
+import moved_rows
 
 import numpy as np
 import tensorflow as tf
@@ -1987,7 +1988,7 @@ def ragged_gathers(rows):
         gather([np.array(wrong, np.int64)], np.arange(5, dtype=np.float32), i32(0))
 
 
-FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, volumes, norm, order, example, sparse, sparse_product, quant, text, hashes, rest, values, half, einsum, segments, tensor_scatter, words, ragged, random, numbers, spectra, matrices, functions, rounding] + image_rows.FAMILIES + image_math_rows.FAMILIES + audio_rows.FAMILIES + [joins, sets, counts, sparse_math, serialized]
+FAMILIES = [binary, compare, unary, cast, reduce, matmul, array, slices, conv, pool, volumes, norm, order, example, sparse, sparse_product, quant, text, hashes, rest, values, half, einsum, segments, tensor_scatter, words, ragged, random, numbers, spectra, matrices, functions, rounding] + image_rows.FAMILIES + image_math_rows.FAMILIES + audio_rows.FAMILIES + moved_rows.FAMILIES + [joins, sets, counts, sparse_math, serialized]
 
 if __name__ == "__main__":
     wanted = sys.argv[1:]
@@ -1995,4 +1996,5 @@ if __name__ == "__main__":
         if not wanted or family.__name__ in wanted:
             RANDOM.seed(sum(map(ord, family.__name__)))
             image_rows.RANDOM.seed(3)
+            moved_rows.RANDOM.seed(5)
             family()

@@ -97,5 +97,5 @@ for name in re.findall(r"^OP\((\w+)", OPS_DEF.read_text(), re.M):
         continue
     cells = [name, "stateful" if op.is_stateful else "-"]
     cells += [", ".join(map(argument, op.input_arg)), ", ".join(map(argument, op.output_arg))]
-    cells += [", ".join(map(attribute, op.attr)).replace("\t", "\\t")]
+    cells += [", ".join(map(attribute, op.attr)).replace("\t", "\\t").replace("\n", "\\n")]
     print(" | ".join(cells))

@@ -48,6 +48,8 @@ static void put_value(struct buffer *out, const struct attr_value *value)
         buffer_append_text(out, value->b ? "true" : "false");
     else if (value->kind == ATTR_STRING && bytes_equal(value->s, bytes_of("\t")))
         buffer_append_text(out, "'\\t'");
+    else if (value->kind == ATTR_STRING && bytes_equal(value->s, bytes_of("\n")))
+        buffer_append_text(out, "'\\n'");
     else if (value->kind == ATTR_STRING)
         buffer_printf(out, "'%.*s'", (int)value->s.size, value->s.data);
     else if (value->kind == ATTR_TYPE)

@@ -263,6 +263,23 @@ static struct endpoint rows_turned_round(struct endpoint x, struct endpoint y)
     return build_binary(&b, "ReverseV2", NULL, x, INTS(0));
 }
 
+static struct endpoint rolled(struct endpoint x, int32_t by, int32_t axis)
+{
+    return build(&b, "Roll", NULL, 3, (struct endpoint[]){ x, INTS(by), INTS(axis) }, NULL);
+}
+
+static struct endpoint rows_rolled(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return rolled(x, 1, 0);
+}
+
+static struct endpoint columns_rolled(struct endpoint x, struct endpoint y)
+{
+    (void)y;
+    return rolled(x, 1, -1);
+}
+
 static struct endpoint einsum(const char *equation, struct endpoint x, struct endpoint y)
 {
     return build(&b, "Einsum", NULL, 2, (struct endpoint[]){ x, y },
@@ -368,6 +385,8 @@ static const struct row rows[] = {
     { "the first rows", first_rows, false },
     { "the first columns", first_columns, true },
     { "rows turned round", rows_turned_round, false },
+    { "rows rolled", rows_rolled, false },
+    { "columns rolled", columns_rolled, true },
     { "an einsum of weights", einsum_of_weights, true },
     { "an einsum of weights, in front", einsum_of_weights_in_front, true },
     { "an einsum of two with rows", einsum_of_two_with_rows, true },
