@@ -354,10 +354,19 @@ static inline float ftrl_power(float n, float p)
     return p == -.5f ? sqrtf(n) : powf(n, -p);
 }
 
-/* settings: learning_rate_power p, initial accumulator, l1, l2, l2 shrinkage, beta */
+/*
+ * settings: learning_rate_power p, initial accumulator, l1, l2, l2 shrinkage, beta
+ *
+ * The formula divides by the rate. TensorFlow refuses a rate of 0; a schedule may reach it, and
+ * then an update changes nothing.
+ */
 CLONES static void apply_ftrl(const struct optimizer_step *step)
 {
     PARTS;
+    if (rate == 0) {
+        memmove(out, w, count * sizeof *out);
+        return;
+    }
     const float p = step->settings[0], l1 = step->settings[2], shrinkage = step->settings[4];
     const float l2 = step->settings[3] + step->settings[5] / (2 * rate);
     float *n = step->slots[0], *z = step->slots[1];

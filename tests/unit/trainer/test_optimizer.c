@@ -156,9 +156,28 @@ static void an_element_does_not_depend_on_where_a_slice_or_a_run_ends(void **sta
     }
 }
 
+/* FTRL divides by the rate, and a schedule may end at 0. */
+static void a_rate_of_0_changes_nothing(void **state)
+{
+    static const struct optimizer_setting none[] = { { NULL, 0 } };
+    const float gradient[] = { 0.5f, -2 };
+    struct variable variable, before;
+
+    (void)state;
+    variable_init(&variable, "ftrl", none, 2);
+    apply_run(&variable, .1f, gradient, 0, 2);
+    before = variable;
+    apply_run(&variable, 0, gradient, 0, 2);
+    for (int i = 0; i < 2; i++) {
+        assert_true(variable.w[i] == before.w[i]);
+        assert_true(variable.slots[0][i] == before.slots[0][i]);
+        assert_true(variable.slots[1][i] == before.slots[1][i]);
+    }
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(goldens) + COUNT(keras_goldens) + COUNT(checks) + 1];
+    struct CMUnitTest tests[COUNT(goldens) + COUNT(keras_goldens) + COUNT(checks) + 2];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(goldens); i++)
@@ -176,5 +195,6 @@ int main(void)
                                               .initial_state = (void *)(uintptr_t)&checks[i] };
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(
         an_element_does_not_depend_on_where_a_slice_or_a_run_ends);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_rate_of_0_changes_nothing);
     return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
 }
