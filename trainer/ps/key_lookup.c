@@ -35,52 +35,99 @@ static size_t *slot_of(const struct key_table *table, const struct key_saved *sa
     return &index->slots[at];
 }
 
-/* Adds what was saved since the last time; each key is saved once. */
-static void update_index(const struct key_table *table, const struct key_saved *saved,
-                         struct key_index *index)
+/* Makes an index larger; it is empty then. RESOURCE_EXHAUSTED: no memory for it. */
+static struct status grow_index(const struct key_table *table, struct key_snapshot *snapshot,
+                                struct key_index *index, size_t keys)
 {
-    if (index->capacity < 2 * saved->count) {
-        size_t capacity = 64;
-        while (capacity < 4 * saved->count)
-            capacity *= 2;
-        free(index->slots);
-        *index = (struct key_index){ zalloc(capacity * sizeof *index->slots), capacity, 0, 0 };
-    }
+    size_t capacity = 64;
+
+    while (capacity < 4 * keys)
+        capacity *= 2;
+    int64_t more = (int64_t)((capacity - index->capacity) * sizeof *index->slots);
+    if (table->budget != NULL)
+        TRY(budget_take(table->budget, more));
+    snapshot->paid_bytes += more;
+    free(index->slots);
+    *index = (struct key_index){ zalloc(capacity * sizeof *index->slots), capacity, 0, 0 };
+    return status_ok();
+}
+
+/* Adds what was saved since the last time; each key is saved once. */
+static struct status update_index(const struct key_table *table, struct key_snapshot *snapshot,
+                                  const struct key_saved *saved, struct key_index *index)
+{
+    if (index->capacity < 2 * saved->count)
+        TRY(grow_index(table, snapshot, index, saved->count));
     while (index->count < saved->count) {
         const struct key_record *record = record_at(saved, index->end);
         *slot_of(table, saved, index, record->key) = index->end + 1;
         index->end += record->size;
         index->count++;
     }
+    return status_ok();
 }
 
 /* NULL: no update has changed the key since, or there was none. */
-static const struct key_record *find_saved(const struct key_table *table,
-                                           const struct key_snapshot *snapshot, int64_t key)
+static struct status find_saved(const struct key_table *table, struct key_snapshot *snapshot,
+                                int64_t key, const struct key_record **out)
 {
     uint32_t shard = key_shard(key);
     const struct key_saved *saved = &snapshot->saved[shard];
     struct key_index *index = &snapshot->indexes[shard];
 
+    *out = NULL;
     if (saved->count == 0)
-        return NULL;
-    update_index(table, saved, index);
+        return status_ok();
+    TRY(update_index(table, snapshot, saved, index));
     size_t slot = *slot_of(table, saved, index, key);
-    return slot != 0 ? record_at(saved, slot - 1) : NULL;
+    if (slot != 0)
+        *out = record_at(saved, slot - 1);
+    return status_ok();
 }
 
 /* The row of a key when the snapshot was taken; NULL: it had none. */
-static const float *find_row(const struct key_table *table, const struct key_snapshot *snapshot,
-                             int64_t key)
+static struct status find_row(const struct key_table *table, struct key_snapshot *snapshot,
+                              int64_t key, const float **out)
 {
     uint32_t found = key_map_find(&table->map, key);
+    const struct key_record *record;
 
     if (found != KEY_NONE && key_map_at(&table->map, found)->used <= snapshot->step) {
         uint32_t row = key_map_at(&table->map, found)->row;
-        return key_is_waiting(row) ? NULL : key_row(table, row);
+        *out = key_is_waiting(row) ? NULL : key_row(table, row);
+        return status_ok();
     }
-    const struct key_record *record = find_saved(table, snapshot, key);
-    return record == NULL || key_is_waiting(record->row) ? NULL : (const float *)(record + 1);
+    TRY(find_saved(table, snapshot, key, &record));
+    *out = record == NULL || key_is_waiting(record->row) ? NULL : (const float *)(record + 1);
+    return status_ok();
+}
+
+/* The indexes of all shards are made when the first key is looked for. */
+static struct status make_indexes(const struct key_table *table, struct key_snapshot *snapshot)
+{
+    int64_t bytes = (int64_t)(KEY_SHARDS * sizeof *snapshot->indexes);
+
+    if (snapshot->indexes != NULL)
+        return status_ok();
+    if (table->budget != NULL)
+        TRY(budget_take(table->budget, bytes));
+    snapshot->paid_bytes += bytes;
+    snapshot->indexes = zalloc((size_t)bytes);
+    return status_ok();
+}
+
+static struct status copy_group(struct key_table *table, struct key_snapshot *snapshot,
+                                const int64_t *keys, size_t count, float *out)
+{
+    const float *row;
+
+    TRY(key_snapshot_check(snapshot));
+    TRY(make_indexes(table, snapshot));
+    for (size_t i = 0; i < count; i++) {
+        TRY(find_row(table, snapshot, keys[i], &row));
+        key_table_copy_value(table, keys[i], row, KEY_EVALUATED, out + i * table->row_floats);
+    }
+    return status_ok();
 }
 
 #define GROUP 256 /* keys: updates wait no longer than for these */
@@ -94,12 +141,8 @@ struct status key_snapshot_copy(struct key_table *table, struct key_snapshot *sn
     for (size_t first = 0; first < count && status_is_ok(status); first += GROUP) {
         size_t end = count - first < GROUP ? count : first + GROUP;
         pthread_mutex_lock(&table->lock);
-        status = key_snapshot_check(snapshot);
-        if (snapshot->indexes == NULL)
-            snapshot->indexes = zalloc(KEY_SHARDS * sizeof *snapshot->indexes);
-        for (size_t i = first; i < end && status_is_ok(status); i++)
-            key_table_copy_value(table, keys[i], find_row(table, snapshot, keys[i]), KEY_EVALUATED,
-                                 out + i * table->row_floats);
+        status =
+            copy_group(table, snapshot, keys + first, end - first, out + first * table->row_floats);
         pthread_mutex_unlock(&table->lock);
     }
     return status;

@@ -450,6 +450,39 @@ static void fails_a_snapshot_without_memory_and_trains_on(void **state)
     free(model);
 }
 
+static void charges_what_finds_single_keys_of_a_snapshot(void **state)
+{
+    struct budget budget = { .limit_bytes = 1 << 24, .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct row_keys_spec spec = plain();
+    struct model *model = model_create(&spec, "ftrl", 12);
+    struct batch *batch = zalloc(sizeof *batch);
+    struct key_table table;
+    struct random random;
+
+    (void)state;
+    make_table(&table, model, &budget);
+    random_init(&random, 5, 1);
+    draw_batch(batch, &random, model->row);
+    apply_both(&table, model, batch, 1);
+    struct key_snapshot *snapshot = key_table_hold(&table, 1, true);
+    struct model *held = model_create(&spec, "ftrl", 12);
+    *held = *model;
+    apply_both(&table, model, batch, 2);
+    budget.limit_bytes = budget.used_bytes;
+    assert_int_equal(key_snapshot_copy(&table, snapshot, all_keys, KEYS, batch->g).code,
+                     STATUS_RESOURCE_EXHAUSTED);
+    budget.limit_bytes += 1 << 20;
+    int64_t before_bytes = budget.used_bytes;
+    assert_held(&table, snapshot, held);
+    assert_true(budget.used_bytes >= before_bytes + 64 * (int64_t)sizeof(size_t));
+    key_table_let_go(&table, snapshot);
+    key_table_finish(&table);
+    assert_int_equal(budget.used_bytes, 0);
+    free(batch);
+    free(held);
+    free(model);
+}
+
 static void refuses_an_optimizer_that_changes_every_row(void **state)
 {
     struct row_keys_spec spec = plain();
@@ -471,6 +504,7 @@ static const struct CMUnitTest others[] = {
     cmocka_unit_test(says_when_there_is_no_memory_for_a_row),
     cmocka_unit_test(reads_first_values_without_memory_for_an_empty_table),
     cmocka_unit_test(fails_a_snapshot_without_memory_and_trains_on),
+    cmocka_unit_test(charges_what_finds_single_keys_of_a_snapshot),
     cmocka_unit_test(refuses_an_optimizer_that_changes_every_row),
 };
 
