@@ -116,7 +116,10 @@ static struct status run_signature(struct savedmodel *model, const struct signat
 {
     struct status status;
     const struct plan *plan;
+    char missing[PARALLEL_TEXT_BYTES];
     parallel_set_width(options.threads);
+    if (!parallel_start_all(missing))
+        fprintf(stderr, "savedmodel: %s\n", missing);
     struct run *run = run_create(0);
     struct tensor *feeds = ARENA_ARRAY(arena, struct tensor, signature->inputs_count + 1);
     struct tensor *fetches = ARENA_ARRAY(arena, struct tensor, signature->outputs_count + 1);

@@ -453,11 +453,10 @@ static void finish(struct server *server)
 /* After the threads that the server cannot do without. */
 static void start_helpers(void)
 {
-    int missing = parallel_start();
-    if (missing > 0)
-        log_warning("the system allows %d of the %d threads that help with large ops (ulimit -u, "
-                    "pids.max): a run uses fewer cores",
-                    parallel_threads(), parallel_threads() + missing);
+    char text[PARALLEL_TEXT_BYTES];
+
+    if (!parallel_start_all(text))
+        log_warning("%s", text);
 }
 
 static int serve(struct server *server)

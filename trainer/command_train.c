@@ -93,11 +93,14 @@ static int conclude(const struct session *session, struct status status, const c
 static int work(struct session *session, const char *program)
 {
     struct status status = session_prepare(session);
+    char text[PARALLEL_TEXT_BYTES];
 
     if (!status_is_ok(status))
         return fail(status, EXIT_USAGE);
     catch_signals();
     parallel_set_width(session->options.flags.threads);
+    if (!session_is_ps(session) && !parallel_start_all(text))
+        log_warning("%s", text);
     return conclude(session, session_run(session), program);
 }
 

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -240,6 +241,17 @@ int parallel_start(void)
 {
     start_workers();
     return parallel_width() - 1 - atomic_load(&workers_count);
+}
+
+bool parallel_start_all(char text[PARALLEL_TEXT_BYTES])
+{
+    int missing = parallel_start();
+
+    snprintf(text, PARALLEL_TEXT_BYTES,
+             "the system allows %d of the %d threads that help with large ops (ulimit -u, "
+             "pids.max): a run uses fewer cores",
+             parallel_threads(), parallel_threads() + missing);
+    return missing == 0;
 }
 
 int parallel_threads(void)

@@ -20,6 +20,7 @@
 #ifndef BASE_PARALLEL_H
 #define BASE_PARALLEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PARALLEL_WIDTH_MAX 256
@@ -34,6 +35,9 @@ void parallel_set_part_ns(double ns);
 /* Starts the threads now, not in the first large loop. Returns how many are missing because the
  * system did not allow them; loops then have fewer helpers. */
 int parallel_start(void);
+/* The same. False: some are missing, which the text tells. */
+#define PARALLEL_TEXT_BYTES 160
+bool parallel_start_all(char text[PARALLEL_TEXT_BYTES]);
 int parallel_threads(void); /* that were started: at most width - 1 */
 
 /* Computes the items [first, end). It flushes denormals if the caller of parallel_for does. */

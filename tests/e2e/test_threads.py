@@ -1,8 +1,11 @@
 """--tensorflow_intra_op_parallelism and --tensorflow_session_parallelism: how many threads a run may use."""
 import glob
+import os
+import resource
+import subprocess
 
 from digits import ASK, DigitsServer
-from harness import Server, main, run
+from harness import Server, clean_environment, main, program, run
 
 ROWS = 2000  # a product that is worth several threads
 
@@ -35,6 +38,21 @@ class Threads(DigitsServer):
             body, helpers = self.answer("--tensorflow_intra_op_parallelism=%d" % width, *others)
             self.assertEqual(helpers, width - 1)
             self.assertEqual(body, alone)
+
+    def test_other_programs_tell_that_threads_are_refused(self):
+        """No thread gets a stack of the size that the limit asks for. (OpenBLAS must not start any.)"""
+        model = os.path.join(self.base, "1")
+        rows = self.path("one.csv")
+        with open(rows, "w", encoding="ascii") as file:
+            file.write("x,label\n1,2\n")
+        image = "--input=images=" + str([[0] * 784])
+        for words in (("savedmodel", "run", model, "--signature=predict_images", image, "--threads=3"),
+                      ("pstrain", "--model=linear", "--train_files=" + rows, "--noexport", "--threads=3")):
+            with self.subTest(words[0]):
+                done = subprocess.run([program(words[0]), *words[1:]], capture_output=True, text=True, check=False,
+                                      env=clean_environment() | {"OPENBLAS_NUM_THREADS": "1"},
+                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 48, resource.RLIM_INFINITY)))
+                self.assertIn("the system allows 0 of the 2 threads that help with large ops", done.stderr)
 
     def test_all_three_flags_are_refused_as_tensorflow_serving_refuses_them(self):
         flags = ["--tensorflow_%s_parallelism=1" % name for name in ("intra_op", "inter_op", "session")]
