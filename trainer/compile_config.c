@@ -2,15 +2,34 @@
 
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/file.h"
+#include "base/json_value.h"
 #include "base/json_writer.h"
 
 #define COMPILE_CONFIG_BYTES_MAX ((size_t)1 << 20)
 
+static bool is_json(const char *text)
+{
+    return *text != '\0' && strchr("{[\"", *text) != NULL;
+}
+
+/* Reads the flag by itself, so that a syntax error tells the place in it. */
+static struct status check_json(const char *flag, const char *text)
+{
+    if (!is_json(text))
+        return status_ok();
+    struct arena *arena = arena_create(0);
+    const struct json_value *value;
+    struct status held = status_hold(json_value_read_strict(bytes_of(text), arena, &value));
+    arena_destroy(arena);
+    return status_in(status_resume(held), "--%s", flag);
+}
+
 /* A value in JSON, or the name of a class. */
 static void append_value(const char *text, struct buffer *out)
 {
-    if (strchr("{[\"", *text) != NULL && *text != '\0')
+    if (is_json(text))
         buffer_append_text(out, text);
     else
         json_put_string(out, bytes_of(text));
@@ -45,6 +64,8 @@ struct status compile_config_read(const struct flag_values *flags, struct buffer
         return status_in(file_read(flags->compile_config, COMPILE_CONFIG_BYTES_MAX, out),
                          "--compile_config");
     }
+    TRY(check_json("loss", flags->loss));
+    TRY(check_json("metrics", flags->metrics));
     buffer_append_char(out, '{');
     if (loss) {
         buffer_append_text(out, "\"loss\":");
@@ -56,4 +77,9 @@ struct status compile_config_read(const struct flag_values *flags, struct buffer
     }
     buffer_append_char(out, '}');
     return status_ok();
+}
+
+bool compile_config_is_flags(const struct flag_values *flags)
+{
+    return *flags->compile_config == '\0';
 }

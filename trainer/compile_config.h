@@ -7,8 +7,11 @@
 
 #include "trainer/options.h"
 
-/* Appends the JSON that layers_wrap reads. INVALID_ARGUMENT both are given; those of reading the
- * file. */
+/* Appends the JSON that layers_wrap reads. INVALID_ARGUMENT both are given, or a flag is not JSON;
+ * those of reading the file. */
 struct status compile_config_read(const struct flag_values *flags, struct buffer *out);
+
+/* Are the settings of --loss and --metrics, as layers_body.has_flags says? */
+bool compile_config_is_flags(const struct flag_values *flags);
 
 #endif

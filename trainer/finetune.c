@@ -99,11 +99,11 @@ static struct status open_model(const struct flag_values *flags, struct finetune
     TRY(status_in(trainable_open(flags->from_savedmodel, &options, &finetune->trainable),
                   "--from_savedmodel=%s", flags->from_savedmodel));
     describe_body(finetune, arena);
+    finetune->body.has_flags = compile_config_is_flags(flags);
     struct status status = compile_config_read(flags, &config);
     if (status_is_ok(status))
-        status = status_in(
-            layers_wrap(&finetune->body, (struct bytes){ config.data, config.size }, arena, model),
-            "--from_savedmodel=%s", flags->from_savedmodel);
+        status =
+            layers_wrap(&finetune->body, (struct bytes){ config.data, config.size }, arena, model);
     buffer_finish(&config);
     return status;
 }

@@ -88,6 +88,7 @@ static struct status make_model(struct scorer *scorer, const struct flag_values 
                                                      .weighted = weighted,
                                                      .evaluation_weighted = weighted };
 
+    scorer->body.has_flags = compile_config_is_flags(flags);
     struct status status = compile_config_read(flags, &config);
     if (status_is_ok(status))
         status = layers_wrap(&scorer->body, (struct bytes){ config.data, config.size },

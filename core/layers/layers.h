@@ -128,6 +128,7 @@ struct layers_body {
     int inputs_count;
     const char *const *outputs; /* [outputs_count]: names, at least 1 */
     int outputs_count;
+    bool has_flags; /* its settings are flags: errors name `--loss`, not `compile_config: loss` */
     /**
      * Makes out->graph, out->variables, and the elements of out->inputs and out->heads in the order
      * of the ports; of a head, it sets the output. `batch`: the rows; 0: any number.

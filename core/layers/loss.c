@@ -105,7 +105,7 @@ static struct status unknown_loss(const struct json_value *value, const char *na
     bool of_keras = name != NULL && (same_name(name, "ctc") || same_name(name, "circle"));
     struct status status =
         status_error(of_keras ? STATUS_UNIMPLEMENTED : STATUS_INVALID_ARGUMENT,
-                     "loss is %s%s; known: %.*s", json_value_show(value, arena),
+                     "%s is not a loss%s; known: %.*s", json_value_show(value, arena),
                      of_keras ? ", which is not implemented" : "", (int)known.size, known.data);
     buffer_finish(&known);
     return status;

@@ -375,16 +375,24 @@ static struct status check_compiled(const struct json_value *compiled)
     return status_ok();
 }
 
+/* An error of --loss says so, not that it was put into a compile_config. */
+static struct status in_settings(const struct layers_model *model, struct status status)
+{
+    if (status_is_ok(status) || model->body == NULL || !model->body->has_flags)
+        return status_in(status, "compile_config");
+    return status_error(status.code, "--%s", status.message);
+}
+
 struct status training_read(const struct json_value *root, struct arena *arena,
                             struct layers_model *out)
 {
     const struct json_value *compiled = json_value_get(root, "compile_config");
     const struct json_value *own = json_value_get(root, "training_config");
 
-    TRY(status_in(check_compiled(compiled), "compile_config"));
-    TRY(status_in(read_optimizer(json_value_get(compiled, "optimizer"), arena, &out->training),
-                  "compile_config"));
-    TRY(status_in(read_targets(compiled, arena, out), "compile_config"));
+    TRY(in_settings(out, check_compiled(compiled)));
+    TRY(in_settings(out,
+                    read_optimizer(json_value_get(compiled, "optimizer"), arena, &out->training)));
+    TRY(in_settings(out, read_targets(compiled, arena, out)));
     for (int i = 0; own != NULL && own->kind == JSON_VALUE_OBJECT && i < own->count; i++)
         TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),
                       "training_config"));

@@ -351,7 +351,7 @@ static const struct row {
     { "an unknown loss",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"loss\": \"hubris\"}}",
-      STATUS_INVALID_ARGUMENT, "loss is 'hubris'; known: sparse_categorical_crossentropy, " },
+      STATUS_INVALID_ARGUMENT, "'hubris' is not a loss; known: sparse_categorical_crossentropy, " },
     { "binary cross-entropy without sigmoid", LOSS("\"bce\""), STATUS_INVALID_ARGUMENT,
       "binary cross-entropy needs an output that ends in sigmoid, or from_logits" },
     { "an unknown option of a loss",
