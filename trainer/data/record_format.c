@@ -100,6 +100,17 @@ struct status record_format_detect(const char *path, const struct record_format 
                         path, record_format_names());
 }
 
+/* Names the file in front, unless the reader below has done so. */
+static struct status in_file(struct status status, const char *path)
+{
+    size_t size = strlen(path);
+    const char *message = status.message;
+    bool named =
+        *message == '\'' && strncmp(message + 1, path, size) == 0 && message[1 + size] == '\'';
+
+    return named ? status : status_in(status, "'%s'", path);
+}
+
 struct status record_reader_open(const char *path, const struct record_format *format,
                                  const struct record_options *options,
                                  const struct columns *columns, struct record_reader **out)
@@ -111,7 +122,7 @@ struct status record_reader_open(const char *path, const struct record_format *f
                             "'%s': column '%s' has a 'separator', which is for csv and tsv files; "
                             "this file is %s",
                             path, options->separators[0].column, format->name);
-    TRY(status_in(format->open(path, options, columns, &reader), "'%s'", path));
+    TRY(in_file(format->open(path, options, columns, &reader), path));
     reader->format = format;
     reader->path = path;
     *out = reader;
@@ -131,7 +142,7 @@ struct status record_reader_read(struct record_reader *reader, size_t rows_max,
     struct status status = reader->format->read(reader, rows_max, columns, bad);
     if (!status_is_ok(*bad))
         *bad = record_reader_at(reader, *bad);
-    return status_in(status, "'%s'", reader->path);
+    return in_file(status, reader->path);
 }
 
 bool record_reader_can_skip(const struct record_reader *reader)
@@ -141,7 +152,7 @@ bool record_reader_can_skip(const struct record_reader *reader)
 
 struct status record_reader_skip(struct record_reader *reader, bool *found)
 {
-    return status_in(reader->format->skip(reader, found), "'%s'", reader->path);
+    return in_file(reader->format->skip(reader, found), reader->path);
 }
 
 struct status record_reader_at(const struct record_reader *reader, struct status status)
@@ -154,5 +165,5 @@ struct status record_format_list(const char *path, const struct record_format *f
                                  const struct record_options *options, struct arena *arena,
                                  struct record_fields *out)
 {
-    return status_in(format->list(path, options, arena, out), "'%s'", path);
+    return in_file(format->list(path, options, arena, out), path);
 }

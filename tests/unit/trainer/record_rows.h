@@ -41,6 +41,14 @@ static inline void show_rows(const struct columns *columns, struct buffer *out)
     }
 }
 
+/* "'path': text" or "'path' line 2: text" without the path. */
+static inline const char *after_path(const char *message)
+{
+    const char *at = strchr(message + 1, '\'') + 1;
+
+    return at + strspn(at, ": ");
+}
+
 /* The same for a whole file, with "(why a record is bad) " and "!why the file is" in between. */
 static inline void show_file(const char *path, const struct record_format *format,
                              const struct record_options *options, const struct column_spec *specs,
@@ -61,7 +69,7 @@ static inline void show_file(const char *path, const struct record_format *forma
             buffer_printf(out, "(%s) ", strchr(bad.message + 1, '\'') + 2);
     }
     if (!status_is_ok(status))
-        buffer_printf(out, "!%s", strchr(status.message + 1, '\'') + 3);
+        buffer_printf(out, "!%s", after_path(status.message));
     buffer_append_char(out, '\0');
     record_reader_close(reader);
     columns_finish(&columns);
