@@ -262,6 +262,24 @@ static struct status request_id(struct file_data_maker *maker, struct row_reques
     return status_ok();
 }
 
+/* A text file's ids are kept as texts, so nothing else can take them as numbers. */
+static struct status check_id(const struct file_data_maker *maker,
+                              const struct row_request *requests, int count)
+{
+    const char *id = maker->request->id_column;
+
+    for (int i = 0; i < count; i++) {
+        const struct text_list names = { (const char **)(uintptr_t)requests[i].names,
+                                         requests[i].names_count };
+        if (requests[i].spec.dtype != DT_STRING && is_in(&names, id))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "--id_column=%.200s: the model's '%s' takes this column as "
+                                "numbers, but an id is text: choose another column",
+                                id, requests[i].spec.name);
+    }
+    return status_ok();
+}
+
 /* Without --weight_column, weights come from --class_weight. */
 static bool is_in_files(const struct file_data_maker *maker, const struct training_feed *feed)
 {
@@ -338,8 +356,12 @@ struct status file_data_make_layout(struct file_data_maker *maker)
         for (int i = 0; i < request->feeds_count; i++)
             if (request->feeds[i].role == roles[r] && is_in_files(maker, &request->feeds[i]))
                 TRY(request_feed(maker, &request->feeds[i], &requests[count++]));
-    if (has_id(request))
-        TRY(request_id(maker, &requests[count++]));
+    if (has_id(request)) {
+        TRY(request_id(maker, &requests[count]));
+        if (requests[count].spec.dtype == DT_STRING)
+            TRY(check_id(maker, requests, count));
+        count++;
+    }
     return status_in(row_layout_make(&maker->schema, requests, count, maker->arena, &maker->layout),
                      "--label_column, --weight_column, --feature_columns");
 }
