@@ -64,18 +64,27 @@ static char *describe_origin(const struct text_list *files)
     return text.data;
 }
 
+/* What the files are and which columns they have. */
+static struct status describe_files(struct file_data_maker *maker, struct text_list *files)
+{
+    const struct file_data_request *request = maker->request;
+    const struct flag_values *flags = request->flags;
+
+    TRY(file_data_choose_format(flags, maker->arena, &maker->format, &maker->records));
+    TRY(file_data_find_files(request->files_flag, flags->train_files, maker->format, maker->arena,
+                             files));
+    maker->first_file = files->texts[0];
+    TRY(file_data_choose_image_size(maker));
+    return file_data_choose_schema(maker, files);
+}
+
 static struct status fill(struct file_data_maker *maker, struct file_data *data)
 {
     const struct file_data_request *request = maker->request;
     const struct flag_values *flags = request->flags;
     struct text_list files;
 
-    TRY(file_data_choose_format(flags, maker->arena, &maker->format, &maker->records));
-    TRY(file_data_find_files(request->files_flag, flags->train_files, maker->format, maker->arena,
-                             &files));
-    maker->first_file = files.texts[0];
-    TRY(file_data_choose_image_size(maker));
-    TRY(file_data_choose_schema(maker, &files));
+    TRY(describe_files(maker, &files));
     TRY(file_data_make_layout(maker));
     TRY(make_split(maker, request->files_flag, &files, &data->train));
     TRY(make_optional(maker, "validation_files", flags->validation_files, &data->validation));
@@ -103,6 +112,28 @@ struct status file_data_open(const struct file_data_request *request, struct are
     }
     *out = &data->data;
     return status_ok();
+}
+
+static void ignore(void *context, const char *text)
+{
+    (void)context, (void)text;
+}
+
+struct status file_data_has_column(const struct file_data_request *request, const char *name,
+                                   bool *out)
+{
+    struct arena *arena = arena_create(0);
+    struct file_data_request quiet = *request;
+    struct file_data_maker maker = { .request = &quiet, .arena = arena };
+    struct text_list files;
+
+    quiet.warn = ignore;
+    struct status held = status_hold(describe_files(&maker, &files));
+    if (status_is_ok(held))
+        *out = schema_find(&maker.schema, name) != NULL ||
+               schema_find_input(&maker.schema, name) != NULL;
+    arena_destroy(arena);
+    return status_resume(held);
 }
 
 int64_t file_data_bad_records(const struct data *data)

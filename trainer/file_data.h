@@ -32,6 +32,10 @@ struct file_data_request {
 struct status file_data_open(const struct file_data_request *request, struct arena *arena,
                              struct data **out);
 
+/* Do the files, or the schema's inputs, have such a column? Errors as file_data_open. */
+struct status file_data_has_column(const struct file_data_request *request, const char *name,
+                                   bool *out);
+
 /* The bad records that were passed so far. */
 int64_t file_data_bad_records(const struct data *data);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "layers/layers.h"
+#include "trainer/file_data.h"
 #include "trainer/predict_internal.h"
 
 /* ---- The signature. ---- */
@@ -92,14 +93,22 @@ static bool is_sparse(const struct predictor *predictor, int input, int *values,
            has_dims(&inputs[*values], DT_FLOAT, 1, -1) && has_dims(&inputs[*shape], DT_INT64, 1, 2);
 }
 
-/* Is the input K with K_1 the values and the row splits of a ragged tensor? */
-static bool is_ragged(const struct predictor *predictor, int input, int *splits)
+/* Is the input K with K_1 the values and the row splits of a ragged tensor? Two inputs of a number
+ * per row look the same. Then the files have a column K_1, which the splits never have. */
+static struct status is_ragged(const struct predictor *predictor, int input, int *splits, bool *out)
 {
-    const struct signature_tensor *values = &predictor->signature->inputs[input];
+    const struct signature_tensor *inputs = predictor->signature->inputs;
+    const struct file_data_request files = { .flags = predictor->request->files,
+                                             .files_flag = "predict_files" };
+    bool column = false;
 
-    *splits = find_suffixed(predictor, values->key, "_1");
-    return *splits >= 0 && values->shape.rank == 1 &&
-           has_dims(&predictor->signature->inputs[*splits], DT_INT64, 1, -1);
+    *splits = find_suffixed(predictor, inputs[input].key, "_1");
+    *out = *splits >= 0 && inputs[input].shape.rank == 1 &&
+           has_dims(&inputs[*splits], DT_INT64, 1, -1) && predictor->sources[*splits].column < 0;
+    if (*out)
+        TRY(file_data_has_column(&files, inputs[*splits].key, &column));
+    *out = *out && !column;
+    return status_ok();
 }
 
 /* Is the input parsed as serialized tf.Examples? */
@@ -187,6 +196,7 @@ static struct status describe_inputs(struct predictor *predictor)
 {
     const struct signature *signature = predictor->signature;
     int count = signature->inputs_count, values, shape, splits;
+    bool ragged;
 
     predictor->sources = ARENA_ARRAY(predictor->arena, struct fed_source, count + 1);
     for (int i = 0; i < count; i++)
@@ -197,10 +207,13 @@ static struct status describe_inputs(struct predictor *predictor)
     if (predictor->request->sparse_width > 0 && predictor->feeds_count == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--sparse_width: signature '%s' has no sparse input", signature->name);
-    for (int i = 0; i < count; i++)
-        if (predictor->sources[i].column < 0 && is_ragged(predictor, i, &splits) &&
-            predictor->sources[splits].column < 0)
+    for (int i = 0; i < count; i++) {
+        if (predictor->sources[i].column >= 0)
+            continue;
+        TRY(is_ragged(predictor, i, &splits, &ragged));
+        if (ragged)
             TRY(add_ragged(predictor, i, splits));
+    }
     for (int i = 0; i < count; i++)
         if (predictor->sources[i].column < 0)
             TRY(add_dense(predictor, i));

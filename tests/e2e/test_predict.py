@@ -107,7 +107,7 @@ class Predict(TestCase):
         with open(self.path("out"), encoding="utf-8") as rows:
             self.assertEqual([json.loads(line) for line in rows], [{"y": [y]} for y in ys])
         for wrong, text in ((("--evaluate",), "--evaluate needs --loss"), (("--metrics=mae",), "--metrics without --evaluate"),
-                            (("--evaluate", "--loss=none"), "loss is 'none'; known: "),
+                            (("--evaluate", "--loss=none"), "pstrain: --loss: 'none' is not a loss; known: "),
                             (("--evaluate", "--loss=mse", "--label_column=z"), "no column 'z'")):
             with self.subTest(wrong):
                 done = self.predict("--predict_files=" + file, "--feature_columns=x", *wrong)
@@ -155,6 +155,26 @@ class Predict(TestCase):
         with open(self.path("n.tfrecord"), "wb") as f:
             f.write(records.record(records.example(x=records.floats([0.5]), n=records.integers([9007199254740993]))))
         self.assertEqual(self.lines("--predict_files=" + self.path("n.tfrecord"), "--id_column=n"), [{"n": 9007199254740993, "y": [y]}])
+
+    def test_an_id_that_is_taken_as_numbers_is_an_error(self):
+        file = self.write("x.csv", "x,label\n1,2\n")
+        for flags, taker in ((("--evaluate", "--loss=mse", "--id_column=label"), "labels"), (("--feature_columns=x", "--id_column=x"), "x")):
+            with self.subTest(taker):
+                done = self.predict("--predict_files=" + file, *flags)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertIn("pstrain: %s: the model's '%s' takes this column as numbers, but an id is text" % (flags[-1], taker), done.stderr)
+
+    def test_two_numbers_that_look_like_a_ragged_input(self):
+        """The input K of rank 1 beside an int64 K_1 is a list and its row splits only if the files have no column K_1."""
+        b = tiny_model.Builder()
+        b.placeholder("k", 1, (-1,))
+        b.placeholder("k_1", 9, (-1,))
+        b.node("float", "Cast", "k_1", SrcT=("type", 9), DstT=("type", 1))
+        b.node("y", "AddV2", "k", "float", T=("type", 1))
+        b.signature("serving_default", "predict", {"k": ("k:0", 1, (-1,)), "k_1": ("k_1:0", 9, (-1,))}, {"y": ("y:0", 1, (-1,))})
+        tiny_model.save(b.model, self.path("pair", "1"))
+        file = self.write("pairs.csv", "k,k_1\n0.5,7\n1.5,-2\n")
+        self.assertEqual(self.lines("--predict_files=" + file, model=self.path("pair", "1")), [{"y": 7.5}, {"y": -0.5}])
 
     def test_ids_need_not_stand_in_the_schema(self):
         file = self.write("x.csv", "id,x,kind\n007,0.5,a|b\n")
@@ -232,12 +252,14 @@ class Predict(TestCase):
 
     def test_wrong_command_lines(self):
         file = self.write("x.csv", "a,b\n1,2\n")
+        junk = self.write("junk.tfrecord", "this is no record at all")
         cases = (((self.model,), "--predict_files is missing"), (("--predict_files=" + file,), "one directory of a SavedModel is needed, 0 given"),
                  ((self.path("none"), "--predict_files=" + file), "does not appear to contain a SavedModel"),
                  ((self.model, "--predict_files=" + self.path("no-*.csv")), "--predict_files: no file matches"),
                  ((self.model, "--predict_files=" + file), "'x' takes 1 numbers per row, but the columns of the data have 2"),
                  ((self.model, "--predict_files=" + file, "--feature_columns=a", "--id_column=c"), "--id_column: there is no column 'c'"),
                  ((self.model, "--predict_files=" + file, "--feature_columns=a", "--sparse_width=3"), "--sparse_width: signature 'predict' has no sparse input"),
+                 ((self.model, "--predict_files=" + junk), "pstrain: --predict_files: '%s': corrupted record at 0" % junk),
                  ((self.model, "--predict_files=" + file, "--signature=x"), "the model has no 'x'; there are: predict, serving_default"),
                  ((self.model, "--predict_files=" + file, "--signature=serving_default"),
                   "'inputs' takes serialized tf.Examples, which only TFRecord files hold"),
