@@ -275,11 +275,9 @@ static void reserve_libraries(const struct server *server)
 static struct status create_grpc(struct server *server)
 {
     const struct server_options *options = &server->options;
-    struct grpc_service_options grpc = { .tensor_content =
-                                             options->enable_serialization_as_tensor_content };
     struct grpc_port_options port = { .channel_arguments = options->grpc_channel_arguments,
                                       .health = options->enable_grpc_healthcheck_service };
-    server->grpc = grpc_service_create(&server->context, &grpc);
+    server->grpc = grpc_service_create(&server->context);
     if (options->port == 0 && options->grpc_socket_path[0] == '\0')
         return status_ok();
     if (options->ssl_config_file[0] != '\0') {
@@ -310,6 +308,7 @@ static void fill_context(struct server_context *context, const struct server_opt
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;
     context->check_method_names = options->enable_signature_method_name_check;
+    context->tensor_content = options->enable_serialization_as_tensor_content;
 }
 
 static struct status create_inference(struct server *server)
@@ -381,8 +380,7 @@ static struct status start_manager(struct server *server)
     manager.savedmodel.tags =
         split_tags(options->saved_model_tags, server->arena, &manager.savedmodel.tags_count);
     int iterations = options->num_request_iterations_for_warmup;
-    server->warmup = (struct warmup){ .grpc = server->grpc,
-                                      .server = &server->context,
+    server->warmup = (struct warmup){ .server = &server->context,
                                       .iterations = iterations > 0 ? iterations : 1,
                                       .zeros = options->warm_up_with_zeros };
     TRY(read_configs(options, &configs));

@@ -72,7 +72,7 @@ static struct bytes join(struct bytes context, struct bytes example, char **room
     return joined;
 }
 
-static struct status read_examples(struct grpc_request *request, struct bytes input,
+static struct status read_examples(struct served_request *request, struct bytes input,
                                    struct tensor **out)
 {
     struct example_list list;
@@ -116,13 +116,13 @@ static size_t classifications_size(const struct classification *result)
     return size;
 }
 
-static struct status put_classifications(struct inference_call *call, const struct tensor *outputs,
-                                         struct buffer *out)
+static struct status put_classifications(struct served_request *request,
+                                         const struct tensor *outputs)
 {
     struct classification result;
-    TRY(classify_read_outputs(call, outputs, &result));
-    TRY(grpc_request_reserve_reply(grpc_request_of(call),
-                                   classifications_size(&result) + AROUND_SIZE));
+    struct buffer *out = &request->reply;
+    TRY(classify_read_outputs(&request->call, outputs, &result));
+    TRY(served_request_reserve_reply(request, classifications_size(&result) + AROUND_SIZE));
     for (int64_t i = 0, at = 0; i < result.examples; i++) {
         size_t row = wire_open(out, RESULT_ROWS);
         for (int64_t j = 0; j < result.classes; j++, at++) {
@@ -138,14 +138,14 @@ static struct status put_classifications(struct inference_call *call, const stru
     return status_ok();
 }
 
-static struct status put_regressions(struct inference_call *call, const struct tensor *outputs,
-                                     struct buffer *out)
+static struct status put_regressions(struct served_request *request, const struct tensor *outputs)
 {
     const float *values;
-    TRY(regress_read_outputs(call, outputs, &values));
-    TRY(grpc_request_reserve_reply(grpc_request_of(call),
-                                   (size_t)call->inputs[0].size * ROW_SIZE + AROUND_SIZE));
-    for (int64_t i = 0; i < call->inputs[0].size; i++) {
+    struct buffer *out = &request->reply;
+    size_t examples = (size_t)request->call.inputs[0].size;
+    TRY(regress_read_outputs(&request->call, outputs, &values));
+    TRY(served_request_reserve_reply(request, examples * ROW_SIZE + AROUND_SIZE));
+    for (size_t i = 0; i < examples; i++) {
         size_t row = wire_open(out, RESULT_ROWS);
         wire_put_float(out, REGRESSION_VALUE, values[i]);
         wire_close(out, row);
@@ -158,25 +158,23 @@ static const struct signature_kind {
     const char *method;
     struct status (*check)(const struct signature *signature, bool check_method,
                            struct arena *arena);
-    struct status (*put)(struct inference_call *call, const struct tensor *outputs,
-                         struct buffer *out);
+    struct status (*put)(struct served_request *request, const struct tensor *outputs);
     uint32_t result_field; /* in InferenceResult */
 } classify = { SIGNATURE_CLASSIFY, classify_check, put_classifications, RESULT_CLASSIFICATION },
   regress = { SIGNATURE_REGRESS, regress_check, put_regressions, RESULT_REGRESSION };
 
-static struct status put_response(struct inference_call *call, const struct tensor *outputs)
+static struct status put_response(struct served_request *request, const struct tensor *outputs)
 {
-    struct grpc_request *request = grpc_request_of(call);
     const struct signature_kind *kind = request->method;
     size_t result = wire_open(&request->reply, RESPONSE_RESULT);
-    TRY(kind->put(call, outputs, &request->reply));
+    TRY(kind->put(request, outputs));
     wire_close(&request->reply, result);
     model_spec_put(&request->reply, RESPONSE_SPEC, request->servable,
-                   bytes_of(call->callable->signature->name));
+                   bytes_of(request->call.callable->signature->name));
     return status_ok();
 }
 
-static struct status answer(struct grpc_request *request, const struct signature_kind *kind)
+static struct status answer(struct served_request *request, const struct signature_kind *kind)
 {
     struct wire wire = wire_of(request->body);
     struct wire_field field;
@@ -197,19 +195,19 @@ static struct status answer(struct grpc_request *request, const struct signature
         return grpc_parse_error(kind == &classify ? "ClassificationRequest" : "RegressionRequest");
     if (!has_spec && request->servable == NULL)
         return grpc_missing_model_spec();
-    TRY(grpc_request_find_servable(request));
+    TRY(served_request_find_servable(request));
     TRY(classify_regress_find(request->servable, request->spec.signature_name, &callable));
     TRY(kind->check(callable->signature, request->server->check_method_names, request->arena));
     TRY(read_examples(request, input, &examples));
-    return grpc_request_run(request, callable, examples, put_response);
+    return served_request_run(request, callable, examples, put_response);
 }
 
-struct status grpc_answer_classify(struct grpc_request *request)
+struct status grpc_answer_classify(struct served_request *request)
 {
     return answer(request, &classify);
 }
 
-struct status grpc_answer_regress(struct grpc_request *request)
+struct status grpc_answer_regress(struct served_request *request)
 {
     return answer(request, &regress);
 }
@@ -229,27 +227,28 @@ struct multi {
     struct tensor *examples;
 };
 
-static struct status put_result(struct inference_call *call, const struct tensor *outputs)
+static struct status put_result(struct served_request *request, const struct tensor *outputs)
 {
-    struct grpc_request *request = grpc_request_of(call);
     const struct multi *multi = request->method;
     const struct signature_kind *kind = multi->tasks[multi->at].kind;
     struct buffer *out = &request->reply;
     size_t result = wire_open(out, MULTI_RESULTS);
-    model_spec_put(out, RESULT_SPEC, request->servable, bytes_of(call->callable->signature->name));
+    model_spec_put(out, RESULT_SPEC, request->servable,
+                   bytes_of(request->call.callable->signature->name));
     size_t held = wire_open(out, kind->result_field);
-    TRY(kind->put(call, outputs, out));
+    TRY(kind->put(request, outputs));
     wire_close(out, held);
     wire_close(out, result);
     return status_ok();
 }
 
-static struct status next_task(struct grpc_request *request)
+static struct status next_task(struct served_request *request)
 {
     struct multi *multi = request->method;
     if (++multi->at == multi->count)
         return status_ok();
-    return grpc_request_run(request, multi->tasks[multi->at].callable, multi->examples, put_result);
+    return served_request_run(request, multi->tasks[multi->at].callable, multi->examples,
+                              put_result);
 }
 
 static struct status read_task(struct bytes message, struct task *out)
@@ -267,7 +266,7 @@ static struct status read_task(struct bytes message, struct task *out)
 }
 
 /* All tasks must name the same model, and different signatures. The first one's version counts. */
-static struct status check_task(struct grpc_request *request, struct multi *multi, int at)
+static struct status check_task(struct served_request *request, struct multi *multi, int at)
 {
     struct task *task = &multi->tasks[at];
     struct bytes name = task->spec.signature_name;
@@ -298,7 +297,7 @@ static struct status check_task(struct grpc_request *request, struct multi *mult
                              request->arena);
 }
 
-static struct status count_tasks(struct grpc_request *request, struct multi *multi,
+static struct status count_tasks(struct served_request *request, struct multi *multi,
                                  struct bytes *input)
 {
     struct wire wire = wire_of(request->body);
@@ -317,7 +316,7 @@ static struct status count_tasks(struct grpc_request *request, struct multi *mul
     return status_ok();
 }
 
-struct status grpc_answer_multi_inference(struct grpc_request *request)
+struct status grpc_answer_multi_inference(struct served_request *request)
 {
     struct multi *multi = ARENA_NEW(request->arena, struct multi);
     struct bytes input = { "", 0 };
@@ -329,11 +328,11 @@ struct status grpc_answer_multi_inference(struct grpc_request *request)
             TRY(read_task(field.bytes, &multi->tasks[multi->count++]));
     if (multi->count > 0)
         request->spec = multi->tasks[0].spec;
-    TRY(grpc_request_find_servable(request));
+    TRY(served_request_find_servable(request));
     for (int i = 0; i < multi->count; i++) /* ends at the first repeated signature */
         TRY(check_task(request, multi, i));
     TRY(read_examples(request, input, &multi->examples));
     request->method = multi;
     request->next = next_task;
-    return grpc_request_run(request, multi->tasks[0].callable, multi->examples, put_result);
+    return served_request_run(request, multi->tasks[0].callable, multi->examples, put_result);
 }

@@ -22,7 +22,7 @@ enum { ERROR_CODE = 1, ERROR_MESSAGE = 2 };
 #define SIGNATURE_DEF_MAP_URL "type.googleapis.com/tensorflow.serving.SignatureDefMap"
 
 /* Reads a request with a model_spec in field 1 and, for metadata, strings in field 2. */
-static struct status read_request(struct grpc_request *request, const char *message,
+static struct status read_request(struct served_request *request, const char *message,
                                   bool *wants_signatures, struct bytes *other)
 {
     struct wire wire = wire_of(request->body);
@@ -107,7 +107,7 @@ static void put_signature(const struct signature *signature, struct buffer *out)
     wire_close(out, entry);
 }
 
-struct status grpc_answer_model_metadata(struct grpc_request *request)
+struct status grpc_answer_model_metadata(struct served_request *request)
 {
     bool wants_signatures = false;
     struct bytes other = { NULL, 0 };
@@ -119,7 +119,7 @@ struct status grpc_answer_model_metadata(struct grpc_request *request)
     if (other.data != NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "Metadata field %.*s is not supported",
                             (int)other.size, other.data);
-    TRY(grpc_request_find_servable(request));
+    TRY(served_request_find_servable(request));
     model_spec_put(out, RESPONSE_SPEC, request->servable, (struct bytes){ "", 0 });
     size_t entry = wire_open(out, RESPONSE_METADATA);
     wire_put_bytes(out, ENTRY_KEY, bytes_of(SIGNATURE_DEF));
@@ -162,7 +162,7 @@ static void put_version(const struct version_status *version, struct buffer *out
     wire_close(out, row);
 }
 
-struct status grpc_answer_model_status(struct grpc_request *request)
+struct status grpc_answer_model_status(struct served_request *request)
 {
     struct version_status *versions;
     size_t count;
@@ -210,11 +210,11 @@ static struct status read_configs(struct bytes message, struct budget *budget,
 /* All new models serve, or have failed. TensorFlow Serving's answer holds the status as well. */
 static void on_reloaded(void *context, struct status status)
 {
-    struct grpc_request *request = context;
+    struct served_request *request = context;
     wire_close(&request->reply, wire_open(&request->reply, RELOAD_STATUS));
     if (!status_is_ok(status))
         log_error("ReloadConfig failed: %s", status.message);
-    grpc_request_finish(request, status);
+    served_request_finish(request, status);
 }
 
 static void free_configs(void *configs)
@@ -223,17 +223,17 @@ static void free_configs(void *configs)
 }
 
 /* In the loop's thread. */
-static struct status reload(struct grpc_request *request)
+static struct status reload(struct served_request *request)
 {
     struct model_configs *configs = request->method;
     request->next = NULL;
     request->free_method = NULL;
     TRY(manager_reload(request->server->manager, configs, on_reloaded, request));
-    request->running = true;
+    served_request_wait(request);
     return status_ok();
 }
 
-struct status grpc_answer_reload_config(struct grpc_request *request)
+struct status grpc_answer_reload_config(struct served_request *request)
 {
     struct bytes config;
     struct model_configs *configs;

@@ -1,13 +1,8 @@
-/* model_spec: the model, version and signature that a gRPC request asks for, or that answered. */
+/* model_spec: a ModelSpec of gRPC: what a request asks for, or what answered. */
 #ifndef SERVER_GRPC_MODEL_SPEC_H
 #define SERVER_GRPC_MODEL_SPEC_H
 
-#include "server/models/manager.h"
-
-struct model_spec {
-    struct bytes name, signature_name; /* valid as long as the message that they were read from */
-    struct version_choice version;
-};
+#include "server/inference/served_request.h"
 
 /* Reads a serialized tensorflow.serving.ModelSpec; of a repeated field the last one counts.
  * INTERNAL: damaged. */

@@ -57,7 +57,7 @@ static struct status read_entry(struct bytes entry, struct given *out)
 }
 
 /* Counts the fields and reserves arrays for them. */
-static struct status make_room(struct grpc_request *request, struct predict *predict)
+static struct status make_room(struct served_request *request, struct predict *predict)
 {
     struct wire wire = wire_of(request->body);
     struct wire_field field;
@@ -76,7 +76,7 @@ static struct status make_room(struct grpc_request *request, struct predict *pre
     return status_ok();
 }
 
-static struct status read_request(struct grpc_request *request, struct predict *predict)
+static struct status read_request(struct served_request *request, struct predict *predict)
 {
     struct wire wire = wire_of(request->body);
     struct wire_field field;
@@ -97,10 +97,10 @@ static struct status read_request(struct grpc_request *request, struct predict *
     return has_spec || request->servable != NULL ? status_ok() : grpc_missing_model_spec();
 }
 
-static struct status find_callable(struct grpc_request *request, struct predict *predict)
+static struct status find_callable(struct served_request *request, struct predict *predict)
 {
     struct bytes name = request->spec.signature_name;
-    TRY(grpc_request_find_servable(request));
+    TRY(served_request_find_servable(request));
     predict->callable = servable_callable(request->servable, name);
     if (name.size == 0)
         name = bytes_of(SIGNATURE_DEFAULT);
@@ -161,7 +161,7 @@ static const char *list(const struct predict *predict, enum choice choice, struc
 }
 
 /* Decides whether defaults can replace missing inputs, and reports what is wrong otherwise. */
-static struct status check_names(struct grpc_request *request, struct predict *predict)
+static struct status check_names(struct served_request *request, struct predict *predict)
 {
     const struct signature *signature = predict->callable->signature;
     struct arena *arena = request->arena;
@@ -197,7 +197,7 @@ static struct status check_names(struct grpc_request *request, struct predict *p
     return status_ok();
 }
 
-static struct status match_inputs(struct grpc_request *request, struct predict *predict)
+static struct status match_inputs(struct served_request *request, struct predict *predict)
 {
     const struct signature *signature = predict->callable->signature;
     int matched = 0;
@@ -229,7 +229,7 @@ static struct status parsing_error(struct status status, const struct signature_
     return status_error(STATUS_INVALID_ARGUMENT, "tensor parsing error: %s", input->key);
 }
 
-static struct status read_tensors(struct grpc_request *request, const struct predict *predict,
+static struct status read_tensors(struct served_request *request, const struct predict *predict,
                                   struct tensor **out)
 {
     const struct signature *signature = predict->callable->signature;
@@ -264,7 +264,7 @@ static const char *outputs_text(const struct signature *signature, struct arena 
     return names_text(names, signature->outputs_count, arena, &distinct);
 }
 
-static struct status choose_outputs(struct grpc_request *request, struct predict *predict)
+static struct status choose_outputs(struct served_request *request, struct predict *predict)
 {
     const struct signature *signature = predict->callable->signature;
     bool *chosen = ARENA_ARRAY(request->arena, bool, signature->outputs_count);
@@ -291,24 +291,24 @@ static struct status choose_outputs(struct grpc_request *request, struct predict
 
 /* Room beside the tensors' bytes: the heads of other fields, and the spare room that a writer
  * requires. */
-static size_t around_size(const struct grpc_request *request, const struct signature *signature)
+static size_t around_size(const struct served_request *request, const struct signature *signature)
 {
     return strlen(request->servable->name) + strlen(signature->name) + 16 * VARINT_MAX;
 }
 
-static struct status put_output(struct grpc_request *request, const struct signature *signature,
+static struct status put_output(struct served_request *request, const struct signature *signature,
                                 int output, const struct tensor *tensor)
 {
     struct bytes key = bytes_of(signature->outputs[output].key);
     enum tensor_wire_form form =
-        grpc_request_wants_content(request) ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
+        request->server->tensor_content ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
     if (!tensor_wire_can_put(tensor->dtype))
         return status_error(STATUS_UNIMPLEMENTED, "output '%s' is of type %s, which has no %s",
                             key.data, dtype_name(tensor->dtype), "form in an answer");
     size_t size = tensor_wire_size(tensor, form);
     size_t entry =
         wire_head_size(ENTRY_KEY, key.size) + key.size + wire_head_size(ENTRY_VALUE, size) + size;
-    TRY(grpc_request_reserve_reply(request, entry + around_size(request, signature)));
+    TRY(served_request_reserve_reply(request, entry + around_size(request, signature)));
     wire_put_head(&request->reply, RESPONSE_OUTPUTS, entry);
     wire_put_bytes(&request->reply, ENTRY_KEY, key);
     wire_put_head(&request->reply, ENTRY_VALUE, size);
@@ -330,7 +330,7 @@ static bool put_numbers(const struct predict *predict, const struct tensor *outp
 }
 
 /* Remembers where the numbers of an answer's only output are, so that its form can be learnt. */
-static void note_numbers(struct grpc_request *request, const struct tensor *outputs)
+static void note_numbers(struct served_request *request, const struct tensor *outputs)
 {
     struct predict *predict = request->method;
     const struct tensor *output = &outputs[predict->outputs[0]];
@@ -341,15 +341,14 @@ static void note_numbers(struct grpc_request *request, const struct tensor *outp
     predict->answer_at = request->reply.size - size;
 }
 
-static struct status put_outputs(struct inference_call *call, const struct tensor *outputs)
+static struct status put_outputs(struct served_request *request, const struct tensor *outputs)
 {
-    struct grpc_request *request = grpc_request_of(call);
     struct predict *predict = request->method;
     if (put_numbers(predict, outputs))
         return status_ok();
     predict->numbers = NULL;
     request->reply.size = 0;
-    const struct signature *signature = call->callable->signature;
+    const struct signature *signature = predict->callable->signature;
     for (int i = 0; i < predict->outputs_count; i++) {
         int output = predict->outputs[i];
         TRY(put_output(request, signature, output, &outputs[output]));
@@ -361,22 +360,32 @@ static struct status put_outputs(struct inference_call *call, const struct tenso
 
 /* ---- Forms (predict_form.h). ---- */
 
+/* The form's spec, with names that lie in the request itself. */
+static struct model_spec spec_in_body(const struct predict_form *form, struct bytes body)
+{
+    struct model_spec spec = form->spec;
+    spec.name = predict_bytes_find(&form->request, body, spec.name);
+    spec.signature_name = predict_bytes_find(&form->request, body, spec.signature_name);
+    if (spec.version.kind == VERSION_LABELLED)
+        spec.version.label = predict_bytes_find(&form->request, body, spec.version.label);
+    return spec;
+}
+
 /* Answers a request that was seen before, except for its numbers, if its model is still the same
  * one. */
-static bool recall(struct grpc_request *request, struct predict *predict)
+static bool recall(struct served_request *request, struct predict *predict)
 {
     struct predict_form *form = predict_forms_find(request->forms, request->body);
     if (form == NULL)
         return false;
     request->spec = form->spec;
-    struct status status = grpc_request_find_servable(request);
-    request->spec = (struct model_spec){ 0 }; /* the form may be overwritten */
+    struct status status = served_request_find_servable(request);
+    request->spec = spec_in_body(form, request->body); /* the form may be overwritten */
     bool same = status_is_ok(status) && request->servable->serial == form->serial;
     if (same && form->answer.size > 0)
-        status = grpc_request_reserve_reply(request, form->answer.size);
+        status = served_request_reserve_reply(request, form->answer.size);
     if (!same || !status_is_ok(status)) {
-        servable_release(request->servable);
-        request->servable = NULL;
+        served_request_drop_servable(request);
         form->serial = 0;
         return false;
     }
@@ -394,7 +403,7 @@ static bool recall(struct grpc_request *request, struct predict *predict)
 }
 
 /* Learns the form of a request that was read, if it has one tensor in and one out. */
-static void learn_request(const struct grpc_request *request, const struct predict *predict)
+static void learn_request(const struct served_request *request, const struct predict *predict)
 {
     const struct tensor *inputs = predict->inputs; /* NULL: the form is known */
     struct bytes body = request->body;
@@ -419,7 +428,7 @@ static void learn_request(const struct grpc_request *request, const struct predi
 
 /* Back in the loop's thread: learns the forms of the request and the answer, unless they are known.
  */
-static struct status learn(struct grpc_request *request)
+static struct status learn(struct served_request *request)
 {
     const struct predict *predict = request->method;
     struct bytes reply = { request->reply.data, request->reply.size };
@@ -437,19 +446,19 @@ static struct status learn(struct grpc_request *request)
     return status_ok();
 }
 
-struct status grpc_answer_predict(struct grpc_request *request)
+struct status grpc_answer_predict(struct served_request *request)
 {
     struct predict *predict = ARENA_NEW(request->arena, struct predict);
     struct tensor *inputs;
     request->method = predict;
     request->next = learn;
     if (!request->in_pool && recall(request, predict))
-        return grpc_request_run(request, predict->callable, &predict->input, put_outputs);
+        return served_request_run(request, predict->callable, &predict->input, put_outputs);
     TRY(read_request(request, predict));
     TRY(find_callable(request, predict));
     TRY(match_inputs(request, predict));
     TRY(read_tensors(request, predict, &inputs));
     TRY(choose_outputs(request, predict));
     predict->inputs = inputs;
-    return grpc_request_run(request, predict->callable, inputs, put_outputs);
+    return served_request_run(request, predict->callable, inputs, put_outputs);
 }

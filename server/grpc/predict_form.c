@@ -86,3 +86,14 @@ struct bytes predict_bytes_moved(const struct predict_bytes *bytes, struct bytes
         at -= bytes->numbers_size;
     return (struct bytes){ bytes->around + at, part.size };
 }
+
+struct bytes predict_bytes_find(const struct predict_bytes *bytes, struct bytes message,
+                                struct bytes moved)
+{
+    if (moved.size == 0)
+        return (struct bytes){ "", 0 };
+    size_t at = (size_t)(moved.data - bytes->around);
+    if (at >= bytes->numbers_at)
+        at += bytes->numbers_size;
+    return (struct bytes){ message.data + at, moved.size };
+}

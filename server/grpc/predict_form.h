@@ -50,5 +50,8 @@ char *predict_bytes_put(const struct predict_bytes *bytes, struct buffer *out);
 /* The copy of a part of the learnt message; the part does not overlap the numbers. */
 struct bytes predict_bytes_moved(const struct predict_bytes *bytes, struct bytes message,
                                  struct bytes part);
+/* The reverse: the same part of a message that matches. */
+struct bytes predict_bytes_find(const struct predict_bytes *bytes, struct bytes message,
+                                struct bytes moved);
 
 #endif

@@ -10,12 +10,7 @@
 
 struct grpc_service;
 
-struct grpc_service_options {
-    bool tensor_content; /* answers carry tensor_content instead of float_val and the like */
-};
-
-struct grpc_service *grpc_service_create(struct server_context *server,
-                                         const struct grpc_service_options *options);
+struct grpc_service *grpc_service_create(struct server_context *server);
 /* Fails the calls in flight. For use after inference_destroy: their runs never end. Accepts NULL.
  */
 void grpc_service_abandon(struct grpc_service *grpc);

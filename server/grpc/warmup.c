@@ -29,13 +29,13 @@ static grpc_method *method_of(enum prediction_kind kind)
 }
 
 /* Runs what the method asked for, and what its `next` asks for, in this thread. */
-static struct status run_all(struct grpc_request *request, const struct work_limits *limits)
+static struct status run_all(struct served_request *request, const struct work_limits *limits)
 {
     struct batch_limits batch = { .run_memory_bytes = limits->memory_bytes, .load = limits };
-    while (request->running) {
-        request->running = false;
-        batch_run(&request->run, &batch, 0);
-        TRY(request->run.status);
+    while (request->runs) {
+        request->runs = false;
+        batch_run(&request->call, &batch, 0);
+        TRY(request->call.status);
         if (request->next != NULL)
             TRY(request->next(request));
     }
@@ -47,20 +47,19 @@ static struct status replay(const struct warmup *warmup, struct servable *servab
                             struct arena *arena)
 {
     int64_t deadline_ns = clock_deadline_ns(clock_monotonic(), limits->timeout_ms);
-    struct grpc_request request = {
-        .grpc = warmup->grpc,
+    struct served_request request = {
         .server = warmup->server,
+        .protocol = PROTOCOL_WARMUP,
         .arena = arena,
         .servable = servable,
         .body = record->request,
-        .in_pool = true, /* nothing of the loop may be touched, and runs are not submitted */
-        .run = { .arena = arena, .deadline_ns = limits->timeout_ms > 0 ? deadline_ns : 0 },
+        .in_pool = true, /* nothing of the loop may be touched */
+        .call = { .arena = arena, .deadline_ns = limits->timeout_ms > 0 ? deadline_ns : 0 },
     };
     struct status status = method_of(record->kind)(&request);
     if (status_is_ok(status))
         status = run_all(&request, limits);
-    budget_give(warmup->server->budget, request.paid);
-    buffer_finish(&request.reply);
+    served_request_free_reply(&request);
     return status;
 }
 

@@ -10,11 +10,10 @@
 #ifndef SERVER_GRPC_WARMUP_H
 #define SERVER_GRPC_WARMUP_H
 
-#include "server/grpc/service.h"
+#include "server/inference/server_context.h"
 #include "server/models/manager.h"
 
 struct warmup {
-    struct grpc_service *grpc;
     struct server_context *server;
     int iterations; /* of each record */
     bool zeros;     /* a version without a file runs each signature with zeros (zero_run.h) */

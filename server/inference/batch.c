@@ -137,6 +137,14 @@ static void measure(const struct inference_call *first, int64_t rows, int64_t to
         cost_add(&first->callable->costs, key, took_ns);
 }
 
+static void note_times(const struct riders *riders, int64_t began_ns, int64_t ended_ns)
+{
+    for (struct inference_call *call = riders->first; call != riders->end; call = call->next) {
+        call->run_began_ns = began_ns;
+        call->run_ended_ns = ended_ns;
+    }
+}
+
 /* Runs the plan, unless the calls have waited so long that nobody wants them any more. */
 static struct status run_plan(struct riders *riders, int64_t rows, struct run *run,
                               const struct tensor *feeds, struct tensor *outputs)
@@ -152,9 +160,11 @@ static struct status run_plan(struct riders *riders, int64_t rows, struct run *r
     run_set_check(run, check_run, riders);
     struct status status = plan_run(callable->plan, run, feeds, outputs);
     run_set_check(run, NULL, NULL);
+    int64_t end = clock_now_ns(clock_monotonic());
+    note_times(riders, begin, end);
     /* unfinished: it costs at least as much */
     if (status_is_ok(status) || riders->first->unfinished)
-        measure(riders->first, rows, clock_now_ns(clock_monotonic()) - begin);
+        measure(riders->first, rows, end - begin);
     return status;
 }
 

@@ -50,6 +50,8 @@ struct inference_call {
     size_t bytes;         /* of all inputs */
     struct cost_key size; /* rows 0: its cost is not predictable */
     uint32_t cost_ns;     /* 0: unknown */
+    int64_t run_began_ns; /* of the last run, whoever shared it; 0: none */
+    int64_t run_ended_ns;
     struct status status;
     struct arena *arena;         /* keeps the text of `status`, which crosses threads */
     struct inference *inference; /* that it was submitted to */

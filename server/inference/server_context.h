@@ -18,6 +18,9 @@ struct server_context {
     int64_t body_bytes_max;  /* 0: no limit */
     bool cors;               /* answer web pages of other origins */
     bool check_method_names; /* a signature's method name must fit the request */
+    bool tensor_content; /* gRPC answers hold tensor_content instead of float_val and the like */
+    struct request_observer *observers; /* served_request.h */
+    bool times_wanted;                  /* by an observer */
 };
 
 /* The most memory that each protocol of a loop may keep for its next requests. It stays charged to

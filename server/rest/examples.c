@@ -26,12 +26,13 @@ static size_t classification_size(const struct classification *result)
     return size;
 }
 
-static struct status print_classification(struct inference_call *call, const struct tensor *outputs)
+static struct status print_classification(struct served_request *request,
+                                          const struct tensor *outputs)
 {
     struct classification result;
-    struct buffer *out = &exchange_of(call)->reply;
-    TRY(classify_read_outputs(call, outputs, &result));
-    TRY(exchange_reserve_reply(exchange_of(call), classification_size(&result)));
+    struct buffer *out = &request->reply;
+    TRY(classify_read_outputs(&request->call, outputs, &result));
+    TRY(served_request_reserve_reply(request, classification_size(&result)));
     buffer_append_text(out, "{\n    \"results\": [");
     for (int64_t i = 0, at = 0; i < result.examples; i++) {
         buffer_append_text(out, i > 0 ? ", [" : "[");
@@ -49,15 +50,15 @@ static struct status print_classification(struct inference_call *call, const str
     return status_ok();
 }
 
-static struct status print_regression(struct inference_call *call, const struct tensor *outputs)
+static struct status print_regression(struct served_request *request, const struct tensor *outputs)
 {
     const float *values;
-    struct buffer *out = &exchange_of(call)->reply;
-    TRY(regress_read_outputs(call, outputs, &values));
-    TRY(exchange_reserve_reply(exchange_of(call),
-                               AROUND_SIZE + (size_t)call->inputs[0].size * CLASS_SIZE));
+    struct buffer *out = &request->reply;
+    size_t examples = (size_t)request->call.inputs[0].size;
+    TRY(regress_read_outputs(&request->call, outputs, &values));
+    TRY(served_request_reserve_reply(request, AROUND_SIZE + examples * CLASS_SIZE));
     buffer_append_text(out, "{\n    \"results\": [");
-    for (int64_t i = 0; i < call->inputs[0].size; i++) {
+    for (size_t i = 0; i < examples; i++) {
         buffer_append_text(out, i > 0 ? ", " : "");
         print_number(out, values[i]);
     }
@@ -66,32 +67,35 @@ static struct status print_regression(struct inference_call *call, const struct 
 }
 
 /* A bad body is reported before the model is looked up. */
-static struct status read_and_find(struct exchange *exchange, struct tensor **input,
+static struct status read_and_find(struct served_request *request, struct tensor **input,
                                    struct callable **callable)
 {
-    struct example_request request;
-    TRY(example_request_read(exchange->body, exchange->arena, &request));
-    TRY(exchange_find_servable(exchange));
-    TRY(classify_regress_find(exchange->servable, request.signature_name, callable));
-    *input = ARENA_NEW(exchange->arena, struct tensor);
-    **input = request.examples;
+    struct example_request examples;
+    TRY(example_request_read(request->body, request->arena, &examples));
+    request->spec.signature_name = examples.signature_name;
+    TRY(served_request_find_servable(request));
+    TRY(classify_regress_find(request->servable, examples.signature_name, callable));
+    *input = ARENA_NEW(request->arena, struct tensor);
+    **input = examples.examples;
     return status_ok();
 }
 
 struct status answer_classify(struct exchange *exchange)
 {
+    struct served_request *request = &exchange->served;
     struct tensor *input;
     struct callable *callable;
-    TRY(read_and_find(exchange, &input, &callable));
-    TRY(classify_check(callable->signature, exchange->server->check_method_names, exchange->arena));
-    return exchange_call(exchange, callable, input, print_classification);
+    TRY(read_and_find(request, &input, &callable));
+    TRY(classify_check(callable->signature, request->server->check_method_names, request->arena));
+    return served_request_run(request, callable, input, print_classification);
 }
 
 struct status answer_regress(struct exchange *exchange)
 {
+    struct served_request *request = &exchange->served;
     struct tensor *input;
     struct callable *callable;
-    TRY(read_and_find(exchange, &input, &callable));
-    TRY(regress_check(callable->signature, exchange->server->check_method_names, exchange->arena));
-    return exchange_call(exchange, callable, input, print_regression);
+    TRY(read_and_find(request, &input, &callable));
+    TRY(regress_check(callable->signature, request->server->check_method_names, request->arena));
+    return served_request_run(request, callable, input, print_regression);
 }

@@ -1,26 +1,34 @@
 #include "server/rest/exchange.h"
 
-#include "server/inference/reply.h"
+#include <assert.h>
+#include <string.h>
+
 #include "server/json/print.h"
 
-struct status exchange_find_servable(struct exchange *exchange)
+const char *exchange_header(const struct exchange *exchange, const char *name)
 {
-    if (exchange->servable != NULL)
-        return status_ok();
-    return manager_find(exchange->server->manager, exchange->target.name, &exchange->target.version,
-                        &exchange->servable);
+    const char *const *names = exchange->route->headers;
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+        if (strcmp(names[i], name) == 0)
+            return exchange->wanted[i];
+    assert(!"the row of the route does not name this header");
+    return NULL;
 }
 
-struct status exchange_reserve_reply(struct exchange *exchange, size_t size_max)
+void exchange_add_header(struct exchange *exchange, const char *name, const char *value)
 {
-    return reply_reserve(exchange->server, &exchange->reply, &exchange->paid, size_max);
+    assert(exchange->headers_count < EXCHANGE_HEADERS_MAX);
+    exchange->headers[exchange->headers_count++] = (struct exchange_header){ name, value };
 }
 
 void exchange_fail(struct exchange *exchange, struct status status)
 {
+    struct buffer *reply = &exchange->served.reply;
+    exchange->served.status = status_keep(exchange->served.arena, status);
     exchange->http = status_http(status.code);
-    exchange->reply.size = 0;
-    buffer_append_text(&exchange->reply, "{\n    \"error\": ");
-    json_print_string(&exchange->reply, bytes_of(status.message));
-    buffer_append_text(&exchange->reply, "\n}");
+    exchange->content_type = "application/json";
+    reply->size = 0;
+    buffer_append_text(reply, "{\n    \"error\": ");
+    json_print_string(reply, bytes_of(status.message));
+    buffer_append_text(reply, "\n}");
 }

@@ -3,46 +3,43 @@
 #ifndef SERVER_REST_EXCHANGE_H
 #define SERVER_REST_EXCHANGE_H
 
-#include "base/container.h"
-#include "server/inference/server_context.h"
-#include "server/json/predict.h"
+#include "server/inference/served_request.h"
 #include "server/rest/routes.h"
 
-struct exchange {
-    struct server_context *server;
-    struct arena *arena;
-    const char *method, *url; /* url: with its query, as it came */
-    struct target target;
-    struct bytes body; /* complete, followed by JSON_PADDING zero bytes */
+#define EXCHANGE_HEADERS_MAX 8
 
-    struct servable *servable; /* held until the exchange ends */
-    struct predict_request predict;
-    struct inference_call call;
-    int http;
-    struct buffer reply;
-    int64_t paid; /* for `reply`, even while it is kept */
+struct exchange_header {
+    const char *name, *value;
 };
 
-/* The handlers of the route table, in predict.c, examples.c and model_info.c. They run in the
- * loop's thread, or in the pool if the body is large or compressed. */
-route_handler answer_predict, answer_classify, answer_regress, answer_model_status, answer_metadata;
+struct exchange {
+    struct served_request served; /* first; its body is followed by JSON_PADDING zero bytes */
+    const char *method, *url;     /* url: with its query, as it came */
+    const struct route *route;    /* NULL: the request was refused before */
+    struct bytes query;           /* behind the '?', for routes outside /v1 */
+    const char *const *wanted;    /* values of route->headers; NULL: not sent */
 
-/* Finds the servable that the URL names, and keeps it in the exchange. */
-struct status exchange_find_servable(struct exchange *exchange);
+    /* The answer, beside served.reply: */
+    int http;
+    const char *content_type;
+    struct exchange_header headers[EXCHANGE_HEADERS_MAX];
+    int headers_count;
+};
 
-/* Reserves `size_max` bytes for the reply, paid for from the server's memory; called before they
- * are written. RESOURCE_EXHAUSTED. */
-struct status exchange_reserve_reply(struct exchange *exchange, size_t size_max);
+/* The handlers of the route table. They run in the loop's thread, or in the pool if the body is
+ * large or compressed. */
+route_handler answer_predict, answer_classify, answer_regress;       /* predict.c, examples.c */
+route_handler answer_model_status, answer_metadata, answer_no_model; /* model_info.c */
 
-/* Sets what runs after the handler returns: `callable` on `inputs`, then `answer`, which prints the
- * outputs to exchange->reply. */
-struct status
-exchange_call(struct exchange *exchange, struct callable *callable, const struct tensor *inputs,
-              struct status (*answer)(struct inference_call *, const struct tensor *outputs));
+/* The value of a request header that the route's row names; NULL: the client has not sent it. */
+const char *exchange_header(const struct exchange *exchange, const char *name);
 
-static inline struct exchange *exchange_of(struct inference_call *call)
+/* Adds a header to the answer. Owner: the texts live until the answer is sent. */
+void exchange_add_header(struct exchange *exchange, const char *name, const char *value);
+
+static inline struct exchange *exchange_of(struct served_request *request)
 {
-    return CONTAINER_OF(call, struct exchange, call);
+    return (struct exchange *)request;
 }
 
 /* Sets the reply {"error": "text"} with the HTTP status of the code. */

@@ -29,13 +29,14 @@ struct request {
     struct MHD_Connection *mhd;
     struct rest_connection *connection; /* NULL: it is gone */
     enum request_state state;
-    char *data;            /* the body */
-    size_t size, capacity; /* all of the capacity is paid for, even while the request is idle */
+    size_t size; /* of the body */
     bool too_large;
-    bool gzip;            /* by Content-Encoding */
-    bool refused;         /* its end is unknown: the connection is closed after the answer */
-    char *target;         /* of the request line, as it came */
-    struct request *next; /* among the idle ones */
+    bool gzip;    /* by Content-Encoding */
+    bool refused; /* its end is unknown: the connection is closed after the answer */
+    char *target; /* of the request line, as it came */
+    /* Kept for the next request, and paid for even while there is none: */
+    char *data; /* the body */
+    size_t capacity;
 };
 
 #define REST_CONNECTION_MEMORY ((size_t)16 * 1024) /* libmicrohttpd clears it for each request */
@@ -64,8 +65,7 @@ struct rest {
     int idle_runs;   /* successive MHD_run that asked for another one and called none of ours */
     bool progressed; /* the current MHD_run has called one of ours */
     bool spins;      /* idle_runs has reached its limit */
-    struct request *idle;
-    size_t idle_bytes;       /* memory that the idle requests keep */
+    struct request_pool memory;
     int connections;         /* open */
     int requests;            /* begun and not ended; */
     int requests_incomplete; /* of these, not read to their end */
@@ -78,9 +78,6 @@ struct rest {
     void (*drained)(void *context);
     void *drained_context;
 };
-
-/* a larger buffer is not kept for the next request */
-#define REST_KEPT_BYTES_MAX ((size_t)256 * 1024)
 
 static inline const char *rest_header(const struct request *request, const char *name)
 {
@@ -117,7 +114,8 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *mhd, const
 void rest_on_completed(void *context, struct MHD_Connection *mhd, void **state,
                        enum MHD_RequestTerminationCode code);
 void rest_request_leave(struct request *request); /* its connection no longer needs it */
-void rest_request_free(struct rest *rest, struct request *request); /* an idle one */
+void rest_requests_abandon(struct rest *rest);    /* answers those that still wait */
+extern const struct request_kind rest_request_kind;
 
 /* body.c. Reserves what Content-Length promises, then appends what comes. A body that is too large
  * is read to its end, and answered with an error. */

@@ -6,11 +6,12 @@
 
 struct status answer_model_status(struct exchange *exchange)
 {
+    struct served_request *request = &exchange->served;
     struct version_status *versions;
     size_t count;
-    TRY(manager_status(exchange->server->manager, exchange->target.name, &exchange->target.version,
-                       exchange->arena, &versions, &count));
-    struct json_pretty pretty = { .out = &exchange->reply };
+    TRY(manager_status(request->server->manager, request->spec.name, &request->spec.version,
+                       request->arena, &versions, &count));
+    struct json_pretty pretty = { .out = &request->reply };
     json_pretty_open(&pretty, NULL, '{');
     json_pretty_open(&pretty, "model_version_status", '[');
     for (size_t i = 0; i < count; i++) {
@@ -26,6 +27,12 @@ struct status answer_model_status(struct exchange *exchange)
     json_pretty_close(&pretty, ']');
     json_pretty_close(&pretty, '}');
     return status_ok();
+}
+
+struct status answer_no_model(struct exchange *exchange)
+{
+    (void)exchange;
+    return status_error(STATUS_INVALID_ARGUMENT, "Missing model name in request.");
 }
 
 static void print_shape(struct json_pretty *pretty, const struct shape *shape)
@@ -76,9 +83,9 @@ static void print_signature(struct json_pretty *pretty, const struct signature *
 
 struct status answer_metadata(struct exchange *exchange)
 {
-    TRY(exchange_find_servable(exchange));
-    const struct servable *servable = exchange->servable;
-    struct json_pretty pretty = { .out = &exchange->reply };
+    TRY(served_request_find_servable(&exchange->served));
+    const struct servable *servable = exchange->served.servable;
+    struct json_pretty pretty = { .out = &exchange->served.reply };
     json_pretty_open(&pretty, NULL, '{');
     json_pretty_open(&pretty, "model_spec", '{');
     json_pretty_text(&pretty, "name", servable->name);

@@ -1,9 +1,10 @@
 /* The predict route: reads the body into tensors, runs, prints the outputs as JSON. */
+#include "server/json/predict.h"
 #include "server/rest/exchange.h"
 
 struct finder {
     struct signature_finder base;
-    struct exchange *exchange;
+    struct served_request *request;
     struct callable *callable;
 };
 
@@ -12,8 +13,9 @@ static struct status find(struct signature_finder *base, struct bytes name,
                           const struct signature **out)
 {
     struct finder *finder = (struct finder *)base;
-    TRY(exchange_find_servable(finder->exchange));
-    finder->callable = servable_callable(finder->exchange->servable, name);
+    finder->request->spec.signature_name = name;
+    TRY(served_request_find_servable(finder->request));
+    finder->callable = servable_callable(finder->request->servable, name);
     if (finder->callable == NULL)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Serving signature name: \"%.*s\" not found in signature def",
@@ -23,21 +25,23 @@ static struct status find(struct signature_finder *base, struct bytes name,
     return status_ok();
 }
 
-static struct status print_outputs(struct inference_call *call, const struct tensor *outputs)
+static struct status print_outputs(struct served_request *request, const struct tensor *outputs)
 {
-    struct exchange *exchange = exchange_of(call);
-    const struct signature *signature = call->callable->signature;
-    bool rows = exchange->predict.rows;
+    const struct predict_request *predict = request->method;
     /* The text can be many times as large as the tensors, and empty lists may be many. */
-    TRY(exchange_reserve_reply(exchange, predict_response_size_max(signature, outputs, rows)));
-    return predict_response_print(signature, outputs, rows, &exchange->reply);
+    size_t size_max = predict_response_size_max(predict->signature, outputs, predict->rows);
+    TRY(served_request_reserve_reply(request, size_max));
+    return predict_response_print(predict->signature, outputs, predict->rows, &request->reply);
 }
 
 struct status answer_predict(struct exchange *exchange)
 {
-    struct finder finder = { { find }, exchange, NULL };
-    TRY(predict_request_read(exchange->body, &finder.base, exchange->arena, &exchange->predict));
-    if (exchange->server->check_method_names)
+    struct served_request *request = &exchange->served;
+    struct finder finder = { { find }, request, NULL };
+    struct predict_request *predict = ARENA_NEW(request->arena, struct predict_request);
+    request->method = predict;
+    TRY(predict_request_read(request->body, &finder.base, request->arena, predict));
+    if (request->server->check_method_names)
         TRY(callable_check_predict(finder.callable));
-    return exchange_call(exchange, finder.callable, exchange->predict.inputs, print_outputs);
+    return served_request_run(request, finder.callable, predict->inputs, print_outputs);
 }

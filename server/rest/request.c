@@ -18,7 +18,7 @@
  *      |   |   v
  *      |   |  SUSPENDED, when libmicrohttpd asks: resumed with the answer
  *      v   v   v
- *     DONE             the answer is in exchange->reply
+ *     DONE             the answer is in served.reply
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -28,7 +28,6 @@
 
 #include "base/log.h"
 #include "base/states.h"
-#include "server/inference/reply.h"
 #include "server/rest/internal.h"
 
 static const unsigned allowed[] = {
@@ -49,99 +48,61 @@ static void enter(struct request *request, enum request_state state)
 
 /* ---- Requests and their buffers. ---- */
 
-static struct request *request_create(struct rest *rest)
+static struct served_request *served_of(struct request *request)
 {
-    struct request *request = zalloc(sizeof *request);
-    request->exchange.arena = arena_create(0);
-    arena_charge(request->exchange.arena, rest->server->budget);
-    arena_set_stop(request->exchange.arena, &request->exchange.call.left);
-    budget_charge(rest->server->budget, sizeof *request);
-    return request;
+    return &request->exchange.served;
 }
 
-/* The bytes that an idle request keeps for the next one. */
-static size_t kept_bytes(const struct request *request)
+static struct request *request_of(struct served_request *served)
 {
-    return sizeof *request + request->capacity + request->exchange.reply.capacity +
-           arena_held(request->exchange.arena);
+    return (struct request *)served;
 }
 
-static struct request *request_begin(struct rest *rest)
+static struct request *take_request(struct rest *rest)
 {
-    struct request *request = rest->idle;
-    if (request != NULL) {
-        rest->idle = request->next;
-        rest->idle_bytes -= kept_bytes(request);
-    } else {
-        request = request_create(rest);
-    }
-    struct exchange kept = request->exchange;
-    char *data = request->data;
-    size_t capacity = request->capacity;
-    *request = (struct request){ .rest = rest, .data = data, .capacity = capacity };
-    request->exchange.server = rest->server;
-    request->exchange.arena = kept.arena;
-    request->exchange.reply = kept.reply;
-    request->exchange.paid = kept.paid;
+    struct request *request = request_of(request_pool_take(&rest->memory));
+    request->rest = rest;
     request->exchange.http = MHD_HTTP_OK;
     rest->requests++;
     rest->requests_incomplete++;
     return request;
 }
 
-void rest_request_free(struct rest *rest, struct request *request)
+static size_t held(const struct served_request *served)
 {
-    struct exchange *exchange = &request->exchange;
-    int64_t paid = exchange->paid + (int64_t)request->capacity + (int64_t)sizeof *request;
-    arena_destroy(exchange->arena);
-    buffer_finish(&exchange->reply);
-    free(request->data);
-    free(request);
-    budget_give(rest->server->budget, paid);
+    return ((const struct request *)served)->capacity;
 }
 
-static void free_reply(struct exchange *exchange)
+static void free_data(struct served_request *served)
 {
-    buffer_finish(&exchange->reply);
-    budget_give(exchange->server->budget, exchange->paid);
-    exchange->paid = 0;
+    rest_body_free(request_of(served));
 }
 
 /* Frees the body and what was made from it, because the client may take long to read the answer. */
 static void free_inputs(struct request *request)
 {
-    if (request->capacity > REST_KEPT_BYTES_MAX)
+    if (request->capacity > REQUEST_KEPT_BYTES_MAX)
         rest_body_free(request);
-    if (arena_held(request->exchange.arena) > REST_KEPT_BYTES_MAX)
-        arena_trim(request->exchange.arena);
+    if (arena_held(served_of(request)->arena) > REQUEST_KEPT_BYTES_MAX)
+        arena_trim(served_of(request)->arena);
 }
 
-/* Keeps small buffers for the next request, frees large ones. */
-static void request_end(struct request *request)
+/* Its answer is sent, or nobody waits for it. */
+static void give_request(struct request *request)
 {
     struct rest *rest = request->rest;
-    struct exchange *exchange = &request->exchange;
     assert(request->connection == NULL && rest->requests > 0);
     if (request->state <= REQUEST_READING)
         rest->requests_incomplete--;
     rest->requests--;
     assert(rest->requests_incomplete >= 0 && rest->requests_incomplete <= rest->requests);
-    servable_release(exchange->servable);
+    if (list_holds(&served_of(request)->link))
+        served_request_end(served_of(request),
+                           status_error(STATUS_CANCELLED, "the client has left"));
     free(request->target);
-    if (exchange->reply.capacity > REST_KEPT_BYTES_MAX)
-        free_reply(exchange);
-    exchange->reply.size = 0;
-    status_ignore(reply_settle(rest->server, &exchange->reply, &exchange->paid, false));
     free_inputs(request);
-    arena_reset(exchange->arena);
-    size_t kept = kept_bytes(request);
-    if (rest->idle_bytes + kept > server_keep_max(rest->server)) {
-        rest_request_free(rest, request);
-        return;
-    }
-    rest->idle_bytes += kept;
-    request->next = rest->idle;
-    rest->idle = request;
+    status_ignore(served_request_settle_reply(served_of(request), false));
+    request_pool_give(served_of(request));
 }
 
 /* ---- Answers. ---- */
@@ -152,20 +113,16 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
         log_error("no memory for a response header");
 }
 
-static struct status settle_reply(struct exchange *exchange, bool may_fail)
-{
-    return reply_settle(exchange->server, &exchange->reply, &exchange->paid, may_fail);
-}
-
 /* Pays for what was written without asking, or refuses the answer. */
 static void pay_for_reply(struct exchange *exchange)
 {
-    struct status status = settle_reply(exchange, exchange->http == MHD_HTTP_OK);
+    struct status status =
+        served_request_settle_reply(&exchange->served, exchange->http == MHD_HTTP_OK);
     if (status_is_ok(status))
         return;
-    free_reply(exchange);
+    served_request_free_reply(&exchange->served);
     exchange_fail(exchange, status);
-    status_ignore(settle_reply(exchange, false));
+    status_ignore(served_request_settle_reply(&exchange->served, false));
 }
 
 /* Closing a socket with unread bytes sends a reset, which overtakes the answer. */
@@ -177,26 +134,36 @@ static void discard_unread(const struct request *request)
         ;
 }
 
-static enum MHD_Result send_reply(struct request *request, bool json)
+static void add_headers(const struct request *request, struct MHD_Response *response)
 {
-    struct exchange *exchange = &request->exchange;
-    struct rest *rest = request->rest;
-    free_inputs(request);
-    pay_for_reply(exchange);
-    /* The buffer of the reply belongs to the request, which ends when the answer is sent. */
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        exchange->reply.size, exchange->reply.data, MHD_RESPMEM_PERSISTENT);
-    if (response == NULL)
-        return MHD_NO;
-    if (json)
-        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
-    if (rest->server->cors) {
+    const struct exchange *exchange = &request->exchange;
+    if (exchange->content_type != NULL)
+        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, exchange->content_type);
+    for (int i = 0; i < exchange->headers_count; i++)
+        add_header(response, exchange->headers[i].name, exchange->headers[i].value);
+    if (request->rest->server->cors) {
         add_header(response, "Access-Control-Allow-Origin", "*");
         add_header(response, "Access-Control-Allow-Methods", "POST, GET");
         add_header(response, "Access-Control-Allow-Headers", "Content-Type");
     }
-    if (rest->draining || request->refused)
+    if (request->rest->draining || request->refused)
         add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
+static enum MHD_Result send_reply(struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+    struct served_request *served = &exchange->served;
+    pay_for_reply(exchange);
+    /* The buffer of the reply belongs to the request, which ends when the answer is sent. */
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        served->reply.size, served->reply.data, MHD_RESPMEM_PERSISTENT);
+    if (response != NULL)
+        add_headers(request, response);
+    served_request_end(served, served->status); /* the status of exchange_fail */
+    free_inputs(request);
+    if (response == NULL)
+        return MHD_NO;
     enum MHD_Result queued = MHD_queue_response(request->mhd, (unsigned)exchange->http, response);
     MHD_destroy_response(response);
     return queued;
@@ -207,30 +174,39 @@ static enum MHD_Result send_preflight(struct request *request)
     const char *origin = rest_header(request, "Origin");
     bool web = origin != NULL && (strstr(origin, "http://") || strstr(origin, "https://"));
     request->exchange.http = web ? MHD_HTTP_OK : MHD_HTTP_BAD_REQUEST;
-    return send_reply(request, false);
+    return send_reply(request);
 }
 
 static enum MHD_Result send_foreign_path(struct request *request)
 {
-    static char page[] = "<html><head><title>404 Not Found</title></head>"
-                         "<body><h1>404 Not Found</h1></body></html>\n";
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(sizeof page - 1, page, MHD_RESPMEM_PERSISTENT);
-    if (response == NULL)
-        return MHD_NO;
-    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/html");
-    enum MHD_Result queued = MHD_queue_response(request->mhd, MHD_HTTP_NOT_FOUND, response);
-    MHD_destroy_response(response);
-    return queued;
+    request->exchange.http = MHD_HTTP_NOT_FOUND;
+    request->exchange.content_type = "text/html";
+    request->exchange.served.status = status_error(STATUS_NOT_FOUND, "no such page");
+    buffer_append_text(&request->exchange.served.reply,
+                       "<html><head><title>404 Not Found</title></head>"
+                       "<body><h1>404 Not Found</h1></body></html>\n");
+    return send_reply(request);
+}
+
+static enum MHD_Result send_wrong_method(struct request *request, const char *allow)
+{
+    struct exchange *exchange = &request->exchange;
+    exchange_fail(exchange, status_error(STATUS_INVALID_ARGUMENT, "%s %s: wants %s",
+                                         exchange->method, exchange->url, allow));
+    exchange->http = MHD_HTTP_METHOD_NOT_ALLOWED;
+    exchange_add_header(exchange, MHD_HTTP_HEADER_ALLOW, allow);
+    return send_reply(request);
 }
 
 /* ---- Handling. ---- */
 
-static void call_done(struct inference_call *call, struct status status)
+/* A run has ended, or what the request waited for. */
+static void finish(struct served_request *served, struct status status)
 {
-    struct request *request = (struct request *)exchange_of(call);
+    struct request *request = request_of(served);
     if (request->state == REQUEST_LEFT) {
-        request_end(request);
+        served_request_end(served, status);
+        give_request(request);
         return;
     }
     if (!status_is_ok(status))
@@ -246,7 +222,7 @@ static void call_done(struct inference_call *call, struct status status)
 /* A call that was prepared in the pool and also runs there is suspended already. */
 static void call_to_pool(struct inference_call *call)
 {
-    struct request *request = (struct request *)exchange_of(call);
+    struct request *request = request_of(served_request_of(call));
     if (request->state != REQUEST_RUNNING)
         return;
     enter(request, REQUEST_POOLED);
@@ -260,35 +236,38 @@ static enum MHD_Result suspend(struct request *request)
     enter(request, REQUEST_SUSPENDED);
     MHD_suspend_connection(request->mhd);
     if (request->connection->has_left)
-        inference_leave(&request->exchange.call);
+        inference_leave(&served_of(request)->call);
     return MHD_YES;
 }
 
-struct status
-exchange_call(struct exchange *exchange, struct callable *callable, const struct tensor *inputs,
-              struct status (*answer)(struct inference_call *, const struct tensor *outputs))
+const struct request_kind rest_request_kind = {
+    .protocol = PROTOCOL_REST,
+    .size = sizeof(struct request),
+    .cleared_end = offsetof(struct request, data),
+    .finish = finish,
+    .to_pool = call_to_pool,
+    .held = held,
+    .free = free_data,
+};
+
+void rest_requests_abandon(struct rest *rest)
 {
-    TRY(callable->status);
-    exchange->call.callable = callable;
-    exchange->call.inputs = inputs;
-    exchange->call.answer = answer;
-    return status_ok();
+    for (struct list_link *at = rest->memory.begun, *next; at != NULL; at = next) {
+        struct served_request *served = CONTAINER_OF(at, struct served_request, link);
+        next = at->next;
+        if (served->waits)
+            served_request_finish(served,
+                                  status_error(STATUS_UNAVAILABLE, "the server is going down"));
+    }
 }
 
 /* In the loop's thread or in the pool. */
-static struct status handle(struct request *request)
+static struct status handle(struct served_request *served)
 {
-    struct exchange *exchange = &request->exchange;
-    const struct route *route;
+    struct request *request = request_of(served);
     TRY(rest_body_finish(request));
-    exchange->body = (struct bytes){ request->data, request->size };
-    TRY(route_find(exchange->method, exchange->url, exchange->arena, &exchange->target, &route));
-    return route->handle(exchange);
-}
-
-static struct status handle_in_pool(struct inference_call *call)
-{
-    return handle((struct request *)exchange_of(call));
+    served->body = (struct bytes){ request->data, request->size };
+    return request->exchange.route->handle(&request->exchange);
 }
 
 /* Unpacking and reading a large body takes long, and is left to the pool. */
@@ -297,28 +276,43 @@ static bool is_large(const struct request *request)
     return request->gzip || request->size > INFERENCE_READ_BYTES_MAX;
 }
 
-/* False: it is answered already, in exchange->reply. */
-static bool begin_call(struct request *request)
+/* Keeps the headers that the handler reads, because it may run in the pool, when the connection is
+ * gone. */
+static void keep_headers(struct request *request)
 {
     struct exchange *exchange = &request->exchange;
-    struct server_context *server = exchange->server;
-    exchange->call = (struct inference_call){
-        .done = call_done,
-        .to_pool = call_to_pool,
-        .arena = exchange->arena,
-        .deadline_ns = server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0
-    };
-    if (is_large(request)) {
-        exchange->call.prepare = handle_in_pool;
-    } else {
-        struct status status = handle(request);
-        if (!status_is_ok(status))
-            exchange_fail(exchange, status);
-        if (!status_is_ok(status) || exchange->call.callable == NULL)
-            return false;
+    const char *const *names = exchange->route->headers;
+    size_t count = 0;
+    while (names != NULL && names[count] != NULL)
+        count++;
+    const char **values = ARENA_ARRAY(exchange->served.arena, const char *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const char *value = rest_header(request, names[i]);
+        values[i] = value != NULL ? arena_strdup(exchange->served.arena, value) : NULL;
     }
+    exchange->wanted = values;
+}
+
+/* False: it is answered already, in served.reply. */
+static bool begin_call(struct request *request)
+{
+    struct served_request *served = served_of(request);
+    struct server_context *server = served->server;
+    struct status status = status_ok();
+    served->call.deadline_ns =
+        server->timeout_ns > 0 ? loop_now_ns(server->loop) + server->timeout_ns : 0;
+    bool large = is_large(request);
+    if (!large)
+        status = handle(served);
+    if (!status_is_ok(status))
+        exchange_fail(&request->exchange, status);
+    if (!status_is_ok(status) || (!large && !served->runs && !served->waits))
+        return false;
     enter(request, REQUEST_RUNNING);
-    inference_submit(server->inference, &exchange->call);
+    if (large)
+        served_request_read_in_pool(served, handle);
+    else if (!served_request_go_on(served, status) && served->waits)
+        call_to_pool(&served->call);
     return true;
 }
 
@@ -335,9 +329,10 @@ static enum MHD_Result refuse(struct request *request, struct status status)
 {
     request_read(request);
     request->refused = true;
+    served_request_begin(served_of(request));
     exchange_fail(&request->exchange, status);
     discard_unread(request);
-    return send_reply(request, true);
+    return send_reply(request);
 }
 
 static enum MHD_Result begin_reading(struct request *request, struct MHD_Connection *mhd,
@@ -355,17 +350,47 @@ static enum MHD_Result begin_reading(struct request *request, struct MHD_Connect
     return MHD_YES;
 }
 
+/* False: no route leads on, and the request is answered. */
+static bool find_route(struct request *request, enum MHD_Result *answered)
+{
+    struct exchange *exchange = &request->exchange;
+    struct served_request *served = &exchange->served;
+    struct route_match match;
+    struct status status =
+        route_find(served->server, exchange->method, exchange->url, served->arena, &match);
+    exchange->route = match.route;
+    served->spec = match.spec;
+    exchange->query = match.query;
+    if (exchange->route != NULL) {
+        const char *type = exchange->route->content_type;
+        exchange->content_type = type != NULL ? type : "application/json";
+        served->api = exchange->route->api;
+        return true;
+    }
+    if (!status_is_ok(status))
+        exchange_fail(exchange, status);
+    *answered = !status_is_ok(status) ? send_reply(request)
+                : match.allow != NULL ? send_wrong_method(request, match.allow)
+                                      : send_foreign_path(request);
+    return false;
+}
+
 /* The request is complete. */
 static enum MHD_Result answer_request(struct request *request)
 {
     struct exchange *exchange = &request->exchange;
+    enum MHD_Result answered;
     request_read(request);
-    if (strncasecmp(exchange->url, "/v1/", 4) != 0)
-        return send_foreign_path(request);
-    if (strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
+    served_request_begin(served_of(request));
+    if (route_is_v1(exchange->url) && strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
         return send_preflight(request);
-    if (request->too_large || !begin_call(request))
-        return send_reply(request, true);
+    if (request->too_large)
+        return send_reply(request);
+    if (!find_route(request, &answered))
+        return answered;
+    keep_headers(request);
+    if (!begin_call(request))
+        return send_reply(request);
     return request->state == REQUEST_POOLED ? suspend(request) : MHD_YES;
 }
 
@@ -388,7 +413,7 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *mhd, const
     case REQUEST_POOLED:
         return suspend(request);
     case REQUEST_DONE:
-        return send_reply(request, true);
+        return send_reply(request);
     case REQUEST_READ:
     case REQUEST_RUNNING:
     case REQUEST_SUSPENDED:
@@ -406,7 +431,7 @@ void *rest_on_request_line(void *context, const char *url, struct MHD_Connection
     /* libmicrohttpd does not tell of each request that it gives up */
     if (connection->request != NULL)
         rest_request_leave(connection->request);
-    struct request *request = request_begin(context);
+    struct request *request = take_request(context);
     request->target = xstrdup(url);
     request->connection = connection;
     connection->request = request;
@@ -416,19 +441,20 @@ void *rest_on_request_line(void *context, const char *url, struct MHD_Connection
 
 void rest_request_leave(struct request *request)
 {
+    struct served_request *served = served_of(request);
     request->connection->request = NULL;
     if (request->state <= REQUEST_READING)
         rest_connection_end_reading(request->connection);
     request->connection = NULL;
     /* The client may have gone before the run ended. */
     if (request->state == REQUEST_POOLED) {
-        inference_leave(&request->exchange.call);
+        inference_leave(&served->call);
         enter(request, REQUEST_LEFT);
         return;
     }
     if (request->state == REQUEST_RUNNING)
-        inference_forget(request->rest->server->inference, &request->exchange.call);
-    request_end(request);
+        inference_forget(request->rest->server->inference, &served->call);
+    give_request(request);
 }
 
 void rest_on_completed(void *context, struct MHD_Connection *mhd, void **state,

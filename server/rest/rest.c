@@ -136,6 +136,7 @@ struct status rest_create(struct server_context *server, struct rest **out)
 {
     struct rest *rest = zalloc(sizeof *rest);
     rest->server = server;
+    request_pool_init(&rest->memory, server, &rest_request_kind);
     rest->timer = (struct loop_timer){ .expired = on_timeout, .context = rest };
     rest_connections_start(rest);
     rest->daemon = MHD_start_daemon(
@@ -167,13 +168,10 @@ void rest_destroy(struct rest *rest)
     loop_unwatch(rest->server->loop, rest->watch);
     loop_clear_timer(rest->server->loop, &rest->timer);
     loop_clear_timer(rest->server->loop, &rest->drain_timer);
+    rest_requests_abandon(rest);
     MHD_stop_daemon(rest->daemon);
     rest_connections_stop(rest);
-    while (rest->idle != NULL) {
-        struct request *next = rest->idle->next;
-        rest_request_free(rest, rest->idle);
-        rest->idle = next;
-    }
+    request_pool_finish(&rest->memory);
     free(rest);
 }
 

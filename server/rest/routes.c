@@ -1,5 +1,6 @@
 #include "server/rest/routes.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -7,10 +8,15 @@
 #include "base/characters.h"
 #include "server/rest/exchange.h"
 
+#define MODEL "/v1/models/{model}{selector}"
+
 static const struct route routes[] = {
-    { "POST", ":predict", answer_predict }, { "POST", ":classify", answer_classify },
-    { "POST", ":regress", answer_regress }, { "GET", "/metadata", answer_metadata },
-    { "GET", "", answer_model_status },
+    { "POST", MODEL ":predict", answer_predict, .api = API_PREDICT },
+    { "POST", MODEL ":classify", answer_classify, .api = API_CLASSIFY },
+    { "POST", MODEL ":regress", answer_regress, .api = API_REGRESS },
+    { "GET", MODEL "/metadata", answer_metadata, .api = API_METADATA },
+    { "GET", MODEL, answer_model_status, .api = API_STATUS },
+    { "GET", "/v1/models", answer_no_model, .api = API_STATUS },
 };
 
 static bool starts_with(const char *text, const char *prefix)
@@ -18,10 +24,20 @@ static bool starts_with(const char *text, const char *prefix)
     return strncasecmp(text, prefix, strlen(prefix)) == 0;
 }
 
-static struct bytes decode_name(const char *text, size_t size, struct arena *arena)
+bool route_is_v1(const char *url)
 {
-    char *out = arena_alloc(arena, size + 1);
-    return (struct bytes){ out, percent_decode((struct bytes){ text, size }, out) };
+    return starts_with(url, "/v1/");
+}
+
+/* ---- Patterns. ---- */
+
+/* Moves behind a text if it is there. */
+static bool take(const char **at, const char *text)
+{
+    size_t size = strlen(text);
+    bool found = strncmp(*at, text, size) == 0;
+    *at += found ? size : 0;
+    return found;
 }
 
 /* Reads "/versions/7", and moves *at behind it. *found: it is there; a failure: the number does not
@@ -42,66 +58,114 @@ static struct status read_version(const char **at, struct version_choice *out, b
     return status_ok();
 }
 
-static bool read_label(const char **at, struct arena *arena, struct version_choice *out)
+static void read_label(const char **at, struct version_choice *out)
 {
     if (!starts_with(*at, "/labels/"))
-        return false;
+        return;
     const char *label = *at + strlen("/labels/");
     size_t size = strcspn(label, "/:");
     if (size == 0)
-        return false;
-    *out = (struct version_choice){ .kind = VERSION_LABELLED,
-                                    .label = decode_name(label, size, arena) };
+        return;
+    *out = (struct version_choice){ .kind = VERSION_LABELLED, .label = { label, size } };
     *at = label + size;
-    return true;
 }
 
-static struct status malformed(const char *method, const char *url)
+static struct status read_selector(const char **at, struct version_choice *out)
 {
-    return status_error(STATUS_INVALID_ARGUMENT, "Malformed request: %s %s", method, url);
-}
-
-/* Reads the name and the version; *rest is what follows. */
-static struct status read_target(const char *method, const char *url, struct arena *arena,
-                                 struct target *target, const char **rest)
-{
-    bool found = false;
-    *target = (struct target){ { "", 0 }, { .kind = VERSION_LATEST }, { "", 0 } };
-    if (!starts_with(url, "/v1/models"))
-        return malformed(method, url);
-    const char *at = url + strlen("/v1/models");
-    if (*at == '/') {
-        size_t size = strcspn(at + 1, "/:");
-        if (size == 0)
-            return malformed(method, url);
-        target->name = decode_name(at + 1, size, arena);
-        at += 1 + size;
-        TRY(read_version(&at, &target->version, &found));
-        if (!found)
-            read_label(&at, arena, &target->version);
-    }
-    *rest = at;
+    bool found;
+    TRY(read_version(at, out, &found));
+    if (!found)
+        read_label(at, out);
     return status_ok();
 }
 
-struct status route_find(const char *method, const char *url, struct arena *arena,
-                         struct target *target, const struct route **out)
+static bool same_letter(char a, char b, bool fold)
 {
-    const char *rest = "";
-    TRY(read_target(method, url, arena, target, &rest));
-    target->action = bytes_of(rest);
+    return a == b || (fold && tolower((unsigned char)a) == tolower((unsigned char)b));
+}
+
+/* Compares a path with a pattern; the texts in `spec` are parts of the path. */
+static struct status match(const char *pattern, const char *path, bool v1, struct model_spec *spec,
+                           bool *fits)
+{
+    bool fold = v1;
+    *fits = false;
+    *spec = (struct model_spec){ .version.kind = VERSION_LATEST };
+    while (*pattern != '\0') {
+        if (take(&pattern, "{model}")) {
+            spec->name = (struct bytes){ path, strcspn(path, v1 ? "/:" : "/") };
+            path += spec->name.size;
+            if (spec->name.size == 0)
+                return status_ok();
+        } else if (take(&pattern, "{selector}")) {
+            TRY(read_selector(&path, &spec->version));
+        } else {
+            fold = fold && *pattern != ':'; /* case matters in a verb */
+            if (!same_letter(*pattern++, *path++, fold))
+                return status_ok();
+        }
+    }
+    *fits = *path == '\0';
+    return status_ok();
+}
+
+/* ---- The table. ---- */
+
+static bool allows(const char *methods, const char *method)
+{
+    size_t size = strlen(method);
+    for (const char *at = methods; (at = strstr(at, method)) != NULL; at += size)
+        if ((at == methods || at[-1] == ' ') && (at[size] == '\0' || at[size] == ','))
+            return true;
+    return false;
+}
+
+static struct bytes decode(struct bytes text, struct arena *arena)
+{
+    char *out = arena_alloc(arena, text.size + 1);
+    return (struct bytes){ out, percent_decode(text, out) };
+}
+
+static void decode_names(struct model_spec *spec, struct arena *arena)
+{
+    spec->name = decode(spec->name, arena);
+    if (spec->version.kind == VERSION_LABELLED)
+        spec->version.label = decode(spec->version.label, arena);
+}
+
+/* Cuts the query off. */
+static const char *path_of(const char *url, struct arena *arena, struct bytes *query)
+{
+    const char *mark = strchr(url, '?');
+    if (mark == NULL)
+        return url;
+    *query = bytes_of(mark + 1);
+    return arena_printf(arena, "%.*s", (int)(mark - url), url);
+}
+
+struct status route_find(const struct server_context *server, const char *method, const char *url,
+                         struct arena *arena, struct route_match *out)
+{
+    bool v1 = route_is_v1(url), fits;
+    *out = (struct route_match){ .query = { "", 0 } };
+    const char *path = v1 ? url : path_of(url, arena, &out->query);
     for (size_t i = 0; i < COUNT(routes); i++) {
         const struct route *route = &routes[i];
-        bool verb = *route->action == ':'; /* case matters in a verb, not in the words of a path */
-        if (strcmp(route->method, method) != 0 ||
-            (verb ? strcmp(route->action, rest) : strcasecmp(route->action, rest)) != 0)
+        const char *pattern =
+            route->configured != NULL ? route->configured(server) : route->pattern;
+        if (pattern == NULL || route_is_v1(pattern) != v1)
             continue;
-        if (target->name.size == 0 && strcmp(method, "GET") == 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "Missing model name in request.");
-        if (target->name.size == 0)
-            break;
-        *out = route;
-        return status_ok();
+        TRY(match(pattern, path, v1, &out->spec, &fits));
+        if (fits && allows(route->methods, method)) {
+            decode_names(&out->spec, arena);
+            out->route = route;
+            return status_ok();
+        }
+        if (fits)
+            out->allow = out->allow == NULL
+                             ? route->methods
+                             : arena_printf(arena, "%s, %s", out->allow, route->methods);
     }
-    return malformed(method, url);
+    return v1 ? status_error(STATUS_INVALID_ARGUMENT, "Malformed request: %s %s", method, url)
+              : status_ok();
 }

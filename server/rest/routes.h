@@ -1,37 +1,51 @@
 /*
  * route: finds the handler of a REST request, and reads its URL. One table row per route
- * (docs/server.md).
+ * (docs/adding.md).
+ *
+ * Paths under /v1/ are matched as TensorFlow Serving does: the query is part of the path, fixed
+ * words match in either case except behind a ':', and whatever fits no row is a malformed request.
+ * All other paths match exactly, without their query.
  */
 #ifndef SERVER_REST_ROUTES_H
 #define SERVER_REST_ROUTES_H
 
 #include "base/arena.h"
-#include "server/models/manager.h"
+#include "server/inference/served_request.h"
 
 struct exchange;
 
-/* The parts of a URL: /v1/models/NAME[/versions/V or /labels/L], then the action. */
-struct target {
-    struct bytes name; /* percent-decoded, in the arena */
-    struct version_choice version;
-    struct bytes action; /* ":predict", "/metadata" or "" */
-};
-
-/* Writes the answer, or submits a call whose end writes it. A failure becomes the error body. */
+/* Writes the answer, or asks for a run whose end writes it. A failure becomes the error body. */
 typedef struct status route_handler(struct exchange *exchange);
 
 struct route {
-    const char *method; /* "POST" */
-    const char *action; /* what follows name and version */
+    const char *methods; /* "POST", or several as Allow lists them: "GET, HEAD" */
+    /* "/v1/models/{model}{selector}:predict". {model}: a name, percent-decoded into spec.name;
+     * {selector}: nothing, /versions/7 or /labels/stable, into spec.version. */
+    const char *pattern;
     route_handler *handle;
+    enum request_api api;
+    const char *content_type;   /* of an answer without error; NULL: application/json */
+    const char *const *headers; /* that the handler reads (exchange_header); ends with NULL */
+    /* The pattern, if the configuration chooses it; it may return NULL: not served. */
+    const char *(*configured)(const struct server_context *server);
 };
 
+struct route_match {
+    const struct route *route; /* NULL: none */
+    const char *allow; /* if there is none: the methods of the rows that fit but for the method */
+    struct model_spec spec;
+    struct bytes query; /* outside /v1/ */
+};
+
+/* Is the path one of TensorFlow Serving's? */
+bool route_is_v1(const char *url);
+
 /**
- * Finds the route of a request and reads its URL, `url` with its query.
+ * Finds the route of a request and reads its URL, `url` with its query. Names live in `arena`.
  *
  * Errors  INVALID_ARGUMENT "Malformed request: GET /v1/x"; a version that does not fit
  */
-struct status route_find(const char *method, const char *url, struct arena *arena,
-                         struct target *target, const struct route **out);
+struct status route_find(const struct server_context *server, const char *method, const char *url,
+                         struct arena *arena, struct route_match *out);
 
 #endif

@@ -68,6 +68,12 @@ static void parts_on_both_sides_are_found_in_the_copy(void **state)
     assert_true(bytes_equal(before, bytes_of("bc")));
     assert_true(bytes_equal(behind, bytes_of("yz")));
     assert_int_equal(none.size, 0);
+
+    char other[64];
+    struct bytes got = message(other, "abc", "5678", "xyz");
+    assert_ptr_equal(predict_bytes_find(&bytes, got, before).data, other + 1);
+    assert_ptr_equal(predict_bytes_find(&bytes, got, behind).data, other + 8);
+    assert_int_equal(predict_bytes_find(&bytes, got, none).size, 0);
 }
 
 static void messages_with_numbers_elsewhere_or_large_parts_are_not_learnt(void **state)

@@ -9,27 +9,29 @@
 #include "server/rest/exchange.h"
 #include "server/rest/routes.h"
 
+#define MODEL "/v1/models/{model}{selector}"
+
 static const struct row {
     const char *method, *url;
-    const char *action; /* of the expected route; NULL: expect `error` */
+    const char *pattern; /* of the expected route; NULL: expect `error` */
     const char *name;
     int kind;
     int64_t number;
     const char *label;
     const char *error;
 } rows[] = {
-    { "POST", "/v1/models/m:predict", ":predict", "m", VERSION_LATEST, 0, NULL, NULL },
-    { "POST", "/V1/Models/m/Versions/7:classify", ":classify", "m", VERSION_SPECIFIC, 7, NULL,
+    { "POST", "/v1/models/m:predict", MODEL ":predict", "m", VERSION_LATEST, 0, NULL, NULL },
+    { "POST", "/V1/Models/m/Versions/7:classify", MODEL ":classify", "m", VERSION_SPECIFIC, 7, NULL,
       NULL },
-    { "POST", "/v1/models/m/labels/a%2Fb:regress", ":regress", "m", VERSION_LABELLED, 0, "a/b",
-      NULL },
-    { "POST", "/v1/models/a%20b+c%zz:predict", ":predict", "a b+c%zz", VERSION_LATEST, 0, NULL,
-      NULL },
-    { "GET", "/v1/models/m", "", "m", VERSION_LATEST, 0, NULL, NULL },
-    { "GET", "/v1/models/m?x", "", "m?x", VERSION_LATEST, 0, NULL, NULL },
-    { "GET", "/v1/models/m/versions/00042/METADATA", "/metadata", "m", VERSION_SPECIFIC, 42, NULL,
-      NULL },
-    { "GET", "/v1/models", NULL, NULL, 0, 0, NULL, "Missing model name in request." },
+    { "POST", "/v1/models/m/labels/a%2Fb:regress", MODEL ":regress", "m", VERSION_LABELLED, 0,
+      "a/b", NULL },
+    { "POST", "/v1/models/a%20b+c%zz:predict", MODEL ":predict", "a b+c%zz", VERSION_LATEST, 0,
+      NULL, NULL },
+    { "GET", "/v1/models/m", MODEL, "m", VERSION_LATEST, 0, NULL, NULL },
+    { "GET", "/v1/models/m?x", MODEL, "m?x", VERSION_LATEST, 0, NULL, NULL },
+    { "GET", "/v1/models/m/versions/00042/METADATA", MODEL "/metadata", "m", VERSION_SPECIFIC, 42,
+      NULL, NULL },
+    { "GET", "/v1/models", "/v1/models", "", VERSION_LATEST, 0, NULL, NULL },
     { "GET", "/v1/models/m/versions/99999999999999999999", NULL, NULL, 0, 0, NULL,
       "Failed to convert version: 99999999999999999999 to numeric." },
 #define MALFORMED(method, url)                                                    \
@@ -55,21 +57,22 @@ static void leads_to_its_route(void **state)
 {
     const struct row *row = *state;
     struct arena *arena = arena_create(0);
-    struct target target;
-    const struct route *route;
-    struct status status = route_find(row->method, row->url, arena, &target, &route);
-    if (row->action == NULL) {
+    struct server_context server = { 0 };
+    struct route_match match;
+    struct status status = route_find(&server, row->method, row->url, arena, &match);
+    if (row->pattern == NULL) {
         assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
         assert_string_equal(status.message, row->error);
     } else {
         assert_string_equal(status.message, "");
-        assert_string_equal(route->action, row->action);
-        assert_true(bytes_equal(target.name, bytes_of(row->name)));
-        assert_int_equal(target.version.kind, row->kind);
+        assert_non_null(match.route);
+        assert_string_equal(match.route->pattern, row->pattern);
+        assert_true(bytes_equal(match.spec.name, bytes_of(row->name)));
+        assert_int_equal(match.spec.version.kind, row->kind);
         if (row->kind == VERSION_SPECIFIC)
-            assert_int_equal(target.version.number, row->number);
+            assert_int_equal(match.spec.version.number, row->number);
         if (row->label != NULL)
-            assert_true(bytes_equal(target.version.label, bytes_of(row->label)));
+            assert_true(bytes_equal(match.spec.version.label, bytes_of(row->label)));
     }
     arena_destroy(arena);
 }

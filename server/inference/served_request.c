@@ -1,0 +1,207 @@
+#include "server/inference/served_request.h"
+
+#include <assert.h>
+
+#include "base/clock.h"
+#include "server/inference/reply.h"
+
+const char *request_api_name(enum request_api api)
+{
+#define API_NAME(api, name) [api] = name,
+    static const char *const names[] = { REQUEST_APIS(API_NAME) };
+#undef API_NAME
+    return names[api];
+}
+
+const char *request_protocol_name(enum request_protocol protocol)
+{
+    static const char *const names[] = {
+        [PROTOCOL_REST] = "REST", [PROTOCOL_GRPC] = "GRPC", [PROTOCOL_WARMUP] = "WARMUP"
+    };
+    return names[protocol];
+}
+
+/* ---- Observers. ---- */
+
+void request_observe(struct server_context *server, struct request_observer *observer)
+{
+    struct request_observer **end = &server->observers;
+    int count = 0;
+    for (; *end != NULL; end = &(*end)->next)
+        count++;
+    assert(count < REQUEST_OBSERVERS_MAX);
+    observer->index = count;
+    observer->next = NULL;
+    *end = observer;
+    server->times_wanted = server->times_wanted || observer->wants_times;
+}
+
+/* Reads the clock only if somebody wants to know. */
+static int64_t stamp(const struct served_request *request)
+{
+    return request->server->times_wanted ? clock_now_ns(clock_monotonic()) : 0;
+}
+
+/* ---- Runs, and answers that come later. ---- */
+
+static struct status answer(struct inference_call *call, const struct tensor *outputs)
+{
+    struct served_request *request = served_request_of(call);
+    bool observed = request->pool != NULL; /* not in warm-up */
+    struct request_observer *first = observed ? request->server->observers : NULL;
+    for (struct request_observer *at = first; at != NULL; at = at->next)
+        if (at->outputs != NULL)
+            at->outputs(at, request, outputs);
+    struct status status = request->answer(request, outputs);
+    request->times.printed_ns = stamp(request);
+    return status;
+}
+
+struct status served_request_run(struct served_request *request, struct callable *callable,
+                                 const struct tensor *inputs,
+                                 struct status (*write)(struct served_request *request,
+                                                        const struct tensor *outputs))
+{
+    TRY(callable->status);
+    request->call.callable = callable;
+    request->call.inputs = inputs;
+    request->call.answer = answer;
+    request->answer = write;
+    request->runs = true;
+    request->times.parsed_ns = stamp(request);
+    return status_ok();
+}
+
+void served_request_wait(struct served_request *request)
+{
+    assert(!request->in_pool);
+    request->waits = true;
+}
+
+void served_request_finish(struct served_request *request, struct status status)
+{
+    assert(request->waits);
+    request->waits = false;
+    request->pool->kind->finish(request, status);
+}
+
+bool served_request_go_on(struct served_request *request, struct status status)
+{
+    if (!status_is_ok(status) || (!request->runs && !request->waits))
+        return true;
+    if (request->runs) {
+        request->runs = false;
+        inference_submit(request->server->inference, &request->call);
+    }
+    return false;
+}
+
+/* A run has ended, or a request was read in the pool and needs none. */
+static void run_done(struct inference_call *call, struct status status)
+{
+    struct served_request *request = served_request_of(call);
+    if (status_is_ok(status) && request->next != NULL)
+        status = request->next(request);
+    if (served_request_go_on(request, status))
+        request->pool->kind->finish(request, status);
+}
+
+static struct status read_in_pool(struct inference_call *call)
+{
+    struct served_request *request = served_request_of(call);
+    request->times.parsing_ns = stamp(request);
+    struct status status = request->read(request);
+    request->in_pool = false;
+    request->runs = false; /* inference submits it again by itself */
+    return status;
+}
+
+void served_request_read_in_pool(struct served_request *request,
+                                 struct status (*read)(struct served_request *request))
+{
+    request->in_pool = true;
+    request->read = read;
+    request->call.prepare = read_in_pool;
+    inference_submit(request->server->inference, &request->call);
+}
+
+/* ---- Begin and end. ---- */
+
+void served_request_begin(struct served_request *request)
+{
+    struct server_context *server = request->server;
+    list_push(&request->pool->begun, &request->link);
+    request->call.done = run_done;
+    request->call.to_pool = request->pool->kind->to_pool;
+    request->times.begun_ns = request->times.parsing_ns = stamp(request);
+    for (struct request_observer *at = server->observers; at != NULL; at = at->next)
+        if (at->begin != NULL)
+            at->begin(at, request);
+}
+
+static void tell_end(struct served_request *request, struct status status)
+{
+    request->status = status;
+    request->times.ended_ns = stamp(request);
+    for (struct request_observer *at = request->server->observers; at != NULL; at = at->next)
+        if (at->end != NULL)
+            at->end(at, request);
+    request->status = status_ok();
+}
+
+void served_request_end(struct served_request *request, struct status status)
+{
+    if (list_holds(&request->link)) {
+        list_remove(&request->link);
+        tell_end(request, status);
+    }
+    served_request_drop_servable(request);
+    if (request->free_method != NULL)
+        request->free_method(request->method);
+    request->free_method = NULL;
+}
+
+/* ---- The servable. ---- */
+
+struct status served_request_find_servable(struct served_request *request)
+{
+    if (request->servable != NULL) /* in warm-up, it does not serve yet */
+        return status_ok();
+    return manager_find(request->server->manager, request->spec.name, &request->spec.version,
+                        &request->servable);
+}
+
+void served_request_drop_servable(struct served_request *request)
+{
+    servable_release(request->servable);
+    request->servable = NULL;
+}
+
+/* ---- The reply. ---- */
+
+struct status served_request_reserve_reply(struct served_request *request, size_t size_max)
+{
+    if (__builtin_add_overflow(size_max, request->reply.size, &size_max))
+        size_max = SIZE_MAX;
+    return reply_reserve(request->server, &request->reply, &request->paid, size_max);
+}
+
+struct status served_request_settle_reply(struct served_request *request, bool may_fail)
+{
+    return reply_settle(request->server, &request->reply, &request->paid, may_fail);
+}
+
+void served_request_free_reply(struct served_request *request)
+{
+    buffer_finish(&request->reply);
+    budget_give(request->server->budget, request->paid);
+    request->paid = 0;
+}
+
+void served_request_reset_arena(struct served_request *request)
+{
+    if (arena_held(request->arena) > REQUEST_KEPT_BYTES_MAX)
+        arena_trim(request->arena);
+    else
+        arena_reset(request->arena);
+}

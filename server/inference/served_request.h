@@ -1,0 +1,206 @@
+/*
+ * served_request: the life of a request that a server answers, in every protocol. A protocol embeds
+ * it as the first member of its own struct, and translates: bytes to tensors, outputs to bytes.
+ *
+ *     request_pool_take        memory for a request, new or kept from an earlier one
+ *       |
+ *     served_request_begin     it has arrived whole, or was refused: observers see its begin
+ *       |
+ *     a handler                finds the servable; writes the answer, or asks for a run
+ *       |                      (served_request_run), or answers later (served_request_wait)
+ *       |
+ *     served_request_end       once, whatever happened: the answer is written, or nobody wants it;
+ *       |                      observers see its end; the servable is released
+ *       |
+ *     request_pool_give        the answer is sent: its memory is kept for the next request
+ *
+ * A request that never arrives whole neither begins nor ends. Metrics, the request log and tracing
+ * are observers, and know nothing of protocols.
+ *
+ * Threads: a request belongs to one loop. A handler may run in the pool (`in_pool`); a run's answer
+ * is written in the thread that ran it. Begin, end, `next` and `finish` are the loop's.
+ */
+#ifndef SERVER_INFERENCE_SERVED_REQUEST_H
+#define SERVER_INFERENCE_SERVED_REQUEST_H
+
+#include "base/container.h"
+#include "base/list.h"
+#include "server/inference/server_context.h"
+#include "server/models/manager.h"
+
+/* The model, version and signature that a request asks for. The texts live as long as it. */
+struct model_spec {
+    struct bytes name, signature_name;
+    struct version_choice version;
+};
+
+enum request_protocol { PROTOCOL_REST, PROTOCOL_GRPC, PROTOCOL_WARMUP, PROTOCOLS_COUNT };
+
+struct predict_forms;
+struct request_pool;
+
+/* What is asked for, and its name in metrics and logs. */
+#define REQUEST_APIS(X)                        \
+    X(API_OTHER, "")                           \
+    X(API_PREDICT, "Predict")                  \
+    X(API_CLASSIFY, "Classify")                \
+    X(API_REGRESS, "Regress")                  \
+    X(API_MULTI_INFERENCE, "MultiInference")   \
+    X(API_METADATA, "GetModelMetadata")        \
+    X(API_STATUS, "GetModelStatus")            \
+    X(API_RELOAD, "HandleReloadConfigRequest") \
+    X(API_INFER, "ModelInfer")                 \
+    X(API_HEALTH, "Health")
+#define REQUEST_API_ENUM(api, name) api,
+enum request_api { REQUEST_APIS(REQUEST_API_ENUM) APIS_COUNT };
+#undef REQUEST_API_ENUM
+
+const char *request_api_name(enum request_api api);
+const char *request_protocol_name(enum request_protocol protocol); /* "REST", "GRPC" */
+
+/* CLOCK_MONOTONIC, of the last run if there were several. 0: this stage was not reached, or no
+ * observer wants times. From begun to parsing, and from parsed to run_began, the request waits for
+ * a thread. */
+struct request_times {
+    int64_t begun_ns, parsing_ns, parsed_ns; /* then call.run_began_ns, call.run_ended_ns */
+    int64_t printed_ns, ended_ns;
+};
+
+#define REQUEST_OBSERVERS_MAX 8
+
+struct served_request {
+    /* Kept while the memory serves one request after another. All from `server` on is zeroed. */
+    struct arena *arena;
+    struct buffer reply;
+    int64_t paid;              /* for `reply` */
+    struct request_pool *pool; /* NULL: it came from none, as in warm-up */
+    struct served_request *next_idle;
+    struct list_link link; /* in the pool's `begun`, between begin and end */
+
+    struct server_context *server;
+    enum request_protocol protocol;
+    enum request_api api;
+    struct bytes body;          /* the message, valid until the end */
+    struct model_spec spec;     /* filled in while the message is read */
+    struct servable *servable;  /* NULL: not found yet; held until the end */
+    struct inference_call call; /* call.callable: the signature; NULL: nothing was run */
+    struct request_times times;
+    struct status status; /* how it ended; the text lives until the observers return */
+    void *notes[REQUEST_OBSERVERS_MAX]; /* each observer's own, at its index */
+
+    /* For handlers: */
+    struct status (*read)(struct served_request *request); /* if it is read in the pool */
+    bool in_pool; /* it is being read there: what belongs to the loop must not be touched */
+    bool runs;    /* a run was asked for, and is not submitted yet */
+    bool waits;   /* it is answered later, by served_request_finish */
+    struct predict_forms *forms; /* grpc/predict_form.h; NULL: none */
+    struct status (*answer)(struct served_request *request, const struct tensor *outputs);
+    /* Called in the loop's thread after a run, or after the request was read in the pool. It may
+     * ask for another run, or wait. NULL: the answer is complete. */
+    struct status (*next)(struct served_request *request);
+    void *method; /* data of the handler */
+    /* Frees `method` at the end; NULL: it is in the arena, or somebody else's. */
+    void (*free_method)(void *method);
+};
+
+/* ---- Observers. ---- */
+
+struct request_observer {
+    /* Each may be NULL. `end` sees the whole request: status, servable, callable, body, reply,
+     * times. In the loop's thread. */
+    void (*begin)(struct request_observer *observer, struct served_request *request);
+    void (*end)(struct request_observer *observer, struct served_request *request);
+    /* Sees the outputs of a run before they are written, beside call.inputs; in the thread that ran
+     * it. */
+    void (*outputs)(struct request_observer *observer, struct served_request *request,
+                    const struct tensor *outputs);
+    bool wants_times;
+    int index; /* set by request_observe: its place in `notes` */
+    struct request_observer *next;
+};
+
+/* Adds an observer, which lives as long as the server. Call it before the ports open. */
+void request_observe(struct server_context *server, struct request_observer *observer);
+
+/* ---- The life of a request. ---- */
+
+/* The protocol has set `body` and, if the path tells, `api`. */
+void served_request_begin(struct served_request *request);
+
+/* Every request that has begun passes here once, before its answer is sent and before its body
+ * goes. Releases the servable and what the handler holds. Accepts one that has not begun, which
+ * observers do not see. */
+void served_request_end(struct served_request *request, struct status status);
+
+/* Finds the servable that request->spec names, unless it is there already. NOT_FOUND. */
+struct status served_request_find_servable(struct served_request *request);
+void served_request_drop_servable(struct served_request *request); /* undoes that */
+
+/* Asks for a run of `callable` on `inputs`. `answer` writes the reply from the outputs. */
+struct status served_request_run(struct served_request *request, struct callable *callable,
+                                 const struct tensor *inputs,
+                                 struct status (*answer)(struct served_request *request,
+                                                         const struct tensor *outputs));
+
+/* For a handler or a `next` in the loop's thread: the answer comes later. served_request_finish is
+ * called once, in the loop's thread, and not before the handler has returned. */
+void served_request_wait(struct served_request *request);
+void served_request_finish(struct served_request *request, struct status status);
+
+/* For a protocol, after a handler in the loop's thread has returned `status`: submits the run that
+ * it asked for. True: the answer is complete, or has failed. False: kind->finish follows. */
+bool served_request_go_on(struct served_request *request, struct status status);
+/* For a protocol: calls `read` in the pool, then goes on as after a handler. */
+void served_request_read_in_pool(struct served_request *request,
+                                 struct status (*read)(struct served_request *request));
+
+/* Reserves `size_max` more bytes of reply, paid for from the server's memory, before they are
+ * written. RESOURCE_EXHAUSTED. */
+struct status served_request_reserve_reply(struct served_request *request, size_t size_max);
+/* Pays for what was written without asking. `may_fail`: RESOURCE_EXHAUSTED if the budget does not
+ * allow that. */
+struct status served_request_settle_reply(struct served_request *request, bool may_fail);
+void served_request_free_reply(struct served_request *request);
+/* Forgets what the arena holds, and frees its memory if it is large. */
+void served_request_reset_arena(struct served_request *request);
+
+static inline struct served_request *served_request_of(struct inference_call *call)
+{
+    return CONTAINER_OF(call, struct served_request, call);
+}
+
+/* ---- Memory for requests. ---- */
+
+/* A protocol's struct, whose first member is the served_request. */
+struct request_kind {
+    enum request_protocol protocol;
+    size_t size;
+    size_t cleared_end; /* bytes before it are zeroed for each request; those behind it are kept */
+    /* The answer of a request that ran or waited is complete, or has failed. */
+    void (*finish)(struct served_request *request, struct status status);
+    void (*to_pool)(struct inference_call *call); /* as in inference_call */
+    /* The bytes that it keeps beside the served_request's, and how to free them; NULL: none. */
+    size_t (*held)(const struct served_request *request);
+    void (*free)(struct served_request *request);
+};
+
+/* One per protocol and loop. */
+struct request_pool {
+    struct server_context *server;
+    const struct request_kind *kind;
+    struct served_request *idle;
+    size_t idle_bytes;       /* memory that the idle requests keep */
+    struct list_link *begun; /* of struct served_request, until they end */
+};
+
+/* Larger buffers are not kept for the next request. */
+#define REQUEST_KEPT_BYTES_MAX ((size_t)256 * 1024)
+
+void request_pool_init(struct request_pool *pool, struct server_context *server,
+                       const struct request_kind *kind);
+void request_pool_finish(struct request_pool *pool); /* frees the idle requests */
+struct served_request *request_pool_take(struct request_pool *pool);
+/* The answer is sent. Its memory is kept for the next request, unless there is much. */
+void request_pool_give(struct served_request *request);
+
+#endif

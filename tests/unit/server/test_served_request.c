@@ -1,0 +1,222 @@
+/* Tests the life of a request without a protocol: each begin has one end, observers see both, and
+ * memory serves one request after another. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "server/inference/served_request.h"
+
+struct my_request {
+    struct served_request served;
+    int cleared;
+    char *kept;
+    size_t capacity;
+};
+
+static struct budget budget;
+static struct server_context server;
+static struct request_pool pool;
+static int finished;
+static enum status_code finished_with;
+
+static void finish(struct served_request *request, struct status status)
+{
+    finished++;
+    finished_with = status.code;
+    served_request_end(request, status);
+}
+
+static size_t held(const struct served_request *request)
+{
+    return ((const struct my_request *)request)->capacity;
+}
+
+static void free_kept(struct served_request *request)
+{
+    struct my_request *mine = (struct my_request *)request;
+    budget_give(&budget, (int64_t)mine->capacity);
+    free(mine->kept);
+}
+
+static const struct request_kind kind = {
+    .protocol = PROTOCOL_GRPC,
+    .size = sizeof(struct my_request),
+    .cleared_end = offsetof(struct my_request, kept),
+    .finish = finish,
+    .held = held,
+    .free = free_kept,
+};
+
+static int setup(void **state)
+{
+    (void)state;
+    budget = (struct budget){ .limit_bytes = (int64_t)256 << 20 };
+    server = (struct server_context){ .budget = &budget, .loops = 1 };
+    finished = 0;
+    request_pool_init(&pool, &server, &kind);
+    return 0;
+}
+
+/* ---- Observers. ---- */
+
+struct seen {
+    struct request_observer base;
+    int begun, ended;
+    enum status_code code;
+    struct request_times times;
+};
+
+static void see_begin(struct request_observer *observer, struct served_request *request)
+{
+    ((struct seen *)observer)->begun++;
+    assert_null(request->notes[observer->index]);
+    request->notes[observer->index] = observer;
+}
+
+static void see_end(struct request_observer *observer, struct served_request *request)
+{
+    struct seen *seen = (struct seen *)observer;
+    seen->ended++;
+    seen->code = request->status.code;
+    seen->times = request->times;
+    assert_ptr_equal(request->notes[observer->index], observer);
+}
+
+static void observers_see_one_begin_and_one_end(void **state)
+{
+    struct seen seen[2] = { { .base = { .begin = see_begin, .end = see_end } },
+                            { .base = { .begin = see_begin, .end = see_end } } };
+    (void)state;
+    request_observe(&server, &seen[0].base);
+    request_observe(&server, &seen[1].base);
+    for (int i = 0; i < 3; i++) {
+        struct served_request *request = request_pool_take(&pool);
+        served_request_begin(request);
+        served_request_end(request, status_error(STATUS_NOT_FOUND, "no model"));
+        served_request_end(request, status_ok()); /* seen once only */
+        request_pool_give(request);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(seen[i].begun, 3);
+        assert_int_equal(seen[i].ended, 3);
+        assert_int_equal(seen[i].code, STATUS_NOT_FOUND);
+        assert_int_equal(seen[i].times.begun_ns, 0); /* nobody wants times */
+    }
+    assert_null(pool.begun);
+    request_pool_finish(&pool);
+}
+
+static void times_are_taken_if_an_observer_wants_them(void **state)
+{
+    struct seen seen = { .base = { .begin = see_begin, .end = see_end, .wants_times = true } };
+    (void)state;
+    request_observe(&server, &seen.base);
+    struct served_request *request = request_pool_take(&pool);
+    served_request_begin(request);
+    served_request_end(request, status_ok());
+    request_pool_give(request);
+    assert_true(seen.times.begun_ns > 0);
+    assert_true(seen.times.ended_ns >= seen.times.begun_ns);
+    request_pool_finish(&pool);
+}
+
+static void a_request_that_never_begins_is_not_seen(void **state)
+{
+    struct seen seen = { .base = { .begin = see_begin, .end = see_end } };
+    (void)state;
+    request_observe(&server, &seen.base);
+    struct served_request *request = request_pool_take(&pool);
+    served_request_end(request, status_ok());
+    request_pool_give(request);
+    assert_int_equal(seen.ended, 0);
+    request_pool_finish(&pool);
+}
+
+/* ---- Answers that come later. ---- */
+
+static void a_request_that_waits_is_finished_once(void **state)
+{
+    (void)state;
+    struct served_request *request = request_pool_take(&pool);
+    served_request_begin(request);
+    served_request_wait(request);
+    assert_false(served_request_go_on(request, status_ok()));
+    assert_int_equal(finished, 0);
+    served_request_finish(request, status_error(STATUS_UNKNOWN, "a model failed"));
+    assert_int_equal(finished, 1);
+    assert_int_equal(finished_with, STATUS_UNKNOWN);
+    request_pool_give(request);
+    request_pool_finish(&pool);
+}
+
+static void a_failed_handler_does_not_go_on(void **state)
+{
+    (void)state;
+    struct served_request *request = request_pool_take(&pool);
+    served_request_begin(request);
+    request->runs = true;
+    assert_true(served_request_go_on(request, status_error(STATUS_UNKNOWN, "bad")));
+    served_request_end(request, status_ok());
+    request_pool_give(request);
+    request_pool_finish(&pool);
+}
+
+/* ---- Memory. ---- */
+
+static void memory_serves_the_next_request(void **state)
+{
+    (void)state;
+    struct my_request *first = (struct my_request *)request_pool_take(&pool);
+    assert_true(status_is_ok(served_request_reserve_reply(&first->served, 1000)));
+    first->served.api = API_PREDICT;
+    first->cleared = 7;
+    first->kept = malloc(10);
+    first->capacity = 10;
+    budget_charge(&budget, 10);
+    char *reply = first->served.reply.data;
+    served_request_begin(&first->served);
+    served_request_end(&first->served, status_ok());
+    request_pool_give(&first->served);
+    struct my_request *second = (struct my_request *)request_pool_take(&pool);
+    assert_ptr_equal(second, first);
+    assert_ptr_equal(second->served.reply.data, reply);
+    assert_int_equal(second->served.reply.size, 0);
+    assert_int_equal(second->served.api, API_OTHER);
+    assert_int_equal(second->cleared, 0);
+    assert_int_equal(second->capacity, 10);
+    request_pool_give(&second->served);
+    request_pool_finish(&pool);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
+static void large_replies_are_not_kept(void **state)
+{
+    (void)state;
+    struct served_request *request = request_pool_take(&pool);
+    assert_true(status_is_ok(served_request_reserve_reply(request, REQUEST_KEPT_BYTES_MAX + 1)));
+    request_pool_give(request);
+    assert_ptr_equal(request_pool_take(&pool), request);
+    assert_int_equal(request->reply.capacity, 0);
+    assert_int_equal(request->paid, 0);
+    request_pool_give(request);
+    request_pool_finish(&pool);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(observers_see_one_begin_and_one_end, setup),
+        cmocka_unit_test_setup(times_are_taken_if_an_observer_wants_them, setup),
+        cmocka_unit_test_setup(a_request_that_never_begins_is_not_seen, setup),
+        cmocka_unit_test_setup(a_request_that_waits_is_finished_once, setup),
+        cmocka_unit_test_setup(a_failed_handler_does_not_go_on, setup),
+        cmocka_unit_test_setup(memory_serves_the_next_request, setup),
+        cmocka_unit_test_setup(large_replies_are_not_kept, setup),
+    };
+    return cmocka_run_group_tests_name("served_request", tests, NULL, NULL);
+}
