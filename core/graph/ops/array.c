@@ -286,3 +286,16 @@ struct status infer_diag_part(struct infer_context *context)
     infer_output(context, 0, &shape);
     return status_ok();
 }
+
+/* The shape of the input. The range is a scalar, or a vector if there is an axis. */
+struct status infer_quantize(struct infer_context *context)
+{
+    struct shape scalar = shape_scalar();
+    int64_t axis = -1;
+    if (node_attr(context->node, "axis") != NULL)
+        TRY(node_attr_int(context->node, "axis", &axis));
+    infer_output(context, 0, infer_input(context, 0));
+    for (int i = 1; i < 3 && axis == -1; i++)
+        infer_output(context, i, &scalar);
+    return status_ok();
+}

@@ -59,6 +59,7 @@
     X(print)               \
     X(projective)          \
     X(quantize)            \
+    X(quantized)           \
     X(ragged)              \
     X(ragged_dense)        \
     X(ragged_gather)       \
