@@ -96,6 +96,13 @@ void run_set_deadline(struct run *run, uint64_t deadline_ns);
 /* `check` is called wherever the deadline is checked: a failure ends the run. NULL: none. */
 void run_set_check(struct run *run, struct status (*check)(const void *context),
                    const void *context);
+/* Hears how long each step of a run took, without the steps of its branches and bodies. */
+struct run_profile {
+    void (*step)(struct run_profile *profile, const struct node *node, int64_t took_ns);
+    int64_t inner_ns; /* private: of the steps inside the current one */
+};
+/* Until it is set to NULL. The plain path stays as it is: a run with a profile has its own. */
+void run_set_profile(struct run *run, struct run_profile *profile);
 void run_set_limits(struct run *run, const struct work_limits *limits); /* deadline and check */
 struct tensor_pool *run_pool(struct run *run); /* feeds may be made in it */
 void run_reset(struct run *run);               /* after the fetches were released or copied */

@@ -51,6 +51,11 @@ void run_set_check(struct run *run, struct status (*check)(const void *context),
     run->check_context = context;
 }
 
+void run_set_profile(struct run *run, struct run_profile *profile)
+{
+    run->profile = profile;
+}
+
 void run_set_limits(struct run *run, const struct work_limits *limits)
 {
     if (limits == NULL)

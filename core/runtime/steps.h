@@ -103,8 +103,9 @@ struct run {
     size_t kept_max;      /* of kept_bytes; 0: not counted */
     struct status (*check)(const void *context);
     const void *check_context;
-    uint64_t random; /* state of kernel_random_seed */
-    uint64_t clock;  /* counts uses of frames */
+    struct run_profile *profile; /* NULL: steps are not timed */
+    uint64_t random;             /* state of kernel_random_seed */
+    uint64_t clock;              /* counts uses of frames */
     struct run_frame frames[RUN_FRAMES];
 };
 

@@ -1,6 +1,9 @@
 #include "function_fixture.h"
 
+#include <string.h>
 #include <time.h>
+
+#include "base/clock.h"
 
 static const enum dtype float_type[] = { DT_FLOAT };
 
@@ -199,6 +202,52 @@ static void a_loop_runs_until_its_condition_ends_it(void **state)
     }
 }
 
+/* What a profile heard, by op. */
+struct heard {
+    struct run_profile profile;
+    int loops, products;
+    int64_t total_ns;
+};
+
+static void hear(struct run_profile *profile, const struct node *node, int64_t took_ns)
+{
+    struct heard *heard = (struct heard *)profile;
+    assert_true(took_ns >= 0); /* not so if a loop's time were taken from its body */
+    heard->total_ns += took_ns;
+    heard->loops += strcmp(node->op_name, "While") == 0;
+    heard->products += strcmp(node->op_name, "Mul") == 0;
+}
+
+static void a_profile_hears_each_step_with_its_own_time(void **state)
+{
+    (void)state;
+    add_loop();
+    struct endpoint limit = build_placeholder(&b, "limit", DT_INT32, shape_scalar());
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    struct endpoint out_x = {
+        build_loop(const_int("i", 0), limit, x, const_floats("two", shape_scalar(), VALUES(2))), 2
+    };
+    struct plan *plan = plan_of(2, (struct endpoint[]){ limit, x }, 1, &out_x, NULL);
+    struct heard heard = { .profile.step = hear };
+    int32_t rounds = 5;
+    struct tensor feeds[] = { int_scalar(&rounds), floats(shape_of(2), VALUES(1, 3)) };
+    struct tensor out;
+    for (int i = 0; i < 2; i++) {
+        run_set_profile(run, i == 0 ? &heard.profile : NULL);
+        int64_t began_ns = clock_now_ns(clock_monotonic());
+        assert_ok(plan_run(plan, run, feeds, &out));
+        int64_t took_ns = clock_now_ns(clock_monotonic()) - began_ns;
+        assert_values(&out, 2, VALUES(32, 96));
+        tensor_release(&out);
+        run_reset(run);
+        assert_int_equal(heard.loops, 1); /* the second run has no profile */
+        assert_int_equal(heard.products, 5);
+        if (i == 0)
+            assert_true(heard.total_ns <= took_ns);
+    }
+    plan_destroy(plan);
+}
+
 static void a_long_loop_runs_in_flat_memory(void **state)
 {
     (void)state;
@@ -389,6 +438,7 @@ int main(void)
         TEST_WITH_FUNCTIONS(a_constant_condition_leaves_one_branch),
         TEST_WITH_FUNCTIONS(a_case_out_of_range_takes_the_last_branch),
         TEST_WITH_FUNCTIONS(a_loop_runs_until_its_condition_ends_it),
+        TEST_WITH_FUNCTIONS(a_profile_hears_each_step_with_its_own_time),
         TEST_WITH_FUNCTIONS(a_long_loop_runs_in_flat_memory),
         TEST_WITH_FUNCTIONS(the_deadline_ends_a_loop),
         TEST_WITH_FUNCTIONS(a_loop_can_swap_its_values),
