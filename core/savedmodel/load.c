@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "graph/function.h"
@@ -29,6 +30,7 @@ struct savedmodel {
     struct plan_slot *slots; /* [meta.signatures_count] */
     struct savedmodel_variable *variables;
     int variables_count;
+    struct savedmodel_times times;
 };
 
 /* ---- reading the file ---- */
@@ -163,6 +165,20 @@ static struct status needed_requests(const struct savedmodel *model, struct aren
     return status_ok();
 }
 
+static struct status run_init_op(struct savedmodel *model, const struct run_feed *feeds)
+{
+    const struct meta *meta = &model->meta;
+    if (meta->init_op == NULL)
+        return status_ok();
+    struct node *target = graph_find(meta->graph, meta->init_op);
+    int64_t began_ns = clock_now_ns(clock_monotonic());
+    log_debug("'%s': running the init op '%s'", model->directory, meta->init_op);
+    struct status status = run_once(meta->graph, model->resources, model->options.limits, feeds,
+                                    meta->assets_count, &target, 1);
+    model->times.init_ns = clock_now_ns(clock_monotonic()) - began_ns;
+    return status_in(status, "init op '%s'", meta->init_op);
+}
+
 static struct status restore_and_initialise(struct savedmodel *model, struct arena *scratch)
 {
     struct meta *meta = &model->meta;
@@ -183,20 +199,16 @@ static struct status restore_and_initialise(struct savedmodel *model, struct are
         .arena = model->arena,
         .limits = model->options.limits,
     };
+    int64_t began_ns = clock_now_ns(clock_monotonic());
     TRY(status_in(restore_variables(&restore), "restore of '%s'", model->directory));
+    model->times.restore_ns = clock_now_ns(clock_monotonic()) - began_ns;
     model->variables = restore.variables;
     model->variables_count = restore.variables_count;
     /* Confines ops only after the restore: links in a model's directory may lead to a store of
      * large files. */
     if (!model->options.allow_paths_outside_model)
         TRY(resources_confine(model->resources, model->directory));
-    if (meta->init_op != NULL) {
-        struct node *target = graph_find(meta->graph, meta->init_op);
-        log_debug("'%s': running the init op '%s'", model->directory, meta->init_op);
-        TRY(status_in(run_once(meta->graph, model->resources, model->options.limits, feeds,
-                               meta->assets_count, &target, 1),
-                      "init op '%s'", meta->init_op));
-    }
+    TRY(run_init_op(model, feeds));
     int signatures = meta->init_op != NULL ? needed_count - 1 : needed_count;
     for (int i = 0; i < signatures; i++) {
         /* A signature whose graph does not flatten fails when it is called. */
@@ -320,6 +332,11 @@ const struct graph *savedmodel_graph(const struct savedmodel *model)
 const char *savedmodel_directory(const struct savedmodel *model)
 {
     return model->directory;
+}
+
+struct savedmodel_times savedmodel_load_times(const struct savedmodel *model)
+{
+    return model->times;
 }
 
 const char *savedmodel_tensorflow_version(const struct savedmodel *model)

@@ -41,6 +41,12 @@ struct status savedmodel_load(const char *directory, const struct savedmodel_opt
                               struct savedmodel **out);
 void savedmodel_destroy(struct savedmodel *model); /* accepts NULL */
 
+/* How long the stages of savedmodel_load took. */
+struct savedmodel_times {
+    int64_t restore_ns, init_ns; /* variables; the init op, 0 if there is none */
+};
+struct savedmodel_times savedmodel_load_times(const struct savedmodel *model);
+
 /* All signatures, sorted by name. Internal ones (`__…`) are included: metadata lists them too. */
 int savedmodel_signatures_count(const struct savedmodel *model);
 const struct signature *savedmodel_signature_at(const struct savedmodel *model, int index);

@@ -6,6 +6,7 @@
 #include "server/grpc/request.h"
 #include "server/inference/batch.h"
 #include "server/inference/zero_run.h"
+#include "server/models/load_metrics.h"
 #include "storage/prediction_log.h"
 #include "storage/tfrecord.h"
 
@@ -115,7 +116,8 @@ static struct status run_records(const struct warmup *warmup, struct servable *s
 }
 
 static struct status run_file(const struct warmup *warmup, struct servable *servable,
-                              const char *path, const struct work_limits *limits)
+                              const char *directory, const char *path,
+                              const struct work_limits *limits)
 {
     struct tfrecord_reader *reader;
     int count = 0;
@@ -124,11 +126,12 @@ static struct status run_file(const struct warmup *warmup, struct servable *serv
     TRY(tfrecord_reader_open(path, TFRECORD_PLAIN, &reader));
     struct status status = run_records(warmup, servable, reader, path, &count, limits);
     tfrecord_reader_close(reader);
+    int64_t took_ns = clock_now_ns(clock_monotonic()) - began_ns;
+    load_metrics_warmup(servable, directory, status, took_ns, count);
     if (status_is_ok(status))
         log_info("Finished reading warmup data for model at %s. Number of warmup records read: %d. "
                  "Elapsed time (microseconds): %lld.",
-                 path, count,
-                 (long long)(clock_now_ns(clock_monotonic()) - began_ns) / (NS_PER_MS / 1000));
+                 path, count, (long long)took_ns / (NS_PER_MS / 1000));
     return status;
 }
 
@@ -140,7 +143,7 @@ struct status warmup_run(void *context, struct servable *servable, const char *d
     const char *path = file_join(arena, directory, REQUESTS_FILE);
     struct status status = status_ok();
     if (file_exists(path))
-        status = run_file(warmup, servable, path, limits);
+        status = run_file(warmup, servable, directory, path, limits);
     else if (warmup->zeros)
         zero_run(servable, warmup->server->budget, limits);
     arena_destroy(arena);

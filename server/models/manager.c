@@ -300,6 +300,28 @@ struct status manager_find(struct manager *manager, struct bytes name,
     return status;
 }
 
+bool manager_knows(struct manager *manager, struct bytes name)
+{
+    pthread_mutex_lock(&manager->lock);
+    bool knows = map_has(&manager->models, name);
+    pthread_mutex_unlock(&manager->lock);
+    return knows;
+}
+
+void manager_visit_models(struct manager *manager,
+                          void (*visit)(void *context, const struct served_model *model),
+                          void *context)
+{
+    const struct managed_model *model;
+    pthread_mutex_lock(&manager->lock);
+    for (size_t i = 0; (model = manager_next_model(manager, &i)) != NULL;) {
+        visit(context, &model->model);
+        pthread_mutex_unlock(&manager->lock); /* requests do not wait for a thousand models */
+        pthread_mutex_lock(&manager->lock);
+    }
+    pthread_mutex_unlock(&manager->lock);
+}
+
 struct servable *manager_find_any(struct manager *manager)
 {
     struct version_choice latest = { .kind = VERSION_LATEST };

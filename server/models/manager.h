@@ -98,6 +98,15 @@ struct status manager_reload(struct manager *manager, struct model_configs *conf
 struct status manager_find(struct manager *manager, struct bytes name,
                            const struct version_choice *version, struct servable **out);
 
+/* Is there a model of this name, now or before? Threads: safe. */
+bool manager_knows(struct manager *manager, struct bytes name);
+
+/* Calls `visit` for each model, with the lock held: it must neither take long nor ask the manager.
+ * Models that come or go meanwhile may be missed. Threads: safe. */
+void manager_visit_models(struct manager *manager,
+                          void (*visit)(void *context, const struct served_model *model),
+                          void *context);
+
 /* The latest version of the first model that serves, acquired for the caller; NULL: none does. */
 struct servable *manager_find_any(struct manager *manager);
 

@@ -3,6 +3,7 @@
 
 #include "base/container.h"
 #include "base/log.h"
+#include "server/models/load_metrics.h"
 #include "server/models/manager_internal.h"
 
 /* ---- Who waits. ---- */
@@ -393,6 +394,7 @@ void manager_poll_config(struct manager *manager)
     if (!due)
         return;
     struct status status = read_and_apply(manager);
+    load_metrics_reload("file", status);
     pthread_mutex_lock(&manager->lock);
     note_problem(manager, status);
     manager->config_poll_at_ns =

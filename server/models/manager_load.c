@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "server/models/load_metrics.h"
 #include "server/models/manager_internal.h"
 
 #define DRAIN_CHECK_NS (10 * (int64_t)NS_PER_MS)
@@ -289,6 +290,7 @@ static void load(struct loading *loading)
     struct model_version *version = loading->version;
     const struct version_source *source = manager->options.source;
     struct servable *servable = NULL;
+    int64_t began_ns = manager_now_ns(manager);
     uint64_t files = source->fingerprint(version->directory), in_use = memory_in_use();
     version->bytes = source->bytes(version->directory);
     pthread_mutex_lock(&manager->lock);
@@ -301,6 +303,8 @@ static void load(struct loading *loading)
         status = load_servable(loading, &servable);
     for (int i = 0; servable != NULL && i < servable->callables_count; i++)
         log_signature(servable, &servable->callables[i]);
+    load_metrics_attempt(loading->model->name, version->directory, status,
+                         manager_now_ns(manager) - began_ns);
     pthread_mutex_lock(&manager->lock);
     manager->loading_bytes -= taken;
     served_model_end_load(&loading->model->model, version, status, servable,

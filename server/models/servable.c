@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/container.h"
+#include "server/models/load_metrics.h"
 
 #define SWEEPS_MAX 3 /* runs that stay idle for more sweeps are freed */
 
@@ -54,6 +56,7 @@ static struct status load(const char *name, int64_t version, const char *directo
                           const struct savedmodel_options *options, struct servable **out)
 {
     struct savedmodel *model;
+    int64_t began_ns = clock_now_ns(clock_monotonic());
     TRY(savedmodel_load(directory, options, &model));
     struct status status = savedmodel_plan_all(model);
     if (!status_is_ok(status)) {
@@ -76,6 +79,7 @@ static struct status load(const char *name, int64_t version, const char *directo
         servable_destroy(servable);
         return status;
     }
+    load_metrics_loaded(servable, directory, clock_now_ns(clock_monotonic()) - began_ns);
     *out = servable;
     return status_ok();
 }
@@ -141,7 +145,10 @@ void servable_destroy(struct servable *servable)
             budget_forget(callable->budget, &callable->holder);
         free_idle(callable->idle);
         pthread_mutex_destroy(&callable->lock);
+        for (int protocol = 0; protocol < SERVABLE_PROTOCOLS_MAX; protocol++)
+            free(callable->counted[protocol]);
     }
+    metric_owner_release(&servable->series);
     savedmodel_destroy(servable->model);
     arena_destroy(servable->arena);
     free(servable);

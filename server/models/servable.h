@@ -11,6 +11,7 @@
 
 #include "base/budget.h"
 #include "savedmodel/load.h"
+#include "server/metrics/metrics.h"
 #include "server/models/cost_table.h"
 
 #define BATCH_ROWS_MAX 64
@@ -21,6 +22,10 @@ struct idle_run {
     int sweeps; /* by the budget, since it was last used */
     struct idle_run *next;
 };
+
+#define SERVABLE_PROTOCOLS_MAX 4
+
+struct request_series;
 
 /* One signature, and what serving it needs. */
 struct callable {
@@ -35,6 +40,10 @@ struct callable {
     struct budget_holder holder; /* of the idle runs */
     pthread_mutex_t lock;
     struct idle_run *idle; /* the last used first */
+    /* What counts its requests, by protocol, and its runs.
+     * NULL: there were none yet. Freed with the servable. */
+    _Atomic(struct request_series *) counted[SERVABLE_PROTOCOLS_MAX];
+    _Atomic(struct metric_series *) rows_counted;
 };
 
 struct servable {
@@ -45,6 +54,7 @@ struct servable {
     struct callable *callables; /* one per signature, in the model's order */
     int callables_count;
     struct arena *arena;
+    struct metric_owner series; /* that go with this version */
     _Atomic int references;
 };
 

@@ -1,0 +1,24 @@
+/*
+ * load_metrics: counts loads and reloads for Prometheus. The labels with the path of a version go
+ * with the version, except those of attempts.
+ */
+#ifndef SERVER_MODELS_LOAD_METRICS_H
+#define SERVER_MODELS_LOAD_METRICS_H
+
+#include "server/models/servable.h"
+
+/* An attempt to load a version has ended, after took_ns with warm-up. */
+void load_metrics_attempt(const char *model, const char *directory, struct status status,
+                          int64_t took_ns);
+
+/* A version is loaded and not warm yet. */
+void load_metrics_loaded(struct servable *servable, const char *directory, int64_t took_ns);
+
+/* The file of warm-up requests was replayed, or replaying it failed. */
+void load_metrics_warmup(struct servable *servable, const char *directory, struct status status,
+                         int64_t took_ns, int records);
+
+/* A configuration was applied or refused after the start; source: "file" or "rpc". */
+void load_metrics_reload(const char *source, struct status status);
+
+#endif
