@@ -48,8 +48,9 @@ struct server {
     struct listener *listener;
     struct warmup warmup;
     struct loop_watch *signals;
-    struct loop_timer drain_end;
+    struct loop_timer grace_end, drain_end;
     struct loop_timer sweep; /* frees memory that was not used for a while */
+    bool opened;             /* the ports */
     bool ending;
     int draining; /* protocols that still have requests in flight */
     int exit_code;
@@ -94,6 +95,8 @@ static void drain(struct server *server)
     rest_drain(server->rest, on_drained, server);
 }
 
+static _Atomic bool going_down;
+
 /* The signal handler writes to it. It is not a signalfd: libraries start threads before main, and a
  * signal that one of them does not block ends the process. */
 static int signal_fd = -1;
@@ -108,6 +111,34 @@ static void handle_signal(int number)
     errno = error;
 }
 
+static void on_models_changed(void *context)
+{
+    struct server *server = context;
+    if (server->grpc_port != NULL)
+        grpc_port_models_changed(server->grpc_port);
+}
+
+static void end_serving(void *context)
+{
+    struct server *server = context;
+    log_info("stopping: finishing requests in flight");
+    listener_close(server->listener);
+    server->listener = NULL;
+    drain(server);
+}
+
+/* Readiness goes down first, so that load balancers stop sending requests while all are answered.
+ */
+static void begin_grace(struct server *server)
+{
+    struct loop *loop = server->context.loop;
+    int seconds = server->options.shutdown_grace_seconds;
+    log_info("not ready any more; stopping in %d s (--shutdown_grace_seconds)", seconds);
+    server->grace_end = (struct loop_timer){ .expired = end_serving, .context = server };
+    loop_set_timer(loop, &server->grace_end, loop_now_ns(loop) + seconds * NS_PER_S);
+    on_models_changed(server);
+}
+
 /* The first signal lets requests in flight finish; the second one does not wait for them. */
 static void on_signal(void *context, uint32_t events)
 {
@@ -117,14 +148,16 @@ static void on_signal(void *context, uint32_t events)
     if (read(signal_fd, &count, sizeof count) != sizeof count)
         return;
     bool second = server->ending || count > 1;
-    log_info("%s", second ? "stopping at once" : "stopping: finishing requests in flight");
     server->ending = true;
-    listener_close(server->listener);
-    server->listener = NULL;
-    if (second)
+    atomic_store(&going_down, true);
+    if (second) {
+        log_info("stopping at once");
         loop_stop(server->context.loop);
-    else
-        drain(server);
+    } else if (server->options.shutdown_grace_seconds > 0 && server->opened) {
+        begin_grace(server);
+    } else {
+        end_serving(server);
+    }
 }
 
 static struct status watch_signals(struct server *server)
@@ -226,6 +259,7 @@ static void on_started(void *context, struct status status)
         give_up(server, EXIT_MODEL);
         return;
     }
+    server->opened = true;
     status = open_ports(server);
     if (!status_is_ok(status)) {
         fprintf(stderr, "modelserver: %s\n", status.message);
@@ -288,13 +322,6 @@ static struct status create_grpc(struct server *server)
     return grpc_port_create(&server->context, server->grpc, &port, &server->grpc_port);
 }
 
-static void on_models_changed(void *context)
-{
-    struct server *server = context;
-    if (server->grpc_port != NULL)
-        grpc_port_models_changed(server->grpc_port);
-}
-
 static void fill_budget(struct budget *budget, int64_t bytes)
 {
     budget->limit_bytes = bytes > 0 ? bytes : (int64_t)(memory_of_machine() / 2);
@@ -308,6 +335,7 @@ static void fill_context(struct server_context *context, const struct server_opt
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;
     context->check_method_names = options->enable_signature_method_name_check;
+    context->going_down = &going_down;
     context->tensor_content = options->enable_serialization_as_tensor_content;
 }
 
@@ -431,6 +459,7 @@ static void finish(struct server *server)
 {
     signal(SIGALRM, end_anyway);
     alarm(FINISH_SECONDS);
+    loop_clear_timer(server->context.loop, &server->grace_end);
     loop_clear_timer(server->context.loop, &server->drain_end);
     listener_close(server->listener);
     inference_pool_stop(server->pool);

@@ -122,8 +122,14 @@ static const struct flag rows[] = {
               "requests are answered with 429. 0: half of the memory of the machine or of the "
               "control group",
       ANY_POSITIVE },
+    { "shutdown_grace_seconds", FLAG_INT32, &options.shutdown_grace_seconds, "0",
+      .help = "seconds between SIGTERM and the end of serving. Meanwhile /readyz and gRPC's health "
+              "say that the server is not ready, and all requests are answered",
+      .max = 86400 },
     { "drain_timeout_seconds", FLAG_INT32, &options.drain_timeout_seconds, "60",
-      .help = "seconds that requests in flight may take to end after SIGTERM", ANY_POSITIVE },
+      .help = "seconds that requests in flight may take to end after SIGTERM, and after "
+              "--shutdown_grace_seconds",
+      ANY_POSITIVE },
     { "log_level", FLAG_TEXT, &options.log_level, "info", .help = "the lowest level that is logged",
       .choices = LOG_LEVEL_NAMES },
     { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit" },

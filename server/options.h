@@ -31,7 +31,7 @@ struct server_options {
     int64_t max_request_bytes, memory_budget_bytes;
     int64_t tensorflow_intra_op_parallelism, tensorflow_inter_op_parallelism;
     int64_t tensorflow_session_parallelism; /* see options_width */
-    int32_t drain_timeout_seconds;
+    int32_t shutdown_grace_seconds, drain_timeout_seconds;
     const char *log_level;
 };
 

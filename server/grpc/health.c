@@ -39,19 +39,24 @@ static bool is_ours(struct bytes name)
     return false;
 }
 
+static bool is_going_down(const struct health *health)
+{
+    return health->draining || server_is_going_down(health->server);
+}
+
 static enum serving_status status_of(const struct health *health, struct bytes name)
 {
     struct version_choice latest = { .kind = VERSION_LATEST };
     struct version_status *versions;
     size_t count;
     if (is_ours(name))
-        return health->draining ? NOT_SERVING : SERVING;
+        return is_going_down(health) ? NOT_SERVING : SERVING;
     struct arena *arena = arena_create(0);
     enum serving_status serving = SERVICE_UNKNOWN;
     if (status_is_ok(
             manager_status(health->server->manager, name, &latest, arena, &versions, &count)))
         serving = NOT_SERVING;
-    for (size_t i = 0; serving == NOT_SERVING && !health->draining && i < count; i++)
+    for (size_t i = 0; serving == NOT_SERVING && !is_going_down(health) && i < count; i++)
         if (strcmp(versions[i].state, "AVAILABLE") == 0)
             serving = SERVING;
     arena_destroy(arena);

@@ -3,7 +3,7 @@
  *
  * Known names are "", "ModelService" and "PredictionService", as in TensorFlow Serving; the full
  * names of the services; and each model's name, which serves while one of its versions is
- * available. Nothing serves while the server drains.
+ * available. Nothing serves from the first signal on (server_is_going_down).
  */
 #ifndef SERVER_GRPC_HEALTH_H
 #define SERVER_GRPC_HEALTH_H
@@ -17,7 +17,8 @@ extern const struct service health_service; /* the instance is a struct health *
 
 struct health *health_create(struct server_context *server);
 
-/* Tells the watchers when a version has come or gone. In the loop's thread. */
+/* Tells the watchers when a version has come or gone, or the server is going down. In the loop's
+ * thread. */
 void health_changed(struct health *health);
 /* Ends serving: tells the watchers, and ends their calls. */
 void health_drain(struct health *health);

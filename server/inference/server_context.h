@@ -19,9 +19,15 @@ struct server_context {
     bool cors;               /* answer web pages of other origins */
     bool check_method_names; /* a signature's method name must fit the request */
     bool tensor_content; /* gRPC answers hold tensor_content instead of float_val and the like */
+    const _Atomic bool *going_down;     /* readiness is down; NULL: never */
     struct request_observer *observers; /* served_request.h */
     bool times_wanted;                  /* by an observer */
 };
+
+static inline bool server_is_going_down(const struct server_context *server)
+{
+    return server->going_down != NULL && atomic_load(server->going_down);
+}
 
 /* The most memory that each protocol of a loop may keep for its next requests. It stays charged to
  * the budget. */

@@ -352,3 +352,24 @@ struct status manager_status(struct manager *manager, struct bytes name,
     return status_error(STATUS_NOT_FOUND, "Could not find any versions of model %.*s",
                         (int)name.size, name.data);
 }
+
+size_t manager_list(struct manager *manager, struct arena *arena, struct model_listing **out)
+{
+    const struct version_choice all = { .kind = VERSION_LATEST };
+    const struct model_version *failed;
+    const struct managed_model *model;
+    size_t count = 0;
+    pthread_mutex_lock(&manager->lock);
+    struct model_listing *list = ARENA_ARRAY(arena, struct model_listing, manager->models.count);
+    for (size_t i = 0; (model = manager_next_model(manager, &i)) != NULL;) {
+        if (model->model.config == NULL)
+            continue;
+        struct model_listing *item = &list[count++];
+        item->name = arena_strdup(arena, model->name);
+        item->serves = served_model_outcome(&model->model, &failed) == MODEL_SERVES;
+        item->versions_count = served_model_list(&model->model, &all, arena, &item->versions);
+    }
+    pthread_mutex_unlock(&manager->lock);
+    *out = list;
+    return count;
+}

@@ -120,4 +120,15 @@ struct status manager_status(struct manager *manager, struct bytes name,
                              const struct version_choice *version, struct arena *arena,
                              struct version_status **out, size_t *out_count);
 
+/* A model that is configured. */
+struct model_listing {
+    const char *name;
+    bool serves;                     /* it has a version that serves */
+    struct version_status *versions; /* as in manager_status */
+    size_t versions_count;
+};
+
+/* Lists the configured models, in the order of their first mention; in `arena`. Threads: safe. */
+size_t manager_list(struct manager *manager, struct arena *arena, struct model_listing **out);
+
 #endif

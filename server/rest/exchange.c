@@ -21,6 +21,12 @@ void exchange_add_header(struct exchange *exchange, const char *name, const char
     exchange->headers[exchange->headers_count++] = (struct exchange_header){ name, value };
 }
 
+void exchange_set_code(struct exchange *exchange, enum status_code code)
+{
+    exchange->http = status_http(code);
+    exchange->served.status = (struct status){ code, "" };
+}
+
 void exchange_fail(struct exchange *exchange, struct status status)
 {
     struct buffer *reply = &exchange->served.reply;

@@ -28,14 +28,18 @@ struct exchange {
 
 /* The handlers of the route table. They run in the loop's thread, or in the pool if the body is
  * large or compressed. */
-route_handler answer_predict, answer_classify, answer_regress;       /* predict.c, examples.c */
-route_handler answer_model_status, answer_metadata, answer_no_model; /* model_info.c */
+route_handler answer_predict, answer_classify, answer_regress;         /* predict.c, examples.c */
+route_handler answer_model_status, answer_model_list, answer_metadata; /* model_info.c */
+route_handler answer_alive, answer_ready, answer_model_ready;          /* health.c */
 
 /* The value of a request header that the route's row names; NULL: the client has not sent it. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 
 /* Adds a header to the answer. Owner: the texts live until the answer is sent. */
 void exchange_add_header(struct exchange *exchange, const char *name, const char *value);
+
+/* Sets the HTTP status of an answer whose body is no error text. */
+void exchange_set_code(struct exchange *exchange, enum status_code code);
 
 static inline struct exchange *exchange_of(struct served_request *request)
 {

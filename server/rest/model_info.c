@@ -1,8 +1,25 @@
-/* The routes for a model's status and for its metadata. */
+/* The routes for the status of a model or of all, and for a model's metadata. */
 #include <stdio.h>
 
 #include "server/rest/exchange.h"
 #include "server/json/pretty.h"
+
+static void print_versions(struct json_pretty *pretty, const struct version_status *versions,
+                           size_t count)
+{
+    json_pretty_open(pretty, "model_version_status", '[');
+    for (size_t i = 0; i < count; i++) {
+        json_pretty_open(pretty, NULL, '{');
+        json_pretty_number(pretty, "version", versions[i].number);
+        json_pretty_text(pretty, "state", versions[i].state);
+        json_pretty_open(pretty, "status", '{');
+        json_pretty_text(pretty, "error_code", status_code_name(versions[i].status.code));
+        json_pretty_text(pretty, "error_message", versions[i].status.message);
+        json_pretty_close(pretty, '}');
+        json_pretty_close(pretty, '}');
+    }
+    json_pretty_close(pretty, ']');
+}
 
 struct status answer_model_status(struct exchange *exchange)
 {
@@ -13,26 +30,28 @@ struct status answer_model_status(struct exchange *exchange)
                        request->arena, &versions, &count));
     struct json_pretty pretty = { .out = &request->reply };
     json_pretty_open(&pretty, NULL, '{');
-    json_pretty_open(&pretty, "model_version_status", '[');
+    print_versions(&pretty, versions, count);
+    json_pretty_close(&pretty, '}');
+    return status_ok();
+}
+
+struct status answer_model_list(struct exchange *exchange)
+{
+    struct served_request *request = &exchange->served;
+    struct model_listing *models;
+    size_t count = manager_list(request->server->manager, request->arena, &models);
+    struct json_pretty pretty = { .out = &request->reply };
+    json_pretty_open(&pretty, NULL, '{');
+    json_pretty_open(&pretty, "models", '[');
     for (size_t i = 0; i < count; i++) {
         json_pretty_open(&pretty, NULL, '{');
-        json_pretty_number(&pretty, "version", versions[i].number);
-        json_pretty_text(&pretty, "state", versions[i].state);
-        json_pretty_open(&pretty, "status", '{');
-        json_pretty_text(&pretty, "error_code", status_code_name(versions[i].status.code));
-        json_pretty_text(&pretty, "error_message", versions[i].status.message);
-        json_pretty_close(&pretty, '}');
+        json_pretty_text(&pretty, "name", models[i].name);
+        print_versions(&pretty, models[i].versions, models[i].versions_count);
         json_pretty_close(&pretty, '}');
     }
     json_pretty_close(&pretty, ']');
     json_pretty_close(&pretty, '}');
     return status_ok();
-}
-
-struct status answer_no_model(struct exchange *exchange)
-{
-    (void)exchange;
-    return status_error(STATUS_INVALID_ARGUMENT, "Missing model name in request.");
 }
 
 static void print_shape(struct json_pretty *pretty, const struct shape *shape)

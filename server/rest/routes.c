@@ -8,6 +8,7 @@
 #include "base/characters.h"
 #include "server/rest/exchange.h"
 
+#define TEXT  "text/plain; charset=utf-8"
 #define MODEL "/v1/models/{model}{selector}"
 
 static const struct route routes[] = {
@@ -16,7 +17,12 @@ static const struct route routes[] = {
     { "POST", MODEL ":regress", answer_regress, .api = API_REGRESS },
     { "GET", MODEL "/metadata", answer_metadata, .api = API_METADATA },
     { "GET", MODEL, answer_model_status, .api = API_STATUS },
-    { "GET", "/v1/models", answer_no_model, .api = API_STATUS },
+    { "GET", "/v1/models", answer_model_list, .api = API_STATUS },
+
+    { "GET, HEAD", "/healthz", answer_alive, .api = API_HEALTH, .content_type = TEXT },
+    { "GET, HEAD", "/readyz", answer_ready, .api = API_HEALTH, .content_type = TEXT },
+    { "GET, HEAD", "/readyz/{model}{selector}", answer_model_ready, .api = API_HEALTH,
+      .content_type = TEXT },
 };
 
 static bool starts_with(const char *text, const char *prefix)

@@ -86,7 +86,6 @@ class Requests(DigitsServer):
                  "Failed to convert version: 99999999999999999999 to numeric."),
                 ("PUT", "/v1/models/default:predict", 400, "Malformed request: PUT /v1/models/default:predict"),
                 ("GET", "/v1/models/default/", 400, "Malformed request: GET /v1/models/default/"),
-                ("GET", "/v1/models", 400, "Missing model name in request."),
                 ("GET", "/v1/models/none", 404, "Could not find any versions of model none"),
                 ("GET", "/v1/models/default/versions/9", 404, "Could not find version 9 of model default"),
         ):

@@ -32,6 +32,11 @@ static const struct row {
     { "GET", "/v1/models/m/versions/00042/METADATA", MODEL "/metadata", "m", VERSION_SPECIFIC, 42,
       NULL, NULL },
     { "GET", "/v1/models", "/v1/models", "", VERSION_LATEST, 0, NULL, NULL },
+    { "GET", "/healthz", "/healthz", "", VERSION_LATEST, 0, NULL, NULL },
+    { "HEAD", "/healthz?x=/y", "/healthz", "", VERSION_LATEST, 0, NULL, NULL },
+    { "GET", "/readyz/a%2Fb", "/readyz/{model}{selector}", "a/b", VERSION_LATEST, 0, NULL, NULL },
+    { "GET", "/readyz/a:b/versions/3", "/readyz/{model}{selector}", "a:b", VERSION_SPECIFIC, 3,
+      NULL, NULL },
     { "GET", "/v1/models/m/versions/99999999999999999999", NULL, NULL, 0, 0, NULL,
       "Failed to convert version: 99999999999999999999 to numeric." },
 #define MALFORMED(method, url)                                                    \
@@ -77,12 +82,45 @@ static void leads_to_its_route(void **state)
     arena_destroy(arena);
 }
 
+/* Outside /v1/: which methods the path has; NULL: there is no such path. */
+static void other_paths_are_foreign_or_have_other_methods(void **state)
+{
+    static const struct {
+        const char *method, *url, *allow;
+    } others[] = {
+        { "POST", "/healthz", "GET, HEAD" },
+        { "GE", "/healthz", "GET, HEAD" },
+        { "GET", "/Healthz", NULL },
+        { "GET", "/healthz/", NULL },
+        { "GET", "/readyz/", NULL },
+        { "GET", "/", NULL },
+        { "GET", "", NULL },
+        { "GET", "/v1", NULL },
+    };
+    struct arena *arena = arena_create(0);
+    struct server_context server = { 0 };
+    (void)state;
+    for (size_t i = 0; i < COUNT(others); i++) {
+        struct route_match match;
+        assert_int_equal(route_find(&server, others[i].method, others[i].url, arena, &match).code,
+                         STATUS_OK);
+        assert_null(match.route);
+        if (others[i].allow == NULL)
+            assert_null(match.allow);
+        else
+            assert_string_equal(match.allow, others[i].allow);
+    }
+    arena_destroy(arena);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows)];
+    struct CMUnitTest tests[COUNT(rows) + 1];
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].url,
                                         .test_func = leads_to_its_route,
                                         .initial_state = (void *)&rows[i] };
+    tests[COUNT(rows)] =
+        (struct CMUnitTest)cmocka_unit_test(other_paths_are_foreign_or_have_other_methods);
     return cmocka_run_group_tests_name("route", tests, NULL, NULL);
 }

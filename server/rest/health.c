@@ -1,0 +1,68 @@
+/* The routes that probes ask: is the process alive, and does it serve its models? */
+#include "server/rest/exchange.h"
+
+struct status answer_alive(struct exchange *exchange)
+{
+    buffer_append_text(&exchange->served.reply, "ok\n");
+    return status_ok();
+}
+
+static void print_state(struct buffer *out, const struct model_listing *model)
+{
+    buffer_printf(out, "model '%s' has no version that serves", model->name);
+    for (size_t i = 0; i < model->versions_count; i++) {
+        const struct version_status *version = &model->versions[i];
+        buffer_printf(out, "%s version %lld is %s", i == 0 ? ":" : ",", (long long)version->number,
+                      version->state);
+        if (version->status.code != STATUS_OK)
+            buffer_printf(out, " (%s)", version->status.message);
+    }
+    buffer_append_char(out, '\n');
+}
+
+/* Lists what is not ready; nothing: all is. */
+static void print_problems(struct served_request *request)
+{
+    struct model_listing *models;
+    if (server_is_going_down(request->server))
+        buffer_append_text(&request->reply, "the server is going down\n");
+    size_t count = manager_list(request->server->manager, request->arena, &models);
+    for (size_t i = 0; i < count; i++)
+        if (!models[i].serves)
+            print_state(&request->reply, &models[i]);
+}
+
+struct status answer_ready(struct exchange *exchange)
+{
+    print_problems(&exchange->served);
+    if (exchange->served.reply.size > 0)
+        exchange_set_code(exchange, STATUS_UNAVAILABLE);
+    else
+        buffer_append_text(&exchange->served.reply, "ok\n");
+    return status_ok();
+}
+
+struct status answer_model_ready(struct exchange *exchange)
+{
+    struct served_request *request = &exchange->served;
+    struct version_status *versions;
+    struct servable *servable;
+    size_t count;
+    if (server_is_going_down(request->server))
+        return status_error(STATUS_UNAVAILABLE, "the server is going down");
+    struct status status = manager_find(request->server->manager, request->spec.name,
+                                        &request->spec.version, &servable);
+    if (!status_is_ok(status)) {
+        /* a model or a version that is known, but does not serve, is not ready */
+        if (status.code == STATUS_NOT_FOUND &&
+            status_is_ok(manager_status(request->server->manager, request->spec.name,
+                                        &request->spec.version, request->arena, &versions, &count)))
+            return status_error(STATUS_UNAVAILABLE, "model '%.*s': version %lld is %s",
+                                (int)request->spec.name.size, request->spec.name.data,
+                                (long long)versions[0].number, versions[0].state);
+        return status;
+    }
+    servable_release(servable);
+    buffer_append_text(&request->reply, "ok\n");
+    return status_ok();
+}
