@@ -373,22 +373,24 @@ static struct status describe_agreed(const struct session *session, const char *
                                          [CLIP_VALUE] = "value",
                                          [CLIP_NORM] = "norm",
                                          [CLIP_GLOBAL_NORM] = "global_norm" };
+    static const char *const reductions[] = {
+        [LAYERS_MEAN] = "mean", [LAYERS_SUM] = "sum", [LAYERS_EACH] = "each"
+    };
     struct buffer identity = { 0 };
 
     struct status status = rows->identify(rows, &identity);
     if (status_is_ok(status))
-        *out = arena_printf(session->arena,
-                            "sync=%s backup_workers=%u max_staleness=%d seed=%lld batch_size=%u "
-                            "loss_reduction=%s class_weight=%s "
-                            "clip=%s:%g gradient_accumulation_steps=%u loss_scale_factor=%g "
-                            "workers=%u training_rows=%lld training_data_%.*s",
-                            options->job.sync ? "true" : "false", options->job.backup_workers,
-                            options->flags.max_staleness, (long long)options->flags.seed,
-                            options->batch_size, options->reduction == LAYERS_SUM ? "sum" : "mean",
-                            describe_weights(session), clips[options->clip.kind],
-                            (double)options->clip.limit, options->accumulation,
-                            (double)options->loss_scale, options->job.workers,
-                            (long long)rows->rows, (int)identity.size, identity.data);
+        *out = arena_printf(
+            session->arena,
+            "sync=%s backup_workers=%u max_staleness=%d seed=%lld batch_size=%u "
+            "loss_reduction=%s class_weight=%s "
+            "clip=%s:%g gradient_accumulation_steps=%u loss_scale_factor=%g "
+            "workers=%u training_rows=%lld training_data_%.*s",
+            options->job.sync ? "true" : "false", options->job.backup_workers,
+            options->flags.max_staleness, (long long)options->flags.seed, options->batch_size,
+            reductions[options->reduction], describe_weights(session), clips[options->clip.kind],
+            (double)options->clip.limit, options->accumulation, (double)options->loss_scale,
+            options->job.workers, (long long)rows->rows, (int)identity.size, identity.data);
     buffer_finish(&identity);
     return status;
 }

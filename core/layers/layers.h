@@ -39,6 +39,7 @@ enum layers_mode {
 enum layers_reduction {
     LAYERS_MEAN, /* Keras' default */
     LAYERS_SUM,  /* the sum over the batch */
+    LAYERS_EACH, /* of several outputs: as each of them says (layers_target.reduction) */
 };
 
 /* What a loss compares the outputs with. */
@@ -116,7 +117,8 @@ struct layers_target {
     enum layers_kind kind;
     /* A column of the data that the loss takes, float [batch]; NULL: none */
     const char *column;
-    double weight; /* of its loss in the sum of all */
+    enum layers_reduction reduction; /* MEAN or SUM */
+    double weight;                   /* of its loss in the sum of all */
 };
 
 struct layers_graph;

@@ -107,10 +107,12 @@ static struct endpoint build_target(struct layer_context *context, const struct 
     struct builder *b = &context->builder;
     struct layers_head *head = &context->out->heads[output];
     const struct loss *loss = model->targets[output].loss;
-    bool mean = reduction == LAYERS_MEAN || context->mode == LAYERS_EVAL;
 
     if (!status_is_ok(b->status))
         return (struct endpoint){ 0 };
+    if (reduction == LAYERS_EACH)
+        reduction = model->targets[output].reduction;
+    bool mean = reduction == LAYERS_MEAN || context->mode == LAYERS_EVAL;
     compare_output(context, model, output);
     struct loss_context c = loss_context_init(context, loss, head->predictions, head->truths);
     struct endpoint losses = build_weights(context, build_losses(context, &c, head));
@@ -128,7 +130,7 @@ static struct endpoint penalty_of(struct layer_context *context, enum layers_red
 {
     struct builder *b = &context->builder;
 
-    if (context->mode != LAYERS_EVAL || reduction == LAYERS_MEAN || !status_is_ok(b->status))
+    if (context->mode != LAYERS_EVAL || reduction != LAYERS_SUM || !status_is_ok(b->status))
         return context->penalty;
     struct endpoint size = build_unary(b, "Shape", NULL, output);
     const struct endpoint inputs[] = { size, build_const_int(b, NULL, 0),

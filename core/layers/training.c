@@ -148,8 +148,9 @@ static struct status read_optimizer(const struct json_value *value, struct arena
     return status_ok();
 }
 
-/* Takes the word of a loss's reduction for all of them. */
-static struct status take_reduction(const char *word, struct layers_training *out)
+/* Takes the word of a loss's reduction. */
+static struct status take_reduction(const char *word, struct layers_target *target,
+                                    struct layers_training *out)
 {
     static const char *const means[] = { "sum_over_batch_size", "mean", "auto" };
     bool sum = strcmp(word, "sum") == 0, mean = false;
@@ -160,11 +161,10 @@ static struct status take_reduction(const char *word, struct layers_training *ou
         return status_error(STATUS_UNIMPLEMENTED,
                             "loss: 'reduction' is '%.100s'; known: sum_over_batch_size, mean, sum",
                             word);
-    if (out->has_reduction && (out->reduction == LAYERS_SUM) != sum)
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "the losses of several outputs have different reductions");
+    target->reduction = sum ? LAYERS_SUM : LAYERS_MEAN;
+    out->reduction = !out->has_reduction || out->reduction == target->reduction ? target->reduction
+                                                                                : LAYERS_EACH;
     out->has_reduction = true;
-    out->reduction = sum ? LAYERS_SUM : LAYERS_MEAN;
     return status_ok();
 }
 
@@ -179,7 +179,7 @@ static struct status read_loss(const struct json_value *value, struct arena *are
         return status_ok();
     out->targets[output].loss = loss;
     return take_reduction(reduction != NULL ? reduction : loss_default_reduction(loss),
-                          &out->training);
+                          &out->targets[output], &out->training);
 }
 
 static struct status read_weight(const struct json_value *value, struct arena *arena, int output,

@@ -9,7 +9,8 @@ ROWS = 6
 random = np.random.RandomState(11)
 
 
-def case(name, model, labels, weights=None, inputs=None, **compiled):
+def case(name, model, labels, weights=None, inputs=None, sums=(), **compiled):
+    """sums: losses that Keras' evaluate() gives as sums of a batch; ours are means of all rows."""
     model.compile(optimizer=keras.optimizers.SGD(RATE, momentum=0.5, nesterov=True), **compiled)
     for variable in model.weights:
         variable.assign(random.uniform(-0.7, 0.7, variable.shape).astype(np.float32))
@@ -39,7 +40,7 @@ def case(name, model, labels, weights=None, inputs=None, **compiled):
     lines.append("loss %.9g" % float(value))
     for metric, number in model.evaluate(x, given, batch_size=ROWS, sample_weight=weights, verbose=0, return_dict=True).items():
         if metric != "loss":
-            lines.append("metric %s %.9g" % (metric, number))
+            lines.append("metric %s %.9g" % (metric, number / ROWS if metric in sums else number))
     for variable, gradient in zip(model.trainable_weights, tape.gradient(value, model.trainable_weights)):
         lines.append("variable %s %s" % (name_of(model, variable), numbers(variable)))
         if gradient is not None:
@@ -95,3 +96,7 @@ def of_steps():
 
 case("heads_masked", masked(), of_steps(), inputs=steps, loss=["mse", "binary_crossentropy"], loss_weights=[1, 0.5], metrics=[
     ["mae", "cosine_similarity", keras.metrics.RootMeanSquaredError(name="rmse")], ["accuracy", keras.metrics.AUC(name="auc")]])
+
+case("heads_reductions", model(), targets(), weights, loss=[
+    keras.losses.MeanSquaredError(reduction="sum"), "sparse_categorical_crossentropy", keras.losses.BinaryCrossentropy(reduction="sum")],
+    loss_weights=[0.25, 1, 0.5], sums=("numbers_loss", "chance_loss"))

@@ -79,10 +79,6 @@ static const struct row {
       COMPILED(RETRIEVAL("\"candidates\": \"candidate\""),
                ", \"metrics\": {\"query\": [\"precision\"]}"),
       "metric 'precision' does not fit: a loss without labels has categorical_accuracy" },
-    /* Retrieval sums, and Keras' losses are means. */
-    { "another reduction",
-      COMPILED(RETRIEVAL("\"candidates\": \"candidate\"") ", \"rating\": \"mse\"", ""),
-      "the losses of several outputs have different reductions" },
 };
 
 static void is_refused(void **state)
@@ -133,14 +129,21 @@ static void a_column_has_a_name_of_its_own(void **state)
     assert_non_null(strstr(status.message, "have the name 'item'"));
 }
 
-/* With the sum of Keras' loss as well. */
-static void losses_of_the_same_reduction_are_summed(void **state)
+/* Retrieval sums, and Keras' losses are means. */
+static void losses_keep_their_reductions(void **state)
 {
     (void)state;
-    parse(COMPILED(RETRIEVAL("\"candidates\": \"candidate\"") ", \"rating\": {\"class_name\": "
-                                                              "\"MeanSquaredError\", \"config\": "
-                                                              "{\"reduction\": \"sum\"}}",
-                   ""));
+    struct layers_model *model =
+        parse(COMPILED(RETRIEVAL("\"candidates\": \"candidate\"") ", \"rating\": \"mse\"", ""));
+
+    assert_int_equal(model->training.reduction, LAYERS_EACH);
+    assert_int_equal(model->targets[0].reduction, LAYERS_SUM);
+    assert_int_equal(model->targets[2].reduction, LAYERS_MEAN);
+    model = parse(
+        COMPILED(RETRIEVAL("\"candidates\": \"candidate\"") ", \"rating\": {\"class_name\": "
+                                                            "\"MeanSquaredError\", \"config\": "
+                                                            "{\"reduction\": \"sum\"}}",
+                 ""));
     parse(COMPILED(
         RETRIEVAL("\"candidates\": \"candidate\", \"reduction\": \"mean\"") ", \"rating\": \"mse\"",
         ""));
@@ -178,7 +181,7 @@ int main(void)
     tests[count++] =
         (struct CMUnitTest)cmocka_unit_test(a_job_is_fed_the_inputs_and_the_column_and_no_labels);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_column_has_a_name_of_its_own);
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(losses_of_the_same_reduction_are_summed);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(losses_keep_their_reductions);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(each_tower_has_a_signature_of_its_inputs);
     return cmocka_run_group_tests_name("retrieval", tests, open_arena, close_arena);
 }
