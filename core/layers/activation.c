@@ -158,6 +158,58 @@ static struct endpoint glu(struct layer_context *context, struct endpoint x)
                         build_unary(b, "Sigmoid", NULL, (struct endpoint){ halves.node, 1 }));
 }
 
+/* For each element of x [..., n], how often it counts in the sum of the cumulative sums of the
+ * largest elements, as long as these are above their mean less 1 / their number: 0 if it is not one
+ * of them. *count: how many there are. Neither has a gradient. */
+static struct endpoint sparsemax_weights(struct builder *b, struct endpoint x,
+                                         struct endpoint *count)
+{
+    int32_t n = (int32_t)endpoint_shape(x)->dims[endpoint_shape(x)->rank - 1];
+    struct endpoint last = build_const_int(b, NULL, -1), size = build_const_int(b, NULL, n);
+    const struct endpoint range[] = { build_const_float(b, NULL, 1),
+                                      build_const_float(b, NULL, (float)n + 1),
+                                      build_const_float(b, NULL, 1) };
+    const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
+    const struct attr to_float[] = { attr_type("DstT", DT_FLOAT), ATTR_END };
+    const struct attr reverse[] = { attr_bool("reverse", true), ATTR_END };
+    const struct attr rows[] = { attr_int("batch_dims", endpoint_shape(x)->rank - 1), ATTR_END };
+    struct endpoint sorted =
+        build_binary(b, "TopKV2", NULL, build_unary(b, "StopGradient", NULL, x), size);
+    struct endpoint places = { sorted.node, 1 };
+    struct endpoint over = by_number(b, "Sub", build_binary(b, "Cumsum", NULL, sorted, last), 1);
+    over = build_binary(b, "RealDiv", NULL, over, build(b, "Range", NULL, 3, range, NULL));
+    struct endpoint among = build_binary(b, "Greater", NULL, sorted, over);
+    among = build(b, "Cast", NULL, 1, &among, to_float);
+    const struct endpoint summed[] = { among, last };
+    *count = build(b, "Sum", NULL, 2, summed, kept);
+    /* Back from the sorted places: the order of the places is the inverse of their permutation. */
+    struct endpoint inverse =
+        build_binary(b, "TopKV2", NULL, build_unary(b, "Neg", NULL, places), size);
+    const struct endpoint moved[] = { build(b, "Cumsum", NULL, 2, summed, reverse),
+                                      { inverse.node, 1 },
+                                      last };
+    return build_unary(b, "StopGradient", NULL, build(b, "GatherV2", NULL, 3, moved, rows));
+}
+
+/* x less a threshold, or 0. The threshold of the paper is (the sum of the k largest elements - 1) /
+ * k. Keras takes the sum of their cumulative sums instead, so that the outputs do not add up to 1;
+ * a model of Keras must give Keras' numbers. */
+static struct endpoint sparsemax(struct layer_context *context, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
+    struct endpoint count;
+
+    if (!status_is_ok(b->status))
+        return x;
+    struct endpoint weights = sparsemax_weights(b, x, &count);
+    const struct endpoint weighted[] = { build_binary(b, "Mul", NULL, x, weights),
+                                         build_const_int(b, NULL, -1) };
+    struct endpoint over = by_number(b, "Sub", build(b, "Sum", NULL, 2, weighted, kept), 1);
+    over = build_binary(b, "RealDiv", NULL, over, count);
+    return build_unary(b, "Relu", NULL, build_binary(b, "Sub", NULL, x, over));
+}
+
 static const struct activation rows[] = {
     { "linear", NULL, linear },
     { "relu", "Relu", NULL },
@@ -189,6 +241,7 @@ static const struct activation rows[] = {
     { "sparse_sigmoid", NULL, sparse_sigmoid },
     { "squareplus", NULL, squareplus },
     { "glu", NULL, glu },
+    { "sparsemax", NULL, sparsemax },
 };
 
 struct status activation_read(const struct json_value *value, struct arena *arena,

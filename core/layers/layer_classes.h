@@ -56,6 +56,10 @@ extern const struct layer_class layer_max_pooling1d, layer_max_pooling2d, layer_
     layer_zero_padding2d, layer_cropping1d, layer_cropping2d, layer_up_sampling1d,
     layer_up_sampling2d, layer_max_pooling3d, layer_average_pooling3d, layer_global_max_pooling3d,
     layer_global_average_pooling3d, layer_zero_padding3d, layer_cropping3d, layer_up_sampling3d;
+/* layer_adaptive.c */
+extern const struct layer_class layer_adaptive_average_pooling1d, layer_adaptive_average_pooling2d,
+    layer_adaptive_average_pooling3d, layer_adaptive_max_pooling1d, layer_adaptive_max_pooling2d,
+    layer_adaptive_max_pooling3d;
 /* layer_resize.c */
 extern const struct layer_class layer_resizing, layer_center_crop;
 /* layer_norm.c */

@@ -167,6 +167,20 @@ static struct endpoint categorical_focal_crossentropy(struct loss_context *c)
     return over_outputs(c, "Sum", binary(c, "Mul", factor, losses), false);
 }
 
+static const struct layer_arg generalized_args[] = {
+    { "q", ARG_NUMBER, "0.5" },
+};
+
+/* (1 - p^q) / q of the probability p of the class; robust against wrong labels. */
+static struct endpoint categorical_generalized_cross_entropy(struct loss_context *c)
+{
+    double q = option_number(c, "q");
+    struct endpoint mine = binary(c, "Mul", c->output, spread_classes(c, 1, 0));
+    struct endpoint p = over_outputs(c, "Sum", mine, false);
+
+    return by_number(c, "RealDiv", number_by(c, 1, "Sub", by_number(c, "Pow", p, q)), q);
+}
+
 /* max(0, 1 + the largest output of another class - the output of the class). */
 static struct endpoint categorical_hinge(struct loss_context *c)
 {
@@ -452,6 +466,8 @@ const struct loss_class loss_classes[LOSS_CLASSES_COUNT] = {
       categorical_crossentropy, ARGS(categorical_args) },
     { "categorical_focal_crossentropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
       categorical_focal_crossentropy, ARGS(categorical_focal_args) },
+    { "categorical_generalized_cross_entropy", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, true,
+      categorical_generalized_cross_entropy, ARGS(generalized_args) },
     { "categorical_hinge", LAYERS_CLASSES, LAYERS_CLASSIFIER, false, false,
       categorical_hinge, NO_ARGS },
     { "binary_crossentropy", LAYERS_VALUES, LAYERS_BINARY, true, true,

@@ -29,7 +29,7 @@ struct loss_class {
     int args_count;
 };
 
-#define LOSS_CLASSES_COUNT 20
+#define LOSS_CLASSES_COUNT 21
 extern const struct loss_class loss_classes[LOSS_CLASSES_COUNT];
 
 /* Reduces all dimensions. */
