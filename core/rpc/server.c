@@ -130,17 +130,9 @@ static void prepare_socket(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* fails for a Unix socket */
 }
 
-void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked)
+/* Takes the transport. */
+static void serve(struct rpc_server *server, struct transport *transport, struct bytes peeked)
 {
-    struct transport *transport;
-
-    if (server->draining || server->connections_count >= server->options.connections_max) {
-        close(fd);
-        return;
-    }
-    prepare_socket(fd);
-    if (!status_is_ok(make_transport(server, fd, &transport)))
-        return;
     struct server_connection *connection = zalloc(sizeof *connection);
     struct http2_options options = {
         .side = &server_side,
@@ -160,6 +152,32 @@ void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked)
     list_push(&server->connections, &connection->link);
     server->connections_count++;
     http2_feed(connection->http2, peeked);
+}
+
+static bool is_full(const struct rpc_server *server)
+{
+    return server->draining || server->connections_count >= server->options.connections_max;
+}
+
+void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked)
+{
+    struct transport *transport;
+
+    if (is_full(server)) {
+        close(fd);
+        return;
+    }
+    prepare_socket(fd);
+    if (status_is_ok(make_transport(server, fd, &transport)))
+        serve(server, transport, peeked);
+}
+
+void rpc_server_take(struct rpc_server *server, struct transport *transport)
+{
+    if (is_full(server))
+        transport->type->close(transport);
+    else
+        serve(server, transport, (struct bytes){ 0 });
 }
 
 int rpc_server_connections(const struct rpc_server *server)

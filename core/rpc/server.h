@@ -66,6 +66,9 @@ struct status rpc_server_listen(struct rpc_server *server, const char *address, 
  */
 void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked);
 
+/* Serves a connection whose transport was made elsewhere, also with the handshake done. Takes it. */
+void rpc_server_take(struct rpc_server *server, struct transport *transport);
+
 int rpc_server_connections(const struct rpc_server *server);
 
 /* Stops listening, tells the clients to go (GOAWAY), and lets the calls in flight finish. `drained`

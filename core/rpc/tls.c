@@ -87,7 +87,7 @@ static struct status check_key(const gnutls_datum_t *pem, const char *name)
     return status_ok();
 }
 
-static struct status show(struct tls *tls, const struct tls_options *options)
+static struct status show(struct tls_keys *keys, const struct tls_options *options)
 {
     struct buffer cert = { 0 }, key = { 0 };
     struct status status;
@@ -96,7 +96,7 @@ static struct status show(struct tls *tls, const struct tls_options *options)
     gnutls_datum_t cert_pem = datum_of(&cert), key_pem = datum_of(&key);
     TRY_OR(done, check_cert(&cert_pem, name_of(&options->cert)));
     TRY_OR(done, check_key(&key_pem, name_of(&options->key)));
-    int error = gnutls_certificate_set_x509_key_mem2(tls->credentials, &cert_pem, &key_pem,
+    int error = gnutls_certificate_set_x509_key_mem2(keys->credentials, &cert_pem, &key_pem,
                                                      GNUTLS_X509_FMT_PEM, NULL, 0);
     if (error == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
         status = status_error(STATUS_INVALID_ARGUMENT,
@@ -123,11 +123,11 @@ static char *quoted(const char *name)
     return text.data;
 }
 
-static struct status believe(struct tls *tls, const struct tls_pem *ca)
+static struct status believe(struct tls_keys *keys, const struct tls_pem *ca)
 {
     if (!given(ca)) {
-        tls->believed = xstrdup("the system's CAs");
-        int error = gnutls_certificate_set_x509_system_trust(tls->credentials);
+        keys->believed = xstrdup("the system's CAs");
+        int error = gnutls_certificate_set_x509_system_trust(keys->credentials);
         if (error < 0)
             return status_error(STATUS_FAILED_PRECONDITION, "the system's CAs cannot be read: %s",
                                 gnutls_strerror(error));
@@ -138,13 +138,13 @@ static struct status believe(struct tls *tls, const struct tls_pem *ca)
     if (status_is_ok(status)) {
         gnutls_datum_t pem = datum_of(&text);
         int count =
-            gnutls_certificate_set_x509_trust_mem(tls->credentials, &pem, GNUTLS_X509_FMT_PEM);
+            gnutls_certificate_set_x509_trust_mem(keys->credentials, &pem, GNUTLS_X509_FMT_PEM);
         if (count <= 0)
             status = status_error(STATUS_INVALID_ARGUMENT, "'%s' holds no certificate in PEM%s%s",
                                   name_of(ca), count < 0 ? ": " : "",
                                   count < 0 ? gnutls_strerror(count) : "");
     }
-    tls->believed = quoted(name_of(ca));
+    keys->believed = quoted(name_of(ca));
     buffer_finish(&text);
     return status;
 }
@@ -163,28 +163,70 @@ static struct status check_options(const struct tls_options *options, bool serve
     return status_ok();
 }
 
-static struct status create(const struct tls_options *options, bool server, struct tls **out)
+static void keys_destroy(struct tls_keys *keys)
 {
-    TRY(check_options(options, server));
+    gnutls_certificate_free_credentials(keys->credentials);
+    free(keys->believed);
+    free(keys);
+}
+
+static struct status keys_create(const struct tls_options *options, bool server,
+                                 struct tls_keys **out)
+{
     struct status status;
-    struct tls *tls = zalloc(sizeof *tls);
-    tls->maker.make = tls_transport_make;
-    tls->server = server;
-    tls->verify_client = options->verify_client;
-    gnutls_certificate_allocate_credentials(&tls->credentials);
+    TRY(check_options(options, server));
+    struct tls_keys *keys = zalloc(sizeof *keys);
+    keys->references = 1;
+    keys->server = server;
+    keys->verify_client = options->verify_client;
+    gnutls_certificate_allocate_credentials(&keys->credentials);
     if (given(&options->cert))
-        TRY_OR(fail, show(tls, options));
+        TRY_OR(fail, show(keys, options));
     if (!server || options->verify_client)
-        TRY_OR(fail, believe(tls, &options->ca));
-    int error = gnutls_priority_init(&tls->priority, priorities, NULL);
-    if (error < 0)
-        TRY_OR(fail, status_error(STATUS_INTERNAL, "TLS priorities: %s", gnutls_strerror(error)));
-    *out = tls;
+        TRY_OR(fail, believe(keys, &options->ca));
+    *out = keys;
     return status_ok();
 
 fail:
-    tls_destroy(tls);
-    return status_in(status, "TLS");
+    keys_destroy(keys);
+    return status;
+}
+
+struct tls_keys *tls_keys_acquire(struct tls *tls)
+{
+    pthread_mutex_lock(&tls->lock);
+    struct tls_keys *keys = tls->keys;
+    keys->references++;
+    pthread_mutex_unlock(&tls->lock);
+    return keys;
+}
+
+void tls_keys_release(struct tls *tls, struct tls_keys *keys)
+{
+    pthread_mutex_lock(&tls->lock);
+    bool last = --keys->references == 0;
+    pthread_mutex_unlock(&tls->lock);
+    if (last)
+        keys_destroy(keys);
+}
+
+static struct status create(const struct tls_options *options, bool server, struct tls **out)
+{
+    struct tls_keys *keys;
+    TRY(status_in(keys_create(options, server, &keys), "TLS"));
+    struct tls *tls = zalloc(sizeof *tls);
+    tls->maker.make = tls_transport_make;
+    tls->server = server;
+    tls->protocols = options->protocols;
+    tls->keys = keys;
+    pthread_mutex_init(&tls->lock, NULL);
+    int error = gnutls_priority_init(&tls->priority, priorities, NULL);
+    if (error < 0) {
+        tls_destroy(tls);
+        return status_error(STATUS_INTERNAL, "TLS priorities: %s", gnutls_strerror(error));
+    }
+    *out = tls;
+    return status_ok();
 }
 
 struct status tls_server_create(const struct tls_options *options, struct tls **out)
@@ -197,14 +239,26 @@ struct status tls_client_create(const struct tls_options *options, struct tls **
     return create(options, false, out);
 }
 
+struct status tls_server_reload(struct tls *tls, const struct tls_options *options)
+{
+    struct tls_keys *keys;
+    TRY(status_in(keys_create(options, true, &keys), "TLS"));
+    pthread_mutex_lock(&tls->lock);
+    struct tls_keys *old = tls->keys;
+    tls->keys = keys;
+    pthread_mutex_unlock(&tls->lock);
+    tls_keys_release(tls, old);
+    return status_ok();
+}
+
 void tls_destroy(struct tls *tls)
 {
     if (tls == NULL)
         return;
-    gnutls_certificate_free_credentials(tls->credentials);
+    tls_keys_release(tls, tls->keys);
     if (tls->priority != NULL)
         gnutls_priority_deinit(tls->priority);
-    free(tls->believed);
+    pthread_mutex_destroy(&tls->lock);
     free(tls);
 }
 

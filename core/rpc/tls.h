@@ -1,5 +1,5 @@
 /*
- * tls: encrypted transports (GnuTLS): TLS 1.2 and 1.3 with the ciphers that HTTP/2 allows, ALPN h2.
+ * tls: encrypted transports (GnuTLS): TLS 1.2 and 1.3 with the ciphers that HTTP/2 allows, and ALPN.
  *
  *     struct tls_options options = { .cert = { .file = "cert.pem" }, .key = { .file = "key.pem" },
  *                                    .ca = { .file = "ca.pem" }, .verify_client = true };
@@ -23,12 +23,20 @@ struct tls_pem {
     const char *text, *name;
 };
 
+/* What a side offers by ALPN. A peer that offers others only is refused. */
+enum tls_protocols {
+    TLS_HTTP2, /* h2 */
+    TLS_HTTP1, /* http/1.1 */
+    TLS_HTTP2_OR_1,
+};
+
 struct tls_options {
     /* what this side presents: its certificate, then its issuers'. A server needs one */
     struct tls_pem cert;
     struct tls_pem key; /* the private key of the certificate */
     struct tls_pem ca;  /* the CA that this side trusts; none: the system's */
     bool verify_client; /* a server's: refuse a client without a certificate signed by the CA */
+    enum tls_protocols protocols;
 };
 
 /**
@@ -40,9 +48,15 @@ struct tls_options {
  */
 struct status tls_server_create(const struct tls_options *options, struct tls **out);
 struct status tls_client_create(const struct tls_options *options, struct tls **out);
+/* Replaces the certificates, the key and the CA of a server, for connections that come from now on;
+ * `protocols` stay. After a failure the old ones stay. The errors are the same. Threads: safe. */
+struct status tls_server_reload(struct tls *tls, const struct tls_options *options);
 void tls_destroy(struct tls *tls); /* after its last transport; accepts NULL */
 
 /* Lives as long as `tls`. Threads: safe. */
 struct transport_maker *tls_maker(struct tls *tls);
+
+/* After the handshake: have the peers agreed on HTTP/2? `transport` is one of tls_maker's. */
+bool tls_chose_http2(const struct transport *transport);
 
 #endif

@@ -106,12 +106,12 @@ static void append_time(struct buffer *out, time_t when)
 
 /* Appends the fault of the peer's certificate, the nearest cause first. */
 static void append_verdict(struct buffer *out, unsigned verdict, gnutls_x509_crt_t cert,
-                           const struct tls *tls, const char *host)
+                           const struct tls_keys *keys, const char *host)
 {
     if (verdict & (GNUTLS_CERT_SIGNER_NOT_FOUND | GNUTLS_CERT_SIGNER_NOT_CA)) {
         buffer_append_text(out, "is issued by '");
         append_subject(out, cert, true);
-        buffer_printf(out, "', an unknown CA: not one of %s", tls->believed);
+        buffer_printf(out, "', an unknown CA: not one of %s", keys->believed);
     } else if ((verdict & GNUTLS_CERT_EXPIRED) &&
                gnutls_x509_crt_get_expiration_time(cert) >= time(NULL)) {
         buffer_append_text(out, "is issued by '");
@@ -128,7 +128,7 @@ static void append_verdict(struct buffer *out, unsigned verdict, gnutls_x509_crt
         append_names(out, cert);
         buffer_printf(out, " and not for '%s'", host);
     } else if (verdict & GNUTLS_CERT_PURPOSE_MISMATCH) {
-        buffer_printf(out, "is not meant for a %s", tls->server ? "client" : "server");
+        buffer_printf(out, "is not meant for a %s", keys->server ? "client" : "server");
     } else {
         gnutls_datum_t words;
         if (gnutls_certificate_verification_status_print(verdict, GNUTLS_CRT_X509, &words, 0) < 0)
@@ -139,10 +139,10 @@ static void append_verdict(struct buffer *out, unsigned verdict, gnutls_x509_crt
     }
 }
 
-static struct status certificate_error(gnutls_session_t session, const struct tls *tls,
+static struct status certificate_error(gnutls_session_t session, const struct tls_keys *keys,
                                        const char *host)
 {
-    const char *whose = tls->server ? "client" : "server";
+    const char *whose = keys->server ? "client" : "server";
     gnutls_x509_crt_t cert;
     if (!first_certificate(session, &cert))
         return status_error(STATUS_UNAUTHENTICATED, "TLS: the %s shows no certificate", whose);
@@ -150,20 +150,20 @@ static struct status certificate_error(gnutls_session_t session, const struct tl
     buffer_printf(&text, "TLS: the %s's certificate '", whose);
     append_subject(&text, cert, false);
     buffer_append_text(&text, "' ");
-    append_verdict(&text, gnutls_session_get_verify_cert_status(session), cert, tls, host);
+    append_verdict(&text, gnutls_session_get_verify_cert_status(session), cert, keys, host);
     struct status status = status_error(STATUS_UNAUTHENTICATED, "%.*s", (int)text.size, text.data);
     gnutls_x509_crt_deinit(cert);
     buffer_finish(&text);
     return status;
 }
 
-struct status tls_handshake_error(gnutls_session_t session, const struct tls *tls, const char *host,
-                                  int error)
+struct status tls_handshake_error(gnutls_session_t session, const struct tls_keys *keys,
+                                  const char *host, int error)
 {
     char words[192];
     switch (error) {
     case GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR:
-        return certificate_error(session, tls, host);
+        return certificate_error(session, keys, host);
     case GNUTLS_E_CERTIFICATE_REQUIRED:
     case GNUTLS_E_NO_CERTIFICATE_FOUND:
         return status_error(STATUS_UNAUTHENTICATED, "TLS: the client shows no certificate");

@@ -22,7 +22,8 @@ struct tls_transport {
     struct transport transport;
     gnutls_session_t session;
     struct tls *tls;
-    char *host; /* a client's: whom the server's certificate must name */
+    struct tls_keys *keys; /* a reference */
+    char *host;            /* a client's: whom the server's certificate must name */
     gnutls_typed_vdata_st expected[2];
     char *received; /* NULL: nothing */
     size_t received_at, received_end;
@@ -119,6 +120,10 @@ static struct status tls_handshake(struct transport *transport, enum transport_w
 {
     struct tls_transport *connection = tls_of(transport);
     int error;
+    if (connection->ready) { /* by whoever had the transport before */
+        *wants = TRANSPORT_DONE;
+        return status_ok();
+    }
     do
         error = gnutls_handshake(connection->session);
     while (error == GNUTLS_E_WARNING_ALERT_RECEIVED || error == GNUTLS_E_GOT_APPLICATION_DATA);
@@ -126,7 +131,7 @@ static struct status tls_handshake(struct transport *transport, enum transport_w
         gnutls_alert_send_appropriate(connection->session, error);
     int flushed = flush(connection);
     if (error < 0 && error != GNUTLS_E_AGAIN)
-        return tls_handshake_error(connection->session, connection->tls, connection->host, error);
+        return tls_handshake_error(connection->session, connection->keys, connection->host, error);
     if (flushed < 0)
         return status_errno(errno, "TLS handshake");
     forget_received(connection);
@@ -294,6 +299,7 @@ static void tls_close(struct transport *transport)
         gnutls_bye(connection->session, GNUTLS_SHUT_WR);
     flush(connection); /* as much as fits: nobody waits for a farewell */
     gnutls_deinit(connection->session);
+    tls_keys_release(connection->tls, connection->keys);
     free(connection->received);
     free(connection->sending);
     free(connection->host);
@@ -331,6 +337,20 @@ static void expect_client(struct tls_transport *connection)
     gnutls_session_set_verify_cert2(connection->session, connection->expected, 1, 0);
 }
 
+static void offer_protocols(gnutls_session_t session, enum tls_protocols protocols)
+{
+    gnutls_datum_t names[] = { { (unsigned char *)"h2", 2 }, { (unsigned char *)"http/1.1", 8 } };
+    unsigned first = protocols == TLS_HTTP1, end = protocols == TLS_HTTP2 ? 1 : 2;
+    gnutls_alpn_set_protocols(session, names + first, end - first, GNUTLS_ALPN_MANDATORY);
+}
+
+bool tls_chose_http2(const struct transport *transport)
+{
+    gnutls_datum_t chosen;
+    return gnutls_alpn_get_selected_protocol(tls_of(transport)->session, &chosen) == 0 &&
+           chosen.size == 2 && memcmp(chosen.data, "h2", 2) == 0;
+}
+
 struct status tls_transport_make(struct transport_maker *maker, int fd, const char *peer,
                                  struct transport **out)
 {
@@ -356,15 +376,16 @@ struct status tls_transport_make(struct transport_maker *maker, int fd, const ch
         return status_error(STATUS_RESOURCE_EXHAUSTED, "TLS session: %s", gnutls_strerror(error));
     }
     gnutls_priority_set(connection->session, tls->priority);
-    gnutls_credentials_set(connection->session, GNUTLS_CRD_CERTIFICATE, tls->credentials);
+    connection->keys = tls_keys_acquire(tls);
+    gnutls_credentials_set(connection->session, GNUTLS_CRD_CERTIFICATE,
+                           connection->keys->credentials);
     gnutls_transport_set_ptr(connection->session, connection);
     gnutls_transport_set_pull_function(connection->session, pull);
     gnutls_transport_set_vec_push_function(connection->session, push);
-    gnutls_datum_t h2 = { (unsigned char *)"h2", 2 };
-    gnutls_alpn_set_protocols(connection->session, &h2, 1, GNUTLS_ALPN_MANDATORY);
+    offer_protocols(connection->session, tls->protocols);
     if (!tls->server)
         expect_server(connection, peer);
-    else if (tls->verify_client)
+    else if (connection->keys->verify_client)
         expect_client(connection);
     *out = &connection->transport;
     return status_ok();

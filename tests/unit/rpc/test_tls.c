@@ -248,9 +248,10 @@ static void show_instead(struct tls *tls, const struct certificate *other)
 {
     gnutls_datum_t cert = { (unsigned char *)other->cert_pem, (unsigned)strlen(other->cert_pem) },
                    key = { (unsigned char *)other->key_pem, (unsigned)strlen(other->key_pem) };
-    gnutls_certificate_free_keys(tls->credentials);
-    assert_int_equal(
-        gnutls_certificate_set_x509_key_mem(tls->credentials, &cert, &key, GNUTLS_X509_FMT_PEM), 0);
+    gnutls_certificate_free_keys(tls->keys->credentials);
+    assert_int_equal(gnutls_certificate_set_x509_key_mem(tls->keys->credentials, &cert, &key,
+                                                         GNUTLS_X509_FMT_PEM),
+                     0);
 }
 
 static void names_the_day_on_which_a_certificate_expired(void **state)
@@ -492,6 +493,75 @@ static void names_the_file_that_is_wrong(void **state)
     }
 }
 
+/* ---- New certificates, and other protocols. ---- */
+
+static void send_byte(struct pair *pair)
+{
+    char byte = 'x';
+    struct iovec one = { &byte, 1 };
+    assert_int_equal(pair->server.transport->type->write(pair->server.transport, &one, 1), 1);
+    byte = 0;
+    assert_int_equal(pair->client.transport->type->read(pair->client.transport, &one, 1), 1);
+    assert_int_equal(byte, 'x');
+}
+
+static void new_certificates_are_for_new_connections(void **state)
+{
+    (void)state;
+    struct pair first, second;
+    struct tls_options good = options_of(&made.server, NULL), client = options_of(NULL, &made.ca);
+    struct tls_options bad = good, strange = options_of(&made.stranger, NULL);
+    int fds[2];
+    pair_open(&first, &good, &client, "ps0.example");
+    assert_ready(&first.server);
+    bad.key = (struct tls_pem){ .text = "no key", .name = "server_key" };
+    assert_int_equal(tls_server_reload(first.server.tls, &bad).code, STATUS_INVALID_ARGUMENT);
+    assert_true(status_is_ok(tls_server_reload(first.server.tls, &strange)));
+
+    second = first;
+    second.server.wants = second.client.wants = TRANSPORT_WANTS_READ;
+    socket_pair(fds);
+    struct transport_maker *maker = tls_maker(first.server.tls);
+    assert_true(status_is_ok(maker->make(maker, fds[0], NULL, &second.server.transport)));
+    maker = tls_maker(first.client.tls);
+    assert_true(status_is_ok(maker->make(maker, fds[1], "ps0.example", &second.client.transport)));
+    pair_shake(&second);
+    assert_non_null(strstr(second.client.text, "an unknown CA"));
+
+    send_byte(&first); /* it outlives the certificates that it began with */
+    second.server.transport->type->close(second.server.transport);
+    second.client.transport->type->close(second.client.transport);
+    pair_close(&first);
+}
+
+static const struct agreement {
+    enum tls_protocols server, client;
+    bool agree, http2;
+} agreements[] = {
+    { TLS_HTTP2, TLS_HTTP2, true, true },           { TLS_HTTP2, TLS_HTTP1, false, false },
+    { TLS_HTTP1, TLS_HTTP2, false, false },         { TLS_HTTP1, TLS_HTTP2_OR_1, true, false },
+    { TLS_HTTP2_OR_1, TLS_HTTP2_OR_1, true, true }, { TLS_HTTP2_OR_1, TLS_HTTP1, true, false },
+};
+
+static void both_sides_agree_on_a_protocol(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(agreements); i++) {
+        struct pair pair;
+        struct tls_options server = options_of(&made.server, NULL);
+        struct tls_options client = options_of(NULL, &made.ca);
+        server.protocols = agreements[i].server;
+        client.protocols = agreements[i].client;
+        pair_open(&pair, &server, &client, "ps0.example");
+        assert_int_equal(status_is_ok(pair.server.status), agreements[i].agree);
+        if (agreements[i].agree) {
+            assert_ready(&pair.server);
+            assert_int_equal(tls_chose_http2(pair.server.transport), agreements[i].http2);
+        }
+        pair_close(&pair);
+    }
+}
+
 static void says_that_a_key_is_encrypted(void **state)
 {
     (void)state;
@@ -511,7 +581,7 @@ static void says_that_a_key_is_encrypted(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[32] = {
+    struct CMUnitTest tests[34] = {
         cmocka_unit_test(believes_a_server_of_its_ca),
         cmocka_unit_test(believes_a_server_by_its_address),
         cmocka_unit_test(believes_each_other_with_certificates_on_both_sides),
@@ -525,8 +595,10 @@ int main(void)
         cmocka_unit_test(tells_what_it_holds_and_when_the_peer_has_closed),
         TEST_IN_DIRECTORY(names_the_file_that_is_wrong),
         cmocka_unit_test(says_that_a_key_is_encrypted),
+        cmocka_unit_test(new_certificates_are_for_new_connections),
+        cmocka_unit_test(both_sides_agree_on_a_protocol),
     };
-    size_t count = 13;
+    size_t count = 15;
     for (size_t i = 0; i < COUNT(server_rows); i++)
         tests[count++] = (struct CMUnitTest){ .name = server_rows[i].label,
                                               .test_func = refuses_the_server,
