@@ -24,6 +24,7 @@
 #include "server/example_line.h"
 #include "server/options.h"
 #include "server/round.h"
+#include "server/inference/request_log.h"
 #include "server/grpc/ssl_config.h"
 #include "server/grpc/warmup.h"
 
@@ -45,6 +46,7 @@ struct server {
     struct grpc_port *grpc_port; /* NULL: gRPC is off */
     struct tls *tls;
     struct round round;
+    struct request_log request_log;
     struct listener *listener;
     struct warmup warmup;
     struct loop_watch *signals;
@@ -394,6 +396,8 @@ static struct status start_manager(struct server *server)
                                         ? options->model_config_file_poll_wait_seconds
                                         : 0,
         .savedmodel.allow_paths_outside_model = options->allow_paths_outside_model,
+        .open_log = request_log_open,
+        .open_log_context = &server->request_log,
         .budget = &server->budget,
         .warm_up = options->enable_model_warmup ? warmup_run : NULL,
         .warm_up_context = &server->warmup,
@@ -405,8 +409,8 @@ static struct status start_manager(struct server *server)
         .changed = on_models_changed,
         .context = server,
     };
-    manager.savedmodel.tags =
-        split_tags(options->saved_model_tags, server->arena, &manager.savedmodel.tags_count);
+    manager.savedmodel.tags = server->request_log.tags;
+    manager.savedmodel.tags_count = server->request_log.tags_count;
     int iterations = options->num_request_iterations_for_warmup;
     server->warmup = (struct warmup){ .server = &server->context,
                                       .iterations = iterations > 0 ? iterations : 1,
@@ -427,6 +431,22 @@ static bool start_models(struct server *server)
     return false;
 }
 
+static void create_request_log(struct server *server)
+{
+    const struct server_options *options = &server->options;
+    struct log_writer_options writer = {
+        .files = { .file_bytes_max = options->request_log_file_bytes,
+                   .file_ns_max = options->request_log_file_seconds * NS_PER_S,
+                   .files_max = options->request_log_files_max },
+        .waiting_bytes_max = (size_t)options->request_log_waiting_bytes,
+        .budget = &server->budget,
+    };
+    int count;
+    const char **tags = split_tags(options->saved_model_tags, server->arena, &count);
+    request_log_init(&server->request_log, &writer, tags, count);
+    request_observe(&server->context, &server->request_log.observer);
+}
+
 static struct status start(struct server *server)
 {
     struct server_context *context = &server->context;
@@ -435,6 +455,7 @@ static struct status start(struct server *server)
     fill_context(context, &server->options);
     server->arena = arena_create(0);
     TRY(loop_create(&context->loop));
+    create_request_log(server);
     TRY(watch_signals(server));
     TRY(create_inference(server));
     TRY(rest_create(context, &server->rest));
@@ -471,6 +492,7 @@ static void finish(struct server *server)
     tls_destroy(server->tls);
     manager_stop(server->context.manager);
     grpc_service_destroy(server->grpc); /* a load may have been warming up with it */
+    request_log_finish(&server->request_log);
     loop_clear_timer(server->context.loop, &server->sweep);
     loop_unwatch(server->context.loop, server->signals);
     loop_destroy(server->context.loop);

@@ -126,6 +126,18 @@ static const struct flag rows[] = {
       .help = "seconds between SIGTERM and the end of serving. Meanwhile /readyz and gRPC's health "
               "say that the server is not ready, and all requests are answered",
       .max = 86400 },
+    { "request_log_file_bytes", FLAG_INT64, &options.request_log_file_bytes, "268435456",
+      .help = "size of a file of a model's request log (logging_config), after which another one "
+              "begins",
+      .min = 1, .max = INFINITY },
+    { "request_log_file_seconds", FLAG_INT64, &options.request_log_file_seconds, "3600",
+      .help = "age of such a file, after which another one begins; 0: no limit", .max = 1e9 },
+    { "request_log_files_max", FLAG_INT32, &options.request_log_files_max, "0",
+      .help = "files of a log that are kept; the oldest go first. 0: all", ANY_POSITIVE },
+    { "request_log_waiting_bytes", FLAG_INT64, &options.request_log_waiting_bytes, "67108864",
+      .help = "memory for logged requests that wait for the disk, within --memory_budget_bytes; "
+              "beyond it, requests are not logged",
+      ANY_POSITIVE },
     { "drain_timeout_seconds", FLAG_INT32, &options.drain_timeout_seconds, "60",
       .help = "seconds that requests in flight may take to end after SIGTERM, and after "
               "--shutdown_grace_seconds",

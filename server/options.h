@@ -32,6 +32,8 @@ struct server_options {
     int64_t tensorflow_intra_op_parallelism, tensorflow_inter_op_parallelism;
     int64_t tensorflow_session_parallelism; /* see options_width */
     int32_t shutdown_grace_seconds, drain_timeout_seconds;
+    int64_t request_log_file_bytes, request_log_file_seconds, request_log_waiting_bytes;
+    int32_t request_log_files_max;
     const char *log_level;
 };
 

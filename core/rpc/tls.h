@@ -1,5 +1,5 @@
 /*
- * tls: encrypted transports (GnuTLS): TLS 1.2 and 1.3 with the ciphers that HTTP/2 allows, and ALPN.
+ * tls: encrypted transports (GnuTLS): TLS 1.2 and 1.3, the ciphers that HTTP/2 allows, and ALPN.
  *
  *     struct tls_options options = { .cert = { .file = "cert.pem" }, .key = { .file = "key.pem" },
  *                                    .ca = { .file = "ca.pem" }, .verify_client = true };

@@ -28,6 +28,7 @@ struct log_entry {
     struct log_sink *sink;
     struct log_entry *next;
     size_t size; /* of the framed record */
+    size_t paid; /* bytes of memory */
     char framed[];
 };
 
@@ -44,11 +45,6 @@ struct log_writer {
 };
 
 /* ---- Records, in any thread. ---- */
-
-static size_t entry_bytes(size_t framed)
-{
-    return sizeof(struct log_entry) + framed;
-}
 
 static bool take_room(struct log_writer *writer, size_t bytes)
 {
@@ -84,32 +80,30 @@ static bool pay(struct log_writer *writer, size_t bytes)
 
 static void free_entry(struct log_entry *entry)
 {
-    give_room(entry->sink->writer, entry_bytes(entry->size));
+    give_room(entry->sink->writer, entry->paid);
     free(entry);
 }
 
-static void count_dropped(struct log_sink *sink)
+struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size_max)
 {
-    atomic_fetch_add_explicit(&sink->dropped, 1, memory_order_relaxed);
+    struct log_writer *writer = sink->writer;
+    size_t bytes = sizeof(struct log_entry) + HEAD_BYTES + size_max + TAIL_BYTES;
+    bool paid = size_max <= writer->options.waiting_bytes_max && pay(writer, bytes);
+    struct log_entry *entry = paid ? malloc(bytes) : NULL;
+    if (paid && entry == NULL)
+        give_room(writer, bytes);
+    if (entry == NULL) {
+        atomic_fetch_add_explicit(&sink->dropped, 1, memory_order_relaxed);
+        return NULL;
+    }
+    *entry = (struct log_entry){ .sink = sink, .paid = bytes };
+    log_entry_set_size(entry, size_max);
+    return entry;
 }
 
-struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size)
+void log_entry_set_size(struct log_entry *entry, size_t size)
 {
-    size_t framed = HEAD_BYTES + size + TAIL_BYTES;
-    if (size > sink->writer->options.waiting_bytes_max || !pay(sink->writer, entry_bytes(framed))) {
-        count_dropped(sink);
-        return NULL;
-    }
-    struct log_entry *entry = malloc(entry_bytes(framed));
-    if (entry == NULL) {
-        give_room(sink->writer, entry_bytes(framed));
-        count_dropped(sink);
-        return NULL;
-    }
-    entry->sink = sink;
-    entry->next = NULL;
-    entry->size = framed;
-    return entry;
+    entry->size = HEAD_BYTES + size + TAIL_BYTES;
 }
 
 char *log_entry_data(struct log_entry *entry)
@@ -119,10 +113,8 @@ char *log_entry_data(struct log_entry *entry)
 
 void log_entry_drop(struct log_entry *entry)
 {
-    if (entry == NULL)
-        return;
-    count_dropped(entry->sink);
-    free_entry(entry);
+    if (entry != NULL)
+        free_entry(entry);
 }
 
 void log_entry_submit(struct log_entry *entry)

@@ -33,13 +33,15 @@ void log_writer_destroy(struct log_writer *writer);
  * Threads: safe. */
 struct status log_writer_open(struct log_writer *writer, const char *prefix, struct log_sink **out);
 
-/* A record to be: `size` bytes that the caller fills, behind which the frame of a TFRecord goes.
- * NULL: dropped, and counted, because too much waits. Threads: safe. */
+/* A record to be: at most `size_max` bytes, which the caller fills. NULL: dropped, and counted,
+ * because too much waits. Threads: safe. */
 struct log_entry;
-struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size);
+struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size_max);
 char *log_entry_data(struct log_entry *entry);
-/* Hands the entry over, or gives it back unused. */
+void log_entry_set_size(struct log_entry *entry, size_t size);
+/* Hands the entry over. */
 void log_entry_submit(struct log_entry *entry);
+/* Gives it back unused; it does not count. Accepts NULL. */
 void log_entry_drop(struct log_entry *entry);
 
 struct log_counts {

@@ -40,6 +40,11 @@ struct manager_options {
     struct savedmodel_options savedmodel;
     struct budget *budget; /* pays for what runs hold; NULL: nothing does */
 
+    /* Opens the request log of a model whose configuration has one. NULL: there are none, and such
+     * a configuration is refused. Sinks outlive the manager. */
+    struct status (*open_log)(void *context, const char *prefix, struct log_sink **out);
+    void *open_log_context;
+
     /* Called with a version before it serves. NULL: nothing is. A failure fails the load. */
     struct status (*warm_up)(void *context, struct servable *servable, const char *directory,
                              const struct work_limits *limits);

@@ -273,6 +273,22 @@ static struct status check(const struct manager *manager, const struct model_con
     return status_ok();
 }
 
+/* TensorFlow Serving's text, for a server without request logs. */
+static struct status open_logs(const struct manager *manager, struct model_configs *configs)
+{
+    const struct manager_options *options = &manager->options;
+    for (size_t i = 0; i < configs->count; i++) {
+        struct model_logging *logging = &configs->items[i].logging;
+        if (logging->prefix == NULL)
+            continue;
+        if (options->open_log == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT, "No request-logger-creator provided.");
+        TRY(status_in(options->open_log(options->open_log_context, logging->prefix, &logging->sink),
+                      "model %s: logging_config", configs->items[i].name));
+    }
+    return status_ok();
+}
+
 static bool is_same_policy(const struct version_policy *a, const struct version_policy *b)
 {
     size_t bytes = a->versions_count * sizeof *a->versions;
@@ -319,6 +335,7 @@ static struct status apply(struct manager *manager, struct model_configs *config
                            struct models_waiter *waiter)
 {
     TRY(check(manager, configs));
+    TRY(open_logs(manager, configs));
     TRY(pay_for_new_models(manager, configs));
     if (configs->kind == CONFIGS_LIST) {
         struct model_configs *old = manager->configs;

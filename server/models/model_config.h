@@ -32,8 +32,18 @@ struct version_label {
     int64_t version;
 };
 
+struct log_sink;
+
+/* logging_config: which share of the requests is logged, and to where. */
+struct model_logging {
+    double rate;           /* 0: none; 1: all */
+    const char *prefix;    /* of the files; NULL: none are logged */
+    struct log_sink *sink; /* of the prefix, once the configuration is applied */
+};
+
 struct model_config {
     const char *name, *base_path, *platform;
+    struct model_logging logging;
     struct version_policy policy;
     const struct version_label *labels; /* [labels_count]; of two with one name, the last counts */
     size_t labels_count;
@@ -67,8 +77,9 @@ struct status model_configs_read_file(const char *path, struct model_configs **o
  *
  * Owner   `budget` pays for `out` until it is destroyed; NULL: nothing does
  * Errors  INVALID_ARGUMENT a model is listed twice, has a relative base path, no platform or two,
- *         or a logging_config; UNIMPLEMENTED a base path that is not on a local disk; INTERNAL
- *         not such a message; RESOURCE_EXHAUSTED
+ *         or a logging_config that contradicts itself; UNIMPLEMENTED a base path that is not on a
+ *         local disk, a kind of logging that there is not; INTERNAL not such a message;
+ *         RESOURCE_EXHAUSTED
  */
 struct status model_configs_unpack(struct bytes message, struct budget *budget,
                                    struct model_configs **out);

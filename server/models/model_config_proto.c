@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "base/map.h"
 #include "proto/message.h"
 #include "proto/serving_config.pb-c.h"
@@ -91,13 +90,56 @@ static struct version_policy read_policy(const policy_type *policy)
     }
 }
 
+/* What is not there yet is refused by its name. */
+static struct status check_logging(const Tensorflow__Serving__LoggingConfig *from)
+{
+    const Tensorflow__Serving__SamplingConfig *sampling = from->sampling_config;
+    if (from->custom_logging_config != NULL)
+        return status_error(STATUS_UNIMPLEMENTED, "custom_logging_config is not supported");
+    if (sampling == NULL)
+        return status_ok();
+    if (sampling->n_per_task_sampling_configs > 0)
+        return status_error(STATUS_UNIMPLEMENTED, "per_task_sampling_configs is not supported");
+    if (sampling->attributes != 0)
+        return status_error(STATUS_UNIMPLEMENTED, "attributes is not supported");
+    if (!(sampling->sampling_rate >= 0 && sampling->sampling_rate <= 1))
+        return status_error(STATUS_INVALID_ARGUMENT, "sampling_rate is %g; it wants 0 to 1",
+                            sampling->sampling_rate);
+    return status_ok();
+}
+
+/* TensorFlow Serving looks the type up among the collectors that were linked in. */
+static struct status check_collector(const Tensorflow__Serving__LogCollectorConfig *collector)
+{
+    static const char *const types[] = { "", "file", "tfrecord" };
+    if (collector == NULL || collector->filename_prefix[0] == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT, "log_collector_config has no filename_prefix");
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (strcmp(collector->type, types[i]) == 0)
+            return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "log_collector_config: type '%s' is not supported; file is",
+                        collector->type);
+}
+
+static struct status read_logging(const Tensorflow__Serving__LoggingConfig *from,
+                                  struct model_logging *to)
+{
+    *to = (struct model_logging){ 0 };
+    if (from == NULL)
+        return status_ok();
+    TRY(check_logging(from));
+    if (from->sampling_config == NULL || from->sampling_config->sampling_rate == 0)
+        return status_ok(); /* no request is logged */
+    TRY(check_collector(from->log_collector_config));
+    to->rate = from->sampling_config->sampling_rate;
+    to->prefix = from->log_collector_config->filename_prefix;
+    return status_ok();
+}
+
 static struct status read_model(const Tensorflow__Serving__ModelConfig *from, struct arena *arena,
                                 struct model_config *to)
 {
-    if (from->logging_config != NULL) {
-        log_error("model %s: logging_config: requests are not logged", from->name);
-        return status_error(STATUS_INVALID_ARGUMENT, "No request-logger-creator provided.");
-    }
     struct version_label *labels = ARENA_ARRAY(arena, struct version_label, from->n_version_labels);
     struct map labels_by_name = { .arena = arena };
     for (size_t i = 0; i < from->n_version_labels; i++) {
@@ -111,6 +153,8 @@ static struct status read_model(const Tensorflow__Serving__ModelConfig *from, st
                                  .labels = labels,
                                  .labels_count = from->n_version_labels,
                                  .labels_by_name = labels_by_name };
+    TRY(status_in(read_logging(from->logging_config, &to->logging), "model %s: logging_config",
+                  from->name));
     return read_platform(from, &to->platform);
 }
 

@@ -46,6 +46,14 @@ struct callable {
     _Atomic(struct metric_series *) rows_counted;
 };
 
+struct log_sink;
+
+/* Where requests of the version are logged, and how many of them. The manager sets it. */
+struct servable_log {
+    _Atomic(struct log_sink *) sink; /* NULL: none are */
+    _Atomic uint64_t threshold; /* a random number of 64 bits is below it; UINT64_MAX: all are */
+};
+
 struct servable {
     const char *name;
     int64_t version;
@@ -55,6 +63,7 @@ struct servable {
     int callables_count;
     struct arena *arena;
     struct metric_owner series; /* that go with this version */
+    struct servable_log log;
     _Atomic int references;
 };
 

@@ -100,9 +100,22 @@ static bool is_found(const struct source_versions *found, int64_t number)
     return false;
 }
 
+/* A model that is not served any more goes on as it did, for its last requests. */
+static void set_log(const struct served_model *model, struct servable *servable)
+{
+    if (model->config == NULL || servable == NULL)
+        return;
+    const struct model_logging *logging = &model->config->logging;
+    uint64_t threshold = logging->rate < 1 ? (uint64_t)(logging->rate * 0x1p64) : UINT64_MAX;
+    atomic_store_explicit(&servable->log.threshold, threshold, memory_order_relaxed);
+    atomic_store_explicit(&servable->log.sink, logging->sink, memory_order_relaxed);
+}
+
 void served_model_configure(struct served_model *model, const struct model_config *config)
 {
     model->config = config;
+    for (struct model_version *v = model->versions; v != NULL; v = v->next)
+        set_log(model, v->servable);
     if (config == NULL)
         for (struct model_version *v = model->versions; v != NULL; v = v->next)
             v->present = v->wanted = false;
@@ -390,6 +403,7 @@ void served_model_end_load(struct served_model *model, struct model_version *ver
         return;
     }
     version->servable = servable;
+    set_log(model, servable);
     set_state(model, version, STATE_AVAILABLE);
     clear_error(version);
     log_info("model %s version %lld: available, loaded in %.1f ms from %s", model->options.name,

@@ -28,6 +28,19 @@ def record(data):
     return size + struct.pack("<I", crc32c(size)) + data + struct.pack("<I", crc32c(data))
 
 
+def read(data):
+    """The whole records of a file's bytes, whose checksums must be right. The last one may still be in the making."""
+    at = 0
+    while at + 12 <= len(data):
+        size, = struct.unpack_from("<Q", data, at)
+        body = data[at + 12:at + 12 + size]
+        if at + 16 + size > len(data):
+            return
+        assert data[at:at + 16 + size] == record(body), "a damaged record at %d" % at
+        yield body
+        at += 16 + size
+
+
 def varint(value):
     out = b""
     while value > 127:

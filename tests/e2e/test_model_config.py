@@ -192,8 +192,8 @@ class Configs(TestCase):
                             ("custom_model_config {}", "UNIMPLEMENTED: custom_model_config"),
                             ("model_config_list { config { name: 'a' base_path: 'a' model_platform: 'tensorflow' } }",
                              "INVALID_ARGUMENT: Expected model a to have an absolute path or URI; got base_path()=a"),
-                            ("model_config_list { %s }" % config("a", self.path("a"), "logging_config {}"),
-                             "INVALID_ARGUMENT: No request-logger-creator provided.")):
+                            ("model_config_list { %s }" % config("a", self.path("a"), "logging_config { sampling_config { sampling_rate: 2 } }"),
+                             "INVALID_ARGUMENT: model a: logging_config: sampling_rate is 2; it wants 0 to 1")):
             with open(self.path("models.config"), "w", encoding="ascii") as f:
                 f.write(text)
             done = run("modelserver", flag, "--port=0", "--rest_api_port=1")

@@ -242,7 +242,7 @@ static void too_much_that_waits_is_dropped(void **state)
     assert_null(log_sink_reserve(sink, 1000));
     assert_null(log_sink_reserve(sink, SIZE_MAX - 5));
     log_entry_drop(held);
-    assert_int_equal(log_sink_counts(sink).dropped, 3);
+    assert_int_equal(log_sink_counts(sink).dropped, 2);
     held = log_sink_reserve(sink, 1000);
     assert_non_null(held);
     log_entry_drop(held);

@@ -105,8 +105,20 @@ static const struct row {
     { "another type",
       "model_config_list { config { name: 'm' base_path: '/m' model_type: OTHER } }",
       "ModelServerConfig::model_type choice 2 not supported.", STATUS_INVALID_ARGUMENT },
-    { "a logging_config", MODEL("logging_config { sampling_config { sampling_rate: 1 } }"),
-      "No request-logger-creator provided.", STATUS_INVALID_ARGUMENT },
+    { "a log without a place", MODEL("logging_config { sampling_config { sampling_rate: 1 } }"),
+      "model m: logging_config: log_collector_config has no filename_prefix",
+      STATUS_INVALID_ARGUMENT },
+    { "more than all requests", MODEL("logging_config { sampling_config { sampling_rate: 1.5 } }"),
+      "sampling_rate is 1.5; it wants 0 to 1", STATUS_INVALID_ARGUMENT },
+    { "another collector",
+      MODEL("logging_config { sampling_config { sampling_rate: 1 } log_collector_config { type: "
+            "'kafka' filename_prefix: '/l' } }"),
+      "type 'kafka' is not supported", STATUS_UNIMPLEMENTED },
+    { "sampling by task",
+      MODEL("logging_config { sampling_config { per_task_sampling_configs { dc: 'x' } } }"),
+      "per_task_sampling_configs is not supported", STATUS_UNIMPLEMENTED },
+    { "sampling by attributes", MODEL("logging_config { sampling_config { attributes: 1 } }"),
+      "attributes is not supported", STATUS_UNIMPLEMENTED },
 };
 
 static void a_bad_file_is_refused(void **state)

@@ -1,0 +1,285 @@
+#include "server/inference/request_log.h"
+
+#include <assert.h>
+#include <time.h>
+
+#include "base/random.h"
+#include "proto/wire.h"
+#include "storage/prediction_log.h"
+#include "tensor/tensor_wire.h"
+
+enum { SPEC_NAME = 1, SPEC_VERSION = 2, SPEC_SIGNATURE = 3, SPEC_LABEL = 4, INT64_VALUE = 1 };
+enum { REQUEST_SPEC = 1, REQUEST_INPUTS = 2, RESPONSE_OUTPUTS = 1, RESPONSE_SPEC = 2 };
+enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, LOG_METADATA = 1, LOG_REQUEST = 1, LOG_RESPONSE = 2 };
+
+/* buffer_reserve asks for a little more than a field takes. */
+#define SLACK_BYTES 64
+
+/* ---- Which requests are logged. ---- */
+
+/* Each thread has numbers of its own. */
+static uint64_t draw(void)
+{
+    static _Thread_local struct random random;
+    static _Thread_local bool seeded;
+    static _Atomic uint64_t streams;
+    if (!seeded) {
+        random_init(&random, (uint64_t)time(NULL), atomic_fetch_add(&streams, 1));
+        seeded = true;
+    }
+    return random_u64(&random);
+}
+
+static struct log_sink *sample(const struct served_request *request)
+{
+    const struct servable *servable = request->servable;
+    if (servable == NULL)
+        return NULL;
+    struct log_sink *sink = atomic_load_explicit(&servable->log.sink, memory_order_relaxed);
+    if (sink == NULL)
+        return NULL;
+    uint64_t threshold = atomic_load_explicit(&servable->log.threshold, memory_order_relaxed);
+    return threshold == UINT64_MAX || draw() < threshold ? sink : NULL;
+}
+
+/* The kind of record in which the messages of the request stand as they came. */
+static enum prediction_kind kind_of(const struct served_request *request)
+{
+    static const enum prediction_kind kinds[APIS_COUNT] = {
+        [API_PREDICT] = PREDICTION_PREDICT,
+        [API_CLASSIFY] = PREDICTION_CLASSIFY,
+        [API_REGRESS] = PREDICTION_REGRESS,
+        [API_MULTI_INFERENCE] = PREDICTION_MULTI_INFERENCE,
+    };
+    return request->protocol == PROTOCOL_GRPC ? kinds[request->api] : PREDICTION_NONE;
+}
+
+/* ---- Records. ---- */
+
+static struct bytes bytes_in(const struct buffer *buffer)
+{
+    return (struct bytes){ buffer->data, buffer->size };
+}
+
+static void put_metadata(const struct request_log *log, const struct served_request *request,
+                         struct buffer *out)
+{
+    const struct servable *servable = request->servable;
+    const struct callable *callable = request->call.callable;
+    uint64_t threshold = atomic_load_explicit(&servable->log.threshold, memory_order_relaxed);
+    struct prediction_metadata metadata = {
+        .model = bytes_of(servable->name),
+        .signature = bytes_of(callable != NULL ? callable->signature->name : ""),
+        .version = servable->version,
+        .sampling_rate = threshold == UINT64_MAX ? 1 : (double)threshold / 0x1p64,
+        .tags = log->tags,
+        .tags_count = log->tags_count,
+        .timestamp_s = time(NULL),
+    };
+    prediction_metadata_put(&metadata, out);
+}
+
+/* The entry's memory, as a buffer that must not grow. */
+static struct buffer buffer_of(struct log_entry *entry, size_t size)
+{
+    return (struct buffer){ .data = log_entry_data(entry), .capacity = size };
+}
+
+static struct log_entry *make_entry(struct log_sink *sink, const struct prediction_log *record)
+{
+    size_t size = prediction_log_size(record) + SLACK_BYTES;
+    struct log_entry *entry = log_sink_reserve(sink, size);
+    if (entry == NULL)
+        return NULL;
+    struct buffer out = buffer_of(entry, size);
+    prediction_log_put(record, &out);
+    assert(out.data == log_entry_data(entry));
+    log_entry_set_size(entry, out.size);
+    return entry;
+}
+
+/* gRPC's messages, as they came. */
+static struct log_entry *copy_messages(const struct request_log *log, struct log_sink *sink,
+                                       const struct served_request *request)
+{
+    struct buffer metadata = { 0 };
+    put_metadata(log, request, &metadata);
+    struct prediction_log record = {
+        .kind = kind_of(request),
+        .metadata = bytes_in(&metadata),
+        .request = request->body,
+        .response = bytes_in(&request->reply),
+        .has_response = true,
+    };
+    struct log_entry *entry = make_entry(sink, &record);
+    buffer_finish(&metadata);
+    return entry;
+}
+
+/* ---- A Predict of tensors. ---- */
+
+/* PredictRequest or PredictResponse: a spec and a map of tensors. */
+struct side {
+    uint32_t spec_field, entries_field;
+    struct bytes spec;
+    const struct signature_tensor *names;
+    const struct tensor *tensors;
+    int count;
+};
+
+static enum tensor_wire_form form_of(const struct tensor *tensor)
+{
+    return tensor->dtype == DT_STRING ? TENSOR_WIRE_VALUES : TENSOR_WIRE_CONTENT;
+}
+
+static size_t field_size(uint32_t number, size_t size)
+{
+    return wire_head_size(number, size) + size;
+}
+
+static size_t entry_size(const struct side *side, int i)
+{
+    const struct tensor *tensor = &side->tensors[i];
+    return field_size(ENTRY_KEY, strlen(side->names[i].key)) +
+           field_size(ENTRY_VALUE, tensor_wire_size(tensor, form_of(tensor)));
+}
+
+static size_t side_size(const struct side *side)
+{
+    size_t size = field_size(side->spec_field, side->spec.size);
+    for (int i = 0; i < side->count; i++)
+        size += field_size(side->entries_field, entry_size(side, i));
+    return size;
+}
+
+static void put_side(const struct side *side, uint32_t number, struct buffer *out)
+{
+    wire_put_head(out, number, side_size(side));
+    wire_put_bytes(out, side->spec_field, side->spec);
+    for (int i = 0; i < side->count; i++) {
+        const struct tensor *tensor = &side->tensors[i];
+        wire_put_head(out, side->entries_field, entry_size(side, i));
+        wire_put_bytes(out, ENTRY_KEY, bytes_of(side->names[i].key));
+        wire_put_head(out, ENTRY_VALUE, tensor_wire_size(tensor, form_of(tensor)));
+        tensor_wire_put(tensor, form_of(tensor), out);
+    }
+}
+
+static bool can_put(const struct side *side)
+{
+    for (int i = 0; i < side->count; i++)
+        if (!tensor_wire_can_put(side->tensors[i].dtype))
+            return false;
+    return true;
+}
+
+/* What the client asked for: a replay makes the same choice of a version. */
+static void put_spec(const struct served_request *request, struct buffer *out)
+{
+    const struct version_choice *version = &request->spec.version;
+    wire_put_bytes(out, SPEC_NAME, bytes_of(request->servable->name));
+    if (version->kind == VERSION_SPECIFIC) {
+        size_t opened = wire_open(out, SPEC_VERSION);
+        wire_put_varint(out, INT64_VALUE, (uint64_t)version->number);
+        wire_close(out, opened);
+    } else if (version->kind == VERSION_LABELLED) {
+        wire_put_bytes(out, SPEC_LABEL, version->label);
+    }
+    wire_put_bytes(out, SPEC_SIGNATURE, bytes_of(request->call.callable->signature->name));
+}
+
+static struct log_entry *make_predict(struct log_sink *sink, struct bytes metadata,
+                                      const struct side *input, const struct side *output)
+{
+    if (!can_put(input) || !can_put(output))
+        return NULL;
+    size_t exchange =
+        field_size(LOG_REQUEST, side_size(input)) + field_size(LOG_RESPONSE, side_size(output));
+    size_t size = field_size(LOG_METADATA, metadata.size) +
+                  field_size(PREDICTION_PREDICT, exchange) + SLACK_BYTES;
+    struct log_entry *entry = log_sink_reserve(sink, size);
+    if (entry == NULL)
+        return NULL;
+    struct buffer out = buffer_of(entry, size);
+    wire_put_bytes(&out, LOG_METADATA, metadata);
+    wire_put_head(&out, PREDICTION_PREDICT, exchange);
+    put_side(input, LOG_REQUEST, &out);
+    put_side(output, LOG_RESPONSE, &out);
+    assert(out.data == log_entry_data(entry));
+    log_entry_set_size(entry, out.size);
+    return entry;
+}
+
+static struct log_entry *copy_tensors(const struct request_log *log, struct log_sink *sink,
+                                      const struct served_request *request,
+                                      const struct tensor *outputs)
+{
+    const struct signature *signature = request->call.callable->signature;
+    struct buffer spec = { 0 }, metadata = { 0 };
+    put_spec(request, &spec);
+    put_metadata(log, request, &metadata);
+    struct side input = { REQUEST_SPEC,      REQUEST_INPUTS,       bytes_in(&spec),
+                          signature->inputs, request->call.inputs, signature->inputs_count };
+    struct side output = { RESPONSE_SPEC,      RESPONSE_OUTPUTS, bytes_in(&spec),
+                           signature->outputs, outputs,          signature->outputs_count };
+    struct log_entry *entry = make_predict(sink, bytes_in(&metadata), &input, &output);
+    buffer_finish(&spec);
+    buffer_finish(&metadata);
+    return entry;
+}
+
+/* ---- What the log sees of requests. ---- */
+
+static struct request_log *log_of(struct request_observer *observer)
+{
+    return CONTAINER_OF(observer, struct request_log, observer);
+}
+
+/* The tensors are gone when the request ends. In the thread that ran it. */
+static void on_outputs(struct request_observer *observer, struct served_request *request,
+                       const struct tensor *outputs)
+{
+    if (kind_of(request) != PREDICTION_NONE)
+        return;
+    struct log_sink *sink = sample(request);
+    if (sink == NULL)
+        return;
+    log_entry_drop(request->notes[observer->index]); /* of a run before */
+    request->notes[observer->index] = copy_tensors(log_of(observer), sink, request, outputs);
+}
+
+static void on_end(struct request_observer *observer, struct served_request *request)
+{
+    struct log_entry *entry = request->notes[observer->index];
+    struct log_sink *sink;
+    bool succeeded = status_is_ok(request->status);
+    if (succeeded && kind_of(request) != PREDICTION_NONE && (sink = sample(request)) != NULL)
+        entry = copy_messages(log_of(observer), sink, request);
+    if (entry != NULL && succeeded)
+        log_entry_submit(entry);
+    else
+        log_entry_drop(entry);
+}
+
+void request_log_init(struct request_log *log, const struct log_writer_options *options,
+                      const char *const *tags, int tags_count)
+{
+    *log = (struct request_log){ .observer = { .end = on_end, .outputs = on_outputs },
+                                 .options = *options,
+                                 .tags = tags,
+                                 .tags_count = tags_count };
+}
+
+void request_log_finish(struct request_log *log)
+{
+    log_writer_destroy(log->writer);
+    log->writer = NULL;
+}
+
+struct status request_log_open(void *context, const char *prefix, struct log_sink **out)
+{
+    struct request_log *log = context;
+    if (log->writer == NULL)
+        TRY(log_writer_create(&log->options, &log->writer));
+    return log_writer_open(log->writer, prefix, out);
+}

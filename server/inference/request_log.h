@@ -1,0 +1,32 @@
+/*
+ * request_log: logs a share of the requests of each model that has a logging_config, with their
+ * answers, as TFRecords of PredictionLog (storage/prediction_log.h). Such a file can be replayed
+ * (modelclient replay) and used as a version's warm-up requests.
+ *
+ * gRPC's Predict, Classify, Regress and MultiInference are logged as they came. All other requests
+ * that run a model, such as those of REST, are logged as the Predict that they stand for. Requests
+ * that fail are not logged.
+ */
+#ifndef SERVER_INFERENCE_REQUEST_LOG_H
+#define SERVER_INFERENCE_REQUEST_LOG_H
+
+#include "server/inference/log_writer.h"
+#include "server/inference/served_request.h"
+
+/* The thread that writes starts with the first log that is opened. */
+struct request_log {
+    struct request_observer observer; /* for request_observe */
+    struct log_writer_options options;
+    struct log_writer *writer; /* NULL: no model has a log */
+    const char *const *tags;   /* of the SavedModels, for the records; outlive the log */
+    int tags_count;
+};
+
+void request_log_init(struct request_log *log, const struct log_writer_options *options,
+                      const char *const *tags, int tags_count);
+void request_log_finish(struct request_log *log);
+
+/* manager_options.open_log; the context is the request_log. The manager's lock is held. */
+struct status request_log_open(void *log, const char *prefix, struct log_sink **out);
+
+#endif
