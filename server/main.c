@@ -25,7 +25,7 @@
 #include "server/options.h"
 #include "server/round.h"
 #include "server/inference/request_log.h"
-#include "server/grpc/ssl_config.h"
+#include "server/security.h"
 #include "server/grpc/warmup.h"
 
 #define EXIT_USAGE 2
@@ -44,7 +44,7 @@ struct server {
     struct rest *rest;
     struct grpc_service *grpc;
     struct grpc_port *grpc_port; /* NULL: gRPC is off */
-    struct tls *tls;
+    struct security security;
     struct round round;
     struct request_log request_log;
     struct listener *listener;
@@ -208,12 +208,14 @@ static void give_up(struct server *server, int code)
     loop_stop(server->context.loop);
 }
 
-/* Both protocols share one port: connections that do not speak HTTP/1 are for gRPC. */
+/* Both protocols share one port: connections that do not speak HTTP/1 are for gRPC. If REST is
+ * encrypted, the TLS handshake tells. */
 static void accept_either(void *context, int fd, enum listener_protocol protocol,
                           const struct sockaddr *address, socklen_t address_size)
 {
     struct server *server = context;
-    if (protocol == LISTENER_HTTP1)
+    bool encrypted = protocol == LISTENER_TLS && server->context.rest_tls != NULL;
+    if (protocol == LISTENER_HTTP1 || encrypted)
         rest_accept(server->rest, fd, protocol, address, address_size);
     else
         grpc_port_accept(server->grpc_port, fd);
@@ -312,16 +314,14 @@ static struct status create_grpc(struct server *server)
 {
     const struct server_options *options = &server->options;
     struct grpc_port_options port = { .channel_arguments = options->grpc_channel_arguments,
-                                      .health = options->enable_grpc_healthcheck_service };
+                                      .health = options->enable_grpc_healthcheck_service,
+                                      .tls = security_grpc(&server->security) };
     server->grpc = grpc_service_create(&server->context);
     if (options->port == 0 && options->grpc_socket_path[0] == '\0')
         return status_ok();
-    if (options->ssl_config_file[0] != '\0') {
-        TRY(status_in(ssl_config_load(options->ssl_config_file, &server->tls),
-                      "--ssl_config_file"));
-        port.tls = tls_maker(server->tls);
-    }
-    return grpc_port_create(&server->context, server->grpc, &port, &server->grpc_port);
+    TRY(grpc_port_create(&server->context, server->grpc, &port, &server->grpc_port));
+    rest_set_http2(server->rest, grpc_port_take, server->grpc_port);
+    return status_ok();
 }
 
 static void fill_budget(struct budget *budget, int64_t bytes)
@@ -456,6 +456,9 @@ static struct status start(struct server *server)
     server->arena = arena_create(0);
     TRY(loop_create(&context->loop));
     create_request_log(server);
+    TRY(security_create(&server->options, &server->security));
+    context->auth = server->security.auth;
+    context->rest_tls = security_rest(&server->security);
     TRY(watch_signals(server));
     TRY(create_inference(server));
     TRY(rest_create(context, &server->rest));
@@ -489,7 +492,7 @@ static void finish(struct server *server)
     rest_destroy(server->rest);
     grpc_service_abandon(server->grpc);
     grpc_port_destroy(server->grpc_port);
-    tls_destroy(server->tls);
+    security_destroy(&server->security);
     manager_stop(server->context.manager);
     grpc_service_destroy(server->grpc); /* a load may have been warming up with it */
     request_log_finish(&server->request_log);

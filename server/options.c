@@ -72,7 +72,15 @@ static const struct flag rows[] = {
               "grpc.keepalive_time_ms, grpc.keepalive_timeout_ms, grpc.max_metadata_size" },
     { "ssl_config_file", FLAG_TEXT, &options.ssl_config_file, "",
       .help = "file with an SSLConfig in text format, which contains the certificates as PEM; "
-              "encrypts gRPC" },
+              "encrypts gRPC. It is read again when it changes" },
+    { "rest_ssl_config_file", FLAG_TEXT, &options.rest_ssl_config_file, "",
+      .help =
+          "the same for the REST API; it may be the same file, and has to be if the two share a "
+          "port" },
+    { "auth_token_file", FLAG_TEXT, &options.auth_token_file, "",
+      .help = "file with a token on each line, of which a request needs one: in REST the header "
+              "'Authorization: Bearer TOKEN', in gRPC the metadata authorization. Health checks "
+              "need none. It is read again when it changes" },
     { "enable_grpc_healthcheck_service", FLAG_BOOL, &options.enable_grpc_healthcheck_service,
       "false", .help = "serve grpc.health.v1.Health, with a status for each model" },
     { "enable_serialization_as_tensor_content", FLAG_BOOL,

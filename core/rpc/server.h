@@ -43,8 +43,14 @@ struct rpc_server_options {
     int keepalive_ms;     /* 60000: of silence before a PING; negative: never */
     int keepalive_timeout_ms;    /* 20000: to answer the PING */
     struct transport_maker *tls; /* NULL: plain. Borrowed; outlives the server */
-    const char *token;     /* calls without this secret are UNAUTHENTICATED; NULL: none is needed.
-                          Borrowed; outlives the server */
+    /* Calls without this secret are UNAUTHENTICATED; NULL: none is needed. Borrowed; outlives the
+     * server */
+    const char *token;
+    /* Asked when the headers of a call are here, with its path and its header `authorization`
+     * (NULL: none came). A failure ends the call. NULL: every call may come. In the loop's
+     * thread */
+    struct status (*authorize)(void *context, const char *path, const char *authorization);
+    void *authorize_context;
     struct budget *budget; /* NULL: none. Pays for the requests of all connections; without room
                               RESOURCE_EXHAUSTED. Outlives what methods hold of them */
 };
@@ -66,7 +72,7 @@ struct status rpc_server_listen(struct rpc_server *server, const char *address, 
  */
 void rpc_server_accept(struct rpc_server *server, int fd, struct bytes peeked);
 
-/* Serves a connection whose transport was made elsewhere, also with the handshake done. Takes it. */
+/* Serves a connection whose transport was made elsewhere. Takes it. */
 void rpc_server_take(struct rpc_server *server, struct transport *transport);
 
 int rpc_server_connections(const struct rpc_server *server);

@@ -93,6 +93,7 @@ void server_call_release(struct server_call *call)
     metadata_finish(&call->trailers);
     buffer_finish(&call->text);
     free(call->path);
+    free(call->authorization);
     free(call->end);
     keep(call);
 }
@@ -272,14 +273,28 @@ static void header(struct http2_stream *stream, struct bytes name, struct bytes 
     } else if (is(name, "authorization") && call->connection->server->options.token != NULL) {
         call->has_token = true;
         call->is_trusted = is_secret(value, call->connection->server->options.token);
+    } else if (is(name, "authorization") && call->connection->server->options.authorize != NULL) {
+        free(call->authorization);
+        call->authorization = xstrdup(value.data);
     } else if (name.data[0] != ':' && !is(name, "te")) {
         metadata_add(&call->metadata, name.data, value.data);
     }
 }
 
+static struct status authorize(const struct server_call *call)
+{
+    const struct rpc_server_options *options = &call->connection->server->options;
+    const char *path = call->entry != NULL ? call->entry->method->path : call->path;
+    if (options->authorize == NULL)
+        return status_ok();
+    return options->authorize(options->authorize_context, path != NULL ? path : "",
+                              call->authorization);
+}
+
 /* Checks the request's headers. */
 static struct status check_headers(struct server_call *call)
 {
+    TRY(authorize(call));
     if (call->connection->server->options.token != NULL && !call->is_trusted)
         return status_error(STATUS_UNAUTHENTICATED,
                             call->has_token ? "the caller has another token than this server"

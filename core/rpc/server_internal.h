@@ -84,9 +84,10 @@ struct server_call {
     struct waiting_message *waiting, *waiting_last;
     struct metadata_list metadata, trailers;
     struct loop_timer deadline;
-    int64_t timeout_ns; /* as the client sent it; negative: none */
-    char *path;         /* of an unknown method */
-    const char *wrong;  /* the fault of the request's headers; NULL: none */
+    int64_t timeout_ns;  /* as the client sent it; negative: none */
+    char *path;          /* of an unknown method */
+    char *authorization; /* if the server has a function that asks for it; NULL: none came */
+    const char *wrong;   /* the fault of the request's headers; NULL: none */
     enum status_code wrong_code;
     bool has_token, is_trusted;        /* if the server has a token */
     bool is_post, is_grpc, is_encoded; /* as the request's headers say */

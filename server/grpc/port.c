@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "server/grpc/health.h"
 #include "server/grpc/reflection.h"
+#include "server/inference/auth.h"
 
 #define DRAIN_CHECK_NS (10 * (int64_t)NS_PER_MS)
 #define DRAIN_IDLE_NS  (2 * NS_PER_S) /* for clients that stay, and calls that arrive slowly */
@@ -122,6 +123,19 @@ static struct status apply_arguments(const char *text, struct rpc_server_options
     return status;
 }
 
+/* Probes have no token. */
+static struct status authorize(void *auth, const char *path, const char *authorization)
+{
+    static const char *const open[] = { "/grpc.health.v1.Health/",
+                                        "/inference.GRPCInferenceService/ServerLive",
+                                        "/inference.GRPCInferenceService/ServerReady",
+                                        "/inference.GRPCInferenceService/ModelReady" };
+    for (size_t i = 0; i < COUNT(open); i++)
+        if (strncmp(path, open[i], strlen(open[i])) == 0)
+            return status_ok();
+    return auth_check(auth, authorization);
+}
+
 static void add(struct grpc_port *port, const struct service *service, void *instance)
 {
     rpc_server_add(port->rpc, service, instance);
@@ -137,6 +151,8 @@ struct status grpc_port_create(struct server_context *server, struct grpc_servic
         .message_max_bytes =
             message_max > 0 && message_max < INT_MAX ? (size_t)message_max : INT_MAX,
         .tls = options->tls,
+        .authorize = server->auth != NULL ? authorize : NULL,
+        .authorize_context = server->auth,
         .budget = server->budget,
     };
     TRY(apply_arguments(options->channel_arguments, &rpc));
@@ -196,6 +212,11 @@ struct status grpc_port_listen_unix(struct grpc_port *port, const char *path)
 void grpc_port_accept(struct grpc_port *port, int fd)
 {
     rpc_server_accept(port->rpc, fd, (struct bytes){ "", 0 });
+}
+
+void grpc_port_take(void *port, struct transport *transport)
+{
+    rpc_server_take(((struct grpc_port *)port)->rpc, transport);
 }
 
 int grpc_port_connections(const struct grpc_port *port)

@@ -27,6 +27,8 @@ struct status grpc_port_listen(struct grpc_port *port, int number);
 struct status grpc_port_listen_unix(struct grpc_port *port, const char *path);
 
 /* Takes a connection whose first bytes are in the socket. */
+/* Takes a connection whose transport is made. The context is a struct grpc_port. */
+void grpc_port_take(void *port, struct transport *transport);
 void grpc_port_accept(struct grpc_port *port, int fd);
 
 int grpc_port_connections(const struct grpc_port *port);

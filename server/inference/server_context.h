@@ -8,6 +8,9 @@
 #include "base/budget.h"
 #include "server/inference/inference.h"
 
+struct auth;
+struct transport_maker;
+
 struct server_context {
     struct loop *loop;
     struct inference *inference;
@@ -20,6 +23,8 @@ struct server_context {
     bool check_method_names; /* a signature's method name must fit the request */
     bool tensor_content; /* gRPC answers hold tensor_content instead of float_val and the like */
     const _Atomic bool *going_down;     /* readiness is down; NULL: never */
+    struct auth *auth;                  /* who may ask; NULL: everybody */
+    struct transport_maker *rest_tls;   /* of REST; NULL: it is not encrypted */
     struct request_observer *observers; /* served_request.h */
     bool times_wanted;                  /* by an observer */
 };

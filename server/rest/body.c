@@ -42,10 +42,9 @@ static struct status reserve_body(struct request *request, size_t size)
     return status_ok();
 }
 
-/* Refuses a body, which is still read to its end: closing at once would lose the answer. */
-static void refuse_body(struct request *request, struct status status)
+void rest_body_refuse(struct request *request, struct status status)
 {
-    request->too_large = true;
+    request->dropped = true;
     rest_body_free(request);
     exchange_fail(&request->exchange, status);
 }
@@ -65,20 +64,20 @@ void rest_body_expect(struct request *request)
     int64_t limit = request->rest->server->body_bytes_max;
     request->gzip = encoding != NULL && strcasestr(encoding, "gzip") != NULL;
     if (limit > 0 && size > (uint64_t)limit) {
-        refuse_body(request, too_large(request, size));
+        rest_body_refuse(request, too_large(request, size));
         return;
     }
     /* Trusts Content-Length up to PROMISE_BYTES_MAX. Beyond that, memory grows as bytes arrive. */
     struct status status =
         reserve_body(request, size < PROMISE_BYTES_MAX ? size : PROMISE_BYTES_MAX);
     if (!status_is_ok(status))
-        refuse_body(request, status);
+        rest_body_refuse(request, status);
 }
 
 void rest_body_append(struct request *request, const char *data, size_t size)
 {
     int64_t limit = request->rest->server->body_bytes_max;
-    if (request->too_large)
+    if (request->dropped)
         return;
     struct status status = status_ok();
     if (limit > 0 && request->size + size > (uint64_t)limit)
@@ -86,7 +85,7 @@ void rest_body_append(struct request *request, const char *data, size_t size)
     else
         status = reserve_body(request, request->size + size);
     if (!status_is_ok(status)) {
-        refuse_body(request, status);
+        rest_body_refuse(request, status);
         return;
     }
     assert(request->size + size + JSON_PADDING <= request->capacity);

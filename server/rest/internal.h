@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "server/rest/rest.h"
+#include "server/rest/tls_bridge.h"
 
 /* The life of a request, drawn in request.c. In the order of a request that goes to the pool. */
 enum request_state {
@@ -29,8 +30,8 @@ struct request {
     struct MHD_Connection *mhd;
     struct rest_connection *connection; /* NULL: it is gone */
     enum request_state state;
-    size_t size; /* of the body */
-    bool too_large;
+    size_t size;  /* of the body */
+    bool dropped; /* the body is too large, or its sender has no token */
     bool gzip;    /* by Content-Encoding */
     bool refused; /* its end is unknown: the connection is closed after the answer */
     char *target; /* of the request line, as it came */
@@ -71,6 +72,10 @@ struct rest {
     int requests_incomplete; /* of these, not read to their end */
     bool unfinished;         /* MHD_run asks to be called again at once */
     bool answered;           /* an answer waits for MHD_run */
+
+    struct tls_bridge *bridge; /* NULL: connections are not encrypted */
+    void (*take_http2)(void *context, struct transport *transport); /* NULL: nobody */
+    void *http2_context;
 
     bool draining;
     struct loop_timer drain_timer;
@@ -120,6 +125,9 @@ extern const struct request_kind rest_request_kind;
 /* body.c. Reserves what Content-Length promises, then appends what comes. A body that is too large
  * is read to its end, and answered with an error. */
 void rest_body_expect(struct request *request);
+/* Answers with an error. The body is still read to its end, and dropped: closing at once would lose
+ * the answer. */
+void rest_body_refuse(struct request *request, struct status status);
 void rest_body_append(struct request *request, const char *data, size_t size);
 /* The body is complete: unpacks it if it is compressed, and pads it. Any thread. */
 struct status rest_body_finish(struct request *request);

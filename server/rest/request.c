@@ -28,6 +28,7 @@
 
 #include "base/log.h"
 #include "base/states.h"
+#include "server/inference/auth.h"
 #include "server/rest/internal.h"
 
 static const unsigned allowed[] = {
@@ -335,6 +336,25 @@ static enum MHD_Result refuse(struct request *request, struct status status)
     return send_reply(request);
 }
 
+/* Whoever has no token is refused, but for probes and for the questions that web browsers ask
+ * first. */
+static struct status check_token(struct request *request)
+{
+    struct exchange *exchange = &request->exchange;
+    struct server_context *server = exchange->served.server;
+    struct route_match match;
+    if (server->auth == NULL || strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
+        return status_ok();
+    struct status status =
+        route_find(server, exchange->method, exchange->url, exchange->served.arena, &match);
+    if (status_is_ok(status) && match.route != NULL && match.route->api == API_HEALTH)
+        return status_ok();
+    status = auth_check(server->auth, rest_header(request, MHD_HTTP_HEADER_AUTHORIZATION));
+    if (!status_is_ok(status))
+        exchange_add_header(exchange, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    return status;
+}
+
 static enum MHD_Result begin_reading(struct request *request, struct MHD_Connection *mhd,
                                      const char *method, const char *version)
 {
@@ -346,7 +366,11 @@ static enum MHD_Result begin_reading(struct request *request, struct MHD_Connect
     if (!status_is_ok(status))
         return refuse(request, status);
     rest_connection_note_progress(request->connection);
-    rest_body_expect(request);
+    status = check_token(request);
+    if (status_is_ok(status))
+        rest_body_expect(request);
+    else
+        rest_body_refuse(request, status);
     return MHD_YES;
 }
 
@@ -384,7 +408,7 @@ static enum MHD_Result answer_request(struct request *request)
     served_request_begin(served_of(request));
     if (route_is_v1(exchange->url) && strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
         return send_preflight(request);
-    if (request->too_large)
+    if (request->dropped)
         return send_reply(request);
     if (!find_route(request, &answered))
         return answered;

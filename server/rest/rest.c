@@ -87,36 +87,79 @@ bool rest_answer(struct rest *rest)
 
 /* Answers in HTTP/1. Reads first, because closing a socket with unread bytes sends a reset, which
  * overtakes the answer. */
-static void turn_away(int fd)
+static void turn_away(int fd, bool encrypted)
 {
-    static const char words[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
+    static const char plain[] = "HTTP/1.1 505 HTTP Version Not Supported\r\n"
                                 "Content-Type: text/plain\r\nConnection: close\r\n\r\n"
                                 "This port is for REST, over HTTP/1.1 and without TLS.\n";
+    static const char https[] = "HTTP/1.1 400 Bad Request\r\n"
+                                "Content-Type: text/plain\r\nConnection: close\r\n\r\n"
+                                "This port is for REST, over HTTPS.\n";
     char unread[4096];
+    const char *words = encrypted ? https : plain;
     ssize_t size = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
-    size = send(fd, words, sizeof words - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    size = send(fd, words, strlen(words), MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)size;
     close(fd);
+}
+
+/* libmicrohttpd closes the descriptor if it refuses the connection. It runs at the end of the
+ * round, once for all new connections: each run may look at every other connection. */
+static void add_connection(void *context, int fd, const struct sockaddr *address,
+                           socklen_t address_size)
+{
+    struct rest *rest = context;
+    if (!has_room(rest))
+        close(fd);
+    else if (MHD_add_connection(rest->daemon, fd, address, address_size) == MHD_YES)
+        rest->unfinished = true;
+}
+
+static void add_http2(void *context, struct transport *transport)
+{
+    struct rest *rest = context;
+    if (rest->take_http2 != NULL)
+        rest->take_http2(rest->http2_context, transport);
+    else
+        transport->type->close(transport);
+}
+
+void rest_set_http2(struct rest *rest, void (*take)(void *context, struct transport *transport),
+                    void *context)
+{
+    rest->take_http2 = take;
+    rest->http2_context = context;
 }
 
 void rest_accept(void *context, int fd, enum listener_protocol protocol,
                  const struct sockaddr *address, socklen_t address_size)
 {
     struct rest *rest = context;
-    if (protocol != LISTENER_HTTP1) {
-        log_debug("http: a client that speaks %s is turned away",
-                  protocol == LISTENER_TLS ? "TLS" : "HTTP/2 only");
-        turn_away(fd);
-        return;
+    bool encrypted = rest->bridge != NULL;
+    if (protocol != (encrypted ? LISTENER_TLS : LISTENER_HTTP1)) {
+        log_debug("http: a client that speaks %s is turned away", protocol == LISTENER_TLS ? "TLS"
+                                                                  : protocol == LISTENER_HTTP1
+                                                                      ? "HTTP without TLS"
+                                                                      : "HTTP/2 only");
+        turn_away(fd, encrypted);
+    } else if (encrypted) {
+        tls_bridge_accept(rest->bridge, fd, address, address_size);
+    } else {
+        add_connection(rest, fd, address, address_size);
     }
-    if (!has_room(rest)) {
-        close(fd);
-        return;
-    }
-    /* libmicrohttpd closes the descriptor if it refuses the connection. It runs at the end of the
-     * round, once for all new connections: each run may look at every other connection. */
-    if (MHD_add_connection(rest->daemon, fd, address, address_size) == MHD_YES)
-        rest->unfinished = true;
+}
+
+static struct tls_bridge *create_bridge(struct rest *rest)
+{
+    struct tls_bridge_options options = {
+        .loop = rest->server->loop,
+        .budget = rest->server->budget,
+        .tls = rest->server->rest_tls,
+        .http1 = add_connection,
+        .http2 = add_http2,
+        .context = rest,
+    };
+    return options.tls != NULL ? tls_bridge_create(&options) : NULL;
 }
 
 static unsigned connections_max(void)
@@ -139,6 +182,7 @@ struct status rest_create(struct server_context *server, struct rest **out)
     request_pool_init(&rest->memory, server, &rest_request_kind);
     rest->timer = (struct loop_timer){ .expired = on_timeout, .context = rest };
     rest_connections_start(rest);
+    rest->bridge = create_bridge(rest);
     rest->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         NULL, NULL, rest_on_request, rest, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
@@ -147,6 +191,7 @@ struct status rest_create(struct server_context *server, struct rest **out)
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, REST_CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, connections_max(), MHD_OPTION_END);
     if (rest->daemon == NULL) {
+        tls_bridge_destroy(rest->bridge);
         free(rest);
         return status_error(STATUS_INTERNAL, "cannot start libmicrohttpd");
     }
@@ -170,6 +215,7 @@ void rest_destroy(struct rest *rest)
     loop_clear_timer(rest->server->loop, &rest->drain_timer);
     rest_requests_abandon(rest);
     MHD_stop_daemon(rest->daemon);
+    tls_bridge_destroy(rest->bridge);
     rest_connections_stop(rest);
     request_pool_finish(&rest->memory);
     free(rest);
@@ -186,7 +232,9 @@ static void check_drained(void *context)
     bool idle = rest->requests == 0 && now - rest->drain_idle_since_ns >= DRAIN_LINGER_NS;
     bool stuck = rest->requests == rest->requests_incomplete &&
                  now - rest->drain_began_ns >= DRAIN_READING_NS;
-    if (rest->connections == 0 || idle || stuck)
+    bool closed = rest->connections == 0 && tls_bridge_connections(rest->bridge) == 0;
+    bool sends = tls_bridge_sends(rest->bridge);
+    if (closed || (idle && !sends) || stuck)
         rest->drained(rest->drained_context);
     else
         loop_set_timer(rest->server->loop, &rest->drain_timer, now + 10 * NS_PER_MS);

@@ -12,12 +12,17 @@
 #include "server/rest/listener.h"
 
 struct rest;
+struct transport;
 
 struct status rest_create(struct server_context *server, struct rest **out);
 void rest_destroy(struct rest *rest); /* closes all connections; accepts NULL */
 
 /* Takes a connection from the listener. */
 listener_accept rest_accept;
+
+/* Who takes the connections that agree on HTTP/2, if TLS offers it (server_context.rest_tls). */
+void rest_set_http2(struct rest *rest, void (*take)(void *context, struct transport *transport),
+                    void *context);
 
 int rest_connections(const struct rest *rest);
 

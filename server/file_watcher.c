@@ -1,0 +1,112 @@
+#include "server/file_watcher.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+#include "base/log.h"
+
+struct file_watcher {
+    struct watched_file *files;
+    size_t count;
+    struct clock *clock;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed, ended_changed;
+    bool stopping, ended;
+};
+
+/* For a disk that does not answer. */
+#define END_NS (5 * NS_PER_S)
+
+/* Links are followed: Kubernetes replaces a secret by moving a link. */
+static uint64_t fingerprint(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) < 0)
+        return 0;
+    const int64_t facts[] = { (int64_t)info.st_dev, (int64_t)info.st_ino, info.st_size,
+                              info.st_mtim.tv_sec,  info.st_mtim.tv_nsec, info.st_ctim.tv_sec,
+                              info.st_ctim.tv_nsec };
+    return bytes_hash((struct bytes){ (const char *)facts, sizeof facts });
+}
+
+/* A file that is read in the middle of a copy changes once more. */
+static void look(struct watched_file *file)
+{
+    uint64_t seen = fingerprint(file->path);
+    if (seen == file->seen)
+        return;
+    file->seen = seen;
+    struct status status = file->reload(file->context);
+    if (status_is_ok(status))
+        log_info("%s=%s: has changed, and was read again", file->flag, file->path);
+    else
+        log_error("%s=%s: %s: what was read before stays in use", file->flag, file->path,
+                  status.message);
+}
+
+static void *watch(void *context)
+{
+    struct file_watcher *watcher = context;
+    pthread_mutex_lock(&watcher->lock);
+    while (!watcher->stopping) {
+        pthread_mutex_unlock(&watcher->lock);
+        for (size_t i = 0; i < watcher->count; i++)
+            look(&watcher->files[i]);
+        pthread_mutex_lock(&watcher->lock);
+        if (!watcher->stopping)
+            clock_wait(watcher->clock, &watcher->changed, &watcher->lock,
+                       clock_now_ns(watcher->clock) + NS_PER_S);
+    }
+    watcher->ended = true;
+    pthread_cond_signal(&watcher->ended_changed);
+    pthread_mutex_unlock(&watcher->lock);
+    return NULL;
+}
+
+struct status file_watcher_create(struct watched_file *files, size_t count, struct clock *clock,
+                                  struct file_watcher **out)
+{
+    struct file_watcher *watcher = zalloc(sizeof *watcher);
+    watcher->files = files;
+    watcher->count = count;
+    watcher->clock = clock;
+    pthread_mutex_init(&watcher->lock, NULL);
+    clock_cond_init(&watcher->changed);
+    clock_cond_init(&watcher->ended_changed);
+    for (size_t i = 0; i < count; i++)
+        files[i].seen = fingerprint(files[i].path);
+    int error = pthread_create(&watcher->thread, NULL, watch, watcher);
+    if (error != 0) {
+        free(watcher);
+        return status_errno(error, "start the thread that watches files");
+    }
+    *out = watcher;
+    return status_ok();
+}
+
+void file_watcher_destroy(struct file_watcher *watcher)
+{
+    if (watcher == NULL)
+        return;
+    pthread_mutex_lock(&watcher->lock);
+    watcher->stopping = true;
+    pthread_cond_signal(&watcher->changed);
+    int64_t deadline_ns = clock_now_ns(clock_monotonic()) + END_NS;
+    while (!watcher->ended &&
+           clock_wait(clock_monotonic(), &watcher->ended_changed, &watcher->lock, deadline_ns))
+        ;
+    bool ended = watcher->ended;
+    pthread_mutex_unlock(&watcher->lock);
+    if (!ended) {
+        pthread_detach(watcher->thread); /* its memory stays until the process ends */
+        return;
+    }
+    pthread_join(watcher->thread, NULL);
+    pthread_cond_destroy(&watcher->ended_changed);
+    pthread_cond_destroy(&watcher->changed);
+    pthread_mutex_destroy(&watcher->lock);
+    free(watcher);
+}

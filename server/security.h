@@ -1,0 +1,36 @@
+/*
+ * security: who may talk to the server, and how it is encrypted: the certificates of gRPC and REST,
+ * and the tokens. Their files are read again when they change, for connections and requests that
+ * come from then on.
+ */
+#ifndef SERVER_SECURITY_H
+#define SERVER_SECURITY_H
+
+#include "rpc/tls.h"
+#include "server/file_watcher.h"
+#include "server/inference/auth.h"
+#include "server/options.h"
+
+#define SECURITY_FILES_MAX 3
+
+/* Zero-initialise it. */
+struct security {
+    struct auth *auth;               /* NULL: no token is needed */
+    struct tls *grpc_tls, *rest_tls; /* NULL: not encrypted */
+    const struct server_options *options;
+    struct watched_file files[SECURITY_FILES_MAX];
+    size_t files_count;
+    struct file_watcher *watcher;
+};
+
+/* Reads the files that the options name. Owner: *out, also after a failure. Errors: those of the
+ * files; INVALID_ARGUMENT REST and gRPC share a port and not the certificates. */
+struct status security_create(const struct server_options *options, struct security *out);
+/* After the connections. */
+void security_destroy(struct security *security);
+
+/* The makers of transports; NULL: not encrypted. */
+struct transport_maker *security_grpc(const struct security *security);
+struct transport_maker *security_rest(const struct security *security);
+
+#endif
