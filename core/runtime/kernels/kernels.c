@@ -58,6 +58,7 @@
     X(pool)                \
     X(print)               \
     X(projective)          \
+    X(qr)                  \
     X(quantize)            \
     X(quantized)           \
     X(ragged)              \

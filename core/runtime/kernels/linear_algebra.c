@@ -1,99 +1,15 @@
 /*
- * linear_algebra: Cholesky, LU and QR factors of matrices, and what follows from them: solutions,
- * inverses, determinants. All ops work on the last two dimensions.
+ * linear_algebra: Cholesky and LU factors of matrices, and what follows from them: solutions,
+ * inverses, determinants.
  */
-#include <complex.h>
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/matrices.h"
 #include "runtime/kernels/plain/broadcast.h"
 #include "runtime/kernels/plain/linear.h"
-
-/* ---- what the ops have in common ---- */
-
-struct matrices {
-    int64_t count, rows, columns;
-};
-
-static struct status find_matrices(const struct kernel_context *k, int input, bool square,
-                                   struct matrices *out)
-{
-    const struct shape *shape = &kernel_input(k, input)->shape;
-    if (shape->rank < 2)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "Input tensor %d must have rank >= 2, got %d", input, shape->rank);
-    out->rows = shape->dims[shape->rank - 2];
-    out->columns = shape->dims[shape->rank - 1];
-    out->count = shape_outer(shape, shape->rank - 2);
-    if (square && out->rows != out->columns)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Input matrix must be square.");
-    if (out->rows > INT_MAX || out->columns > INT_MAX)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "a matrix of %lld x %lld is too large",
-                            (long long)out->rows, (long long)out->columns);
-    return status_ok();
-}
-
-static struct status begin(const struct kernel_context *k)
-{
-    TRY(kernel_check(k));
-    return linear_begin()
-               ? status_ok()
-               : kernel_error(k, STATUS_RESOURCE_EXHAUSTED, "no work buffer of OpenBLAS is free");
-}
-
-static void conjugate(enum dtype dtype, void *x, int64_t count)
-{
-    if (dtype == DT_COMPLEX64)
-        for (int64_t i = 0; i < count; i++)
-            ((float complex *)x)[i] = conjf(((float complex *)x)[i]);
-    else if (dtype == DT_COMPLEX128)
-        for (int64_t i = 0; i < count; i++)
-            ((double complex *)x)[i] = conj(((double complex *)x)[i]);
-}
-
-/* out [columns, rows] from x [rows, columns], both by rows. Also from rows to columns and back. */
-static void transpose(enum dtype dtype, int64_t rows, int64_t columns, const void *x, void *out)
-{
-    size_t size = dtype_size(dtype);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < columns; j++)
-            memcpy(at_bytes(out, j * rows + i, size), at_bytes_const(x, i * columns + j, size),
-                   size);
-}
-
-static double complex element(enum dtype dtype, const void *x, int64_t i)
-{
-    switch (dtype) {
-    case DT_FLOAT:
-        return (double)((const float *)x)[i];
-    case DT_DOUBLE:
-        return ((const double *)x)[i];
-    case DT_COMPLEX64:
-        return ((const float complex *)x)[i];
-    default:
-        return ((const double complex *)x)[i];
-    }
-}
-
-static void set_element(enum dtype dtype, void *x, int64_t i, double complex value)
-{
-    switch (dtype) {
-    case DT_FLOAT:
-        ((float *)x)[i] = (float)creal(value);
-        break;
-    case DT_DOUBLE:
-        ((double *)x)[i] = creal(value);
-        break;
-    case DT_COMPLEX64:
-        ((float complex *)x)[i] = (float complex)value;
-        break;
-    default:
-        ((double complex *)x)[i] = value;
-    }
-}
 
 /* ---- Cholesky ---- */
 
@@ -101,7 +17,7 @@ static void set_element(enum dtype dtype, void *x, int64_t i, double complex val
 static int64_t first_nan(enum dtype dtype, int64_t n, const void *a)
 {
     int64_t i = 0;
-    while (i < n && !isnan(creal(element(dtype, a, i * n + i))))
+    while (i < n && !isnan(creal(matrix_element(dtype, a, i * n + i))))
         i++;
     return i;
 }
@@ -113,9 +29,9 @@ static void factor_cholesky(enum dtype dtype, int n, void *a)
     for (int64_t i = 0; i < n; i++)
         for (int64_t j = 0; j < n; j++)
             if (j > i)
-                set_element(dtype, a, i * n + j, 0);
+                matrix_set(dtype, a, i * n + j, 0);
             else if (j >= lost)
-                set_element(dtype, a, i * n + j, NAN);
+                matrix_set(dtype, a, i * n + j, NAN);
 }
 
 static struct status cholesky_compute(struct kernel_context *k)
@@ -123,13 +39,13 @@ static struct status cholesky_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0);
     struct matrices m;
     struct tensor *out;
-    TRY(find_matrices(k, 0, true, &m));
+    TRY(matrices_find(k, 0, true, &m));
     TRY(kernel_output(k, 0, &x->shape, &out));
     if (out->size == 0)
         return status_ok();
     memcpy(out->data, x->data, tensor_bytes(x));
     for (int64_t i = 0; i < m.count; i++) {
-        TRY(begin(k));
+        TRY(matrices_begin(k));
         factor_cholesky(x->dtype, (int)m.rows,
                         at_bytes(out->data, i * m.rows * m.rows, dtype_size(x->dtype)));
         linear_end();
@@ -169,9 +85,9 @@ static void factor(struct factors *f, const void *matrix, bool adjoint)
 {
     if (adjoint) {
         memcpy(f->a.data, matrix, tensor_bytes(&f->a));
-        conjugate(f->dtype, f->a.data, f->a.size);
+        matrix_conjugate(f->dtype, f->a.data, f->a.size);
     } else {
-        transpose(f->dtype, f->n, f->n, matrix, f->a.data);
+        matrix_transpose(f->dtype, f->n, f->n, matrix, f->a.data);
     }
     linear_lu(f->dtype, f->n, f->a.data, tensor_int32s_mut(&f->pivots));
 }
@@ -179,7 +95,7 @@ static void factor(struct factors *f, const void *matrix, bool adjoint)
 static bool is_invertible(const struct factors *f)
 {
     for (int64_t i = 0; i < f->n; i++)
-        if (!(cabs(element(f->dtype, f->a.data, i * f->n + i)) > 0))
+        if (!(cabs(matrix_element(f->dtype, f->a.data, i * f->n + i)) > 0))
             return false;
     return true;
 }
@@ -194,7 +110,7 @@ static struct status adjoint_prepare(struct prepare_context *p)
 static struct status solve_one(struct kernel_context *k, struct factors *f, const void *matrix,
                                int64_t columns, void *b, const char *text)
 {
-    TRY(begin(k));
+    TRY(matrices_begin(k));
     factor(f, matrix, *(const bool *)kernel_state(k));
     bool invertible = is_invertible(f);
     if (invertible)
@@ -224,10 +140,10 @@ static struct status solve_compute(struct kernel_context *k)
     struct matrices m, right;
     struct factors factors;
     struct tensor *out, columns = { 0 };
-    TRY(find_matrices(k, 0, false, &m));
+    TRY(matrices_find(k, 0, false, &m));
     TRY(check_right_sides(k, &a->shape, &b->shape));
-    TRY(find_matrices(k, 0, true, &m));
-    TRY(find_matrices(k, 1, false, &right));
+    TRY(matrices_find(k, 0, true, &m));
+    TRY(matrices_find(k, 1, false, &right));
     TRY(kernel_output(k, 0, &b->shape, &out));
     if (out->size == 0)
         return status_ok();
@@ -237,22 +153,16 @@ static struct status solve_compute(struct kernel_context *k)
     size_t size = dtype_size(a->dtype);
     for (int64_t i = 0; i < m.count && status_is_ok(status); i++) {
         int64_t at = i * right.rows * right.columns;
-        transpose(a->dtype, right.rows, right.columns, at_bytes_const(b->data, at, size),
-                  columns.data);
+        matrix_transpose(a->dtype, right.rows, right.columns, at_bytes_const(b->data, at, size),
+                         columns.data);
         status = solve_one(k, &factors, at_bytes_const(a->data, i * m.rows * m.rows, size),
                            right.columns, columns.data, "Input matrix is not invertible.");
-        transpose(a->dtype, right.columns, right.rows, columns.data, at_bytes(out->data, at, size));
+        matrix_transpose(a->dtype, right.columns, right.rows, columns.data,
+                         at_bytes(out->data, at, size));
     }
     tensor_release(&columns);
     factors_release(&factors);
     return status;
-}
-
-static void set_identity(enum dtype dtype, int64_t n, void *out)
-{
-    memset(out, 0, (size_t)(n * n) * dtype_size(dtype));
-    for (int64_t i = 0; i < n; i++)
-        set_element(dtype, out, i * n + i, 1);
 }
 
 static struct status inverse_compute(struct kernel_context *k)
@@ -261,7 +171,7 @@ static struct status inverse_compute(struct kernel_context *k)
     struct matrices m;
     struct factors factors;
     struct tensor *out, columns = { 0 };
-    TRY(find_matrices(k, 0, true, &m));
+    TRY(matrices_find(k, 0, true, &m));
     TRY(kernel_output(k, 0, &x->shape, &out));
     if (out->size == 0)
         return status_ok();
@@ -271,10 +181,10 @@ static struct status inverse_compute(struct kernel_context *k)
     size_t size = dtype_size(x->dtype);
     for (int64_t i = 0; i < m.count && status_is_ok(status); i++) {
         int64_t at = i * m.rows * m.rows;
-        set_identity(x->dtype, m.rows, columns.data);
+        matrix_set_identity(x->dtype, m.rows, columns.data);
         status = solve_one(k, &factors, at_bytes_const(x->data, at, size), m.rows, columns.data,
                            "Input is not invertible.");
-        transpose(x->dtype, m.rows, m.rows, columns.data, at_bytes(out->data, at, size));
+        matrix_transpose(x->dtype, m.rows, m.rows, columns.data, at_bytes(out->data, at, size));
     }
     tensor_release(&columns);
     factors_release(&factors);
@@ -287,7 +197,7 @@ static double complex find_determinant(const struct factors *f, double *log_abso
     double complex sign = 1;
     *log_absolute = 0;
     for (int64_t i = 0; i < f->n; i++) {
-        double complex pivot = element(f->dtype, f->a.data, i * f->n + i);
+        double complex pivot = matrix_element(f->dtype, f->a.data, i * f->n + i);
         double absolute = cabs(pivot);
         *log_absolute += log(absolute);
         sign *= absolute > 0 ? pivot / absolute : 0 * pivot; /* keeps a NaN */
@@ -303,7 +213,7 @@ static struct status determinant_compute(struct kernel_context *k)
     struct matrices m;
     struct factors factors;
     struct tensor *sign, *logarithm = NULL;
-    TRY(find_matrices(k, 0, true, &m));
+    TRY(matrices_find(k, 0, true, &m));
     struct shape shape = shape_make(x->shape.rank - 2, x->shape.dims);
     TRY(shape_check(shape.rank, shape.dims, &shape));
     TRY(kernel_output(k, 0, &shape, &sign));
@@ -313,7 +223,7 @@ static struct status determinant_compute(struct kernel_context *k)
     struct status status = status_ok();
     for (int64_t i = 0; i < sign->size && status_is_ok(status); i++) {
         double log_absolute;
-        status = begin(k);
+        status = matrices_begin(k);
         if (!status_is_ok(status))
             break;
         if (m.rows > 0)
@@ -321,9 +231,9 @@ static struct status determinant_compute(struct kernel_context *k)
                    false);
         linear_end();
         double complex found = find_determinant(&factors, &log_absolute);
-        set_element(x->dtype, sign->data, i, logarithm ? found : found * exp(log_absolute));
+        matrix_set(x->dtype, sign->data, i, logarithm ? found : found * exp(log_absolute));
         if (logarithm != NULL)
-            set_element(x->dtype, logarithm->data, i, log_absolute);
+            matrix_set(x->dtype, logarithm->data, i, log_absolute);
     }
     factors_release(&factors);
     return status;
@@ -370,8 +280,8 @@ static struct status triangular_compute(struct kernel_context *k)
     struct matrices m, right;
     struct tensor *out;
     TRY(check_triangular(k, &a->shape, &b->shape));
-    TRY(find_matrices(k, 0, true, &m));
-    TRY(find_matrices(k, 1, false, &right));
+    TRY(matrices_find(k, 0, true, &m));
+    TRY(matrices_find(k, 1, false, &right));
     struct shape a_batch = shape_make(a->shape.rank - 2, a->shape.dims), shape;
     struct shape b_batch = shape_make(b->shape.rank - 2, b->shape.dims), batch;
     if (!status_is_ok(shape_broadcast(&a_batch, &b_batch, &batch)))
@@ -397,7 +307,7 @@ static struct status triangular_compute(struct kernel_context *k)
             int64_t at_b = walk.offsets[1] + i * broadcast_step(&broadcast, 1);
             void *x = at_bytes(out->data, done * size, bytes);
             memcpy(x, at_bytes_const(b->data, at_b * size, bytes), (size_t)size * bytes);
-            TRY(begin(k));
+            TRY(matrices_begin(k));
             linear_solve_triangular(a->dtype, state->lower, state->adjoint, (int)m.rows,
                                     (int)right.columns,
                                     at_bytes_const(a->data, at_a * m.rows * m.rows, bytes), x);
@@ -407,109 +317,15 @@ static struct status triangular_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* ---- Qr ---- */
-
-struct qr {
-    bool full;
-    int m, n, columns; /* columns of Q, which are also the rows of R */
-    struct tensor a, scales, work;
-};
-
-static struct status qr_prepare(struct prepare_context *p)
-{
-    bool *full = prepare_state(p, sizeof *full, NULL);
-    return node_attr_bool(prepare_node(p), "full_matrices", full);
-}
-
-static struct status qr_make(struct kernel_context *k, enum dtype dtype, struct qr *qr)
-{
-    int widest = qr->n > qr->columns ? qr->n : qr->columns;
-    struct shape a = shape_of(widest, qr->m), scales = shape_of(widest);
-    struct shape work = shape_of(linear_work(qr->m, widest));
-    struct status status;
-    TRY_OR(done, kernel_scratch(k, dtype, &a, &qr->a));
-    TRY_OR(done, kernel_scratch(k, dtype, &scales, &qr->scales));
-    TRY_OR(done, kernel_scratch(k, dtype, &work, &qr->work));
-done:
-    return status;
-}
-
-/* Factors x [m, n] into q [m, columns] and r [columns, n], all by rows. */
-static void factor_qr(struct qr *qr, const void *x, void *q, void *r)
-{
-    enum dtype dtype = qr->a.dtype;
-    size_t size = dtype_size(dtype);
-    int reflections = qr->m < qr->n ? qr->m : qr->n;
-    transpose(dtype, qr->m, qr->n, x, qr->a.data);
-    linear_reflect(dtype, qr->m, qr->n, qr->a.data, qr->scales.data, qr->work.data);
-    for (int64_t i = 0; i < qr->columns; i++)
-        for (int64_t j = 0; j < qr->n; j++)
-            if (j >= i)
-                memcpy(at_bytes(r, i * qr->n + j, size),
-                       at_bytes_const(qr->a.data, j * qr->m + i, size), size);
-            else
-                set_element(dtype, r, i * qr->n + j, 0);
-    linear_reflections_to_q(dtype, qr->m, qr->columns, reflections, qr->a.data, qr->scales.data,
-                            qr->work.data);
-    transpose(dtype, qr->columns, qr->m, qr->a.data, q);
-}
-
-static void qr_of_nothing(const struct qr *qr, int64_t count, struct tensor *q, struct tensor *r)
-{
-    if (r->size > 0)
-        memset(r->data, 0, tensor_bytes(r));
-    for (int64_t i = 0; i < count && q->size > 0; i++)
-        set_identity(q->dtype, qr->m, at_bytes(q->data, i * qr->m * qr->m, dtype_size(q->dtype)));
-}
-
-static struct status qr_compute(struct kernel_context *k)
-{
-    const struct tensor *x = kernel_input(k, 0);
-    struct matrices m;
-    struct tensor *q, *r;
-    TRY(find_matrices(k, 0, false, &m));
-    struct qr qr = { .full = *(const bool *)kernel_state(k),
-                     .m = (int)m.rows,
-                     .n = (int)m.columns,
-                     .columns = (int)(m.rows < m.columns ? m.rows : m.columns) };
-    qr.columns = qr.full ? qr.m : qr.columns;
-    struct shape q_shape = x->shape, r_shape = x->shape;
-    q_shape.dims[q_shape.rank - 1] = r_shape.dims[r_shape.rank - 2] = qr.columns;
-    TRY(shape_check(q_shape.rank, q_shape.dims, &q_shape));
-    TRY(shape_check(r_shape.rank, r_shape.dims, &r_shape));
-    TRY(kernel_output(k, 0, &q_shape, &q));
-    TRY(kernel_output(k, 1, &r_shape, &r));
-    if (x->size == 0) {
-        qr_of_nothing(&qr, m.count, q, r);
-        return status_ok();
-    }
-    struct status status = qr_make(k, x->dtype, &qr);
-    size_t size = dtype_size(x->dtype);
-    for (int64_t i = 0; i < m.count && status_is_ok(status); i++) {
-        status = begin(k);
-        if (!status_is_ok(status))
-            break;
-        factor_qr(&qr, at_bytes_const(x->data, i * m.rows * m.columns, size),
-                  at_bytes(q->data, i * m.rows * qr.columns, size),
-                  at_bytes(r->data, i * qr.columns * m.columns, size));
-        linear_end();
-    }
-    tensor_release(&qr.a);
-    tensor_release(&qr.scales);
-    tensor_release(&qr.work);
-    return status;
-}
-
-#define TYPES (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES_COMPLEX)
 static const struct kernel rows[] = {
-    { "Cholesky", TYPES, .compute = cholesky_compute, .costly = true },
-    { "MatrixSolve", TYPES, .prepare = adjoint_prepare, .compute = solve_compute, .costly = true },
-    { "MatrixInverse", TYPES, .prepare = adjoint_prepare, .compute = inverse_compute,
+    { "Cholesky", DTYPES_LINEAR, .compute = cholesky_compute, .costly = true },
+    { "MatrixSolve", DTYPES_LINEAR, .prepare = adjoint_prepare, .compute = solve_compute,
       .costly = true },
-    { "MatrixDeterminant", TYPES, .compute = determinant_compute, .costly = true },
-    { "LogMatrixDeterminant", TYPES, .compute = determinant_compute, .costly = true },
-    { "MatrixTriangularSolve", TYPES, .prepare = triangular_prepare, .compute = triangular_compute,
+    { "MatrixInverse", DTYPES_LINEAR, .prepare = adjoint_prepare, .compute = inverse_compute,
       .costly = true },
-    { "Qr", TYPES, .prepare = qr_prepare, .compute = qr_compute, .costly = true },
+    { "MatrixDeterminant", DTYPES_LINEAR, .compute = determinant_compute, .costly = true },
+    { "LogMatrixDeterminant", DTYPES_LINEAR, .compute = determinant_compute, .costly = true },
+    { "MatrixTriangularSolve", DTYPES_LINEAR, .prepare = triangular_prepare,
+      .compute = triangular_compute, .costly = true },
 };
 const struct kernel_table kernels_linear_algebra = { rows, COUNT(rows) };
