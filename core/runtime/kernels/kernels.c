@@ -95,6 +95,7 @@
     X(sparse_product)      \
     X(sparse_reduce)       \
     X(special)             \
+    X(spectrum)            \
     X(string_format)       \
     X(string_hash)         \
     X(string_split)        \

@@ -1,0 +1,33 @@
+/*
+ * spectrum: singular values and eigenvalues of one matrix, by the LAPACK that OpenBLAS contains.
+ * Matrices are stored by columns, as LAPACK has them. Types and sizes are those of linear.h, and
+ * the same linear_begin comes before. `work` has spectrum_work(…) bytes.
+ */
+#ifndef PLAIN_SPECTRUM_H
+#define PLAIN_SPECTRUM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tensor/dtype.h"
+
+enum vectors { VECTORS_NONE, VECTORS_SOME, VECTORS_ALL };
+
+/* Bytes of work for a matrix of up to n rows and columns. */
+size_t spectrum_work(enum dtype dtype, int n);
+
+/* a [m, n] = u · diag(values) · v^H, with p = min(m, n) real values, the greatest first. SOME: u
+ * [m, p], v_adjoint [p, n]; ALL: u [m, m], v_adjoint [n, n]. Overwrites a. False: no convergence.
+ */
+bool spectrum_singular(enum dtype dtype, enum vectors vectors, int m, int n, void *a, void *values,
+                       void *u, void *v_adjoint, void *work);
+
+/* The real eigenvalues of a Hermitian a [n, n], the least first; only the upper triangle is read.
+ * Replaces a by the eigenvectors if `vectors`. False: no convergence. */
+bool spectrum_hermitian(enum dtype dtype, bool vectors, int n, void *a, void *values, void *work);
+
+/* The eigenvalues [n] of any a [n, n] of a complex type, and its eigenvectors [n, n] unless that is
+ * NULL. Overwrites a. False: no convergence. */
+bool spectrum_general(enum dtype dtype, int n, void *a, void *values, void *vectors, void *work);
+
+#endif
