@@ -27,6 +27,12 @@ static struct status scatter_nd_check(struct kernel_context *k, const struct sha
 {
     const struct shape *indices = &kernel_input(k, 0)->shape, *updates = &kernel_input(k, 1)->shape;
     struct shape wanted = shape_make(indices->rank - 1, indices->dims);
+    if (depth == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            kernel_input(k, 1)->size > 0
+                                ? "Indices and updates specified for empty output shape"
+                                : "Only indices.shape[-1] values between 1 and 5 are currently "
+                                  "supported.  Requested rank: 0");
     if (depth > shape->rank)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "The inner %lld dimensions of output.shape=%s must match",
@@ -72,8 +78,6 @@ static struct status scatter_nd_compute(struct kernel_context *k)
         inner *= shape.dims[d];
     size_t size = dtype_size(out->dtype);
     int64_t places = shape_outer(&indices->shape, indices->shape.rank - 1);
-    if (depth == 0 && inner == 0) /* nothing to check, and nothing to add */
-        return status_ok();
     for (int64_t i = 0; i < places; i++) {
         int64_t at;
         TRY(nd_index_read(indices, i, depth, &shape, state->skips, &at));

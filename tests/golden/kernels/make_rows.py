@@ -1863,6 +1863,8 @@ def tensor_scatter():
         rows.add("ScatterNd", [i32(0, 5, 0)[:, None], floats(3), i32(3)], bad_indices_policy=policy)
         rows.add("ScatterNd", [i32(0, 1, 2, 0)[None].reshape(2, 2), floats(2), i32(2, 2)], bad_indices_policy=policy)
     rows.add("TensorScatterUpdate", [np.array([True, False]), i32(1)[None], np.array([True])])
+    for indices, updates, shape in [((2, 0), (2, 3), [3]), ((0,), (3,), [3]), ((1, 0), (1, 2, 2), [2, 2]), ((2, 0), (2,), []), ((0, 0), (0, 3), [3]), ((0, 0), (0, 2), [2])]:
+        rows.add("ScatterNd", [np.zeros(indices, np.int32), np.ones(updates, np.float32), np.array(shape, np.int32)])  # an index of no numbers
     rows.write()
 
 
