@@ -14,6 +14,7 @@
     X(conv2d_onednn_ops)    \
     X(activation)           \
     X(assert)               \
+    X(audio_features)       \
     X(base64)               \
     X(batch_norm)           \
     X(bias)                 \

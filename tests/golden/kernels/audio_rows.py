@@ -45,4 +45,34 @@ def audio():
     rows.write()
 
 
-FAMILIES = [audio]
+def speech():
+    """Spectrograms, and their cepstra."""
+    rows = Rows("speech")
+    random = np.random.RandomState(5)
+    sound = random.uniform(-1, 1, (50, 2)).astype(np.float32)
+    for window, stride in [(16, 8), (10, 3), (2, 1), (50, 50), (33, 20), (51, 1)]:
+        for squared in [False, True]:
+            rows.add("AudioSpectrogram", [sound], window_size=window, stride=stride, magnitude_squared=squared)
+    rows.add("AudioSpectrogram", [np.zeros((20, 1), np.float32)], window_size=16, stride=2)
+    rows.add("AudioSpectrogram", [np.array([[0.5], [np.nan], [1], [2]], np.float32)], window_size=2, stride=2)
+    for shape in [(0, 1), (20, 0)]:
+        rows.add("AudioSpectrogram", [np.zeros(shape, np.float32)], window_size=4, stride=2)
+    rows.add("AudioSpectrogram", [sound[0]], window_size=4, stride=2)
+    for window, stride in [(1, 1), (4, 0)]:  # TensorFlow ends at -1
+        rows.add("AudioSpectrogram", [sound], window_size=window, stride=stride, text=False)
+    powers = random.uniform(0, 5, (2, 3, 129)).astype(np.float32)
+    for rate in [16000, 8000]:
+        for attrs in [{}, dict(dct_coefficient_count=40), dict(filterbank_channel_count=20, lower_frequency_limit=300.0, upper_frequency_limit=3000.0), dict(filterbank_channel_count=1, dct_coefficient_count=1),
+                      dict(lower_frequency_limit=0.0)]:
+            rows.add("Mfcc", [powers, np.int32(rate)], **attrs) if rate > 8000 or "upper_frequency_limit" in attrs else None
+    rows.add("Mfcc", [0 * powers, np.int32(16000)])
+    rows.add("Mfcc", [powers[:0], np.int32(16000)])
+    rows.add("Mfcc", [powers[:, :0], np.int32(16000)])
+    for x, rate in [(powers[0], np.int32(16000)), (powers, np.array([16000, 2], np.int32)), (powers, np.int32(0)), (powers[..., :1], np.int32(16000))]:
+        rows.add("Mfcc", [x, rate], text=False)
+    for attrs in [dict(dct_coefficient_count=41), dict(dct_coefficient_count=0), dict(filterbank_channel_count=0), dict(lower_frequency_limit=-1.0), dict(lower_frequency_limit=5000.0)]:
+        rows.add("Mfcc", [powers, np.int32(16000)], text=False, **attrs)
+    rows.write()
+
+
+FAMILIES = [audio, speech]
