@@ -212,3 +212,46 @@ struct status npy_read_file(const char *path, size_t max_bytes, struct arena *ar
     buffer_finish(&file);
     return status_in(status, "'%s'", path);
 }
+
+/* ---- Writing. ---- */
+
+#define NPY_ALIGNMENT 64 /* of the elements, as numpy writes them */
+
+static void put_dictionary(const char *descr, const struct shape *shape, struct buffer *out)
+{
+    int64_t dims[SHAPE_RANK_TENSORFLOW];
+    int rank = shape_unpack(shape, dims);
+    buffer_printf(out, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int i = 0; i < rank; i++)
+        buffer_printf(out, "%s%lld", i > 0 ? ", " : "", (long long)dims[i]);
+    buffer_append_text(out, rank == 1 ? ",), }" : "), }");
+}
+
+void npy_put_front(enum dtype dtype, const struct shape *shape, struct buffer *out)
+{
+    static const char magic[] = "\x93NUMPY\x01\x00"; /* version 1.0 */
+    size_t start = out->size, header = start + 10;
+    const char *descr = NULL;
+    for (size_t i = 0; i < COUNT(descrs); i++)
+        if (descrs[i].dtype == dtype)
+            descr = descrs[i].text;
+    if (descr == NULL)
+        return;
+    buffer_append(out, magic, 8);
+    buffer_append(out, "\0\0", 2); /* the header's size */
+    put_dictionary(descr, shape, out);
+    while ((out->size + 1 - start) % NPY_ALIGNMENT != 0)
+        buffer_append_char(out, ' ');
+    buffer_append_char(out, '\n');
+    out->data[header - 2] = (char)((out->size - header) & 0xff);
+    out->data[header - 1] = (char)((out->size - header) >> 8);
+}
+
+size_t npy_front_size(enum dtype dtype, const struct shape *shape)
+{
+    struct buffer front = { 0 };
+    npy_put_front(dtype, shape, &front);
+    size_t size = front.size;
+    buffer_finish(&front);
+    return size;
+}

@@ -34,4 +34,9 @@ struct status npy_header_size(struct bytes start, size_t *out);
 /* Reads a front of npy_header_size bytes. Errors as npy_read; UNIMPLEMENTED: an array of text. */
 struct status npy_header_read(struct bytes front, struct npy_header *out);
 
+/* The front of a file of such an array, in bytes, and the bytes themselves; the elements follow. A
+ * size of 0: numpy has no such dtype, or it is one of strings. */
+size_t npy_front_size(enum dtype dtype, const struct shape *shape);
+void npy_put_front(enum dtype dtype, const struct shape *shape, struct buffer *out);
+
 #endif
