@@ -21,6 +21,12 @@ grpc_method grpc_answer_predict, grpc_answer_classify, grpc_answer_regress,
     grpc_answer_multi_inference;
 grpc_method grpc_answer_model_metadata, grpc_answer_model_status, grpc_answer_reload_config;
 
+/* In open_inference.c. */
+grpc_method grpc_answer_oip_server_live, grpc_answer_oip_server_ready,
+    grpc_answer_oip_server_metadata, grpc_answer_oip_model_ready, grpc_answer_oip_model_metadata,
+    grpc_answer_oip_model_infer, grpc_answer_oip_repository_index, grpc_answer_oip_repository_load,
+    grpc_answer_oip_repository_unload;
+
 /* INTERNAL, as in gRPC: "Failed to parse tensorflow.serving.PredictRequest". */
 struct status grpc_parse_error(const char *message);
 

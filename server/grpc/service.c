@@ -175,6 +175,7 @@ static void handle(struct grpc_service *grpc, struct call *call, struct message 
 
 #define PREDICTION "/tensorflow.serving.PredictionService/"
 #define MODEL      "/tensorflow.serving.ModelService/"
+#define INFERENCE  "/inference.GRPCInferenceService/"
 
 /* Each method: its path, its function grpc_answer_…, and what metrics call it. */
 #define METHODS(X)                                                       \
@@ -184,7 +185,16 @@ static void handle(struct grpc_service *grpc, struct call *call, struct message 
     X(PREDICTION "MultiInference", multi_inference, API_MULTI_INFERENCE) \
     X(PREDICTION "GetModelMetadata", model_metadata, API_METADATA)       \
     X(MODEL "GetModelStatus", model_status, API_STATUS)                  \
-    X(MODEL "HandleReloadConfigRequest", reload_config, API_RELOAD)
+    X(MODEL "HandleReloadConfigRequest", reload_config, API_RELOAD)      \
+    X(INFERENCE "ServerLive", oip_server_live, API_HEALTH)               \
+    X(INFERENCE "ServerReady", oip_server_ready, API_HEALTH)             \
+    X(INFERENCE "ServerMetadata", oip_server_metadata, API_METADATA)     \
+    X(INFERENCE "ModelReady", oip_model_ready, API_STATUS)               \
+    X(INFERENCE "ModelMetadata", oip_model_metadata, API_METADATA)       \
+    X(INFERENCE "ModelInfer", oip_model_infer, API_INFER)                \
+    X(INFERENCE "RepositoryIndex", oip_repository_index, API_STATUS)     \
+    X(INFERENCE "RepositoryModelLoad", oip_repository_load, API_RELOAD)  \
+    X(INFERENCE "RepositoryModelUnload", oip_repository_unload, API_RELOAD)
 
 #define HANDLER(path, name, api)                                                      \
     static void handle_##name(void *grpc, struct call *call, struct message *message) \

@@ -7,9 +7,11 @@
 
 #include "base/characters.h"
 #include "server/rest/exchange.h"
+#include "server/rest/open_inference.h"
 
-#define TEXT  "text/plain; charset=utf-8"
-#define MODEL "/v1/models/{model}{selector}"
+#define TEXT   "text/plain; charset=utf-8"
+#define MODEL  "/v1/models/{model}{selector}"
+#define MODEL2 "/v2/models/{model}{selector}"
 
 static const struct route routes[] = {
     { "POST", MODEL ":predict", answer_predict, .api = API_PREDICT },
@@ -23,6 +25,16 @@ static const struct route routes[] = {
     { "GET, HEAD", "/readyz", answer_ready, .api = API_HEALTH, .content_type = TEXT },
     { "GET, HEAD", "/readyz/{model}{selector}", answer_model_ready, .api = API_HEALTH,
       .content_type = TEXT },
+
+    { "GET", "/v2", answer_v2_server, .api = API_METADATA },
+    { "GET", "/v2/health/live", answer_v2_live, .api = API_HEALTH },
+    { "GET", "/v2/health/ready", answer_v2_ready, .api = API_HEALTH },
+    { "GET", MODEL2, answer_v2_model, .api = API_METADATA },
+    { "GET", MODEL2 "/ready", answer_v2_model_ready, .api = API_STATUS },
+    { "POST", MODEL2 "/infer", answer_v2_infer, .api = API_INFER, .headers = v2_infer_headers },
+    { "POST", "/v2/repository/index", answer_v2_index, .api = API_STATUS },
+    { "POST", "/v2/repository/models/{model}/load", answer_v2_load, .api = API_RELOAD },
+    { "POST", "/v2/repository/models/{model}/unload", answer_v2_unload, .api = API_RELOAD },
 };
 
 static bool starts_with(const char *text, const char *prefix)

@@ -49,7 +49,7 @@ BELOW = {
     "server/oip": GRAPH | {"server/json"},
     "server/metrics": {"base", "proto"},
     "server/models": SAVEDMODEL | {"server/metrics"},
-    "server/inference": SAVEDMODEL | {"server/metrics", "server/models"},
+    "server/inference": SAVEDMODEL | {"server/oip", "server/metrics", "server/models"},
     "server/rest": SAVEDMODEL | {"rpc", "server/json", "server/oip", "server/metrics", "server/models", "server/inference"},
     "server/grpc": SAVEDMODEL | {"rpc", "server/oip", "server/metrics", "server/models", "server/inference"},
     "server": SAVEDMODEL | {"rpc", "runtime/kernels", "server/metrics", "server/models", "server/inference", "server/rest", "server/grpc"},

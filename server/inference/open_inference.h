@@ -1,0 +1,58 @@
+/*
+ * open_inference: what the Open Inference Protocol asks of models, for REST and gRPC: both read a
+ * request into an infer_request and write an infer_answer (server/oip/infer.h), and differ in
+ * nothing else.
+ */
+#ifndef SERVER_INFERENCE_OPEN_INFERENCE_H
+#define SERVER_INFERENCE_OPEN_INFERENCE_H
+
+#include "server/inference/served_request.h"
+#include "server/oip/infer.h"
+#include "server/oip/metadata.h"
+
+/* An inference; request->method points to it. */
+struct open_inference {
+    struct infer_request request;
+    struct infer_match match;
+};
+
+/* The protocol's version of a model: "" is the latest, digits are a number, anything else is a
+ * label. INVALID_ARGUMENT: the number does not fit. */
+struct status open_inference_version(struct bytes text, struct version_choice *out);
+
+/**
+ * Finds the callable of a signature; without a name, serving_default, or the only signature of a
+ * model that has no such.
+ *
+ * Errors  those of served_request_find_servable; INVALID_ARGUMENT no such signature
+ */
+struct status open_inference_callable(struct served_request *request, struct bytes signature_name,
+                                      struct callable **out);
+
+/* Matches inference->request, which is filled in, with its signature, and asks for a run. */
+struct status open_inference_run(struct served_request *request, struct open_inference *inference,
+                                 struct status (*answer)(struct served_request *request,
+                                                         const struct tensor *outputs));
+
+/* What the answer says; of a request that has run. */
+struct infer_answer open_inference_answer(const struct served_request *request);
+
+/* Describes the model that request->spec names. NOT_FOUND. */
+struct status open_inference_metadata(struct served_request *request, struct model_metadata *out);
+
+/* Has the model a version that answers? If request->spec names a version: does that one answer?
+ * NOT_FOUND: the model is not configured. */
+struct status open_inference_model_ready(struct served_request *request, bool *out);
+
+/* Do all configured models answer, and is the server not going down? */
+bool open_inference_server_ready(struct served_request *request);
+
+/* Lists the versions of all models; `ready`: only those that answer. */
+struct status open_inference_index(struct served_request *request, bool ready,
+                                   struct index_entry **out, size_t *out_count);
+
+/* FAILED_PRECONDITION: the configuration, and no client of this protocol, says which models are
+ * loaded. NOT_FOUND: no such model. */
+struct status open_inference_refuse_change(struct served_request *request, const char *change);
+
+#endif
