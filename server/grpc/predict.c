@@ -452,7 +452,7 @@ struct status grpc_answer_predict(struct served_request *request)
     struct tensor *inputs;
     request->method = predict;
     request->next = learn;
-    if (!request->in_pool && recall(request, predict))
+    if (!request->in_pool && request->forms != NULL && recall(request, predict))
         return served_request_run(request, predict->callable, &predict->input, put_outputs);
     TRY(read_request(request, predict));
     TRY(find_callable(request, predict));

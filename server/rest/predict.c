@@ -1,6 +1,27 @@
-/* The predict route: reads the body into tensors, runs, prints the outputs as JSON. */
-#include "server/json/predict.h"
-#include "server/rest/exchange.h"
+/* The predict route: reads the body into tensors, runs, writes the outputs, as JSON if the headers
+ * do not say otherwise. */
+#include "server/rest/predict.h"
+
+#include "server/grpc/request.h"
+
+const char *const predict_headers[] = { "Content-Type", "Accept", SHAPE_HEADER, SIGNATURE_HEADER,
+                                        NULL };
+
+struct status predict_find_callable(struct served_request *request, struct bytes name,
+                                    struct callable **out)
+{
+    request->spec.signature_name = name;
+    TRY(served_request_find_servable(request));
+    *out = servable_callable(request->servable, name);
+    if (*out == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Serving signature name: \"%.*s\" not found in signature def",
+                            name.size ? (int)name.size : (int)strlen(SIGNATURE_DEFAULT),
+                            name.size ? name.data : SIGNATURE_DEFAULT);
+    return status_ok();
+}
+
+/* ---- JSON. ---- */
 
 struct finder {
     struct signature_finder base;
@@ -13,35 +34,83 @@ static struct status find(struct signature_finder *base, struct bytes name,
                           const struct signature **out)
 {
     struct finder *finder = (struct finder *)base;
-    finder->request->spec.signature_name = name;
-    TRY(served_request_find_servable(finder->request));
-    finder->callable = servable_callable(finder->request->servable, name);
-    if (finder->callable == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Serving signature name: \"%.*s\" not found in signature def",
-                            name.size ? (int)name.size : (int)strlen(SIGNATURE_DEFAULT),
-                            name.size ? name.data : SIGNATURE_DEFAULT);
+    TRY(predict_find_callable(finder->request, name, &finder->callable));
     *out = finder->callable->signature;
     return status_ok();
 }
 
-static struct status print_outputs(struct served_request *request, const struct tensor *outputs)
+static struct status read_json(struct served_request *request, struct predict_call *call)
 {
-    const struct predict_request *predict = request->method;
+    struct finder finder = { { find }, request, NULL };
+    TRY(predict_request_read(request->body, &finder.base, request->arena, &call->json));
+    call->inputs = call->json.inputs;
+    call->callable = finder.callable;
+    return status_ok();
+}
+
+/* The outputs of a request that was no JSON are columns. */
+static struct status answer_json(struct served_request *request, const struct tensor *outputs)
+{
+    const struct signature *signature = request->call.callable->signature;
+    const struct predict_call *call = request->method;
+    bool rows = call != NULL && call->json.rows;
     /* The text can be many times as large as the tensors, and empty lists may be many. */
-    size_t size_max = predict_response_size_max(predict->signature, outputs, predict->rows);
+    size_t size_max = predict_response_size_max(signature, outputs, rows);
     TRY(served_request_reserve_reply(request, size_max));
-    return predict_response_print(predict->signature, outputs, predict->rows, &request->reply);
+    return predict_response_print(signature, outputs, rows, &request->reply);
+}
+
+/* ---- The route. ---- */
+
+/* The message may leave the model out; it must not name another one than the URL. */
+static struct status read_protobuf(struct served_request *request, struct predict_call *call)
+{
+    TRY(served_request_find_servable(request));
+    struct bytes name = request->spec.name;
+    TRY(grpc_answer_predict(request));
+    if (!bytes_equal(request->spec.name, name))
+        return status_error(
+            STATUS_INVALID_ARGUMENT, "the URL names the model '%.*s', the PredictRequest '%.*s'",
+            (int)name.size, name.data, (int)request->spec.name.size, request->spec.name.data);
+    call->callable = request->call.callable;
+    call->inputs = request->call.inputs;
+    return status_ok();
+}
+
+static struct status read_body(struct exchange *exchange, enum media media,
+                               struct predict_call *call)
+{
+    switch (media) {
+    case MEDIA_JSON:
+        return read_json(&exchange->served, call);
+    case MEDIA_PROTOBUF:
+        return read_protobuf(&exchange->served, call);
+    default:
+        return predict_read_tensor(exchange, media, call);
+    }
 }
 
 struct status answer_predict(struct exchange *exchange)
 {
+    static struct status (*const answers[])(struct served_request *, const struct tensor *) = {
+        [MEDIA_JSON] = answer_json,
+        [MEDIA_OCTETS] = predict_answer_octets,
+        [MEDIA_NPY] = predict_answer_npy,
+        [MEDIA_PROTOBUF] = predict_answer_protobuf,
+    };
     struct served_request *request = &exchange->served;
-    struct finder finder = { { find }, request, NULL };
-    struct predict_request *predict = ARENA_NEW(request->arena, struct predict_request);
-    request->method = predict;
-    TRY(predict_request_read(request->body, &finder.base, request->arena, predict));
+    enum media body = media_of_body(exchange_header(exchange, "Content-Type"));
+    enum media wanted = media_of_answer(exchange_header(exchange, "Accept"));
+    struct predict_call *call = ARENA_NEW(request->arena, struct predict_call);
+    TRY(read_body(exchange, body, call));
+    TRY(predict_check_answer(call->callable->signature, wanted));
     if (request->server->check_method_names)
-        TRY(callable_check_predict(finder.callable));
-    return served_request_run(request, finder.callable, predict->inputs, print_outputs);
+        TRY(callable_check_predict(call->callable));
+    if (body == MEDIA_PROTOBUF && wanted == MEDIA_PROTOBUF) {
+        exchange->content_type = media_name(wanted); /* its own answer heeds its output_filter */
+        return status_ok();
+    }
+    request->method = call;
+    request->next = NULL; /* that of a PredictRequest's own answer */
+    return served_request_run(request, call->callable, call->inputs, answers[wanted]);
 }

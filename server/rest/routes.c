@@ -8,13 +8,14 @@
 #include "base/characters.h"
 #include "server/rest/exchange.h"
 #include "server/rest/open_inference.h"
+#include "server/rest/predict.h"
 
 #define TEXT   "text/plain; charset=utf-8"
 #define MODEL  "/v1/models/{model}{selector}"
 #define MODEL2 "/v2/models/{model}{selector}"
 
 static const struct route routes[] = {
-    { "POST", MODEL ":predict", answer_predict, .api = API_PREDICT },
+    { "POST", MODEL ":predict", answer_predict, .api = API_PREDICT, .headers = predict_headers },
     { "POST", MODEL ":classify", answer_classify, .api = API_CLASSIFY },
     { "POST", MODEL ":regress", answer_regress, .api = API_REGRESS },
     { "GET", MODEL "/metadata", answer_metadata, .api = API_METADATA },

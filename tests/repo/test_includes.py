@@ -50,7 +50,7 @@ BELOW = {
     "server/metrics": {"base", "proto"},
     "server/models": SAVEDMODEL | {"server/metrics"},
     "server/inference": SAVEDMODEL | {"server/oip", "server/metrics", "server/models"},
-    "server/rest": SAVEDMODEL | {"rpc", "server/json", "server/oip", "server/metrics", "server/models", "server/inference"},
+    "server/rest": SAVEDMODEL | {"rpc", "server/grpc", "server/json", "server/oip", "server/metrics", "server/models", "server/inference"},
     "server/grpc": SAVEDMODEL | {"rpc", "server/oip", "server/metrics", "server/models", "server/inference"},
     "server": SAVEDMODEL | {"rpc", "runtime/kernels", "server/metrics", "server/models", "server/inference", "server/rest", "server/grpc"},
 }
@@ -127,7 +127,7 @@ class Includes(unittest.TestCase):
         self.assertTrue(wrong_includes("core/runtime/executor.c", '#include "runtime/plan/maker.h"\n'))
         self.assertTrue(wrong_includes("server/rest/rest.c", '#include "trainer/ps/ps.h"\n'))
         self.assertTrue(wrong_includes("server/rest/rest.c", '#include "server/options.h"\n'))
-        self.assertTrue(wrong_includes("server/rest/rest.c", '#include "server/grpc/port.h"\n'))
+        self.assertTrue(wrong_includes("server/grpc/port.c", '#include "server/rest/rest.h"\n'))
         self.assertTrue(wrong_includes("server/attic/rest.c", ""))
         self.assertTrue(wrong_includes("trainer/ps/ps.c", "#include <microhttpd.h>\n"))
         self.assertTrue(wrong_includes("trainer/ps/ps.c", '#include "proto/training.pb-c.h"\n'))

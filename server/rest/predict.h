@@ -1,0 +1,41 @@
+/* predict: what the files of the predict route share: predict.c reads the request and chooses how
+ * to answer; predict_tensor.c has the forms other than JSON. */
+#ifndef SERVER_REST_PREDICT_H
+#define SERVER_REST_PREDICT_H
+
+#include "server/json/predict.h"
+#include "server/rest/exchange.h"
+#include "server/rest/media.h"
+
+#define SHAPE_HEADER     "x-slipway-shape"     /* "2,3": of the tensor that is the body */
+#define SIGNATURE_HEADER "x-slipway-signature" /* of a body of one tensor */
+#define DATATYPE_HEADER  "x-slipway-datatype"  /* "FP32": of the tensor that is the answer */
+
+/* The request headers that answer_predict reads. */
+extern const char *const predict_headers[];
+
+/* A predict request; served.method points to it, unless the body is a PredictRequest. */
+struct predict_call {
+    struct predict_request json; /* signature; for a body of JSON also the rest */
+    const struct tensor *inputs;
+    struct callable *callable;
+};
+
+/* INVALID_ARGUMENT: no such signature; the errors of served_request_find_servable. */
+struct status predict_find_callable(struct served_request *request, struct bytes signature_name,
+                                    struct callable **out);
+
+/* Reads a body that is one tensor: raw elements, or a .npy file. */
+struct status predict_read_tensor(struct exchange *exchange, enum media media,
+                                  struct predict_call *call);
+
+/* Can the signature's outputs be sent in this form? INVALID_ARGUMENT: it holds one tensor, and
+ * there are several. */
+struct status predict_check_answer(const struct signature *signature, enum media media);
+
+/* Write the outputs to the reply, and set the headers. */
+struct status predict_answer_octets(struct served_request *request, const struct tensor *outputs);
+struct status predict_answer_npy(struct served_request *request, const struct tensor *outputs);
+struct status predict_answer_protobuf(struct served_request *request, const struct tensor *outputs);
+
+#endif

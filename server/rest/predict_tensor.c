@@ -1,0 +1,102 @@
+/* Predict requests and answers that are no JSON: one tensor as raw elements or as a .npy file, and
+ * PredictResponse. */
+#include "proto/wire.h"
+#include "server/grpc/model_spec.h"
+#include "server/oip/datatype.h"
+#include "server/oip/raw.h"
+#include "server/oip/tensor_body.h"
+#include "server/rest/predict.h"
+#include "tensor/tensor_wire.h"
+
+/* Fields of PredictResponse and of an entry of its map. */
+enum { RESPONSE_OUTPUTS = 1, RESPONSE_SPEC = 2, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+
+struct status predict_read_tensor(struct exchange *exchange, enum media media,
+                                  struct predict_call *call)
+{
+    struct served_request *request = &exchange->served;
+    const char *name = exchange_header(exchange, SIGNATURE_HEADER);
+    const char *shape = exchange_header(exchange, SHAPE_HEADER);
+    struct infer_request infer;
+    struct infer_match match;
+    TRY(predict_find_callable(request, bytes_of(name != NULL ? name : ""), &call->callable));
+    const struct signature *signature = call->callable->signature;
+    if (media == MEDIA_NPY)
+        TRY(tensor_body_read_npy(request->body, signature, request->arena, &infer));
+    else
+        TRY(tensor_body_read_raw(request->body, shape, signature, request->arena, &infer));
+    TRY(infer_match(&infer, signature, request->arena, &match));
+    call->inputs = match.inputs;
+    return status_ok();
+}
+
+struct status predict_check_answer(const struct signature *signature, enum media media)
+{
+    bool one = media == MEDIA_OCTETS || media == MEDIA_NPY;
+    if (!one || signature->outputs_count == 1)
+        return status_ok();
+    return status_error(
+        STATUS_INVALID_ARGUMENT,
+        "Accept: %s holds one tensor, but the signature '%s' has %d outputs; %s and "
+        "%s hold several",
+        media_name(media), signature->name, signature->outputs_count, media_name(MEDIA_JSON),
+        media_name(MEDIA_PROTOBUF));
+}
+
+struct status predict_answer_octets(struct served_request *request, const struct tensor *outputs)
+{
+    struct exchange *exchange = exchange_of(request);
+    const char *shape = tensor_body_shape_text(&outputs[0].shape, request->arena);
+    uint64_t size = raw_size(&outputs[0]);
+    if (datatype_name(outputs[0].dtype) == NULL || size == UINT64_MAX)
+        return status_error(STATUS_UNIMPLEMENTED, "raw elements of type %s",
+                            dtype_name(outputs[0].dtype));
+    TRY(served_request_reserve_reply(request, (size_t)size));
+    raw_put(&outputs[0], &request->reply);
+    exchange->content_type = media_name(MEDIA_OCTETS);
+    exchange_add_header(exchange, SHAPE_HEADER, shape);
+    exchange_add_header(exchange, DATATYPE_HEADER, datatype_name(outputs[0].dtype));
+    return status_ok();
+}
+
+struct status predict_answer_npy(struct served_request *request, const struct tensor *outputs)
+{
+    size_t size;
+    TRY(tensor_body_npy_size(&outputs[0], &size));
+    TRY(served_request_reserve_reply(request, size));
+    tensor_body_put_npy(&outputs[0], &request->reply);
+    exchange_of(request)->content_type = media_name(MEDIA_NPY);
+    return status_ok();
+}
+
+static struct status put_output(struct served_request *request, const char *key,
+                                const struct tensor *output)
+{
+    enum tensor_wire_form form =
+        request->server->tensor_content ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
+    if (!tensor_wire_can_put(output->dtype))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "output '%s' is of type %s, which has no form in "
+                            "an answer",
+                            key, dtype_name(output->dtype));
+    struct buffer *out = &request->reply;
+    size_t size = tensor_wire_size(output, form), key_size = strlen(key);
+    size_t entry =
+        wire_head_size(ENTRY_KEY, key_size) + key_size + wire_head_size(ENTRY_VALUE, size) + size;
+    TRY(served_request_reserve_reply(request, entry + 16 * VARINT_MAX));
+    wire_put_head(out, RESPONSE_OUTPUTS, entry);
+    wire_put_bytes(out, ENTRY_KEY, bytes_of(key));
+    wire_put_head(out, ENTRY_VALUE, size);
+    tensor_wire_put(output, form, out);
+    return status_ok();
+}
+
+struct status predict_answer_protobuf(struct served_request *request, const struct tensor *outputs)
+{
+    const struct signature *signature = request->call.callable->signature;
+    for (int i = 0; i < signature->outputs_count; i++)
+        TRY(put_output(request, signature->outputs[i].key, &outputs[i]));
+    model_spec_put(&request->reply, RESPONSE_SPEC, request->servable, bytes_of(signature->name));
+    exchange_of(request)->content_type = media_name(MEDIA_PROTOBUF);
+    return status_ok();
+}
