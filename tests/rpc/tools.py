@@ -21,6 +21,14 @@ def node_modules():
     return path
 
 
+def clients_python():
+    """The interpreter that has the packages of scripts/clients.txt."""
+    path = os.environ.get("SLIPWAY_CLIENTS_PYTHON") or "/nonexistent"
+    if not os.access(path, os.X_OK):
+        raise unittest.SkipTest("no tritonclient: scripts/test installs it (SLIPWAY_CLIENTS_PYTHON)")
+    return path
+
+
 def installed(name, package):
     """The path of a program from a Debian package."""
     path = shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/bin")
