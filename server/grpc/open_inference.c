@@ -1,6 +1,7 @@
 /* inference.GRPCInferenceService: the Open Inference Protocol (proto/open_inference.proto). */
 #include "server/inference/open_inference.h"
 #include "proto/wire.h"
+#include "server/grpc/form_call.h"
 #include "server/grpc/request.h"
 #include "server/oip/infer_wire.h"
 
@@ -69,22 +70,77 @@ struct status grpc_answer_oip_model_metadata(struct served_request *request)
 
 /* ---- Inference. ---- */
 
+struct infer_call {
+    struct open_inference inference; /* first: request->method points to it */
+    struct form_call form;
+};
+
+static struct status read_infer(struct served_request *request, struct infer_call *call)
+{
+    struct open_inference *inference = &call->inference;
+    TRY(infer_wire_read(request->body, request->arena, &inference->request));
+    request->spec.name = inference->request.model_name;
+    return open_inference_version(inference->request.model_version, &request->spec.version);
+}
+
+/* An answer of one raw output ends in its numbers. */
+static bool ends_in_numbers(const struct infer_answer *answer, const struct tensor *output)
+{
+    return answer->choices_count == 1 && answer->raw && output->dtype != DT_STRING;
+}
+
+/* A request whose form was recalled is parsed after all if the answer has another form. */
 static struct status put_outputs(struct served_request *request, const struct tensor *outputs)
 {
+    struct infer_call *call = request->method;
+    if (form_call_put(&call->form, request, &outputs[call->form.output]))
+        return status_ok();
+    if (call->inference.match.choices == NULL) {
+        TRY(read_infer(request, call));
+        TRY(infer_match(&call->inference.request, call->form.callable->signature, request->arena,
+                        &call->inference.match));
+    }
     struct infer_answer answer = open_inference_answer(request);
     TRY(infer_check_outputs(&answer, outputs));
     TRY(served_request_reserve_reply(request, infer_wire_size_max(&answer, outputs)));
     infer_wire_put(&answer, outputs, &request->reply);
+    if (ends_in_numbers(&answer, &outputs[call->form.output]))
+        form_call_note(&call->form, request, &outputs[call->form.output]);
     return status_ok();
+}
+
+/* Back in the loop's thread. */
+static struct status learn(struct served_request *request)
+{
+    const struct infer_call *call = request->method;
+    form_call_learn(request, &call->form);
+    return status_ok();
+}
+
+/* Bools are checked, and strings have lengths: all others are used as they are. */
+static bool has_a_form(const struct infer_call *call)
+{
+    const struct open_inference *inference = &call->inference;
+    return inference->request.inputs_count == 1 && inference->match.choices_count == 1 &&
+           call->form.callable->signature->inputs_count == 1 &&
+           inference->match.inputs->dtype != DT_BOOL && inference->match.inputs->dtype != DT_STRING;
 }
 
 struct status grpc_answer_oip_model_infer(struct served_request *request)
 {
-    struct open_inference *inference = ARENA_NEW(request->arena, struct open_inference);
-    TRY(infer_wire_read(request->body, request->arena, &inference->request));
-    request->spec.name = inference->request.model_name;
-    TRY(open_inference_version(inference->request.model_version, &request->spec.version));
-    return open_inference_run(request, inference, put_outputs);
+    struct infer_call *call = ARENA_NEW(request->arena, struct infer_call);
+    struct form_call *form = &call->form;
+    request->method = call;
+    request->next = learn;
+    if (form_call_recall(request, form))
+        return served_request_run(request, form->callable, &form->input, put_outputs);
+    TRY(read_infer(request, call));
+    TRY(open_inference_run(request, &call->inference, put_outputs));
+    const struct infer_match *match = &call->inference.match;
+    form->callable = request->call.callable;
+    form->output = match->choices_count > 0 ? match->choices[0].output : 0;
+    form->learns = has_a_form(call) ? match->inputs : NULL;
+    return status_ok();
 }
 
 /* ---- The repository. ---- */

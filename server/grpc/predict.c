@@ -4,7 +4,7 @@
 
 #include "proto/wire.h"
 #include "server/grpc/request.h"
-#include "server/grpc/predict_form.h"
+#include "server/grpc/form_call.h"
 #include "tensor/tensor_wire.h"
 
 #define NAMES_MAX 4096 /* characters of a list of names in an error text */
@@ -20,7 +20,6 @@ struct given {
 };
 
 struct predict {
-    struct callable *callable;
     struct given *given; /* the request's inputs, in its order */
     int given_count;
     struct bytes *filter; /* aliases of the wanted outputs; none: all */
@@ -28,16 +27,9 @@ struct predict {
     struct bytes *tensors; /* for each input of the signature; data NULL: not in the request */
     int unknown_count;     /* given inputs that the signature does not have */
     struct bytes *names;   /* scratch space for all names, for error texts */
-    const struct tensor *inputs;
-    int *outputs; /* the outputs to answer with, by index in the signature */
+    int *outputs;          /* the outputs to answer with, by index in the signature */
     int outputs_count;
-
-    /* For a form that is known or being learnt: */
-    struct tensor input;
-    int output;            /* what `outputs` points to */
-    struct tensor outcome; /* type and shape of the answer, whose form is in request->reply */
-    char *numbers;         /* where its numbers belong; NULL: the form is not known */
-    size_t answer_at;      /* their offset in an answer that was written; 0: not to be learnt */
+    struct form_call form;
 };
 
 /* ---- The message. ---- */
@@ -101,13 +93,13 @@ static struct status find_callable(struct served_request *request, struct predic
 {
     struct bytes name = request->spec.signature_name;
     TRY(served_request_find_servable(request));
-    predict->callable = servable_callable(request->servable, name);
+    predict->form.callable = servable_callable(request->servable, name);
     if (name.size == 0)
         name = bytes_of(SIGNATURE_DEFAULT);
-    if (predict->callable == NULL)
+    if (predict->form.callable == NULL)
         return status_error(STATUS_FAILED_PRECONDITION, "Serving signature key \"%.*s\" not found.",
                             (int)name.size, name.data);
-    return request->server->check_method_names ? callable_check_predict(predict->callable)
+    return request->server->check_method_names ? callable_check_predict(predict->form.callable)
                                                : status_ok();
 }
 
@@ -145,7 +137,7 @@ enum choice { SENT, EXPECTED, EXTRA, MISSING, DEFAULTS, USED };
 static const char *list(const struct predict *predict, enum choice choice, struct arena *arena,
                         int *distinct)
 {
-    const struct signature *signature = predict->callable->signature;
+    const struct signature *signature = predict->form.callable->signature;
     struct bytes *names = predict->names;
     int count = 0;
     for (int i = 0; (choice == SENT || choice == EXTRA) && i < predict->given_count; i++)
@@ -163,7 +155,7 @@ static const char *list(const struct predict *predict, enum choice choice, struc
 /* Decides whether defaults can replace missing inputs, and reports what is wrong otherwise. */
 static struct status check_names(struct served_request *request, struct predict *predict)
 {
-    const struct signature *signature = predict->callable->signature;
+    const struct signature *signature = predict->form.callable->signature;
     struct arena *arena = request->arena;
     int sent, expected = signature->inputs_count, defaults, used, n;
     void *names;
@@ -199,7 +191,7 @@ static struct status check_names(struct served_request *request, struct predict 
 
 static struct status match_inputs(struct served_request *request, struct predict *predict)
 {
-    const struct signature *signature = predict->callable->signature;
+    const struct signature *signature = predict->form.callable->signature;
     int matched = 0;
     if (predict->given_count - signature->inputs_count > EXTRA_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "input size does not match signature: %d!=%d",
@@ -232,7 +224,7 @@ static struct status parsing_error(struct status status, const struct signature_
 static struct status read_tensors(struct served_request *request, const struct predict *predict,
                                   struct tensor **out)
 {
-    const struct signature *signature = predict->callable->signature;
+    const struct signature *signature = predict->form.callable->signature;
     int count = signature->inputs_count;
     struct tensor_wire *wires = ARENA_ARRAY(request->arena, struct tensor_wire, count);
     struct tensor *tensors = ARENA_ARRAY(request->arena, struct tensor, count);
@@ -266,7 +258,7 @@ static const char *outputs_text(const struct signature *signature, struct arena 
 
 static struct status choose_outputs(struct served_request *request, struct predict *predict)
 {
-    const struct signature *signature = predict->callable->signature;
+    const struct signature *signature = predict->form.callable->signature;
     bool *chosen = ARENA_ARRAY(request->arena, bool, signature->outputs_count);
     predict->outputs = ARENA_ARRAY(request->arena, int, signature->outputs_count);
     for (int i = 0; i < predict->filter_count; i++) {
@@ -316,149 +308,56 @@ static struct status put_output(struct served_request *request, const struct sig
     return status_ok();
 }
 
-/* Fills the numbers into an answer whose form is known; false: it is not. */
-static bool put_numbers(const struct predict *predict, const struct tensor *outputs)
-{
-    const struct tensor *outcome = &predict->outcome;
-    if (predict->numbers == NULL)
-        return false;
-    const struct tensor *output = &outputs[predict->outputs[0]];
-    if (output->dtype != outcome->dtype || !shape_equal(&output->shape, &outcome->shape))
-        return false;
-    memcpy(predict->numbers, output->data, tensor_bytes(output));
-    return true;
-}
-
-/* Remembers where the numbers of an answer's only output are, so that its form can be learnt. */
-static void note_numbers(struct served_request *request, const struct tensor *outputs)
-{
-    struct predict *predict = request->method;
-    const struct tensor *output = &outputs[predict->outputs[0]];
-    size_t size = tensor_bytes(output);
-    if (output->dtype != DT_FLOAT || predict->outputs_count != 1 || size == 0)
-        return;
-    predict->outcome = tensor_borrow(output->dtype, &output->shape, NULL);
-    predict->answer_at = request->reply.size - size;
-}
-
 static struct status put_outputs(struct served_request *request, const struct tensor *outputs)
 {
     struct predict *predict = request->method;
-    if (put_numbers(predict, outputs))
+    const struct tensor *lone = predict->outputs_count == 1 ? &outputs[predict->outputs[0]] : NULL;
+    if (form_call_put(&predict->form, request, lone))
         return status_ok();
-    predict->numbers = NULL;
-    request->reply.size = 0;
-    const struct signature *signature = predict->callable->signature;
+    const struct signature *signature = predict->form.callable->signature;
     for (int i = 0; i < predict->outputs_count; i++) {
         int output = predict->outputs[i];
         TRY(put_output(request, signature, output, &outputs[output]));
-        note_numbers(request, outputs);
     }
+    if (lone != NULL && lone->dtype == DT_FLOAT)
+        form_call_note(&predict->form, request, lone);
     model_spec_put(&request->reply, RESPONSE_SPEC, request->servable, bytes_of(signature->name));
     return status_ok();
 }
 
-/* ---- Forms (predict_form.h). ---- */
-
-/* The form's spec, with names that lie in the request itself. */
-static struct model_spec spec_in_body(const struct predict_form *form, struct bytes body)
-{
-    struct model_spec spec = form->spec;
-    spec.name = predict_bytes_find(&form->request, body, spec.name);
-    spec.signature_name = predict_bytes_find(&form->request, body, spec.signature_name);
-    if (spec.version.kind == VERSION_LABELLED)
-        spec.version.label = predict_bytes_find(&form->request, body, spec.version.label);
-    return spec;
-}
-
-/* Answers a request that was seen before, except for its numbers, if its model is still the same
- * one. */
-static bool recall(struct served_request *request, struct predict *predict)
-{
-    struct predict_form *form = predict_forms_find(request->forms, request->body);
-    if (form == NULL)
-        return false;
-    request->spec = form->spec;
-    struct status status = served_request_find_servable(request);
-    request->spec = spec_in_body(form, request->body); /* the form may be overwritten */
-    bool same = status_is_ok(status) && request->servable->serial == form->serial;
-    if (same && form->answer.size > 0)
-        status = served_request_reserve_reply(request, form->answer.size);
-    if (!same || !status_is_ok(status)) {
-        served_request_drop_servable(request);
-        form->serial = 0;
-        return false;
-    }
-    predict->callable = form->callable;
-    predict->input = form->input;
-    predict->input.data = (void *)(uintptr_t)(request->body.data + form->request.numbers_at);
-    predict->output = form->output;
-    predict->outputs = &predict->output;
-    predict->outputs_count = 1;
-    if (form->answer.size > 0) {
-        predict->outcome = form->outcome;
-        predict->numbers = predict_bytes_put(&form->answer, &request->reply);
-    }
-    return true;
-}
-
-/* Learns the form of a request that was read, if it has one tensor in and one out. */
-static void learn_request(const struct served_request *request, const struct predict *predict)
-{
-    const struct tensor *inputs = predict->inputs; /* NULL: the form is known */
-    struct bytes body = request->body;
-    struct predict_form *form = predict_forms_place(request->forms, body);
-    struct model_spec spec = request->spec;
-    size_t size = inputs != NULL ? tensor_bytes(inputs) : 0;
-    if (inputs == NULL || predict->callable->signature->inputs_count != 1 ||
-        predict->given_count != 1 || predict->outputs_count != 1 || inputs->dtype != DT_FLOAT ||
-        size == 0 || !predict_bytes_learn(&form->request, body, inputs->data, size))
-        return;
-    spec.name = predict_bytes_moved(&form->request, body, spec.name);
-    spec.signature_name = predict_bytes_moved(&form->request, body, spec.signature_name);
-    if (spec.version.kind == VERSION_LABELLED)
-        spec.version.label = predict_bytes_moved(&form->request, body, spec.version.label);
-    form->serial = request->servable->serial;
-    form->answer.size = 0;
-    form->spec = spec;
-    form->callable = predict->callable;
-    form->output = predict->outputs[0];
-    form->input = tensor_borrow(inputs->dtype, &inputs->shape, NULL);
-}
-
-/* Back in the loop's thread: learns the forms of the request and the answer, unless they are known.
- */
+/* Back in the loop's thread. */
 static struct status learn(struct served_request *request)
 {
     const struct predict *predict = request->method;
-    struct bytes reply = { request->reply.data, request->reply.size };
-    struct predict_form *form;
-    if (predict->answer_at == 0 || request->forms == NULL)
-        return status_ok();
-    learn_request(request, predict);
-    form = predict_forms_find(request->forms, request->body);
-    if (form == NULL || form->serial != request->servable->serial)
-        return status_ok();
-    form->outcome = predict->outcome;
-    if (!predict_bytes_learn(&form->answer, reply, reply.data + predict->answer_at,
-                             tensor_bytes(&predict->outcome)))
-        form->answer.size = 0;
+    form_call_learn(request, &predict->form);
     return status_ok();
+}
+
+/* Only a lone tensor of floats lies in both messages as it does in memory. */
+static bool has_a_form(const struct predict *predict, const struct tensor *inputs)
+{
+    return predict->form.callable->signature->inputs_count == 1 && predict->given_count == 1 &&
+           predict->outputs_count == 1 && inputs->dtype == DT_FLOAT;
 }
 
 struct status grpc_answer_predict(struct served_request *request)
 {
     struct predict *predict = ARENA_NEW(request->arena, struct predict);
+    struct form_call *form = &predict->form;
     struct tensor *inputs;
     request->method = predict;
     request->next = learn;
-    if (!request->in_pool && request->forms != NULL && recall(request, predict))
-        return served_request_run(request, predict->callable, &predict->input, put_outputs);
+    if (form_call_recall(request, form)) {
+        predict->outputs = &form->output;
+        predict->outputs_count = 1;
+        return served_request_run(request, form->callable, &form->input, put_outputs);
+    }
     TRY(read_request(request, predict));
     TRY(find_callable(request, predict));
     TRY(match_inputs(request, predict));
     TRY(read_tensors(request, predict, &inputs));
     TRY(choose_outputs(request, predict));
-    predict->inputs = inputs;
-    return served_request_run(request, predict->callable, inputs, put_outputs);
+    form->learns = has_a_form(predict, inputs) ? inputs : NULL;
+    form->output = predict->outputs_count > 0 ? predict->outputs[0] : 0;
+    return served_request_run(request, form->callable, inputs, put_outputs);
 }

@@ -1,7 +1,7 @@
 /*
- * predict_form: Predict requests that were seen before, except for their numbers. Clients send the
- * same bytes around changing numbers. These bytes are compared instead of parsed, and the bytes
- * around the numbers of the answer are copied.
+ * predict_form: Predict and ModelInfer requests that were seen before, except for their numbers.
+ * Clients send the same bytes around changing numbers. These bytes are compared instead of parsed,
+ * and the bytes around the numbers of the answer are copied.
  *
  * Only for the common shape: one tensor of fixed-size numbers in, and one out. All other requests,
  * and the first of each form, are parsed (predict.c). The servable is looked up each time.
@@ -24,6 +24,7 @@ struct predict_bytes {
 
 struct predict_form {
     uint64_t serial;                      /* of the servable; 0: the form is empty */
+    enum request_api api;                 /* of the method */
     struct predict_bytes request, answer; /* answer.size 0: not learnt yet */
     struct model_spec spec;               /* its names lie in request.around */
     struct callable *callable;            /* valid while the servable has this serial */
