@@ -76,6 +76,29 @@ static struct endpoint category_counts(struct layer_context *context,
                : build(b, "DenseBincount", NULL, 3, dense, NULL);
 }
 
+/* ---- integers ---- */
+
+struct endpoint narrow_integers(struct layer_context *context, const char *name, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct bytes text = bytes_of(arena_printf(
+        context->arena, "'%s' has an integer that is beyond the int32 of the model:", name));
+    const struct shape scalar = shape_scalar();
+    const struct tensor message = tensor_borrow(DT_STRING, &scalar, &text);
+    static const int32_t axes[SHAPE_RANK_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 };
+    struct endpoint narrow = cast_to(context, x, DT_INT32);
+
+    if (!status_is_ok(b->status) || endpoint_dtype(x) != DT_INT64)
+        return narrow;
+    struct endpoint same = build_binary(b, "Equal", NULL, x, cast_to(context, narrow, DT_INT64));
+    const struct endpoint checked[] = { build_binary(b, "All", NULL, same,
+                                                     build_const_ints(
+                                                         b, NULL, endpoint_shape(x)->rank, axes)),
+                                        build_const(b, NULL, &message), x };
+    struct node *check = build_node(b, "Assert", NULL, 3, checked, 0, NULL, NULL);
+    return (struct endpoint){ build_node(b, "Identity", NULL, 1, &narrow, 1, &check, NULL), 0 };
+}
+
 /* ---- classes ---- */
 
 /* The place of each text in the list; -1: it is not there. */
@@ -171,6 +194,8 @@ static struct endpoint dense_share(struct layer_context *context, const struct c
         return cast_to(context, category_ids(context, column, parts->values), dtype);
     if (column->classes != NULL)
         return cast_to(context, class_places(context, column, parts->values), dtype);
+    if (dtype == DT_INT32)
+        return narrow_integers(context, column->spec.name, parts->values);
     return dtype == DT_FLOAT ? scaled_numbers(context, column, parts->values)
                              : cast_to(context, parts->values, dtype);
 }

@@ -14,6 +14,10 @@ struct column_parts {
     struct endpoint values, row_splits;
 };
 
+/* Integers as int32. A request with one that does not fit fails, as such a record is bad in
+ * training; TensorFlow's Cast would take other bits for it. */
+struct endpoint narrow_integers(struct layer_context *context, const char *name, struct endpoint x);
+
 /* Places prepared columns side by side as an input of the model. Sets the context's input and its
  * lists. */
 void build_input_of_columns(struct layer_context *context, const struct layers_model *model,

@@ -327,7 +327,6 @@ static struct parts parsed_parts(struct layer_context *context, const struct lay
                                  const struct features *f, struct node *parsed, int place)
 {
     int dense = 3 * f->sparse_count, ragged = dense + f->dense_count;
-    const struct attr to[] = { attr_type("DstT", port->dtype), ATTR_END };
 
     if (port->layout == TENSOR_SPARSE)
         return sparse_parts(context, port, f, parsed, place);
@@ -337,7 +336,7 @@ static struct parts parsed_parts(struct layer_context *context, const struct lay
         };
     struct endpoint x = { parsed, dense + place };
     if (feature_dtype(port) != port->dtype)
-        x = build(&context->builder, "Cast", NULL, 1, &x, to);
+        x = narrow_integers(context, port->name, x);
     return (struct parts){ { x }, 1 };
 }
 

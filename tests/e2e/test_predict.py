@@ -93,6 +93,22 @@ class Predict(TestCase):
         rows = self.lines("--predict_files=" + lists, "--schema=" + schema, "--batch_size=3", model=model)
         self.assertEqual([row["y"] for row in rows], json.loads(done.stdout.split("\n", 1)[1]))
 
+    def test_an_integer_beyond_int32_is_refused(self):
+        """An Example carries int64s; the Cast to the model's int32 took other bits for one that does not fit."""
+        description = {"class_name": "Sequential", "config": {"name": "ids", "layers": [
+            {"class_name": "InputLayer", "config": {"batch_shape": [None, 1], "dtype": "int32", "name": "id"}},
+            {"class_name": "Embedding", "config": {"input_dim": 10, "output_dim": 1, "name": "table"}},
+            {"class_name": "Flatten", "config": {"name": "flat"}}]}, "compile_config": {"optimizer": "sgd", "loss": "mse"}}
+        model = self.path("ids", "1")
+        train(model, "--model=" + self.write("ids.json", json.dumps(description)), "--train_files=" + self.write("ids.csv", "id,label\n1,1\n2,0\n"),
+              "--schema=" + self.write("schema.json", '{"columns": [{"name": "id", "dtype": "int64"}, {"name": "label"}]}'), "--training_iteration=5")
+        for number, code in ((1, 0), (2 ** 32 + 1, 1)):
+            with open(self.path("x.tfrecord"), "wb") as f:
+                f.write(records.record(records.example(x=records.integers([number]))))
+            done = self.predict("--predict_files=" + self.path("x.tfrecord"), "--signature=serving_default", model=model)
+            self.assertEqual(done.returncode, code, done)
+        self.assertIn("has an integer that is beyond the int32 of the model", done.stderr)
+
     def test_an_evaluation(self):
         file = self.write("xy.csv", "x,label,w\n0,1,1\n1,0,3\n2,5,0\n")
         ys = self.expected([0, 1, 2])
