@@ -60,6 +60,9 @@ extern const struct layer_class layer_max_pooling1d, layer_max_pooling2d, layer_
 extern const struct layer_class layer_adaptive_average_pooling1d, layer_adaptive_average_pooling2d,
     layer_adaptive_average_pooling3d, layer_adaptive_max_pooling1d, layer_adaptive_max_pooling2d,
     layer_adaptive_max_pooling3d;
+/* layer_augment.c */
+extern const struct layer_class layer_random_translation, layer_random_zoom, layer_random_rotation,
+    layer_random_brightness, layer_random_contrast;
 /* layer_resize.c */
 extern const struct layer_class layer_resizing, layer_center_crop;
 /* layer_norm.c */

@@ -1,0 +1,283 @@
+/* layer_augment: layers that change the images of each training batch at random, and pass those of
+ * an evaluation and of a request on. The formulas are Keras'. */
+#include <ctype.h>
+#include <math.h>
+
+#include "layers/layer_image.h"
+
+#define PI 3.14159265358979323846
+
+#define WHERE_IT_READS                                                                            \
+    { "fill_mode", ARG_CHOICE, "reflect constant wrap nearest" },                                 \
+        { "interpolation", ARG_CHOICE, "bilinear nearest" }, { "seed", ARG_NULL_OR_INT, "null" }, \
+        { "fill_value", ARG_NUMBER, "0" }, DATA_FORMAT
+
+static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, double value)
+{
+    return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
+}
+
+/* ---- arguments ---- */
+
+/* A range as Keras takes it: [lower, upper], or f for [-f, f] without what is below `least`. */
+static bool read_range(struct layer_context *context, const struct layer *layer, const char *name,
+                       double least, double range[2])
+{
+    const struct json_value *value = layer_arg(layer, name)->value;
+    bool pair = value->kind == JSON_VALUE_LIST && value->count == 2;
+    double a, b;
+
+    if (!json_value_number(pair ? &value->members[0] : value, &a) ||
+        !json_value_number(pair ? &value->members[1] : value, &b) || !isfinite(a) || !isfinite(b)) {
+        layer_fail(context, layer, "argument '%s': expected a number, or a list of two", name);
+        return false;
+    }
+    if (!pair)
+        a = fmax(-fabs(b), least), b = fabs(b);
+    range[0] = fmin(a, b);
+    range[1] = fmax(a, b);
+    return true;
+}
+
+/* Checks the input. False: it failed, or images are passed on. */
+static bool changes_images(struct layer_context *context, const struct layer *layer,
+                           struct endpoint x)
+{
+    if (!layer_wants_rank(context, layer, x, 4) || context->mode != LAYERS_TRAIN)
+        return false;
+    const struct shape *shape = endpoint_shape(x);
+    if (shape->dims[1] < 1 || shape->dims[2] < 1)
+        layer_fail(context, layer, "the input's shape %s has no pixels", shape_text(shape));
+    return status_is_ok(context->builder.status);
+}
+
+/* ---- numbers for each image ---- */
+
+/* Uniform in the range: [batch, 1, 1, 1]. */
+static struct endpoint draw(struct layer_context *context, const struct layer *layer,
+                            struct endpoint x, const double range[2])
+{
+    struct builder *b = &context->builder;
+    const struct arg_value *seed = layer_arg(layer, "seed");
+    const int32_t begin[4] = { 0 }, size[] = { -1, 1, 1, 1 };
+    const struct endpoint corner[] = { x, build_const_ints(b, NULL, 4, begin),
+                                       build_const_ints(b, NULL, 4, size) };
+    struct endpoint shape = build_unary(b, "Shape", NULL, build(b, "Slice", NULL, 3, corner, NULL));
+    struct endpoint unit = build_binary(b, "StatelessRandomUniform", NULL, shape,
+                                        layer_seed(context, seed->is_null ? 0 : seed->integer));
+
+    return by_number(b, "AddV2", by_number(b, "Mul", unit, range[1] - range[0]), range[0]);
+}
+
+/* The same as [batch, 1], for a matrix of each image. */
+static struct endpoint draw_column(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x, const double range[2])
+{
+    static const int32_t column[] = { -1, 1 };
+    struct builder *b = &context->builder;
+
+    return build_binary(b, "Reshape", NULL, draw(context, layer, x, range),
+                        build_const_ints(b, NULL, 2, column));
+}
+
+/* ---- moving pixels ---- */
+
+/* Where the pixel (x, y) of the output reads: (a0 x + a1 y + a2, b0 x + b1 y + b2). */
+struct image_map {
+    struct endpoint a0, a1, a2, b0, b1, b2; /* [batch, 1] */
+};
+
+static struct attr attr_upper(struct layer_context *context, const struct layer *layer,
+                              const char *name)
+{
+    char *text = arena_strdup(context->arena, layer_arg(layer, name)->text);
+
+    for (char *at = text; *at != '\0'; at++)
+        *at = (char)toupper((unsigned char)*at);
+    return attr_text(name, text);
+}
+
+static struct endpoint move_pixels(struct layer_context *context, const struct layer *layer,
+                                   struct endpoint x, const struct image_map *m)
+{
+    struct builder *b = &context->builder;
+    const struct shape *shape = endpoint_shape(x);
+    const int32_t size[] = { (int32_t)shape->dims[1], (int32_t)shape->dims[2] };
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, m->a0);
+    const struct endpoint row[] = { m->a0, m->a1, m->a2,
+                                    m->b0, m->b1, m->b2,
+                                    zero,  zero,  build_const_int(b, NULL, 1) };
+    const struct endpoint inputs[] = {
+        x, build(b, "ConcatV2", NULL, 9, row, NULL), build_const_ints(b, NULL, 2, size),
+        build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number)
+    };
+    const struct attr attrs[] = { attr_upper(context, layer, "interpolation"),
+                                  attr_upper(context, layer, "fill_mode"), ATTR_END };
+
+    return build(b, "ImageProjectiveTransformV3", NULL, 4, inputs, attrs);
+}
+
+static double middle(struct endpoint x, int dimension)
+{
+    return (double)(endpoint_shape(x)->dims[dimension] - 1) / 2;
+}
+
+static const struct layer_arg random_translation_args[] = {
+    { "height_factor", ARG_VALUE, REQUIRED },
+    { "width_factor", ARG_VALUE, REQUIRED },
+    WHERE_IT_READS,
+};
+
+static struct endpoint random_translation_build(struct layer_context *context,
+                                                const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double height[2], width[2];
+
+    if (!read_range(context, layer, "height_factor", -1, height) ||
+        !read_range(context, layer, "width_factor", -1, width) ||
+        !changes_images(context, layer, x))
+        return x;
+    struct endpoint down = draw_column(context, layer, x, height);
+    struct endpoint right = draw_column(context, layer, x, width);
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, down);
+    struct endpoint one = build_unary(b, "OnesLike", NULL, down);
+    const struct image_map m = {
+        .a0 = one,
+        .a1 = zero,
+        .a2 = by_number(b, "Mul", right, -(double)endpoint_shape(x)->dims[2]),
+        .b0 = zero,
+        .b1 = one,
+        .b2 = by_number(b, "Mul", down, -(double)endpoint_shape(x)->dims[1]),
+    };
+    return move_pixels(context, layer, x, &m);
+}
+LAYER_CLASS(random_translation, "RandomTranslation", random_translation_args,
+            random_translation_build);
+
+static const struct layer_arg random_zoom_args[] = {
+    { "height_factor", ARG_VALUE, REQUIRED },
+    { "width_factor", ARG_NULL_OR_VALUE, "null" }, /* null: as the height */
+    WHERE_IT_READS,
+};
+
+static struct endpoint random_zoom_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    bool same = json_value_is_null(layer_arg(layer, "width_factor")->value);
+    double height[2], width[2];
+
+    if (!read_range(context, layer, "height_factor", -1, height) ||
+        (!same && !read_range(context, layer, "width_factor", -1, width)) ||
+        !changes_images(context, layer, x))
+        return x;
+    struct endpoint tall = by_number(b, "AddV2", draw_column(context, layer, x, height), 1);
+    struct endpoint wide =
+        same ? tall : by_number(b, "AddV2", draw_column(context, layer, x, width), 1);
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, tall);
+    struct endpoint one = build_const_float(b, NULL, 1);
+    const struct image_map m = {
+        .a0 = wide,
+        .a1 = zero,
+        .a2 = by_number(b, "Mul", build_binary(b, "Sub", NULL, one, wide), middle(x, 2)),
+        .b0 = zero,
+        .b1 = tall,
+        .b2 = by_number(b, "Mul", build_binary(b, "Sub", NULL, one, tall), middle(x, 1)),
+    };
+    return move_pixels(context, layer, x, &m);
+}
+LAYER_CLASS(random_zoom, "RandomZoom", random_zoom_args, random_zoom_build);
+
+static const struct layer_arg random_rotation_args[] = {
+    { "factor", ARG_VALUE, REQUIRED }, /* of a turn */
+    WHERE_IT_READS,
+};
+
+/* p - (x u + y v): the middle stays where it is. */
+static struct endpoint around(struct builder *b, double p, double x, struct endpoint u, double y,
+                              struct endpoint v)
+{
+    struct endpoint moved =
+        build_binary(b, "AddV2", NULL, by_number(b, "Mul", u, x), by_number(b, "Mul", v, y));
+
+    return build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)p), moved);
+}
+
+static struct endpoint random_rotation_build(struct layer_context *context,
+                                             const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double turns[2];
+
+    if (!read_range(context, layer, "factor", -1, turns) || !changes_images(context, layer, x))
+        return x;
+    struct endpoint angle = by_number(b, "Mul", draw_column(context, layer, x, turns), 2 * PI);
+    struct endpoint cosine = build_unary(b, "Cos", NULL, angle);
+    struct endpoint sine = build_unary(b, "Sin", NULL, angle);
+    struct endpoint minus = build_unary(b, "Neg", NULL, sine);
+    double cx = middle(x, 2), cy = middle(x, 1);
+    const struct image_map m = { .a0 = cosine,
+                                 .a1 = minus,
+                                 .a2 = around(b, cx, cx, cosine, cy, minus),
+                                 .b0 = sine,
+                                 .b1 = cosine,
+                                 .b2 = around(b, cy, cx, sine, cy, cosine) };
+    return move_pixels(context, layer, x, &m);
+}
+LAYER_CLASS(random_rotation, "RandomRotation", random_rotation_args, random_rotation_build);
+
+/* ---- changing pixels ---- */
+
+static const struct layer_arg random_value_args[] = {
+    { "factor", ARG_VALUE, REQUIRED },
+    { "value_range", ARG_VALUE, "[0, 255]" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+static struct endpoint clip(struct builder *b, struct endpoint x, const double range[2])
+{
+    const struct endpoint inputs[] = { x, build_const_float(b, NULL, (float)range[0]),
+                                       build_const_float(b, NULL, (float)range[1]) };
+
+    return build(b, "ClipByValue", NULL, 3, inputs, NULL);
+}
+
+static struct endpoint random_brightness_build(struct layer_context *context,
+                                               const struct layer *layer, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    double factor[2], values[2];
+
+    if (!read_range(context, layer, "factor", -1, factor) ||
+        !read_range(context, layer, "value_range", -INFINITY, values) ||
+        !changes_images(context, layer, x))
+        return x;
+    struct endpoint delta =
+        by_number(b, "Mul", draw(context, layer, x, factor), values[1] - values[0]);
+    return clip(b, build_binary(b, "AddV2", NULL, x, delta), values);
+}
+LAYER_CLASS(random_brightness, "RandomBrightness", random_value_args, random_brightness_build);
+
+/* Moves each channel away from its mean, or towards it. */
+static struct endpoint random_contrast_build(struct layer_context *context,
+                                             const struct layer *layer, struct endpoint x)
+{
+    static const int32_t pixels[] = { 1, 2 };
+    struct builder *b = &context->builder;
+    const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
+    double factor[2], values[2];
+
+    if (!read_range(context, layer, "factor", 0, factor) ||
+        !read_range(context, layer, "value_range", -INFINITY, values) ||
+        !changes_images(context, layer, x))
+        return x;
+    const double range[] = { 1 - factor[0], 1 + factor[1] };
+    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, pixels) };
+    struct endpoint mean = build(b, "Mean", NULL, 2, inputs, kept);
+    struct endpoint away = build_binary(b, "Mul", NULL, build_binary(b, "Sub", NULL, x, mean),
+                                        draw(context, layer, x, range));
+    return clip(b, build_binary(b, "AddV2", NULL, away, mean), values);
+}
+LAYER_CLASS(random_contrast, "RandomContrast", random_value_args, random_contrast_build);
