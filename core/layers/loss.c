@@ -103,10 +103,10 @@ static struct status unknown_loss(const struct json_value *value, const char *na
     for (size_t i = 0; i < LOSS_CLASSES_COUNT; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", loss_classes[i].name);
     bool of_keras = name != NULL && (same_name(name, "ctc") || same_name(name, "circle"));
-    struct status status =
-        status_error(of_keras ? STATUS_UNIMPLEMENTED : STATUS_INVALID_ARGUMENT,
-                     "%s is not a loss%s; known: %.*s", json_value_show(value, arena),
-                     of_keras ? ", which is not implemented" : "", (int)known.size, known.data);
+    struct status status = status_error(of_keras ? STATUS_UNIMPLEMENTED : STATUS_INVALID_ARGUMENT,
+                                        "%s is %s; known: %.*s", json_value_show(value, arena),
+                                        of_keras ? "a loss that is not implemented" : "not a loss",
+                                        (int)known.size, known.data);
     buffer_finish(&known);
     return status;
 }

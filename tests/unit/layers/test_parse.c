@@ -362,6 +362,8 @@ static const struct row {
       STATUS_INVALID_ARGUMENT, "got 1.5, expected 0 <= label_smoothing <= 1" },
     { "another axis", LOSS("{\"class_name\": \"BinaryCrossentropy\", \"config\": {\"axis\": 1}}"),
       STATUS_UNIMPLEMENTED, "'axis' is 1; only -1 is implemented" },
+    { "a loss of Keras", LOSS("\"ctc\""), STATUS_UNIMPLEMENTED,
+      "'ctc' is a loss that is not implemented; known: " },
     { "no reduction",
       LOSS("{\"class_name\": \"MeanSquaredError\", \"config\": {\"reduction\": \"none\"}}"),
       STATUS_UNIMPLEMENTED, "'reduction' is 'none'; known: sum_over_batch_size, mean, sum" },
