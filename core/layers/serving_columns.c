@@ -23,6 +23,28 @@ static struct endpoint scaled_numbers(struct layer_context *context,
                    DT_FLOAT);
 }
 
+/* What is hashed: a text as it is, an integer as decimal text. A row of a dense column may lack an
+ * integer, as it may lack a text, which is the empty one then. */
+static struct endpoint as_texts(struct layer_context *context, const struct raw_column *column,
+                                struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const struct bytes empty = { "", 0 };
+    const struct shape scalar = shape_scalar();
+    const struct tensor none = tensor_borrow(DT_STRING, &scalar, &empty);
+
+    if (!status_is_ok(b->status) || endpoint_dtype(x) == DT_STRING)
+        return x;
+    struct endpoint texts = build_unary(b, "AsString", NULL, x);
+    if (!raw_column_may_lack_integer(column))
+        return texts;
+    const struct endpoint choice[] = {
+        build_binary(b, "Equal", NULL, x, build_const_int64(b, NULL, RAW_INTEGER_MISSING)),
+        build_const(b, NULL, &none), texts
+    };
+    return build(b, "SelectV2", NULL, 3, choice, NULL);
+}
+
 /* The category of each value, int64. */
 static struct endpoint category_ids(struct layer_context *context, const struct raw_column *column,
                                     struct endpoint x)
@@ -34,9 +56,7 @@ static struct endpoint category_ids(struct layer_context *context, const struct 
 
     if (column->boundaries != NULL)
         return cast_to(context, build(b, "Bucketize", NULL, 1, &x, ranges), DT_INT64);
-    if (endpoint_dtype(x) != DT_STRING)
-        x = build_unary(b, "AsString", NULL, x);
-    return hash_texts(context, x, column->hash_buckets, NULL);
+    return hash_texts(context, as_texts(context, column, x), column->hash_buckets, NULL);
 }
 
 /* The same, with a number above the last category for the empty text, which has none. */
@@ -47,6 +67,8 @@ static struct endpoint counted_ids(struct layer_context *context, const struct r
     const struct bytes empty = { "", 0 };
     const struct shape scalar = shape_scalar();
     const struct tensor none = tensor_borrow(DT_STRING, &scalar, &empty);
+    if (raw_column_may_lack_integer(column))
+        x = as_texts(context, column, x);
     struct endpoint ids = category_ids(context, column, x);
 
     if (!status_is_ok(b->status) || endpoint_dtype(x) != DT_STRING)

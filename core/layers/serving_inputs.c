@@ -196,7 +196,7 @@ static struct endpoint no_default(struct layer_context *context, const char *nam
 }
 
 /* The default of a column's feature, as often as a row has values. A text that is missing is the
- * empty one. A null node: it has none. */
+ * empty one, and an integer that is hashed RAW_INTEGER_MISSING. A null node: it has none. */
 static struct endpoint column_default(struct layer_context *context, const char *name,
                                       const struct raw_column *column)
 {
@@ -204,14 +204,16 @@ static struct endpoint column_default(struct layer_context *context, const char 
     enum dtype dtype = column->spec.dtype;
     const struct shape shape = shape_of(width);
 
-    if (!column->has_default && dtype != DT_STRING)
+    bool lacks = raw_column_may_lack_integer(column);
+
+    if (!column->has_default && dtype != DT_STRING && !lacks)
         return (struct endpoint){ 0 };
     void *values = arena_array(context->arena, dtype_size(dtype), (size_t)width);
     for (int64_t i = 0; i < width; i++)
         if (dtype == DT_STRING)
             ((struct bytes *)values)[i] = bytes_of("");
         else if (dtype == DT_INT64)
-            ((int64_t *)values)[i] = (int64_t)column->default_value;
+            ((int64_t *)values)[i] = lacks ? RAW_INTEGER_MISSING : (int64_t)column->default_value;
         else
             ((float *)values)[i] = (float)column->default_value;
     struct tensor tensor = tensor_borrow(dtype, &shape, values);

@@ -30,6 +30,16 @@ static inline int64_t raw_column_categories(const struct raw_column *column)
     return column->boundaries != NULL ? column->boundaries_count + 1 : column->hash_buckets;
 }
 
+/* What a request has in place of an integer that a row lacks. */
+#define RAW_INTEGER_MISSING INT64_MIN
+
+/* May a row lack a value, which then has no bucket, as in training? */
+static inline bool raw_column_may_lack_integer(const struct raw_column *column)
+{
+    return column->hash_buckets > 0 && column->spec.dtype == DT_INT64 &&
+           column->spec.layout == TENSOR_DENSE && !column->has_default;
+}
+
 /* What an exported graph does with the values of an input, so that the data need not. */
 enum raw_values {
     RAW_NOTHING, /* it takes prepared values */

@@ -1,6 +1,7 @@
 """Exports whose requests carry the raw columns of a schema: REST, Examples and pstrain predict answer the same. (tests/tensorflow has TensorFlow's
 answers.)"""
 import json
+import math
 
 import raw_columns
 from harness import Server, TestCase, main, run
@@ -51,6 +52,28 @@ class RawRequests(TestCase):
                 self.assertEqual(got["rows"], 400)
                 self.assertAlmostEqual(got["loss"], want["loss"], 5)
                 self.assertAlmostEqual(got["accuracy"], want["accuracy"], 5)
+
+    def test_a_hashed_integer_that_is_missing(self):
+        """It has no bucket in training. An Example without the feature says the same, and a request the number that stands for it."""
+        flags = raw_columns.write(self.dir, "dense")
+        row = next(raw_columns.rows())
+        values = ["|".join(v) if isinstance(v, list) else str(v) for v in (row | {"shop": "", "y": "good"}).values()]
+        with open(self.path("bare.csv"), "w", encoding="utf-8") as file:
+            file.write(",".join(row) + "\n" + ",".join(values) + "\n")
+        done = run("pstrain", *flags, "--export_dir=" + self.path("dense", "1"), "--test_files=" + self.path("bare.csv"),
+                   "--metrics_file=" + self.path("metrics.jsonl"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(self.path("metrics.jsonl"), encoding="utf-8") as file:
+            want = math.exp(-[json.loads(line) for line in file][-1]["loss"])
+        example = {key: value for key, value in row.items() if key not in ("y", "shop")}
+        missing = raw_columns.request([row | {"shop": -2 ** 63}])
+        with Server(self.path("dense")) as server:
+            got = server.post("/v1/models/default:regress", {"examples": [example]})
+            self.assertEqual(got.status, 200, got)
+            self.assertAlmostEqual(got.json["results"][0], want, 5)
+            got = server.post("/v1/models/default:predict", {"signature_name": "predict", "inputs": missing})
+            self.assertEqual(got.status, 200, got)
+            self.assertAlmostEqual(got.json["outputs"][0][0], want, 5)
 
     def test_values_that_are_missing_or_no_class(self):
         schema = self.train("dense")
