@@ -189,7 +189,7 @@ static struct status bands_make(struct kernel_context *k, int64_t width, int64_t
     int64_t bands = state->bands, coefficients = state->coefficients;
     double per_bin = 0.5 * (double)rate / (double)(width - 1);
     if (bands < 1 || coefficients < 1 || coefficients > bands || rate < 1 || width < 2 ||
-        !(state->lower >= 0) || !(state->upper > state->lower))
+        width > INT32_MAX || !(state->lower >= 0) || !(state->upper > state->lower))
         return mfcc_failed(k, width, rate);
     if (!(state->upper / per_bin < (double)width))
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
