@@ -86,6 +86,13 @@ static void approximates_sigmoid(void **state)
     check_function(fast_sigmoid, sigmoid, "sigmoid");
 }
 
+static void approximates_error_functions(void **state)
+{
+    (void)state;
+    check_function(fast_erf, erf, "erf");
+    check_function(fast_erfc, erfc, "erfc");
+}
+
 /* ---- broadcasting ---- */
 
 static int64_t place_in(const struct shape *shape, const struct shape *out, const int64_t *at)
@@ -339,6 +346,7 @@ int main(void)
         cmocka_unit_test(approximates_exp),
         cmocka_unit_test(approximates_tanh),
         cmocka_unit_test(approximates_sigmoid),
+        cmocka_unit_test(approximates_error_functions),
         cmocka_unit_test(broadcasts_as_an_index_computation_says),
         cmocka_unit_test(merges_what_is_one_walk),
         cmocka_unit_test(reads_with_any_strides),
