@@ -293,6 +293,15 @@ static bool make_desc(struct conv2d_onednn *conv, const struct conv2d_onednn_siz
            dnnl_primitive_desc_create(out, &desc, conv->attr, conv->engine, NULL) == dnnl_success;
 }
 
+/* oneDNN has loops for everything. Those that are not its fast ones, for some groups of channels,
+ * are slower than ours. */
+static bool is_fast(const_dnnl_primitive_desc_t desc)
+{
+    const char *name = NULL;
+    return dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
+           strncmp(name, "ref", 3) != 0;
+}
+
 /* Remembers a size that oneDNN refuses as well, with `conv` NULL. Called with the lock held. */
 static struct primitive *make_primitive(struct conv2d_onednn *conv,
                                         const struct conv2d_onednn_size *size)
@@ -304,7 +313,7 @@ static struct primitive *make_primitive(struct conv2d_onednn *conv,
         primitive->scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
         primitive->filter =
             pack_filter(conv, dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0));
-        if (primitive->filter == NULL ||
+        if (primitive->filter == NULL || !is_fast(desc) ||
             dnnl_primitive_create(&primitive->conv, desc) != dnnl_success)
             primitive->conv = NULL;
         dnnl_primitive_desc_destroy(desc);

@@ -27,7 +27,7 @@ enum conv_activation {
 struct conv2d_onednn_spec {
     int64_t height, width;     /* of the filter */
     int64_t channels, filters; /* of the images and of the result */
-    int64_t groups;            /* 1; or channels, for depthwise */
+    int64_t groups;            /* as many as channels: depthwise */
     int64_t strides[2], dilations[2];
     const float *filter; /* [height, width, channels / groups, filters], kept by the caller */
     const float *bias;   /* [filters] or NULL, kept by the caller */

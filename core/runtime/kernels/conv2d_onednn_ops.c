@@ -13,6 +13,7 @@ struct state {
     struct conv2d_onednn *fast; /* NULL: always plain */
     struct window_attrs attrs;
     bool depthwise;
+    int64_t groups; /* of `fast`; of a depthwise one, 1 as in struct conv_size */
     const struct kernel *plain;
     void *plain_state;
 };
@@ -88,20 +89,33 @@ static bool read_fused(const struct prepare_context *context, struct conv2d_oned
     return spec->activation != CONV_LEAKY_RELU || read_alpha(node, &spec->alpha);
 }
 
-static struct conv2d_onednn *make_fast(const struct prepare_context *context,
-                                       const struct state *state)
+/* A filter [.., depth, m] makes groups of the image's channels, if the graph tells how many there
+ * are. */
+static int64_t groups_of(const struct node *node, int64_t depth, int64_t filters)
+{
+    struct endpoint x = node->inputs[0];
+    if (x.node == NULL)
+        return 1;
+    const struct shape *shape = &x.node->outputs[x.index].shape;
+    int64_t channels = shape->rank == 4 ? shape->dims[3] : -1;
+    bool divides = channels > 0 && channels % depth == 0 && filters % (channels / depth) == 0;
+    return divides ? channels / depth : 1;
+}
+
+static struct conv2d_onednn *make_fast(const struct prepare_context *context, struct state *state)
 {
     const struct tensor *filter = prepare_constant(context, 1);
     if (filter == NULL || filter->shape.rank != 4 || filter->size == 0 ||
         state->attrs.channels_first)
         return NULL;
     const int64_t *dims = filter->shape.dims;
+    state->groups = state->depthwise ? 1 : groups_of(prepare_node(context), dims[2], dims[3]);
     struct conv2d_onednn_spec spec = {
         .height = dims[0],
         .width = dims[1],
-        .channels = dims[2],
+        .channels = dims[2] * state->groups,
         .filters = state->depthwise ? dims[2] * dims[3] : dims[3],
-        .groups = state->depthwise ? dims[2] : 1,
+        .groups = state->depthwise ? dims[2] : state->groups,
         .strides = { state->attrs.stride[ROWS], state->attrs.stride[COLUMNS] },
         .dilations = { state->attrs.dilation[ROWS], state->attrs.dilation[COLUMNS] },
         .filter = tensor_floats(filter),
@@ -156,8 +170,7 @@ static struct status compute(struct kernel_context *context)
     TRY(conv_size_of(&state->attrs, &x->shape, &filter->shape, state->depthwise, &size));
     struct shape shape = conv_out_shape(&state->attrs, &size);
     TRY(shape_check(4, shape.dims, &shape));
-    /* a grouped Conv2D is rare: the plain kernel computes it */
-    if (size.groups != 1 || shape_size(&shape) == 0)
+    if (size.groups != state->groups || shape_size(&shape) == 0)
         return compute_plain(context, state);
     struct conv2d_onednn_size fast = { .batch = size.n,
                                        .height = size.rows.in,

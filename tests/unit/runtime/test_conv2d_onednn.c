@@ -112,7 +112,7 @@ static void spoil_registers(void)
 static void compare(const struct conv_size *size, enum conv_activation activation, bool with_bias,
                     bool with_special)
 {
-    bool depthwise = size->groups > 1;
+    bool depthwise = size->groups == size->c;
     int64_t each = size->c / size->groups;
     int64_t in_count = size->n * size->rows.in * size->columns.in * size->c;
     int64_t out_count = size->n * size->rows.out * size->columns.out * size->m;
@@ -186,6 +186,10 @@ static void compare_many(bool with_special)
             size.c = between(0, 1) == 1 ? size.c : 8 * between(1, 3);
             size.groups = size.c;
             size.m = size.c * between(1, 2);
+        } else if (between(0, 2) == 0) {
+            size.groups = between(2, 4);
+            size.c = size.groups * (between(0, 1) == 1 ? between(1, 5) : 8);
+            size.m = size.groups * (between(0, 1) == 1 ? between(1, 5) : 8);
         }
         if (size.rows.out > 0 && size.columns.out > 0)
             compare(&size, (enum conv_activation)between(CONV_LINEAR, CONV_SIGMOID),

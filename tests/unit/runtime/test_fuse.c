@@ -320,6 +320,11 @@ static struct endpoint conv_one_by_one(struct endpoint x)
     return convolution("Conv2D", x, shape_of(1, 1, 2, 16));
 }
 
+static struct endpoint conv_of_groups(struct endpoint x)
+{
+    return convolution("Conv2D", x, shape_of(2, 2, 1, 16));
+}
+
 static const struct product_row {
     const char *label;
     struct endpoint (*build)(struct endpoint x);
@@ -330,6 +335,7 @@ static const struct product_row {
     { "Conv2D", conv, 0, 3 },
     { "Conv2D of 35 channels", conv_of_many_channels, 0, 35 },
     { "Conv2D 1x1", conv_one_by_one, 0, 16 },
+    { "Conv2D of two groups", conv_of_groups, 0, 16 },
     { "DepthwiseConv2dNative", depthwise, 0, 4 },
     { "Conv2DBackpropInput", transposed, 0, 3 },
 };
@@ -369,9 +375,27 @@ static void compare_activation(const struct product_row *product,
     teardown(NULL);
 }
 
+/* A filter that is not a constant goes to the plain loops. */
+static void compare_without_constants(const struct product_row *product)
+{
+    setup(NULL);
+    struct shape pattern =
+        product->columns > 0 ? shape_of(-1, product->columns) : shape_of(-1, 3, 3, 2);
+    struct shape shape = pattern;
+    shape.dims[0] = 2;
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, pattern), y = product->build(x);
+    struct plan_options off = { .no_fuse = true, .no_fold = true };
+    struct plan *fast = plan_of(1, &x, 1, &y, NULL), *plain = plan_of(1, &x, 1, &y, &off);
+    compare_values(fast, plain, shape);
+    plan_destroy(fast);
+    plan_destroy(plain);
+    teardown(NULL);
+}
+
 static void gives_the_same_for_every_activation(void **state)
 {
     const struct product_row *product = *state;
+    compare_without_constants(product);
     for (size_t i = 0; i < COUNT(activations); i++)
         for (int with_bias = 0; with_bias < 2; with_bias++)
             compare_activation(product, &activations[i], with_bias);
