@@ -50,6 +50,8 @@ static const struct pattern {
     { "FusedBatchNormV2", 5, false, fuse_batch_norm },
     { "FusedBatchNormV3", 5, false, fuse_batch_norm },
     { "Reshape", 2, true, fuse_flatten },
+    { "Conv2D", 2, false, fuse_pad },
+    { "DepthwiseConv2dNative", 2, false, fuse_pad },
 };
 
 static void fuse_node(struct fuse *fuse, struct node *node)

@@ -46,6 +46,8 @@ static inline bool is_float(const struct node *node)
     return node->outputs_count > 0 && node->outputs[0].dtype == DT_FLOAT;
 }
 
+/* Does the earlier node have this one user, and no control edge that keeps it where it is? */
+bool has_one_user(const struct fuse *fuse, struct endpoint endpoint);
 /* The base that the node's op is, plain or fused; NULL: none. */
 const struct base *base_of(const struct node *node);
 /* Finds a product that can take in the node behind it: one without an activation. */
@@ -66,6 +68,7 @@ bool fuse_mul(struct fuse *fuse, struct node *node);
 bool fuse_div(struct fuse *fuse, struct node *node);
 bool fuse_batch_norm(struct fuse *fuse, struct node *node);
 bool fuse_flatten(struct fuse *fuse, struct node *node);
+bool fuse_pad(struct fuse *fuse, struct node *node);
 
 /* After the patterns: transposes the weights of a product with few columns. */
 void fuse_narrow(struct fuse *fuse, struct node *node);

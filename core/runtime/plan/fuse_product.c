@@ -8,8 +8,7 @@ static const struct base bases[] = {
     { "Conv2DBackpropInput", "_FusedConv2DBackpropInput", 3, 4 },
 };
 
-/* Does the earlier node have this one user, and no control edge that keeps it where it is? */
-static bool has_one_user(const struct fuse *fuse, struct endpoint endpoint)
+bool has_one_user(const struct fuse *fuse, struct endpoint endpoint)
 {
     const struct node *node = endpoint.node;
     return endpoint.index == 0 && fuse->uses[node->id][0] == 1 && !fuse->waited[node->id] &&

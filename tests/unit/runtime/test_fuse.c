@@ -183,7 +183,47 @@ static struct endpoint flatten(struct endpoint x)
     return build_binary(&b, "Reshape", NULL, x, dims);
 }
 
+static struct endpoint padded(struct endpoint x, const char *op, const int32_t paddings[8],
+                              const char *padding, float weight)
+{
+    int64_t strides[] = { 1, 2, 2, 1 };
+    struct shape pairs = shape_of(4, 2);
+    struct tensor list = tensor_borrow(DT_INT32, &pairs, (void *)paddings);
+    struct endpoint zeros = build_const(&b, NULL, &list);
+    struct endpoint filter = ramp(shape_of(2, 2, 2, 2), weight, 0.1f);
+    x = build_binary(&b, "Pad", NULL, x, zeros);
+    return build(&b, op, NULL, 2, (struct endpoint[]){ x, filter },
+                 (struct attr[]){ attr_ints(&b, "strides", 4, strides),
+                                  attr_text("padding", padding), ATTR_END });
+}
+
+static struct endpoint pad_conv_bias(struct endpoint x)
+{
+    return bias(padded(x, "Conv2D", (int32_t[]){ 0, 0, 0, 1, 2, 1, 0, 0 }, "VALID", -0.4f), 2);
+}
+
+static struct endpoint pad_depthwise(struct endpoint x)
+{
+    return padded(x, "DepthwiseConv2dNative", (int32_t[]){ 0, 0, 1, 1, 0, 1, 0, 0 }, "VALID",
+                  -0.4f);
+}
+
 /* ---- Graphs that must not be fused. ---- */
+
+static struct endpoint a_padded_batch(struct endpoint x)
+{
+    return padded(x, "Conv2D", (int32_t[]){ 1, 0, 0, 1, 0, 1, 0, 0 }, "VALID", -0.4f);
+}
+
+static struct endpoint padded_twice(struct endpoint x)
+{
+    return padded(x, "Conv2D", (int32_t[]){ 0, 0, 0, 1, 0, 1, 0, 0 }, "SAME", -0.4f);
+}
+
+static struct endpoint a_pad_for_infinite_weights(struct endpoint x)
+{
+    return padded(x, "Conv2D", (int32_t[]){ 0, 0, 0, 1, 0, 1, 0, 0 }, "VALID", INFINITY);
+}
 
 static struct endpoint a_product_used_twice(struct endpoint x)
 {
@@ -232,6 +272,11 @@ static const struct row rows[] = {
     { "Conv2DBackpropInput, BiasAdd, Mul, AddV2, Relu", transposed_convolution, 0,
       "_FusedConv2DBackpropInput", 1 },
     { "Shape, StridedSlice, Pack, Reshape", flatten, 0, "_ReshapeRows", 1 },
+    { "Pad, Conv2D, BiasAdd", pad_conv_bias, 0, "_FusedConv2D", 1 },
+    { "Pad, DepthwiseConv2dNative", pad_depthwise, 0, "DepthwiseConv2dNative", 1 },
+    { "a pad of the batch stays", a_padded_batch, 0, "Pad", 2 },
+    { "a pad before other padding stays", padded_twice, 0, "Pad", 2 },
+    { "a pad before infinite weights stays", a_pad_for_infinite_weights, 0, "Pad", 2 },
     { "a product that two use stays", a_product_used_twice, 4, "BiasAdd", 3 },
     { "a bias that makes the product larger stays", a_bias_that_makes_it_larger, 4, "AddV2", 2 },
     { "a constant per row stays", a_constant_per_row, 4, "AddV2", 2 },
