@@ -1,5 +1,5 @@
 /*
- * conv2d: sizes of convolutions of images and volumes, shared by conv2d.c and conv2d_onednn_ops.c.
+ * conv2d: sizes of convolutions of images and volumes, shared by conv2d.c and onednn_ops.c.
  */
 #ifndef KERNELS_CONV2D_H
 #define KERNELS_CONV2D_H

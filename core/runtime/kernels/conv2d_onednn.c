@@ -448,6 +448,71 @@ bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_si
     return !atomic_load(&pieces.failed);
 }
 
+/* ---- products ---- */
+
+/* Measured on one core (AVX2), with weights of 784x512: 98 GFLOP/s for blocks of 32 rows, 89 for 8,
+ * 60 for 2, 33 for 1. Higher blocks read large weights less often. */
+static const int heights[] = { 512, 128, 32, 8, 4, 2, 1 };
+
+#define HEIGHTS         ((int)COUNT(heights))
+#define BLOCKS_MIN      4  /* of a product that is worth several threads */
+#define MULTIPLICATIONS 32 /* per nanosecond of one thread, about */
+
+struct row_blocks {
+    struct conv2d_onednn *conv;
+    int64_t counts[HEIGHTS];
+    struct primitive *primitives[HEIGHTS];
+    const float *in;
+    float *out;
+    _Atomic bool failed;
+};
+
+/* Counts the blocks of each height, and finds their primitives. 0: oneDNN refused one. */
+static int64_t divide_rows(struct row_blocks *blocks, int64_t rows, bool cut)
+{
+    int64_t left = rows, total = 0;
+    for (int i = 0; i < HEIGHTS; i++) {
+        struct conv2d_onednn_size size = {
+            .batch = 1, .height = heights[i], .width = 1, .out_height = heights[i], .out_width = 1
+        };
+        if (left < heights[i] || (cut && heights[i] > 8 && rows / heights[i] < BLOCKS_MIN))
+            continue;
+        blocks->counts[i] = left / heights[i];
+        left %= heights[i];
+        total += blocks->counts[i];
+        blocks->primitives[i] = find_or_make(blocks->conv, &size);
+        if (blocks->primitives[i] == NULL || blocks->primitives[i]->conv == NULL)
+            return 0;
+    }
+    return total;
+}
+
+static void multiply_blocks(void *context, int64_t first, int64_t end)
+{
+    struct row_blocks *blocks = context;
+    const struct conv2d_onednn_spec *spec = &blocks->conv->spec;
+    int64_t block = 0, row = 0;
+    for (int i = 0; i < HEIGHTS; i++)
+        for (int64_t j = 0; j < blocks->counts[i]; j++, block++, row += heights[i])
+            if (block >= first && block < end &&
+                !run_primitive(blocks->conv, blocks->primitives[i],
+                               blocks->in + row * spec->channels,
+                               blocks->out + row * spec->filters))
+                atomic_store(&blocks->failed, true);
+}
+
+bool conv2d_onednn_multiply(struct conv2d_onednn *conv, int64_t rows, const float *in, float *out)
+{
+    struct row_blocks blocks = { .conv = conv, .in = in, .out = out };
+    double cost_ns =
+        (double)rows * (double)conv->spec.channels * (double)conv->spec.filters / MULTIPLICATIONS;
+    if (thread_stream(conv->engine) == NULL)
+        return false;
+    int64_t count = divide_rows(&blocks, rows, parallel_parts(2, cost_ns) > 1);
+    parallel_for(count, cost_ns, multiply_blocks, &blocks);
+    return count > 0 && !atomic_load(&blocks.failed);
+}
+
 #else
 
 struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec)
@@ -465,6 +530,12 @@ bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_si
                        const float *in, float *out)
 {
     (void)conv, (void)size, (void)in, (void)out;
+    return false;
+}
+
+bool conv2d_onednn_multiply(struct conv2d_onednn *conv, int64_t rows, const float *in, float *out)
+{
+    (void)conv, (void)rows, (void)in, (void)out;
     return false;
 }
 

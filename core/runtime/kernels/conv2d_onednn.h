@@ -1,6 +1,6 @@
 /*
  * conv2d_onednn: two-dimensional convolutions with a constant filter, by oneDNN; the kernels that
- * use it are in conv2d_onednn_ops.c. Images stay NHWC. The filter is converted to oneDNN's own
+ * use it are in onednn_ops.c. Images stay NHWC. The filter is converted to oneDNN's own
  * layout once; bias and activation are fused.
  *
  * oneDNN compiles a primitive for each image size. The first CONV2D_ONEDNN_SIZES sizes get one; for
@@ -54,5 +54,16 @@ struct conv2d_onednn_size {
  */
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                        const float *in, float *out);
+
+/**
+ * A product by the matrix that the filter is: for a spec of height, width, strides, dilations and
+ * groups 1. The rows are computed in blocks of a few heights, so that any number of rows takes a
+ * handful of compiled sizes.
+ *
+ * Shapes  in [rows, channels] -> out [rows, filters]
+ * Threads safe; one at a time compiles a new size
+ * Returns false: not done, take the plain loops
+ */
+bool conv2d_onednn_multiply(struct conv2d_onednn *conv, int64_t rows, const float *in, float *out);
 
 #endif

@@ -8,10 +8,10 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-/* One line per kernel file. conv2d_onednn_ops has rows of ops that conv2d and fused have as well:
+/* One line per kernel file. onednn_ops has rows of ops that conv2d, matmul and fused have as well:
  * the first row that fits is taken, and these must come first. */
 #define KERNEL_TABLES(X)    \
-    X(conv2d_onednn_ops)    \
+    X(onednn_ops)           \
     X(activation)           \
     X(assert)               \
     X(audio_features)       \

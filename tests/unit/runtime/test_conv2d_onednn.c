@@ -214,6 +214,51 @@ static void hands_nan_on_or_refuses(void **state)
     compare_many(true);
 }
 
+static void compare_product(int64_t rows, int64_t depth, int64_t columns)
+{
+    float *x = floats(rows * depth), *matrix = floats(depth * columns), *bias = floats(columns);
+    float *got = floats(rows * columns);
+    struct conv2d_onednn_spec spec = { .height = 1,
+                                       .width = 1,
+                                       .channels = depth,
+                                       .filters = columns,
+                                       .groups = 1,
+                                       .strides = { 1, 1 },
+                                       .dilations = { 1, 1 },
+                                       .filter = matrix,
+                                       .bias = bias,
+                                       .activation = CONV_RELU };
+    struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
+    bool done = conv != NULL && conv2d_onednn_multiply(conv, rows, x, got);
+    compared += done;
+    for (int64_t i = 0; done && i < rows * columns; i++) {
+        double sum = (double)bias[i % columns];
+        for (int64_t k = 0; k < depth; k++)
+            sum += (double)x[i / columns * depth + k] * (double)matrix[k * columns + i % columns];
+        if (!is_close(got[i], sum < 0 ? 0 : (float)sum))
+            fail_msg("%lld rows of %lld by %lld: element %lld is %g, not %g", (long long)rows,
+                     (long long)depth, (long long)columns, (long long)i, (double)got[i], sum);
+    }
+    conv2d_onednn_destroy(conv);
+    free(x), free(matrix), free(bias), free(got);
+}
+
+/* Blocks of all heights, and what is left over. */
+static void multiplies_any_number_of_rows(void **state)
+{
+    (void)state;
+    random_init(&source, 3, 0);
+    compared = 0;
+    for (int i = 0; i < 40; i++)
+        compare_product(between(1, i % 4 == 0 ? 1200 : 70), between(1, 40), 8 * between(1, 9));
+    parallel_set_part_ns(0);
+    for (int i = 0; i < 20; i++)
+        compare_product(between(1, 300), between(1, 40), 8 * between(1, 9));
+    parallel_set_part_ns(25000);
+    if (created > 0)
+        assert_true(compared == 60);
+}
+
 static int threads_of_this_process(void)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -310,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(runs_on_the_calling_thread_alone),
                                         cmocka_unit_test(agrees_with_the_plain_loops),
+                                        cmocka_unit_test(multiplies_any_number_of_rows),
                                         cmocka_unit_test(hands_nan_on_or_refuses),
                                         cmocka_unit_test(batches_share_the_sizes_of_their_pieces),
                                         cmocka_unit_test(agrees_in_pieces) };

@@ -365,6 +365,12 @@ static struct endpoint conv_one_by_one(struct endpoint x)
     return convolution("Conv2D", x, shape_of(1, 1, 2, 16));
 }
 
+/* Large enough that the plan packs the matrix. */
+static struct endpoint wide(struct endpoint x)
+{
+    return build_binary(&b, "MatMul", NULL, x, ramp(shape_of(32, 48), -0.5f, 0.1f));
+}
+
 static struct endpoint conv_of_groups(struct endpoint x)
 {
     return convolution("Conv2D", x, shape_of(2, 2, 1, 16));
@@ -377,6 +383,7 @@ static const struct product_row {
 } products[] = {
     { "MatMul", matmul, 4, 3 },
     { "MatMul of few columns", narrow, 70, 3 },
+    { "MatMul of many columns", wide, 32, 48 },
     { "Conv2D", conv, 0, 3 },
     { "Conv2D of 35 channels", conv_of_many_channels, 0, 35 },
     { "Conv2D 1x1", conv_one_by_one, 0, 16 },

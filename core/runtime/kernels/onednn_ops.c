@@ -1,18 +1,20 @@
 /*
- * conv2d_onednn_ops: convolutions whose filter is a constant of the plan, plain and fused. When
- * oneDNN refuses a filter or an image size, the kernel of conv2d.c or fused.c computes it.
+ * onednn_ops: convolutions whose filter is a constant of the plan, and products by a constant
+ * matrix, plain and fused. When oneDNN refuses a filter or a size, the kernel of conv2d.c, matmul.c
+ * or fused.c computes it.
  */
 #include "base/float_flags.h"
 #include "runtime/kernels/conv2d.h"
 #include "runtime/kernels/conv2d_onednn.h"
 #include "runtime/steps.h"
 
-extern const struct kernel_table kernels_conv2d, kernels_fused;
+extern const struct kernel_table kernels_conv2d, kernels_matmul, kernels_fused;
 
 struct state {
     struct conv2d_onednn *fast; /* NULL: always plain */
     struct window_attrs attrs;
     bool depthwise;
+    bool batch;     /* a batch of products, not one */
     int64_t groups; /* of `fast`; of a depthwise one, 1 as in struct conv_size */
     const struct kernel *plain;
     void *plain_state;
@@ -20,7 +22,7 @@ struct state {
 
 static const struct kernel *find_plain(const char *op)
 {
-    const struct kernel_table *tables[] = { &kernels_conv2d, &kernels_fused };
+    const struct kernel_table *tables[] = { &kernels_conv2d, &kernels_matmul, &kernels_fused };
     for (size_t t = 0; t < COUNT(tables); t++) {
         for (size_t i = 0; i < tables[t]->count; i++) {
             if (strcmp(tables[t]->rows[i].op, op) == 0)
@@ -187,14 +189,89 @@ static struct status compute(struct kernel_context *context)
     return compute_plain(context, state);
 }
 
-#define ROW(name)                                                                      \
-    {                                                                                  \
-        name, DTYPES(DT_FLOAT), .prepare = prepare, .compute = compute, .costly = true \
+/* ---- products ---- */
+
+/* oneDNN keeps the matrix packed, a second copy of it. Without that, each product packs it anew,
+ * which few rows do not pay for, and slowly so if the distance between its rows fills the same sets
+ * of the cache again and again. [64,256] by [256,1024]: 735 us with sgemm, 356 us packed;
+ * [8,784] by [784,512]: 142 us and 72 us; [3136,96] by [96,384]: 2526 us and 2511 us. */
+#define COLUMNS_MIN   32
+#define DEPTH_MIN     16
+#define BYTES_MAX     ((size_t)4 << 20)
+#define BAD_BYTES_MAX ((size_t)64 << 20)
+#define BAD_COLUMNS   256 /* a distance of so many floats, or a multiple */
+
+static bool pays(const struct tensor *matrix)
+{
+    int64_t depth = matrix->shape.dims[0], columns = matrix->shape.dims[1];
+    size_t bytes = tensor_bytes(matrix);
+    return depth >= DEPTH_MIN && columns >= COLUMNS_MIN &&
+           bytes <= (columns % BAD_COLUMNS == 0 ? BAD_BYTES_MAX : BYTES_MAX);
+}
+
+static struct conv2d_onednn *make_product(const struct prepare_context *context, bool batch)
+{
+    const struct tensor *matrix = prepare_constant(context, 1);
+    const struct node *node = prepare_node(context);
+    bool transpose_a = true, transpose_b = true;
+    status_ignore(node_attr_bool(node, batch ? "adj_x" : "transpose_a", &transpose_a));
+    status_ignore(node_attr_bool(node, batch ? "adj_y" : "transpose_b", &transpose_b));
+    if (matrix == NULL || matrix->shape.rank != 2 || transpose_a || transpose_b || !pays(matrix))
+        return NULL;
+    struct conv2d_onednn_spec spec = { .height = 1,
+                                       .width = 1,
+                                       .channels = matrix->shape.dims[0],
+                                       .filters = matrix->shape.dims[1],
+                                       .groups = 1,
+                                       .strides = { 1, 1 },
+                                       .dilations = { 1, 1 },
+                                       .filter = tensor_floats(matrix) };
+    return read_fused(context, &spec) ? conv2d_onednn_create(&spec) : NULL;
+}
+
+static struct status product_prepare(struct prepare_context *context)
+{
+    struct state *state = prepare_state(context, sizeof *state, state_destroy);
+    TRY(prepare_plain(context, state));
+    state->batch = strncmp(prepare_node(context)->op_name, "Batch", 5) == 0;
+    state->fast = make_product(context, state->batch);
+    return status_ok();
+}
+
+/* Of a batch of products by one matrix, all rows are rows of one product. One row alone is as fast
+ * without packing, and reads the matrix once. */
+static struct status product_compute(struct kernel_context *context)
+{
+    const struct state *state = kernel_state(context);
+    const struct tensor *x = kernel_input(context, 0), *matrix = kernel_input(context, 1);
+    int last = x->shape.rank - 1;
+    struct shape shape = x->shape;
+    struct tensor *out;
+    if (state->fast == NULL || last < 1 || (last > 1 && !state->batch) ||
+        x->shape.dims[last] != matrix->shape.dims[0] || x->size <= x->shape.dims[last])
+        return compute_plain(context, state);
+    shape.dims[last] = matrix->shape.dims[1];
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    TRY(kernel_output(context, 0, &shape, &out));
+    if (conv2d_onednn_multiply(state->fast, x->size / x->shape.dims[last], tensor_floats(x),
+                               tensor_floats_mut(out)))
+        return status_ok();
+    tensor_release(out); /* the plain kernel makes its own output */
+    return compute_plain(context, state);
+}
+
+#define ROW(name, make, run)                                                    \
+    {                                                                           \
+        name, DTYPES(DT_FLOAT), .prepare = make, .compute = run, .costly = true \
     }
 static const struct kernel rows[] = {
-    ROW("Conv2D"),
-    ROW("DepthwiseConv2dNative"),
-    ROW("_FusedConv2D"),
-    ROW("_FusedDepthwiseConv2dNative"),
+    ROW("Conv2D", prepare, compute),
+    ROW("DepthwiseConv2dNative", prepare, compute),
+    ROW("_FusedConv2D", prepare, compute),
+    ROW("_FusedDepthwiseConv2dNative", prepare, compute),
+    ROW("MatMul", product_prepare, product_compute),
+    ROW("BatchMatMul", product_prepare, product_compute),
+    ROW("BatchMatMulV2", product_prepare, product_compute),
+    ROW("_FusedMatMul", product_prepare, product_compute),
 };
-const struct kernel_table kernels_conv2d_onednn_ops = { rows, COUNT(rows) };
+const struct kernel_table kernels_onednn_ops = { rows, COUNT(rows) };
