@@ -55,6 +55,8 @@ enum op_trait {
     OP_ACTIVATION = 1 << 11, /* one input, element by element: may stand in `fused_ops` */
     OP_HEAVY = 1 << 12,      /* one row is work enough: a batch gains nothing (convolutions use each
                                 weight many times within a row) */
+    OP_POINTWISE = 1 << 14,  /* an element of the result follows from one of each operand, which
+                               broadcast: a chain of such ops on floats can be one */
     OP_LOWERED = 1 << 13,    /* control flow of TensorFlow 1, of which lower.h makes the above */
     OP_CONTROL = OP_IF | OP_CASE | OP_LOOP, /* its bodies become part of the plan */
 };

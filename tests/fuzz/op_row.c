@@ -24,12 +24,6 @@ static void keep_row(struct kernel_row *row, void *context)
     }
 }
 
-/* The fused ops use the rows of MatMul, Conv2D, …, with bias and activation added. */
-static bool is_fused(const struct op *op)
-{
-    return strncmp(op->name, "_Fused", strlen("_Fused")) == 0;
-}
-
 static const struct kernel_row *choose_row(struct op_maker *maker, const struct op *op)
 {
     static struct arena *arena;
@@ -38,7 +32,7 @@ static const struct kernel_row *choose_row(struct op_maker *maker, const struct 
         rows_by_op = zalloc((size_t)op_count() * sizeof *rows_by_op);
         kernel_rows_visit(arena, keep_row, NULL);
     }
-    if (is_fused(op))
+    if (op_has(op, OP_FUSED)) /* the rows of MatMul, Conv2D, …, with bias and activation added */
         op = op_find(op->name + strlen("_Fused"));
     for (int i = 0; i < op_count(); i++)
         if (op_at(i) == op && rows_by_op[i].count > 0)
@@ -250,7 +244,7 @@ struct node *make_row_node(struct op_maker *maker, const struct op *op)
         set_attr(maker, row.node, attr->name, attr->value);
     for (int i = 0; i < row.inputs_count; i++)
         row.inputs[i] = copy_to_heap(&from->inputs[i]);
-    if (is_fused(op) && row.inputs_count > 0)
+    if (op_has(op, OP_FUSED) && row.inputs_count > 0)
         add_bias(&row);
     find_args(&row);
     change(&row);

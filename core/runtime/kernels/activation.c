@@ -64,6 +64,14 @@ static const struct activation_rows activations[] = {
     { "Softplus", { ROWS_FLOAT(softplus) } },
 };
 
+unary_row *activation_find_row(const char *op)
+{
+    for (size_t i = 0; i < COUNT(activations); i++)
+        if (strcmp(activations[i].name, op) == 0)
+            return activations[i].rows[DT_FLOAT];
+    return NULL;
+}
+
 static struct status activation_prepare(struct prepare_context *p)
 {
     const struct activation_rows **op = prepare_state(p, sizeof *op, NULL);

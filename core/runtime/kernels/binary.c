@@ -162,6 +162,14 @@ static const struct binary_op ops[] = {
     { "BitwiseXor", CHECK_NOTHING, { ROWS_INTEGER(bit_xor) } },
 };
 
+binary_row *binary_find_row(const char *op)
+{
+    for (size_t i = 0; i < COUNT(ops); i++)
+        if (strcmp(ops[i].name, op) == 0)
+            return ops[i].rows[DT_FLOAT];
+    return NULL;
+}
+
 static struct status binary_prepare(struct prepare_context *p)
 {
     const struct binary_op **op = prepare_state(p, sizeof *op, NULL);

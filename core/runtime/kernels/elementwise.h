@@ -21,6 +21,11 @@ void unary_apply(unary_row *const *rows, enum dtype dtype, const void *x, void *
 void binary_apply(binary_row *const *rows, enum dtype dtype, enum dtype out_dtype, const void *x,
                   const void *y, void *out, int64_t count, int x_step, int y_step);
 
+/* The loop of an op over floats; NULL: the op is not in this family's table. */
+unary_row *unary_find_row(const char *op);
+unary_row *activation_find_row(const char *op);
+binary_row *binary_find_row(const char *op);
+
 /* Computes a broadcasting op: shapes, output and walk. */
 struct status binary_compute_rows(struct kernel_context *k, binary_row *const *rows);
 

@@ -56,6 +56,7 @@
     X(matrix_diag)          \
     X(pad)                  \
     X(parse_example)        \
+    X(pointwise)            \
     X(pool)                 \
     X(print)                \
     X(projective)           \

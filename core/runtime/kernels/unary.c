@@ -156,6 +156,14 @@ static const struct unary_op ops[] = {
     { "LogicalNot", { [DT_BOOL] = logical_not } },
 };
 
+unary_row *unary_find_row(const char *op)
+{
+    for (size_t i = 0; i < COUNT(ops); i++)
+        if (strcmp(ops[i].name, op) == 0)
+            return ops[i].rows[DT_FLOAT];
+    return NULL;
+}
+
 static struct status unary_prepare(struct prepare_context *p)
 {
     const struct unary_op **op = prepare_state(p, sizeof *op, NULL);

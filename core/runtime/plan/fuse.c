@@ -6,7 +6,8 @@
  *
  * Fused ops are TensorFlow's _FusedMatMul and _FusedConv2D, and two more of the same form: inputs
  * and attributes of the product, then `args` (the bias, if there is one) and `fused_ops`, such as
- * ["BiasAdd", "Relu"].
+ * ["BiasAdd", "Relu"]. What remains of element-wise ops then becomes _FusedPointwise nodes
+ * (fuse_pointwise.c).
  */
 #include "runtime/plan/fuse.h"
 
@@ -108,6 +109,9 @@ void region_fuse(struct plan_maker *maker, struct region *region)
         }
         fuse_node(&fuse, node);
     }
+    region_prune(region);
+    count_uses(&fuse);
+    fuse_pointwise(&fuse);
     region_prune(region);
     for (int i = 0; i < region->nodes_count; i++)
         fuse_narrow(&fuse, region->nodes[i]);

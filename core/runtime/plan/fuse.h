@@ -70,6 +70,9 @@ bool fuse_batch_norm(struct fuse *fuse, struct node *node);
 bool fuse_flatten(struct fuse *fuse, struct node *node);
 bool fuse_pad(struct fuse *fuse, struct node *node);
 
+/* After the patterns, with uses counted anew. */
+void fuse_pointwise(struct fuse *fuse);
+
 /* After the patterns: transposes the weights of a product with few columns. */
 void fuse_narrow(struct fuse *fuse, struct node *node);
 

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/parallel.h"
+
 /*
  * Each row builds a graph from x. With fusing on, its plan has `steps` steps, and one of them is
  * `op`. With fusing off, the results must be the same.
@@ -183,6 +185,64 @@ static struct endpoint flatten(struct endpoint x)
     return build_binary(&b, "Reshape", NULL, x, dims);
 }
 
+/* ---- Trees of element-wise ops. ---- */
+
+static struct endpoint gelu(struct endpoint x)
+{
+    struct endpoint half =
+        build_binary(&b, "Mul", NULL, x, const_floats(NULL, shape_scalar(), VALUES(0.5f)));
+    struct endpoint scaled = build_binary(&b, "Mul", NULL, build_unary(&b, "Neg", NULL, x),
+                                          const_floats(NULL, shape_scalar(), VALUES(0.7f)));
+    return build_binary(&b, "Mul", NULL, half, build_unary(&b, "Erfc", NULL, scaled));
+}
+
+static struct endpoint swish(struct endpoint x)
+{
+    return build_binary(&b, "Mul", NULL, x, build_unary(&b, "Sigmoid", NULL, x));
+}
+
+/* One operand has one number for each row, two have one for each column. */
+static struct endpoint centred(struct endpoint x)
+{
+    struct endpoint axis = build_const_int(&b, NULL, 1);
+    struct endpoint mean = build(&b, "Mean", NULL, 2, (struct endpoint[]){ x, axis },
+                                 (struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+    struct endpoint y = build_binary(&b, "Sub", NULL, x, mean);
+    y = build_binary(&b, "Mul", NULL, y, ramp(shape_of(70), 0.3f, -0.2f));
+    return build_binary(&b, "AddV2", NULL, y, ramp(shape_of(70), -1, 0.5f));
+}
+
+static struct endpoint bias_softplus(struct endpoint x)
+{
+    return build_unary(&b, "Softplus", NULL, bias(x, 70));
+}
+
+/* Rows of two elements: the ops run one after the other. */
+static struct endpoint short_rows(struct endpoint x)
+{
+    return build_unary(&b, "Square", NULL, bias(x, 2));
+}
+
+static struct endpoint a_scalar_on_both_sides(struct endpoint x)
+{
+    struct endpoint one = build_binary(&b, "Sub", NULL, ramp(shape_of(70), 1, 0), x);
+    return build_binary(&b, "Maximum", NULL, const_floats(NULL, shape_scalar(), VALUES(0.25f)),
+                        build_unary(&b, "Exp", NULL, one));
+}
+
+static struct endpoint fourteen_ops(struct endpoint x)
+{
+    for (int i = 0; i < 14; i++)
+        x = build_unary(&b, i % 2 == 0 ? "Tanh" : "Neg", NULL, x);
+    return x;
+}
+
+static struct endpoint a_result_that_is_larger(struct endpoint x)
+{
+    return build_binary(&b, "AddV2", NULL, build_unary(&b, "Neg", NULL, x),
+                        ramp(shape_of(2, 1, 70), 0.3f, -0.2f));
+}
+
 static struct endpoint padded(struct endpoint x, const char *op, const int32_t paddings[8],
                               const char *padding, float weight)
 {
@@ -277,7 +337,15 @@ static const struct row rows[] = {
     { "a pad of the batch stays", a_padded_batch, 0, "Pad", 2 },
     { "a pad before other padding stays", padded_twice, 0, "Pad", 2 },
     { "a pad before infinite weights stays", a_pad_for_infinite_weights, 0, "Pad", 2 },
-    { "a product that two use stays", a_product_used_twice, 4, "BiasAdd", 3 },
+    { "a gelu", gelu, 70, "_FusedPointwise", 1 },
+    { "a swish of images", swish, 0, "_FusedPointwise", 1 },
+    { "operands with one number a row", centred, 70, "_FusedPointwise", 2 },
+    { "BiasAdd, Softplus", bias_softplus, 70, "_FusedPointwise", 1 },
+    { "rows of two elements", short_rows, 0, "_FusedPointwise", 1 },
+    { "a constant on the left", a_scalar_on_both_sides, 70, "_FusedPointwise", 1 },
+    { "fourteen ops, two nodes", fourteen_ops, 70, "_FusedPointwise", 2 },
+    { "what is broadcast further stays", a_result_that_is_larger, 70, "Neg", 2 },
+    { "a product that two use stays", a_product_used_twice, 4, "MatMul", 2 },
     { "a bias that makes the product larger stays", a_bias_that_makes_it_larger, 4, "AddV2", 2 },
     { "a constant per row stays", a_constant_per_row, 4, "AddV2", 2 },
     { "a second activation stays", two_activations, 4, "Tanh", 2 },
@@ -453,6 +521,34 @@ static void gives_the_same_for_every_activation(void **state)
             compare_activation(product, &activations[i], with_bias);
 }
 
+/* ---- Trees over rows of several blocks, which several threads take. ---- */
+
+static void gives_the_same_in_blocks(void **state)
+{
+    enum { COLUMNS = 1100, ROWS = 3 };
+    (void)state;
+    static float values[ROWS * COLUMNS];
+    setup(NULL);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, COLUMNS));
+    struct endpoint axis = build_const_int(&b, NULL, 1);
+    struct endpoint mean = build(&b, "Mean", NULL, 2, (struct endpoint[]){ x, axis },
+                                 (struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+    struct endpoint y = build_binary(&b, "Sub", NULL, x, mean);
+    y = build_binary(&b, "Mul", NULL, y, ramp(shape_of(COLUMNS), 0.3f, -0.2f));
+    y = swish(bias(y, COLUMNS));
+    struct plan_options off = { .no_fuse = true };
+    struct plan *fused = plan_of(1, &x, 1, &y, NULL), *plain = plan_of(1, &x, 1, &y, &off);
+    assert_int_equal(plan_steps_count(fused), 2);
+    struct tensor feed = floats(shape_of(ROWS, COLUMNS), values);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        values[i] = (float)((i * 7) % 1013) / 500 - 1;
+    parallel_set_part_ns(0);
+    compare_runs(fused, plain, &feed, 0);
+    plan_destroy(fused);
+    plan_destroy(plain);
+    teardown(NULL);
+}
+
 /* ---- Scales that cannot be multiplied into the weights. ---- */
 
 static void a_scale_that_overflows_stays(void **state)
@@ -502,7 +598,7 @@ static void a_fused_op_of_another_kind_is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 2];
+    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 3];
     for (size_t i = 0; i < COUNT(products); i++)
         tests[COUNT(rows) + i] =
             (struct CMUnitTest){ .name = products[i].label,
@@ -511,6 +607,7 @@ int main(void)
     struct CMUnitTest *more = tests + COUNT(rows) + COUNT(products);
     more[0] = (struct CMUnitTest)cmocka_unit_test(a_fused_op_of_another_kind_is_refused);
     more[1] = (struct CMUnitTest)cmocka_unit_test(a_scale_that_overflows_stays);
+    more[2] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks);
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = gives_the_same_with_fusing_off,

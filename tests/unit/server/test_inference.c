@@ -13,6 +13,7 @@
 
 static struct signature signature = { .inputs_count = 1, .outputs_count = 1 };
 static struct callable callable;
+static int tanhs; /* in the plan, which computes several in one step */
 static struct loop *loop;
 static struct inference_pool *pool;
 static struct inference *inference;
@@ -21,6 +22,7 @@ static struct inference *inference;
 static void begin(bool batch_ready, int steps)
 {
     struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, -1)), y = x;
+    tanhs = steps;
     for (int i = 0; i < steps; i++)
         y = build_unary(&b, "Tanh", NULL, y);
     callable = (struct callable){ .signature = &signature, .plan = plan_of(1, &x, 1, &y, NULL) };
@@ -107,7 +109,7 @@ static struct status on_answer(struct inference_call *call, const struct tensor 
 {
     struct caller *caller = (struct caller *)call;
     float y = tensor_floats(&call->inputs[0])[0];
-    for (int i = 0; i < plan_steps_count(callable.plan); i++)
+    for (int i = 0; i < tanhs; i++)
         y = tanhf(y);
     caller->right = fabsf(tensor_floats(&outputs[0])[0] - y) < 1e-5f;
     caller->answers++;

@@ -8,7 +8,7 @@
 
 #include "tensor/shape.h"
 
-#define BROADCAST_OPERANDS_MAX 3
+#define BROADCAST_OPERANDS_MAX 8
 
 struct broadcast {
     int rank; /* after merging; the last dimension is the row */
