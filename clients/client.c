@@ -22,7 +22,7 @@ struct status client_open(const char *server, const struct client_options *optio
                           struct client **out)
 {
     if (rest_address(server) != NULL)
-        TRY(rest_client_open(rest_address(server), out));
+        TRY(rest_client_open(rest_address(server), options, out));
     else
         TRY(grpc_client_open(server, options, out));
     (*out)->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : TIMEOUT_MS;

@@ -31,7 +31,8 @@ struct client {
 
 struct status grpc_client_open(const char *address, const struct client_options *options,
                                struct client **out);
-struct status rest_client_open(const char *address, struct client **out);
+struct status rest_client_open(const char *address, const struct client_options *options,
+                               struct client **out);
 /* The "host:port" of "http://host:port"; NULL: the address is not one of REST. */
 const char *rest_address(const char *server);
 /* The failure that an answer other than 200 describes. */

@@ -120,7 +120,9 @@ static const struct client_type type = {
 struct status grpc_client_open(const char *address, const struct client_options *options,
                                struct client **out)
 {
-    struct remote_options remote = { .tls = options->tls, .server_name = options->server_name };
+    struct remote_options remote = { .tls = options->tls,
+                                     .server_name = options->server_name,
+                                     .token = options->token };
     struct channel *channel;
     TRY(remote_open(address, &remote, &channel));
     struct grpc_client *client = zalloc(sizeof *client);

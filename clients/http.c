@@ -235,6 +235,8 @@ struct status http_ask(struct http *http, const char *method, const char *path,
     if (body != NULL)
         buffer_printf(&text, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
                       body->size);
+    if (http->token != NULL)
+        buffer_printf(&text, "Authorization: Bearer %s\r\n", http->token);
     buffer_append_text(&text, "\r\n");
     bool kept = http->fd >= 0;
     struct status status = ask_once(http, &text, body, deadline_ns, &head);

@@ -11,8 +11,9 @@
 struct http {
     struct address address;
     char host[ADDRESS_TEXT_MAX + 256]; /* the Host header */
-    int fd;                            /* -1: not connected */
-    struct buffer in;                  /* received, and not consumed yet */
+    const char *token; /* sent with each request; set it after http_init; NULL: none. Borrowed */
+    int fd;            /* -1: not connected */
+    struct buffer in;  /* received, and not consumed yet */
 };
 
 /* The address is "host:port" or "host", whose port is 8501. INVALID_ARGUMENT: it is neither. */

@@ -98,7 +98,8 @@ static struct status load_grpc(const char *server, struct grpc_load *load)
     TRY(shared_loop_create(&loop));
     struct remote_options remote = { .loop = loop,
                                      .tls = options->tls,
-                                     .server_name = options->server_name };
+                                     .server_name = options->server_name,
+                                     .token = options->token };
     struct channel **channels = zalloc((size_t)options->connections * sizeof(struct channel *));
     struct status status = status_ok();
     int opened = 0;
@@ -150,6 +151,7 @@ static void *ask_in_thread(void *context)
     struct http http;
     struct status status = http_init(&http, load->server);
     if (status_is_ok(status)) {
+        http.token = load->options->token;
         status = ask_until_done(load, &http);
         http_finish(&http);
     }

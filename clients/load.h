@@ -12,6 +12,7 @@ struct load_options {
     int64_t timeout_ms;           /* for each request */
     struct transport_maker *tls;
     const char *server_name;
+    const char *token; /* NULL: none */
 };
 
 struct load_result {

@@ -49,6 +49,8 @@ static const struct flag rows[] = {
       .help = "replay: the most differences that are printed; all are counted", .max = 9.2e18 },
     { "timeout_ms", FLAG_INT64, &options.timeout_ms, "60000",
       .help = "the timeout of each request in milliseconds", .min = 1, .max = 1e9 },
+    { "auth_token_file", FLAG_TEXT, &options.auth_token_file, "",
+      .help = "file whose first line is a token that the server wants" },
     { "tls", FLAG_BOOL, &options.tls, "false", .help = "use TLS, over gRPC" },
     { "tls_ca", FLAG_TEXT, &options.tls_ca, "",
       .help = "PEM file of the authorities to trust; empty: the system's" },

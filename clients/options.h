@@ -12,7 +12,7 @@
 struct modelclient_options {
     const char *server, *model, *label, *signature, *format, *examples, *context;
     const char *log; /* replay's file; NULL: not given */
-    const char *against;
+    const char *against, *auth_token_file;
     int64_t version_number, timeout_ms, repeat, count, show;
     double rate, rtol, atol;
     int32_t concurrency, connections;

@@ -287,7 +287,9 @@ static void run_slots(struct replay *replay)
 static struct status connect_and_run(struct replay *replay, const char *server)
 {
     const struct load_options *load = replay->options->load;
-    struct remote_options remote = { .tls = load->tls, .server_name = load->server_name };
+    struct remote_options remote = { .tls = load->tls,
+                                     .server_name = load->server_name,
+                                     .token = load->token };
     struct status status = status_ok();
     int opened = 0;
     TRY(shared_loop_create(&replay->loop));

@@ -382,7 +382,8 @@ static const struct client_type type = {
     .close = close_client,
 };
 
-struct status rest_client_open(const char *address, struct client **out)
+struct status rest_client_open(const char *address, const struct client_options *options,
+                               struct client **out)
 {
     struct rest_client *client = zalloc(sizeof *client);
     struct status status = http_init(&client->http, address);
@@ -390,6 +391,7 @@ struct status rest_client_open(const char *address, struct client **out)
         free(client);
         return status;
     }
+    client->http.token = options->token;
     client->client.type = &type;
     *out = &client->client;
     return status_ok();

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/command.h"
+#include "base/file.h"
 #include "rpc/tls.h"
 
-#define ARENA_BYTES ((size_t)4 << 30)
+#define ARENA_BYTES          ((size_t)4 << 30)
+#define TOKEN_FILE_BYTES_MAX ((size_t)1 << 20)
 
 struct load_options session_load_options(const struct client_session *session)
 {
@@ -16,7 +18,8 @@ struct load_options session_load_options(const struct client_session *session)
                                   .connections = given->connections,
                                   .timeout_ms = given->timeout_ms,
                                   .tls = session->maker,
-                                  .server_name = or_null(given->server_name) };
+                                  .server_name = or_null(given->server_name),
+                                  .token = session->token };
 }
 
 void session_print_load(struct client_session *session, struct load_result *result)
@@ -34,12 +37,32 @@ static struct status make_tls(const struct modelclient_options *options, struct 
     return options->tls ? command_line_fault(tls_client_create(&tls, out)) : status_ok();
 }
 
+/* The first line that is not empty and does not begin with #, as the server reads its own file. */
+static struct status read_token(const char *path, struct arena *arena, const char **out)
+{
+    struct buffer text = { 0 };
+    *out = NULL;
+    if (path[0] == '\0')
+        return status_ok();
+    TRY(command_line_fault(file_read(path, TOKEN_FILE_BYTES_MAX, &text)));
+    char *rest = arena_memdup(arena, text.data, text.size), *line;
+    buffer_finish(&text);
+    while (*out == NULL && (line = strsep(&rest, "\n")) != NULL) {
+        char *token = strsep(&line, " \t\r");
+        if (token[0] != '\0' && token[0] != '#')
+            *out = token;
+    }
+    return *out != NULL ? status_ok()
+                        : command_usage("--auth_token_file=%s: the file has no token", path);
+}
+
 static struct status ask(struct client_session *session, session_function *run)
 {
     const struct modelclient_options *options = session->options;
     struct client_options client = { .timeout_ms = options->timeout_ms,
                                      .tls = session->maker,
-                                     .server_name = or_null(options->server_name) };
+                                     .server_name = or_null(options->server_name),
+                                     .token = session->token };
     TRY(command_line_fault(client_open(options->server, &client, &session->client)));
     struct status status = run(session);
     client_close(session->client);
@@ -75,6 +98,8 @@ struct status session_run(int argc, char **argv, session_function *run)
         .arena = arena_create(ARENA_BYTES),
     };
     struct status status = make_tls(options, &tls);
+    if (status_is_ok(status))
+        status = read_token(options->auth_token_file, session.arena, &session.token);
     if (status_is_ok(status)) {
         session.maker = tls != NULL ? tls_maker(tls) : NULL;
         status = ask(&session, run);

@@ -12,6 +12,7 @@ struct client_session {
     struct client_target target;
     struct client *client;
     struct transport_maker *maker; /* NULL: no TLS */
+    const char *token;             /* NULL: none */
     struct arena *arena;           /* holds the answer */
     bool json;                     /* --format=json */
     struct buffer out;             /* is printed if the command succeeds */

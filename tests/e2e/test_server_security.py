@@ -9,7 +9,7 @@ import threading
 
 import tiny_model
 from grpc_here import Client, messages, tensor
-from harness import DEADLINE_S, Load, Server, TestCase, main
+from harness import DEADLINE_S, Load, Server, TestCase, main, run
 
 PATH, BODY, ANSWER = "/v1/models/tiny:predict", {"instances": [[1.0]]}, {"predictions": [[2.5]]}
 
@@ -202,6 +202,13 @@ class Security(TestCase):
                                                             "'Authorization: Bearer TOKEN'"))
             self.assertEqual(client.predict(request(), metadata=[("authorization", "Bearer x")]).code, "UNAUTHENTICATED")
             self.assertEqual(client.health("").code, "OK")
+            for way in ("127.0.0.1:%d" % server.grpc_port, "http://127.0.0.1:%d" % server.port):
+                for more in ([], ["--repeat=20", "--concurrency=2"]):
+                    ask = ["modelclient", "predict", "--server=" + way, "--model=tiny", "--input=x=[[1.0]]", *more]
+                    done = run(*ask, "--auth_token_file=" + file)
+                    self.assertEqual(done.returncode, 0, done)
+                    refused = run(*ask)
+                    self.assertEqual((refused.returncode, "UNAUTHENTICATED" in refused.stderr), (1, True), refused)
             self.write("tokens", "secret-4\n")
             server.wait_for_output("has changed, and was read again")
             self.assertEqual(rest("Bearer secret-4"), (200, ""))
