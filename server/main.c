@@ -27,6 +27,7 @@
 #include "server/inference/request_log.h"
 #include "server/security.h"
 #include "server/grpc/warmup.h"
+#include "server/models/model_limits.h"
 
 #define EXIT_USAGE 2
 #define EXIT_MODEL 255
@@ -49,6 +50,7 @@ struct server {
     struct request_log request_log;
     struct listener *listener;
     struct warmup warmup;
+    struct model_limits_table *limits; /* NULL: none */
     struct loop_watch *signals;
     struct loop_timer grace_end, drain_end;
     struct loop_timer sweep; /* frees memory that was not used for a while */
@@ -399,6 +401,7 @@ static struct status start_manager(struct server *server)
         .open_log = request_log_open,
         .open_log_context = &server->request_log,
         .budget = &server->budget,
+        .limits = server->limits,
         .warm_up = options->enable_model_warmup ? warmup_run : NULL,
         .warm_up_context = &server->warmup,
         .clock = clock_monotonic(),
@@ -454,6 +457,8 @@ static struct status start(struct server *server)
     context->budget = &server->budget;
     fill_context(context, &server->options);
     server->arena = arena_create(0);
+    if (server->options.model_limits_file[0] != '\0')
+        TRY(model_limits_read_file(server->options.model_limits_file, &server->limits));
     TRY(loop_create(&context->loop));
     create_request_log(server);
     TRY(security_create(&server->options, &server->security));
@@ -494,6 +499,7 @@ static void finish(struct server *server)
     grpc_port_destroy(server->grpc_port);
     security_destroy(&server->security);
     manager_stop(server->context.manager);
+    model_limits_destroy(server->limits);
     grpc_service_destroy(server->grpc); /* a load may have been warming up with it */
     request_log_finish(&server->request_log);
     loop_clear_timer(server->context.loop, &server->sweep);

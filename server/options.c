@@ -122,6 +122,11 @@ static const struct flag rows[] = {
     { "batch_ready", FLAG_BOOL, &options.batch_ready, "true",
       .help = "run requests that are ready at the same time as one batch, if the rows of the model "
               "are independent and a batch is cheaper; no request waits for another" },
+    { "model_limits_file", FLAG_TEXT, &options.model_limits_file, "",
+      .help =
+          "file with limits per model in text format, over which requests for it get 429 or 503: "
+          "model { name: \"m\" max_requests: 32 max_waiting_requests: 16 max_run_memory_bytes: "
+          "100000000 deadline_ms: 500 }, and others { … } for those that are not named" },
     { "max_request_bytes", FLAG_INT64, &options.max_request_bytes, "0",
       .help = "the largest request body; larger ones are answered with 429. 0: no limit",
       ANY_POSITIVE },

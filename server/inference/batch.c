@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "server/models/model_limits.h"
 
 bool batch_fits(const struct inference_call *a, const struct inference_call *b)
 {
@@ -145,6 +146,15 @@ static void note_times(const struct riders *riders, int64_t began_ns, int64_t en
     }
 }
 
+static void stop_waiting(const struct riders *riders)
+{
+    for (struct inference_call *call = riders->first; call != riders->end; call = call->next) {
+        if (call->waiting != NULL)
+            model_gate_stop_waiting(call->waiting);
+        call->waiting = NULL;
+    }
+}
+
 /* Runs the plan, unless the calls have waited so long that nobody wants them any more. */
 static struct status run_plan(struct riders *riders, int64_t rows, struct run *run,
                               const struct tensor *feeds, struct tensor *outputs)
@@ -155,6 +165,7 @@ static struct status run_plan(struct riders *riders, int64_t rows, struct run *r
     if (deadline_ns != 0 && begin > deadline_ns)
         return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed before the model ran");
     TRY(check_wanted(riders));
+    stop_waiting(riders);
     run_set_deadline(run, (uint64_t)deadline_ns);
     riders->stop_ns = riders->run_ns > 0 ? begin + riders->run_ns : 0;
     run_set_check(run, check_run, riders);
@@ -231,10 +242,18 @@ static struct status run_together(struct inference_call *calls, int64_t rows,
     return status;
 }
 
+/* The most that a run may hold. */
+static size_t run_memory_bytes(const struct callable *callable, const struct batch_limits *limits)
+{
+    const struct model_gate *gate = callable->servable != NULL ? callable->servable->gate : NULL;
+    size_t own = gate != NULL ? gate->limits.max_run_bytes : 0, all = limits->run_memory_bytes;
+    return own != 0 && (all == 0 || own < all) ? own : all;
+}
+
 void batch_run(struct inference_call *calls, const struct batch_limits *limits, int64_t run_ns)
 {
     struct callable *callable = calls->callable;
-    struct run *run = callable_take_run(callable, limits->run_memory_bytes);
+    struct run *run = callable_take_run(callable, run_memory_bytes(callable, limits));
     int64_t rows = 0;
     for (struct inference_call *call = calls; call != NULL; call = call->next) {
         call->unfinished = false;

@@ -34,6 +34,9 @@ struct inference_call {
     struct callable *callable;
     const struct tensor *inputs; /* in the signature's order; elements may be unaligned */
     int64_t deadline_ns;         /* CLOCK_MONOTONIC; 0: none */
+    /* Counts the calls of the model that wait; one less once the run begins, and then NULL. NULL:
+     * nobody counts. */
+    _Atomic int *waiting;
     /* Called in the thread that ran the call. `outputs`, in the signature's order, are valid during
      * the call only. */
     struct status (*answer)(struct inference_call *call, const struct tensor *outputs);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "server/inference/reply.h"
+#include "server/models/model_limits.h"
 
 const char *request_api_name(enum request_api api)
 {
@@ -57,12 +58,24 @@ static struct status answer(struct inference_call *call, const struct tensor *ou
     return status;
 }
 
+/* Counts it among the model's requests that wait, until its run begins. */
+static struct status begin_to_wait(struct served_request *request)
+{
+    struct model_gate *gate = request->gate;
+    if (gate == NULL)
+        return status_ok();
+    TRY(model_gate_wait(gate));
+    request->call.waiting = &gate->waiting;
+    return status_ok();
+}
+
 struct status served_request_run(struct served_request *request, struct callable *callable,
                                  const struct tensor *inputs,
                                  struct status (*write)(struct served_request *request,
                                                         const struct tensor *outputs))
 {
     TRY(callable->status);
+    TRY(begin_to_wait(request));
     request->call.callable = callable;
     request->call.inputs = inputs;
     request->call.answer = answer;
@@ -100,6 +113,8 @@ bool served_request_go_on(struct served_request *request, struct status status)
 static void run_done(struct inference_call *call, struct status status)
 {
     struct served_request *request = served_request_of(call);
+    if (request->gate != NULL)
+        status = model_gate_explain(request->gate, status);
     if (status_is_ok(status) && request->next != NULL)
         status = request->next(request);
     if (served_request_go_on(request, status))
@@ -163,16 +178,52 @@ void served_request_end(struct served_request *request, struct status status)
 
 /* ---- The servable. ---- */
 
+/* The sooner one of two deadlines counts. */
+static void limit_time(struct served_request *request, int64_t limit_ns)
+{
+    int64_t *deadline_ns = &request->call.deadline_ns;
+    int64_t own_ns = clock_now_ns(clock_monotonic()) + limit_ns;
+    if (*deadline_ns == 0 || own_ns < *deadline_ns)
+        *deadline_ns = own_ns;
+}
+
+/* Warm-up enters no gate: its servable is there from the start. */
+static struct status enter_gate(struct served_request *request, struct model_gate *gate)
+{
+    TRY(model_gate_enter(gate));
+    request->gate = gate;
+    if (gate->limits.deadline_ns > 0)
+        limit_time(request, gate->limits.deadline_ns);
+    return status_ok();
+}
+
+static void leave_gate(struct served_request *request)
+{
+    if (request->call.waiting != NULL) /* it has never run */
+        model_gate_stop_waiting(request->call.waiting);
+    request->call.waiting = NULL;
+    model_gate_leave(request->gate);
+    request->gate = NULL;
+}
+
 struct status served_request_find_servable(struct served_request *request)
 {
     if (request->servable != NULL) /* in warm-up, it does not serve yet */
         return status_ok();
-    return manager_find(request->server->manager, request->spec.name, &request->spec.version,
-                        &request->servable);
+    TRY(manager_find(request->server->manager, request->spec.name, &request->spec.version,
+                     &request->servable));
+    if (request->servable->gate == NULL)
+        return status_ok();
+    struct status status = enter_gate(request, request->servable->gate);
+    if (!status_is_ok(status))
+        served_request_drop_servable(request);
+    return status;
 }
 
 void served_request_drop_servable(struct served_request *request)
 {
+    if (request->gate != NULL)
+        leave_gate(request);
     servable_release(request->servable);
     request->servable = NULL;
 }

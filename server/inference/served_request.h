@@ -83,6 +83,7 @@ struct served_request {
     struct bytes body;          /* the message, valid until the end */
     struct model_spec spec;     /* filled in while the message is read */
     struct servable *servable;  /* NULL: not found yet; held until the end */
+    struct model_gate *gate;    /* where it counts, if its model has limits */
     struct inference_call call; /* call.callable: the signature; NULL: nothing was run */
     struct request_times times;
     struct status status; /* how it ended; the text lives until the observers return */
@@ -132,11 +133,14 @@ void served_request_begin(struct served_request *request);
  * observers do not see. */
 void served_request_end(struct served_request *request, struct status status);
 
-/* Finds the servable that request->spec names, unless it is there already. NOT_FOUND. */
+/* Finds the servable that request->spec names, unless it is there already, and enters its model's
+ * gate. NOT_FOUND; RESOURCE_EXHAUSTED: the model has as many requests as it may (model_limits.h).
+ */
 struct status served_request_find_servable(struct served_request *request);
 void served_request_drop_servable(struct served_request *request); /* undoes that */
 
-/* Asks for a run of `callable` on `inputs`. `answer` writes the reply from the outputs. */
+/* Asks for a run of `callable` on `inputs`. `answer` writes the reply from the outputs.
+ * UNAVAILABLE: as many requests of the model wait as may. */
 struct status served_request_run(struct served_request *request, struct callable *callable,
                                  const struct tensor *inputs,
                                  struct status (*answer)(struct served_request *request,

@@ -38,7 +38,8 @@ struct manager_options {
     const char *config_file; /* read again every config_poll_wait_seconds; NULL or <= 0: never */
     int config_poll_wait_seconds;
     struct savedmodel_options savedmodel;
-    struct budget *budget; /* pays for what runs hold; NULL: nothing does */
+    struct budget *budget;             /* pays for what runs hold; NULL: nothing does */
+    struct model_limits_table *limits; /* of each model's requests; NULL: none */
 
     /* Opens the request log of a model whose configuration has one. NULL: there are none, and such
      * a configuration is refused. Sinks outlive the manager. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "server/models/load_metrics.h"
 #include "server/models/manager_internal.h"
+#include "server/models/model_limits.h"
 
 #define DRAIN_CHECK_NS (10 * (int64_t)NS_PER_MS)
 /* After a version with this much in its files is freed, malloc gives free memory back to the
@@ -259,6 +260,7 @@ static struct status load_servable(struct loading *loading, struct servable **ou
                               &savedmodel, &servable));
     if (options->budget != NULL)
         servable_charge(servable, options->budget);
+    servable->gate = model_gate_acquire(options->limits, servable->name);
     struct status status = status_ok();
     if (options->warm_up != NULL)
         status = options->warm_up(options->warm_up_context, servable, version->directory, &limits);

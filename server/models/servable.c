@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/container.h"
 #include "server/models/load_metrics.h"
+#include "server/models/model_limits.h"
 
 #define SWEEPS_MAX 3 /* runs that stay idle for more sweeps are freed */
 
@@ -149,6 +150,7 @@ void servable_destroy(struct servable *servable)
             free(callable->counted[protocol]);
     }
     metric_owner_release(&servable->series);
+    model_gate_release(servable->gate);
     savedmodel_destroy(servable->model);
     arena_destroy(servable->arena);
     free(servable);

@@ -59,6 +59,7 @@ struct servable {
     int64_t version;
     uint64_t serial; /* differs in each servable that this process has loaded; never 0 */
     struct savedmodel *model;
+    struct model_gate *gate;    /* model_limits.h; NULL: the model has no limits */
     struct callable *callables; /* one per signature, in the model's order */
     int callables_count;
     struct arena *arena;

@@ -1,0 +1,66 @@
+/*
+ * model_limits: how much of the server one model may use, so that others are not slowed. The limits
+ * come from a file in text format (proto/model_limits.proto):
+ *
+ *     model { name: "resnet" max_requests: 32 max_waiting_requests: 16 deadline_ms: 500 }
+ *     others { max_requests: 256 }
+ *
+ * A gate counts the requests of one model, whichever of its versions they use.
+ */
+#ifndef SERVER_MODELS_MODEL_LIMITS_H
+#define SERVER_MODELS_MODEL_LIMITS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+/* 0: no limit. */
+struct model_limits {
+    int max_requests;         /* in flight: waiting, running, or being answered */
+    int max_waiting_requests; /* whose run has not begun */
+    size_t max_run_bytes;     /* of memory, by one run */
+    int64_t deadline_ns;      /* for the run to end, after the request was found to be for it */
+};
+
+struct model_limits_table;
+
+struct model_gate {
+    char *name;
+    struct model_limits limits;
+    _Atomic int requests, waiting;
+    struct model_limits_table *table;
+    int users; /* versions; under the table's lock */
+};
+
+/**
+ * Reads the file.
+ *
+ * Errors  INVALID_ARGUMENT "Invalid protobuf file: '<path>'", with line and column; a model without
+ *         name or listed twice; a negative limit; reading the file
+ */
+struct status model_limits_read_file(const char *path, struct model_limits_table **out);
+void model_limits_destroy(struct model_limits_table *table); /* after its gates; accepts NULL */
+
+/* The gate of a model, for one of its versions; NULL: it has no limits. `table` may be NULL.
+ * Threads: safe. */
+struct model_gate *model_gate_acquire(struct model_limits_table *table, const char *name);
+void model_gate_release(struct model_gate *gate); /* accepts NULL */
+
+/* A request for the model is there, and one goes. RESOURCE_EXHAUSTED: there are too many. Threads:
+ * safe, as are the functions below. */
+struct status model_gate_enter(struct model_gate *gate);
+void model_gate_leave(struct model_gate *gate);
+
+/* A request begins to wait for its run, and stops waiting. UNAVAILABLE: too many wait. */
+struct status model_gate_wait(struct model_gate *gate);
+static inline void model_gate_stop_waiting(_Atomic int *waiting)
+{
+    atomic_fetch_sub_explicit(waiting, 1, memory_order_relaxed);
+}
+
+/* Names the model and the limit in the failure of a run, if one of its limits may have caused it.
+ */
+struct status model_gate_explain(const struct model_gate *gate, struct status status);
+
+#endif

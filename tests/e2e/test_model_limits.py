@@ -1,0 +1,97 @@
+"""--model_limits_file: a model that asks for too much is refused by name, and the others are not."""
+import time
+
+import tiny_model
+from grpc_here import PREDICTION, Client, messages, tensor
+from harness import DEADLINE_S, Server, TestCase, main
+from test_grpc_dear import write_chain
+
+FLAG = "--model_limits_file"
+
+
+def config(name, path):
+    return 'config { name: "%s" base_path: "%s" model_platform: "tensorflow" }\n' % (name, path)
+
+
+def request(n):
+    message = messages().PredictRequest(model_spec=messages().ModelSpec(name="dear"))
+    message.inputs["n"].CopyFrom(tensor(3, [], [n]))
+    return message
+
+
+class Limits(TestCase):
+    """Two models: `dear` computes for minutes if n is 1500, `light` is cheap and has no limits."""
+
+    def serve(self, limits):
+        write_chain(self.path("dear", "1"))
+        tiny_model.write(self.path("light", "1"))
+        with open(self.path("models.config"), "w", encoding="ascii") as f:
+            f.write("model_config_list {\n%s%s}\n" % (config("dear", self.path("dear")), config("light", self.path("light"))))
+        with open(self.path("limits"), "w", encoding="ascii") as f:
+            f.write("model { name: 'dear' %s }\n" % limits)
+        return Server(None, "--model_config_file=" + self.path("models.config"), FLAG + "=" + self.path("limits"), "--rest_api_num_threads=2",
+                      grpc=True)
+
+    def light_answers(self, server):
+        for _ in range(5):
+            self.assertEqual(server.post("/v1/models/light:predict", {"instances": [1.0]}).json, {"predictions": [2.5]})
+
+    def first_refused(self, client, count):
+        """Starts calls that take minutes, of which one is refused; gives the calls and the refusal."""
+        calls = [client.start(PREDICTION + "Predict", request(1500), messages().PredictResponse, timeout=3600) for _ in range(count)]
+        end = time.monotonic() + DEADLINE_S
+        while not any(call.done() for call in calls):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        return calls, client.end(next(call for call in calls if call.done()))
+
+    def dear_answers_again(self, server, calls):
+        for call in calls:
+            call.cancel()
+        end = time.monotonic() + DEADLINE_S
+        while (answer := server.post("/v1/models/dear:predict", {"inputs": {"n": 2}})).status != 200:
+            self.assertLess(time.monotonic(), end, answer)
+            time.sleep(0.01)
+
+    def test_requests_in_flight(self):
+        with self.serve("max_requests: 1") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            text = "model 'dear' has 1 requests in flight, its limit (max_requests in --model_limits_file): try again later"
+            calls, refused = self.first_refused(client, 2)
+            self.assertEqual((refused.code, refused.text), ("RESOURCE_EXHAUSTED", text))
+            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 2}})
+            self.assertEqual((answer.status, answer.json["error"]), (429, text))
+            self.light_answers(server)
+            self.dear_answers_again(server, calls)
+
+    def test_waiting_requests(self):
+        with self.serve("max_waiting_requests: 1") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            text = "model 'dear' has 1 requests that wait for a run, its limit (max_waiting_requests in --model_limits_file): try again later"
+            calls, refused = self.first_refused(client, 4)
+            self.assertEqual((refused.code, refused.text), ("UNAVAILABLE", text))
+            self.dear_answers_again(server, calls)
+            self.light_answers(server)
+
+    def test_deadline(self):
+        with self.serve("deadline_ms: 100") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 1500}})
+            self.assertEqual(answer.status, 504)
+            self.assertTrue(answer.json["error"].startswith("model 'dear' (deadline_ms: 100 in --model_limits_file): "), answer)
+            self.assertEqual(client.predict(request(1500), timeout=3600).code, "DEADLINE_EXCEEDED")
+            self.light_answers(server)
+
+    def test_memory_of_a_run(self):
+        with self.serve("max_run_memory_bytes: 1000000") as server:
+            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 1500}})
+            self.assertEqual(answer.status, 429)
+            self.assertTrue(answer.json["error"].startswith("model 'dear' (max_run_memory_bytes: 1000000 in --model_limits_file): "), answer)
+            self.assertEqual(server.post("/v1/models/dear:predict", {"inputs": {"n": 2}}).status, 200)
+            self.light_answers(server)
+
+    def test_a_wrong_file_is_named(self):
+        server = Server(self.path("none"), FLAG + "=" + self.path("limits"), wait=False)
+        self.assertEqual(server.process.wait(DEADLINE_S), 1)
+        self.assertIn(self.path("limits"), server.output())
+
+
+if __name__ == "__main__":
+    main()
