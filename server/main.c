@@ -338,6 +338,7 @@ static void fill_context(struct server_context *context, const struct server_opt
     context->timeout_ns = (int64_t)options->rest_api_timeout_in_ms * NS_PER_MS;
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;
+    context->cors_origins = options->cors_allowed_origins;
     context->check_method_names = options->enable_signature_method_name_check;
     context->going_down = &going_down;
     context->tensor_content = options->enable_serialization_as_tensor_content;

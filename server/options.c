@@ -102,6 +102,9 @@ static const struct flag rows[] = {
       .help = "milliseconds that a REST request may run; 0 or less: no limit" },
     { "rest_api_enable_cors_support", FLAG_BOOL, &options.rest_api_enable_cors_support, "false",
       .help = "send CORS headers, so that web pages from other origins may use the REST API" },
+    { "cors_allowed_origins", FLAG_TEXT, &options.cors_allowed_origins, "",
+      .help = "origins, separated by commas, whose web pages may use the REST API, such as "
+              "https://example.com; without it, --rest_api_enable_cors_support allows all" },
     { "saved_model_tags", FLAG_TEXT, &options.saved_model_tags, "serve",
       .help = "tags of the meta graph to serve, separated by commas" },
     { "file_system_poll_wait_seconds", FLAG_INT32, &options.file_system_poll_wait_seconds, "1",

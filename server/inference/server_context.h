@@ -16,11 +16,12 @@ struct server_context {
     struct inference *inference;
     struct manager *manager;
     struct budget *budget;
-    int loops;               /* that the server has */
-    int64_t timeout_ns;      /* of a REST request's run; REST has no deadlines. 0: none */
-    int64_t body_bytes_max;  /* 0: no limit */
-    bool cors;               /* answer web pages of other origins */
-    bool check_method_names; /* a signature's method name must fit the request */
+    int loops;                /* that the server has */
+    int64_t timeout_ns;       /* of a REST request's run; REST has no deadlines. 0: none */
+    int64_t body_bytes_max;   /* 0: no limit */
+    bool cors;                /* answer web pages of other origins */
+    const char *cors_origins; /* those of these origins only, separated by commas; "": of all */
+    bool check_method_names;  /* a signature's method name must fit the request */
     bool tensor_content; /* gRPC answers hold tensor_content instead of float_val and the like */
     const _Atomic bool *going_down;     /* readiness is down; NULL: never */
     struct auth *auth;                  /* who may ask; NULL: everybody */

@@ -111,6 +111,12 @@ struct status rest_head_check(struct MHD_Connection *mhd, const char *version, b
 /* The path and query of a request's target, which may begin with a scheme and a host. */
 const char *rest_head_path(const char *target);
 
+/* cors.c: what web pages of other origins may do. */
+bool rest_cors_is_on(const struct server_context *server);
+bool rest_cors_is_web_page(const struct request *request); /* it names its origin */
+void rest_cors_add(const struct request *request, struct MHD_Response *response);
+void rest_add_header(struct MHD_Response *response, const char *name, const char *value);
+
 /* request.c: libmicrohttpd's callbacks; their context is the struct rest. */
 void *rest_on_request_line(void *context, const char *url, struct MHD_Connection *mhd);
 enum MHD_Result rest_on_request(void *context, struct MHD_Connection *mhd, const char *url,

@@ -108,12 +108,6 @@ static void give_request(struct request *request)
 
 /* ---- Answers. ---- */
 
-static void add_header(struct MHD_Response *response, const char *name, const char *value)
-{
-    if (MHD_add_response_header(response, name, value) != MHD_YES)
-        log_error("no memory for a response header");
-}
-
 /* Pays for what was written without asking, or refuses the answer. */
 static void pay_for_reply(struct exchange *exchange)
 {
@@ -139,16 +133,12 @@ static void add_headers(const struct request *request, struct MHD_Response *resp
 {
     const struct exchange *exchange = &request->exchange;
     if (exchange->content_type != NULL)
-        add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, exchange->content_type);
+        rest_add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, exchange->content_type);
     for (int i = 0; i < exchange->headers_count; i++)
-        add_header(response, exchange->headers[i].name, exchange->headers[i].value);
-    if (request->rest->server->cors) {
-        add_header(response, "Access-Control-Allow-Origin", "*");
-        add_header(response, "Access-Control-Allow-Methods", "POST, GET");
-        add_header(response, "Access-Control-Allow-Headers", "Content-Type");
-    }
+        rest_add_header(response, exchange->headers[i].name, exchange->headers[i].value);
+    rest_cors_add(request, response);
     if (request->rest->draining || request->refused)
-        add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+        rest_add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
 static enum MHD_Result send_reply(struct request *request)
@@ -172,9 +162,7 @@ static enum MHD_Result send_reply(struct request *request)
 
 static enum MHD_Result send_preflight(struct request *request)
 {
-    const char *origin = rest_header(request, "Origin");
-    bool web = origin != NULL && (strstr(origin, "http://") || strstr(origin, "https://"));
-    request->exchange.http = web ? MHD_HTTP_OK : MHD_HTTP_BAD_REQUEST;
+    request->exchange.http = rest_cors_is_web_page(request) ? MHD_HTTP_OK : MHD_HTTP_BAD_REQUEST;
     return send_reply(request);
 }
 

@@ -185,6 +185,18 @@ class Requests(DigitsServer):
             headers = server.get("/v1/models/default").headers
             self.assertEqual(headers["Access-Control-Allow-Origin"], "*")
             self.assertEqual(headers["Access-Control-Allow-Methods"], "POST, GET")
+            self.assertNotIn("Vary", headers)
+
+    def test_origins_that_are_allowed(self):
+        allow = "Access-Control-Allow-Origin"
+        with Server(self.base, "--cors_allowed_origins=https://a.example,http://b.example:8080") as server:
+            for origin in ("https://a.example", "http://b.example:8080"):
+                for method, path in (("GET", "/v1/models/default"), ("OPTIONS", ASK), ("GET", "/healthz"), ("OPTIONS", "/healthz")):
+                    headers = server.request(method, path, headers={"Origin": origin}).headers
+                    self.assertEqual((headers[allow], headers["Vary"]), (origin, "Origin"), (method, path))
+            for origin in ("https://a.example.evil", "http://a.example", "https://a.exampl", "", ","):
+                answer = server.request("GET", "/v1/models/default", headers={"Origin": origin})
+                self.assertEqual((answer.status, answer.headers.get(allow), answer.headers["Vary"]), (200, None, "Origin"), origin)
 
     def test_answers_in_a_batch_are_those_alone(self):
         alone = {value: self.server.post(ASK, row(value)).body for value in (0.0, 0.25, 0.5, 0.75, 1.0)}
