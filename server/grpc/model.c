@@ -228,7 +228,8 @@ static struct status reload(struct served_request *request)
     struct model_configs *configs = request->method;
     request->next = NULL;
     request->free_method = NULL;
-    TRY(manager_reload(request->server->manager, configs, on_reloaded, request));
+    TRY(manager_reload(request->server->manager, configs, request->server->loop, on_reloaded,
+                       request));
     served_request_wait(request);
     return status_ok();
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "server/models/manager_internal.h"
+#include "server/models/servable_cache.h"
 
 #define LOADER_NICE  10
 #define RETRY_NS_MAX (INT64_MAX / 4) /* added to a time, it does not overflow */
@@ -38,6 +39,7 @@ static void tell_changed(struct loop_task *task)
 static void post_changed(void *context)
 {
     struct manager *manager = context;
+    atomic_fetch_add(&manager->generation, 1);
     if (manager->options.changed == NULL || manager->change_posted)
         return;
     manager->change_posted = true;
@@ -292,11 +294,18 @@ static struct status find(struct manager *manager, struct bytes name, struct ver
 struct status manager_find(struct manager *manager, struct bytes name,
                            const struct version_choice *choice, struct servable **out)
 {
+    struct servable_cache *cache = servable_cache_of_thread();
+    uint64_t generation = atomic_load_explicit(&manager->generation, memory_order_acquire);
     if (name.size == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "ModelSpec has no name specified.");
+    if (cache != NULL && (*out = servable_cache_get(cache, generation, name, choice)) != NULL)
+        return status_ok();
     pthread_mutex_lock(&manager->lock);
     struct status status = find(manager, name, *choice, out);
+    generation = atomic_load_explicit(&manager->generation, memory_order_relaxed);
     pthread_mutex_unlock(&manager->lock);
+    if (cache != NULL && status_is_ok(status))
+        servable_cache_put(cache, generation, name, choice, *out);
     return status;
 }
 
@@ -320,6 +329,12 @@ void manager_visit_models(struct manager *manager,
         pthread_mutex_lock(&manager->lock);
     }
     pthread_mutex_unlock(&manager->lock);
+}
+
+void manager_refresh_cache(struct manager *manager)
+{
+    uint64_t generation = atomic_load_explicit(&manager->generation, memory_order_acquire);
+    servable_cache_forget(servable_cache_of_thread(), generation);
 }
 
 struct servable *manager_find_any(struct manager *manager)

@@ -11,9 +11,9 @@
  * out is unloaded. Its name stays known, with its versions at END, until such models take much
  * memory.
  *
- * Locks  One mutex. A request holds it to find its model in a hash map and to take a reference; the
- *        manager's threads hold it for one step of one model at a time, and never while they read
- *        the disk, load or free.
+ * Locks  One mutex. A request holds it to find its model in a hash map and to take a reference,
+ *        unless its loop remembers the servable (servable_cache.h); the manager's threads hold it
+ *        for one step of one model at a time, and never while they read the disk, load or free.
  */
 #ifndef SERVER_MODELS_MANAGER_H
 #define SERVER_MODELS_MANAGER_H
@@ -56,7 +56,8 @@ struct manager_options {
     const struct version_source *source;
     const struct servable_loader *loader;
 
-    struct loop *loop; /* where `started`, `changed` and the `done` of a reload are called */
+    int loops;         /* threads with a servable_cache, which are numbered from 1 */
+    struct loop *loop; /* where `started` and `changed` are called */
     /* Called once. OK: each model has a version that serves. Otherwise, all wanted versions of a
      * model have failed for good. */
     void (*started)(void *context, struct status status);
@@ -83,7 +84,7 @@ void manager_stop(struct manager *manager);
 
 /**
  * Replaces the configuration. If it fails, nothing has changed. Otherwise `done` is called in the
- * loop's thread once each model that is new has a version that serves, or has failed for good
+ * thread of `loop` once each model that is new has a version that serves, or has failed for good
  * (UNKNOWN).
  *
  * Owner   `configs` goes to the manager, also if it fails
@@ -93,7 +94,8 @@ void manager_stop(struct manager *manager);
  * Threads safe
  */
 struct status manager_reload(struct manager *manager, struct model_configs *configs,
-                             void (*done)(void *context, struct status status), void *context);
+                             struct loop *loop, void (*done)(void *context, struct status status),
+                             void *context);
 
 /**
  * Finds the servable for a request, acquired for the caller (servable_release).
@@ -112,6 +114,10 @@ bool manager_knows(struct manager *manager, struct bytes name);
 void manager_visit_models(struct manager *manager,
                           void (*visit)(void *context, const struct served_model *model),
                           void *context);
+
+/* Lets the calling thread's servable_cache forget what has changed. Each thread with a cache calls
+ * it after `changed`: a version is not freed while a cache holds it. */
+void manager_refresh_cache(struct manager *manager);
 
 /* The latest version of the first model that serves, acquired for the caller; NULL: none does. */
 struct servable *manager_find_any(struct manager *manager);

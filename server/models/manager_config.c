@@ -17,6 +17,7 @@ struct models_waiter *manager_waiter_create(struct manager *manager, const char 
     waiter->done = done;
     waiter->context = context;
     waiter->manager = manager;
+    waiter->loop = manager->options.loop;
     return waiter;
 }
 
@@ -119,7 +120,7 @@ void manager_tell_waiters(struct manager *manager)
         if (waiter->settled < waiter->count || waiter->task.work != NULL)
             continue;
         waiter->task.work = tell;
-        loop_post(manager->options.loop, &waiter->task);
+        loop_post(waiter->loop, &waiter->task);
     }
 }
 
@@ -337,6 +338,7 @@ static struct status apply(struct manager *manager, struct model_configs *config
     TRY(check(manager, configs));
     TRY(open_logs(manager, configs));
     TRY(pay_for_new_models(manager, configs));
+    atomic_fetch_add(&manager->generation, 1); /* labels may name other versions */
     if (configs->kind == CONFIGS_LIST) {
         struct model_configs *old = manager->configs;
         for (size_t i = 0; i < configs->count; i++)
@@ -370,9 +372,12 @@ struct status manager_apply(struct manager *manager, struct model_configs *confi
 }
 
 struct status manager_reload(struct manager *manager, struct model_configs *configs,
-                             void (*done)(void *context, struct status status), void *context)
+                             struct loop *loop, void (*done)(void *context, struct status status),
+                             void *context)
 {
-    return manager_apply(manager, configs, manager_waiter_create(manager, "model", done, context));
+    struct models_waiter *waiter = manager_waiter_create(manager, "model", done, context);
+    waiter->loop = loop;
+    return manager_apply(manager, configs, waiter);
 }
 
 /* ---- The config file. ---- */
@@ -388,7 +393,7 @@ static struct status read_and_apply(struct manager *manager)
 {
     struct model_configs *configs;
     TRY(model_configs_read_file(manager->options.config_file, &configs));
-    return manager_reload(manager, configs, log_reloaded, NULL);
+    return manager_reload(manager, configs, manager->options.loop, log_reloaded, NULL);
 }
 
 /* Logs a problem once, and not at each poll until it is solved. Called with the lock held. */

@@ -31,12 +31,14 @@ struct models_waiter {
     void (*done)(void *context, struct status status);
     void *context;
     struct manager *manager;
+    struct loop *loop;     /* where `done` is called */
     struct loop_task task; /* posted once all models are settled; its `work` is NULL before */
     struct models_waiter *next;
 };
 
 struct manager {
     struct manager_options options;
+    _Atomic uint64_t generation; /* changes with what manager_find finds; see servable_cache.h */
     struct served_model_options model_options;
     pthread_t thread;
     pthread_t *workers; /* that load or free only */

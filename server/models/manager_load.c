@@ -258,6 +258,8 @@ static struct status load_servable(struct loading *loading, struct servable **ou
     savedmodel.limits = &limits;
     TRY(options->loader->load(loading->model->name, version->number, version->directory,
                               &savedmodel, &servable));
+    if (options->loops > 0)
+        servable_divide(servable, options->loops);
     if (options->budget != NULL)
         servable_charge(servable, options->budget);
     servable->gate = model_gate_acquire(options->limits, servable->name);

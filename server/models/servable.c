@@ -10,12 +10,24 @@
 
 #define SWEEPS_MAX 3 /* runs that stay idle for more sweeps are freed */
 
-static void callable_init(struct callable *callable, struct servable *servable,
-                          const struct signature *signature)
+static _Thread_local int thread_number;
+
+void servable_number_thread(int number)
+{
+    thread_number = number;
+}
+
+void callable_init(struct callable *callable, struct servable *servable,
+                   const struct signature *signature)
 {
     callable->servable = servable;
     callable->signature = signature;
-    pthread_mutex_init(&callable->lock, NULL);
+    pthread_mutex_init(&callable->idle.lock, NULL);
+}
+
+static void make_plan(struct callable *callable, struct servable *servable)
+{
+    const struct signature *signature = callable->signature;
     callable->status = savedmodel_plan(servable->model, signature, &callable->plan);
     if (!status_is_ok(callable->status)) {
         callable->plan = NULL;
@@ -72,8 +84,10 @@ static struct status load(const char *name, int64_t version, const char *directo
     servable->model = model;
     servable->callables_count = savedmodel_signatures_count(model);
     servable->callables = ARENA_ARRAY(servable->arena, struct callable, servable->callables_count);
-    for (int i = 0; i < servable->callables_count; i++)
+    for (int i = 0; i < servable->callables_count; i++) {
         callable_init(&servable->callables[i], servable, savedmodel_signature_at(model, i));
+        make_plan(&servable->callables[i], servable);
+    }
     atomic_init(&servable->references, 1);
     status = check_answers(servable);
     if (!status_is_ok(status)) {
@@ -85,16 +99,63 @@ static struct status load(const char *name, int64_t version, const char *directo
     return status_ok();
 }
 
+/* `count` objects of whole cache lines, zeroed. */
+static void *cache_lines(size_t size, int count)
+{
+    void *lines = NULL;
+    if (posix_memalign(&lines, 64, size * (size_t)count) != 0)
+        abort();
+    return memset(lines, 0, size * (size_t)count);
+}
+
+void servable_divide(struct servable *servable, int loops)
+{
+    servable->loops = loops;
+    servable->own = cache_lines(sizeof *servable->own, loops);
+    for (int i = 0; i < servable->callables_count; i++) {
+        struct callable *callable = &servable->callables[i];
+        callable->own = cache_lines(sizeof *callable->own, loops);
+        for (int j = 0; j < loops; j++)
+            pthread_mutex_init(&callable->own[j].idle.lock, NULL);
+    }
+}
+
+static bool has_own(const struct servable *servable)
+{
+    return thread_number > 0 && servable != NULL && thread_number <= servable->loops;
+}
+
+static void count_reference(struct servable *servable, int by, memory_order order)
+{
+    if (!has_own(servable)) {
+        atomic_fetch_add_explicit(&servable->references, by, order);
+        return;
+    }
+    _Atomic int *count = &servable->own[thread_number - 1].count;
+    int now = atomic_load_explicit(count, memory_order_relaxed);
+    atomic_store_explicit(count, now + by, memory_order_release);
+}
+
 struct servable *servable_acquire(struct servable *servable)
 {
-    atomic_fetch_add_explicit(&servable->references, 1, memory_order_relaxed);
+    count_reference(servable, 1, memory_order_relaxed);
     return servable;
 }
 
 void servable_release(struct servable *servable)
 {
     if (servable != NULL)
-        atomic_fetch_sub_explicit(&servable->references, 1, memory_order_release);
+        count_reference(servable, -1, memory_order_release);
+}
+
+/* The shared count is read first. It does not grow once the manager finds the servable no more,
+ * while a loop that remembers it still takes references. So what the sum misses was given back. */
+int servable_references(const struct servable *servable)
+{
+    int count = atomic_load_explicit(&servable->references, memory_order_acquire);
+    for (int i = 0; i < servable->loops; i++)
+        count += atomic_load_explicit(&servable->own[i].count, memory_order_acquire);
+    return count;
 }
 
 static void free_idle(struct idle_run *idle)
@@ -107,23 +168,30 @@ static void free_idle(struct idle_run *idle)
     }
 }
 
-/* Takes out the idle runs, or only those that have been idle for long, which are at the end. */
-static struct idle_run *take_idle(struct callable *callable, bool stale)
+/* Frees the idle runs, or only those that have been idle for long, which are at the end. */
+static void free_runs(struct idle_runs *idle, bool stale)
 {
-    pthread_mutex_lock(&callable->lock);
-    struct idle_run **at = &callable->idle;
+    pthread_mutex_lock(&idle->lock);
+    struct idle_run **at = &idle->first;
     while (stale && *at != NULL && ++(*at)->sweeps <= SWEEPS_MAX)
         at = &(*at)->next;
     struct idle_run *taken = *at;
     *at = NULL;
-    pthread_mutex_unlock(&callable->lock);
-    return taken;
+    pthread_mutex_unlock(&idle->lock);
+    free_idle(taken);
+}
+
+static int loops_of(const struct callable *callable)
+{
+    return callable->own != NULL ? callable->servable->loops : 0;
 }
 
 static void give_back(struct budget_holder *holder, bool stale)
 {
     struct callable *callable = CONTAINER_OF(holder, struct callable, holder);
-    free_idle(take_idle(callable, stale));
+    free_runs(&callable->idle, stale);
+    for (int i = 0; i < loops_of(callable); i++)
+        free_runs(&callable->own[i].idle, stale);
 }
 
 void servable_charge(struct servable *servable, struct budget *budget)
@@ -136,6 +204,17 @@ void servable_charge(struct servable *servable, struct budget *budget)
     }
 }
 
+void callable_finish(struct callable *callable)
+{
+    free_idle(callable->idle.first);
+    pthread_mutex_destroy(&callable->idle.lock);
+    for (int i = 0; i < loops_of(callable); i++) {
+        free_idle(callable->own[i].idle.first);
+        pthread_mutex_destroy(&callable->own[i].idle.lock);
+    }
+    free(callable->own);
+}
+
 void servable_destroy(struct servable *servable)
 {
     if (servable == NULL)
@@ -144,8 +223,7 @@ void servable_destroy(struct servable *servable)
         struct callable *callable = &servable->callables[i];
         if (callable->budget != NULL)
             budget_forget(callable->budget, &callable->holder);
-        free_idle(callable->idle);
-        pthread_mutex_destroy(&callable->lock);
+        callable_finish(callable);
         for (int protocol = 0; protocol < SERVABLE_PROTOCOLS_MAX; protocol++)
             free(callable->counted[protocol]);
     }
@@ -153,6 +231,7 @@ void servable_destroy(struct servable *servable)
     model_gate_release(servable->gate);
     savedmodel_destroy(servable->model);
     arena_destroy(servable->arena);
+    free(servable->own);
     free(servable);
 }
 
@@ -181,13 +260,19 @@ struct status callable_check_predict(const struct callable *callable)
                         methods[0], methods[1], methods[2], callable->signature->method);
 }
 
+static struct idle_runs *idle_runs_of(struct callable *callable)
+{
+    return has_own(callable->servable) ? &callable->own[thread_number - 1].idle : &callable->idle;
+}
+
 struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes)
 {
-    pthread_mutex_lock(&callable->lock);
-    struct idle_run *idle = callable->idle;
+    struct idle_runs *runs = idle_runs_of(callable);
+    pthread_mutex_lock(&runs->lock);
+    struct idle_run *idle = runs->first;
     if (idle != NULL)
-        callable->idle = idle->next;
-    pthread_mutex_unlock(&callable->lock);
+        runs->first = idle->next;
+    pthread_mutex_unlock(&runs->lock);
     struct run *run = idle != NULL ? idle->run : run_create(memory_limit_bytes);
     if (idle == NULL && callable->budget != NULL)
         run_charge(run, callable->budget);
@@ -197,11 +282,12 @@ struct run *callable_take_run(struct callable *callable, size_t memory_limit_byt
 
 void callable_give_run(struct callable *callable, struct run *run)
 {
+    struct idle_runs *runs = idle_runs_of(callable);
     struct idle_run *idle = zalloc(sizeof *idle);
     run_settle(run);
     idle->run = run;
-    pthread_mutex_lock(&callable->lock);
-    idle->next = callable->idle;
-    callable->idle = idle;
-    pthread_mutex_unlock(&callable->lock);
+    pthread_mutex_lock(&runs->lock);
+    idle->next = runs->first;
+    runs->first = idle;
+    pthread_mutex_unlock(&runs->lock);
 }

@@ -1,7 +1,11 @@
 /*
  * servable: one loaded version of a model, shared by the requests that use it. It is reference
- * counted: the manager holds one reference while the version serves, and each request holds one
- * while it runs. Unloading waits until only the manager's is left.
+ * counted: the manager holds one reference while the version serves, each loop one while it
+ * remembers the version (servable_cache.h), and each request one while it runs. Unloading waits
+ * until only the manager's is left.
+ *
+ * Loops share nothing that they write for each request. A loop's thread has a number, by which it
+ * finds its own count of references and its own idle runs. All other threads share theirs.
  */
 #ifndef SERVER_MODELS_SERVABLE_H
 #define SERVER_MODELS_SERVABLE_H
@@ -27,6 +31,12 @@ struct idle_run {
 
 struct request_series;
 
+/* The runs of a callable that wait for the next request. */
+struct idle_runs {
+    pthread_mutex_t lock;   /* the budget's sweeps take it as well */
+    struct idle_run *first; /* the last used first */
+};
+
 /* One signature, and what serving it needs. */
 struct callable {
     struct servable *servable;
@@ -38,12 +48,22 @@ struct callable {
     struct cost_table costs;
     struct budget *budget;       /* pays for its runs; NULL: nothing does */
     struct budget_holder holder; /* of the idle runs */
-    pthread_mutex_t lock;
-    struct idle_run *idle; /* the last used first */
+    struct idle_runs idle;       /* of all threads without a number */
+    struct own_runs *own;        /* [servable->loops] */
     /* What counts its requests, by protocol, and its runs.
      * NULL: there were none yet. Freed with the servable. */
     _Atomic(struct request_series *) counted[SERVABLE_PROTOCOLS_MAX];
     _Atomic(struct metric_series *) rows_counted;
+};
+
+/* These are 64 bytes, so that no two loops write to the same cache line. */
+struct own_runs {
+    _Alignas(64) struct idle_runs idle;
+};
+struct own_references {
+    /* Taken less given back, written by one thread only. Negative: a reference that another thread
+     * took was given back here. */
+    _Alignas(64) _Atomic int count;
 };
 
 struct log_sink;
@@ -65,8 +85,16 @@ struct servable {
     struct arena *arena;
     struct metric_owner series; /* that go with this version */
     struct servable_log log;
-    _Atomic int references;
+    _Atomic int references;     /* the manager's, and those of threads without a number */
+    struct own_references *own; /* [loops] */
+    int loops;
 };
+
+/* Gives the calling thread a number, from 1; 0: none. */
+void servable_number_thread(int number);
+/* Called before other threads know the servable: threads up to this number have references and idle
+ * runs of their own. */
+void servable_divide(struct servable *servable, int loops);
 
 /* Called before the first run. From then on `budget`, which outlives the servable, pays for the
  * runs. It frees idle runs when it is short of memory, and those that stay idle for some of its
@@ -76,6 +104,11 @@ struct servable *servable_acquire(struct servable *servable);
 /* Gives back the reference of a request, which is never the last: servable_destroy frees the
  * manager's, in a thread where freeing may take its time. */
 void servable_release(struct servable *servable);
+/* The references that are held, by all threads together. Exact once no thread can find the servable
+ * any more; before, it may be more than are held.
+ *
+ * A thread with a number gives back references that it took, or that a thread without one took. */
+int servable_references(const struct servable *servable);
 void servable_destroy(struct servable *servable); /* accepts NULL */
 
 /* The functions by which the manager loads and frees servables. */
@@ -95,6 +128,12 @@ struct callable *servable_callable(struct servable *servable, struct bytes signa
 /* Checks that the method name is one that predict accepts, for servers with
  * --enable_signature_method_name_check. INTERNAL: it is not. */
 struct status callable_check_predict(const struct callable *callable);
+
+/* callable_init makes one without a plan, for a servable or a test; callable_finish frees its idle
+ * runs. */
+void callable_init(struct callable *callable, struct servable *servable,
+                   const struct signature *signature);
+void callable_finish(struct callable *callable);
 
 /* Takes a run, idle or new, and gives it back. Threads: safe. */
 struct run *callable_take_run(struct callable *callable, size_t memory_limit_bytes);

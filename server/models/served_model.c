@@ -199,8 +199,7 @@ enum model_outcome served_model_outcome(const struct served_model *model,
 static struct model_version *find_drained(const struct served_model *model)
 {
     for (struct model_version *version = model->versions; version != NULL; version = version->next)
-        if (version->state == STATE_UNLOADING &&
-            atomic_load_explicit(&version->servable->references, memory_order_acquire) == 1)
+        if (version->state == STATE_UNLOADING && servable_references(version->servable) == 1)
             return version;
     return NULL;
 }

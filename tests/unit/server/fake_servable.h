@@ -19,7 +19,7 @@ static inline struct servable *make_servable(int64_t version)
 
 static inline void free_servable(struct servable *servable)
 {
-    assert_int_equal(atomic_load(&servable->references), 1);
+    assert_int_equal(servable_references(servable), 1);
     atomic_fetch_add(&servables_freed, 1);
     servable_destroy(servable);
 }

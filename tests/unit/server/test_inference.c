@@ -27,7 +27,7 @@ static void begin(bool batch_ready, int steps)
         y = build_unary(&b, "Tanh", NULL, y);
     callable = (struct callable){ .signature = &signature, .plan = plan_of(1, &x, 1, &y, NULL) };
     callable.predictable = callable.batches = plan_cost_is_predictable(callable.plan);
-    pthread_mutex_init(&callable.lock, NULL);
+    callable_init(&callable, NULL, &signature);
     struct inference_options options = { .batch_ready = batch_ready, .threads = 1 };
     assert_ok(loop_create(&loop));
     assert_ok(inference_pool_create(&options, &pool));
@@ -40,13 +40,7 @@ static void end(void)
     inference_destroy(inference);
     inference_pool_destroy(pool);
     loop_destroy(loop);
-    while (callable.idle != NULL) {
-        struct idle_run *idle = callable.idle;
-        callable.idle = idle->next;
-        run_destroy(idle->run);
-        free(idle);
-    }
-    pthread_mutex_destroy(&callable.lock);
+    callable_finish(&callable);
     plan_destroy((struct plan *)(uintptr_t)callable.plan);
 }
 

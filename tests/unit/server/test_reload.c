@@ -54,7 +54,7 @@ static struct status reload(struct model_configs *configs)
 {
     int before = atomic_load(&sleeps);
     reloads = 0;
-    struct status status = manager_reload(manager, configs, on_reloaded, &reloads);
+    struct status status = manager_reload(manager, configs, options.loop, on_reloaded, &reloads);
     while (status_is_ok(status) && atomic_load(&sleeps) == before)
         sched_yield();
     return status;

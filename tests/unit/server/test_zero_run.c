@@ -35,7 +35,7 @@ static void begin(struct shape shape)
                                   .plan = plan_of(1, &x, 1, &y, NULL) };
     callable.predictable = plan_cost_is_predictable(callable.plan);
     assert_true(callable.predictable);
-    pthread_mutex_init(&callable.lock, NULL);
+    callable_init(&callable, &servable, &signature);
     servable = (struct servable){
         .name = "m", .version = 1, .callables = &callable, .callables_count = 1
     };
@@ -46,13 +46,7 @@ static void begin(struct shape shape)
 static void end(void)
 {
     assert_int_equal(budget.used_bytes, 0);
-    while (callable.idle != NULL) {
-        struct idle_run *idle = callable.idle;
-        callable.idle = idle->next;
-        run_destroy(idle->run);
-        free(idle);
-    }
-    pthread_mutex_destroy(&callable.lock);
+    callable_finish(&callable);
     plan_destroy((struct plan *)(uintptr_t)callable.plan);
 }
 
@@ -93,7 +87,7 @@ static void inputs_that_cannot_be_made_up_are_left_alone(void **state)
     for (size_t i = 0; i < COUNT(shapes); i++) {
         begin(shapes[i]);
         zero_run(&servable, &budget, &limits);
-        assert_null(callable.idle); /* nothing ran */
+        assert_null(callable.idle.first); /* nothing ran */
         end();
         teardown(NULL);
         setup(NULL);
