@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -23,7 +24,7 @@
 #include "runtime/kernels/libraries.h"
 #include "server/example_line.h"
 #include "server/options.h"
-#include "server/round.h"
+#include "server/serving_loops.h"
 #include "server/inference/request_log.h"
 #include "server/security.h"
 #include "server/grpc/warmup.h"
@@ -38,15 +39,12 @@
 
 struct server {
     struct server_options options;
-    struct server_context context;
     struct budget budget;
     struct inference_pool *pool;
+    struct manager *manager;
+    struct serving_loops loops;
     struct arena *arena; /* lives until the program ends */
-    struct rest *rest;
-    struct grpc_service *grpc;
-    struct grpc_port *grpc_port; /* NULL: gRPC is off */
     struct security security;
-    struct round round;
     struct request_log request_log;
     struct listener *listener;
     struct warmup warmup;
@@ -56,7 +54,6 @@ struct server {
     struct loop_timer sweep; /* frees memory that was not used for a while */
     bool opened;             /* the ports */
     bool ending;
-    int draining; /* protocols that still have requests in flight */
     int exit_code;
 };
 
@@ -69,12 +66,15 @@ static void print_version(void)
     buffer_finish(&libraries);
 }
 
-/* A protocol has answered its requests in flight. The last protocol ends the program. */
+static struct loop *main_loop(struct server *server)
+{
+    return serving_loops_main(&server->loops);
+}
+
+/* The last request in flight is answered. */
 static void on_drained(void *context)
 {
-    struct server *server = context;
-    if (--server->draining == 0)
-        loop_stop(server->context.loop);
+    loop_stop(main_loop(context));
 }
 
 static void drain_is_over(void *context)
@@ -83,20 +83,17 @@ static void drain_is_over(void *context)
     log_warning("requests in flight did not end within %d s (--drain_timeout_seconds): stopping at "
                 "once",
                 server->options.drain_timeout_seconds);
-    loop_stop(server->context.loop);
+    loop_stop(main_loop(server));
 }
 
 static void drain(struct server *server)
 {
-    struct loop *loop = server->context.loop;
-    manager_end_loads(server->context.manager); /* a HandleReloadConfigRequest may wait for one */
+    struct loop *loop = main_loop(server);
+    manager_end_loads(server->manager); /* a HandleReloadConfigRequest may wait for one */
     server->drain_end = (struct loop_timer){ .expired = drain_is_over, .context = server };
     loop_set_timer(loop, &server->drain_end,
                    loop_now_ns(loop) + server->options.drain_timeout_seconds * NS_PER_S);
-    server->draining = 1 + (server->grpc_port != NULL);
-    if (server->grpc_port != NULL)
-        grpc_port_drain(server->grpc_port, on_drained, server);
-    rest_drain(server->rest, on_drained, server);
+    serving_loops_drain(&server->loops, on_drained, server);
 }
 
 static _Atomic bool going_down;
@@ -118,8 +115,7 @@ static void handle_signal(int number)
 static void on_models_changed(void *context)
 {
     struct server *server = context;
-    if (server->grpc_port != NULL)
-        grpc_port_models_changed(server->grpc_port);
+    serving_loops_changed(&server->loops);
 }
 
 static void end_serving(void *context)
@@ -135,7 +131,7 @@ static void end_serving(void *context)
  */
 static void begin_grace(struct server *server)
 {
-    struct loop *loop = server->context.loop;
+    struct loop *loop = main_loop(server);
     int seconds = server->options.shutdown_grace_seconds;
     log_info("not ready any more; stopping in %d s (--shutdown_grace_seconds)", seconds);
     server->grace_end = (struct loop_timer){ .expired = end_serving, .context = server };
@@ -156,7 +152,7 @@ static void on_signal(void *context, uint32_t events)
     atomic_store(&going_down, true);
     if (second) {
         log_info("stopping at once");
-        loop_stop(server->context.loop);
+        loop_stop(main_loop(server));
     } else if (server->options.shutdown_grace_seconds > 0 && server->opened) {
         begin_grace(server);
     } else {
@@ -177,14 +173,13 @@ static struct status watch_signals(struct server *server)
     /* nohup ignores it */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
-    return loop_watch(server->context.loop, signal_fd, EPOLLIN, on_signal, server,
-                      &server->signals);
+    return loop_watch(main_loop(server), signal_fd, EPOLLIN, on_signal, server, &server->signals);
 }
 
 /* Prints the line that scripts wait for, and a command that a person can paste. */
 static void say_ready(struct server *server)
 {
-    struct servable *servable = manager_find_any(server->context.manager);
+    struct servable *servable = manager_find_any(server->manager);
     struct buffer line = { 0 };
     int port = server->options.rest_api_port;
     if (servable != NULL) {
@@ -207,48 +202,40 @@ static void print_start_failure(struct status status)
 static void give_up(struct server *server, int code)
 {
     server->exit_code = code;
-    loop_stop(server->context.loop);
-}
-
-/* Both protocols share one port: connections that do not speak HTTP/1 are for gRPC. If REST is
- * encrypted, the TLS handshake tells. */
-static void accept_either(void *context, int fd, enum listener_protocol protocol,
-                          const struct sockaddr *address, socklen_t address_size)
-{
-    struct server *server = context;
-    bool encrypted = protocol == LISTENER_TLS && server->context.rest_tls != NULL;
-    if (protocol == LISTENER_HTTP1 || encrypted)
-        rest_accept(server->rest, fd, protocol, address, address_size);
-    else
-        grpc_port_accept(server->grpc_port, fd);
+    loop_stop(main_loop(server));
 }
 
 static struct status open_grpc(struct server *server)
 {
     const struct server_options *options = &server->options;
+    struct grpc_port *port = server->loops.items[0]->port;
     bool shared = options->port == options->rest_api_port;
+    if (port == NULL)
+        return status_ok();
     if (options->port != 0) {
         if (!shared)
-            TRY(grpc_port_listen(server->grpc_port, options->port));
+            TRY(grpc_port_listen(port, options->port));
         log_info("Running gRPC ModelServer at 0.0.0.0:%d ...", options->port);
     }
     if (options->grpc_socket_path[0] != '\0') {
-        TRY(grpc_port_listen_unix(server->grpc_port, options->grpc_socket_path));
+        TRY(grpc_port_listen_unix(port, options->grpc_socket_path));
         log_info("Running gRPC ModelServer at UNIX socket %s ...", options->grpc_socket_path);
     }
     return status_ok();
 }
 
+/* The first loop accepts for all. */
 static struct status open_ports(struct server *server)
 {
     const struct server_options *options = &server->options;
     int port = options->rest_api_port;
     bool shared = port != 0 && port == options->port;
+    TRY(serving_loops_start(&server->loops));
     if (port != 0)
-        TRY(listener_open(server->context.loop, port, shared ? accept_either : rest_accept,
-                          shared ? (void *)server : server->rest, &server->listener));
-    if (server->grpc_port != NULL)
-        TRY(open_grpc(server));
+        TRY(listener_open(main_loop(server), port,
+                          shared ? serving_loops_accept_either : serving_loops_accept_rest,
+                          &server->loops, &server->listener));
+    TRY(open_grpc(server));
     if (port != 0)
         say_ready(server);
     return status_ok();
@@ -288,8 +275,8 @@ static void sweep(void *context)
 {
     struct server *server = context;
     budget_sweep(&server->budget);
-    loop_set_timer(server->context.loop, &server->sweep,
-                   loop_now_ns(server->context.loop) + SWEEP_NS);
+    struct loop *loop = main_loop(server);
+    loop_set_timer(loop, &server->sweep, loop_now_ns(loop) + SWEEP_NS);
 }
 
 /* Memory beside the budget: for the program and its libraries. */
@@ -299,8 +286,9 @@ static void sweep(void *context)
  * little address space, there are fewer helpers. */
 static void reserve_libraries(const struct server *server)
 {
-    /* the pool's, the loop's, and those that load: the manager's thread and its workers */
-    int own = inference_pool_threads(server->pool) + 1 + 1 + server->options.num_load_threads;
+    /* the pool's, the loops', and those that load: the manager's thread and its workers */
+    int own = inference_pool_threads(server->pool) + server->loops.count + 1 +
+              server->options.num_load_threads;
     int threads = own + parallel_width() - 1;
     int got = libraries_reserve(threads, (size_t)server->budget.limit_bytes + OTHERS_BYTES);
     if (got == threads)
@@ -312,20 +300,6 @@ static void reserve_libraries(const struct server *server)
                 got < own ? ", and some matrix products will be slow" : "");
 }
 
-static struct status create_grpc(struct server *server)
-{
-    const struct server_options *options = &server->options;
-    struct grpc_port_options port = { .channel_arguments = options->grpc_channel_arguments,
-                                      .health = options->enable_grpc_healthcheck_service,
-                                      .tls = security_grpc(&server->security) };
-    server->grpc = grpc_service_create(&server->context);
-    if (options->port == 0 && options->grpc_socket_path[0] == '\0')
-        return status_ok();
-    TRY(grpc_port_create(&server->context, server->grpc, &port, &server->grpc_port));
-    rest_set_http2(server->rest, grpc_port_take, server->grpc_port);
-    return status_ok();
-}
-
 static void fill_budget(struct budget *budget, int64_t bytes)
 {
     budget->limit_bytes = bytes > 0 ? bytes : (int64_t)(memory_of_machine() / 2);
@@ -334,7 +308,6 @@ static void fill_budget(struct budget *budget, int64_t bytes)
 
 static void fill_context(struct server_context *context, const struct server_options *options)
 {
-    context->loops = 1;
     context->timeout_ns = (int64_t)options->rest_api_timeout_in_ms * NS_PER_MS;
     context->body_bytes_max = options->max_request_bytes;
     context->cors = options->rest_api_enable_cors_support;
@@ -344,30 +317,53 @@ static void fill_context(struct server_context *context, const struct server_opt
     context->tensor_content = options->enable_serialization_as_tensor_content;
 }
 
-static struct status create_inference(struct server *server)
+static struct status create_pool(struct server *server)
 {
     struct inference_options inference = {
         .batch_ready = server->options.batch_ready,
         .threads = server->options.rest_api_num_threads,
         .run_memory_limit_bytes = (size_t)server->budget.limit_bytes,
     };
-    TRY(inference_pool_create(&inference, &server->pool));
-    server->context.inference = inference_create(server->pool, server->context.loop);
-    reserve_libraries(server);
-    return status_ok();
+    return inference_pool_create(&inference, &server->pool);
 }
 
-static void begin_rounds(struct server *server)
+static void create_request_log(struct server *server, struct server_context *context)
 {
-    server->round = (struct round){
-        .server = &server->context,
-        .rest = server->rest,
-        .grpc = server->grpc,
-        .port = server->grpc_port,
+    const struct server_options *options = &server->options;
+    struct log_writer_options writer = {
+        .files = { .file_bytes_max = options->request_log_file_bytes,
+                   .file_ns_max = options->request_log_file_seconds * NS_PER_S,
+                   .files_max = options->request_log_files_max },
+        .waiting_bytes_max = (size_t)options->request_log_waiting_bytes,
+        .budget = &server->budget,
     };
-    server->sweep = (struct loop_timer){ .expired = sweep, .context = server };
-    sweep(server);
-    loop_set_round(server->context.loop, round_run, &server->round);
+    int count;
+    const char **tags = split_tags(options->saved_model_tags, server->arena, &count);
+    request_log_init(&server->request_log, &writer, tags, count);
+    request_observe(context, &server->request_log.observer);
+}
+
+static struct status create_loops(struct server *server)
+{
+    const struct server_options *options = &server->options;
+    int threads = options->rest_api_num_threads;
+    int count = threads > 0 ? threads : cores_available();
+    struct grpc_port_options port = { .channel_arguments = options->grpc_channel_arguments,
+                                      .health = options->enable_grpc_healthcheck_service,
+                                      .tls = security_grpc(&server->security),
+                                      .accepted = serving_loops_accept_grpc,
+                                      .accepted_context = &server->loops };
+    struct serving_options serving = {
+        .context = { .budget = &server->budget, .loops = count },
+        .pool = server->pool,
+    };
+    fill_context(&serving.context, options);
+    serving.context.auth = server->security.auth;
+    serving.context.rest_tls = security_rest(&server->security);
+    create_request_log(server, &serving.context);
+    if (options->port != 0 || options->grpc_socket_path[0] != '\0')
+        serving.port = &port;
+    return serving_loops_create(&server->loops, &serving, count);
 }
 
 static struct status read_configs(const struct server_options *options, struct model_configs **out)
@@ -408,7 +404,8 @@ static struct status start_manager(struct server *server)
         .clock = clock_monotonic(),
         .source = &source_disk,
         .loader = &servable_loader,
-        .loop = server->context.loop,
+        .loops = server->loops.count,
+        .loop = main_loop(server),
         .started = on_started,
         .changed = on_models_changed,
         .context = server,
@@ -416,11 +413,13 @@ static struct status start_manager(struct server *server)
     manager.savedmodel.tags = server->request_log.tags;
     manager.savedmodel.tags_count = server->request_log.tags_count;
     int iterations = options->num_request_iterations_for_warmup;
-    server->warmup = (struct warmup){ .server = &server->context,
+    server->warmup = (struct warmup){ .server = &server->loops.items[0]->context,
                                       .iterations = iterations > 0 ? iterations : 1,
                                       .zeros = options->warm_up_with_zeros };
     TRY(read_configs(options, &configs));
-    return manager_start(&manager, configs, &server->context.manager);
+    TRY(manager_start(&manager, configs, &server->manager));
+    serving_loops_set_manager(&server->loops, server->manager);
+    return status_ok();
 }
 
 /* False: the configuration is wrong. */
@@ -435,41 +434,19 @@ static bool start_models(struct server *server)
     return false;
 }
 
-static void create_request_log(struct server *server)
-{
-    const struct server_options *options = &server->options;
-    struct log_writer_options writer = {
-        .files = { .file_bytes_max = options->request_log_file_bytes,
-                   .file_ns_max = options->request_log_file_seconds * NS_PER_S,
-                   .files_max = options->request_log_files_max },
-        .waiting_bytes_max = (size_t)options->request_log_waiting_bytes,
-        .budget = &server->budget,
-    };
-    int count;
-    const char **tags = split_tags(options->saved_model_tags, server->arena, &count);
-    request_log_init(&server->request_log, &writer, tags, count);
-    request_observe(&server->context, &server->request_log.observer);
-}
-
 static struct status start(struct server *server)
 {
-    struct server_context *context = &server->context;
     fill_budget(&server->budget, server->options.memory_budget_bytes);
-    context->budget = &server->budget;
-    fill_context(context, &server->options);
     server->arena = arena_create(0);
     if (server->options.model_limits_file[0] != '\0')
         TRY(model_limits_read_file(server->options.model_limits_file, &server->limits));
-    TRY(loop_create(&context->loop));
-    create_request_log(server);
     TRY(security_create(&server->options, &server->security));
-    context->auth = server->security.auth;
-    context->rest_tls = security_rest(&server->security);
+    TRY(create_pool(server));
+    TRY(create_loops(server));
     TRY(watch_signals(server));
-    TRY(create_inference(server));
-    TRY(rest_create(context, &server->rest));
-    TRY(create_grpc(server));
-    begin_rounds(server);
+    reserve_libraries(server);
+    server->sweep = (struct loop_timer){ .expired = sweep, .context = server };
+    sweep(server);
     return status_ok();
 }
 
@@ -489,23 +466,17 @@ static void finish(struct server *server)
 {
     signal(SIGALRM, end_anyway);
     alarm(FINISH_SECONDS);
-    loop_clear_timer(server->context.loop, &server->grace_end);
-    loop_clear_timer(server->context.loop, &server->drain_end);
     listener_close(server->listener);
     inference_pool_stop(server->pool);
-    inference_destroy(server->context.inference);
+    serving_loops_close(&server->loops);
     inference_pool_destroy(server->pool);
-    rest_destroy(server->rest);
-    grpc_service_abandon(server->grpc);
-    grpc_port_destroy(server->grpc_port);
     security_destroy(&server->security);
-    manager_stop(server->context.manager);
+    manager_stop(server->manager);
     model_limits_destroy(server->limits);
-    grpc_service_destroy(server->grpc); /* a load may have been warming up with it */
+    if (server->loops.count > 0)
+        loop_unwatch(main_loop(server), server->signals);
+    serving_loops_destroy(&server->loops); /* a load may have been warming up with the first one */
     request_log_finish(&server->request_log);
-    loop_clear_timer(server->context.loop, &server->sweep);
-    loop_unwatch(server->context.loop, server->signals);
-    loop_destroy(server->context.loop);
     arena_destroy(server->arena);
 }
 
@@ -523,7 +494,7 @@ static int serve(struct server *server)
     struct status status = start(server);
     if (status_is_ok(status) && start_models(server)) {
         start_helpers();
-        status = loop_run(server->context.loop);
+        status = serving_loops_run(&server->loops);
     }
     if (!status_is_ok(status)) {
         fprintf(stderr, "modelserver: %s\n", status.message);

@@ -87,7 +87,10 @@ static const struct flag rows[] = {
       &options.enable_serialization_as_tensor_content, "false",
       .help = "answer gRPC Predict with tensor_content instead of float_val and similar fields" },
     { "rest_api_num_threads", FLAG_INT32, &options.rest_api_num_threads, "0",
-      .help = "threads for expensive requests; cheap ones need none. 0: one per core",
+      .help =
+          "event loops, each with a thread that serves connections of REST and gRPC; and as many "
+          "more threads for expensive requests. 0: one of each per core of the process or its "
+          "control group",
       .max = 4096 },
     { "tensorflow_intra_op_parallelism", FLAG_INT64, &options.tensorflow_intra_op_parallelism, "0",
       .help = "cores that all runs of models use together. A run alone uses all of them for its "

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -61,6 +62,15 @@ void *memory_of_table(size_t size_bytes)
     if (alignment == HUGE_PAGE)
         madvise(block, size_bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
     return block;
+}
+
+void *memory_of_lines(size_t size_bytes)
+{
+    void *lines = NULL;
+    if (posix_memalign(&lines, ALIGNMENT, (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT) !=
+        0)
+        abort();
+    return memset(lines, 0, size_bytes);
 }
 
 size_t memory_in_use(void)

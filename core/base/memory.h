@@ -15,6 +15,10 @@ size_t memory_of_machine(void);
  * for 2 MB and not 4 KB. Owner: free. NULL: no memory. Threads: safe. */
 void *memory_of_table(size_t size_bytes);
 
+/* Zeroed cache lines that hold nothing else, for what one thread writes often. Dies if there is no
+ * memory. Owner: free. Threads: safe. */
+void *memory_of_lines(size_t size_bytes);
+
 /* The memory that this process holds now: its resident set; 0: unknown. Threads: safe. */
 size_t memory_in_use(void);
 

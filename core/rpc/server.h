@@ -51,6 +51,11 @@ struct rpc_server_options {
      * thread */
     struct status (*authorize)(void *context, const char *path, const char *authorization);
     void *authorize_context;
+    /* Gets each connection that comes in at an address, before anything is read. It gives the
+     * descriptor to rpc_server_accept of this or another server, whose loop may be another. NULL:
+     * this server takes all. */
+    void (*accepted)(void *context, int fd);
+    void *accepted_context;
     struct budget *budget; /* NULL: none. Pays for the requests of all connections; without room
                               RESOURCE_EXHAUSTED. Outlives what methods hold of them */
 };

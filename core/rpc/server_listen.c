@@ -29,6 +29,7 @@ static void pause_accepting(struct server_listener *listener)
 static void on_connection(void *context, uint32_t events)
 {
     struct server_listener *listener = context;
+    const struct rpc_server_options *options = &listener->server->options;
     (void)events;
 
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
@@ -38,7 +39,10 @@ static void on_connection(void *context, uint32_t events)
         if (fd < 0)
             return; /* none is left; or one that has gone, which the next event does not bring back
                      */
-        rpc_server_accept(listener->server, fd, (struct bytes){ 0 });
+        if (options->accepted != NULL)
+            options->accepted(options->accepted_context, fd);
+        else
+            rpc_server_accept(listener->server, fd, (struct bytes){ 0 });
     }
 }
 

@@ -153,6 +153,8 @@ struct status grpc_port_create(struct server_context *server, struct grpc_servic
         .tls = options->tls,
         .authorize = server->auth != NULL ? authorize : NULL,
         .authorize_context = server->auth,
+        .accepted = options->accepted,
+        .accepted_context = options->accepted_context,
         .budget = server->budget,
     };
     TRY(apply_arguments(options->channel_arguments, &rpc));

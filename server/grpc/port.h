@@ -1,7 +1,7 @@
 /*
  * grpc_port: the addresses at which gRPC clients connect: a TCP port, a Unix socket, and
  * connections that the listener hands over. It also serves what belongs to a server and not to its
- * models: health and reflection.
+ * models: health and reflection. Each loop has a port; only that of the first one listens.
  */
 #ifndef SERVER_GRPC_PORT_H
 #define SERVER_GRPC_PORT_H
@@ -15,6 +15,10 @@ struct grpc_port_options {
     const char *channel_arguments; /* "grpc.keepalive_time_ms=10000,…" */
     bool health;
     struct transport_maker *tls; /* NULL: plain */
+    /* Gets each connection that comes in at an address, and gives it to grpc_port_accept of any
+     * port. NULL: the port takes all. */
+    void (*accepted)(void *context, int fd);
+    void *accepted_context;
 };
 
 /* Errors  INVALID_ARGUMENT the value of a channel argument is not a number in its range */

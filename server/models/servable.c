@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/memory.h"
 #include "server/models/load_metrics.h"
 #include "server/models/model_limits.h"
 
@@ -99,22 +100,13 @@ static struct status load(const char *name, int64_t version, const char *directo
     return status_ok();
 }
 
-/* `count` objects of whole cache lines, zeroed. */
-static void *cache_lines(size_t size, int count)
-{
-    void *lines = NULL;
-    if (posix_memalign(&lines, 64, size * (size_t)count) != 0)
-        abort();
-    return memset(lines, 0, size * (size_t)count);
-}
-
 void servable_divide(struct servable *servable, int loops)
 {
     servable->loops = loops;
-    servable->own = cache_lines(sizeof *servable->own, loops);
+    servable->own = memory_of_lines(sizeof *servable->own * (size_t)loops);
     for (int i = 0; i < servable->callables_count; i++) {
         struct callable *callable = &servable->callables[i];
-        callable->own = cache_lines(sizeof *callable->own, loops);
+        callable->own = memory_of_lines(sizeof *callable->own * (size_t)loops);
         for (int j = 0; j < loops; j++)
             pthread_mutex_init(&callable->own[j].idle.lock, NULL);
     }

@@ -1,5 +1,5 @@
 /*
- * rest: the HTTP/1 edge, libmicrohttpd in the loop's thread.
+ * rest: the HTTP/1 edge, libmicrohttpd in the loop's thread. Each loop has its own.
  *
  * A request is read to its end, then handled. If it joins this round's batch, libmicrohttpd asks
  * for the answer in its next run. If it goes to the pool, its connection is suspended until the
