@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/container.h"
 #include "base/cores.h"
 #include "server/inference/batch.h"
+#include "server/inference/call_queues.h"
 
 #define LOOP_COST_MAX_NS 200000 /* calls that cost more go to the pool */
 #define LOOP_RUN_MAX_NS \
@@ -12,13 +14,7 @@
 #define ROUND_COST_MAX_NS 1000000 /* of all runs of a round */
 #define CHEAP_NS          10000   /* a cheaper run costs no more than the work around it */
 #define CHEAP_BYTES_MAX \
-    81920             /* inputs of cheap runs in a round: more would not stay in the L2 cache */
-#define LOOK_MAX 1024 /* calls of a long queue that are compared with the first one */
-
-/* Calls in the order of arrival. */
-struct call_list {
-    struct inference_call *first, **end;
-};
+    81920 /* inputs of cheap runs in a round: more would not stay in the L2 cache */
 
 struct inference {
     struct inference_pool *pool;
@@ -35,51 +31,13 @@ struct inference_pool {
 
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t work;
-    struct call_list queue;
+    struct call_queues queues;
     struct inference_call *
         *preparing; /* [preparing_count] what each thread prepares now; NULL: nothing */
     int preparing_count;
     pthread_t *threads;
     int threads_count;
 };
-
-static void list_init(struct call_list *list)
-{
-    list->first = NULL;
-    list->end = &list->first;
-}
-
-static void list_append(struct call_list *list, struct inference_call *call)
-{
-    call->next = NULL;
-    *list->end = call;
-    list->end = &call->next;
-}
-
-/* Takes the first call, and those not far behind it that can share its run. */
-static struct inference_call *list_take_batch(struct call_list *list, bool batch)
-{
-    struct inference_call *first = list->first, **at = &list->first;
-    int64_t rows = first->rows;
-    struct call_list taken;
-    batch = batch && first->prepare == NULL;
-    list_init(&taken);
-    *at = first->next;
-    list_append(&taken, first);
-    for (int i = 0; *at != NULL && batch && rows < BATCH_ROWS_MAX && i < LOOK_MAX; i++) {
-        struct inference_call *call = *at;
-        if (call->rows > BATCH_ROWS_MAX - rows || !batch_fits(first, call)) {
-            at = &call->next;
-            continue;
-        }
-        rows += call->rows;
-        *at = call->next;
-        list_append(&taken, call);
-    }
-    if (*at == NULL)
-        list->end = at;
-    return taken.first;
-}
 
 /* ---- The pool. ---- */
 
@@ -113,29 +71,47 @@ static void prepare(struct inference_pool *pool, struct inference_call *call)
     replace_preparing(pool, call, NULL);
 }
 
-static void *work(void *context)
+static void run(struct inference_pool *pool, const struct taken_calls *taken)
 {
-    struct inference_pool *pool = context;
+    if (taken->first->prepare != NULL)
+        prepare(pool, taken->first);
+    else
+        batch_run(taken->first, &pool->limits, 0);
+    int64_t now_ns = clock_now_ns(clock_monotonic());
+    pthread_mutex_lock(&pool->lock);
+    call_queues_end(taken, now_ns);
+    pthread_mutex_unlock(&pool->lock);
+    for (struct inference_call *next, *call = taken->first; call != NULL; call = next) {
+        next = call->next; /* once it is posted, the call belongs to its owner again */
+        call->task.work = finish_in_loop;
+        loop_post(call->inference->loop, &call->task);
+    }
+}
+
+/* Waits for calls that may run; first NULL: the pool is stopping, and none is left that this thread
+ * may run. */
+static struct taken_calls wait_for_calls(struct inference_pool *pool)
+{
+    struct taken_calls taken;
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (pool->queue.first == NULL && !pool->limits.stopping)
-            pthread_cond_wait(&pool->work, &pool->lock);
-        if (pool->queue.first == NULL)
+        taken = call_queues_take(&pool->queues, clock_now_ns(clock_monotonic()));
+        if (taken.first != NULL || pool->limits.stopping)
             break;
-        struct inference_call *calls = list_take_batch(&pool->queue, pool->batch_ready);
-        pthread_mutex_unlock(&pool->lock);
-        if (calls->prepare != NULL)
-            prepare(pool, calls);
-        else
-            batch_run(calls, &pool->limits, 0);
-        for (struct inference_call *next; calls != NULL; calls = next) {
-            next = calls->next; /* once it is posted, the call belongs to its owner again */
-            calls->task.work = finish_in_loop;
-            loop_post(calls->inference->loop, &calls->task);
-        }
-        pthread_mutex_lock(&pool->lock);
+        pthread_cond_wait(&pool->work, &pool->lock);
     }
+    /* A thread may sleep because a queue had its share of threads, and now has less. */
+    if (call_queues_are_ready(&pool->queues))
+        pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
+    return taken;
+}
+
+static void *work(void *context)
+{
+    struct taken_calls taken;
+    while ((taken = wait_for_calls(context)).first != NULL)
+        run(context, &taken);
     return NULL;
 }
 
@@ -145,7 +121,7 @@ static void submit_to_pool(struct inference *inference, struct inference_call *c
     call->inference = inference;
     call->to_pool(call);
     pthread_mutex_lock(&pool->lock);
-    list_append(&pool->queue, call);
+    call_queues_add(&pool->queues, call);
     pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
 }
@@ -170,11 +146,12 @@ struct status inference_pool_create(const struct inference_options *options,
     struct inference_pool *pool = zalloc(sizeof *pool);
     pool->batch_ready = options->batch_ready;
     pool->limits.run_memory_bytes = options->run_memory_limit_bytes;
-    list_init(&pool->queue);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     int count = options->threads > 0 ? options->threads : cores_available();
-    struct status status = start_threads(pool, count);
+    pool->queues = (struct call_queues){ .batch = options->batch_ready, .running_max = count };
+    /* one more than a callable may use */
+    struct status status = start_threads(pool, count + 1);
     if (status_is_ok(status))
         *out = pool;
     else
@@ -222,17 +199,15 @@ struct inference *inference_create(struct inference_pool *pool, struct loop *loo
     struct inference *inference = zalloc(sizeof *inference);
     inference->pool = pool;
     inference->loop = loop;
-    list_init(&inference->round);
     return inference;
 }
 
 /* Ends the calls that were submitted after the threads had ended, of whichever loop. */
 static void end_queue(struct inference_pool *pool)
 {
-    while (pool->queue.first != NULL) {
-        struct inference_call *call = list_take_batch(&pool->queue, false);
+    struct inference_call *call;
+    while ((call = call_queues_drop(&pool->queues)) != NULL)
         call->done(call, status_error(STATUS_UNAVAILABLE, "the server is going down"));
-    }
 }
 
 void inference_destroy(struct inference *inference)
@@ -270,7 +245,7 @@ static void begin_round(struct inference *inference)
 
 static void add_to_round(struct inference *inference, struct inference_call *call)
 {
-    list_append(&inference->round, call);
+    call_list_append(&inference->round, call);
     inference->waiting++;
     inference->round_rows += call->size.rows;
     inference->round_cost_ns += call->cost_ns; /* an upper bound: it costs less in a batch */
@@ -291,7 +266,7 @@ void inference_submit(struct inference *inference, struct inference_call *call)
 void inference_forget(struct inference *inference, struct inference_call *call)
 {
     struct inference_call *calls = inference->round.first;
-    list_init(&inference->round);
+    inference->round = (struct call_list){ 0 };
     begin_round(inference);
     for (struct inference_call *next; calls != NULL; calls = next) {
         next = calls->next;
@@ -338,6 +313,7 @@ static void run_in_loop(struct inference *inference, struct inference_call *call
 void inference_run(struct inference *inference)
 {
     while (inference->round.first != NULL)
-        run_in_loop(inference, list_take_batch(&inference->round, inference->pool->batch_ready));
+        run_in_loop(inference,
+                    call_list_take_batch(&inference->round, inference->pool->batch_ready));
     begin_round(inference);
 }

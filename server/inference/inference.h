@@ -7,7 +7,8 @@
  * they fit (batch.h). All other calls run in a pool of threads: those with inputs of a size that
  * was not measured yet, and those of models whose cost does not follow from the size of their
  * inputs (plan_cost_is_predictable). A run in the loop's thread that takes longer than a
- * millisecond stops, and starts again in the pool.
+ * millisecond stops, and starts again in the pool. There, each callable has a queue of its own, and
+ * the queues share the threads fairly (call_queues.h).
  *
  * Each loop has rounds of its own (struct inference), all share one pool.
  *
@@ -63,8 +64,8 @@ struct inference_call {
 };
 
 struct inference_options {
-    bool batch_ready;              /* calls of a round may share a run */
-    int threads;                   /* in the pool; 0: one per core */
+    bool batch_ready; /* calls of a round may share a run */
+    int threads;      /* that one callable may use; 0: one per core. The pool has one more */
     size_t run_memory_limit_bytes; /* of one run */
 };
 

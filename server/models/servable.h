@@ -16,6 +16,7 @@
 #include "base/budget.h"
 #include "savedmodel/load.h"
 #include "server/metrics/metrics.h"
+#include "server/models/call_queue.h"
 #include "server/models/cost_table.h"
 
 #define BATCH_ROWS_MAX 64
@@ -46,6 +47,7 @@ struct callable {
     bool predictable;        /* inputs of one shape cost about the same, so the loop may run them */
     bool batches;            /* rows of different requests may run together, and that is cheaper */
     struct cost_table costs;
+    struct call_queue queue;
     struct budget *budget;       /* pays for its runs; NULL: nothing does */
     struct budget_holder holder; /* of the idle runs */
     struct idle_runs idle;       /* of all threads without a number */

@@ -1,0 +1,109 @@
+#include "server/inference/call_queues.h"
+
+#include "base/container.h"
+#include "server/inference/batch.h"
+
+#define LOOK_MAX 1024 /* calls of a long queue that are compared with the first one */
+
+void call_list_append(struct call_list *list, struct inference_call *call)
+{
+    if (list->first == NULL)
+        list->end = &list->first;
+    call->next = NULL;
+    *list->end = call;
+    list->end = &call->next;
+}
+
+struct inference_call *call_list_take_batch(struct call_list *list, bool batch)
+{
+    struct inference_call *first = list->first, **at = &list->first;
+    int64_t rows = first->rows;
+    struct call_list taken = { 0 };
+    batch = batch && first->prepare == NULL;
+    *at = first->next;
+    call_list_append(&taken, first);
+    for (int i = 0; *at != NULL && batch && rows < BATCH_ROWS_MAX && i < LOOK_MAX; i++) {
+        struct inference_call *call = *at;
+        if (call->rows > BATCH_ROWS_MAX - rows || !batch_fits(first, call)) {
+            at = &call->next;
+            continue;
+        }
+        rows += call->rows;
+        *at = call->next;
+        call_list_append(&taken, call);
+    }
+    if (*at == NULL)
+        list->end = at;
+    return taken.first;
+}
+
+static struct call_queue *queue_of(struct list_link *link)
+{
+    return CONTAINER_OF(link, struct call_queue, link);
+}
+
+void call_queues_add(struct call_queues *queues, struct inference_call *call)
+{
+    struct call_queue *queue = call->prepare != NULL ? &queues->unread : &call->callable->queue;
+    if (!list_holds(&queue->link)) {
+        if (queue->running == 0 && queue->served_ns < queues->served_ns)
+            queue->served_ns = queues->served_ns;
+        list_push(&queues->waiting, &queue->link);
+    }
+    call_list_append(&queue->calls, call);
+}
+
+/* Time is counted when a run ends: of queues with the same time, the one with fewer runs under way
+ * comes first. */
+static bool comes_before(const struct call_queue *a, const struct call_queue *b)
+{
+    return a->served_ns < b->served_ns || (a->served_ns == b->served_ns && a->running < b->running);
+}
+
+static struct call_queue *next_queue(const struct call_queues *queues)
+{
+    struct call_queue *next = NULL;
+    for (struct list_link *at = queues->waiting; at != NULL; at = at->next) {
+        struct call_queue *queue = queue_of(at);
+        if (queue->running < queues->running_max && (next == NULL || comes_before(queue, next)))
+            next = queue;
+    }
+    return next;
+}
+
+bool call_queues_are_ready(const struct call_queues *queues)
+{
+    return next_queue(queues) != NULL;
+}
+
+struct taken_calls call_queues_take(struct call_queues *queues, int64_t now_ns)
+{
+    struct call_queue *queue = next_queue(queues);
+    if (queue == NULL)
+        return (struct taken_calls){ 0 };
+    struct taken_calls taken = { call_list_take_batch(&queue->calls, queues->batch), queue,
+                                 now_ns };
+    if (queue->calls.first == NULL)
+        list_remove(&queue->link);
+    if (queue->served_ns > queues->served_ns)
+        queues->served_ns = queue->served_ns;
+    queue->running++;
+    return taken;
+}
+
+void call_queues_end(const struct taken_calls *taken, int64_t now_ns)
+{
+    taken->queue->running--;
+    taken->queue->served_ns += now_ns > taken->began_ns ? now_ns - taken->began_ns : 1;
+}
+
+struct inference_call *call_queues_drop(struct call_queues *queues)
+{
+    if (queues->waiting == NULL)
+        return NULL;
+    struct call_queue *queue = queue_of(queues->waiting);
+    struct inference_call *call = call_list_take_batch(&queue->calls, false);
+    if (queue->calls.first == NULL)
+        list_remove(&queue->link);
+    return call;
+}

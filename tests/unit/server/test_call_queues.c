@@ -1,0 +1,221 @@
+/* Tests that no call is lost, run twice or overtaken by one of its own queue, and that queues share
+ * the threads fairly. Time is made up. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "server/inference/call_queues.h"
+
+#define MODELS  5
+#define CALLS   4000
+#define THREADS 3
+
+static struct signature signature; /* without inputs, so that all calls fit */
+static struct callable callables[MODELS];
+static struct inference_call calls[CALLS];
+static struct call_queues queues;
+static int64_t now;
+
+static int begin(void **state)
+{
+    (void)state;
+    memset(callables, 0, sizeof callables);
+    memset(calls, 0, sizeof calls);
+    for (int i = 0; i < MODELS; i++)
+        callables[i] = (struct callable){ .signature = &signature, .batches = true };
+    queues = (struct call_queues){ .running_max = THREADS - 1 };
+    now = 0;
+    return 0;
+}
+
+static struct inference_call *add(int model)
+{
+    static int used;
+    struct inference_call *call = &calls[used++ % CALLS];
+    *call = (struct inference_call){ .callable = &callables[model], .rows = 1 };
+    call_queues_add(&queues, call);
+    return call;
+}
+
+/* Takes calls, which run for `took_ns`. Returns the model. */
+static int run_next(int64_t took_ns)
+{
+    struct taken_calls taken = call_queues_take(&queues, now);
+    assert_non_null(taken.first);
+    int model = (int)(taken.first->callable - callables);
+    call_queues_end(&taken, now += took_ns);
+    return model;
+}
+
+/* ---- Random orders. ---- */
+
+static struct {
+    unsigned random;
+    int added, taken, running;
+    int last[MODELS + 1]; /* the last call of each queue that was taken */
+    struct taken_calls threads[THREADS];
+} chaos;
+
+static unsigned draw(unsigned below)
+{
+    chaos.random = chaos.random * 1103515245 + 12345;
+    return (chaos.random >> 16) % below;
+}
+
+static struct status prepare(struct inference_call *call)
+{
+    (void)call;
+    return status_ok();
+}
+
+static void add_any(void)
+{
+    struct inference_call *call = &calls[chaos.added++];
+    unsigned model = draw(MODELS + 1);
+    if (model == MODELS)
+        call->prepare = prepare;
+    else
+        call->callable = &callables[model];
+    call->rows = draw(BATCH_ROWS_MAX + 1);
+    call_queues_add(&queues, call);
+}
+
+static void check_taken(const struct taken_calls *taken)
+{
+    int model = taken->first->prepare != NULL ? MODELS : (int)(taken->first->callable - callables);
+    int64_t rows = 0;
+    for (struct inference_call *call = taken->first; call != NULL; call = call->next) {
+        assert_true(call->callable == taken->first->callable && !call->unfinished);
+        call->unfinished = true; /* taken */
+        rows += call->rows;
+        chaos.taken++;
+        if (!queues.batch)
+            assert_true(call - calls > chaos.last[model]);
+        chaos.last[model] = (int)(call - calls);
+    }
+    assert_true(rows <= BATCH_ROWS_MAX);
+    assert_true(queues.batch || taken->first->next == NULL);
+}
+
+static void take_any(void)
+{
+    struct taken_calls *thread = &chaos.threads[draw(THREADS)];
+    if (thread->first != NULL) {
+        call_queues_end(thread, now);
+        *thread = (struct taken_calls){ 0 };
+        return;
+    }
+    bool ready = call_queues_are_ready(&queues);
+    *thread = call_queues_take(&queues, now);
+    assert_true(ready == (thread->first != NULL));
+    if (ready) {
+        assert_true(thread->queue->running <= queues.running_max);
+        check_taken(thread);
+    }
+}
+
+static void takes_each_call_once(unsigned seed, bool batch)
+{
+    begin(NULL);
+    memset(&chaos, 0, sizeof chaos);
+    memset(chaos.last, -1, sizeof chaos.last);
+    chaos.random = seed;
+    queues.batch = batch;
+    while (chaos.taken < CALLS) {
+        now += draw(1000);
+        if (chaos.added < CALLS && draw(3) > 0)
+            add_any();
+        else
+            take_any();
+    }
+    assert_null(queues.waiting);
+}
+
+static void takes_each_call_once_and_in_order(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 50; seed++) {
+        takes_each_call_once(seed, false);
+        takes_each_call_once(seed, true);
+    }
+}
+
+/* ---- Fairness. ---- */
+
+static void a_light_model_waits_for_one_run_of_a_heavy_one(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        add(0);
+    assert_int_equal(run_next(NS_PER_S), 0);
+    assert_int_equal(run_next(NS_PER_S), 0);
+    add(1);
+    assert_int_equal(run_next(NS_PER_MS), 1);
+    assert_int_equal(run_next(NS_PER_S), 0);
+}
+
+static void models_get_the_same_time_not_the_same_calls(void **state)
+{
+    (void)state;
+    int runs[2] = { 0 };
+    for (int i = 0; i < 1000; i++)
+        add(i % 2);
+    for (int i = 0; i < 440; i++) {
+        struct taken_calls taken = call_queues_take(&queues, now);
+        int model = (int)(taken.first->callable - callables);
+        runs[model]++;
+        call_queues_end(&taken, now += model == 0 ? 10 * NS_PER_MS : NS_PER_MS);
+    }
+    assert_in_range(runs[0], 39, 41);
+    assert_in_range(runs[1], 399, 401);
+}
+
+static void a_model_saves_up_no_time_while_it_is_idle(void **state)
+{
+    (void)state;
+    int first = 0;
+    for (int i = 0; i < 100; i++)
+        add(0);
+    for (int i = 0; i < 50; i++)
+        run_next(NS_PER_S);
+    for (int i = 0; i < 100; i++)
+        add(1);
+    for (int i = 0; i < 20; i++)
+        first += run_next(NS_PER_S) == 0;
+    assert_in_range(first, 9, 11);
+}
+
+static void one_model_leaves_a_thread_to_the_others(void **state)
+{
+    (void)state;
+    struct taken_calls taken[THREADS];
+    for (int i = 0; i < 10; i++)
+        add(0);
+    for (int i = 0; i < THREADS; i++)
+        taken[i] = call_queues_take(&queues, now);
+    assert_non_null(taken[THREADS - 2].first);
+    assert_null(taken[THREADS - 1].first);
+    assert_false(call_queues_are_ready(&queues));
+    struct inference_call *call = add(1);
+    assert_true(call_queues_are_ready(&queues));
+    taken[THREADS - 1] = call_queues_take(&queues, now);
+    assert_ptr_equal(taken[THREADS - 1].first, call);
+    for (int i = 0; i < THREADS; i++)
+        call_queues_end(&taken[i], now);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(takes_each_call_once_and_in_order, begin),
+        cmocka_unit_test_setup(a_light_model_waits_for_one_run_of_a_heavy_one, begin),
+        cmocka_unit_test_setup(models_get_the_same_time_not_the_same_calls, begin),
+        cmocka_unit_test_setup(a_model_saves_up_no_time_while_it_is_idle, begin),
+        cmocka_unit_test_setup(one_model_leaves_a_thread_to_the_others, begin),
+    };
+    return cmocka_run_group_tests_name("call_queues", tests, NULL, NULL);
+}
