@@ -39,6 +39,7 @@
 
 struct server {
     struct server_options options;
+    struct batching batching; /* if --enable_batching */
     struct budget budget;
     struct inference_pool *pool;
     struct manager *manager;
@@ -321,6 +322,7 @@ static struct status create_pool(struct server *server)
 {
     struct inference_options inference = {
         .batch_ready = server->options.batch_ready,
+        .batch_threads = server->options.enable_batching ? server->batching.threads : 0,
         .threads = server->options.rest_api_num_threads,
         .run_memory_limit_bytes = (size_t)server->budget.limit_bytes,
     };
@@ -399,6 +401,8 @@ static struct status start_manager(struct server *server)
         .open_log_context = &server->request_log,
         .budget = &server->budget,
         .limits = server->limits,
+        .batching = options->enable_batching ? &server->batching : NULL,
+        .batching_per_version = options->enable_per_model_batching_parameters,
         .warm_up = options->enable_model_warmup ? warmup_run : NULL,
         .warm_up_context = &server->warmup,
         .clock = clock_monotonic(),
@@ -437,7 +441,6 @@ static bool start_models(struct server *server)
 static struct status start(struct server *server)
 {
     fill_budget(&server->budget, server->options.memory_budget_bytes);
-    server->arena = arena_create(0);
     if (server->options.model_limits_file[0] != '\0')
         TRY(model_limits_read_file(server->options.model_limits_file, &server->limits));
     TRY(security_create(&server->options, &server->security));
@@ -528,6 +531,21 @@ static struct status check_start(const struct server_options *options)
                      : status_ok();
 }
 
+static struct status read_batching(struct server *server)
+{
+    const struct server_options *options = &server->options;
+    const char *file = options->batching_parameters_file;
+    server->batching = batching_default();
+    if (!options->enable_batching && file[0] != '\0')
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "server_options.batching_parameters_file is set without setting "
+                            "server_options.enable_batching to true.");
+    if (!options->enable_batching && options->enable_per_model_batching_parameters)
+        log_warning("--enable_per_model_batching_parameters has no effect without "
+                    "--enable_batching");
+    return file[0] != '\0' ? batching_read(file, server->arena, &server->batching) : status_ok();
+}
+
 /* If the address space is limited, uses one malloc arena: glibc would reserve 64 MiB for each
  * thread. */
 static void spare_address_space(void)
@@ -558,9 +576,13 @@ int main(int argc, char **argv)
     }
     if (log_level_parse(server.options.log_level, &level))
         log_set_level(level);
+    server.arena = arena_create(0);
     status = check_start(&server.options);
+    if (status_is_ok(status))
+        status = read_batching(&server);
     if (!status_is_ok(status)) {
         print_start_failure(status);
+        arena_destroy(server.arena);
         return EXIT_MODEL;
     }
     options_log_foreign();

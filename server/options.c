@@ -133,6 +133,16 @@ static const struct flag rows[] = {
           "file with limits per model in text format, over which requests for it get 429 or 503: "
           "model { name: \"m\" max_requests: 32 max_waiting_requests: 16 max_run_memory_bytes: "
           "100000000 deadline_ms: 500 }, and others { … } for those that are not named" },
+    { "enable_batching", FLAG_BOOL, &options.enable_batching, "false",
+      .help = "form batches as TensorFlow Serving does, of all requests for a signature, which may "
+              "wait for others, instead of --batch_ready" },
+    { "batching_parameters_file", FLAG_TEXT, &options.batching_parameters_file, "",
+      .help = "file with BatchingParameters in text format, for --enable_batching" },
+    { "enable_per_model_batching_parameters", FLAG_BOOL,
+      &options.enable_per_model_batching_parameters, "false",
+      .help = "with --enable_batching: each version has its own batching_params.pbtxt in its "
+              "directory; versions without it form no batches. Threads are still those of "
+              "--batching_parameters_file" },
     { "max_request_bytes", FLAG_INT64, &options.max_request_bytes, "0",
       .help = "the largest request body; larger ones are answered with 429. 0: no limit",
       ANY_POSITIVE },
@@ -166,9 +176,6 @@ static const struct flag rows[] = {
     { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
 
-    { "enable_batching", FLAG_BOOL, &other.b[0], "false", .help = LATER "; see --batch_ready" },
-    { "batching_parameters_file", FLAG_TEXT, &other.t[1], "", .help = LATER },
-    { "enable_per_model_batching_parameters", FLAG_BOOL, &other.b[2], "false", .help = LATER },
     { "tensorflow_session_config_file", FLAG_TEXT, &other.t[3], "", .help = LATER },
     { "platform_config_file", FLAG_TEXT, &other.t[5], "", .help = LATER },
     { "monitoring_config_file", FLAG_TEXT, &other.t[7], "", .help = LATER },

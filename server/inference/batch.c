@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "server/inference/batch_merge.h"
+#include "server/inference/batch_split.h"
 #include "server/models/model_limits.h"
 
 bool batch_fits(const struct inference_call *a, const struct inference_call *b)
@@ -17,23 +19,6 @@ bool batch_fits(const struct inference_call *a, const struct inference_call *b)
             return false;
     }
     return true;
-}
-
-/* Concatenates one input of all calls. */
-static struct status concatenate(const struct inference_call *calls, int index, int64_t rows,
-                                 struct run *run, struct tensor *out)
-{
-    struct shape shape = calls->inputs[index].shape;
-    shape.dims[0] = rows;
-    TRY(tensor_create_pooled(run_pool(run), calls->inputs[index].dtype, &shape, out));
-    char *at = out->data;
-    for (const struct inference_call *call = calls; call != NULL; call = call->next) {
-        size_t size = tensor_bytes(&call->inputs[index]);
-        if (size > 0)
-            memcpy(at, call->inputs[index].data, size);
-        at += size;
-    }
-    return status_ok();
 }
 
 static void release_all(struct tensor *tensors, int count)
@@ -102,7 +87,7 @@ static struct status check_wanted(const struct riders *riders)
     if (riders->limits->load != NULL)
         TRY(riders->limits->load->check(riders->limits->load->context));
     for (const struct inference_call *call = riders->first; call != riders->end; call = call->next)
-        if (!atomic_load_explicit(&call->left, memory_order_relaxed))
+        if (!batch_split_has_left(call))
             return status_ok();
     return status_error(STATUS_CANCELLED, "the client has left");
 }
@@ -155,6 +140,14 @@ static void stop_waiting(const struct riders *riders)
     }
 }
 
+static struct status has_expired(const struct callable *callable)
+{
+    if (callable->queue.batching != NULL)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "Run() timeout exceeded while waiting in batching queue");
+    return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed before the model ran");
+}
+
 /* Runs the plan, unless the calls have waited so long that nobody wants them any more. */
 static struct status run_plan(struct riders *riders, int64_t rows, struct run *run,
                               const struct tensor *feeds, struct tensor *outputs)
@@ -163,7 +156,7 @@ static struct status run_plan(struct riders *riders, int64_t rows, struct run *r
     int64_t deadline_ns = latest_deadline(riders);
     int64_t begin = clock_now_ns(clock_monotonic());
     if (deadline_ns != 0 && begin > deadline_ns)
-        return status_error(STATUS_DEADLINE_EXCEEDED, "the deadline passed before the model ran");
+        return has_expired(callable);
     TRY(check_wanted(riders));
     stop_waiting(riders);
     run_set_deadline(run, (uint64_t)deadline_ns);
@@ -215,27 +208,56 @@ static struct status run_one(struct inference_call *call, const struct batch_lim
     return status;
 }
 
-/* Runs all calls as one. A failure does not tell which call caused it: batch_run then runs each
- * alone. */
-static struct status run_together(struct inference_call *calls, int64_t rows,
+/* With --enable_batching, models whose rows are not proven independent run in batches too. */
+static struct status check_outputs(const struct callable *callable, const struct tensor *outputs,
+                                   int64_t rows)
+{
+    for (int i = 0; i < callable->signature->outputs_count; i++) {
+        const struct shape *shape = &outputs[i].shape;
+        if (shape->rank == 0)
+            return status_error(STATUS_FAILED_PRECONDITION,
+                                "Batched output tensor has 0 dimensions");
+        if (shape->rank < 0 || shape->dims[0] != rows)
+            return status_error(STATUS_FAILED_PRECONDITION,
+                                "Batched output tensor's 0th dimension does not equal the sum of "
+                                "the 0th dimension sizes of the input tensors");
+    }
+    return status_ok();
+}
+
+static void answer_all(struct inference_call *calls, const struct tensor *outputs, int64_t rows)
+{
+    int64_t start = 0;
+    for (struct inference_call *call = calls; call != NULL; call = call->next) {
+        call->status = status_keep(call->arena, answer_rows(call, outputs, start, rows));
+        start += call->rows;
+    }
+}
+
+struct batch_size {
+    int64_t rows, padding; /* padding: rows that belong to no call */
+};
+
+/* Runs all calls as one. A failure does not tell which call caused it. */
+static struct status run_together(struct inference_call *calls, struct batch_size size,
                                   const struct batch_limits *limits, int64_t run_ns,
                                   struct run *run)
 {
-    const struct signature *signature = calls->callable->signature;
+    const struct callable *callable = calls->callable;
+    const struct signature *signature = callable->signature;
     struct tensor *feeds = ARENA_ARRAY(calls->arena, struct tensor, signature->inputs_count);
     struct tensor *outputs = ARENA_ARRAY(calls->arena, struct tensor, signature->outputs_count);
     struct riders all = { calls, NULL, limits, .run_ns = run_ns };
     struct status status = status_ok();
     for (int i = 0; i < signature->inputs_count && status_is_ok(status); i++)
-        status = concatenate(calls, i, rows, run, &feeds[i]);
+        status = batch_merge(calls, i, size.rows, size.padding, run, &feeds[i]);
     if (status_is_ok(status))
-        status = run_plan(&all, rows, run, feeds, outputs);
+        status = run_plan(&all, size.rows + size.padding, run, feeds, outputs);
     if (status_is_ok(status)) {
-        int64_t start = 0;
-        for (struct inference_call *call = calls; call != NULL; call = call->next) {
-            call->status = status_keep(call->arena, answer_rows(call, outputs, start, rows));
-            start += call->rows;
-        }
+        if (callable->queue.batching != NULL)
+            status = check_outputs(callable, outputs, size.rows + size.padding);
+        if (status_is_ok(status))
+            answer_all(calls, outputs, size.rows + size.padding);
         release_all(outputs, signature->outputs_count);
     }
     release_all(feeds, signature->inputs_count);
@@ -250,16 +272,36 @@ static size_t run_memory_bytes(const struct callable *callable, const struct bat
     return own != 0 && (all == 0 || own < all) ? own : all;
 }
 
+static int64_t rows_of_all(const struct inference_call *calls)
+{
+    int64_t rows = 0;
+    for (const struct inference_call *call = calls; call != NULL; call = call->next)
+        rows += call->rows;
+    return rows;
+}
+
+void batch_run_merged(struct inference_call *calls, const struct batch_limits *limits)
+{
+    struct callable *callable = calls->callable;
+    struct run *run = callable_take_run(callable, run_memory_bytes(callable, limits));
+    struct batch_size size = { .rows = rows_of_all(calls) };
+    if (size.rows > 0)
+        size.padding = batching_round_up(callable->queue.batching, size.rows) - size.rows;
+    struct status status = run_together(calls, size, limits, 0, run);
+    for (struct inference_call *call = calls; call != NULL && !status_is_ok(status);
+         call = call->next)
+        call->status = status_keep(call->arena, status);
+    callable_give_run(callable, run);
+}
+
 void batch_run(struct inference_call *calls, const struct batch_limits *limits, int64_t run_ns)
 {
     struct callable *callable = calls->callable;
     struct run *run = callable_take_run(callable, run_memory_bytes(callable, limits));
-    int64_t rows = 0;
-    for (struct inference_call *call = calls; call != NULL; call = call->next) {
+    struct batch_size size = { .rows = rows_of_all(calls) };
+    for (struct inference_call *call = calls; call != NULL; call = call->next)
         call->unfinished = false;
-        rows += call->rows;
-    }
-    bool ran = calls->next != NULL && status_is_ok(run_together(calls, rows, limits, run_ns, run));
+    bool ran = calls->next != NULL && status_is_ok(run_together(calls, size, limits, run_ns, run));
     for (struct inference_call *call = calls; !ran && call != NULL; call = call->next) {
         run_reset(run);
         if (!call->unfinished) /* it was stopped together with the others */

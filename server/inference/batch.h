@@ -31,4 +31,8 @@ struct status batch_prepare(struct inference_call *call, const struct batch_limi
  */
 void batch_run(struct inference_call *calls, const struct batch_limits *limits, int64_t run_ns);
 
+/* The same for a batch that --enable_batching has formed, as in TensorFlow Serving: one run, padded
+ * to an allowed size, whose failure is that of all its calls. */
+void batch_run_merged(struct inference_call *calls, const struct batch_limits *limits);
+
 #endif

@@ -1,7 +1,9 @@
 #include "server/inference/call_queues.h"
 
+#include "base/clock.h"
 #include "base/container.h"
 #include "server/inference/batch.h"
+#include "server/inference/batch_queue.h"
 
 #define LOOK_MAX 1024 /* calls of a long queue that are compared with the first one */
 
@@ -42,15 +44,20 @@ static struct call_queue *queue_of(struct list_link *link)
     return CONTAINER_OF(link, struct call_queue, link);
 }
 
-void call_queues_add(struct call_queues *queues, struct inference_call *call)
+struct status call_queues_add(struct call_queues *queues, struct inference_call *call,
+                              int64_t now_ns)
 {
     struct call_queue *queue = call->prepare != NULL ? &queues->unread : &call->callable->queue;
-    if (!list_holds(&queue->link)) {
-        if (queue->running == 0 && queue->served_ns < queues->served_ns)
-            queue->served_ns = queues->served_ns;
-        list_push(&queues->waiting, &queue->link);
-    }
-    call_list_append(&queue->calls, call);
+    if (queue->batching != NULL)
+        TRY(batch_queue_add(queue, call, now_ns));
+    else
+        call_list_append(&queue->calls, call);
+    if (list_holds(&queue->link))
+        return status_ok();
+    if (queue->running == 0 && queue->served_ns < queues->served_ns)
+        queue->served_ns = queues->served_ns;
+    list_push(&queues->waiting, &queue->link);
+    return status_ok();
 }
 
 /* Time is counted when a run ends: of queues with the same time, the one with fewer runs under way
@@ -60,41 +67,60 @@ static bool comes_before(const struct call_queue *a, const struct call_queue *b)
     return a->served_ns < b->served_ns || (a->served_ns == b->served_ns && a->running < b->running);
 }
 
-static struct call_queue *next_queue(const struct call_queues *queues)
+static int64_t ready_ns(const struct call_queues *queues, const struct call_queue *queue)
+{
+    if (queue->batching != NULL)
+        return queues->batches_running < queues->batches_max ? batch_queue_ready_ns(queue)
+                                                             : CLOCK_NEVER;
+    return queue->running < queues->running_max ? 0 : CLOCK_NEVER;
+}
+
+/* The queue to serve next, or NULL and the time at which to look again. */
+static struct call_queue *next_queue(const struct call_queues *queues, int64_t now_ns,
+                                     int64_t *again_ns)
 {
     struct call_queue *next = NULL;
+    *again_ns = CLOCK_NEVER;
     for (struct list_link *at = queues->waiting; at != NULL; at = at->next) {
         struct call_queue *queue = queue_of(at);
-        if (queue->running < queues->running_max && (next == NULL || comes_before(queue, next)))
+        int64_t from_ns = ready_ns(queues, queue);
+        if (from_ns > now_ns)
+            *again_ns = from_ns < *again_ns ? from_ns : *again_ns;
+        else if (next == NULL || comes_before(queue, next))
             next = queue;
     }
     return next;
 }
 
-bool call_queues_are_ready(const struct call_queues *queues)
+int64_t call_queues_ready_ns(const struct call_queues *queues, int64_t now_ns)
 {
-    return next_queue(queues) != NULL;
+    int64_t again_ns;
+    return next_queue(queues, now_ns, &again_ns) != NULL ? now_ns : again_ns;
 }
 
 struct taken_calls call_queues_take(struct call_queues *queues, int64_t now_ns)
 {
-    struct call_queue *queue = next_queue(queues);
+    int64_t again_ns;
+    struct call_queue *queue = next_queue(queues, now_ns, &again_ns);
     if (queue == NULL)
         return (struct taken_calls){ 0 };
-    struct taken_calls taken = { call_list_take_batch(&queue->calls, queues->batch), queue,
-                                 now_ns };
+    struct inference_call *first = queue->batching != NULL
+                                       ? batch_queue_take(queue)
+                                       : call_list_take_batch(&queue->calls, queues->batch);
     if (queue->calls.first == NULL)
         list_remove(&queue->link);
     if (queue->served_ns > queues->served_ns)
         queues->served_ns = queue->served_ns;
     queue->running++;
-    return taken;
+    queues->batches_running += queue->batching != NULL;
+    return (struct taken_calls){ first, queue, now_ns };
 }
 
-void call_queues_end(const struct taken_calls *taken, int64_t now_ns)
+void call_queues_end(struct call_queues *queues, const struct taken_calls *taken, int64_t now_ns)
 {
     taken->queue->running--;
     taken->queue->served_ns += now_ns > taken->began_ns ? now_ns - taken->began_ns : 1;
+    queues->batches_running -= taken->queue->batching != NULL;
 }
 
 struct inference_call *call_queues_drop(struct call_queues *queues)

@@ -6,6 +6,8 @@
 #include "base/container.h"
 #include "base/cores.h"
 #include "server/inference/batch.h"
+#include "server/inference/batch_queue.h"
+#include "server/inference/batch_split.h"
 #include "server/inference/call_queues.h"
 
 #define LOOP_COST_MAX_NS 200000 /* calls that cost more go to the pool */
@@ -71,21 +73,41 @@ static void prepare(struct inference_pool *pool, struct inference_call *call)
     replace_preparing(pool, call, NULL);
 }
 
+static void post_end(struct inference_call *call)
+{
+    call->task.work = finish_in_loop;
+    loop_post(call->inference->loop, &call->task);
+}
+
 static void run(struct inference_pool *pool, const struct taken_calls *taken)
 {
     if (taken->first->prepare != NULL)
         prepare(pool, taken->first);
+    else if (taken->queue->batching != NULL)
+        batch_run_merged(taken->first, &pool->limits);
     else
         batch_run(taken->first, &pool->limits, 0);
     int64_t now_ns = clock_now_ns(clock_monotonic());
     pthread_mutex_lock(&pool->lock);
-    call_queues_end(taken, now_ns);
+    call_queues_end(&pool->queues, taken, now_ns);
     pthread_mutex_unlock(&pool->lock);
     for (struct inference_call *next, *call = taken->first; call != NULL; call = next) {
         next = call->next; /* once it is posted, the call belongs to its owner again */
-        call->task.work = finish_in_loop;
-        loop_post(call->inference->loop, &call->task);
+        if (call->split != NULL)
+            call = batch_split_end(call);
+        if (call != NULL)
+            post_end(call);
     }
+}
+
+static void wait_until(struct inference_pool *pool, int64_t until_ns)
+{
+    struct timespec until = { .tv_sec = (time_t)(until_ns / NS_PER_S),
+                              .tv_nsec = (long)(until_ns % NS_PER_S) };
+    if (until_ns == CLOCK_NEVER)
+        pthread_cond_wait(&pool->work, &pool->lock);
+    else
+        pthread_cond_timedwait(&pool->work, &pool->lock, &until);
 }
 
 /* Waits for calls that may run; first NULL: the pool is stopping, and none is left that this thread
@@ -95,13 +117,15 @@ static struct taken_calls wait_for_calls(struct inference_pool *pool)
     struct taken_calls taken;
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        taken = call_queues_take(&pool->queues, clock_now_ns(clock_monotonic()));
+        int64_t now_ns = clock_now_ns(clock_monotonic());
+        taken = call_queues_take(&pool->queues, now_ns);
         if (taken.first != NULL || pool->limits.stopping)
             break;
-        pthread_cond_wait(&pool->work, &pool->lock);
+        wait_until(pool, call_queues_ready_ns(&pool->queues, now_ns));
     }
-    /* A thread may sleep because a queue had its share of threads, and now has less. */
-    if (call_queues_are_ready(&pool->queues))
+    /* A thread may sleep because a queue had its share of threads, and now has less. Another one
+     * has to wait for the next batch in place of this one. */
+    if (call_queues_ready_ns(&pool->queues, 0) != CLOCK_NEVER)
         pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
     return taken;
@@ -115,15 +139,34 @@ static void *work(void *context)
     return NULL;
 }
 
-static void submit_to_pool(struct inference *inference, struct inference_call *call)
+static struct status add_to_queue(struct inference_pool *pool, struct inference_call *call)
 {
-    struct inference_pool *pool = inference->pool;
-    call->inference = inference;
-    call->to_pool(call);
+    int64_t now_ns = clock_now_ns(clock_monotonic());
     pthread_mutex_lock(&pool->lock);
-    call_queues_add(&pool->queues, call);
+    struct status status = call_queues_add(&pool->queues, call, now_ns);
     pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
+    return status;
+}
+
+static bool forms_batch(const struct inference_call *call)
+{
+    return call->prepare == NULL && call->callable->queue.batching != NULL;
+}
+
+static void submit_to_pool(struct inference *inference, struct inference_call *call)
+{
+    struct status status = status_ok();
+    call->inference = inference;
+    call->to_pool(call);
+    if (forms_batch(call))
+        status = batch_queue_check_inputs(call);
+    if (status_is_ok(status))
+        status = add_to_queue(inference->pool, call);
+    if (status_is_ok(status))
+        return;
+    call->status = status_keep(call->arena, status);
+    post_end(call); /* `done` is not called before this returns */
 }
 
 static struct status start_threads(struct inference_pool *pool, int count)
@@ -147,9 +190,17 @@ struct status inference_pool_create(const struct inference_options *options,
     pool->batch_ready = options->batch_ready;
     pool->limits.run_memory_bytes = options->run_memory_limit_bytes;
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->work, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool->work, &monotonic);
+    pthread_condattr_destroy(&monotonic);
     int count = options->threads > 0 ? options->threads : cores_available();
-    pool->queues = (struct call_queues){ .batch = options->batch_ready, .running_max = count };
+    pool->queues = (struct call_queues){ .batch = options->batch_ready,
+                                         .running_max = count,
+                                         .batches_max = options->batch_threads };
+    if (count < options->batch_threads)
+        count = options->batch_threads;
     /* one more than a callable may use */
     struct status status = start_threads(pool, count + 1);
     if (status_is_ok(status))
@@ -205,9 +256,15 @@ struct inference *inference_create(struct inference_pool *pool, struct loop *loo
 /* Ends the calls that were submitted after the threads had ended, of whichever loop. */
 static void end_queue(struct inference_pool *pool)
 {
+    struct status status = status_error(STATUS_UNAVAILABLE, "the server is going down");
     struct inference_call *call;
-    while ((call = call_queues_drop(&pool->queues)) != NULL)
-        call->done(call, status_error(STATUS_UNAVAILABLE, "the server is going down"));
+    while ((call = call_queues_drop(&pool->queues)) != NULL) {
+        call->status = status;
+        if (call->split != NULL)
+            call = batch_split_end(call);
+        if (call != NULL)
+            call->done(call, status);
+    }
 }
 
 void inference_destroy(struct inference *inference)
@@ -255,9 +312,10 @@ static void add_to_round(struct inference *inference, struct inference_call *cal
 
 void inference_submit(struct inference *inference, struct inference_call *call)
 {
-    if (call->prepare == NULL)
+    bool in_batch = forms_batch(call);
+    if (call->prepare == NULL && !in_batch)
         estimate(call);
-    if (call->prepare != NULL || call->cost_ns == 0 || call->cost_ns > LOOP_COST_MAX_NS)
+    if (in_batch || call->prepare != NULL || call->cost_ns == 0 || call->cost_ns > LOOP_COST_MAX_NS)
         submit_to_pool(inference, call);
     else
         add_to_round(inference, call);

@@ -8,10 +8,12 @@
 #ifndef SERVER_MODELS_CALL_QUEUE_H
 #define SERVER_MODELS_CALL_QUEUE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/list.h"
 
+struct batching;
 struct inference_call;
 
 /* Calls in the order of arrival. */
@@ -24,6 +26,12 @@ struct call_queue {
     struct list_link link; /* among the queues that have calls */
     int running;           /* threads that run calls of this queue */
     int64_t served_ns;     /* thread time that it has had, as call_queues_take counts it */
+
+    /* How calls form batches (--enable_batching). NULL: those that are ready share a run. */
+    const struct batching *batching;
+    /* Batches have numbers; calls of the open one may be followed by more. */
+    int64_t first_batch, open_batch, last_batch; /* last_batch: that of the last call */
+    int64_t open_rows, open_until_ns;
 };
 
 #endif

@@ -40,6 +40,10 @@ struct manager_options {
     struct savedmodel_options savedmodel;
     struct budget *budget;             /* pays for what runs hold; NULL: nothing does */
     struct model_limits_table *limits; /* of each model's requests; NULL: none */
+    /* How requests form batches. NULL: as they come. If each version has parameters of its own,
+     * these say only whether. */
+    const struct batching *batching;
+    bool batching_per_version;
 
     /* Opens the request log of a model whose configuration has one. NULL: there are none, and such
      * a configuration is refused. Sinks outlive the manager. */

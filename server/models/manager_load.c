@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "server/models/load_metrics.h"
@@ -242,6 +243,23 @@ static struct status check_memory(struct manager *manager, const struct model_ve
                         (unsigned long long)limit);
 }
 
+/* Says how the version's requests form batches. */
+static struct status read_batching(const struct manager_options *options, const char *directory,
+                                   struct servable *servable)
+{
+    if (options->batching == NULL || !options->batching_per_version) {
+        servable_batch(servable, options->batching);
+        return status_ok();
+    }
+    char *path = arena_printf(servable->arena, "%s/%s", directory, BATCHING_FILE_OF_VERSION);
+    if (!file_exists(path))
+        return status_ok();
+    struct batching *batching = ARENA_ARRAY(servable->arena, struct batching, 1);
+    TRY(batching_read(path, servable->arena, batching));
+    servable_batch(servable, batching);
+    return status_ok();
+}
+
 static struct status load_servable(struct loading *loading, struct servable **out)
 {
     struct manager *manager = loading->manager;
@@ -263,8 +281,8 @@ static struct status load_servable(struct loading *loading, struct servable **ou
     if (options->budget != NULL)
         servable_charge(servable, options->budget);
     servable->gate = model_gate_acquire(options->limits, servable->name);
-    struct status status = status_ok();
-    if (options->warm_up != NULL)
+    struct status status = read_batching(options, version->directory, servable);
+    if (status_is_ok(status) && options->warm_up != NULL)
         status = options->warm_up(options->warm_up_context, servable, version->directory, &limits);
     if (status_is_ok(status))
         *out = servable;

@@ -196,6 +196,12 @@ void servable_charge(struct servable *servable, struct budget *budget)
     }
 }
 
+void servable_batch(struct servable *servable, const struct batching *batching)
+{
+    for (int i = 0; i < servable->callables_count; i++)
+        servable->callables[i].queue.batching = batching;
+}
+
 void callable_finish(struct callable *callable)
 {
     free_idle(callable->idle.first);

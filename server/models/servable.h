@@ -16,6 +16,7 @@
 #include "base/budget.h"
 #include "savedmodel/load.h"
 #include "server/metrics/metrics.h"
+#include "server/models/batching.h"
 #include "server/models/call_queue.h"
 #include "server/models/cost_table.h"
 
@@ -102,6 +103,9 @@ void servable_divide(struct servable *servable, int loops);
  * runs. It frees idle runs when it is short of memory, and those that stay idle for some of its
  * sweeps. */
 void servable_charge(struct servable *servable, struct budget *budget);
+/* Called before the first run. From then on calls form batches as `batching` says, which outlives
+ * the servable or lies in its arena. */
+void servable_batch(struct servable *servable, const struct batching *batching);
 struct servable *servable_acquire(struct servable *servable);
 /* Gives back the reference of a request, which is never the last: servable_destroy frees the
  * manager's, in a thread where freeing may take its time. */

@@ -37,7 +37,7 @@ static struct inference_call *add(int model)
     static int used;
     struct inference_call *call = &calls[used++ % CALLS];
     *call = (struct inference_call){ .callable = &callables[model], .rows = 1 };
-    call_queues_add(&queues, call);
+    assert_int_equal(call_queues_add(&queues, call, now).code, STATUS_OK);
     return call;
 }
 
@@ -47,7 +47,7 @@ static int run_next(int64_t took_ns)
     struct taken_calls taken = call_queues_take(&queues, now);
     assert_non_null(taken.first);
     int model = (int)(taken.first->callable - callables);
-    call_queues_end(&taken, now += took_ns);
+    call_queues_end(&queues, &taken, now += took_ns);
     return model;
 }
 
@@ -81,7 +81,7 @@ static void add_any(void)
     else
         call->callable = &callables[model];
     call->rows = draw(BATCH_ROWS_MAX + 1);
-    call_queues_add(&queues, call);
+    assert_int_equal(call_queues_add(&queues, call, now).code, STATUS_OK);
 }
 
 static void check_taken(const struct taken_calls *taken)
@@ -105,11 +105,11 @@ static void take_any(void)
 {
     struct taken_calls *thread = &chaos.threads[draw(THREADS)];
     if (thread->first != NULL) {
-        call_queues_end(thread, now);
+        call_queues_end(&queues, thread, now);
         *thread = (struct taken_calls){ 0 };
         return;
     }
-    bool ready = call_queues_are_ready(&queues);
+    bool ready = call_queues_ready_ns(&queues, now) == now;
     *thread = call_queues_take(&queues, now);
     assert_true(ready == (thread->first != NULL));
     if (ready) {
@@ -168,7 +168,7 @@ static void models_get_the_same_time_not_the_same_calls(void **state)
         struct taken_calls taken = call_queues_take(&queues, now);
         int model = (int)(taken.first->callable - callables);
         runs[model]++;
-        call_queues_end(&taken, now += model == 0 ? 10 * NS_PER_MS : NS_PER_MS);
+        call_queues_end(&queues, &taken, now += model == 0 ? 10 * NS_PER_MS : NS_PER_MS);
     }
     assert_in_range(runs[0], 39, 41);
     assert_in_range(runs[1], 399, 401);
@@ -199,13 +199,13 @@ static void one_model_leaves_a_thread_to_the_others(void **state)
         taken[i] = call_queues_take(&queues, now);
     assert_non_null(taken[THREADS - 2].first);
     assert_null(taken[THREADS - 1].first);
-    assert_false(call_queues_are_ready(&queues));
+    assert_true(call_queues_ready_ns(&queues, now) == CLOCK_NEVER);
     struct inference_call *call = add(1);
-    assert_true(call_queues_are_ready(&queues));
+    assert_true(call_queues_ready_ns(&queues, now) == now);
     taken[THREADS - 1] = call_queues_take(&queues, now);
     assert_ptr_equal(taken[THREADS - 1].first, call);
     for (int i = 0; i < THREADS; i++)
-        call_queues_end(&taken[i], now);
+        call_queues_end(&queues, &taken[i], now);
 }
 
 int main(void)

@@ -1,0 +1,27 @@
+/*
+ * batch_split: a call with more rows than one run may have (enable_large_batch_splitting). Its
+ * parts are calls of their own, which run in different batches, also at the same time; their
+ * answers are put together to the answer of the whole.
+ */
+#ifndef SERVER_INFERENCE_BATCH_SPLIT_H
+#define SERVER_INFERENCE_BATCH_SPLIT_H
+
+#include "server/inference/inference.h"
+
+/**
+ * Splits the call into a part of `first_rows` rows (0: none) and parts of at most `rows_max` rows.
+ *
+ * Owner   *parts is a list; each part lives until its batch_split_end
+ * Errors  RESOURCE_EXHAUSTED
+ */
+struct status batch_split(struct inference_call *whole, int64_t first_rows, int64_t rows_max,
+                          struct inference_call **parts);
+
+/* A part has run, and its `status` is set. Returns the whole, with its status, if this was its last
+ * part, or NULL. Threads: any. */
+struct inference_call *batch_split_end(struct inference_call *part);
+
+/* Has the client of this call or part left? */
+bool batch_split_has_left(const struct inference_call *call);
+
+#endif
