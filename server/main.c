@@ -322,6 +322,7 @@ static struct status create_pool(struct server *server)
 {
     struct inference_options inference = {
         .batch_ready = server->options.batch_ready,
+        .target_p99_ns = server->options.target_p99_ms * NS_PER_MS,
         .batch_threads = server->options.enable_batching ? server->batching.threads : 0,
         .threads = server->options.rest_api_num_threads,
         .run_memory_limit_bytes = (size_t)server->budget.limit_bytes,

@@ -133,6 +133,11 @@ static const struct flag rows[] = {
           "file with limits per model in text format, over which requests for it get 429 or 503: "
           "model { name: \"m\" max_requests: 32 max_waiting_requests: 16 max_run_memory_bytes: "
           "100000000 deadline_ms: 500 }, and others { … } for those that are not named" },
+    { "target_p99_ms", FLAG_INT64, &options.target_p99_ms, "0",
+      .help = "milliseconds within which 99 of 100 requests shall be answered: --batch_ready lets "
+              "only so many rows share a run that two such runs fit, by measured costs. 0: up to "
+              "64 rows",
+      .max = 1e9 },
     { "enable_batching", FLAG_BOOL, &options.enable_batching, "false",
       .help = "form batches as TensorFlow Serving does, of all requests for a signature, which may "
               "wait for others, instead of --batch_ready" },

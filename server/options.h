@@ -30,6 +30,7 @@ struct server_options {
     bool version, help;
     bool batch_ready, enable_batching, enable_per_model_batching_parameters;
     const char *model_limits_file, *cors_allowed_origins, *batching_parameters_file;
+    int64_t target_p99_ms;
     int64_t max_request_bytes, memory_budget_bytes;
     int64_t tensorflow_intra_op_parallelism, tensorflow_inter_op_parallelism;
     int64_t tensorflow_session_parallelism; /* see options_width */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "server/inference/batch_merge.h"
+#include "server/inference/batch_metrics.h"
 #include "server/inference/batch_split.h"
 #include "server/models/model_limits.h"
 
@@ -287,6 +288,7 @@ void batch_run_merged(struct inference_call *calls, const struct batch_limits *l
     struct batch_size size = { .rows = rows_of_all(calls) };
     if (size.rows > 0)
         size.padding = batching_round_up(callable->queue.batching, size.rows) - size.rows;
+    batch_metrics_run(calls, size.rows, size.padding);
     struct status status = run_together(calls, size, limits, 0, run);
     for (struct inference_call *call = calls; call != NULL && !status_is_ok(status);
          call = call->next)

@@ -5,7 +5,9 @@
 #include "server/inference/batch.h"
 #include "server/inference/batch_queue.h"
 
-#define LOOK_MAX 1024 /* calls of a long queue that are compared with the first one */
+#define LOOK_MAX      1024 /* calls of a long queue that are compared with the first one */
+#define EXPLORE_EVERY 64
+#define CHOICE_LOG_NS ((int64_t)10 * NS_PER_S) /* between lines about one queue */
 
 void call_list_append(struct call_list *list, struct inference_call *call)
 {
@@ -16,17 +18,18 @@ void call_list_append(struct call_list *list, struct inference_call *call)
     list->end = &call->next;
 }
 
-struct inference_call *call_list_take_batch(struct call_list *list, bool batch)
+struct inference_call *call_list_take_batch(struct call_list *list, int64_t rows_max)
 {
     struct inference_call *first = list->first, **at = &list->first;
     int64_t rows = first->rows;
     struct call_list taken = { 0 };
-    batch = batch && first->prepare == NULL;
+    if (first->prepare != NULL)
+        rows_max = 0;
     *at = first->next;
     call_list_append(&taken, first);
-    for (int i = 0; *at != NULL && batch && rows < BATCH_ROWS_MAX && i < LOOK_MAX; i++) {
+    for (int i = 0; *at != NULL && rows < rows_max && i < LOOK_MAX; i++) {
         struct inference_call *call = *at;
-        if (call->rows > BATCH_ROWS_MAX - rows || !batch_fits(first, call)) {
+        if (call->rows > rows_max - rows || !batch_fits(first, call)) {
             at = &call->next;
             continue;
         }
@@ -48,6 +51,7 @@ struct status call_queues_add(struct call_queues *queues, struct inference_call 
                               int64_t now_ns)
 {
     struct call_queue *queue = call->prepare != NULL ? &queues->unread : &call->callable->queue;
+    call->queued_ns = now_ns;
     if (queue->batching != NULL)
         TRY(batch_queue_add(queue, call, now_ns));
     else
@@ -98,22 +102,48 @@ int64_t call_queues_ready_ns(const struct call_queues *queues, int64_t now_ns)
     return next_queue(queues, now_ns, &again_ns) != NULL ? now_ns : again_ns;
 }
 
+/* How many rows the next run may have. Takes note if that is not what it was. */
+static int64_t choose_rows(const struct call_queues *queues, struct call_queue *queue,
+                           int64_t now_ns, struct batch_target *chosen)
+{
+    const struct inference_call *first = queue->calls.first;
+    if (!queues->batch || first->prepare != NULL)
+        return 0;
+    if (queues->target_ns == 0 || first->size.rows == 0)
+        return BATCH_ROWS_MAX;
+    if (now_ns - first->queued_ns > queues->target_ns)
+        return BATCH_ROWS_MAX; /* it is too late for this call: drain the queue for others */
+    struct batch_target choice =
+        batch_target_choose(&first->callable->costs, first->size, queues->target_ns,
+                            ++queue->choices % EXPLORE_EVERY == 0);
+    if (choice.run_ns > 0 && choice.rows_max != queue->chosen_rows &&
+        (queue->chosen_rows == 0 || now_ns - queue->chosen_ns > CHOICE_LOG_NS)) {
+        queue->chosen_rows = choice.rows_max;
+        queue->chosen_ns = now_ns;
+        *chosen = choice;
+    }
+    return choice.rows_max;
+}
+
 struct taken_calls call_queues_take(struct call_queues *queues, int64_t now_ns)
 {
     int64_t again_ns;
     struct call_queue *queue = next_queue(queues, now_ns, &again_ns);
     if (queue == NULL)
         return (struct taken_calls){ 0 };
-    struct inference_call *first = queue->batching != NULL
-                                       ? batch_queue_take(queue)
-                                       : call_list_take_batch(&queue->calls, queues->batch);
+    struct taken_calls taken = { .queue = queue, .began_ns = now_ns };
+    if (queue->batching != NULL)
+        taken.first = batch_queue_take(queue);
+    else
+        taken.first =
+            call_list_take_batch(&queue->calls, choose_rows(queues, queue, now_ns, &taken.chosen));
     if (queue->calls.first == NULL)
         list_remove(&queue->link);
     if (queue->served_ns > queues->served_ns)
         queues->served_ns = queue->served_ns;
     queue->running++;
     queues->batches_running += queue->batching != NULL;
-    return (struct taken_calls){ first, queue, now_ns };
+    return taken;
 }
 
 void call_queues_end(struct call_queues *queues, const struct taken_calls *taken, int64_t now_ns)
@@ -128,7 +158,7 @@ struct inference_call *call_queues_drop(struct call_queues *queues)
     if (queues->waiting == NULL)
         return NULL;
     struct call_queue *queue = queue_of(queues->waiting);
-    struct inference_call *call = call_list_take_batch(&queue->calls, false);
+    struct inference_call *call = call_list_take_batch(&queue->calls, 0);
     if (queue->calls.first == NULL)
         list_remove(&queue->link);
     return call;

@@ -15,16 +15,19 @@
 #ifndef SERVER_INFERENCE_CALL_QUEUES_H
 #define SERVER_INFERENCE_CALL_QUEUES_H
 
+#include "server/inference/batch_target.h"
 #include "server/inference/inference.h"
 
 void call_list_append(struct call_list *list, struct inference_call *call);
-/* Takes the first call and, if `batch`, those not far behind it that can share its run. */
-struct inference_call *call_list_take_batch(struct call_list *list, bool batch);
+/* Takes the first call and those not far behind it that can share its run, of up to `rows_max` rows
+ * together; 0: the first alone. */
+struct inference_call *call_list_take_batch(struct call_list *list, int64_t rows_max);
 
 struct call_queues {
-    bool batch;      /* calls may share a run */
-    int running_max; /* threads that may serve one queue at the same time */
-    int batches_max; /* threads that may run batches of --enable_batching */
+    bool batch;        /* calls may share a run */
+    int64_t target_ns; /* --target_p99_ms, which says how many rows; 0: none */
+    int running_max;   /* threads that may serve one queue at the same time */
+    int batches_max;   /* threads that may run batches of --enable_batching */
     int batches_running;
     struct list_link *waiting; /* the queues that have calls */
     struct call_queue unread;  /* calls to prepare */
@@ -36,6 +39,7 @@ struct taken_calls {
     struct inference_call *first; /* NULL: none may run now */
     struct call_queue *queue;
     int64_t began_ns;
+    struct batch_target chosen; /* rows_max 0: as before, or there is no target */
 };
 
 /* Fails only if the call would have to form a batch: see batch_queue_add. */

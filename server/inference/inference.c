@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/container.h"
 #include "base/cores.h"
+#include "base/log.h"
 #include "server/inference/batch.h"
 #include "server/inference/batch_queue.h"
 #include "server/inference/batch_split.h"
@@ -79,8 +80,22 @@ static void post_end(struct inference_call *call)
     loop_post(call->inference->loop, &call->task);
 }
 
+static void log_choice(const struct callable *callable, const struct call_queues *queues,
+                       struct batch_target chosen)
+{
+    log_info("model %s version %lld signature %s: --target_p99_ms=%lld: runs of up to %lld rows, "
+             "which take %.1f ms; no call waits for others%s",
+             callable->servable->name, (long long)callable->servable->version,
+             callable->signature->name, (long long)(queues->target_ns / NS_PER_MS),
+             (long long)chosen.rows_max, (double)chosen.run_ns / 1e6,
+             chosen.run_ns > queues->target_ns ? "; a single row takes longer than the target"
+                                               : "");
+}
+
 static void run(struct inference_pool *pool, const struct taken_calls *taken)
 {
+    if (taken->chosen.rows_max > 0)
+        log_choice(taken->first->callable, &pool->queues, taken->chosen);
     if (taken->first->prepare != NULL)
         prepare(pool, taken->first);
     else if (taken->queue->batching != NULL)
@@ -198,6 +213,7 @@ struct status inference_pool_create(const struct inference_options *options,
     int count = options->threads > 0 ? options->threads : cores_available();
     pool->queues = (struct call_queues){ .batch = options->batch_ready,
                                          .running_max = count,
+                                         .target_ns = options->target_p99_ns,
                                          .batches_max = options->batch_threads };
     if (count < options->batch_threads)
         count = options->batch_threads;
@@ -372,6 +388,7 @@ void inference_run(struct inference *inference)
 {
     while (inference->round.first != NULL)
         run_in_loop(inference,
-                    call_list_take_batch(&inference->round, inference->pool->batch_ready));
+                    call_list_take_batch(&inference->round,
+                                         inference->pool->batch_ready ? BATCH_ROWS_MAX : 0));
     begin_round(inference);
 }

@@ -57,7 +57,7 @@ struct inference_call {
     int64_t run_began_ns; /* of the last run, whoever shared it; 0: none */
     int64_t run_ended_ns;
     struct status status;
-    int64_t batch, queued_ns;    /* in a queue of --enable_batching */
+    int64_t queued_ns, batch;    /* batch: its number, with --enable_batching */
     struct call_split *split;    /* of which this is a part; NULL: it is whole */
     struct arena *arena;         /* keeps the text of `status`, which crosses threads */
     struct inference *inference; /* that it was submitted to */
@@ -66,9 +66,10 @@ struct inference_call {
 };
 
 struct inference_options {
-    bool batch_ready;  /* calls of a round may share a run */
-    int batch_threads; /* that may run batches of --enable_batching; 0: there are none */
-    int threads;       /* that one callable may use; 0: one per core. The pool has one more */
+    bool batch_ready;      /* calls of a round may share a run */
+    int64_t target_p99_ns; /* chooses how many rows share a run in the pool; 0: up to 64 do */
+    int batch_threads;     /* that may run batches of --enable_batching; 0: there are none */
+    int threads;           /* that one callable may use; 0: one per core. The pool has one more */
     size_t run_memory_limit_bytes; /* of one run */
 };
 

@@ -27,6 +27,9 @@ struct call_queue {
     int running;           /* threads that run calls of this queue */
     int64_t served_ns;     /* thread time that it has had, as call_queues_take counts it */
 
+    unsigned choices;               /* made for --target_p99_ms */
+    int64_t chosen_rows, chosen_ns; /* the last one that was logged, and when */
+
     /* How calls form batches (--enable_batching). NULL: those that are ready share a run. */
     const struct batching *batching;
     /* Batches have numbers; calls of the open one may be followed by more. */

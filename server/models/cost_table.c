@@ -80,6 +80,12 @@ uint32_t cost_find(const struct cost_table *table, struct cost_key key)
     return 0;
 }
 
+uint32_t cost_measured(const struct cost_table *table, struct cost_key key)
+{
+    const _Atomic uint64_t *cells = table->cells[key.shape % COST_SHAPES_COUNT];
+    return cell_cost(&cells[rows_index(key.rows)], key.shape);
+}
+
 void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns)
 {
     _Atomic uint64_t *cell = &table->cells[key.shape % COST_SHAPES_COUNT][rows_index(key.rows)];

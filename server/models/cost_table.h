@@ -35,6 +35,8 @@ size_t cost_bytes(const struct tensor *inputs, int count);
 
 /* The estimated cost of a run in ns; 0: unknown. */
 uint32_t cost_find(const struct cost_table *table, struct cost_key key);
+/* The same, but 0 if no run of this class was measured. */
+uint32_t cost_measured(const struct cost_table *table, struct cost_key key);
 void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns);
 
 #endif

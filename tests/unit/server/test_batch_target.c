@@ -1,0 +1,50 @@
+/* Tests the batch size that --target_p99_ms chooses from measured costs. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "server/inference/batch_target.h"
+
+#define SHAPE 7
+
+static const struct row {
+    const char *label;
+    int64_t cost_ms[COST_ROWS_COUNT]; /* of 1, 2, 4, … rows; 0: not measured */
+    int64_t target_ms, rows_max;
+    bool explores;
+} cases[] = {
+    { "nothing was measured", { 0 }, 100, 1, false },
+    { "a size that was not measured is tried", { 4 }, 100, 2, false },
+    { "but not if half of it does not fit", { 50 }, 100, 1, false },
+    { "one size more is explored", { 4, 5, 6, 8, 12, 20, 41 }, 100, 64, true },
+    { "cheap in batches", { 4, 5, 6, 8, 12, 20, 36 }, 100, 64, false },
+    { "two runs fit into four fifths", { 4, 5, 6, 8, 12, 20, 41 }, 100, 32, false },
+    { "exactly", { 4, 5, 6, 8, 12, 20, 40 }, 100, 64, false },
+    { "not cheaper in batches", { 10, 20, 40, 80 }, 100, 4, false },
+    { "no target can be met: calls run alone", { 90 }, 100, 1, false },
+};
+
+static void chooses(void **state)
+{
+    const struct row *row = *state;
+    struct cost_table costs = { 0 };
+    for (int i = 0; i < COST_ROWS_COUNT; i++)
+        if (row->cost_ms[i] > 0)
+            cost_add(&costs, (struct cost_key){ 1 << i, SHAPE }, row->cost_ms[i] * NS_PER_MS);
+    struct batch_target choice = batch_target_choose(&costs, (struct cost_key){ 1, SHAPE },
+                                                     row->target_ms * NS_PER_MS, row->explores);
+    assert_int_equal(choice.rows_max, row->rows_max);
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[COUNT(cases)];
+    for (size_t i = 0; i < COUNT(cases); i++)
+        tests[i] = (struct CMUnitTest){ .name = cases[i].label,
+                                        .test_func = chooses,
+                                        .initial_state = (void *)(uintptr_t)&cases[i] };
+    return cmocka_run_group_tests_name("batch_target", tests, NULL, NULL);
+}
