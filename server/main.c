@@ -27,8 +27,11 @@
 #include "server/serving_loops.h"
 #include "server/inference/request_log.h"
 #include "server/security.h"
+#include "server/server_metrics.h"
 #include "server/grpc/warmup.h"
 #include "server/models/model_limits.h"
+#include "server/inference/request_metrics.h"
+#include "server/metrics/monitoring_config.h"
 
 #define EXIT_USAGE 2
 #define EXIT_MODEL 255
@@ -48,6 +51,9 @@ struct server {
     struct security security;
     struct request_log request_log;
     struct listener *listener;
+    const char *monitoring_path; /* NULL: TensorFlow Serving's metrics are not served */
+    struct server_metrics metrics;
+    struct request_observer request_metrics;
     struct warmup warmup;
     struct model_limits_table *limits; /* NULL: none */
     struct loop_watch *signals;
@@ -254,6 +260,9 @@ static void on_started(void *context, struct status status)
         return;
     }
     server->opened = true;
+    server_metrics_start(&server->metrics, &server->loops.items[0]->context, server->pool);
+    request_metrics_init(&server->request_metrics);
+    serving_loops_observe(&server->loops, &server->request_metrics);
     status = open_ports(server);
     if (!status_is_ok(status)) {
         fprintf(stderr, "modelserver: %s\n", status.message);
@@ -363,6 +372,7 @@ static struct status create_loops(struct server *server)
     fill_context(&serving.context, options);
     serving.context.auth = server->security.auth;
     serving.context.rest_tls = security_rest(&server->security);
+    serving.context.monitoring_path = server->monitoring_path;
     create_request_log(server, &serving.context);
     if (options->port != 0 || options->grpc_socket_path[0] != '\0')
         serving.port = &port;
@@ -532,6 +542,13 @@ static struct status check_start(const struct server_options *options)
                      : status_ok();
 }
 
+static struct status read_monitoring(struct server *server)
+{
+    const char *file = server->options.monitoring_config_file;
+    return file[0] == '\0' ? status_ok()
+                           : monitoring_config_load(file, server->arena, &server->monitoring_path);
+}
+
 static struct status read_batching(struct server *server)
 {
     const struct server_options *options = &server->options;
@@ -581,6 +598,8 @@ int main(int argc, char **argv)
     status = check_start(&server.options);
     if (status_is_ok(status))
         status = read_batching(&server);
+    if (status_is_ok(status))
+        status = read_monitoring(&server);
     if (!status_is_ok(status)) {
         print_start_failure(status);
         arena_destroy(server.arena);

@@ -125,6 +125,11 @@ static const struct flag rows[] = {
               "text files, and ReadFile, with a path that a client may choose" },
     { "enable_signature_method_name_check", FLAG_BOOL, &options.enable_signature_method_name_check,
       "false", .help = "refuse requests that do not fit the method name of the signature" },
+    { "monitoring_config_file", FLAG_TEXT, &options.monitoring_config_file, "",
+      .help =
+          "file with a MonitoringConfig in text format: prometheus_config { enable: true path: "
+          "\"/monitoring/prometheus/metrics\" } serves TensorFlow Serving's metrics at that path "
+          "of the REST port. Ours are always at /metrics" },
     { "batch_ready", FLAG_BOOL, &options.batch_ready, "true",
       .help = "run requests that are ready at the same time as one batch, if the rows of the model "
               "are independent and a batch is cheaper; no request waits for another" },
@@ -183,7 +188,6 @@ static const struct flag rows[] = {
 
     { "tensorflow_session_config_file", FLAG_TEXT, &other.t[3], "", .help = LATER },
     { "platform_config_file", FLAG_TEXT, &other.t[5], "", .help = LATER },
-    { "monitoring_config_file", FLAG_TEXT, &other.t[7], "", .help = LATER },
     { "remove_unused_fields_from_bundle_metagraph", FLAG_BOOL, &other.b[5], "true", .help = LATER },
     { "enable_profiler", FLAG_BOOL, &other.b[6], "true", .help = LATER },
     { "thread_pool_factory_config_file", FLAG_TEXT, &other.t[8], "", .help = LATER },

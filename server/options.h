@@ -18,6 +18,7 @@ struct server_options {
     bool rest_api_enable_cors_support;
     const char *model_name, *model_base_path, *saved_model_tags;
     const char *model_config_file, *version_transition;
+    const char *monitoring_config_file;
     int32_t model_config_file_poll_wait_seconds;
     bool allow_version_labels_for_unavailable_models, keep_going, enable_model_warmup;
     bool warm_up_with_zeros;

@@ -27,9 +27,27 @@ static bool worth_another_poll(struct round *round, int waiting)
            !inference_is_full(round->server->inference) && now - round->began_ns < ROUND_NS;
 }
 
+/* Brings a level of all loops up to date with this loop's connections. */
+static void count_connections(const char *protocol, int now, const struct metric_series **level,
+                              int *counted)
+{
+    if (now == *counted)
+        return;
+    if (*level == NULL)
+        *level = metric_series(METRIC_CONNECTIONS, METRIC_LABELS(bytes_of(protocol)));
+    metric_add(*level, (uint64_t)(int64_t)(now - *counted));
+    *counted = now;
+}
+
 bool round_run(void *context)
 {
     struct round *round = context;
+    if (round->rest != NULL)
+        count_connections("REST", rest_connections(round->rest), &round->rest_level,
+                          &round->rest_counted);
+    if (round->port != NULL)
+        count_connections("GRPC", grpc_port_connections(round->port), &round->grpc_level,
+                          &round->grpc_counted);
     struct inference *inference = round->server->inference;
     int waiting = inference_waiting(inference);
     if (waiting > 0) {

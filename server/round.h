@@ -6,6 +6,7 @@
 #define SERVER_ROUND_H
 
 #include "server/grpc/port.h"
+#include "server/metrics/metrics.h"
 #include "server/rest/rest.h"
 
 struct round {
@@ -13,7 +14,9 @@ struct round {
     struct rest *rest; /* each may be NULL */
     struct grpc_service *grpc;
     struct grpc_port *port;
-    int seen_waiting; /* calls at the end of the last poll */
+    const struct metric_series *rest_level, *grpc_level; /* of connections */
+    int rest_counted, grpc_counted;                      /* connections, in these levels */
+    int seen_waiting;                                    /* calls at the end of the last poll */
     int64_t began_ns;
 };
 

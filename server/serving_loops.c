@@ -45,6 +45,13 @@ void serving_loops_set_manager(struct serving_loops *loops, struct manager *mana
         loops->items[i]->context.manager = manager;
 }
 
+/* All loops have the same observers, so that the links between these fit each of them. */
+void serving_loops_observe(struct serving_loops *loops, struct request_observer *observer)
+{
+    for (int i = 0; i < loops->count; i++)
+        request_observe(&loops->items[i]->context, observer);
+}
+
 void serving_loops_changed(struct serving_loops *loops)
 {
     for (int i = 0; i < loops->count; i++)

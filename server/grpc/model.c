@@ -2,8 +2,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/map.h"
 #include "proto/wire.h"
 #include "server/grpc/request.h"
+#include "server/metrics/metrics.h"
+#include "server/models/load_metrics.h"
 #include "tensor/tensor_wire.h"
 
 /* GetModelMetadataRequest and -Response, and an entry of a map. */
@@ -178,19 +181,56 @@ struct status grpc_answer_model_status(struct served_request *request)
 
 /* ---- HandleReloadConfigRequest ---- */
 
-/* ReloadConfigRequest and -Response. */
-enum { RELOAD_CONFIG = 1, RELOAD_METRIC_NAMES = 2, RELOAD_STATUS = 1 };
+/* ReloadConfigRequest and -Response; Metric. */
+enum { RELOAD_CONFIG = 1, RELOAD_METRIC_NAMES = 2, RELOAD_STATUS = 1, RELOAD_METRIC = 2 };
+enum { METRIC_NAME = 1, METRIC_INCREASE = 2 };
 
-static struct status read_reload(struct bytes body, struct bytes *config)
+/* A metric whose increase the client asks for. */
+struct asked_metric {
+    struct bytes name;
+    int64_t before;
+    struct asked_metric *next;
+};
+
+/* A reload that is under way. */
+struct reload {
+    struct model_configs *configs; /* NULL: the manager has them */
+    struct map names;              /* of the metrics: each is answered once */
+    struct asked_metric *metrics;
+};
+
+static void ask_metric(struct served_request *request, struct reload *asked, struct bytes name)
 {
-    struct wire wire = wire_of(body);
+    if (map_has(&asked->names, name))
+        return;
+    struct asked_metric *metric = ARENA_NEW(request->arena, struct asked_metric);
+    *metric = (struct asked_metric){ name, metric_first_value(name), asked->metrics };
+    asked->metrics = metric;
+    map_put(&asked->names, name, metric);
+}
+
+static void put_metric(const struct asked_metric *metric, struct buffer *out)
+{
+    char increase[1 + VARINT_MAX] = { METRIC_INCREASE << 3 }; /* in a oneof, 0 is written too */
+    int64_t value = metric_first_value(metric->name) - metric->before;
+    size_t size = 1 + varint_put(increase + 1, (uint64_t)value);
+    size_t opened = wire_open(out, RELOAD_METRIC);
+    wire_put_bytes(out, METRIC_NAME, metric->name);
+    buffer_append(out, increase, size);
+    wire_close(out, opened);
+}
+
+static struct status read_reload(struct served_request *request, struct reload *asked,
+                                 struct bytes *config)
+{
+    struct wire wire = wire_of(request->body);
     struct wire_field field;
     *config = (struct bytes){ "", 0 };
     while (wire_next(&wire, &field)) {
         if (wire_is(&field, RELOAD_CONFIG, WIRE_BYTES))
             *config = field.bytes;
         else if (wire_is(&field, RELOAD_METRIC_NAMES, WIRE_BYTES))
-            return status_error(STATUS_UNIMPLEMENTED, "metric_names is not implemented yet");
+            ask_metric(request, asked, field.bytes);
     }
     return wire.damaged ? grpc_parse_error("ReloadConfigRequest") : status_ok();
 }
@@ -211,37 +251,48 @@ static struct status read_configs(struct bytes message, struct budget *budget,
 static void on_reloaded(void *context, struct status status)
 {
     struct served_request *request = context;
-    wire_close(&request->reply, wire_open(&request->reply, RELOAD_STATUS));
+    const struct reload *asked = request->method;
+    struct buffer *out = &request->reply;
+    load_metrics_reload("rpc", status);
+    wire_close(out, wire_open(out, RELOAD_STATUS));
+    for (const struct asked_metric *at = asked->metrics; at != NULL; at = at->next)
+        put_metric(at, out);
     if (!status_is_ok(status))
         log_error("ReloadConfig failed: %s", status.message);
     served_request_finish(request, status);
 }
 
-static void free_configs(void *configs)
+static void free_reload(void *method)
 {
-    model_configs_destroy(configs);
+    struct reload *asked = method;
+    model_configs_destroy(asked->configs);
 }
 
 /* In the loop's thread. */
 static struct status reload(struct served_request *request)
 {
-    struct model_configs *configs = request->method;
+    struct reload *asked = request->method;
+    struct model_configs *configs = asked->configs;
     request->next = NULL;
-    request->free_method = NULL;
-    TRY(manager_reload(request->server->manager, configs, request->server->loop, on_reloaded,
-                       request));
-    served_request_wait(request);
-    return status_ok();
+    asked->configs = NULL;
+    struct status status = manager_reload(request->server->manager, configs, request->server->loop,
+                                          on_reloaded, request);
+    if (status_is_ok(status))
+        served_request_wait(request);
+    else
+        load_metrics_reload("rpc", status);
+    return status;
 }
 
 struct status grpc_answer_reload_config(struct served_request *request)
 {
+    struct reload *asked = ARENA_NEW(request->arena, struct reload);
     struct bytes config;
-    struct model_configs *configs;
-    TRY(read_reload(request->body, &config));
-    TRY(read_configs(config, request->server->budget, &configs));
-    request->method = configs;
-    request->free_method = free_configs;
+    asked->names.arena = request->arena;
+    TRY(read_reload(request, asked, &config));
+    TRY(read_configs(config, request->server->budget, &asked->configs));
+    request->method = asked;
+    request->free_method = free_reload;
     if (!request->in_pool)
         return reload(request);
     request->next = reload;

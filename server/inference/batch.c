@@ -7,6 +7,7 @@
 #include "server/inference/batch_merge.h"
 #include "server/inference/batch_metrics.h"
 #include "server/inference/batch_split.h"
+#include "server/inference/request_metrics.h"
 #include "server/models/model_limits.h"
 
 bool batch_fits(const struct inference_call *a, const struct inference_call *b)
@@ -163,10 +164,13 @@ static struct status run_plan(struct riders *riders, int64_t rows, struct run *r
     run_set_deadline(run, (uint64_t)deadline_ns);
     riders->stop_ns = riders->run_ns > 0 ? begin + riders->run_ns : 0;
     run_set_check(run, check_run, riders);
+    run_set_profile(run, riders->first->profile);
     struct status status = plan_run(callable->plan, run, feeds, outputs);
+    run_set_profile(run, NULL);
     run_set_check(run, NULL, NULL);
     int64_t end = clock_now_ns(clock_monotonic());
     note_times(riders, begin, end);
+    request_metrics_run(callable, riders->limits->load == NULL ? rows : 0);
     /* unfinished: it costs at least as much */
     if (status_is_ok(status) || riders->first->unfinished)
         measure(riders->first, rows, end - begin);

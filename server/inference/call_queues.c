@@ -64,6 +64,16 @@ struct status call_queues_add(struct call_queues *queues, struct inference_call 
     return status_ok();
 }
 
+int call_queues_count(const struct call_queues *queues)
+{
+    int count = 0;
+    for (struct list_link *at = queues->waiting; at != NULL; at = at->next)
+        for (const struct inference_call *call = queue_of(at)->calls.first; call != NULL;
+             call = call->next)
+            count++;
+    return count;
+}
+
 /* Time is counted when a run ends: of queues with the same time, the one with fewer runs under way
  * comes first. */
 static bool comes_before(const struct call_queue *a, const struct call_queue *b)

@@ -52,6 +52,8 @@ int64_t call_queues_ready_ns(const struct call_queues *queues, int64_t now_ns);
 struct taken_calls call_queues_take(struct call_queues *queues, int64_t now_ns);
 /* The calls have run. Call this before their `done`, after which the queue may not exist. */
 void call_queues_end(struct call_queues *queues, const struct taken_calls *taken, int64_t now_ns);
+/* The calls that wait in all queues. */
+int call_queues_count(const struct call_queues *queues);
 /* Takes any call or part of a split call, for a pool without threads; NULL: none is left. */
 struct inference_call *call_queues_drop(struct call_queues *queues);
 

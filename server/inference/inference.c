@@ -301,7 +301,8 @@ static void estimate(struct inference_call *call)
     int count = callable->signature->inputs_count;
     call->rows = call->cost_ns = 0;
     call->size = (struct cost_key){ 0 };
-    if (!callable->predictable || !plan_rows_fit(callable->plan, call->inputs))
+    if (call->profile != NULL || !callable->predictable ||
+        !plan_rows_fit(callable->plan, call->inputs))
         return;
     call->rows = call->inputs[0].shape.dims[0];
     call->bytes = cost_bytes(call->inputs, count);
@@ -347,6 +348,14 @@ void inference_forget(struct inference *inference, struct inference_call *call)
         if (calls != call)
             add_to_round(inference, calls);
     }
+}
+
+int inference_pool_queued(struct inference_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    int count = call_queues_count(&pool->queues);
+    pthread_mutex_unlock(&pool->lock);
+    return count;
 }
 
 int inference_waiting(const struct inference *inference)

@@ -47,6 +47,8 @@ struct inference_call {
      * HTTP connection is suspended meanwhile. */
     void (*to_pool)(struct inference_call *call);
 
+    struct run_profile *profile; /* hears the steps of the run, which is alone; NULL: none */
+
     /* Private to inference. */
     _Atomic bool left;    /* its client has left: see inference_leave */
     bool unfinished;      /* its run in the loop was stopped */
@@ -76,6 +78,7 @@ struct inference_options {
 struct status inference_pool_create(const struct inference_options *options,
                                     struct inference_pool **out);
 int inference_pool_threads(const struct inference_pool *pool);
+int inference_pool_queued(struct inference_pool *pool); /* calls that wait for a thread */
 /* Ends the runs soon, and then the threads. Call it when the loops run no more, before
  * inference_destroy. Accepts NULL. */
 void inference_pool_stop(struct inference_pool *pool);

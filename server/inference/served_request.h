@@ -42,6 +42,7 @@ struct request_pool;
 /* What is asked for, and its name in metrics and logs. */
 #define REQUEST_APIS(X)                        \
     X(API_OTHER, "")                           \
+    X(API_MALFORMED, "")                       \
     X(API_PREDICT, "Predict")                  \
     X(API_CLASSIFY, "Classify")                \
     X(API_REGRESS, "Regress")                  \

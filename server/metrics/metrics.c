@@ -69,6 +69,7 @@ static uint32_t slots_of(enum metric_id metric)
 {
     switch (metric_rows[metric].kind) {
     case METRIC_COUNTER:
+    case METRIC_LEVEL:
         return 1;
     case METRIC_HISTOGRAM:
         return metric_rows[metric].buckets.count + 2;
@@ -272,6 +273,7 @@ static uint64_t value_of(const struct metric_series *series)
     case METRIC_GAUGE:
         return (uint64_t)atomic_load_explicit(&series->value, memory_order_relaxed);
     case METRIC_COUNTER:
+    case METRIC_LEVEL:
         return slots_sum(series->slot);
     default:
         for (uint32_t i = 0; i <= metric_rows[series->metric].buckets.count; i++)

@@ -167,16 +167,16 @@ static void print_series(const struct metric_series *series, struct buffer *out)
         print_histogram(series, out);
         return;
     }
-    uint64_t value = metric_rows[series->metric].kind == METRIC_COUNTER
-                         ? slots_sum(series->slot)
-                         : (uint64_t)atomic_load_explicit(&series->value, memory_order_relaxed);
+    int64_t value = metric_rows[series->metric].kind == METRIC_GAUGE
+                        ? atomic_load_explicit(&series->value, memory_order_relaxed)
+                        : (int64_t)slots_sum(series->slot);
     print_head(series->metric, "", series->labels, out);
     buffer_printf(out, "%lld\n", (long long)value);
 }
 
 static void print_type(enum metric_id metric, struct buffer *out)
 {
-    static const char *const kinds[] = { "counter", "gauge", "histogram" };
+    static const char *const kinds[] = { "counter", "gauge", "histogram", "gauge" };
     if (metric_rows[metric].help != NULL) {
         buffer_append_text(out, "# HELP ");
         print_name(metric, out);

@@ -10,7 +10,9 @@
 #define METRIC_LABELS_MAX  5
 #define METRIC_BUCKETS_MAX 60
 
-enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+/* A level goes up and down by what is added to it (1, or -1 as a uint64_t); a gauge is set. Both
+ * are gauges for Prometheus. */
+enum metric_kind { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_LEVEL };
 
 /* Exponential limits: first, first · factor, … (`count` of them), in the unit that is printed. */
 struct metric_buckets {

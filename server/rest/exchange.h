@@ -32,6 +32,8 @@ route_handler answer_predict, answer_classify, answer_regress;         /* predic
 route_handler answer_model_status, answer_model_list, answer_metadata; /* model_info.c */
 route_handler answer_alive, answer_ready, answer_model_ready;          /* health.c */
 
+route_handler answer_metrics, answer_tensorflow_metrics; /* metrics.c */
+
 /* The value of a request header that the route's row names; NULL: the client has not sent it. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 

@@ -379,6 +379,8 @@ static bool find_route(struct request *request, enum MHD_Result *answered)
         served->api = exchange->route->api;
         return true;
     }
+    if (route_is_v1(exchange->url))
+        served->api = API_MALFORMED;
     if (!status_is_ok(status))
         exchange_fail(exchange, status);
     *answered = !status_is_ok(status) ? send_reply(request)

@@ -14,7 +14,17 @@
 #define MODEL  "/v1/models/{model}{selector}"
 #define MODEL2 "/v2/models/{model}{selector}"
 
+static const char *monitoring_path(const struct server_context *server)
+{
+    return server->monitoring_path;
+}
+
 static const struct route routes[] = {
+    /* first, because an operator may choose a path that has another meaning */
+    { "GET, HEAD", NULL, answer_tensorflow_metrics, .content_type = "text/plain",
+      .configured = monitoring_path },
+    { "GET, HEAD", "/metrics", answer_metrics,
+      .content_type = "text/plain; version=0.0.4; charset=utf-8" },
     { "POST", MODEL ":predict", answer_predict, .api = API_PREDICT, .headers = predict_headers },
     { "POST", MODEL ":classify", answer_classify, .api = API_CLASSIFY },
     { "POST", MODEL ":regress", answer_regress, .api = API_REGRESS },

@@ -400,9 +400,6 @@ class Both(TestCase):
         answer = self.client.call("/tensorflow.serving.ModelService/HandleReloadConfigRequest", b"", messages().ReloadConfigResponse)
         self.assertEqual((answer.code, answer.text), ("INVALID_ARGUMENT", "ServerModelConfig type not supported by "
                                                       "HandleReloadConfigRequest. Only ModelConfigList is currently supported"))
-        request = messages().ReloadConfigRequest(metric_names=["a"])
-        answer = self.client.call("/tensorflow.serving.ModelService/HandleReloadConfigRequest", request, messages().ReloadConfigResponse)
-        self.assertEqual((answer.code, answer.text), ("UNIMPLEMENTED", "metric_names is not implemented yet"))
 
     def tasks(self, *tasks):
         m = messages()

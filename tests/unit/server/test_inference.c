@@ -11,7 +11,8 @@
 #define MANY  1000
 #define STEPS 64 /* nested calls of tanh */
 
-static struct signature signature = { .inputs_count = 1, .outputs_count = 1 };
+static struct signature signature = { .name = "s", .inputs_count = 1, .outputs_count = 1 };
+static struct servable servable = { .name = "m" };
 static struct callable callable;
 static int tanhs; /* in the plan, which computes several in one step */
 static struct loop *loop;
@@ -25,9 +26,11 @@ static void begin(bool batch_ready, int steps)
     tanhs = steps;
     for (int i = 0; i < steps; i++)
         y = build_unary(&b, "Tanh", NULL, y);
-    callable = (struct callable){ .signature = &signature, .plan = plan_of(1, &x, 1, &y, NULL) };
+    callable = (struct callable){ .servable = &servable,
+                                  .signature = &signature,
+                                  .plan = plan_of(1, &x, 1, &y, NULL) };
     callable.predictable = callable.batches = plan_cost_is_predictable(callable.plan);
-    callable_init(&callable, NULL, &signature);
+    callable_init(&callable, &servable, &signature);
     struct inference_options options = { .batch_ready = batch_ready, .threads = 1 };
     assert_ok(loop_create(&loop));
     assert_ok(inference_pool_create(&options, &pool));
@@ -41,6 +44,7 @@ static void end(void)
     inference_pool_destroy(pool);
     loop_destroy(loop);
     callable_finish(&callable);
+    metric_owner_release(&servable.series);
     plan_destroy((struct plan *)(uintptr_t)callable.plan);
 }
 
