@@ -45,11 +45,16 @@ void serving_loops_set_manager(struct serving_loops *loops, struct manager *mana
         loops->items[i]->context.manager = manager;
 }
 
-/* All loops have the same observers, so that the links between these fit each of them. */
+/* The observers are one list, which all loops read. */
 void serving_loops_observe(struct serving_loops *loops, struct request_observer *observer)
 {
-    for (int i = 0; i < loops->count; i++)
-        request_observe(&loops->items[i]->context, observer);
+    struct server_context *first = &loops->items[0]->context;
+    request_observe(first, observer);
+    for (int i = 1; i < loops->count; i++) {
+        struct server_context *context = &loops->items[i]->context;
+        context->observers = first->observers;
+        context->times_wanted = first->times_wanted;
+    }
 }
 
 void serving_loops_changed(struct serving_loops *loops)

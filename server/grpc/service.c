@@ -9,10 +9,13 @@
 #include "rpc/message_inflate.h"
 #include "server/grpc/predict_form.h"
 #include "server/grpc/request.h"
+#include "server/inference/explain.h"
 
-#define MESSAGE_MAX    1024 /* of an error's text; TensorFlow Serving cuts it here */
-#define TRUNCATED      "...TRUNCATED"
-#define EXPECTED_DECAY 16
+#define MESSAGE_MAX           1024 /* of an error's text; TensorFlow Serving cuts it here */
+#define TRUNCATED             "...TRUNCATED"
+#define EXPECTED_DECAY        16
+#define EXPLAINED_OPS_MAX     20
+#define EXPLANATION_BYTES_MAX 7000
 
 struct grpc_service {
     struct server_context *server;
@@ -29,6 +32,7 @@ struct grpc_request {
     struct call *call;
     struct message message;
     grpc_method *method;
+    struct explain *explain; /* NULL: the client has not asked for it */
 };
 
 /* A row of the table of methods. */
@@ -65,6 +69,8 @@ static struct grpc_request *request_begin(struct grpc_service *grpc, struct call
     if (++grpc->calls > grpc->expected)
         grpc->expected = grpc->calls;
     served_request_begin(&request->served);
+    if (row->api <= API_MULTI_INFERENCE && explain_is_asked(call_metadata(call, EXPLAIN_HEADER)))
+        request->explain = explain_begin(&request->served);
     return request;
 }
 
@@ -82,9 +88,22 @@ static void on_sent(void *owner)
     request_pool_give(owner);
 }
 
+/* A trailer: clients take 8 KiB of them by default. */
+static void add_explanation(struct grpc_request *request)
+{
+    struct buffer text = { 0 };
+    explain_print(request->explain, &request->served, NULL, EXPLAINED_OPS_MAX, &text);
+    buffer_append_char(&text, '\0');
+    if (text.size <= EXPLANATION_BYTES_MAX)
+        call_add_metadata(request->call, EXPLAIN_HEADER, text.data);
+    buffer_finish(&text);
+}
+
 static void send_reply(struct grpc_request *request)
 {
     struct call *call = request->call;
+    if (request->explain != NULL)
+        add_explanation(request);
     struct message reply = { .header = { request->served.reply.data, request->served.reply.size },
                              .release = on_sent,
                              .owner = request };

@@ -17,6 +17,7 @@ struct exchange {
     const char *method, *url;     /* url: with its query, as it came */
     const struct route *route;    /* NULL: the request was refused before */
     struct bytes query;           /* behind the '?', for routes outside /v1 */
+    struct explain *explain;      /* NULL: the client has not asked for it */
     const char *const *wanted;    /* values of route->headers; NULL: not sent */
 
     /* The answer, beside served.reply: */

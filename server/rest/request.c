@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "base/states.h"
 #include "server/inference/auth.h"
+#include "server/inference/explain.h"
 #include "server/rest/internal.h"
 
 static const unsigned allowed[] = {
@@ -141,10 +142,27 @@ static void add_headers(const struct request *request, struct MHD_Response *resp
         rest_add_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 }
 
+/* Adds "explain" as the last member of the answer, a JSON object. */
+static void add_explanation(struct exchange *exchange)
+{
+    struct buffer *reply = &exchange->served.reply;
+    size_t size = reply->size;
+    while (size > 0 && reply->data[size - 1] != '}')
+        size--;
+    while (size > 1 && (reply->data[size - 2] == '\n' || reply->data[size - 2] == ' '))
+        size--;
+    reply->size = size > 0 ? size - 1 : 0;
+    buffer_append_text(reply, ",\n    \"explain\": ");
+    explain_print(exchange->explain, &exchange->served, "    ", SIZE_MAX, reply);
+    buffer_append_text(reply, "\n}");
+}
+
 static enum MHD_Result send_reply(struct request *request)
 {
     struct exchange *exchange = &request->exchange;
     struct served_request *served = &exchange->served;
+    if (exchange->explain != NULL && exchange->http == MHD_HTTP_OK)
+        add_explanation(exchange);
     pay_for_reply(exchange);
     /* The buffer of the reply belongs to the request, which ends when the answer is sent. */
     struct MHD_Response *response = MHD_create_response_from_buffer(
@@ -389,6 +407,17 @@ static bool find_route(struct request *request, enum MHD_Result *answered)
     return false;
 }
 
+/* Only answers of TensorFlow Serving's API are JSON objects to which a member can be added. */
+static bool wants_explanation(const struct request *request)
+{
+    const struct exchange *exchange = &request->exchange;
+    enum request_api api = exchange->served.api;
+    if (!route_is_v1(exchange->url) ||
+        (api != API_PREDICT && api != API_CLASSIFY && api != API_REGRESS))
+        return false;
+    return exchange->query.size > 0 || explain_is_asked(rest_header(request, EXPLAIN_HEADER));
+}
+
 /* The request is complete. */
 static enum MHD_Result answer_request(struct request *request)
 {
@@ -403,6 +432,8 @@ static enum MHD_Result answer_request(struct request *request)
     if (!find_route(request, &answered))
         return answered;
     keep_headers(request);
+    if (wants_explanation(request))
+        exchange->explain = explain_begin(served_of(request));
     if (!begin_call(request))
         return send_reply(request);
     return request->state == REQUEST_POOLED ? suspend(request) : MHD_YES;

@@ -172,12 +172,26 @@ static const char *path_of(const char *url, struct arena *arena, struct bytes *q
     return arena_printf(arena, "%.*s", (int)(mark - url), url);
 }
 
+/* Under /v1/, TensorFlow Serving takes a query for a part of the path. Ours is cut off: that of a
+ * verb, as names of models may end like that. */
+static const char *cut_explain(const char *method, const char *url, struct arena *arena,
+                               struct bytes *query)
+{
+    static const char explain[] = "?explain=1";
+    size_t size = strlen(url), cut = sizeof explain - 1;
+    if (strcmp(method, "POST") != 0 || size < cut || strcmp(url + size - cut, explain) != 0)
+        return url;
+    *query = bytes_of(explain + 1);
+    return arena_printf(arena, "%.*s", (int)(size - cut), url);
+}
+
 struct status route_find(const struct server_context *server, const char *method, const char *url,
                          struct arena *arena, struct route_match *out)
 {
     bool v1 = route_is_v1(url), fits;
     *out = (struct route_match){ .query = { "", 0 } };
-    const char *path = v1 ? url : path_of(url, arena, &out->query);
+    const char *path =
+        v1 ? cut_explain(method, url, arena, &out->query) : path_of(url, arena, &out->query);
     for (size_t i = 0; i < COUNT(routes); i++) {
         const struct route *route = &routes[i];
         const char *pattern =

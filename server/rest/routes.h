@@ -34,7 +34,7 @@ struct route_match {
     const struct route *route; /* NULL: none */
     const char *allow; /* if there is none: the methods of the rows that fit but for the method */
     struct model_spec spec;
-    struct bytes query; /* outside /v1/ */
+    struct bytes query; /* outside /v1/; there, only "explain=1" is one */
 };
 
 /* Is the path one of TensorFlow Serving's? */
