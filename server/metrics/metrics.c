@@ -19,10 +19,12 @@ static struct {
     struct map series[METRIC_COUNT]; /* of struct metric_series, by their labels with sizes */
     size_t count;
     struct map client_names;
-    pthread_once_t once; /* of `bounds` */
-    /* A value belongs to the first bucket whose bound is greater. */
-    uint64_t bounds[METRIC_COUNT][METRIC_BUCKETS_MAX];
-} metrics = { .lock = PTHREAD_MUTEX_INITIALIZER, .once = PTHREAD_ONCE_INIT };
+    bool has_bounds; /* made with the first series; constant from then on: */
+    /* A value belongs to the first bucket whose bound is greater. The last bound is none. */
+    uint64_t bounds[METRIC_COUNT][METRIC_BUCKETS_MAX + 1];
+    /* The bucket of the smallest value with this many bits. */
+    uint8_t first_buckets[METRIC_COUNT][65];
+} metrics = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void metrics_lock(void)
 {
@@ -50,6 +52,14 @@ double metric_limit(enum metric_id metric, uint32_t bucket)
     return limit;
 }
 
+static uint8_t find_bucket(const uint64_t *bounds, uint64_t value)
+{
+    uint8_t bucket = 0;
+    while (value >= bounds[bucket] && bounds[bucket] != UINT64_MAX)
+        bucket++;
+    return bucket;
+}
+
 /* In TensorFlow's histograms, a value that equals a limit belongs to the next bucket; in
  * Prometheus', to the bucket of the limit. */
 static void make_bounds(void)
@@ -62,6 +72,10 @@ static void make_bounds(void)
             double limit = metric_limit((enum metric_id)metric, i) * row->unit;
             metrics.bounds[metric][i] = (uint64_t)(below ? ceil(limit) : floor(limit + 1e-3) + 1);
         }
+        metrics.bounds[metric][row->buckets.count] = UINT64_MAX;
+        for (int bits = 0; bits <= 64; bits++)
+            metrics.first_buckets[metric][bits] =
+                find_bucket(metrics.bounds[metric], bits > 0 ? UINT64_C(1) << (bits - 1) : 0);
     }
 }
 
@@ -125,6 +139,9 @@ static struct metric_series *find_or_add(enum metric_id metric, const struct byt
     uint32_t slot = 0, slots = slots_of(metric);
     make_key(labels, count, &key);
     struct bytes bytes = { key.data, key.size };
+    if (!metrics.has_bounds)
+        make_bounds();
+    metrics.has_bounds = true;
     struct metric_series *series = map_get(&metrics.series[metric], bytes);
     bool fits = last || metrics.count < SERIES_MAX;
     if (series == NULL && fits && (slots == 0 || slots_take(slots, last, &slot))) {
@@ -247,17 +264,14 @@ struct bytes metric_client_name(struct bytes name)
 
 void metric_observe(const struct metric_series *series, uint64_t value)
 {
-    pthread_once(&metrics.once, make_bounds);
     const uint64_t *bounds = metrics.bounds[series->metric];
-    uint32_t count = metric_rows[series->metric].buckets.count, low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (value < bounds[middle])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    slot_add(series->slot + low, 1);
+    uint32_t count = metric_rows[series->metric].buckets.count;
+    int bits = value > 0 ? 64 - __builtin_clzll(value) : 0;
+    /* Limits grow by a factor of at least 1.2, so that few lie between two powers of two. */
+    uint32_t bucket = metrics.first_buckets[series->metric][bits];
+    while (bucket < count && value >= bounds[bucket])
+        bucket++;
+    slot_add(series->slot + bucket, 1);
     slot_add(series->slot + count + 1, value);
 }
 
