@@ -2,7 +2,9 @@
 
   onnx VERSION_DIR FILE          writes the exported model, with its weights, as an ONNX file
   feed BATCH FILE                writes images [BATCH, 784]
-  keras NAME VERSION_DIR         exports a model of keras.applications with drawn weights
+  keras NAME VERSION_DIR         exports a model of keras.applications, or one of KERAS below, with drawn weights
+  openvino-time VERSION_DIR BATCH REPEAT
+                                 median µs of a run in OpenVINO, one thread
   onnx-time FILE FEED REPEAT     median µs of a run in onnxruntime, one thread
   train-tensorflow MODEL STEPS   samples/s of a compiled loop, batch 100, one thread
   train-jax MODEL STEPS          the same in jax
@@ -29,9 +31,54 @@ def feed(batch, path):
     np.save(path, np.random.default_rng(1).random((int(batch), 784), np.float32))
 
 
+def lstm(keras):
+    return keras.Sequential([keras.layers.Input((50, 64)), keras.layers.LSTM(64), keras.layers.Dense(10)])
+
+
+def gru(keras):
+    return keras.Sequential([keras.layers.Input((50, 64)), keras.layers.GRU(64), keras.layers.Dense(10)])
+
+
+def transformer(keras, layers, width, heads, length, words, causal):
+    """Post-norm blocks with the exact gelu, as in BERT; if causal, the next word's scores at each place, as in GPT."""
+    L = keras.layers
+    ids = L.Input((length,), dtype="int32", name="ids")
+    x = L.Embedding(words, width)(ids)
+    x = L.LayerNormalization(epsilon=1e-6)(x)
+    for _ in range(layers):
+        attended = L.MultiHeadAttention(heads, width // heads)(x, x, use_causal_mask=causal)
+        x = L.LayerNormalization(epsilon=1e-6)(x + attended)
+        hidden = L.Dense(width)(L.Dense(4 * width, activation="gelu")(x))
+        x = L.LayerNormalization(epsilon=1e-6)(x + hidden)
+    return keras.Model(ids, L.Dense(words)(x) if causal else L.Dense(2)(x[:, 0]))
+
+
+KERAS = {"LSTM": lstm, "GRU": gru, "BERT-tiny": lambda keras: transformer(keras, 2, 128, 2, 128, 30522, False),
+         "GPT-like": lambda keras: transformer(keras, 6, 256, 8, 64, 2000, True)}
+
+
 def export_keras(name, directory):
     import keras
-    getattr(keras.applications, name)(weights=None).export(directory, verbose=False)
+    model = KERAS[name](keras) if name in KERAS else getattr(keras.applications, name)(weights=None)
+    model.export(directory, verbose=False)
+
+
+def openvino_time(directory, batch, repeat):
+    """Compiled for this batch. Numbers are float32, as ours."""
+    import openvino
+    core = openvino.Core()
+    model = core.read_model(directory)
+    shapes = {i.get_any_name(): [int(batch)] + [d.get_length() for d in list(i.get_partial_shape())[1:]] for i in model.inputs}
+    model.reshape(shapes)
+    run = core.compile_model(model, "CPU", {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}).create_infer_request()
+    feeds = {i: np.resize((np.arange(17) / 17).astype(i.get_element_type().to_dtype()), shapes[i.get_any_name()]) for i in run.model_inputs}
+    run.infer(feeds)
+    seconds = []
+    for _ in range(int(repeat) + 3):
+        begun = time.perf_counter()
+        run.infer()
+        seconds.append(time.perf_counter() - begun)
+    print(np.median(seconds[3:]) * 1e6)
 
 
 # ---- onnxruntime ----
@@ -364,7 +411,7 @@ def train_clicks(model, path, epochs):
 
 
 WHAT = {"clicks": clicks, "train-clicks": train_clicks,
-        "train-xlearn": train_xlearn, "bandwidth": bandwidth, "train-sparse": train_sparse, "records": records, "read-tensorflow": read_tensorflow, "onnx": onnx, "feed": feed, "keras": export_keras, "onnx-time": onnx_time, "train-tensorflow": train_tensorflow, "train-jax": train_jax}
+        "train-xlearn": train_xlearn, "bandwidth": bandwidth, "train-sparse": train_sparse, "records": records, "read-tensorflow": read_tensorflow, "onnx": onnx, "feed": feed, "keras": export_keras, "onnx-time": onnx_time, "openvino-time": openvino_time, "train-tensorflow": train_tensorflow, "train-jax": train_jax}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in WHAT:

@@ -295,6 +295,24 @@ class Bench:
                 self.table.add("executor %s, batch %d, one thread" % (model, batch), "%.1f µs" % got["ours"],
                                "onnxruntime %.1f µs: %.2fx" % (got["theirs"], ratio), "no slower", ratio >= 0.97)
 
+    def models(self):
+        """executor, one thread, batch 1 and 32: recurrent networks, transformers and image networks as Keras makes them, against OpenVINO"""
+        for name, repeat in (("LSTM", 400), ("GRU", 400), ("BERT-tiny", 60), ("GPT-like", 20), ("MobileNetV2", 20), ("EfficientNetB0", 12),
+                             ("ResNet50", 4), ("ConvNeXtTiny", 4)):
+            version = self.path(name)
+            peer("keras", name, version)
+            for batch in (1, 32):
+                runs = max(1, repeat // (1 if batch == 1 else 10))
+
+                def ours():
+                    text = out(bench_program("executor_bench"), version, "serving_default", batch, runs, core=SERVER_CORE)
+                    return float(re.search(r"^executor_run ([\d.]+)", text, re.M).group(1))
+
+                got = self.interleaved(ours=ours, theirs=lambda: float(peer("openvino-time", version, batch, runs)))
+                ratio = got["ours"] / got["theirs"]
+                self.table.add("executor %s, batch %d, one thread" % (name, batch), "%.2f ms" % (got["ours"] / 1e3),
+                               "OpenVINO %.2f ms: %.2f of it" % (got["theirs"] / 1e3, ratio), "<= 1.0", ratio <= 1.0)
+
     def cores(self):
         """executor, two threads against one: ResNet-50 and MobileNetV2 as Keras makes them, batch 1, runs of both widths in turn"""
         if len(CORES) < 2:
@@ -510,7 +528,7 @@ class Bench:
 ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
         "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "request-metrics": Bench.request_metrics, "loops": Bench.loops,
         "rpc": Bench.rpc,
-        "executor": Bench.executor, "cores": Bench.cores, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
+        "executor": Bench.executor, "models": Bench.models, "cores": Bench.cores, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
         "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes, "ps-rows": Bench.ps_rows,
         "readers": Bench.readers, "sparse": Bench.sparse, "checkpoint-large": Bench.checkpoint_large, "clicks": Bench.clicks}
 
