@@ -26,7 +26,8 @@ def write_chain(directory, steps=STEPS):
     for i in range(steps):
         b.node("m%d" % (i + 1), "MatMul", "m%d" % i, "m0", T=number, transpose_a=("b", False), transpose_b=("b", False))
     b.node("sum", "Sum", "m%d" % steps, "axes", T=number, Tidx=("type", 3), keep_dims=("b", False))
-    b.signature("serving_default", "predict", {"n": ("n:0", 3, [])}, {"sum": ("sum:0", 1, [])})
+    for name in ("serving_default", "again"):
+        b.signature(name, "predict", {"n": ("n:0", 3, [])}, {"sum": ("sum:0", 1, [])})
     os.makedirs(directory)
     with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
         f.write(b.model.SerializeToString())
@@ -44,8 +45,8 @@ def write_fill(directory):
         f.write(b.model.SerializeToString())
 
 
-def request(n):
-    message = messages().PredictRequest(model_spec=messages().ModelSpec(name="default"))
+def request(n, signature=""):
+    message = messages().PredictRequest(model_spec=messages().ModelSpec(name="default", signature_name=signature))
     message.inputs["n"].CopyFrom(tensor(3, [], [n]))
     return message
 
@@ -64,12 +65,21 @@ class Dear(TestCase):
     def server(self, threads):
         return Server(self.base, "--rest_api_num_threads=%d" % threads, grpc=True)
 
-    def start(self, server, client, n):
+    def start(self, server, client, n, signature=""):
         """A call that is under way: the server has answered another that came after it, and computes."""
-        future = client.start(PREDICTION + "Predict", request(n), messages().PredictResponse, timeout=3600)
+        future = client.start(PREDICTION + "Predict", request(n, signature), messages().PredictResponse, timeout=3600)
         self.assertEqual(client.status(messages().GetModelStatusRequest(model_spec=messages().ModelSpec(name="default"))).code, "OK")
         self.wait_until_it_computes(server)
         return future
+
+    def fill_pool(self, server, client):
+        """Two calls that hold both threads of the pool: one signature leaves the last one to others."""
+        calls = [self.start(server, client, 1500), self.start(server, client, 1500, "again")]
+        end = time.monotonic() + DEADLINE_S
+        while b'slipway_queued_calls{queue="pool"} 0' not in server.get("/metrics").body:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        return calls
 
     def send_by_rest(self, server, body, header=b""):
         client = socket.create_connection(("127.0.0.1", server.port))
@@ -129,27 +139,29 @@ class Dear(TestCase):
         large = request(2)
         large.output_filter.extend(["x" * 1000] * 100)
         with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
-            dear = self.start(server, client, 1500)  # the call holds the only thread of the pool
+            dear = self.fill_pool(server, client)
             waiting = [client.start(PREDICTION + "Predict", *what, messages().PredictResponse, **more)
                        for what, more in (((large,), {}), ((request(2),), {"compression": grpc.Compression.Gzip}),
                                           ((b"\xff" * (1 << 20),), {"compression": grpc.Compression.Deflate}))]
             self.assertEqual(client.status(messages().GetModelStatusRequest(model_spec=messages().ModelSpec(name="default"))).code, "OK")
             self.assertEqual([future.done() for future in waiting], [False] * 3)
-            dear.cancel()
+            for future in dear:
+                future.cancel()
             answers = [client.end(future) for future in waiting]
             self.assertEqual([answer.code for answer in answers], ["INVALID_ARGUMENT", "OK", "INTERNAL"])
             self.assertIn("output tensor alias not found in signature: xxx", answers[0].text)
             self.assertEqual(answers[2].text, "Failed to parse tensorflow.serving.PredictRequest")
 
     def test_large_and_compressed_bodies_are_read_in_the_pool(self):
-        with self.server(1) as server:
-            dear = self.begin_by_rest(server, 1500)
+        with self.server(1) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            dear = self.fill_pool(server, client)
             large = self.send_by_rest(server, b'{"inputs":2, "more": "%s"}' % (b"x" * 100000))
             packed = self.send_by_rest(server, gzip.compress(b'{"inputs":"no number"}'), b"Content-Encoding: gzip\r\n")
             self.assertEqual(server.get("/v1/models/default").status, 200)
             for waiting in (large, packed):
                 self.assertRaises(BlockingIOError, waiting.recv, 1, socket.MSG_DONTWAIT)
-            dear.close()
+            for future in dear:
+                future.cancel()
             for waiting, status in ((large, b"200"), (packed, b"400")):
                 self.assertEqual(waiting.recv(12, socket.MSG_WAITALL), b"HTTP/1.1 " + status)
                 waiting.close()
