@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-#define FIT_BYTES ((size_t)256 * 1024) /* a smaller buffer is not worth a realloc */
+#define FIT_BYTES   ((size_t)256 * 1024) /* a smaller buffer is not worth a realloc */
+#define PROBE_BYTES 16384                /* the answer to a probe is not larger */
 
 struct status reply_reserve(struct server_context *server, struct buffer *reply, int64_t *paid,
                             size_t size_max)
@@ -40,7 +41,8 @@ struct status reply_settle(struct server_context *server, struct buffer *reply, 
     fit(reply);
     int64_t more = (int64_t)reply->capacity - *paid;
     if (more > 0 && may_fail)
-        TRY(budget_take(server->budget, more));
+        TRY(more <= PROBE_BYTES ? budget_take_reserved(server->budget, more)
+                                : budget_take(server->budget, more));
     else if (more != 0)
         budget_charge(server->budget, more);
     *paid += more;

@@ -207,6 +207,23 @@ static void large_replies_are_not_kept(void **state)
     assert_int_equal(budget.used_bytes, 0);
 }
 
+/* What the answer to a probe takes may come from the reserve, a larger answer not. */
+static void probes_are_answered_from_the_reserve(void **state)
+{
+    (void)state;
+    budget.reserve_bytes = budget.limit_bytes / 16;
+    struct served_request *small = request_pool_take(&pool), *large = request_pool_take(&pool);
+    buffer_append(&small->reply, "{}", 2);
+    buffer_reserve(&large->reply, 100000);
+    budget_charge(&budget, budget.limit_bytes - budget.reserve_bytes - budget.used_bytes);
+    assert_true(status_is_ok(served_request_settle_reply(small, true)));
+    assert_int_equal(served_request_settle_reply(large, true).code, STATUS_RESOURCE_EXHAUSTED);
+    request_pool_give(small);
+    served_request_free_reply(large);
+    request_pool_give(large);
+    request_pool_finish(&pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup(a_failed_handler_does_not_go_on, setup),
         cmocka_unit_test_setup(memory_serves_the_next_request, setup),
         cmocka_unit_test_setup(large_replies_are_not_kept, setup),
+        cmocka_unit_test_setup(probes_are_answered_from_the_reserve, setup),
     };
     return cmocka_run_group_tests_name("served_request", tests, NULL, NULL);
 }
