@@ -148,12 +148,22 @@ static void on_drained(void *context)
         loops->drained(loops->drained_context);
 }
 
+/* Until the ports open, only the first loop runs. The others would never say that they drained. */
+static int count_running(const struct serving_loops *loops)
+{
+    int count = 1;
+    while (count < loops->count && loops->items[count]->has_thread)
+        count++;
+    return count;
+}
+
 void serving_loops_drain(struct serving_loops *loops, void (*drained)(void *context), void *context)
 {
     loops->drained = drained;
     loops->drained_context = context;
-    loops->draining = loops->count;
-    for (int i = 0; i < loops->count; i++)
+    int running = count_running(loops);
+    loops->draining = running;
+    for (int i = 0; i < running; i++)
         serving_loop_post_drain(loops->items[i], serving_loops_main(loops), on_drained, loops);
 }
 

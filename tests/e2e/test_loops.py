@@ -10,6 +10,7 @@ from grpc_here import PREDICTION, Client, messages, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main
 from test_grpc_dear import request as chain_request
 from test_grpc_dear import write_chain
+from test_loading import write_endless
 
 LOOPS = 4
 SWAPS = 8
@@ -126,6 +127,13 @@ class Loops(TestCase):
         for client, future in zip(clients, futures):
             self.assertEqual(client.end(future).code, "UNAVAILABLE")
             client.channel.close()
+
+    def test_a_signal_during_the_first_load_waits_for_no_loop(self):
+        write_endless(self.path("model", "1"))
+        with self.serve("--log_level=debug", grpc=True, wait=False) as server:
+            server.wait_for_output("running the init op")
+            self.assertEqual(server.stop(), 0, server.output())
+            self.assertNotIn("requests in flight did not end", server.output())
 
     def test_calls_of_one_connection_run_at_the_same_time(self):
         write_chain(self.path("model", "1"))
