@@ -103,9 +103,30 @@ static void check(void *instance, struct call *call, struct message *message)
     message_release(message);
 }
 
+static int64_t watcher_bytes(struct bytes name)
+{
+    return (int64_t)(sizeof(struct watcher) + name.size);
+}
+
+/* Clients may watch names of any size, and as many as they like. */
+static struct status make_watcher(struct health *health, struct call *call, struct bytes name,
+                                  struct watcher **out)
+{
+    TRY(status_in(budget_take(health->server->budget, watcher_bytes(name)), "health: watch"));
+    struct watcher *watcher = zalloc(sizeof *watcher + name.size);
+    memcpy(watcher + 1, name.data, name.size);
+    *watcher = (struct watcher){ .health = health,
+                                 .call = call,
+                                 .name = { (char *)(watcher + 1), name.size } };
+    list_push(&health->watchers, &watcher->link);
+    *out = watcher;
+    return status_ok();
+}
+
 static void forget(struct watcher *watcher)
 {
     list_remove(&watcher->link);
+    budget_give(watcher->health->server->budget, watcher_bytes(watcher->name));
     free(watcher);
 }
 
@@ -129,20 +150,16 @@ static void tell(struct watcher *watcher)
 static void watch(void *instance, struct call *call, struct message *message)
 {
     struct health *health = instance;
+    struct watcher *watcher;
     struct bytes name;
     struct status status = read_name(message, &name);
+    if (status_is_ok(status))
+        status = make_watcher(health, call, name, &watcher);
+    message_release(message);
     if (!status_is_ok(status)) {
         call_fail(call, status);
-        message_release(message);
         return;
     }
-    struct watcher *watcher = zalloc(sizeof *watcher + name.size);
-    memcpy(watcher + 1, name.data, name.size);
-    *watcher = (struct watcher){ .health = health,
-                                 .call = call,
-                                 .name = { (char *)(watcher + 1), name.size } };
-    message_release(message);
-    list_push(&health->watchers, &watcher->link);
     tell(watcher);
     call_when_left(call, on_left, watcher);
     if (health->draining)

@@ -90,6 +90,20 @@ class Health(TestCase):
             self.assertEqual(server.post(ASK, X).json, {"predictions": [2.5]})  # on a new connection
             # leaving the block sends the second signal, which does not wait for the grace to end
 
+    def test_watched_names_count_in_the_budget(self):
+        flags = ("--keep_going", "--enable_grpc_healthcheck_service", "--memory_budget_bytes=%d" % (64 << 20))
+        with self.serve(*flags, grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            watches = [client.watch("x" * (10 << 20)) for _ in range(8)]
+            codes = []
+            for watch in watches:
+                try:
+                    next(watch)
+                except client.grpc.RpcError as e:
+                    codes.append(e.code().name)
+            self.assertIn("RESOURCE_EXHAUSTED", codes)
+            for watch in watches:
+                watch.cancel()
+
     def test_the_server_ends_by_itself_after_the_grace(self):
         with self.serve("--keep_going", "--shutdown_grace_seconds=1") as server:
             server.process.send_signal(signal.SIGTERM)
