@@ -162,17 +162,19 @@ static struct tls_bridge *create_bridge(struct rest *rest)
     return options.tls != NULL ? tls_bridge_create(&options) : NULL;
 }
 
-static unsigned connections_max(void)
+/* Of one loop. All loops together leave descriptors for other uses, as for the files of models. */
+static unsigned connections_max(int loops)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 1000;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
-    const rlim_t others = 64; /* descriptors for other uses */
-    if (limit.rlim_cur > 100000 + others)
+    const rlim_t others = 60 + 4 * (rlim_t)loops; /* a loop has 4 of its own */
+    rlim_t most = limit.rlim_cur > others ? (limit.rlim_cur - others) / (rlim_t)loops : 0;
+    if (most > 100000)
         return 100000;
-    return limit.rlim_cur > others ? (unsigned)(limit.rlim_cur - others) : 1;
+    return most > 0 ? (unsigned)most : 1;
 }
 
 struct status rest_create(struct server_context *server, struct rest **out)
@@ -189,7 +191,8 @@ struct status rest_create(struct server_context *server, struct rest **out)
         MHD_OPTION_NOTIFY_COMPLETED, rest_on_completed, rest, MHD_OPTION_URI_LOG_CALLBACK,
         rest_on_request_line, rest, MHD_OPTION_NOTIFY_CONNECTION, rest_on_connection, rest,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, REST_CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, connections_max(), MHD_OPTION_END);
+        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, connections_max(server->loops),
+        MHD_OPTION_END);
     if (rest->daemon == NULL) {
         tls_bridge_destroy(rest->bridge);
         free(rest);

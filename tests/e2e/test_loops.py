@@ -1,10 +1,15 @@
 """Several event loops: connections of both protocols on all of them, while versions come and go, and at the end of the server."""
+import contextlib
 import glob
 import os
+import resource
 import signal
+import socket
 import threading
 import time
+from unittest import mock
 
+import harness
 import tiny_model
 from grpc_here import PREDICTION, Client, messages, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main
@@ -134,6 +139,25 @@ class Loops(TestCase):
             server.wait_for_output("running the init op")
             self.assertEqual(server.stop(), 0, server.output())
             self.assertNotIn("requests in flight did not end", server.output())
+
+    def test_connections_leave_descriptors_for_models(self):
+        self.add_version(1)
+        few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))}
+        start = harness.start
+        with mock.patch("harness.start", lambda *args, **more: start(*args, **few, **more)):
+            server = self.serve("--file_system_poll_wait_seconds=1")
+        clients = []
+        with server:
+            for _ in range(300):
+                clients.append(socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S))
+                clients[-1].sendall(b"GET /v1/models/default HTTP/1.1\r\nHost: x\r\n\r\n")
+            for client in clients:
+                with contextlib.suppress(ConnectionError):  # it was one too many
+                    client.recv(1)
+            self.add_version(2)
+            server.wait_for_output("version 2: available")
+            for client in clients:
+                client.close()
 
     def test_calls_of_one_connection_run_at_the_same_time(self):
         write_chain(self.path("model", "1"))
