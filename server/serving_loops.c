@@ -18,7 +18,7 @@ struct status serving_loops_create(struct serving_loops *loops,
         status = serving_loop_create(options, loops->count, &loops->items[loops->count]);
         loops->count++; /* even after a failure: serving_loops_close ends what there is of it */
     }
-    return status;
+    return status_in(status, "event loop %d of %d (--rest_api_num_threads)", loops->count, count);
 }
 
 struct status serving_loops_start(struct serving_loops *loops)

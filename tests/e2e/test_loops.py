@@ -159,6 +159,13 @@ class Loops(TestCase):
             for client in clients:
                 client.close()
 
+    def test_too_few_descriptors_for_the_loops(self):
+        self.add_version(1)
+        done = harness.run("/bin/bash", "-c", 'ulimit -n 64; exec "$0" "$@"', harness.program("modelserver"), "--rest_api_port=0",
+                           "--port=%d" % harness.free_port(), "--model_base_path=" + self.path("model"), "--rest_api_num_threads=40")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"event loop \d+ of 40 \(--rest_api_num_threads\): .*Too many open files")
+
     def test_calls_of_one_connection_run_at_the_same_time(self):
         write_chain(self.path("model", "1"))
         with self.serve("--tensorflow_intra_op_parallelism=1", grpc=True) as server:
