@@ -261,8 +261,6 @@ static void on_started(void *context, struct status status)
     }
     server->opened = true;
     server_metrics_start(&server->metrics, &server->loops.items[0]->context, server->pool);
-    request_metrics_init(&server->request_metrics);
-    serving_loops_observe(&server->loops, &server->request_metrics);
     status = open_ports(server);
     if (!status_is_ok(status)) {
         fprintf(stderr, "modelserver: %s\n", status.message);
@@ -374,6 +372,8 @@ static struct status create_loops(struct server *server)
     serving.context.rest_tls = security_rest(&server->security);
     serving.context.monitoring_path = server->monitoring_path;
     create_request_log(server, &serving.context);
+    request_metrics_init(&server->request_metrics);
+    request_observe(&serving.context, &server->request_metrics); /* before any version warms up */
     if (options->port != 0 || options->grpc_socket_path[0] != '\0')
         serving.port = &port;
     return serving_loops_create(&server->loops, &serving, count);

@@ -45,18 +45,6 @@ void serving_loops_set_manager(struct serving_loops *loops, struct manager *mana
         loops->items[i]->context.manager = manager;
 }
 
-/* The observers are one list, which all loops read. */
-void serving_loops_observe(struct serving_loops *loops, struct request_observer *observer)
-{
-    struct server_context *first = &loops->items[0]->context;
-    request_observe(first, observer);
-    for (int i = 1; i < loops->count; i++) {
-        struct server_context *context = &loops->items[i]->context;
-        context->observers = first->observers;
-        context->times_wanted = first->times_wanted;
-    }
-}
-
 void serving_loops_changed(struct serving_loops *loops)
 {
     for (int i = 0; i < loops->count; i++)

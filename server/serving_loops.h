@@ -42,8 +42,6 @@ listener_accept serving_loops_accept_rest, serving_loops_accept_either;
 void serving_loops_accept_grpc(void *context, int fd);
 
 void serving_loops_set_manager(struct serving_loops *loops, struct manager *manager);
-/* Adds an observer to all loops, before serving_loops_start. */
-void serving_loops_observe(struct serving_loops *loops, struct request_observer *observer);
 /* Tells all loops that versions have come or gone. */
 void serving_loops_changed(struct serving_loops *loops);
 /* Lets requests in flight end; `drained` is called once. */

@@ -126,6 +126,16 @@ class Warmup(TestCase):
             for version in (1, *cases):
                 server.wait_for_state(version, "AVAILABLE", name="m")
 
+    def test_a_version_warms_up_while_the_server_starts(self):
+        """ThreadSanitizer finds what the start changes under it."""
+        tiny_model.write(self.path("m", "1"))
+        self.write(2, self.file([predict()] * 900))
+        with open(self.path("config"), "w", encoding="ascii") as f:
+            f.write('model_config_list { config { name: "default" base_path: "%s" model_platform: "tensorflow" '
+                    'model_version_policy { all {} } } }' % self.path("m"))
+        with Server(None, "--model_config_file=" + self.path("config"), grpc=True) as server:
+            server.wait_for_state(2, "AVAILABLE")
+
     def test_sigterm_ends_a_record_that_runs_without_end(self):
         messages()
         self.write(1, self.file([predict()]))
