@@ -161,6 +161,7 @@ struct inference_call *batch_split_end(struct inference_call *part)
 {
     struct call_split *split = part->split;
     struct inference_call *whole = split->whole;
+    struct arena *arena = part->arena;
     pthread_mutex_lock(&split->lock);
     if (status_is_ok(split->status) && !status_is_ok(part->status))
         split->status = status_keep(whole->arena, part->status);
@@ -169,8 +170,8 @@ struct inference_call *batch_split_end(struct inference_call *part)
     if (part->run_ended_ns > whole->run_ended_ns)
         whole->run_ended_ns = part->run_ended_ns;
     bool last = --split->left == 0;
-    pthread_mutex_unlock(&split->lock);
-    arena_destroy(part->arena);
+    pthread_mutex_unlock(&split->lock); /* from here on, the last part may free this one */
+    arena_destroy(arena);
     if (!last)
         return NULL;
     pthread_mutex_destroy(&split->lock);

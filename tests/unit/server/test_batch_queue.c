@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,6 +317,64 @@ static void each_call_is_answered_once_and_in_order(void **state)
     }
 }
 
+/* ---- Parts that end at the same time. ---- */
+
+#define ENDS 2000
+
+static struct inference_call *parts[2];
+static pthread_barrier_t both;
+
+/* Whoever ends the last part gives the whole back, which owns the memory of both. */
+static void end_part(int index)
+{
+    struct inference_call *part = parts[index], *other = parts[1 - index];
+    pthread_barrier_wait(&both);
+    struct inference_call *whole = batch_split_end(part);
+    if (whole != NULL) {
+        memset(part, 0xff, sizeof *part);
+        memset(other, 0xff, sizeof *other);
+    }
+    pthread_barrier_wait(&both);
+}
+
+static void *end_second_parts(void *context)
+{
+    for (int i = 0; i < ENDS; i++) {
+        pthread_barrier_wait(&both);
+        end_part(1);
+    }
+    return context;
+}
+
+static struct status no_answer(struct inference_call *call, const struct tensor *outputs)
+{
+    (void)call;
+    (void)outputs;
+    return status_ok();
+}
+
+static void a_part_is_not_used_after_the_last_one_has_ended(void **state)
+{
+    (void)state;
+    struct shape shape = shape_of(2);
+    struct tensor input = tensor_borrow(DT_INT32, &shape, numbers);
+    struct inference_call whole = {
+        .callable = &callable, .inputs = &input, .rows = 2, .arena = arena, .answer = no_answer
+    };
+    pthread_t second;
+    pthread_barrier_init(&both, NULL, 2);
+    assert_int_equal(pthread_create(&second, NULL, end_second_parts, NULL), 0);
+    for (int i = 0; i < ENDS; i++) {
+        arena_reset(arena);
+        assert_int_equal(batch_split(&whole, 0, 1, &parts[0]).code, STATUS_OK);
+        parts[1] = parts[0]->next;
+        pthread_barrier_wait(&both);
+        end_part(0);
+    }
+    pthread_join(second, NULL);
+    pthread_barrier_destroy(&both);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -330,6 +389,7 @@ int main(void)
         CASE(a_call_larger_than_a_batch_is_refused),
         CASE(a_full_queue_that_splits_refuses),
         CASE(inputs_that_no_batch_can_have_are_refused),
+        CASE(a_part_is_not_used_after_the_last_one_has_ended),
         cmocka_unit_test(each_call_is_answered_once_and_in_order),
     };
     return cmocka_run_group_tests_name("batch_queue", tests, NULL, NULL);
