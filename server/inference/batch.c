@@ -135,11 +135,8 @@ static void note_times(const struct riders *riders, int64_t began_ns, int64_t en
 
 static void stop_waiting(const struct riders *riders)
 {
-    for (struct inference_call *call = riders->first; call != riders->end; call = call->next) {
-        if (call->waiting != NULL)
-            model_gate_stop_waiting(call->waiting);
-        call->waiting = NULL;
-    }
+    for (struct inference_call *call = riders->first; call != riders->end; call = call->next)
+        batch_split_stop_waiting(call);
 }
 
 static struct status has_expired(const struct callable *callable)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "server/models/model_limits.h"
+
 /* Requests without elements may have any number of rows. */
 #define PARTS_MAX 16384
 
@@ -186,4 +188,17 @@ bool batch_split_has_left(const struct inference_call *call)
 {
     const struct inference_call *whole = call->split != NULL ? call->split->whole : call;
     return atomic_load_explicit(&whole->left, memory_order_relaxed);
+}
+
+void batch_split_stop_waiting(struct inference_call *call)
+{
+    struct call_split *split = call->split;
+    struct inference_call *whole = split != NULL ? split->whole : call;
+    if (split != NULL)
+        pthread_mutex_lock(&split->lock);
+    if (whole->waiting != NULL)
+        model_gate_stop_waiting(whole->waiting);
+    whole->waiting = NULL;
+    if (split != NULL)
+        pthread_mutex_unlock(&split->lock);
 }

@@ -24,4 +24,8 @@ struct inference_call *batch_split_end(struct inference_call *part);
 /* Has the client of this call or part left? */
 bool batch_split_has_left(const struct inference_call *call);
 
+/* The run of this call or part begins. The whole stops waiting with its first part. Threads: any.
+ */
+void batch_split_stop_waiting(struct inference_call *call);
+
 #endif

@@ -375,6 +375,29 @@ static void a_part_is_not_used_after_the_last_one_has_ended(void **state)
     pthread_barrier_destroy(&both);
 }
 
+static void the_whole_stops_waiting_with_its_first_part(void **state)
+{
+    (void)state;
+    struct shape shape = shape_of(2);
+    struct tensor input = tensor_borrow(DT_INT32, &shape, numbers);
+    _Atomic int waiting = 1;
+    struct inference_call whole = { .callable = &callable,
+                                    .inputs = &input,
+                                    .rows = 2,
+                                    .arena = arena,
+                                    .answer = no_answer,
+                                    .waiting = &waiting };
+    assert_int_equal(batch_split(&whole, 0, 1, &parts[0]).code, STATUS_OK);
+    parts[1] = parts[0]->next;
+    for (int i = 0; i < 2; i++) {
+        batch_split_stop_waiting(parts[i]);
+        assert_int_equal(waiting, 0);
+        assert_null(whole.waiting);
+    }
+    assert_null(batch_split_end(parts[0]));
+    assert_ptr_equal(batch_split_end(parts[1]), &whole);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -390,6 +413,7 @@ int main(void)
         CASE(a_full_queue_that_splits_refuses),
         CASE(inputs_that_no_batch_can_have_are_refused),
         CASE(a_part_is_not_used_after_the_last_one_has_ended),
+        CASE(the_whole_stops_waiting_with_its_first_part),
         cmocka_unit_test(each_call_is_answered_once_and_in_order),
     };
     return cmocka_run_group_tests_name("batch_queue", tests, NULL, NULL);
