@@ -61,12 +61,29 @@ static bool find_rows(struct link *link, const char *op)
     return link->unary != NULL || link->binary != NULL;
 }
 
+/* A file may hold any tree. The kernels of other ops may take more operands, need attributes, or
+ * make other results than one tensor of floats. */
+static struct status check_link(const struct prepare_context *context, struct bytes name,
+                                int sources_count)
+{
+    const struct op *op = op_find_bytes(name);
+    if (op_has(op, OP_POINTWISE) && op->inputs_count == sources_count)
+        return status_ok();
+    const struct node *node = prepare_node(context);
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "node '%s' (%s): '%.*s' of %d operands, should be an element-wise op with "
+                        "all of its operands",
+                        node->name, node->op_name, (int)name.size, name.data, sources_count);
+}
+
 static struct status prepare_link(struct prepare_context *context, struct pointwise_tree *tree,
                                   int at, struct bytes name)
 {
     struct link *link = &tree->links[at];
+    int sources_count = link->sources[1] >= 0 ? 2 : 1;
+    TRY(check_link(context, name, sources_count));
     const char *op = arena_memdup(prepare_arena(context), name.data, name.size);
-    struct node *node = link_node(context, op, link->sources[1] >= 0 ? 2 : 1);
+    struct node *node = link_node(context, op, sources_count);
     const struct kernel *kernel = kernel_find(node);
     if (kernel == NULL)
         return kernel_missing(node);

@@ -596,9 +596,47 @@ static void a_fused_op_of_another_kind_is_refused(void **state)
     teardown(NULL);
 }
 
+/* ---- Trees that a file describes. ---- */
+
+static struct attr list_attr(const char *name, enum attr_kind kind, int count,
+                             const struct attr_value *elements)
+{
+    return (struct attr){
+        name,
+        { .kind = ATTR_LIST, .element_kind = kind, .count = count, .elements = (void *)elements }
+    };
+}
+
+/* Select takes three operands, Split makes two results, While needs a body, Rank makes an int32. */
+static void a_tree_of_other_ops_is_refused(void **state)
+{
+    static const char *const ops[] = { "Select", "Split", "While", "Rank",           "Conv2D",
+                                       "Const",  "AddV2", "None",  "_FusedPointwise" };
+    (void)state;
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        setup(NULL);
+        struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 4));
+        const struct attr_value op = { .kind = ATTR_STRING, .s = bytes_of(ops[i]) };
+        const struct attr_value sources[] = { { .kind = ATTR_INT, .i = 0 },
+                                              { .kind = ATTR_INT, .i = -1 } };
+        struct endpoint y =
+            build(&b, "_FusedPointwise", "y", 1, &x,
+                  (struct attr[]){ attr_int("N", 1), list_attr("ops", ATTR_STRING, 1, &op),
+                                   list_attr("sources", ATTR_INT, 2, sources), ATTR_END });
+        struct flatten_request request = {
+            .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+        };
+        struct plan *plan;
+        assert_ok(builder_status(&b));
+        assert_int_equal(plan_create(graph, &request, resources, NULL, NULL, &plan).code,
+                         STATUS_INVALID_ARGUMENT);
+        teardown(NULL);
+    }
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 3];
+    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 4];
     for (size_t i = 0; i < COUNT(products); i++)
         tests[COUNT(rows) + i] =
             (struct CMUnitTest){ .name = products[i].label,
@@ -608,6 +646,7 @@ int main(void)
     more[0] = (struct CMUnitTest)cmocka_unit_test(a_fused_op_of_another_kind_is_refused);
     more[1] = (struct CMUnitTest)cmocka_unit_test(a_scale_that_overflows_stays);
     more[2] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks);
+    more[3] = (struct CMUnitTest)cmocka_unit_test(a_tree_of_other_ops_is_refused);
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = gives_the_same_with_fusing_off,
