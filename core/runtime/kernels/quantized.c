@@ -382,6 +382,19 @@ static struct status requantize(struct kernel_context *k, const float in[2], con
     return status_ok();
 }
 
+/* The rows below are chosen by the type of the result. */
+static struct status requantize_prepare(struct prepare_context *context)
+{
+    const struct node *node = prepare_node(context);
+    enum dtype dtype;
+    TRY(node_attr_type(node, "Tinput", &dtype));
+    if (dtype == DT_QINT32)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "op '%s' of node '%s' is not implemented for an input of %s, only of %s",
+                        node->op_name, node->name, dtype_name(dtype), dtype_name(DT_QINT32));
+}
+
 static struct status requantize_compute(struct kernel_context *k)
 {
     float in[2], range[2];
@@ -439,11 +452,11 @@ static const struct kernel rows[] = {
       .compute = quantize_v2_compute, .costly = true },
     { "Dequantize", TYPES_QUANTIZED, "T", .prepare = quantized_prepare,
       .compute = dequantize_compute, .costly = true },
-    { "Requantize", DTYPES(DT_QUINT8) | DTYPES(DT_QINT8), "out_type", .compute = requantize_compute,
-      .costly = true },
+    { "Requantize", DTYPES(DT_QUINT8) | DTYPES(DT_QINT8), "out_type", .prepare = requantize_prepare,
+      .compute = requantize_compute, .costly = true },
     { "RequantizationRange", DTYPES(DT_QINT32), "Tinput", .compute = range_compute,
       .costly = true },
-    { "QuantizeDownAndShrinkRange", DTYPES(DT_QUINT8), "out_type", .compute = shrink_compute,
-      .costly = true },
+    { "QuantizeDownAndShrinkRange", DTYPES(DT_QUINT8), "out_type", .prepare = requantize_prepare,
+      .compute = shrink_compute, .costly = true },
 };
 const struct kernel_table kernels_quantized = { rows, COUNT(rows) };

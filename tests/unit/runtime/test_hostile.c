@@ -331,6 +331,29 @@ static void a_scalar_has_no_dimension_for_a_transform(void **state)
     plan_destroy(plan);
 }
 
+/* Rows of kernels are chosen by the type of the result; the elements are read as int32. */
+static void requantizing_other_types_than_qint32_is_refused(void **state)
+{
+    static const char *const ops[] = { "Requantize", "QuantizeDownAndShrinkRange" };
+    (void)state;
+    for (size_t i = 0; i < COUNT(ops); i++) {
+        struct endpoint x = build_placeholder(&b, NULL, DT_QINT16, shape_of(-1));
+        const float one = 1;
+        struct endpoint limit = const_floats(NULL, shape_scalar(), &one);
+        struct endpoint y = build(&b, ops[i], NULL, i == 0 ? 5 : 3,
+                                  (struct endpoint[]){ x, limit, limit, limit, limit },
+                                  (struct attr[]){ attr_type("Tinput", DT_QINT16),
+                                                   attr_type("out_type", DT_QUINT8), ATTR_END });
+        struct flatten_request request = {
+            .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+        };
+        struct plan *plan;
+        assert_ok(builder_status(&b));
+        assert_int_equal(plan_create(graph, &request, resources, NULL, NULL, &plan).code,
+                         STATUS_UNIMPLEMENTED);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +373,7 @@ int main(void)
         TEST(a_resized_line_ends_at_the_last_pixel_of_a_wide_image),
         TEST(a_reflection_from_far_away_has_no_overflow),
         TEST(a_scalar_has_no_dimension_for_a_transform),
+        TEST(requantizing_other_types_than_qint32_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
