@@ -238,7 +238,6 @@ class CommandLine(TestCase):
                             (["stray"], "unknown argument: stray"),
                             (["--rest_api_port=x"], "--rest_api_port=x: wants a whole number"),
                             (["--rest_api_port=70000"], "--rest_api_port=70000: wants a number from 0 to 65535"),
-                            (["--enable_batching"], "--enable_batching is not implemented yet"),
                             (["--port=-1"], "--port=-1: wants a number from 0 to 65535"),
                             (["--platform_config_file", "x"], "--platform_config_file is not implemented yet")):
             with self.subTest(flags=flags):

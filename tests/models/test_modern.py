@@ -18,8 +18,9 @@ from harness import SOURCE, main, shared
 
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "slipway")
 UNCOVERED = os.path.join(SOURCE, "tests", "models", "uncovered_modern.txt")
-# TensorFlow's own answers vary by 4e-5 with the order in which oneDNN adds; 50 layers pass such differences on.
-TOLERANCES = {"resnet-50": 1e-3}
+# TensorFlow's own answers vary by 4e-5 with the order in which oneDNN adds, or with and without oneDNN (efficientnet-b0: 2.4e-4 of
+# the number); 50 layers pass such differences on.
+TOLERANCES = {"efficientnet-b0": 1e-3, "resnet-50": 1e-3}
 # Without importing TensorFlow, which takes seconds. Its package has several names.
 PRINT_VERSIONS = ("from importlib.metadata import distributions as d; "
                   "print(sorted((p.name, p.version) for p in d() if p.name.startswith(('tensorflow', 'keras'))))")
