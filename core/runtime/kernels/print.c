@@ -126,7 +126,8 @@ static struct status print_v2_compute(struct kernel_context *k)
                             shape_text(&x->shape));
     buffer_append(&text, tensor_strings(x)->data, tensor_strings(x)->size);
     buffer_append(&text, state->end.data, state->end.size);
-    fwrite(text.data, 1, text.size, state->to);
+    if (text.size > 0)
+        fwrite(text.data, 1, text.size, state->to);
     fflush(state->to);
     buffer_finish(&text);
     return status_ok();
