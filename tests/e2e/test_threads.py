@@ -3,9 +3,10 @@ import glob
 import os
 import resource
 import subprocess
+import unittest
 
 from digits import ASK, DigitsServer
-from harness import Server, clean_environment, main, program, run
+from harness import SANITIZED, Server, clean_environment, main, program, run
 
 ROWS = 2000  # a product that is worth several threads
 
@@ -39,6 +40,7 @@ class Threads(DigitsServer):
             self.assertEqual(helpers, width - 1)
             self.assertEqual(body, alone)
 
+    @unittest.skipIf(SANITIZED == "thread", "the kernel leaves such a stack the room of ThreadSanitizer's shadow memory")
     def test_other_programs_tell_that_threads_are_refused(self):
         """No thread gets a stack of the size that the limit asks for. (OpenBLAS must not start any.)"""
         model = os.path.join(self.base, "1")
