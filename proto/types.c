@@ -1,6 +1,7 @@
 #include "proto/types.h"
 
 #include "proto/example.pb-c.h"
+#include "proto/platform_config.pb-c.h"
 #include "proto/saved_model.pb-c.h"
 #include "proto/serving.pb-c.h"
 #include "proto/serving_config.pb-c.h" /* the wrappers too */
@@ -25,6 +26,8 @@ static const ProtobufCMessageDescriptor *const types[] = {
     &tensorflow__serving__signature_def_map__descriptor,
     &tensorflow__serving__batching_parameters__descriptor,
     &tensorflow__serving__model_server_config__descriptor,
+    &tensorflow__serving__saved_model_bundle_source_adapter_config__descriptor,
+    &tensorflow__serving__session_bundle_config__descriptor,
     &google__protobuf__bool_value__descriptor,
     &google__protobuf__int32_value__descriptor,
     &google__protobuf__int64_value__descriptor,

@@ -24,7 +24,9 @@
 #include "runtime/kernels/libraries.h"
 #include "server/example_line.h"
 #include "server/options.h"
+#include "server/platform_config.h"
 #include "server/serving_loops.h"
+#include "server/session_config.h"
 #include "server/inference/request_log.h"
 #include "server/security.h"
 #include "server/server_metrics.h"
@@ -43,6 +45,7 @@
 struct server {
     struct server_options options;
     struct batching batching; /* if --enable_batching */
+    struct session_config session;
     struct budget budget;
     struct inference_pool *pool;
     struct manager *manager;
@@ -549,6 +552,26 @@ static struct status read_monitoring(struct server *server)
                            : monitoring_config_load(file, server->arena, &server->monitoring_path);
 }
 
+/* What the file says takes the place of the flags. */
+static struct status read_platform(struct server *server)
+{
+    struct server_options *options = &server->options;
+    struct platform_config config;
+    TRY(platform_config_load(options->platform_config_file, server->arena, &config));
+    options_log_replaced();
+    options->enable_batching = config.enable_batching;
+    options->enable_per_model_batching_parameters = config.enable_per_model_batching_parameters;
+    options->saved_model_tags = config.saved_model_tags;
+    options->enable_model_warmup = config.enable_model_warmup;
+    options->num_request_iterations_for_warmup = config.num_request_iterations_for_warmup;
+    options->tensorflow_intra_op_parallelism = 0;
+    options->tensorflow_inter_op_parallelism = 0;
+    options->tensorflow_session_parallelism = 0;
+    server->batching = config.batching;
+    server->session = config.session;
+    return status_ok();
+}
+
 static struct status read_batching(struct server *server)
 {
     const struct server_options *options = &server->options;
@@ -562,6 +585,28 @@ static struct status read_batching(struct server *server)
         log_warning("--enable_per_model_batching_parameters has no effect without "
                     "--enable_batching");
     return file[0] != '\0' ? batching_read(file, server->arena, &server->batching) : status_ok();
+}
+
+static struct status read_session(struct server *server)
+{
+    const char *file = server->options.tensorflow_session_config_file;
+    return file[0] != '\0' ? session_config_load(file, &server->session) : status_ok();
+}
+
+/* How models are loaded and run: flags, or a file in their place. */
+static struct status read_models_settings(struct server *server)
+{
+    if (server->options.platform_config_file[0] != '\0')
+        return read_platform(server);
+    TRY(read_session(server));
+    return read_batching(server);
+}
+
+/* Flags count before the file of --tensorflow_session_config_file. */
+static int width_of(const struct server *server)
+{
+    int width = options_width(&server->options);
+    return width > 0 ? width : server->session.intra_op_threads;
 }
 
 /* If the address space is limited, uses one malloc arena: glibc would reserve 64 MiB for each
@@ -597,7 +642,7 @@ int main(int argc, char **argv)
     server.arena = arena_create(0);
     status = check_start(&server.options);
     if (status_is_ok(status))
-        status = read_batching(&server);
+        status = read_models_settings(&server);
     if (status_is_ok(status))
         status = read_monitoring(&server);
     if (!status_is_ok(status)) {
@@ -606,6 +651,6 @@ int main(int argc, char **argv)
         return EXIT_MODEL;
     }
     options_log_foreign();
-    parallel_set_width(options_width(&server.options));
+    parallel_set_width(width_of(&server));
     return serve(&server);
 }

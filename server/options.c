@@ -20,7 +20,8 @@ static struct {
 
 #define PORT_MAX     .max = 65535
 #define ANY_POSITIVE .max = INFINITY
-#define LATER        "not implemented yet"
+#define MET          "accepted for compatibility; both values ask for what happens anyway"
+#define REFUSED      "known, but refused unless it is empty"
 #define FOREIGN      "accepted for compatibility; has no effect"
 
 static const struct flag rows[] = {
@@ -101,6 +102,15 @@ static const struct flag rows[] = {
               "after another, which keeps within any value" },
     { "tensorflow_session_parallelism", FLAG_INT64, &options.tensorflow_session_parallelism, "0",
       .help = "the value of both, if neither is given" },
+    { "tensorflow_session_config_file", FLAG_TEXT, &options.tensorflow_session_config_file, "",
+      .help =
+          "file with a ConfigProto in text format, whose intra_op_parallelism_threads counts if "
+          "none of these three flags is given; fields that ask for what this server does not do "
+          "are refused" },
+    { "platform_config_file", FLAG_TEXT, &options.platform_config_file, "",
+      .help =
+          "file with a PlatformConfigMap in text format, whose SessionBundleConfig replaces the "
+          "flags for batching, sessions, tags and warm-up" },
     { "rest_api_timeout_in_ms", FLAG_INT32, &options.rest_api_timeout_in_ms, "30000",
       .help = "milliseconds that a REST request may run; 0 or less: no limit" },
     { "rest_api_enable_cors_support", FLAG_BOOL, &options.rest_api_enable_cors_support, "false",
@@ -186,12 +196,11 @@ static const struct flag rows[] = {
     { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
 
-    { "tensorflow_session_config_file", FLAG_TEXT, &other.t[3], "", .help = LATER },
-    { "platform_config_file", FLAG_TEXT, &other.t[5], "", .help = LATER },
-    { "remove_unused_fields_from_bundle_metagraph", FLAG_BOOL, &other.b[5], "true", .help = LATER },
-    { "enable_profiler", FLAG_BOOL, &other.b[6], "true", .help = LATER },
-    { "thread_pool_factory_config_file", FLAG_TEXT, &other.t[8], "", .help = LATER },
-    { "mixed_precision", FLAG_TEXT, &other.t[9], "", .help = LATER },
+    { "thread_pool_factory_config_file", FLAG_TEXT, &other.t[8], "", .help = REFUSED },
+    { "mixed_precision", FLAG_TEXT, &other.t[9], "", .help = REFUSED },
+
+    { "remove_unused_fields_from_bundle_metagraph", FLAG_BOOL, &other.b[5], "true", .help = MET },
+    { "enable_profiler", FLAG_BOOL, &other.b[6], "true", .help = MET },
 
     { "flush_filesystem_caches", FLAG_BOOL, &other.b[3], "true", .help = FOREIGN },
     { "grpc_max_threads", FLAG_INT32, &other.i[4], "0", .help = FOREIGN },
@@ -213,27 +222,21 @@ static const struct flag_set flags = {
     rows, COUNT(rows)
 };
 
-/* Values of unimplemented flags that ask for what the server does anyway. */
+/* Flags whose values are all refused, and why. */
 static const struct {
-    const char *name, *value;
-} met[] = {
-    { "remove_unused_fields_from_bundle_metagraph", "false" }, /* unused fields are never kept */
-    { "enable_profiler", "false" },
+    const char *name, *why;
+} refused[] = {
+    { "thread_pool_factory_config_file",
+      "runs use the threads of this server, and no other pools can be added" },
+    { "mixed_precision", "models are computed in the types that they have" },
 };
 
-static bool is_met(const struct flag *flag)
+static struct status check_refused(void)
 {
-    for (size_t i = 0; i < COUNT(met); i++)
-        if (strcmp(met[i].name, flag->name) == 0 && flag_is(flag, met[i].value))
-            return true;
-    return flag_is_default(flag);
-}
-
-static struct status check_later(void)
-{
-    for (size_t i = 0; i < COUNT(rows); i++)
-        if (strncmp(rows[i].help, LATER, strlen(LATER)) == 0 && !is_met(&rows[i]))
-            return status_error(STATUS_UNIMPLEMENTED, "--%s is not implemented yet", rows[i].name);
+    for (size_t i = 0; i < COUNT(refused); i++)
+        if (!flag_is_default(flags_find(&flags, refused[i].name)))
+            return status_error(STATUS_UNIMPLEMENTED, "--%s is not implemented: %s",
+                                refused[i].name, refused[i].why);
     return status_ok();
 }
 
@@ -244,9 +247,30 @@ struct status options_parse(int argc, char **argv, struct server_options *out)
     if (positional > 0)
         return status_error(STATUS_NOT_FOUND, "unknown argument: %s; --help lists what there is",
                             argv[1]);
-    TRY(check_later());
+    TRY(check_refused());
     *out = options;
     return status_ok();
+}
+
+/* Flags in whose place --platform_config_file has fields. */
+static const char *const replaced[] = {
+    "enable_batching",
+    "batching_parameters_file",
+    "enable_per_model_batching_parameters",
+    "tensorflow_session_parallelism",
+    "tensorflow_intra_op_parallelism",
+    "tensorflow_inter_op_parallelism",
+    "tensorflow_session_config_file",
+    "saved_model_tags",
+    "enable_model_warmup",
+    "num_request_iterations_for_warmup",
+};
+
+void options_log_replaced(void)
+{
+    for (size_t i = 0; i < COUNT(replaced); i++)
+        if (!flag_is_default(flags_find(&flags, replaced[i])))
+            log_warning("--%s has no effect: --platform_config_file takes its place", replaced[i]);
 }
 
 int options_width(const struct server_options *from)

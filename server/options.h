@@ -35,6 +35,7 @@ struct server_options {
     int64_t max_request_bytes, memory_budget_bytes;
     int64_t tensorflow_intra_op_parallelism, tensorflow_inter_op_parallelism;
     int64_t tensorflow_session_parallelism; /* see options_width */
+    const char *tensorflow_session_config_file, *platform_config_file;
     int32_t shutdown_grace_seconds, drain_timeout_seconds;
     int64_t request_log_file_bytes, request_log_file_seconds, request_log_waiting_bytes;
     int32_t request_log_files_max;
@@ -45,13 +46,16 @@ struct server_options {
  * Reads the command line. After a failure, the program ends with status 2.
  *
  * Errors  NOT_FOUND an unknown argument; INVALID_ARGUMENT an impossible value; UNIMPLEMENTED a flag
- *         that is not implemented yet, with a value that asks for something
+ *         that asks for what this server does not do
  */
 struct status options_parse(int argc, char **argv, struct server_options *out);
 
 /* The cores for parallel_set_width. 0: all. Like TensorFlow Serving, ignores
  * tensorflow_session_parallelism if one of the other two is given. */
 int options_width(const struct server_options *options);
+
+/* Logs the flags that have no effect because --platform_config_file is given. */
+void options_log_replaced(void);
 
 /* Logs the flags that have no effect here: for GPU, TPU, XLA, TFLite, ALTS and gRPC threads. */
 void options_log_foreign(void);

@@ -2,7 +2,6 @@
 
 #include "base/cores.h"
 #include "base/file.h"
-#include "proto/serving_config.pb-c.h"
 #include "proto/text.h"
 
 #define FILE_BYTES_MAX ((size_t)1 << 20)
@@ -85,7 +84,7 @@ static int64_t microseconds(int64_t value)
     return value > INT64_MAX / 4000 ? INT64_MAX / 4 : value * 1000;
 }
 
-static struct status read_message(const message_type *message, struct batching *out)
+struct status batching_read_message(const message_type *message, struct batching *out)
 {
     *out = batching_default();
     TRY(read_threads(message, out));
@@ -117,7 +116,7 @@ struct status batching_read(const char *path, struct arena *arena, struct batchi
                            "Invalid protobuf file: '%s'", path);
     }
     buffer_finish(&text);
-    return status_is_ok(status) ? read_message(message, out) : status;
+    return status_is_ok(status) ? batching_read_message(message, out) : status;
 }
 
 int64_t batching_round_up(const struct batching *batching, int64_t rows)

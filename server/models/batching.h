@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "proto/serving_config.pb-c.h"
 
 #define BATCHING_FILE_OF_VERSION "batching_params.pbtxt"
 
@@ -35,6 +36,10 @@ struct batching batching_default(void);
  * Errors  INVALID_ARGUMENT with TensorFlow Serving's texts; file_read's
  */
 struct status batching_read(const char *path, struct arena *arena, struct batching *out);
+
+/* The same for a message, of which the result keeps texts and sizes. */
+struct status batching_read_message(const Tensorflow__Serving__BatchingParameters *message,
+                                    struct batching *out);
 
 /* The size of the run for a batch of `rows` rows: the next allowed one. */
 int64_t batching_round_up(const struct batching *batching, int64_t rows);

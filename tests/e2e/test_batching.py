@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import tiny_model
 from grpc_here import Client, messages, tensor
-from harness import Server, TestCase, main, program, run
+from harness import Server, TestCase, free_port, main, program, run
 
 LONG = 20_000_000  # microseconds: a batch with this timeout runs because it is full
 PATH = "/v1/models/default:predict"
@@ -165,6 +165,41 @@ class Batching(TestCase):
                 pass  # the other one has not come yet
             server.stop()
             self.assertEqual(waiting.result().status, 200)
+
+    def platform(self, text):
+        """A file of --platform_config_file with this SessionBundleConfig."""
+        return "--platform_config_file=" + self.file(
+            "platform_configs { key: 'tensorflow' value { source_adapter_config { "
+            "[type.googleapis.com/tensorflow.serving.SavedModelBundleSourceAdapterConfig] { legacy_config { %s } } } } }" % text, "platform.config")
+
+    def test_a_platform_config_replaces_the_flags(self):
+        batching = "batching_parameters { max_batch_size { value: 4 } allowed_batch_sizes: 4 }"
+        with Server(self.path("m"), self.platform(batching), "--num_request_iterations_for_warmup=3") as server:
+            self.check(server.post(PATH, rows(1)), 200, {"predictions": [[5.0]]})
+            self.assertIn("--num_request_iterations_for_warmup has no effect: --platform_config_file takes its place", server.output())
+        with Server(self.path("m"), self.platform("session_config { intra_op_parallelism_threads: 1 }"), "--enable_batching") as server:
+            self.check(server.post(PATH, rows(1)), 200, {"predictions": [[2.0]]})
+            self.assertIn("--enable_batching has no effect", server.output())
+        for text, error in (("saved_model_tags: 'none'", "Could not find meta graph def matching supplied tags"),
+                            ("mixed_precision: 'bfloat16'", "UNIMPLEMENTED: '%s': legacy_config: mixed_precision: " % self.path("platform.config"))):
+            done = run(program("modelserver"), "--model_base_path=" + self.path("m"), self.platform(text), "--max_num_load_retries=0", "--port=0",
+                       "--rest_api_port=%d" % free_port())
+            self.assertEqual(done.returncode, 255)
+            self.assertIn(error, done.stdout)
+
+    def test_a_session_config(self):
+        flag = "--tensorflow_session_config_file=" + self.file("intra_op_parallelism_threads: 1 gpu_options { allow_growth: true }")
+        with Server(self.path("m"), flag) as server:
+            self.check(server.post(PATH, rows(1)), 200, {"predictions": [[2.0]]})
+            self.assertIn("gpu_options has no effect: this server has no GPU", server.output())
+            alone = len(os.listdir("/proc/%d/task" % server.pid))
+        with Server(self.path("m"), flag, "--tensorflow_intra_op_parallelism=5") as server:
+            self.assertEqual(len(os.listdir("/proc/%d/task" % server.pid)), alone + 4, "the flag counts before the file")
+        for text, error in (("log_device_placement: true", "UNIMPLEMENTED: '%s': log_device_placement: " % self.path("batching.config")),
+                            ("no_such: 1", "INVALID_ARGUMENT: Invalid protobuf file: '%s'" % self.path("batching.config"))):
+            done = run(program("modelserver"), "--model_base_path=" + self.path("m"), "--tensorflow_session_config_file=" + self.file(text))
+            self.assertEqual(done.returncode, 255)
+            self.assertIn("Failed to start server. Error: " + error, done.stdout)
 
     def test_files_that_are_refused(self):
         for text, error in (

@@ -239,7 +239,7 @@ class CommandLine(TestCase):
                             (["--rest_api_port=x"], "--rest_api_port=x: wants a whole number"),
                             (["--rest_api_port=70000"], "--rest_api_port=70000: wants a number from 0 to 65535"),
                             (["--port=-1"], "--port=-1: wants a number from 0 to 65535"),
-                            (["--platform_config_file", "x"], "--platform_config_file is not implemented yet")):
+                            (["--mixed_precision", "bfloat16"], "--mixed_precision is not implemented: models are computed in the types")):
             with self.subTest(flags=flags):
                 done = run("modelserver", "--model_base_path=/nowhere", *flags)
                 self.assertEqual(done.returncode, 2, done)
