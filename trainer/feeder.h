@@ -19,7 +19,7 @@
 #include "graph/training_graph.h"
 #include "runtime/plan.h"
 #include "trainer/data/batch_source.h"
-#include "trainer/row_finder.h"
+#include "trainer/shared/row_finder.h"
 
 struct feeder {
     const struct training_graph *graph;

@@ -1,4 +1,5 @@
 /* model_source: a model's training plan over batches, as a source of gradients. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -8,11 +9,12 @@
 struct model_source {
     struct gradient_source source; /* first */
     const struct model *model;
-    /* Of the current batch and, if the model has variables by rows, of the next one: its rows are
-     * wanted while the gradients of the current one are in use. */
-    struct feeder *feeders[2];
-    int current;
-    bool is_ready; /* the current feeder has a batch that no step has used */
+    /* Each has a batch, in turn. If the model has variables by rows, the rows of the next batches
+     * are wanted while the gradients of the current one are in use. */
+    struct feeder **feeders; /* [feeders_count] */
+    int feeders_count;
+    int next;  /* the feeder of the batch that is taken next */
+    int ready; /* feeders before it whose batches no step has used */
     struct run *run, *ids_run;
     struct batch_source *rows;
     struct batch_order order;
@@ -30,27 +32,33 @@ static void release_fetches(struct model_source *source)
     run_reset(source->run);
 }
 
+/* The feeder of the oldest batch that no step has used. */
+static struct feeder *oldest(const struct model_source *source)
+{
+    int count = source->feeders_count;
+
+    return source->feeders[(source->next - source->ready + count) % count];
+}
+
 /* Takes the next batch and finds its rows. */
 static struct status take_batch(struct model_source *source)
 {
     const struct model *model = source->model;
-    struct feeder *feeder;
+    struct feeder *feeder = source->feeders[source->next];
     struct batch batch;
 
-    if (model->step_ids != NULL)
-        source->current = 1 - source->current;
-    feeder = source->feeders[source->current];
     TRY(source->rows->next(source->rows, model->graph->step.batch, &batch));
     feeder->random_seed[0] = (int64_t)source->order.seed;
     feeder->random_seed[1] =
         (int64_t)(source->batches++ * source->order.workers + source->order.worker);
     TRY(feeder_fill_data(feeder, &batch));
     if (model->step_ids != NULL) {
-        if (source->rows->keep < 2)
+        if (source->rows->keep < source->feeders_count)
             feeder_copy_data(feeder);
         TRY(feeder_find_rows(feeder, model->step_ids, source->ids_run));
     }
-    source->is_ready = true;
+    source->next = (source->next + 1) % source->feeders_count;
+    source->ready++;
     return status_ok();
 }
 
@@ -58,9 +66,10 @@ static struct status source_need_rows(struct gradient_source *base, const struct
 {
     struct model_source *source = (struct model_source *)base;
 
-    if (!source->is_ready)
-        TRY(take_batch(source));
-    *rows = source->feeders[source->current]->rows;
+    assert(source->ready < source->feeders_count - 1);
+    int taken = source->next;
+    TRY(take_batch(source));
+    *rows = source->feeders[taken]->rows;
     return status_ok();
 }
 
@@ -73,10 +82,10 @@ static struct status source_step(struct gradient_source *base, const void *const
     int fetch = 1;
 
     release_fetches(source);
-    if (!source->is_ready)
+    if (source->ready == 0)
         TRY(take_batch(source));
-    struct feeder *feeder = source->feeders[source->current];
-    source->is_ready = false;
+    struct feeder *feeder = oldest(source);
+    source->ready--;
     feeder_fill_values(feeder, values);
     TRY(plan_run(model->step, source->run, feeder->tensors, source->fetches));
     *loss = tensor_floats(&source->fetches[0])[0];
@@ -97,7 +106,7 @@ static struct status source_seek(struct gradient_source *base, uint64_t begin, u
     struct model_source *source = (struct model_source *)base;
     uint64_t batch = (uint64_t)source->model->graph->step.batch;
 
-    source->is_ready = false;
+    source->ready = 0;
     source->batches = source->sync ? step : begin / source->order.workers;
     return source->rows->seek(source->rows, source->batches * batch);
 }
@@ -111,8 +120,9 @@ static void source_destroy(struct gradient_source *base)
     release_fetches(source);
     run_destroy(source->run);
     run_destroy(source->ids_run);
-    feeder_destroy(source->feeders[0]);
-    feeder_destroy(source->feeders[1]);
+    for (int i = 0; i < source->feeders_count; i++)
+        feeder_destroy(source->feeders[i]);
+    free(source->feeders);
     free(source->fetches);
     free(source->gradients);
     free(source);
@@ -128,7 +138,8 @@ static int count_fetches(const struct model *model)
 }
 
 struct status model_source(const struct model *model, const struct data_split *split,
-                           const struct batch_order *order, bool sync, struct gradient_source **out)
+                           const struct batch_order *order, bool sync, uint32_t batches,
+                           struct gradient_source **out)
 {
     struct status status;
     struct model_source *source = zalloc(sizeof *source);
@@ -144,14 +155,16 @@ struct status model_source(const struct model *model, const struct data_split *s
     source->fetches_count = count_fetches(model);
     source->fetches = zalloc((size_t)source->fetches_count * sizeof *source->fetches);
     source->gradients = zalloc((size_t)(model->variables_count + 1) * sizeof *source->gradients);
+    source->feeders_count = model->step_ids != NULL ? (int)batches + 1 : 1;
+    source->feeders = zalloc((size_t)source->feeders_count * sizeof(struct feeder *));
     if (model->step_ids != NULL)
         source->source.need_rows = source_need_rows;
-    for (int i = 0; i < (model->step_ids != NULL ? 2 : 1); i++)
+    for (int i = 0; i < source->feeders_count; i++)
         TRY_OR(fail, feeder_create(model->graph, &model->graph->step, split, &source->feeders[i]));
     source->order.ahead_rows = model->graph->step.batch;
     TRY_OR(fail, split->open(split, &source->order, &source->rows));
-    if (model->step_ids != NULL && source->rows->keep_max >= 2)
-        source->rows->keep = 2;
+    if (model->step_ids != NULL && source->rows->keep_max >= source->feeders_count)
+        source->rows->keep = source->feeders_count;
     *out = &source->source;
     return status_ok();
 

@@ -49,9 +49,10 @@ static struct status make_source(void *context, uint32_t index, struct gradient_
         order.workers = 1;
     }
     struct gradient_source *source;
-    TRY(model_source(session->model, session->data->train, &order, job->sync, &source));
-    TRY(accumulate_source(source, session->options.accumulation, session->options.loss_scale,
-                          &session->placement, &source));
+    TRY(model_source(session->model, session->data->train, &order, job->sync,
+                     session->options.accumulation, &source));
+    source = accumulate_source(source, session->options.accumulation, session->options.loss_scale,
+                               &session->placement);
     *out = clip_source(source, &session->options.clip, &session->placement);
     return status_ok();
 }

@@ -150,6 +150,26 @@ class KerasTraining(TestCase):
         self.assert_same(self.by_pstrain(description, steps=(3, STEPS // 2), batches=2), want, "resumed")
         self.assert_same(self.by_pstrain(self.model(make()).to_json(), "--gradient_accumulation_steps=2", steps=STEPS // 2, batches=2), want, "flag")
 
+    def test_accumulation_moves_averages_with_each_batch(self):
+        """Both halves of the rows are the same, so that their order does not matter."""
+        half = len(self.labels) // 2
+        rows, labels = np.concatenate([self.rows[:half]] * 2), np.concatenate([self.labels[:half]] * 2)
+        model = keras.Sequential([keras.Input((784,), name="x"), keras.layers.BatchNormalization(momentum=0.7, name="norm"),
+                                  keras.layers.Dense(10, activation="softmax", kernel_initializer="zeros", name="scores")])
+        model.compile(keras.optimizers.SGD(0.1, gradient_accumulation_steps=2), loss="sparse_categorical_crossentropy")
+        with open(self.path("norm.json"), "w", encoding="utf-8") as f:
+            f.write(model.to_json())
+        np.savez(self.path("rows.npz"), x=rows, label=labels)
+        done = run("pstrain", "--model=" + self.path("norm.json"), "--train_files=" + self.path("rows.npz"), "--noexport", "--workers=1", "--ps=2",
+                   "--batch_size=%d" % half, "--shuffle_buffer=0", "--stop_at_step=5", "--checkpoint_dir=" + self.path("norm"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for _ in range(10):
+            model.train_on_batch(rows[:half], labels[:half])
+        reader = tf.train.load_checkpoint(self.path("norm"))
+        for variable in model.variables:
+            if variable.path.startswith(("norm/", "scores/")):
+                assert_agrees(self, reader.get_tensor(variable.path), np.asarray(variable), TOLERANCE, variable.path)
+
     def test_loss_scale(self):
         for factor in (1024.0, 3.0):
             make = lambda **more: keras.optimizers.SGD(0.5, clipnorm=0.05, **more)  # noqa: E731
@@ -250,6 +270,27 @@ class Tables(TestCase):
         lazy, all_rows = self.by_pstrain("lazy", model, "--lazy_rows"), self.by_pstrain("all", model)
         self.assertGreater(np.abs(lazy[0] - all_rows[0]).max(), 0.01)
         np.testing.assert_array_equal(lazy[0][52:], self.start[0][52:])  # no batch has these
+
+    def test_steps_of_several_batches_have_the_rows_of_all(self):
+        """Each step takes the three batches' rows together, which no batch has alone; the order of the batches does not matter."""
+        keys = range(3)
+        x, y = (np.concatenate([self.batches[i][part] for i in keys]) for part in (0, 1))
+        np.savez(self.path("all.npz"), x=x, label=y)
+        for i, make in enumerate((lambda **more: keras.optimizers.SGD(0.1, clipnorm=0.05, **more),
+                                  lambda **more: keras.optimizers.Adam(0.01, epsilon=1e-3, **more))):
+            with self.subTest(make().name):
+                model = self.model(make())
+                model.set_weights(self.start)
+                for _ in range(6 * self.PHASE):
+                    with tf.GradientTape() as tape:  # the mean over the batches, each id once a batch as Keras sees it
+                        loss = tf.add_n([keras.losses.MeanSquaredError()(self.batches[i][1], model(self.batches[i][0])) for i in keys]) / 3
+                    gradients = tape.gradient(loss, model.trainable_variables)
+                    model.optimizer.apply([tf.convert_to_tensor(g) for g in gradients], model.trainable_variables)
+                for part in keys:
+                    np.savez(self.path("batch%d.npz" % part), x=x, label=y)
+                got = self.by_pstrain("accumulated%d" % i, self.describe(make(gradient_accumulation_steps=3)))
+                for ours, theirs in zip(got, model.get_weights(), strict=True):
+                    assert_agrees(self, ours, theirs, TOLERANCE, make().name)
 
 
 class BuiltInTables(TestCase):

@@ -1,5 +1,6 @@
 /* The chief's side of ps/generation.c and ps/fill.c: a generation of the job begins on all ps
  * tasks. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "trainer/client/internal.h"
@@ -24,6 +25,12 @@ static const struct created_keys *describe_keys(const struct placed_variable *va
     return keys;
 }
 
+/* Each batch of a step moves a moving average (trainer/job/accumulate.h). */
+static double momentum_of_step(const struct placed_variable *variable, uint32_t batches)
+{
+    return batches > 1 ? pow(variable->momentum, batches) : variable->momentum;
+}
+
 static void list_pieces(const struct ps_client *client, int ps, struct create_request *header,
                         struct arena *arena)
 {
@@ -45,7 +52,7 @@ static void list_pieces(const struct ps_client *client, int ps, struct create_re
             .keys = variable->by_keys ? describe_keys(variable, placement->ps_count, arena) : NULL,
             .dtype = (uint32_t)variable->dtype,
             .averaged = variable->averaged,
-            .momentum = variable->momentum,
+            .momentum = momentum_of_step(variable, header->batches_per_step),
             .constraint = variable->constraint,
             .shape = placement_piece_shape(placement, i),
             .continues = before == i - 1 && placement->pieces[before].variable == piece->variable,

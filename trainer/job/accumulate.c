@@ -4,9 +4,23 @@
  */
 #include "trainer/job/accumulate.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clones.h"
+#include "trainer/shared/row_finder.h"
+
+/* What is summed up of a variable. */
+struct accumulated {
+    float *sum; /* of a sparse variable: of the rows of all batches */
+    size_t capacity;
+    /* Of a sparse variable, if several batches make a step: */
+    struct row_finder finders[2]; /* the rows of this step and of the next one, in turn */
+    size_t taken;                 /* places that the batches before have used */
+    float *chosen;                /* the values of a batch's rows */
+    size_t chosen_capacity;
+};
 
 struct accumulating_source {
     struct gradient_source source; /* first */
@@ -14,9 +28,12 @@ struct accumulating_source {
     uint32_t batches;
     float loss_scale;
     const struct placement *placement;
-    float **sums;                   /* [variables_count] */
-    size_t *capacities;             /* [variables_count]: floats */
+    struct accumulated *variables;  /* [variables_count] */
     struct variable_gradient *mean; /* [variables_count] */
+    struct row_ids *rows;           /* [variables_count]: of the next step */
+    const struct row_ids **asked;   /* [batches]: of each of its batches, as `inner` says */
+    const void **values;            /* [variables_count]: of a batch */
+    int current;                    /* the finders of the next step, if its rows were asked for */
 };
 
 CLONES static void divide_to(const float *restrict g, float by, float *restrict out, size_t count)
@@ -31,44 +48,217 @@ CLONES static void add_to(const float *restrict g, float scale, float *restrict 
         sum[i] += g[i] / scale;
 }
 
+CLONES static void scale_to(const float *restrict x, float by, float *restrict out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = x[i] * by;
+}
+
+CLONES static void add_scaled(const float *restrict x, float by, float *restrict sum, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        sum[i] += x[i] * by;
+}
+
 CLONES static void divide(float *sum, float by, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         sum[i] /= by;
 }
 
+static size_t row_size(const struct placed_variable *variable)
+{
+    return placement_row_bytes(variable) / sizeof(float);
+}
+
 static size_t count_of(const struct placed_variable *variable,
                        const struct variable_gradient *gradient)
 {
     if (placed_variable_is_sparse(variable))
-        return gradient->rows.count * (placement_row_bytes(variable) / sizeof(float));
+        return gradient->rows.count * row_size(variable);
     return (size_t)shape_size(&variable->shape);
 }
 
-static float *make_room(struct accumulating_source *source, int v, size_t count)
+static void make_room(float **array, size_t *capacity, size_t count)
 {
-    if (source->sums[v] == NULL || source->capacities[v] < count) {
-        source->sums[v] = xrealloc(source->sums[v], (count + 1) * sizeof(float));
-        source->capacities[v] = count;
+    if (*array == NULL || *capacity < count) {
+        *array = xrealloc(*array, (count + 1) * sizeof(float));
+        *capacity = count;
     }
-    return source->sums[v];
 }
 
-static void take_batch(struct accumulating_source *source, const struct variable_gradient *given,
-                       bool first)
+/* ---- Rows. A step has those of all its batches, each once. ---- */
+
+static bool joins_rows(const struct accumulating_source *source, int v)
+{
+    return source->batches > 1 && placed_variable_is_sparse(&source->placement->variables[v]);
+}
+
+static void begin_finder(const struct placed_variable *variable, struct row_finder *finder)
+{
+    if (variable->by_keys)
+        row_finder_begin_keys(finder);
+    else
+        row_finder_begin(finder, variable->shape.dims[0]);
+}
+
+static struct row_finder *finder_of(const struct accumulating_source *source, int v)
+{
+    return &source->variables[v].finders[source->current];
+}
+
+static struct status add_batch(struct accumulating_source *source, uint32_t batch)
+{
+    const struct row_ids **rows = &source->asked[batch];
+
+    TRY(source->inner->need_rows(source->inner, rows));
+    for (int v = 0; v < source->placement->variables_count; v++)
+        if (joins_rows(source, v))
+            TRY(row_finder_add(finder_of(source, v), (*rows)[v].ids, (*rows)[v].count));
+    return status_ok();
+}
+
+static struct status need_rows(struct gradient_source *base, const struct row_ids **rows)
+{
+    struct accumulating_source *source = (struct accumulating_source *)base;
+    int count = source->placement->variables_count;
+
+    if (source->batches == 1)
+        return source->inner->need_rows(source->inner, rows);
+    source->current = 1 - source->current;
+    for (int v = 0; v < count; v++)
+        if (joins_rows(source, v))
+            begin_finder(&source->placement->variables[v], finder_of(source, v));
+    for (uint32_t i = 0; i < source->batches; i++)
+        TRY(add_batch(source, i));
+    for (int v = 0; v < count; v++)
+        if (joins_rows(source, v)) {
+            row_finder_finish(finder_of(source, v));
+            source->rows[v] = finder_of(source, v)->rows;
+        }
+    *rows = source->rows;
+    return status_ok();
+}
+
+/* Where the rows of the next batch are among those of the step. */
+static const int64_t *places_of(const struct accumulating_source *source, int v)
+{
+    return finder_of(source, v)->places + source->variables[v].taken;
+}
+
+/* The values of a batch's rows, of those of the step. */
+static void choose_rows(struct accumulating_source *source, int v, size_t count,
+                        const float *values)
+{
+    struct accumulated *variable = &source->variables[v];
+    const int64_t *places = places_of(source, v);
+    size_t size = row_size(&source->placement->variables[v]);
+
+    make_room(&variable->chosen, &variable->chosen_capacity, count * size);
+    for (size_t i = 0; i < count; i++)
+        memcpy(variable->chosen + i * size, values + (size_t)places[i] * size,
+               size * sizeof(float));
+    source->values[v] = variable->chosen;
+}
+
+/* The values that `inner` computes this batch with. */
+static const void *const *values_of(struct accumulating_source *source, uint32_t batch,
+                                    const void *const *values)
+{
+    if (source->batches == 1 || source->inner->need_rows == NULL)
+        return values;
+    for (int v = 0; v < source->placement->variables_count; v++)
+        if (joins_rows(source, v))
+            choose_rows(source, v, source->asked[batch][v].count, values[v]);
+        else
+            source->values[v] = values[v];
+    return source->values;
+}
+
+static void add_rows(struct accumulating_source *source, int v,
+                     const struct variable_gradient *given)
+{
+    const int64_t *places = places_of(source, v);
+    size_t size = row_size(&source->placement->variables[v]);
+    float *sum = source->variables[v].sum;
+
+    for (size_t i = 0; i < given->rows.count; i++)
+        add_to(given->values + i * size, source->loss_scale, sum + (size_t)places[i] * size, size);
+    source->variables[v].taken += given->rows.count;
+}
+
+/* ---- Sums. ---- */
+
+/* What `batches` moves of an average by `momentum` come to, is one move by momentum^batches (which
+ * the ps makes) towards the values weighted like this. */
+static float weight_of(const struct accumulating_source *source, double momentum, uint32_t batch)
+{
+    double later = (double)(source->batches - 1 - batch);
+
+    if (momentum == 1)
+        return 1 / (float)source->batches;
+    return (float)(pow(momentum, later) * (1 - momentum) /
+                   (1 - pow(momentum, (double)source->batches)));
+}
+
+static void take_average(struct accumulating_source *source, int v, uint32_t batch,
+                         const struct variable_gradient *given)
+{
+    const struct placed_variable *variable = &source->placement->variables[v];
+    struct accumulated *sums = &source->variables[v];
+    size_t count = count_of(variable, given);
+    float weight = weight_of(source, variable->momentum, batch);
+
+    if (source->batches == 1)
+        return;
+    make_room(&sums->sum, &sums->capacity, count);
+    if (batch == 0)
+        scale_to(given->values, weight, sums->sum, count);
+    else
+        add_scaled(given->values, weight, sums->sum, count);
+    source->mean[v].values = sums->sum;
+}
+
+static void take_rows(struct accumulating_source *source, int v, uint32_t batch,
+                      const struct variable_gradient *given)
+{
+    struct accumulated *sums = &source->variables[v];
+
+    source->mean[v].rows = finder_of(source, v)->rows;
+    size_t count = count_of(&source->placement->variables[v], &source->mean[v]);
+    make_room(&sums->sum, &sums->capacity, count);
+    if (batch == 0)
+        memset(sums->sum, 0, count * sizeof(float));
+    add_rows(source, v, given);
+    source->mean[v].values = sums->sum;
+}
+
+static void take_gradient(struct accumulating_source *source, int v, uint32_t batch,
+                          const struct variable_gradient *given)
+{
+    struct accumulated *sums = &source->variables[v];
+    size_t count = count_of(&source->placement->variables[v], given);
+
+    make_room(&sums->sum, &sums->capacity, count);
+    if (batch == 0)
+        divide_to(given->values, source->loss_scale, sums->sum, count);
+    else
+        add_to(given->values, source->loss_scale, sums->sum, count);
+    source->mean[v].values = sums->sum;
+}
+
+static void take_batch(struct accumulating_source *source, uint32_t batch,
+                       const struct variable_gradient *given)
 {
     for (int v = 0; v < source->placement->variables_count; v++) {
         const struct placed_variable *variable = &source->placement->variables[v];
         source->mean[v] = given[v];
-        if (!variable->trainable)
-            continue;
-        size_t count = count_of(variable, &given[v]);
-        float *sum = make_room(source, v, count);
-        if (first)
-            divide_to(given[v].values, source->loss_scale, sum, count);
-        else
-            add_to(given[v].values, source->loss_scale, sum, count);
-        source->mean[v].values = sum;
+        if (variable->averaged)
+            take_average(source, v, batch, &given[v]);
+        else if (variable->trainable && joins_rows(source, v))
+            take_rows(source, v, batch, &given[v]);
+        else if (variable->trainable)
+            take_gradient(source, v, batch, &given[v]);
     }
 }
 
@@ -76,7 +266,7 @@ static void take_mean(struct accumulating_source *source)
 {
     for (int v = 0; v < source->placement->variables_count && source->batches > 1; v++)
         if (source->placement->variables[v].trainable)
-            divide(source->sums[v], (float)source->batches,
+            divide(source->variables[v].sum, (float)source->batches,
                    count_of(&source->placement->variables[v], &source->mean[v]));
 }
 
@@ -88,22 +278,18 @@ static struct status step(struct gradient_source *base, const void *const *value
     double sum = 0;
     float one;
 
+    for (int v = 0; v < source->placement->variables_count; v++)
+        source->variables[v].taken = 0;
     for (uint32_t i = 0; i < source->batches; i++) {
-        TRY(source->inner->step(source->inner, values, &given, &one));
-        take_batch(source, given, i == 0);
+        const void *const *chosen = values_of(source, i, values);
+        TRY(source->inner->step(source->inner, chosen, &given, &one));
+        take_batch(source, i, given);
         sum += (double)one;
     }
     take_mean(source);
     *loss = (float)(sum / source->batches);
     *gradients = source->mean;
     return status_ok();
-}
-
-static struct status need_rows(struct gradient_source *base, const struct row_ids **rows)
-{
-    struct gradient_source *inner = ((struct accumulating_source *)base)->inner;
-
-    return inner->need_rows(inner, rows);
 }
 
 static struct status seek(struct gradient_source *base, uint64_t begin, uint64_t step)
@@ -119,36 +305,29 @@ static void destroy(struct gradient_source *base)
 {
     struct accumulating_source *source = (struct accumulating_source *)base;
 
-    for (int v = 0; v < source->placement->variables_count; v++)
-        free(source->sums[v]);
-    free(source->sums);
-    free(source->capacities);
+    for (int v = 0; v < source->placement->variables_count; v++) {
+        struct accumulated *variable = &source->variables[v];
+        row_finder_free(&variable->finders[0]);
+        row_finder_free(&variable->finders[1]);
+        free(variable->chosen);
+        free(variable->sum);
+    }
+    free(source->variables);
     free(source->mean);
+    free(source->rows);
+    free(source->asked);
+    free(source->values);
     source->inner->destroy(source->inner);
     free(source);
 }
 
-struct status accumulate_source(struct gradient_source *inner, uint32_t batches, float loss_scale,
-                                const struct placement *placement, struct gradient_source **out)
+struct gradient_source *accumulate_source(struct gradient_source *inner, uint32_t batches,
+                                          float loss_scale, const struct placement *placement)
 {
     size_t count = (size_t)placement->variables_count + 1;
 
-    *out = inner;
     if (batches <= 1 && loss_scale == 1)
-        return status_ok();
-    if (batches > 1 && inner->need_rows != NULL) {
-        inner->destroy(inner);
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "gradient_accumulation_steps of a model with variables by rows");
-    }
-    for (int v = 0; v < placement->variables_count && batches > 1; v++)
-        if (placement->variables[v].averaged) {
-            inner->destroy(inner);
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "gradient_accumulation_steps of a model with moving averages such "
-                                "as '%s', which each batch moves",
-                                placement->variables[v].name);
-        }
+        return inner;
     struct accumulating_source *source = zalloc(sizeof *source);
     source->source =
         (struct gradient_source){ .step = step,
@@ -159,9 +338,10 @@ struct status accumulate_source(struct gradient_source *inner, uint32_t batches,
     source->batches = batches;
     source->loss_scale = loss_scale;
     source->placement = placement;
-    source->sums = zalloc(count * sizeof *source->sums);
-    source->capacities = zalloc(count * sizeof *source->capacities);
+    source->variables = zalloc(count * sizeof *source->variables);
     source->mean = zalloc(count * sizeof *source->mean);
-    *out = &source->source;
-    return status_ok();
+    source->rows = zalloc(count * sizeof *source->rows);
+    source->asked = zalloc((size_t)batches * sizeof *source->asked);
+    source->values = zalloc(count * sizeof *source->values);
+    return &source->source;
 }

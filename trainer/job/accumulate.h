@@ -8,12 +8,14 @@
 #include "trainer/job/worker.h"
 
 /**
- * Takes `inner`, also if it fails. With one batch and a factor of 1, *out is `inner`.
+ * A source that takes `inner`, and destroys it with itself. With one batch and a factor of 1, it is
+ * `inner`.
  *
- * Owner   *out: its destroy, which destroys `inner`
- * Errors  UNIMPLEMENTED several batches of a model with variables by rows, or with moving averages
+ * A step needs the rows that any of its batches needs. A row's mean is over all batches, also those
+ * without this row, as if they were one batch. A moving average moves as if each batch moved it:
+ * the ps makes one move by momentum^batches towards the values that the source gives.
  */
-struct status accumulate_source(struct gradient_source *inner, uint32_t batches, float loss_scale,
-                                const struct placement *placement, struct gradient_source **out);
+struct gradient_source *accumulate_source(struct gradient_source *inner, uint32_t batches,
+                                          float loss_scale, const struct placement *placement);
 
 #endif

@@ -22,9 +22,9 @@ struct gradient_source {
     /* Skips the batches that were taken before: the job began at, or went back to, `begin` and is
      * now at `step`. NULL: the source has no order. */
     struct status (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step);
-    /* Says which rows, or keys, of each sparse variable the next step needs: *rows is
-     * [variables_count] and valid until that step. Called before each step, when the gradients of
-     * the step before are still in use. NULL: the model has no sparse variables. */
+    /* Says which rows, or keys, of each sparse variable a step needs: *rows is [variables_count]
+     * and valid until that step has been made. Called once for each step, before it, when the
+     * gradients of the step before are still in use. NULL: the model has no sparse variables. */
     struct status (*need_rows)(struct gradient_source *source, const struct row_ids **rows);
 };
 

@@ -263,13 +263,18 @@ static void count_gradient(struct variables *variables, const struct slice *slic
     variables->largest_bytes = larger(variables->largest_bytes, slice->size_bytes);
 }
 
+static void set_momentum(struct slice *slice, double momentum)
+{
+    slice->averaging[0] = (float)momentum;
+    slice->averaging[1] = (float)(1 - momentum);
+}
+
 static void set_update(struct slice *slice, const struct created_piece *piece)
 {
     slice->constraint = piece->constraint;
     slice->shape = piece->shape;
     slice->averaged = piece->averaged;
-    slice->averaging[0] = (float)piece->momentum;
-    slice->averaging[1] = (float)(1 - piece->momentum);
+    set_momentum(slice, piece->momentum);
 }
 
 /* The secret seed keeps strangers from choosing keys that share a bucket. */
@@ -328,6 +333,9 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
     TRY(check_pieces(ps, request));
     TRY(choose_optimizer(request, out));
     TRY(check_rules(request, out));
+    /* A chief that was started anew may accumulate other numbers of batches. */
+    for (int i = 0; i < ps->variables->slices_count; i++)
+        set_momentum(&ps->variables->slices[i], request->pieces[i].momentum);
     if (ps->variables->slices != NULL)
         return status_ok();
     TRY(pay(ps, request, out->optimizer));

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "layers/layers.h"
+#include "trainer/job/accumulate.h"
 #include "trainer/model.h"
 #include "whole_values.h"
 
@@ -166,23 +167,25 @@ static const float *choose(struct arena *arena, const float *table, const struct
     return out;
 }
 
+/* *rows: NULL until the rows of the first step are asked for. */
 static void check_step(struct arena *arena, struct gradient_source *some,
-                       struct gradient_source *whole, const void *const *values)
+                       struct gradient_source *whole, const void *const *values,
+                       const struct row_ids **rows, size_t rows_max)
 {
     const struct variable_gradient *a, *b;
-    const struct row_ids *rows;
     float loss, wanted_loss;
 
-    assert_string_equal(some->need_rows(some, &rows).message, "");
-    void *copy = arena_memdup(arena, rows[0].ids, rows[0].count * sizeof(int64_t));
-    const struct row_ids needed = { copy, rows[0].count };
+    if (*rows == NULL)
+        assert_string_equal(some->need_rows(some, rows).message, "");
+    void *copy = arena_memdup(arena, (*rows)[0].ids, (*rows)[0].count * sizeof(int64_t));
+    const struct row_ids needed = { copy, (*rows)[0].count };
     assert_string_equal(row_ids_check(&needed, TABLE).message, "");
-    assert_in_range(needed.count, 2, BATCH * IDS);
+    assert_in_range(needed.count, 2, rows_max);
     const void *some_values[] = { choose(arena, values[0], &needed), values[1], values[2] };
     assert_string_equal(whole->step(whole, values, &b, &wanted_loss).message, "");
     assert_string_equal(some->step(some, some_values, &a, &loss).message, "");
     /* The next rows are asked for while these gradients are in use. */
-    assert_string_equal(some->need_rows(some, &rows).message, "");
+    assert_string_equal(some->need_rows(some, rows).message, "");
     assert_true(loss == wanted_loss);
     assert_int_equal(a[0].rows.count, needed.count);
     assert_memory_equal(a[0].rows.ids, needed.ids, needed.count * sizeof(int64_t));
@@ -204,22 +207,56 @@ static void a_step_of_some_rows_is_that_of_the_whole_table(void **state)
     struct model *some = open_model(arena, BY_ROWS), *whole = open_model(arena, WHOLE);
     struct gradient_source *sources[2];
     const void *const *values = first_values(some, arena);
+    const struct row_ids *rows = NULL;
 
     assert_true(some->variables[0].by_rows);
     assert_false(whole->variables[0].by_rows);
-    assert_string_equal(model_source(some, &data, &order, false, &sources[0]).message, "");
-    assert_string_equal(model_source(whole, &data, &order, false, &sources[1]).message, "");
+    assert_string_equal(model_source(some, &data, &order, false, 1, &sources[0]).message, "");
+    assert_string_equal(model_source(whole, &data, &order, false, 1, &sources[1]).message, "");
     assert_null(sources[1]->need_rows);
     for (int step = 0; step < 6; step++)
-        check_step(arena, sources[0], sources[1], values);
+        check_step(arena, sources[0], sources[1], values, &rows, BATCH * IDS);
     for (int i = 0; i < 2;
          i++) /* back to the beginning: the rows that were asked for are dropped */
         assert_string_equal(sources[i]->seek(sources[i], 0, 0).message, "");
-    check_step(arena, sources[0], sources[1], values);
+    rows = NULL;
+    check_step(arena, sources[0], sources[1], values, &rows, BATCH * IDS);
     for (int i = 0; i < 2; i++)
         sources[i]->destroy(sources[i]);
     close_model(some);
     close_model(whole);
+    arena_destroy(arena);
+}
+
+/* A step of several batches needs the rows of all of them. */
+static void several_batches_of_some_rows_are_those_of_the_whole_table(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct model *models[] = { open_model(arena, BY_ROWS), open_model(arena, WHOLE) };
+    const void *const *values = first_values(models[0], arena);
+    struct placement placements[2];
+    struct gradient_source *sources[2];
+    const struct row_ids *rows = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        placement_create(models[i]->variables, models[i]->variables_count, 1, 1 << 20,
+                         PLACE_BY_BYTES, &placements[i]);
+        assert_string_equal(model_source(models[i], &data, &order, false, 3, &sources[i]).message,
+                            "");
+        sources[i] = accumulate_source(sources[i], 3, 2, &placements[i]);
+    }
+    for (int step = 0; step < 4; step++)
+        check_step(arena, sources[0], sources[1], values, &rows, 3 * BATCH * IDS);
+    for (int i = 0; i < 2; i++)
+        assert_string_equal(sources[i]->seek(sources[i], 0, 1).message, "");
+    rows = NULL;
+    check_step(arena, sources[0], sources[1], values, &rows, 3 * BATCH * IDS);
+    for (int i = 0; i < 2; i++) {
+        sources[i]->destroy(sources[i]);
+        placement_finish(&placements[i]);
+        close_model(models[i]);
+    }
     arena_destroy(arena);
 }
 
@@ -254,7 +291,7 @@ static void an_id_out_of_range_is_named(void **state)
     struct gradient_source *source;
     int64_t good = ids[1][0];
 
-    assert_string_equal(model_source(model, &data, &order, false, &source).message, "");
+    assert_string_equal(model_source(model, &data, &order, false, 1, &source).message, "");
     ids[1][0] = TABLE;
     assert_string_equal(source->need_rows(source, &rows).message,
                         "'e/embeddings': the id 40 is out of range; expected 0 to 39");
@@ -289,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_of_some_rows_is_that_of_the_whole_table),
+        cmocka_unit_test(several_batches_of_some_rows_are_those_of_the_whole_table),
         cmocka_unit_test(an_evaluation_of_some_rows_is_that_of_the_whole_table),
         cmocka_unit_test(an_id_out_of_range_is_named),
         cmocka_unit_test(first_values_do_not_depend_on_the_division),

@@ -11,8 +11,8 @@
  * Zero-initialise it. Its memory grows to what the largest batch needs. A table that is not much
  * larger than the batch also has a bit for each row.
  */
-#ifndef TRAINER_ROW_FINDER_H
-#define TRAINER_ROW_FINDER_H
+#ifndef TRAINER_SHARED_ROW_FINDER_H
+#define TRAINER_SHARED_ROW_FINDER_H
 
 #include "trainer/shared/row_ids.h"
 

@@ -1,4 +1,4 @@
-#include "trainer/row_finder.h"
+#include "trainer/shared/row_finder.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
