@@ -4,14 +4,17 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/parallel.h"
 #include "tensor/input_flag.h"
+#include "tensor/npy.h"
 #include "tensor/value_json.h"
 
 static struct {
-    const char *signature;
+    const char *signature, *outdir;
     struct flag_texts inputs;
     int32_t repeat, threads;
+    bool overwrite;
 } options;
 
 static const struct flag rows[] = {
@@ -19,6 +22,10 @@ static const struct flag rows[] = {
       .help = "the signature to run" },
     { "input", FLAG_TEXTS, &options.inputs, "",
       .help = "name=file.npy or name=JSON; once for each input" },
+    { "outdir", FLAG_TEXT, &options.outdir, "",
+      .help = "also write each output to NAME.npy in this directory" },
+    { "overwrite", FLAG_BOOL, &options.overwrite, "false",
+      .help = "let --outdir replace files that exist" },
     { "repeat", FLAG_INT32, &options.repeat, "0",
       .help = "run this many more times and print the latency", .max = 1e9 },
     { "threads", FLAG_INT32, &options.threads, "0",
@@ -30,7 +37,8 @@ static const struct flag rows[] = {
 static const struct flag_set flags = {
     "usage: savedmodel run [flags] DIR\n\n"
     "Runs a signature once and prints its outputs:\n"
-    "  savedmodel run model/1 --signature predict_images --input images=digits.npy\n"
+    "  savedmodel run model/1 --signature predict_images --input images=digits.npy --outdir "
+    "scores\n"
     "  savedmodel run model/1 --input 'x=[[1.0, 2.0]]'\n"
     "  savedmodel run model/1 --input 'inputs=[{\"b64\": \"CgA=\"}]'",
     rows, COUNT(rows)
@@ -78,6 +86,54 @@ static void print_outputs(const struct signature *signature, const struct tensor
     }
     fwrite(text.data, 1, text.size, stdout);
     buffer_finish(&text);
+}
+
+/* numpy has no dtype for these: strings of any length, and bfloat16. They are printed only. */
+static bool has_npy_type(const struct tensor *tensor)
+{
+    return npy_front_size(tensor->dtype, &tensor->shape) > 0;
+}
+
+/* The key of an output comes from the model, which must not choose a path outside the directory. */
+static struct status find_output_file(const char *key, struct arena *arena, const char **out)
+{
+    if (strchr(key, '/') != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--outdir: output '%s' has a '/' in its name, and no file can be named "
+                            "after it: leave --outdir out",
+                            key);
+    *out = file_join(arena, options.outdir, arena_printf(arena, "%s.npy", key));
+    if (!options.overwrite && file_exists(*out))
+        return status_error(STATUS_ALREADY_EXISTS, "--outdir: '%s' exists: --overwrite replaces it",
+                            *out);
+    return status_ok();
+}
+
+static struct status save_output(const char *path, const struct tensor *tensor)
+{
+    struct buffer file = { 0 };
+    npy_put_front(tensor->dtype, &tensor->shape, &file);
+    buffer_append(&file, tensor->data, tensor_bytes(tensor));
+    struct status status = file_write(path, (struct bytes){ file.data, file.size });
+    buffer_finish(&file);
+    return status;
+}
+
+/* Looks at all names before the first file is written. */
+static struct status save_outputs(const struct signature *signature, const struct tensor *fetches,
+                                  struct arena *arena)
+{
+    const char **paths = ARENA_ARRAY(arena, const char *, signature->outputs_count + 1);
+    for (int i = 0; i < signature->outputs_count; i++) {
+        if (has_npy_type(&fetches[i]))
+            TRY(find_output_file(signature->outputs[i].key, arena, &paths[i]));
+    }
+    TRY(file_make_directories(options.outdir));
+    for (int i = 0; i < signature->outputs_count; i++) {
+        if (has_npy_type(&fetches[i]))
+            TRY(save_output(paths[i], &fetches[i]));
+    }
+    return status_ok();
 }
 
 static int compare_times(const void *a, const void *b)
@@ -128,10 +184,12 @@ static struct status run_signature(struct savedmodel *model, const struct signat
     TRY_OR(done, savedmodel_plan(model, signature, &plan));
     TRY_OR(done, plan_run(plan, run, feeds, fetches));
     print_outputs(signature, fetches);
+    if (options.outdir[0] != '\0')
+        status = save_outputs(signature, fetches, arena);
     for (int i = 0; i < signature->outputs_count; i++)
         tensor_release(&fetches[i]);
     run_reset(run);
-    if (options.repeat > 0)
+    if (status_is_ok(status) && options.repeat > 0)
         TRY_OR(done, repeat(plan, run, feeds, signature->outputs_count, fetches));
 done:
     for (int i = 0; i < signature->inputs_count; i++)

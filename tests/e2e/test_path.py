@@ -10,6 +10,8 @@ import threading
 import time
 import unittest
 
+import numpy
+
 from digits import ASK, row, write_digits
 from harness import DEADLINE_S, Load, Server, TestCase, main, run, train
 
@@ -102,6 +104,20 @@ class Path(TestCase):
         ran = run("savedmodel", "run", version, "--signature", "predict_images", "--input", "images=" + json.dumps([[0.5] * 784]))
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("scores", ran.stdout)
+
+    def test_savedmodel_run_writes_numpy_files(self):
+        self.train(1)
+        command = ["savedmodel", "run", os.path.join(self.base, "1"), "--signature", "predict_images",
+                   "--input", "images=" + json.dumps([[0.5] * 784]), "--outdir", self.path("outputs")]
+        first = run(*command)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        scores = numpy.load(self.path("outputs/scores.npy"))
+        self.assertEqual((scores.shape, scores.dtype), ((1, 10), numpy.float32))
+        self.assertAlmostEqual(scores.sum(), 1, delta=1e-5)
+        again = run(*command)
+        self.assertNotEqual(again.returncode, 0)
+        self.assertIn("scores.npy' exists: --overwrite replaces it", again.stderr)
+        self.assertEqual(run(*command, "--overwrite").returncode, 0)
 
     def test_swaps_in_version_2_under_load_with_no_failed_request(self):
         self.train(1)
