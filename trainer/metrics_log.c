@@ -240,6 +240,33 @@ void metrics_log_step(struct metrics_log *log, uint64_t step, double loss, doubl
     pthread_mutex_unlock(&log->lock);
 }
 
+void metrics_log_graph(struct metrics_log *log, struct bytes graph)
+{
+    if (log == NULL)
+        return;
+    pthread_mutex_lock(&log->lock);
+    if (log->events != NULL)
+        end_events(log, event_file_add_graph(log->events, wall_time_s(), graph));
+    pthread_mutex_unlock(&log->lock);
+}
+
+void metrics_log_histogram(struct metrics_log *log, const char *variable, uint64_t step,
+                           const struct histogram *histogram)
+{
+    struct buffer tag = { 0 };
+
+    if (log == NULL)
+        return;
+    buffer_printf(&tag, "%s/histogram", variable);
+    buffer_append_char(&tag, '\0');
+    pthread_mutex_lock(&log->lock);
+    if (log->events != NULL)
+        end_events(log,
+                   event_file_add_histogram(log->events, wall_time_s(), step, tag.data, histogram));
+    pthread_mutex_unlock(&log->lock);
+    buffer_finish(&tag);
+}
+
 /* ---- Evaluations. ---- */
 
 static void add_evaluation_line(struct metrics_log *log, double time_s, const char *name,

@@ -9,7 +9,8 @@
  *     {"kind":"evaluation","name":"test","time":1763850001.5,"step":1000,"loss":0.31,"accuracy":0.9}
  *
  * The events have the tags of TensorFlow's Estimator: loss, learning_rate and global_step/sec in
- * the directory itself, and the values of an evaluation in its sub-directory eval.
+ * the directory itself, and the values of an evaluation in its sub-directory eval. The graph and
+ * histograms of the variables, with Keras' tags, are only in the events of training.
  *
  * If a file cannot be written any more, `warn` is called once and that kind of file ends; training
  * goes on. Any thread may call. All functions accept NULL for the log, and do nothing.
@@ -49,6 +50,13 @@ void metrics_log_step(struct metrics_log *log, uint64_t step, double loss, doubl
 /* name: which rows were evaluated, "test" or "validation". values_count is at most EVENT_SCALARS_MAX. */
 void metrics_log_evaluation(struct metrics_log *log, const char *name, uint64_t step,
                             const struct event_scalar *values, int values_count);
+
+/* The graph that is trained, a serialized GraphDef. Only event files hold it. */
+void metrics_log_graph(struct metrics_log *log, struct bytes graph);
+
+/* Of a variable after this step. Only event files hold it. */
+void metrics_log_histogram(struct metrics_log *log, const char *variable, uint64_t step,
+                           const struct histogram *histogram);
 
 /* Lets readers see what was logged, unless that was done within the last second. */
 void metrics_log_show(struct metrics_log *log);

@@ -194,6 +194,10 @@ static const struct flag rows[] = {
       .help = "file on the chief's disk to which the same is appended as JSON lines" },
     { "save_summary_steps", FLAG_INT64, &values.save_summary_steps, "100",
       .help = "write to both at the multiples of this many steps", .min = 1, .max = 9e15 },
+    { "histogram_steps", FLAG_INT64, &values.histogram_steps, "0",
+      .help = "write histograms of the variables to --log_dir at the multiples of this many steps; "
+              "0: none",
+      STEPS },
     { "ps", FLAG_INT32, &values.ps, "2", .group = "a job in one process",
       .help = "number of parameter servers", TASKS },
     { "workers", FLAG_INT32, &values.workers, "2",

@@ -245,9 +245,11 @@ static struct status check_files(const struct flag_values *flags)
     return status_ok();
 }
 
-/* Refuses --save_summary_steps if there is no file to write to. */
+/* Refuses --save_summary_steps and --histogram_steps if there is no file to write to. */
 static struct status check_summaries(const struct flag_values *flags)
 {
+    if (flags->histogram_steps > 0 && *flags->log_dir == '\0')
+        return status_error(STATUS_INVALID_ARGUMENT, "--histogram_steps without --log_dir");
     if (*flags->metrics_file != '\0' || *flags->log_dir != '\0' ||
         flag_is_default(flags_find(&train_flags, "save_summary_steps")))
         return status_ok();

@@ -22,7 +22,7 @@ struct flag_values {
     int32_t batch_size, epochs, ps, workers, max_to_keep;
     int32_t start_timeout, linger_timeout, finish_timeout; /* s */
     int64_t training_iteration, stop_at_step, model_version, seed, save_checkpoint_steps,
-        save_summary_steps;
+        save_summary_steps, histogram_steps;
     int64_t memory_budget_bytes;
     double learning_rate, clipvalue, clipnorm, global_clipnorm, save_checkpoint_secs,
         recovery_timeout;

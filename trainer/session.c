@@ -101,18 +101,6 @@ static struct status taken_next(void *context, struct bytes *chunk)
                                           : init_from_next(session->init, chunk);
 }
 
-/* Called by the chief after each of its steps. */
-static void stepped(void *context, uint64_t global_step, float loss)
-{
-    struct session *session = context;
-
-    loss_plot_add(&session->plot, global_step, (double)loss);
-    const struct client_job *job = &session->options.job;
-    float rate = schedule_rate(&job->schedule, job->learning_rate,
-                               schedule_step(global_step - 1, session->options.accumulation));
-    metrics_log_step(session->metrics, global_step, (double)loss, (double)rate);
-}
-
 /* A ps that was restarted has lost what other tasks may still ask for. */
 static void recovered(void *context)
 {
@@ -121,6 +109,7 @@ static void recovered(void *context)
 
 static struct status begun(void *context, uint64_t step)
 {
+    ((struct session *)context)->histogram_step = step;
     return session_check_begin(context, step);
 }
 
@@ -246,27 +235,6 @@ static void announce(struct session *session)
     announce_rows(session);
 }
 
-struct status session_open_metrics(struct session *session)
-{
-    const struct options *options = &session->options;
-    bool chief = session_is_chief(session);
-    struct metrics_log_options metrics = {
-        .file = options->flags.metrics_file,
-        .directory = options->flags.log_dir,
-        .trains = chief,
-        .every_steps = (uint64_t)options->flags.save_summary_steps,
-        .last_step = options->job.stop_step,
-        .rows_per_step = session->report.rows_per_step,
-        .clock = clock_monotonic(),
-        .warn = session_warn,
-        .context = session,
-    };
-
-    if (!chief && options->map.kind != JOB_EVALUATOR)
-        return status_ok();
-    return metrics_log_open(&metrics, &session->metrics);
-}
-
 /* ---- The job. ---- */
 
 static struct chief_options chief_options(struct session *session)
@@ -288,7 +256,7 @@ static struct chief_options chief_options(struct session *session)
         .finish_timeout_ms = (int64_t)flags->finish_timeout * MS_PER_S,
         .begun = begun,
         .recovered = recovered,
-        .stepped = stepped,
+        .stepped = session_stepped,
         .conclude = session_conclude,
         .context = session,
         .warn = session_warn

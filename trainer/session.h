@@ -36,7 +36,8 @@ struct session {
     struct progress progress;
     struct report report;
     struct metrics_log *metrics; /* NULL: none */
-    struct loss_plot plot;       /* used by the chief's thread */
+    uint64_t histogram_step;     /* of the last histograms; used by the chief's thread */
+    struct loss_plot plot;       /* the same */
     bool trains;                 /* the log says that training has begun */
     bool exported;
     bool finished; /* before this process began: nothing is left to do but to tell the ps tasks */
@@ -89,6 +90,9 @@ struct status session_open_best(const struct session *session, struct checkpoint
 
 /* Opens the files of --metrics_file and --log_dir, if this task writes them. */
 struct status session_open_metrics(struct session *session);
+
+/* As struct chief_options wants it. */
+void session_stepped(void *context, const struct ps_client *client, float loss);
 
 /* Exports these values, unless --noexport was given, and prints where. */
 struct status session_export(struct session *session, struct value_source *source);

@@ -117,6 +117,67 @@ struct status event_file_add_scalars(struct event_file *file, double wall_time_s
     return add(file, &event);
 }
 
+/* A run of empty buckets becomes one bucket. Returns how many there are. */
+static size_t join_buckets(const struct histogram *histogram, double *limits, double *counts)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        bool empty = histogram->counts[i] == 0;
+        if (!(empty && count > 0 && counts[count - 1] == 0))
+            count++;
+        limits[count - 1] = histogram_limit(i);
+        counts[count - 1] = (double)histogram->counts[i];
+    }
+    return count;
+}
+
+static struct status add_value(struct event_file *file, double wall_time_s, uint64_t step,
+                               Tensorflow__Summary__Value *value)
+{
+    Tensorflow__Summary summary = TENSORFLOW__SUMMARY__INIT;
+    Tensorflow__Event event = TENSORFLOW__EVENT__INIT;
+
+    summary.n_value = 1;
+    summary.value = &value;
+    event.wall_time = wall_time_s;
+    event.step = (int64_t)step;
+    event.what_case = TENSORFLOW__EVENT__WHAT_SUMMARY;
+    event.summary = &summary;
+    return add(file, &event);
+}
+
+struct status event_file_add_histogram(struct event_file *file, double wall_time_s, uint64_t step,
+                                       const char *tag, const struct histogram *histogram)
+{
+    Tensorflow__HistogramProto buckets = TENSORFLOW__HISTOGRAM_PROTO__INIT;
+    Tensorflow__Summary__Value value = TENSORFLOW__SUMMARY__VALUE__INIT;
+    double limits[HISTOGRAM_BUCKETS], counts[HISTOGRAM_BUCKETS];
+
+    buckets.min = histogram->min;
+    buckets.max = histogram->max;
+    buckets.num = (double)histogram->count;
+    buckets.sum = histogram->sum;
+    buckets.sum_squares = histogram->sum_squares;
+    buckets.n_bucket = buckets.n_bucket_limit = join_buckets(histogram, limits, counts);
+    buckets.bucket_limit = limits;
+    buckets.bucket = counts;
+    value.tag = (char *)tag;
+    value.value_case = TENSORFLOW__SUMMARY__VALUE__VALUE_HISTO;
+    value.histo = &buckets;
+    return add_value(file, wall_time_s, step, &value);
+}
+
+struct status event_file_add_graph(struct event_file *file, double wall_time_s, struct bytes graph)
+{
+    Tensorflow__Event event = TENSORFLOW__EVENT__INIT;
+
+    event.wall_time = wall_time_s;
+    event.what_case = TENSORFLOW__EVENT__WHAT_GRAPH_DEF;
+    event.graph_def = (ProtobufCBinaryData){ graph.size, (uint8_t *)graph.data };
+    return add(file, &event);
+}
+
 struct status event_file_flush(struct event_file *file)
 {
     return append_file_flush(&file->file);

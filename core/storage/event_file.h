@@ -1,7 +1,7 @@
 /*
- * event_file: writes scalars to an event file, which TensorBoard and summary_iterator
- * read, also while it grows. An event file holds TFRecords of tensorflow.Event (proto/event.proto);
- * the first one names the version.
+ * event_file: writes scalars, histograms and graphs to an event file, which TensorBoard and
+ * summary_iterator read, also while it grows. An event file holds TFRecords of tensorflow.Event
+ * (proto/event.proto); the first one names the version.
  *
  *     struct event_file *file;
  *     TRY(event_file_create("logs", &file));
@@ -15,6 +15,7 @@
 #define STORAGE_EVENT_FILE_H
 
 #include "base/bytes.h"
+#include "storage/histogram.h"
 
 struct event_file;
 
@@ -35,6 +36,12 @@ struct status event_file_add_start(struct event_file *file, double wall_time_s, 
 #define EVENT_SCALARS_MAX 64
 struct status event_file_add_scalars(struct event_file *file, double wall_time_s, uint64_t step,
                                      const struct event_scalar *scalars, int count);
+
+struct status event_file_add_histogram(struct event_file *file, double wall_time_s, uint64_t step,
+                                       const char *tag, const struct histogram *histogram);
+
+/* graph: a serialized GraphDef. The last one of a directory is shown. */
+struct status event_file_add_graph(struct event_file *file, double wall_time_s, struct bytes graph);
 
 /* Lets readers see the events so far. If that fails, they are lost. */
 struct status event_file_flush(struct event_file *file);

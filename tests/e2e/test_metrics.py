@@ -76,6 +76,7 @@ class Metrics(TestCase):
                             ("--metrics_file=" + self.path("no", "m"), "--metrics_file: open"),
                             ("--log_dir=" + self.data + "/train-images-idx3-ubyte/d", "--log_dir: "),
                             ("--log_dir=gs://bucket/logs", "--log_dir: "),
+                            ("--histogram_steps=5", "--histogram_steps without --log_dir"),
                             ("--save_summary_steps=5", "--save_summary_steps without --log_dir and --metrics_file")):
             with self.subTest(flag):
                 done = run("pstrain", "--train_dir=" + self.data, "--noexport", flag)

@@ -30,20 +30,36 @@ class Events(TestCase):
         for value in event.summary.value:
             np.testing.assert_allclose(value.simple_value, line[tags[value.tag]], rtol=1e-6)
 
+    def assert_histograms(self, events, steps):
+        """Of both variables at these steps; the last ones are of the values in the checkpoint."""
+        self.assertEqual([(x.step, x.summary.value[0].tag) for x in events],
+                         [(step, name + "/histogram") for step in steps for name in ("dense/kernel", "dense/bias")])
+        reader = tf.train.load_checkpoint(self.path("ckpt"))
+        for event, name in zip(events[-2:], ("dense/kernel", "dense/bias")):
+            histo, values = event.summary.value[0].histo, np.asarray(reader.get_tensor(name), np.float64).ravel()
+            self.assertEqual((histo.num, histo.min, histo.max), (values.size, values.min(), values.max()))
+            np.testing.assert_allclose((histo.sum, histo.sum_squares), (values.sum(), (values ** 2).sum()), rtol=1e-9)
+            counts = np.histogram(values, [-np.inf, *histo.bucket_limit])[0]
+            np.testing.assert_array_equal(histo.bucket, counts)
+
     def test_the_reader_gives_what_was_written(self):
         self.data = write_digits(self.path("data"), train=500, test=50)
         train = {"loss": "loss", "learning_rate": "learning_rate", "global_step/sec": "steps_per_second"}
         evaluation = {"loss": "loss", "accuracy": "accuracy"}
         before = 0
         for stop in (120, 200):
-            lines = self.pstrain("--stop_at_step=%d" % stop)[before:]
+            lines = self.pstrain("--stop_at_step=%d" % stop, *["--histogram_steps=40"] * (stop == 200))[before:]
             before += len(lines)
-            version, start, *rest = self.events()
+            version, graph, start, *rest = self.events()
+            nodes = tf.compat.v1.GraphDef.FromString(graph.graph_def).node
+            self.assertIn("MatMul", {node.op for node in nodes})
             self.assertEqual(version.file_version, "brain.Event:2")
             # TensorBoard drops what earlier files hold of this and later steps.
             self.assertEqual((start.session_log.status, start.step), (tf.compat.v1.SessionLog.START, lines[0]["step"]))
             trained = [x for x in lines if x["kind"] == "train"]
-            self.assertEqual([x.step for x in rest], [1, 50, 100, 120] if stop == 120 else [121, 150, 200])
+            histograms = [x for x in rest if x.summary.value[0].HasField("histo")]
+            rest = [x for x in rest if x not in histograms]
+            self.assert_histograms(histograms, [] if stop == 120 else [160, 200])
             for event, line in zip(rest, trained, strict=True):
                 self.assert_same(event, line, train)
             for under, line in (("eval_validation", lines[-2]), ("eval", lines[-1])):

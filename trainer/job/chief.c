@@ -239,7 +239,7 @@ static struct status stepped(void *context, uint64_t global_step, float loss)
     if (chief->saver != NULL)
         saver_step(chief->saver, global_step);
     if (chief->options->stepped != NULL)
-        chief->options->stepped(chief->options->context, global_step, loss);
+        chief->options->stepped(chief->options->context, chief->client, loss);
     return evaluate(chief);
 }
 
