@@ -1,0 +1,190 @@
+"""modelserver over time and in numbers: versions that swap under load, a thousand models, ten thousand idle connections and slow readers,
+mixed traffic with bad requests. Requests must not fail, and memory must not grow.
+
+    SLIPWAY_ENDURANCE=SECONDS python3 tests/e2e/test_endurance.py     in place of a few seconds: for so long, and in full numbers
+
+Each test prints a line with what it measured. Ratios of latencies are printed and not asserted: other programs may use the machine."""
+import contextlib
+import os
+import resource
+import shutil
+import socket
+import threading
+import time
+
+import tiny_model
+from endurance import bad_traffic, good_traffic, memory_kb, p99_us
+from grpc_here import MODEL, Client, messages
+from harness import SANITIZED, Server, TestCase, main
+
+LONG = "SLIPWAY_ENDURANCE" in os.environ
+SECONDS = float(os.environ.get("SLIPWAY_ENDURANCE", "6"))
+SWAP_S = 0.2
+CALLS = 20000 if LONG else 2000
+MODELS = 1000 if LONG else 200
+IDLE, SLOW = (10000, 500) if LONG else (1000, 50)
+GROWTH_KB = 16 << 10  # that malloc may keep in free pieces: between the first third of the time and the end
+
+
+def write_weights(directory):
+    """y = x · a matrix of 784 × 10: 31 KB."""
+    b = tiny_model.Builder()
+    b.placeholder("x", 1, [-1, 784])
+    b.const("weights", 1, [784, 10], [0.5] * 7840)
+    b.node("y", "MatMul", "x", "weights", T=("type", 1), transpose_a=("b", False), transpose_b=("b", False))
+    b.signature("serving_default", "predict", {"x": ("x:0", 1, [-1, 784])}, {"y": ("y:0", 1, [-1, 10])})
+    tiny_model.save(b.model, directory)
+
+
+class Swapper(threading.Thread):
+    """Adds the next version and removes the one before the last, every 200 ms."""
+
+    def __init__(self, base, make):
+        super().__init__(daemon=True)
+        self.base, self.make, self.version, self.stopping = base, make, 1, threading.Event()
+
+    def run(self):
+        while not self.stopping.wait(SWAP_S):
+            made = os.path.join(self.make, "v")
+            shutil.copytree(os.path.join(self.base, str(self.version)), made)
+            self.version += 1
+            os.rename(made, os.path.join(self.base, str(self.version)))
+            if self.version > 2:
+                old = os.path.join(self.make, "old")
+                os.rename(os.path.join(self.base, str(self.version - 2)), old)
+                shutil.rmtree(old)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        self.join()
+
+
+class Endurance(TestCase):
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.path("make"))
+
+    def say(self, text, *values):
+        print("\nendurance: " + text % values, flush=True)
+
+    def serve_tiny(self):
+        tiny_model.write(self.path("model", "1"))
+        return Server(self.path("model"), "--rest_api_num_threads=2", grpc=True)
+
+    def run_for(self, server, traffic, meanwhile=None):
+        """Sends the traffic; gives the memory after a third of the time and at the end, and what `meanwhile` measured last."""
+        measured, begin = [], time.monotonic()
+        early = None
+        with contextlib.ExitStack() as stack:
+            for one in traffic:
+                stack.enter_context(one)
+            while time.monotonic() < begin + SECONDS:
+                measured.append(meanwhile() if meanwhile else time.sleep(0.1))
+                if early is None and time.monotonic() > begin + SECONDS / 3:
+                    early = memory_kb(server)
+            late = memory_kb(server)
+        for one in traffic:
+            self.assertEqual(one.wrong[:3], [], "%d of %d" % (len(one.wrong), one.count))
+            self.assertGreater(one.count, 0)
+        if not SANITIZED:
+            self.assertLess(late, early + GROWTH_KB)
+        return early, late, sorted(measured)[len(measured) // 2] if meanwhile else None
+
+    def test_swaps_under_load(self):
+        with self.serve_tiny() as server:
+            calls = CALLS // 10
+            _, _, steady = self.run_for(server, good_traffic(server), lambda: p99_us(server, calls))
+            traffic = good_traffic(server)
+            with Swapper(self.path("model"), self.path("make")) as swapper:
+                early, late, swapping = self.run_for(server, traffic, lambda: p99_us(server, calls))
+            server.wait_for_state(swapper.version, "AVAILABLE")
+            self.say("%d swaps, %d requests, 0 failed; memory %d -> %d KB; p99 %.2f × that without swaps", swapper.version - 1,
+                     sum(t.count for t in traffic), early, late, swapping / steady)
+
+    def test_soak(self):
+        with self.serve_tiny() as server:
+            traffic = good_traffic(server) + [bad_traffic(server, seed) for seed in (1, 2)]
+            with Swapper(self.path("model"), self.path("make")):
+                early, late, _ = self.run_for(server, traffic)
+            self.say("%d good requests, %d bad ones, 0 wrong answers; memory %d -> %d KB", sum(t.count for t in traffic[:-2]),
+                     sum(t.count for t in traffic[-2:]), early, late)
+
+    def reload(self, client, paths):
+        request = messages().ReloadConfigRequest()
+        for name, path in paths.items():
+            request.config.model_config_list.config.add(name=name, base_path=path, model_platform="tensorflow")
+        begin = time.monotonic()
+        answer = client.call(MODEL + "HandleReloadConfigRequest", request, messages().ReloadConfigResponse)
+        self.assertEqual(answer.code, "OK", answer)
+        return time.monotonic() - begin
+
+    def test_many_models(self):
+        write_weights(self.path("weights", "1"))
+        tiny_model.write(self.path("model", "1"))
+        tiny_model.write(self.path("other", "1"))
+        paths = {"default": self.path("model")}
+        with Server(self.path("model"), grpc=True) as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            memory, seconds = [memory_kb(server)], 0.0
+            for half in range(2):
+                for i in range(half * MODELS // 2, (half + 1) * MODELS // 2):
+                    base = self.path("m%d" % i)
+                    shutil.copytree(self.path("weights"), base)
+                    paths["m%d" % i] = base
+                seconds += self.reload(client, paths)
+                memory.append(memory_kb(server))
+            steady, times, stopping = p99_us(server, CALLS), [], threading.Event()
+
+            def touch():
+                while not stopping.wait(0.1):
+                    times.append(self.reload(client, dict(paths, touched=self.path("other"))))
+                    times.append(self.reload(client, paths))
+            toucher = threading.Thread(target=touch)
+            toucher.start()
+            reloading = p99_us(server, CALLS)
+            stopping.set()
+            toucher.join()
+            for name in ("m0", "m%d" % (MODELS - 1)):
+                answer = server.post("/v1/models/%s:predict" % name, {"instances": [[1.0] * 784]})
+                self.assertEqual((answer.status, answer.json), (200, {"predictions": [[392.0] * 10]}))
+            self.say("%d models loaded in %.1f s; %.0f and %.0f KB per model in the two halves; a reload that touches one: median %.1f ms, "
+                     "p99 of others %.2f × that without", MODELS, seconds, *((b - a) / (MODELS / 2) for a, b in zip(memory, memory[1:])),
+                     sorted(times)[len(times) // 2] * 1e3, reloading / steady)
+
+    def connect_all(self, port, stack, count, request, receive=None):
+        for _ in range(count):
+            s = stack.enter_context(socket.socket())
+            if receive:
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
+            s.connect(("127.0.0.1", port))
+            s.sendall(request)
+            yield s
+
+    def test_idle_connections_and_slow_readers(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if hard < IDLE + SLOW + 1000:
+            self.skipTest("at most %d descriptors are allowed" % hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        body = b'{"inputs":[' + b",".join([b"[1.0]"] * 20000) + b"]}"  # the answer is longer than what sockets hold
+        large = b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        with self.serve_tiny() as server, contextlib.ExitStack() as stack:
+            alone, before = p99_us(server, CALLS), memory_kb(server)
+            idle = list(self.connect_all(server.port, stack, IDLE // 2, b""))
+            idle += self.connect_all(server.port, stack, IDLE // 2, b"GET /v1/models/default HTTP/1.1\r\nHost: x\r\n\r\n")
+            slow = list(self.connect_all(server.port, stack, SLOW, large, 4096))
+            end, ratios = time.monotonic() + SECONDS, []
+            while time.monotonic() < end:
+                for s in slow:
+                    self.assertEqual(len(s.recv(1)), 1)
+                ratios.append(p99_us(server, CALLS) / alone)
+            self.assertEqual(sum(len(s.recv(1)) for s in idle[IDLE // 2:]), IDLE // 2, "each got its answer")
+            self.say("%d idle connections and %d slow readers: p99 %.2f × that alone; %.1f KB of memory each", IDLE, SLOW,
+                     sorted(ratios)[len(ratios) // 2], (memory_kb(server) - before) / (IDLE + SLOW))
+
+
+if __name__ == "__main__":
+    main()
