@@ -322,21 +322,6 @@ static struct status open_best(struct session *session)
         "--checkpoint_dir");
 }
 
-/* The rows of a sparse variable are read from the snapshot that the best values are taken of. */
-static struct status check_sparse(const struct session *session)
-{
-    const struct model *model = session->model;
-
-    for (int v = 0; v < model->variables_count && session->best == NULL; v++)
-        if (placed_variable_is_sparse(&model->variables[v]))
-            return status_error(STATUS_UNIMPLEMENTED,
-                                "an evaluation while training of '%s', which no worker has as a "
-                                "whole, needs --checkpoint_dir, and --save_best or "
-                                "--restore_best_weights",
-                                model->variables[v].name);
-    return status_ok();
-}
-
 struct status session_prepare_evaluation(struct session *session)
 {
     struct options *options = &session->options;
@@ -348,7 +333,6 @@ struct status session_prepare_evaluation(struct session *session)
         return status_ok();
     if (session->checkpoints != NULL)
         TRY(open_best(session));
-    TRY(check_sparse(session));
     if (session->checkpoints == NULL)
         return status_ok();
     TRY(early_stopping_read(&session->stopping, session->stopping_path));

@@ -219,12 +219,22 @@ class Keys(TestCase):
             self.assertIn("'table/embeddings'", done.stderr)
             self.assertIn(words, done.stderr)
 
-    def test_an_evaluation_that_cannot_be_is_refused_before_training(self):
-        flags = self.numbers(DYNAMIC) + ["--test_files=" + self.csv("test.csv", 300, 2), "--evaluate_steps=10", "--noexport", "--training_iteration=20"]
-        for more in ([], ["--checkpoint_dir=" + self.path("ckpt")]):
-            done = run("pstrain", *flags, *more)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("'table/embeddings', which no worker has as a whole, needs --checkpoint_dir, and --save_best", done.stderr)
+    def test_the_chief_evaluates_the_rows_of_a_snapshot_while_it_trains(self):
+        """It finds what it finds with --save_best, and the training does not depend on it."""
+        for name, table in (("keys", DYNAMIC), ("rows", ("Embedding", {"input_dim": WORDS}))):
+            with self.subTest(name):
+                self.check_evaluations(name, self.numbers(table))
+
+    def check_evaluations(self, kind, flags):
+        flags += ["--test_files=" + self.csv("test.csv", 300, 2), "--sync", "--workers=2", "--ps=3", "--training_iteration=40"]
+        plain = train(self.path(kind, "plain/1"), *flags).stdout
+        here = train(self.path(kind, "here/1"), *flags, "--evaluate_steps=10").stdout
+        best = train(self.path(kind, "best/1"), *flags, "--evaluate_steps=10", "--save_best", "--checkpoint_dir=" + self.path(kind, "ckpt")).stdout
+        found = [re.findall(r"Test at step (\d+): (.*)", text) for text in (plain, here, best)]
+        self.assertEqual([int(step) for step, _ in found[1]], [10, 20, 30, 40])
+        self.assertEqual((found[0], found[1]), ([], found[2]))
+        self.assertEqual(found[1][-1][1], re.search(r"Test: (.*)", here).group(1))
+        self.assertEqual(len({data_of(self.path(kind, name, "1")) for name in ("plain", "here", "best")}), 1)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,20 @@ class Events(TestCase):
                 self.assertEqual(version.file_version, "brain.Event:2")
                 self.assert_same(tested, line, evaluation)
 
+    def test_a_histogram_of_a_table_is_of_the_rows_of_a_batch(self):
+        with open(self.path("pairs.csv"), "w", encoding="utf-8") as f:
+            f.write("user,item\n" + "".join("%d,%d\n" % (i % 7, i % 5) for i in range(350)))
+        done = run("pstrain", "--model=retrieval", "--train_files=" + self.path("pairs.csv"), "--noexport", "--workers=1", "--batch_size=35",
+                   "--log_dir=" + self.path("logs"), "--histogram_steps=5", "--stop_at_step=10")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        values = [(x.step, x.summary.value[0]) for x in self.events() if x.HasField("summary")]
+        sizes = {value.tag: value.histo.num for step, value in values if value.HasField("histo") and step == 5}
+        tables = sorted(tag for tag in sizes if "embedding" in tag)
+        self.assertEqual(len(tables), 2, sizes)
+        for tag in tables:  # tables of keys: the width of a row is that of the first layer behind it
+            width = sizes[tag] / (7 if "user" in tag else 5)
+            self.assertEqual((width > 1, width % 8), (True, 0), sizes)
+
 
 if __name__ == "__main__":
     main()

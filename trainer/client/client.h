@@ -109,6 +109,7 @@ struct ps_client {
     struct bytes *pieces;
     /* For variables by rows; NULL if there are none. */
     struct row_ids *wanted;             /* [variables_count]: by client_want_rows */
+    struct row_ids *held;               /* [variables_count]: the rows of `values` */
     uint64_t *first_rows;               /* [pieces_count]: the rows of its ps before this piece */
     struct piece_rows *pulled, *pushed; /* [pieces_count]: of the calls in flight */
     struct row_ids_writer *lists;       /* [chunks_count]: the lists of rows in these calls */
@@ -206,6 +207,9 @@ void client_want_rows(struct ps_client *client, int variable, struct row_ids row
  *         do not ascend or are not in their variable
  */
 struct status client_pull(struct ps_client *client);
+
+/* The same with the rows that `values` has, which are still valid where they were borrowed. */
+struct status client_pull_again(struct ps_client *client);
 
 /* OUT_OF_RANGE: a value of the last pull or push is NaN or infinite. */
 struct status client_check_values(const struct ps_client *client);

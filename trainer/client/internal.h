@@ -30,6 +30,7 @@ struct status client_rows_begin(struct ps_client *client, bool pull,
                                 const struct variable_gradient *gradients);
 
 void client_forget_wanted(struct ps_client *client); /* after client_want_rows */
+void client_hold_wanted(struct ps_client *client);   /* they are the rows of client->values */
 
 /* The bytes that a reply has of a piece. */
 size_t client_reply_bytes(const struct ps_client *client, const struct piece *piece);

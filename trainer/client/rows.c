@@ -35,6 +35,7 @@ void client_rows_init(struct ps_client *client)
     if (!has_rows(placement))
         return;
     client->wanted = zalloc((size_t)placement->variables_count * sizeof *client->wanted);
+    client->held = zalloc((size_t)placement->variables_count * sizeof *client->held);
     client->first_rows = zalloc(pieces_count * sizeof *client->first_rows);
     client->pulled = zalloc(pieces_count * sizeof *client->pulled);
     client->pushed = zalloc(pieces_count * sizeof *client->pushed);
@@ -52,9 +53,18 @@ void client_rows_finish(struct ps_client *client)
     client_keys_finish(client);
     free(client->lists);
     free(client->wanted);
+    free(client->held);
     free(client->first_rows);
     free(client->pulled);
     free(client->pushed);
+}
+
+void client_hold_wanted(struct ps_client *client)
+{
+    if (client->wanted != NULL)
+        memcpy(client->held, client->wanted,
+               (size_t)client->options.placement->variables_count * sizeof *client->held);
+    client_forget_wanted(client);
 }
 
 void client_forget_wanted(struct ps_client *client)

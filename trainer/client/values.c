@@ -213,8 +213,18 @@ struct status client_pull(struct ps_client *client)
 {
     struct status status = pull_of_one_step(client);
 
-    client_forget_wanted(client);
+    client_hold_wanted(client);
     return status;
+}
+
+struct status client_pull_again(struct ps_client *client)
+{
+    const struct placement *placement = client->options.placement;
+
+    for (int v = 0; v < placement->variables_count; v++)
+        if (placed_variable_is_sparse(&placement->variables[v]))
+            client_want_rows(client, v, client->held[v]);
+    return client_pull(client);
 }
 
 struct status client_check_values(const struct ps_client *client)
@@ -333,7 +343,7 @@ struct status client_push(struct ps_client *client, const struct variable_gradie
     struct status status = push(client, gradients, pull);
 
     if (pull)
-        client_forget_wanted(client);
+        client_hold_wanted(client);
     return status;
 }
 

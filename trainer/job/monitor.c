@@ -1,7 +1,8 @@
 #include "trainer/job/monitor.h"
 
-#include <assert.h>
 #include <stdio.h>
+
+#define SNAPSHOT_TIMEOUT_MS 30000
 
 void monitor_init(struct monitor *monitor, const struct monitor_options *options,
                   const struct checkpoint_layout *layout, uint64_t step)
@@ -75,19 +76,39 @@ static struct status evaluate_snapshot(void *context, struct client_snapshot *sn
     TRY(options->evaluate(options->context, snapshot->global_step,
                           (const void *const *)monitor->values->data, snapshot, evaluating->enough,
                           &evaluating->verdict));
-    if (evaluating->verdict.best)
+    if (evaluating->verdict.best && options->best != NULL)
         keep_best(monitor, snapshot);
     else
         options->settled(options->context, true);
     return status_ok();
 }
 
+static bool has_sparse(const struct placement *placement)
+{
+    for (int v = 0; v < placement->variables_count; v++)
+        if (placed_variable_is_sparse(&placement->variables[v]))
+            return true;
+    return false;
+}
+
+/* Of a table, the chief has only the rows of its next batch: the evaluation reads those of its own
+ * batches from a snapshot. The values that the next step needs are pulled again, as reading the
+ * snapshot has used the client. */
+static struct status evaluate_rows(struct evaluating *evaluating, struct ps_client *client)
+{
+    struct client_snapshot snapshot;
+
+    TRY(client_snapshot_begin(client, false, SNAPSHOT_TIMEOUT_MS, &snapshot));
+    struct status held = status_hold(evaluate_snapshot(evaluating, &snapshot));
+    client_snapshot_end(&snapshot);
+    TRY(status_resume(held));
+    return client_pull_again(client);
+}
+
 static struct status evaluate_values(struct evaluating *evaluating, const struct ps_client *client)
 {
     const struct monitor_options *options = evaluating->monitor->options;
 
-    for (int v = 0; v < evaluating->placement->variables_count; v++)
-        assert(!placed_variable_is_sparse(&evaluating->placement->variables[v]));
     TRY(options->evaluate(options->context, client->global_step, client->values, NULL,
                           evaluating->enough, &evaluating->verdict));
     options->settled(options->context, true);
@@ -103,6 +124,8 @@ struct status monitor_step(struct monitor *monitor, struct ps_client *client, st
         return status_ok();
     if (monitor->options->best != NULL && saver != NULL)
         TRY(saver_snapshot(saver, evaluate_snapshot, &evaluating));
+    else if (has_sparse(client->options.placement))
+        TRY(evaluate_rows(&evaluating, client));
     else
         TRY(evaluate_values(&evaluating, client));
     monitor->last_step = client->global_step;

@@ -22,7 +22,7 @@ struct monitor_options {
     uint64_t every_steps;        /* 0: no evaluation while training */
     uint64_t evaluated_step;     /* the step of the last evaluation, of a process before this one */
     struct checkpoint_dir *best; /* where the best values are kept, by a job with checkpoints; NULL:
-                                    they are not, and no variable is sparse */
+                                    they are not */
     /* values: [variables_count], NULL for a variable by rows, whose rows are in the snapshot (NULL:
      * there are no such variables). CANCELLED: *enough has become true. */
     struct status (*evaluate)(void *context, uint64_t step, const void *const *values,
