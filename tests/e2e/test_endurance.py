@@ -20,7 +20,7 @@ from harness import SANITIZED, Server, TestCase, main
 LONG = "SLIPWAY_ENDURANCE" in os.environ
 SECONDS = float(os.environ.get("SLIPWAY_ENDURANCE", "6"))
 SWAP_S = 0.2
-CALLS = 20000 if LONG else 2000
+CALLS = 10000 if LONG else 1000
 MODELS = 1000 if LONG else 200
 IDLE, SLOW = (10000, 500) if LONG else (1000, 50)
 GROWTH_KB = 16 << 10  # that malloc may keep in free pieces: between the first third of the time and the end
@@ -36,15 +36,36 @@ def write_weights(directory):
     tiny_model.save(b.model, directory)
 
 
+def median(numbers):
+    return sorted(numbers)[len(numbers) // 2]
+
+
+class Turns:
+    """Measures in turns with and without something that goes on beside it, so that other programs slow both."""
+
+    def __init__(self, measure, switch):
+        self.measure, self.switch, self.with_, self.without = measure, switch, [], []
+
+    def __call__(self):
+        for turn, on in ((self.without, False), (self.with_, True)):
+            self.switch(on)
+            turn.append(self.measure())
+
+    def ratio(self):
+        return median(self.with_) / median(self.without)
+
+
 class Swapper(threading.Thread):
     """Adds the next version and removes the one before the last, every 200 ms."""
 
     def __init__(self, base, make):
         super().__init__(daemon=True)
-        self.base, self.make, self.version, self.stopping = base, make, 1, threading.Event()
+        self.base, self.make, self.version, self.on, self.stopping = base, make, 1, True, threading.Event()
 
     def run(self):
         while not self.stopping.wait(SWAP_S):
+            if not self.on:
+                continue
             made = os.path.join(self.make, "v")
             shutil.copytree(os.path.join(self.base, str(self.version)), made)
             self.version += 1
@@ -75,15 +96,14 @@ class Endurance(TestCase):
         tiny_model.write(self.path("model", "1"))
         return Server(self.path("model"), "--rest_api_num_threads=2", grpc=True)
 
-    def run_for(self, server, traffic, meanwhile=None):
-        """Sends the traffic; gives the memory after a third of the time and at the end, and what `meanwhile` measured last."""
-        measured, begin = [], time.monotonic()
-        early = None
+    def run_for(self, server, traffic, meanwhile=lambda: time.sleep(0.1)):
+        """Sends the traffic, and calls `meanwhile` again and again; gives the memory after a third of the time and at the end."""
+        begin, early = time.monotonic(), None
         with contextlib.ExitStack() as stack:
             for one in traffic:
                 stack.enter_context(one)
             while time.monotonic() < begin + SECONDS:
-                measured.append(meanwhile() if meanwhile else time.sleep(0.1))
+                meanwhile()
                 if early is None and time.monotonic() > begin + SECONDS / 3:
                     early = memory_kb(server)
             late = memory_kb(server)
@@ -92,24 +112,23 @@ class Endurance(TestCase):
             self.assertGreater(one.count, 0)
         if not SANITIZED:
             self.assertLess(late, early + GROWTH_KB)
-        return early, late, sorted(measured)[len(measured) // 2] if meanwhile else None
+        return early, late
 
     def test_swaps_under_load(self):
         with self.serve_tiny() as server:
-            calls = CALLS // 10
-            _, _, steady = self.run_for(server, good_traffic(server), lambda: p99_us(server, calls))
             traffic = good_traffic(server)
             with Swapper(self.path("model"), self.path("make")) as swapper:
-                early, late, swapping = self.run_for(server, traffic, lambda: p99_us(server, calls))
+                turns = Turns(lambda: p99_us(server, CALLS), lambda on: setattr(swapper, "on", on))
+                early, late = self.run_for(server, traffic, turns)
             server.wait_for_state(swapper.version, "AVAILABLE")
             self.say("%d swaps, %d requests, 0 failed; memory %d -> %d KB; p99 %.2f × that without swaps", swapper.version - 1,
-                     sum(t.count for t in traffic), early, late, swapping / steady)
+                     sum(t.count for t in traffic), early, late, turns.ratio())
 
     def test_soak(self):
         with self.serve_tiny() as server:
             traffic = good_traffic(server) + [bad_traffic(server, seed) for seed in (1, 2)]
             with Swapper(self.path("model"), self.path("make")):
-                early, late, _ = self.run_for(server, traffic)
+                early, late = self.run_for(server, traffic)
             self.say("%d good requests, %d bad ones, 0 wrong answers; memory %d -> %d KB", sum(t.count for t in traffic[:-2]),
                      sum(t.count for t in traffic[-2:]), early, late)
 
@@ -136,15 +155,19 @@ class Endurance(TestCase):
                     paths["m%d" % i] = base
                 seconds += self.reload(client, paths)
                 memory.append(memory_kb(server))
-            steady, times, stopping = p99_us(server, CALLS), [], threading.Event()
+            times, on, stopping = [], threading.Event(), threading.Event()
 
             def touch():
                 while not stopping.wait(0.1):
-                    times.append(self.reload(client, dict(paths, touched=self.path("other"))))
-                    times.append(self.reload(client, paths))
+                    if on.is_set():
+                        times.append(self.reload(client, dict(paths, touched=self.path("other"))))
+                        times.append(self.reload(client, paths))
             toucher = threading.Thread(target=touch)
             toucher.start()
-            reloading = p99_us(server, CALLS)
+            turns = Turns(lambda: p99_us(server, CALLS), lambda wanted: on.set() if wanted else on.clear())
+            end = time.monotonic() + SECONDS
+            while time.monotonic() < end or not times:
+                turns()
             stopping.set()
             toucher.join()
             for name in ("m0", "m%d" % (MODELS - 1)):
@@ -152,7 +175,7 @@ class Endurance(TestCase):
                 self.assertEqual((answer.status, answer.json), (200, {"predictions": [[392.0] * 10]}))
             self.say("%d models loaded in %.1f s; %.0f and %.0f KB per model in the two halves; a reload that touches one: median %.1f ms, "
                      "p99 of others %.2f × that without", MODELS, seconds, *((b - a) / (MODELS / 2) for a, b in zip(memory, memory[1:])),
-                     sorted(times)[len(times) // 2] * 1e3, reloading / steady)
+                     median(times) * 1e3, turns.ratio())
 
     def connect_all(self, port, stack, count, request, receive=None):
         for _ in range(count):
@@ -171,19 +194,21 @@ class Endurance(TestCase):
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         body = b'{"inputs":[' + b",".join([b"[1.0]"] * 20000) + b"]}"  # the answer is longer than what sockets hold
         large = b"POST /v1/models/default:predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body
-        with self.serve_tiny() as server, contextlib.ExitStack() as stack:
-            alone, before = p99_us(server, CALLS), memory_kb(server)
+        with self.serve_tiny() as server, Server(self.path("model"), "--rest_api_num_threads=2") as other, contextlib.ExitStack() as stack:
+            before = memory_kb(server)
             idle = list(self.connect_all(server.port, stack, IDLE // 2, b""))
             idle += self.connect_all(server.port, stack, IDLE // 2, b"GET /v1/models/default HTTP/1.1\r\nHost: x\r\n\r\n")
             slow = list(self.connect_all(server.port, stack, SLOW, large, 4096))
-            end, ratios = time.monotonic() + SECONDS, []
+            asked = [other]
+            turns = Turns(lambda: p99_us(asked[0], CALLS), lambda on: asked.__setitem__(0, server if on else other))
+            end = time.monotonic() + SECONDS
             while time.monotonic() < end:
                 for s in slow:
                     self.assertEqual(len(s.recv(1)), 1)
-                ratios.append(p99_us(server, CALLS) / alone)
+                turns()
             self.assertEqual(sum(len(s.recv(1)) for s in idle[IDLE // 2:]), IDLE // 2, "each got its answer")
-            self.say("%d idle connections and %d slow readers: p99 %.2f × that alone; %.1f KB of memory each", IDLE, SLOW,
-                     sorted(ratios)[len(ratios) // 2], (memory_kb(server) - before) / (IDLE + SLOW))
+            self.say("%d idle connections and %d slow readers: p99 %.2f × that of a server without them; %.1f KB of memory each", IDLE, SLOW,
+                     turns.ratio(), (memory_kb(server) - before) / (IDLE + SLOW))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,579 @@
+"""TensorFlow Serving's contract, section by section of its description: what requests of both protocols, configuration files, versions,
+warm-up files, metrics and flags give. The last lines tell how many cases of each section passed and failed.
+
+    8 calls  9 tensors  10 signatures  11 models and versions  12 files  13 batching  14 warm-up  15 metrics  16 flags  17 start and end"""
+import atexit
+import os
+import re
+import struct
+
+import records
+import test_batching
+import test_warmup
+import tiny_model
+from grpc_here import MODEL, Client, messages, module, tensor, values
+from harness import Server, TestCase, main, run
+from test_grpc import example
+
+TALLY = {}  # section -> [passed, failed]
+BAD, MISSING = "INVALID_ARGUMENT", "NOT_FOUND"
+FLOAT, INT32, STRING, NUMBER = 1, 3, 7, ("type", 1)
+NO_SERVABLE = "Servable not found for request: "
+CLASSIFY, REGRESS, PREDICT = ("tensorflow/serving/" + kind for kind in ("classify", "regress", "predict"))
+
+
+def print_tally():
+    for section, (passed, failed) in sorted(TALLY.items(), key=lambda item: [int(n) for n in item[0].split(".")]):
+        print("conformance: section %-5s %3d passed, %d failed" % (section, passed, failed), flush=True)
+
+
+atexit.register(print_tally)
+
+
+class Begins(str):
+    def __eq__(self, other):
+        return isinstance(other, str) and other.startswith(str(self))
+
+
+class Has(str):
+    def __eq__(self, other):
+        return isinstance(other, str) and str(self) in other
+
+
+class Conformance(TestCase):
+    def check(self, section, label, got, want):
+        with self.subTest(section=section, case=label):
+            TALLY.setdefault(section, [0, 0])[0 if want == got else 1] += 1
+            if not want == got:  # Begins and Has have no __ne__
+                self.fail("wanted %r, got %r" % (want, got))
+
+    def write(self, text, *path):
+        os.makedirs(os.path.dirname(self.path(*path)), exist_ok=True)
+        with open(self.path(*path), "wb") as f:
+            f.write(text if isinstance(text, bytes) else text.encode())
+        return self.path(*path)
+
+    def config(self, name, base, more=""):
+        return "config { name: '%s' base_path: '%s' model_platform: 'tensorflow' %s } " % (name, base, more)
+
+    def configs(self, *texts):
+        return "--model_config_file=" + self.write("model_config_list { %s }" % "".join(texts), "models.config")
+
+    def client(self, server):
+        client = Client("127.0.0.1:%d" % server.grpc_port, options=[("grpc.use_local_subchannel_pool", 1)])
+        self.addCleanup(client.channel.close)
+        return client
+
+    def start_fails(self, section, label, text, *flags):
+        done = run("modelserver", "--rest_api_port=1", "--port=0", "--max_num_load_retries=0", *flags)
+        self.check(section, label, (done.returncode, done.stdout), (255, Has("Failed to start server. Error: " + text)))
+
+
+def spec(name="m", version=None, label=None, signature=""):
+    message = messages().ModelSpec(name=name, signature_name=signature)
+    if version is not None:
+        message.version.value = version
+    if label is not None:
+        message.version_label = label
+    return message
+
+
+def floats(*data):
+    return tensor(FLOAT, [len(data), 1], list(data))
+
+
+def predict(model_spec=None, output_filter=(), **inputs):
+    request = messages().PredictRequest(model_spec=model_spec or spec(), output_filter=output_filter)
+    for key, value in (inputs or {"x": floats(1.0)}).items():
+        request.inputs[key].CopyFrom(value)
+    return request
+
+
+def of_examples(kind, model_spec, *examples, context=None):
+    request = getattr(messages(), kind)(model_spec=model_spec)
+    if context is not None:
+        request.input.example_list_with_context.context.CopyFrom(example(context))
+    target = request.input.example_list_with_context if context is not None else request.input.example_list
+    target.examples.extend(example(e) for e in examples)
+    return request
+
+
+def write_signatures(directory):
+    """Signatures that break one rule of classification or regression each. Without rows, a tensor has the shape of its name."""
+    b = tiny_model.Builder()
+    b.placeholder("examples", STRING, [-1])
+    b.placeholder("x", FLOAT, [-1])
+    for name, dtype, shape in (("n1", FLOAT, [1]), ("n2", FLOAT, [2]), ("n2x1", FLOAT, [2, 1]), ("n2x2", FLOAT, [2, 2]), ("n2x3", FLOAT, [2, 3]),
+                               ("n1x2", FLOAT, [1, 2]), ("i2", INT32, [2]), ("i2x2", INT32, [2, 2]), ("s2", STRING, [2]), ("s2x2", STRING, [2, 2]),
+                               ("s1x2", STRING, [1, 2]), ("scalar", FLOAT, [])):
+        count = 1
+        for size in shape:
+            count *= size
+        b.const(name, dtype, shape, [b"a"] * count if dtype == STRING else [0.5] * count if dtype == FLOAT else [1] * count)
+    inputs, types = {"inputs": ("examples:0", STRING, [-1])}, {"n": FLOAT, "i": INT32, "s": STRING}
+
+    def add(name, method, outputs, given=inputs):
+        b.signature(name, method, given, {key: (t + ":0", FLOAT if t == "scalar" else types[t[0]], []) for key, t in outputs.items()})
+    add("serving_default", "predict", {"y": "scalar"}, {"x": ("x:0", FLOAT, [-1])})
+    add("scalar", "predict", {"y": "scalar"}, {"x": ("x:0", FLOAT, [-1])})
+    add("foreign", "other", {"y": "scalar"}, {"x": ("x:0", FLOAT, [-1])})
+    two = {"inputs": ("examples:0", STRING, [-1]), "x": ("x:0", FLOAT, [-1])}
+    add("c_two_inputs", "classify", {"scores": "n2x2"}, two)
+    add("c_three_outputs", "classify", {"classes": "s2x2", "scores": "n2x2", "z": "n2"})
+    add("c_wrong_input", "classify", {"scores": "n2x2"}, {"other": ("examples:0", STRING, [-1])})
+    add("c_wrong_outputs", "classify", {"z": "n2x2"})
+    for name, outputs in (("c_classes_rank", {"classes": "s2"}), ("c_classes_dtype", {"classes": "i2x2"}), ("c_classes_rows", {"classes": "s1x2"}),
+                          ("c_scores_rank", {"scores": "n2"}), ("c_scores_dtype", {"scores": "i2x2"}), ("c_scores_rows", {"scores": "n1x2"}),
+                          ("c_columns", {"classes": "s2x2", "scores": "n2x3"}), ("c_both", {"classes": "s2x2", "scores": "n2x2"}),
+                          ("c_classes", {"classes": "s2x2"}), ("c_scores", {"scores": "n2x2"})):
+        add(name, "classify", outputs)
+    add("r_two_outputs", "regress", {"outputs": "n2", "z": "n2"})
+    add("r_wrong_input", "regress", {"outputs": "n2"}, {"other": ("examples:0", STRING, [-1])})
+    for name, outputs in (("r_wrong_output", {"z": "n2"}), ("r_shape", {"outputs": "n2x2"}), ("r_rows", {"outputs": "n1"}),
+                          ("r_dtype", {"outputs": "i2"}), ("r_vector", {"outputs": "n2"}), ("r_column", {"outputs": "n2x1"})):
+        add(name, "regress", outputs)
+    tiny_model.save(b.model, directory)
+
+
+# Section 10.3 and 10.4: signature, code, text of a request with two examples.
+CLASSIFY_ROWS = [
+    ("c_two_inputs", BAD, "Expected one input Tensor."), ("c_three_outputs", BAD, "Expected one or two output Tensors, found 3"),
+    ("c_wrong_input", BAD, Begins("No classification inputs found in SignatureDef: ")),
+    ("c_wrong_outputs", BAD, Begins('Expected classification signature outputs to contain at least one of "classes" or "scores".')),
+    ("c_classes_rank", BAD, "Expected Tensor shape: [batch_size num_classes] but got [2]"),
+    ("c_classes_dtype", BAD, "Expected classes Tensor of DT_STRING. Got: DT_INT32"),
+    ("c_classes_rows", BAD, "Expected classes output batch size of 2. Got: 1"),
+    ("c_scores_rank", BAD, "Expected Tensor shape: [batch_size num_classes] but got [2]"),
+    ("c_scores_dtype", BAD, "Expected scores Tensor of DT_FLOAT. Got: DT_INT32"),
+    ("c_scores_rows", BAD, "Expected scores output batch size of 2. Got: 1"),
+    ("c_columns", BAD, "Tensors class and score should match in dim_size(1). Got 2 vs. 3"),
+    ("c_both", "OK", [[["a", 0.5]] * 2] * 2), ("c_classes", "OK", [[["a", 0.0]] * 2] * 2), ("c_scores", "OK", [[["", 0.5]] * 2] * 2),
+]
+REGRESS_ROWS = [
+    ("c_two_inputs", BAD, "Expected one input Tensor."), ("r_two_outputs", BAD, "Expected one output Tensor."),
+    ("r_wrong_input", BAD, Has("No regression inputs found in SignatureDef: ")),
+    ("r_wrong_output", BAD, Begins("No regression outputs found in SignatureDef: ")),
+    ("r_shape", BAD, "Expected output Tensor shape to be either [batch_size] or [batch_size, 1] but got [2,2]"),
+    ("r_rows", BAD, "Input batch size did not match output batch size: 2 vs. 1"),
+    ("r_dtype", BAD, "Expected output Tensor of DT_FLOAT.  Got: DT_INT32"),
+    ("r_vector", "OK", [0.5, 0.5]), ("r_column", "OK", [0.5, 0.5]),
+]
+
+
+class Calls(Conformance):
+    """Sections 8 to 10, and 15."""
+
+    def setUp(self):
+        super().setUp()
+        for version in (1, 2):
+            tiny_model.write(self.path("m", str(version)))
+        write_signatures(self.path("odd", "1"))
+        self.monitoring = "--monitoring_config_file=" + self.write("prometheus_config { enable: true }", "monitoring.config")
+
+    def serve(self, *flags):
+        labels = "model_version_policy { all {} } version_labels { key: 'stable' value: 1 }"
+        flag = self.configs(self.config("m", self.path("m"), labels), self.config("odd", self.path("odd")))
+        server = Server(None, flag, "--allow_version_labels_for_unavailable_models", *flags, grpc=True)
+        for version in (1, 2):
+            server.wait_for_state(version, "AVAILABLE", name="m")
+        return server
+
+    def both(self, section, label, path, body, request, code, text, ask="predict"):
+        """The same question both ways. text: of the error, or REST's answer."""
+        status = {"OK": 200, BAD: 400, "FAILED_PRECONDITION": 400, MISSING: 404}[code]
+        rest = self.server.post("/v1/models/" + path, body)
+        self.check(section, label + ", REST", (rest.status, next(iter(rest.json.values()))), (status, text))
+        grpc = getattr(self.grpc, ask)(request)
+        self.check(section, label + ", gRPC", (grpc.code, grpc.text if code != "OK" else None), (code, text if code != "OK" else None))
+        return grpc.message
+
+    def answer(self, section, label, answer, code, text=""):
+        self.check(section, label, (answer.code, answer.text), (code, text))
+        return answer.message
+
+    def test_calls(self):
+        with self.serve() as self.server:
+            self.grpc = self.client(self.server)
+            self.resolution()
+            self.predict_rules()
+            self.examples()
+            self.multi_inference()
+            self.metadata_and_status()
+            self.tensors()
+            self.odd_signatures()
+            self.paths_of_metrics()
+
+    def resolution(self):
+        body, good = {"instances": [[1.0]]}, [[2.5]]
+        self.answer("8.1", "no name", self.grpc.predict(predict(spec(name=""))), BAD, "ModelSpec has no name specified.")
+        for label, where, path, code, text, version in (
+                ("a version", spec(version=1), "m/versions/1:predict", "OK", good, 1),
+                ("version 0", spec(version=0), "m/versions/0:predict", MISSING, NO_SERVABLE + "Specific(m, 0)", None),
+                ("an unknown version", spec(version=7), "m/versions/7:predict", MISSING, NO_SERVABLE + "Specific(m, 7)", None),
+                ("a label", spec(label="stable"), "m/labels/stable:predict", "OK", good, 1),
+                ("an unknown label", spec(label="none"), "m/labels/none:predict", BAD, "Unrecognized servable version label: none", None),
+                ("a label of an unknown model", spec("none", label="a"), "none/labels/a:predict", BAD, "Unrecognized servable version label: a", None),
+                ("neither", spec(), "m:predict", "OK", good, 2),
+                ("an unknown model", spec("none"), "none:predict", MISSING, NO_SERVABLE + "Latest(none)", None)):
+            message = self.both("8.1", label, path, body, predict(where), code, text)
+            if version:
+                got = message.model_spec
+                self.check("8.1", label + ": the answer's model_spec", (got.name, got.version.value, got.version_label, got.signature_name),
+                           ("m", version, "", "serving_default"))
+
+    def predict_rules(self):
+        p, two = self.grpc.predict, spec(signature="two")
+        one, a = floats(1.0), tensor(FLOAT, [1], [1.5])
+        self.answer("8.2", "more inputs", p(predict(x=one, z=one)), BAD, Begins("input size does not match signature: 2!=1 len({x,z}) != len({x})"))
+        self.answer("8.2", "fewer inputs without a default", p(predict(spec(signature="pair"), a=a)), BAD, Begins("input size does not match signature: 1!=2"))
+        message = self.answer("8.2", "fewer inputs with a default", p(predict(two, a=a)), "OK")
+        self.check("8.2", "the default", values(message.outputs["b"]), ([1], [7]))
+        self.answer("8.2", "another dtype", p(predict(x=tensor(INT32, [1, 1], [1]))), BAD, "Expects arg[0] to be float but int32 is provided")
+        message = self.answer("8.2", "no output filter", p(predict(two, a=a)), "OK")
+        self.check("8.2", "all outputs", sorted(message.outputs), ["a", "b"])
+        message = self.answer("8.2", "an output filter", p(predict(two, ["b"], a=a)), "OK")
+        self.check("8.2", "the outputs of the filter", sorted(message.outputs), ["b"])
+        self.answer("8.2", "an output twice", p(predict(two, ["b", "b"], a=a)), BAD, "duplicate output tensor alias: b")
+        self.answer("8.2", "an unknown output", p(predict(two, ["in_int32:0"], a=a)), BAD, Begins("output tensor alias not found in signature: in_int32:0"))
+        message = self.answer("8.2", "a signature of regression", p(predict(spec(signature="regress_x_to_y"), inputs=tensor(
+            STRING, [1], [example({"x": 1.0}).SerializeToString()]))), "OK")
+        self.check("8.2", "its outputs", values(message.outputs["outputs"]), ([1, 1], [2.5]))
+        message = self.answer("8.2", "a scalar", p(predict(spec("odd", signature="scalar"), x=a)), "OK")
+        y = message.outputs["y"]
+        self.check("8.2", "dtype, shape and typed values of a scalar", (y.dtype, y.HasField("tensor_shape"), len(y.tensor_shape.dim), list(y.float_val)),
+                   (FLOAT, True, 0, [0.5]))
+
+    def examples(self):
+        x, y = spec(signature="classify_x"), spec(signature="regress_x_to_y")
+        message = self.answer("8.3", "classify", self.grpc.classify(of_examples("ClassificationRequest", x, {"x": 1.0})), "OK")
+        self.check("8.3", "its model_spec", (message.model_spec.name, message.model_spec.version.value, message.model_spec.signature_name), ("m", 2, "classify_x"))
+        self.both("8.3", "regress", "m:regress", {"signature_name": "regress_x_to_y", "examples": [{"x": 1.0}]},
+                  of_examples("RegressionRequest", y, {"x": 1.0}), "OK", [2.5], "regress")
+        self.both("8.3", "an unknown signature", "m:regress", {"signature_name": "no", "examples": [{"x": 1.0}]},
+                  of_examples("RegressionRequest", spec(signature="no"), {"x": 1.0}), BAD, "No signature was found with the name: no", "regress")
+        self.answer("8.3", "no examples", self.grpc.regress(of_examples("RegressionRequest", y)), BAD, "Input is empty.")
+        for label, first, result in (("the context stands in", {}, 6.0), ("an example overrides the context", {"x": 1.0}, 2.5)):
+            self.both("8.4", label, "m:regress", {"signature_name": "regress_x_to_y", "context": {"x": 8.0}, "examples": [first]},
+                      of_examples("RegressionRequest", y, first, context={"x": 8.0}), "OK", [result], "regress")
+        for label, first, text in (("a feature is missing", {"z": 1.0}, Has("Feature: x (data type: float) is required but could not be found.")),
+                                   ("a feature of another kind", {"x": 1}, Has("Data types don't match.")),
+                                   ("a feature of another length", {"x": [1.0, 2.0]}, Has("Number of float values != expected."))):
+            self.both("10.6", label, "m:regress", {"signature_name": "regress_x_to_y", "examples": [first]},
+                      of_examples("RegressionRequest", y, first), BAD, text, "regress")
+
+    def multi_inference(self):
+        m, good = messages(), ("m", "regress_x_to_y", REGRESS)
+        for label, tasks, code, text in (
+                ("no tasks", [], BAD, "ModelSpec has no name specified."),
+                ("a task without a name", [good, ("", "classify_x", CLASSIFY)], BAD, "Found ModelSpec with an empty model name."),
+                ("two models", [good, ("odd", "c_both", CLASSIFY)], BAD, "All ModelSpecs in a MultiInferenceRequest must access the same model name."),
+                ("a signature twice", [good, good], BAD, "Duplicate evaluation of signature: regress_x_to_y"),
+                ("an unknown signature", [("m", "no", REGRESS)], BAD, "Requested signature not found in model graph: no"),
+                ("another method", [("m", "regress_x_to_y", PREDICT)], "UNIMPLEMENTED", "Unsupported signature method_name: " + PREDICT),
+                ("an unknown model", [("none", "a", REGRESS)], MISSING, NO_SERVABLE + "Latest(none)"),
+                ("both methods", [("m", "regress_x_to_y2", REGRESS), ("m", "classify_x", CLASSIFY)], "OK", "")):
+            request = m.MultiInferenceRequest()
+            for name, signature, method in tasks:
+                request.tasks.add(model_spec=spec(name, signature=signature), method_name=method)
+            request.input.example_list.examples.append(example({"x": 1.0}))
+            message = self.answer("8.5", label, self.grpc.multi_inference(request), code, text)
+        self.check("8.5", "results in the order of the tasks", [r.WhichOneof("result") for r in message.results],
+                   ["regression_result", "classification_result"])
+        self.check("8.5", "their versions", [r.model_spec.version.value for r in message.results], [2, 2])
+
+    def metadata_and_status(self):
+        m = messages()
+        for label, where, fields, code, text in (
+                ("signatures", spec(), ["signature_def"], "OK", ""), ("no field", spec(), [], BAD, "GetModelMetadataRequest must specify at least one metadata_field"),
+                ("another field", spec(), ["other"], BAD, "Metadata field other is not supported"),
+                ("no model_spec", None, ["signature_def"], BAD, "Missing ModelSpec"),
+                ("an unknown model", spec("none"), ["signature_def"], MISSING, NO_SERVABLE + "Latest(none)")):
+            message = self.answer("8.6", label, self.grpc.metadata(m.GetModelMetadataRequest(model_spec=where, metadata_field=fields)), code, text)
+            if code == "OK":
+                self.check("8.6", "its type and model_spec", (message.metadata["signature_def"].type_url, message.model_spec.name,
+                                                              message.model_spec.version.value, message.model_spec.signature_name),
+                           ("type.googleapis.com/tensorflow.serving.SignatureDefMap", "m", 2, ""))
+        for label, where, path, code, want in (
+                ("all versions, descending", spec(), "m", "OK", ["2", "1"]), ("one version", spec(version=1), "m/versions/1", "OK", ["1"]),
+                ("a label is not looked at", spec(label="stable"), "m/labels/stable", "OK", ["2", "1"]),
+                ("an unknown version", spec(version=9), "m/versions/9", MISSING, "Could not find version 9 of model m"),
+                ("an unknown model", spec("none"), "none", MISSING, "Could not find any versions of model none")):
+            grpc, rest = self.grpc.status(m.GetModelStatusRequest(model_spec=where)), self.server.get("/v1/models/" + path)
+            self.check("8.7", label + ", gRPC", (grpc.code, [str(v.version) for v in grpc.message.model_version_status] if code == "OK" else grpc.text), (code, want))
+            self.check("8.7", label + ", REST", [v["version"] for v in rest.json["model_version_status"]] if code == "OK" else rest.json["error"], want)
+
+    def tensors(self):
+        def y(label, code, want, **fields):
+            proto = tensor(FLOAT, [2, 1], [])
+            for key, value in fields.items():
+                proto.__setattr__(key, value) if isinstance(value, (bytes, int)) else getattr(proto, key).extend(value)
+            answer = self.grpc.predict(predict(x=proto))
+            self.check("9.2", label, (answer.code, values(answer.message.outputs["y"])[1] if code == "OK" else answer.text), (code, want))
+        y("tensor_content", "OK", [2.5, 3.0], tensor_content=struct.pack("<2f", 1, 2))
+        y("tensor_content of another length", BAD, "tensor parsing error: x", tensor_content=b"123")
+        y("no values", "OK", [2.0, 2.0])
+        y("fewer values: the last one repeats", "OK", [4.0, 4.0], float_val=[4.0])
+        y("more values: the first ones count", "OK", [2.5, 3.0], float_val=[1.0, 2.0, 9.0])
+        y("no dtype", BAD, "tensor parsing error: x", dtype=0, float_val=[1.0, 2.0])
+        unknown = floats(1.0)
+        unknown.tensor_shape.dim[0].size = -1
+        self.answer("9.2", "an unknown dimension", self.grpc.predict(predict(x=unknown)), BAD, "tensor parsing error: x")
+        empty = self.grpc.predict(predict(x=tensor(FLOAT, [0, 1], [9.0])))
+        self.check("9.2", "no elements: values are ignored", values(empty.message.outputs["y"]), ([0, 1], []))
+        types = {"in_" + name: tensor(dtype, [1], [b"a"] if name == "string" else [1]) for name, dtype in tiny_model.DTYPES.items()}
+        types["in_int8"].int_val[0] = 300
+        types["in_string"].string_val[:] = []
+        types["in_string"].tensor_content = b"\3a\0b"
+        outputs = self.grpc.predict(predict(spec(signature="types"), **types)).message.outputs
+        self.check("9.2", "narrow integers are cut off", list(outputs["out_int8"].int_val), [44])
+        self.check("9.2", "strings in tensor_content", list(outputs["out_string"].string_val), [b"a\0b"])
+
+    def odd_signatures(self):
+        two = {"examples": [{"x": 1.0}, {"x": 2.0}]}
+        for section, verb, kind, rows in (("10.3", "classify", "ClassificationRequest", CLASSIFY_ROWS), ("10.4", "regress", "RegressionRequest", REGRESS_ROWS)):
+            for signature, code, text in rows:
+                self.both(section, signature, "odd:" + verb, dict(two, signature_name=signature),
+                          of_examples(kind, spec("odd", signature=signature), {"x": 1.0}, {"x": 2.0}), code, text, verb)
+        answer = self.server.post("/v1/models/m:predict", {"signature_name": "two", "instances": [{"a": 1.5}]})
+        self.check("10.5", "rows of REST have no defaults", (answer.status, answer.json["error"]), (400, Begins("Failed to process element: 0 of 'instances' list.")))
+
+    def test_method_names(self):
+        with self.serve("--enable_signature_method_name_check") as self.server:
+            self.grpc = self.client(self.server)
+            examples, x = {"examples": [{"x": 1.0}, {"x": 2.0}]}, tensor(FLOAT, [1], [1.0])
+            for label, verb, kind, signature, code, text in (
+                    ("classify", "classify", "ClassificationRequest", "c_scores", "OK", [[["", 0.5]] * 2] * 2),
+                    ("regress", "regress", "RegressionRequest", "r_vector", "OK", [0.5, 0.5]),
+                    ("classify what regresses", "classify", "ClassificationRequest", "r_vector", BAD,
+                     "Expected classification signature method_name to be %s. Was: %s" % (CLASSIFY, REGRESS)),
+                    ("regress what classifies", "regress", "RegressionRequest", "c_scores", BAD,
+                     "Expected regression signature method_name to be %s. Was: %s" % (REGRESS, CLASSIFY))):
+                self.both("10.2", label, "odd:" + verb, dict(examples, signature_name=signature),
+                          of_examples(kind, spec("odd", signature=signature), {"x": 1.0}, {"x": 2.0}), code, text, verb)
+            self.answer("10.2", "predict with a signature of regression", self.grpc.predict(predict(spec("odd", signature="r_vector"), inputs=tensor(STRING, [1], [b""]))), "OK")
+            answer = self.grpc.predict(predict(spec("odd", signature="foreign"), x=x))
+            self.check("10.2", "predict with another one", (answer.code, answer.text), ("INTERNAL", Begins("Expected prediction signature method_name to be one of {")))
+
+    def paths_of_metrics(self):
+        self.check("15", "not enabled", self.server.get("/monitoring/prometheus/metrics").status, 404)
+
+    def test_metrics(self):
+        path = "/monitoring/prometheus/metrics"
+        with self.serve(self.monitoring) as server:
+            self.server, self.grpc = server, self.client(server)
+            self.grpc.predict(predict())
+            server.post("/v1/models/m:predict", {"instances": [[1.0]]})
+            answer = server.get(path)
+            text = answer.body.decode()
+            self.check("15", "content type", answer.headers["Content-Type"].split(";")[0], "text/plain")
+            self.check("15", "a query", (server.get(path + "?x").status, server.get(path + "?x").body.decode()),
+                       (400, "Unexpected path: %s?x. Should be %s" % (path, path)))
+            for name, kind in (("request_count", "counter"), ("request_latency", "histogram"), ("runtime_latency", "histogram")):
+                self.check("15", name, text, Has("# TYPE :tensorflow:serving:%s %s\n" % (name, kind)))
+            for name, kind in (("load_attempt_count", "counter"), ("load_latency", "counter"), ("load_latency_by_stage", "histogram")):
+                self.check("15", name, text, Has("# TYPE :tensorflow:cc:saved_model:%s %s\n" % (name, kind)))
+            self.check("15", "requests of both protocols", text, Has(':tensorflow:serving:request_count{model_name="m",status="OK"}'))
+            for api, entry in (("Predict", "GRPC"), ("predict", "REST")):
+                self.check("15", "latency by " + entry, text, Has('request_latency_count{model_name="m",API="%s",entrypoint="%s"} 1' % (api, entry)))
+            self.check("15", "braces without labels", text, Has(":tensorflow:core:direct_session_runs{} "))
+            self.check("15", "no help", "# HELP" in text, False)
+
+
+class Models(Conformance):
+    """Sections 10.7, 11, 12 and 14: what a server says about versions of each kind."""
+
+    def states(self, server, name):
+        return {v["version"]: (v["state"], v["status"]["error_code"]) for v in server.get("/v1/models/" + name).json["model_version_status"]}
+
+    def error(self, server, version, name="m"):
+        server.wait_for_state(version, "END", name=name)
+        status = server.get("/v1/models/%s/versions/%d" % (name, version)).json["model_version_status"][0]["status"]
+        return status["error_code"], status["error_message"]
+
+    def test_versions_that_do_not_load(self):
+        tiny_model.write(self.path("m", "1"))
+        os.makedirs(self.path("m", "2"))
+        b = tiny_model.Builder()
+        b.placeholder("x", FLOAT, [-1])
+        b.node("c", "Const", dtype=NUMBER)
+        b.node("y", "AddV2", "x", "c", T=NUMBER)
+        b.signature("serving_default", "predict", {"x": ("x:0", FLOAT, [-1])}, {"y": ("y:0", FLOAT, [-1])})
+        tiny_model.save(b.model, self.path("m", "3"))
+        other = tiny_model.build()
+        other.meta_graphs[0].meta_info_def.tags[:] = ["serve", "gpu"]
+        tiny_model.save(other, self.path("m", "4"))
+        self.write("x" * 10, "m", "5", "saved_model.pb")
+        flag = self.configs(self.config("m", self.path("m"), "model_version_policy { all {} }"))
+        with Server(None, flag, "--max_num_load_retries=0") as server:
+            server.wait_for_state(1, "AVAILABLE", name="m")
+            self.check("10.7", "no saved_model.pb", self.error(server, 2), (MISSING, Has("SavedModel")))
+            self.check("10.7", "a Const without a value", self.error(server, 3)[0], "FAILED_PRECONDITION")
+            self.check("10.7", "other tags", self.error(server, 4), (MISSING, Has("Could not find meta graph def matching supplied tags: { serve }")))
+            self.check("10.7", "no SavedModel", self.error(server, 5)[0] != "OK", True)
+            self.check("11.4", "a failed version ends with its error", self.states(server, "m")["2"], ("END", MISSING))
+            self.check("11.3", "the version before serves", server.post("/v1/models/m:predict", {"instances": [[1.0]]}).json, {"predictions": [[2.5]]})
+        with Server(self.path("m"), "--saved_model_tags=gpu,serve", "--max_num_load_retries=0", name="m", wait=False) as server:
+            server.process.wait()
+            self.check("10.7", "the highest version fails", (server.process.returncode, server.output()), (255, Has("1 servable(s) did not become available: {{{name: m version: 5} due to error: ")))
+            server.process.returncode = 0
+
+    def test_directories_and_policies(self):
+        for name in ("00000003", "7", "12"):
+            tiny_model.write(self.path("m", name))
+        for name in ("temp", "1x", "8.5"):
+            os.makedirs(self.path("m", name))
+        for label, policy, want in (("the latest one", "", ["12"]), ("the latest two", "latest { num_versions: 2 }", ["12", "7"]),
+                                    ("latest 0 means 1", "latest { num_versions: 0 }", ["12"]), ("all", "all {}", ["12", "7", "3"]),
+                                    ("specific", "specific { versions: [3, 7, 99] }", ["7", "3"])):
+            flag = self.configs(self.config("m", self.path("m"), "model_version_policy { %s }" % policy if policy else ""))
+            with Server(None, flag) as server:
+                for version in want:
+                    server.wait_for_state(version, "AVAILABLE", name="m")
+                self.check("11.2", label, list(self.states(server, "m")), want)
+        with Server(self.path("m"), name="m") as server:
+            self.check("11.1", "other names are no versions", list(self.states(server, "m")), ["12"])
+            os.rename(self.path("m", "12"), self.path("gone"))
+            server.wait_for_state(7, "AVAILABLE", name="m")
+            server.wait_for_state(12, "END", name="m")
+            self.check("11.4", "a version that ended stays in the list", self.states(server, "m"), {"12": ("END", "OK"), "7": ("AVAILABLE", "OK")})
+            os.rename(self.path("m"), self.path("moved"))
+            os.makedirs(self.path("m"))
+            server.wait_for_state(7, "END", name="m")
+            self.check("11.2", "no versions: all are unloaded", server.post("/v1/models/m:predict", {"instances": [1]}).json,
+                       {"error": NO_SERVABLE + "Latest(m)"})
+
+    def reload(self, client, text):
+        from google.protobuf import text_format
+        config = text_format.Parse(text, module("serving_config").ModelServerConfig())
+        answer = client.call(MODEL + "HandleReloadConfigRequest", messages().ReloadConfigRequest(config=config), messages().ReloadConfigResponse)
+        return answer.code, answer.text
+
+    def test_reloads(self):
+        tiny_model.write(self.path("m", "1"))
+        self.write("", "bad", "1", "saved_model.pb")
+        good = self.config("m", self.path("m"))
+        with Server(self.path("m"), "--max_num_load_retries=0", name="m", grpc=True) as server:
+            client = self.client(server)
+            for section, label, text, code, error in (
+                    ("8.8", "the same list", good, "OK", ""), ("8.8", "a model more", good + self.config("n", self.path("m")), "OK", ""),
+                    ("11.6", "a model twice", good + good, BAD, "Illegal to list model m multiple times in config list"),
+                    ("11.6", "another platform", good.replace("'tensorflow'", "'x'"), BAD, Begins("Illegal to change a model's platform.")),
+                    ("11.6", "no platform", "config { name: 'q' base_path: '/q' }", BAD, Begins("Illegal setting neither")),
+                    ("11.6", "platform and type", "config { name: 'q' base_path: '/q' model_platform: 'tensorflow' model_type: TENSORFLOW }", BAD, Begins("Illegal setting both")),
+                    ("11.6", "an unknown platform", good + "config { name: 'q' base_path: '/q' model_platform: 'x' }", BAD, "Model q requests unsupported platform x"),
+                    ("11.1", "a relative path", good + self.config("q", "q"), BAD, "Expected model q to have an absolute path or URI; got base_path()=q"),
+                    ("11.6", "a model that fails", good + self.config("bad", self.path("bad")), "UNKNOWN",
+                     Begins("1 model(s) did not become available: {{{name: bad version: 1} due to error: ")),
+                    ("11.5", "a label of a version that is not there", self.config("m", self.path("m"), "version_labels { key: 'a' value: 5 }"), "FAILED_PRECONDITION",
+                     "Request to assign label to version 5 of model m, which is not currently available for inference"),
+                    ("11.5", "a label", self.config("m", self.path("m"), "version_labels { key: 'a' value: 1 }"), "OK", "")):
+                self.check(section, label, self.reload(client, "model_config_list { %s }" % text), (code, error))
+            self.check("8.8", "no list", self.reload(client, ""), (BAD, Has("Only ModelConfigList is currently supported")))
+            self.check("11.5", "the label counts", server.post("/v1/models/m/labels/a:predict", {"instances": [[1.0]]}).json, {"predictions": [[2.5]]})
+            server.wait_for_state(1, "END", name="n")
+            self.check("8.8", "a model that was left out", server.post("/v1/models/n:predict", {"instances": [1]}).json, {"error": NO_SERVABLE + "Latest(n)"})
+
+    def test_text_files(self):
+        tiny_model.write(self.path("m", "1"))
+        for label, text in (
+                ("braces and colons", "model_config_list: { config: { name: 'm' base_path: '%s' model_platform: 'tensorflow' } }"),
+                ("angle brackets", "model_config_list < config < name: 'm' base_path: '%s' model_platform: 'tensorflow' > >"),
+                ("comments, double quotes and joined strings", '# all\nmodel_config_list { config { name: "m" # one\n base_path: "" "%s" model_platform: "tensor" \'flow\' } }'),
+                ("separators and escapes", "model_config_list { config { name: '\\155', base_path: '%s'; model_platform: \"\\x74ensorflow\"; } }"),
+                ("lists, booleans and maps", "model_config_list { config [ { name: 'm' base_path: '%s' model_platform: 'tensorflow' model_version_policy { specific "
+                 "{ versions: 1 versions: [2] } } version_labels { key: 'a', value: 1 } version_labels: { key: \"b\" value: 1 } } ] }")):
+            with Server(None, "--model_config_file=" + self.write(text % self.path("m"), "models.config"), "--allow_version_labels_for_unavailable_models") as server:
+                self.check("12", label, server.post("/v1/models/m:predict", {"instances": [[1.0]]}).status, 200)
+        for label, text, error in (("an unknown field", "model_config_list { x: 1 }", "Invalid protobuf file: '%s'" % self.path("models.config")),
+                                   ("an open brace", "model_config_list {", "Invalid protobuf file: '%s'" % self.path("models.config")),
+                                   ("the parser's words", "x", "Error parsing text-format tensorflow.serving.ModelServerConfig")):
+            flag = "--model_config_file=" + self.write(text, "models.config")
+            done = run("modelserver", flag, "--port=0", "--rest_api_port=1")
+            self.check("12", label, (done.returncode, done.stdout + done.stderr), (255, Has(error)))
+        for label, flag, text in (("12.2", "monitoring_config_file", "prometheus_config { x: 1 }"), ("12.3", "batching_parameters_file", "x: 1"),
+                                  ("12.4", "ssl_config_file", "server_key: 1")):
+            file = "--%s=%s" % (flag, self.write(text, "file"))
+            done = run("modelserver", "--model_base_path=" + self.path("m"), file, "--enable_batching", "--port=1", "--rest_api_port=0")
+            self.check(label, "a bad file", (done.returncode != 0, done.stdout + done.stderr), (True, Has("Invalid protobuf file: '%s'" % self.path("file"))))
+
+    def test_warm_up(self):
+        tiny_model.write(self.path("m", "1"))
+        corrupt = bytearray(records.record(test_warmup.predict().SerializeToString()))
+        corrupt[-1] ^= 1
+        record = lambda *logs: b"".join(records.record(log.SerializeToString()) for log in logs)
+        for version, data in ((2, record(*test_warmup.good_logs())), (3, record(*[test_warmup.predict()] * 1001)), (4, record(test_warmup.session_run())),
+                              (5, records.record(b"\xff")), (6, bytes(corrupt)), (7, record(test_warmup.unknown_signature()))):
+            tiny_model.write(self.path("m", str(version)))
+            self.write(data, "m", str(version), "assets.extra", "tf_serving_warmup_requests")
+        flag = self.configs(self.config("m", self.path("m"), "model_version_policy { all {} }"))
+        with Server(None, flag, "--max_num_load_retries=0") as server:
+            for version, label in ((1, "no file"), (2, "each kind of request")):
+                server.wait_for_state(version, "AVAILABLE", name="m")
+                self.check("14", label, self.states(server, "m")[str(version)], ("AVAILABLE", "OK"))
+            for version, label, code, text in ((3, "1001 records", BAD, ""), (4, "a session run", "UNIMPLEMENTED", "Unsupported log_type for warmup: 5"),
+                                               (5, "a record that is none", None, ""), (6, "a corrupt file", "DATA_LOSS", "Please verify your warmup data is in TFRecord format."),
+                                               (7, "a request that fails", None, "")):
+                got = self.error(server, version)
+                self.check("14", label, (got[0] if code else got[0] != "OK", got[1]), (code or True, Has(text)))
+        with Server(None, flag, "--enable_model_warmup=false") as server:
+            for version in range(1, 8):
+                server.wait_for_state(version, "AVAILABLE", name="m")
+            self.check("14", "turned off", set(self.states(server, "m").values()), {("AVAILABLE", "OK")})
+
+
+class Batching(Conformance):
+    """Section 13, where one request at a time shows it; test_batching.py has the rest."""
+
+    def test_batching(self):
+        test_batching.write(self.path("default", "1"))
+        for label, text, body, status, want in (
+                ("max_batch_size", "max_batch_size { value: 2 }", {"instances": [[1], [2], [3]]}, 400, "Task size 3 is larger than maximum input batch size 2"),
+                ("padding to an allowed size", "max_batch_size { value: 4 } allowed_batch_sizes: 4", {"instances": [[1]]}, 200, [[5.0]]),
+                ("a task of several batches", "max_batch_size { value: 4 } enable_large_batch_splitting { value: true } max_execution_batch_size { value: 2 }",
+                 {"instances": [[1], [2], [3]]}, 200, [[3.0], [4.0], [4.0]]),
+                ("a scalar input", "", {"inputs": 1}, 400, "Batching Run() input tensors must have at least one dimension"),
+                ("a scalar output", "", {"signature_name": "scalar", "inputs": [[1]]}, 400, "Batched output tensor has 0 dimensions"),
+                ("an output of other rows", "", {"signature_name": "fixed", "inputs": [[1]]}, 400,
+                 "Batched output tensor's 0th dimension does not equal the sum of the 0th dimension sizes of the input tensors")):
+            flag = "--batching_parameters_file=" + self.write(text, "batching.config")
+            with Server(self.path("default"), "--enable_batching", flag) as server:
+                answer = server.post(test_batching.PATH, body)
+                self.check("13", label, (answer.status, next(iter(answer.json.values()))), (status, want))
+        with Server(self.path("default"), "--enable_batching") as server:
+            self.check("13", "no file", server.post(test_batching.PATH, {"instances": [[1]]}).json, {"predictions": [[2.0]]})
+        base = "--model_base_path=" + self.path("default")
+        file = "--batching_parameters_file=" + self.write("max_batch_size { value: 8 } allowed_batch_sizes: 4", "batching.config")
+        self.start_fails("13", "the last allowed size", "INVALID_ARGUMENT: Last entry in allowed_batch_sizes must match max_batch_size; last entry was 4; expected 8",
+                         base, "--enable_batching", file)
+        self.start_fails("13", "a file without --enable_batching", "INVALID_ARGUMENT: server_options.batching_parameters_file is set", base, file)
+
+
+class Programs(Conformance):
+    """Sections 16 and 17."""
+
+    def test_flags_and_start(self):
+        self.start_fails("17", "neither a path nor a file", "INVALID_ARGUMENT: Both server_options.model_base_path and server_options.model_config_file are empty!")
+        self.start_fails("17", "no port", "INVALID_ARGUMENT: ", "--model_base_path=/m", "--rest_api_port=0")
+        self.start_fails("16", "three numbers of threads", "INVALID_ARGUMENT: Either configure server_options.tensorflow_session_parallelism", "--model_base_path=/m",
+                         "--tensorflow_intra_op_parallelism=1", "--tensorflow_inter_op_parallelism=1", "--tensorflow_session_parallelism=1")
+        for flag, text in (("--mixed_precision=bfloat16", "--mixed_precision"), ("--thread_pool_factory_config_file=x", "--thread_pool_factory_config_file"),
+                           ("--port=x", "--port"), ("--no_such=1", "--no_such")):
+            done = run("modelserver", flag)
+            self.check("16", flag, (done.returncode, done.stderr), (2, Has(text)))
+        done = run("modelserver", "--version")
+        self.check("16", "--version", (done.returncode, bool(re.match(r"modelserver [\d.]+\n", done.stdout))), (0, True))
+        server = Server(self.path("late"), name="late", grpc=True, wait=False)
+        server.wait_for_output("waiting for it")
+        with self.assertRaises(OSError):
+            server.connect().connect()
+        tiny_model.write(self.path("late", "1"))
+        server.wait_ready()
+        output = server.output()
+        self.check("17", "waits for a model with closed ports", server.get("/v1/models/late").status, 200)
+        self.check("17", "the lines that scripts wait for", (output.index("Running gRPC ModelServer at 0.0.0.0:%d ..." % server.grpc_port)
+                                                             < output.index("Exporting HTTP/REST API at:localhost:%d ..." % server.port)), True)
+        self.check("17", "SIGTERM", server.stop(), 0)
+
+
+if __name__ == "__main__":
+    main()
