@@ -141,6 +141,13 @@ struct status infer_filled_by_second(struct infer_context *context)
     return status_ok();
 }
 
+struct status infer_filled_by_fourth(struct infer_context *context)
+{
+    struct shape shape = infer_shape_value(context, 3);
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
 struct status infer_scatter_nd(struct infer_context *context)
 {
     struct shape shape = infer_shape_value(context, 2);
@@ -217,6 +224,26 @@ struct status infer_pad(struct infer_context *context)
                                     &shape.dims[i]) ||
              shape.dims[i] < 0))
             shape.dims[i] = -1;
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+/* MirrorPadGrad: the shape without its paddings. */
+struct status infer_unpad(struct infer_context *context)
+{
+    const struct shape *input = infer_input(context, 0);
+
+    if (input->rank < 0)
+        return status_ok();
+    struct shape shape = shape_unknown_dims(input->rank);
+    const struct tensor *paddings = infer_constant(context, 1);
+    bool known = paddings != NULL && paddings->size == 2 * input->rank;
+    for (int i = 0; known && i < input->rank; i++) {
+        int64_t before = tensor_index(paddings, 2 * i), after = tensor_index(paddings, 2 * i + 1);
+        bool fits = before >= 0 && before <= input->dims[i] && after >= 0 &&
+                    after <= input->dims[i] - before;
+        shape.dims[i] = fits ? input->dims[i] - before - after : -1;
+    }
     infer_output(context, 0, &shape);
     return status_ok();
 }

@@ -25,6 +25,12 @@ struct status infer_second_unchanged(struct infer_context *context)
     return status_ok();
 }
 
+struct status infer_third_unchanged(struct infer_context *context)
+{
+    infer_output(context, 0, infer_input(context, 2));
+    return status_ok();
+}
+
 struct status infer_each_unchanged(struct infer_context *context)
 {
     for (int i = 0; i < context->node->outputs_count; i++)

@@ -213,6 +213,25 @@ struct status infer_resize(struct infer_context *context)
     return status_ok();
 }
 
+/* One crop for each box. */
+struct status infer_crop_and_resize(struct infer_context *context)
+{
+    const struct shape *image = infer_input(context, 0), *boxes = infer_input(context, 1);
+    struct shape shape = shape_unknown_dims(4), size = infer_shape_value(context, 3);
+
+    TRY(infer_rank(image, 4, "image"));
+    if (boxes->rank == 2)
+        shape.dims[0] = boxes->dims[0];
+    if (size.rank == 2) {
+        shape.dims[1] = size.dims[0];
+        shape.dims[2] = size.dims[1];
+    }
+    if (image->rank == 4)
+        shape.dims[3] = image->dims[3];
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
 /* The size is input 2. */
 struct status infer_projective(struct infer_context *context)
 {

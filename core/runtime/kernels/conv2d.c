@@ -165,6 +165,10 @@ static struct status read_shape(struct kernel_context *k, const struct tensor *s
 {
     const struct window_attrs *attrs = kernel_state(k);
     int64_t dims[5];
+    if (sizes->dtype != DT_INT32 && sizes->dtype != DT_INT64) {
+        *out = sizes->shape; /* Conv3DBackpropInput and Filter take the tensor instead */
+        return status_ok();
+    }
     if (sizes->shape.rank != 1 || sizes->size != attrs->rank)
         return status_error(
             STATUS_INVALID_ARGUMENT,
@@ -191,6 +195,10 @@ static struct status conv_leaf_input(struct kernel_context *k, const struct conv
                                      struct tensor *out)
 {
     struct tensor scratch;
+    if (out->dtype == DT_DOUBLE) {
+        conv_input_grad_f64(size, dy->data, filter->data, out->data);
+        return status_ok();
+    }
     TRY(scratch_floats(k, conv_scratch_size(size), &scratch));
     conv_input_grad_f32(size, dy->data, filter->data, scratch.data, out->data);
     tensor_release(&scratch);
@@ -202,6 +210,10 @@ static struct status conv_leaf_filter(struct kernel_context *k, const struct con
                                       struct tensor *out)
 {
     struct tensor scratch;
+    if (out->dtype == DT_DOUBLE) {
+        conv_filter_grad_f64(size, x->data, dy->data, out->data);
+        return status_ok();
+    }
     TRY(scratch_floats(k, conv_scratch_size(size), &scratch));
     conv_filter_grad_f32(size, x->data, dy->data, scratch.data, out->data);
     tensor_release(&scratch);
@@ -308,11 +320,13 @@ static struct status depthwise_compute(struct kernel_context *k)
     }
 static const struct kernel rows[] = {
     CONV("Conv2D", DTYPES_FLOATING, conv_compute),
-    CONV("Conv2DBackpropInput", DTYPES_NARROW, conv_input_grad_compute),
-    CONV("Conv2DBackpropFilter", DTYPES_NARROW, conv_filter_grad_compute),
+    CONV("Conv2DBackpropInput", DTYPES_FLOATING, conv_input_grad_compute),
+    CONV("Conv2DBackpropFilter", DTYPES_FLOATING, conv_filter_grad_compute),
     CONV("Conv3D", DTYPES_FLOATING, conv_compute),
-    CONV("Conv3DBackpropInputV2", DTYPES_NARROW, conv_input_grad_compute),
-    CONV("Conv3DBackpropFilterV2", DTYPES_NARROW, conv_filter_grad_compute),
+    CONV("Conv3DBackpropInputV2", DTYPES_FLOATING, conv_input_grad_compute),
+    CONV("Conv3DBackpropFilterV2", DTYPES_FLOATING, conv_filter_grad_compute),
+    CONV("Conv3DBackpropInput", DTYPES_FLOATING, conv_input_grad_compute),
+    CONV("Conv3DBackpropFilter", DTYPES_FLOATING, conv_filter_grad_compute),
     CONV("DepthwiseConv2dNative", DTYPES_NARROW, depthwise_compute),
     CONV("DepthwiseConv2dNativeBackpropInput", DTYPES_NARROW, depthwise_input_grad_compute),
     CONV("DepthwiseConv2dNativeBackpropFilter", DTYPES_NARROW, depthwise_filter_grad_compute),

@@ -1,8 +1,7 @@
 /*
  * crop_and_resize: CropAndResize, which cuts boxes out of images and makes them equally large.
  */
-#include <math.h>
-
+#include "runtime/kernels/crop_lines.h"
 #include "runtime/kernels/image_tools.h"
 
 struct crop_state {
@@ -24,38 +23,6 @@ struct crop_size {
     int64_t h, w, c, out_h, out_w;
 };
 
-/* Where the positions of the output lie in a dimension of the image: at first + i * step. */
-struct crop_line {
-    float first, step, last; /* last: of the image */
-    int64_t last_index;      /* less than `last` if that was rounded up, from 2^24 on */
-};
-
-static struct crop_line line_of(float low, float high, int64_t in, int64_t out)
-{
-    float last = (float)(in - 1), middle = (float)(0.5 * (double)(low + high) * (double)(in - 1));
-    if (out == 1)
-        return (struct crop_line){ middle, 0, last, in - 1 };
-    return (struct crop_line){ low * last, (high - low) * last / (float)(out - 1), last, in - 1 };
-}
-
-static float line_at(const struct crop_line *line, int64_t i)
-{
-    return line->first + (float)i * line->step;
-}
-
-/* False for NaN as well, which huge boxes give. */
-static bool is_inside(const struct crop_line *line, float at)
-{
-    return at >= 0 && at <= line->last;
-}
-
-/* The index of a whole position inside. */
-static int64_t index_of(const struct crop_line *line, float at)
-{
-    int64_t index = (int64_t)at;
-    return index < line->last_index ? index : line->last_index;
-}
-
 static void fill(float *out, int64_t count, float value)
 {
     for (int64_t i = 0; i < count; i++)
@@ -71,8 +38,8 @@ static void blend_pixel(const struct crop_size *size, const float *image,
                         const struct crop_line *rows, const struct crop_line *columns, float y,
                         float x, float *out)
 {
-    int64_t top = index_of(rows, floorf(y)), bottom = index_of(rows, ceilf(y));
-    int64_t left = index_of(columns, floorf(x)), right = index_of(columns, ceilf(x));
+    int64_t top = crop_index_of(rows, floorf(y)), bottom = crop_index_of(rows, ceilf(y));
+    int64_t left = crop_index_of(columns, floorf(x)), right = crop_index_of(columns, ceilf(x));
     const float *a = pixel_at(size, image, top, left), *b = pixel_at(size, image, top, right);
     const float *d = pixel_at(size, image, bottom, left), *e = pixel_at(size, image, bottom, right);
     float down = y - floorf(y), across = x - floorf(x);
@@ -86,24 +53,24 @@ static void blend_pixel(const struct crop_size *size, const float *image,
 static void crop_box(const struct crop_size *size, const struct crop_state *state,
                      const float *image, const float *box, float *out)
 {
-    struct crop_line rows = line_of(box[0], box[2], size->h, size->out_h);
-    struct crop_line columns = line_of(box[1], box[3], size->w, size->out_w);
+    struct crop_line rows = crop_line_of(box[0], box[2], size->h, size->out_h);
+    struct crop_line columns = crop_line_of(box[1], box[3], size->w, size->out_w);
     for (int64_t i = 0; i < size->out_h; i++)
         for (int64_t j = 0; j < size->out_w; j++, out += size->c) {
-            float y = line_at(&rows, i), x = line_at(&columns, j);
-            if (!is_inside(&rows, y) || !is_inside(&columns, x))
+            float y = crop_line_at(&rows, i), x = crop_line_at(&columns, j);
+            if (!crop_is_inside(&rows, y) || !crop_is_inside(&columns, x))
                 fill(out, size->c, state->outside);
             else if (state->nearest)
                 memcpy(out,
-                       pixel_at(size, image, index_of(&rows, roundf(y)),
-                                index_of(&columns, roundf(x))),
+                       pixel_at(size, image, crop_index_of(&rows, roundf(y)),
+                                crop_index_of(&columns, roundf(x))),
                        (size_t)size->c * sizeof *out);
             else
                 blend_pixel(size, image, &rows, &columns, y, x, out);
         }
 }
 
-static struct status check_boxes(const struct tensor *boxes, const struct tensor *indices)
+struct status crop_check_boxes(const struct tensor *boxes, const struct tensor *indices)
 {
     if (boxes->shape.rank != 2)
         return status_error(STATUS_INVALID_ARGUMENT, "boxes must be 2-D, got: %s",
@@ -129,7 +96,7 @@ static struct status read_size(struct kernel_context *k, struct crop_size *out)
                             shape_text(shape));
     if (shape->dims[1] <= 0 || shape->dims[2] <= 0)
         return status_error(STATUS_INVALID_ARGUMENT, "image dimensions must be positive");
-    TRY(check_boxes(kernel_input(k, 1), kernel_input(k, 2)));
+    TRY(crop_check_boxes(kernel_input(k, 1), kernel_input(k, 2)));
     if (size->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "crop_size must be 1-D%s",
                             shape_text(&size->shape));
@@ -146,14 +113,20 @@ static struct status read_size(struct kernel_context *k, struct crop_size *out)
     return status_ok();
 }
 
+struct status crop_check_indices(const struct tensor *indices, int64_t images)
+{
+    for (int64_t i = 0; i < indices->size; i++)
+        if (tensor_int32s(indices)[i] < 0 || tensor_int32s(indices)[i] >= images)
+            return status_error(STATUS_OUT_OF_RANGE,
+                                "box_index has values outside [0, batch_size)");
+    return status_ok();
+}
+
 static struct status check_values(struct kernel_context *k)
 {
     const struct tensor *image = kernel_input(k, 0), *boxes = kernel_input(k, 1);
     const struct tensor *indices = kernel_input(k, 2);
-    for (int64_t i = 0; i < indices->size; i++)
-        if (tensor_int32s(indices)[i] < 0 || tensor_int32s(indices)[i] >= image->shape.dims[0])
-            return status_error(STATUS_OUT_OF_RANGE,
-                                "box_index has values outside [0, batch_size)");
+    TRY(crop_check_indices(indices, image->shape.dims[0]));
     for (int64_t i = 0; i < boxes->size; i++)
         if (!isfinite(tensor_floats(boxes)[i]))
             return status_error(STATUS_INVALID_ARGUMENT,

@@ -28,6 +28,27 @@ struct status image_floats(struct kernel_context *k, const struct tensor *x, str
     return status_ok();
 }
 
+struct status image_sums_begin(struct kernel_context *k, struct tensor *out, struct tensor *sums)
+{
+    if (out->dtype == DT_FLOAT)
+        *sums = tensor_acquire(out);
+    else
+        TRY(kernel_scratch(k, DT_FLOAT, &out->shape, sums));
+    if (sums->size > 0)
+        memset(sums->data, 0, tensor_bytes(sums));
+    return status_ok();
+}
+
+void image_sums_end(struct tensor *sums, struct tensor *out)
+{
+    if (out->dtype == DT_DOUBLE)
+        for (int64_t i = 0; i < out->size; i++)
+            tensor_doubles_mut(out)[i] = (double)tensor_floats(sums)[i];
+    else if (dtype_is_half(out->dtype))
+        half_block_store(out->dtype, tensor_floats(sums), out->data, out->size);
+    tensor_release(sums);
+}
+
 struct status image_out_size(struct kernel_context *k, int index, int64_t *height, int64_t *width)
 {
     const struct tensor *size = kernel_input(k, index);

@@ -32,6 +32,7 @@
     X(conv2d)               \
     X(counts)               \
     X(crop_and_resize)      \
+    X(crop_and_resize_grad) \
     X(ctc)                  \
     X(cumsum)               \
     X(decode_raw)           \
@@ -75,10 +76,12 @@
     X(reduce_join)          \
     X(regex)                \
     X(resize)               \
+    X(resize_grad)          \
     X(resize_smooth)        \
     X(restore)              \
     X(reverse_sequence)     \
     X(roll)                 \
+    X(scale_translate)      \
     X(scatter)              \
     X(search)               \
     X(segment)              \

@@ -1,4 +1,4 @@
-/* Pad, PadV2 and MirrorPad. */
+/* Pad, PadV2, MirrorPad and its gradient. */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/strided.h"
@@ -126,9 +126,79 @@ static struct status mirror_pad_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* ---- the gradient of MirrorPad ---- */
+
+/* The shape without its paddings, which must fit it. */
+static struct status unpadded(const struct kernel_context *k, const struct pads *pads,
+                              struct shape *out)
+{
+    const struct mirror_state *state = kernel_state(k);
+    const struct tensor *dy = kernel_input(k, 0);
+    *out = dy->shape;
+    for (int d = 0; d < dy->shape.rank; d++) {
+        int64_t before = pads->before[d];
+        int64_t after = pads->out.dims[d] - dy->shape.dims[d] - before;
+        if (before + after >= out->dims[d])
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                "Total paddings must be less than the input dimension size: %lld "
+                                "was not less than %lld",
+                                (long long)(before + after), (long long)out->dims[d]);
+        out->dims[d] -= before + after;
+        int64_t most = out->dims[d] - state->offset;
+        if (before > most || after > most)
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                state->offset ? "Paddings must be less than the dimension size: "
+                                                "%lld, %lld not less than %lld"
+                                              : "Paddings must be no greater than the dimension "
+                                                "size: %lld, %lld greater than %lld",
+                                (long long)before, (long long)after, (long long)out->dims[d]);
+    }
+    return status_ok();
+}
+
+/* Adds an element of any number type. */
+static void add_number(enum dtype dtype, const void *x, void *sum)
+{
+    if (dtype == DT_COMPLEX64)
+        add_elements(DT_FLOAT, x, sum, 2);
+    else if (dtype == DT_COMPLEX128)
+        add_elements(DT_DOUBLE, x, sum, 2);
+    else
+        add_elements(dtype, x, sum, 1);
+}
+
+static struct status mirror_pad_grad_compute(struct kernel_context *k)
+{
+    const struct mirror_state *state = kernel_state(k);
+    const struct tensor *dy = kernel_input(k, 0);
+    int rank = dy->shape.rank;
+    struct pads pads;
+    struct shape shape;
+    struct tensor *out;
+    int64_t strides[SHAPE_RANK_MAX], at[SHAPE_RANK_MAX] = { 0 };
+    TRY(read_pads(k, &pads));
+    TRY(unpadded(k, &pads, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    dense_strides(&shape, strides);
+    size_t size = dtype_size(dy->dtype);
+    if (out->size > 0)
+        memset(out->data, 0, tensor_bytes(out));
+    for (int64_t i = 0; i < dy->size; i++) {
+        int64_t to = 0;
+        for (int d = 0; d < rank; d++)
+            to += strides[d] * mirrored(at[d], pads.before[d], shape.dims[d], state->offset);
+        add_number(dy->dtype, at_bytes_const(dy->data, i, size), at_bytes(out->data, to, size));
+        for (int d = rank - 1; d >= 0 && ++at[d] == dy->shape.dims[d]; d--)
+            at[d] = 0;
+    }
+    return status_ok();
+}
+
 static const struct kernel rows[] = {
     { "Pad", DTYPES_MOVED, .compute = pad_compute },
     { "PadV2", DTYPES_MOVED, .compute = pad_compute },
     { "MirrorPad", DTYPES_MOVED, .prepare = mirror_prepare, .compute = mirror_pad_compute },
+    { "MirrorPadGrad", DTYPES_REAL | DTYPES(DT_COMPLEX64) | DTYPES(DT_COMPLEX128),
+      .prepare = mirror_prepare, .compute = mirror_pad_grad_compute },
 };
 const struct kernel_table kernels_pad = { rows, COUNT(rows) };

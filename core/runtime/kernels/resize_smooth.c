@@ -2,10 +2,10 @@
  * resize_smooth: ResizeBicubic and ResizeArea, whose pixels are weighted sums of several of the
  * image. A sum goes over rows first and columns then, each with weights of their own.
  */
-#include <float.h>
 #include <math.h>
 
 #include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/plain/cubic.h"
 #include "runtime/kernels/plain/resize.h"
 
 struct smooth_state {
@@ -43,49 +43,6 @@ static int64_t bounded(int64_t at, int64_t limit)
 }
 
 /* ---- bicubic: four positions around a point ---- */
-
-#define CUBIC_STEPS 1024 /* between two positions: TensorFlow takes its weights from a table */
-
-struct cubic {
-    int64_t at[4];
-    float weight[4];
-};
-
-/* The weight of a position that is step / CUBIC_STEPS away, and of the next one. */
-static float cubic_near(double a, int64_t step)
-{
-    float x = (float)((double)step / CUBIC_STEPS);
-    return (float)(((a + 2) * x - (a + 3)) * x * x + 1);
-}
-
-static float cubic_far(double a, int64_t step)
-{
-    float x = (float)((double)step / CUBIC_STEPS);
-    x += 1.0f;
-    return (float)(((a * x - 5 * a) * x + 8 * a) * x - 4 * a);
-}
-
-/* With half_pixel_centers, positions outside the image have no weight. */
-static void cubic_at(const struct smooth_line *line, const struct smooth_state *state, int64_t i,
-                     struct cubic *out)
-{
-    bool keys = state->half_pixel_centers;
-    double a = keys ? -0.5 : -0.75;
-    float place = keys ? ((float)i + 0.5f) * line->scale - 0.5f : (float)i * line->scale;
-    int64_t below = (int64_t)floorf(place);
-    int64_t step = lrintf((place - (float)below) * CUBIC_STEPS);
-    const float weights[] = { cubic_far(a, step), cubic_near(a, step),
-                              cubic_near(a, CUBIC_STEPS - step), cubic_far(a, CUBIC_STEPS - step) };
-    float sum = 0;
-    for (int j = 0; j < 4; j++) {
-        int64_t at = below - 1 + j;
-        out->at[j] = bounded(at, line->in);
-        out->weight[j] = keys && out->at[j] != at ? 0 : weights[j];
-        sum += out->weight[j];
-    }
-    for (int j = 0; j < 4 && keys && fabsf(sum) >= 1000 * FLT_MIN; j++)
-        out->weight[j] *= 1 / sum;
-}
 
 struct smooth_size {
     int64_t n, c;
@@ -164,7 +121,8 @@ static void weigh_columns(const struct smooth_size *size, const struct smooth_st
         if (state->area)
             area_at(&size->columns, i, (struct area *)columns + i);
         else
-            cubic_at(&size->columns, state, i, (struct cubic *)columns + i);
+            cubic_at(size->columns.in, size->columns.scale, state->half_pixel_centers, i,
+                     (struct cubic *)columns + i);
     }
 }
 
@@ -176,7 +134,7 @@ static void smooth_row(const struct smooth_size *size, const struct smooth_state
     if (state->area)
         area_at(&size->rows, y, &area_row);
     else
-        cubic_at(&size->rows, state, y, &cubic_row);
+        cubic_at(size->rows.in, size->rows.scale, state->half_pixel_centers, y, &cubic_row);
     for (int64_t i = 0; i < size->columns.out; i++, out += size->c) {
         if (state->area)
             area_pixel(size, image, &area_row, (const struct area *)columns + i, out);

@@ -91,8 +91,9 @@ static const struct format {
 
 static struct status read_format(const struct node *node, struct window_attrs *out)
 {
-    struct bytes name;
-    TRY(node_attr_string(node, "data_format", &name));
+    struct bytes name = bytes_of("NDHWC"); /* of Conv3DBackpropInput and Filter, which have none */
+    if (node_attr(node, "data_format") != NULL)
+        TRY(node_attr_string(node, "data_format", &name));
     for (size_t i = 0; i < COUNT(formats); i++)
         if (bytes_equal(name, bytes_of(formats[i].name))) {
             out->rank = formats[i].rank;

@@ -4,7 +4,8 @@
 
 made with TensorFlow 2.21. The loss is the sum of the outputs, each element times a weight, so that what flows back differs from
 element to element. Lines: `case LABEL OP`, `attr NAME KIND VALUES`, `input ROLE DTYPE SHAPE VALUES` (role x: its gradient is
-compared; f: fed; c: a constant), `weights OUTPUT SHAPE VALUES`, `grad INPUT VALUES`, `end`; `kink` says that a difference quotient
+compared; f: fed; c: a constant), `weights OUTPUT SHAPE VALUES`, `grad INPUT VALUES`, `end`; of complex numbers, the loss is the
+real part of the sum, the last two are `complex-weights` and `complex-grad`, and values are pairs; `kink` says that a difference quotient
 means nothing there (a tie, a kink, an integer).
 """
 import os
@@ -27,6 +28,7 @@ def positive(*shape):
 
 
 def x(value): return ("x", np.asarray(value, np.float32))
+def z(value): return ("x", np.asarray(value, np.complex64))
 def fed(value, dtype): return ("f", np.asarray(value, dtype))
 def const(value, dtype=np.int32): return ("c", np.asarray(value, dtype))
 
@@ -264,12 +266,43 @@ case("cross", "Cross", operand(2, 3), operand(2, 3))
 case("reverse by flags", "Reverse", operand(2, 3, 2), const([True, False, True], bool))
 
 
+# ---- images ----
+pictures = np.random.RandomState(10)
+
+
+def picture(*shape): return x(pictures.uniform(-2, 2, shape).astype(np.float32))
+
+
+for op in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor"):
+    for label, attrs in (("", {}), (" align", dict(align_corners=("bool", True))), (" half", dict(half_pixel_centers=("bool", True)))):
+        case(op + label, op, picture(2, 3, 4, 2), const([5, 3]), **attrs)
+for kernel in ("lanczos3", "triangle", "gaussian"):
+    case("scale and translate " + kernel, "ScaleAndTranslate", picture(2, 4, 5, 2), const([3, 6]), const([0.7, 1.3], np.float32), const([0.2, -0.5], np.float32),
+         kernel_type=("text", kernel))
+case("scale and translate, no antialias", "ScaleAndTranslate", picture(1, 4, 5, 2), const([3, 6]), const([0.7, 1.3], np.float32), const([0.2, -0.5], np.float32),
+     antialias=("bool", False))
+boxes = x([[0.1, 0.2, 0.7, 0.9], [0.8, 0.75, 0.3, 0.15], [-0.2, 0.1, 0.6, 1.3]])
+for method in ("bilinear", "nearest"):
+    case("crop and resize " + method, "CropAndResize", picture(2, 4, 5, 2), boxes, fed([0, 1, 1], np.int32), const([3, 2]), kink=True, method=("text", method))
+case("crop and resize to a pixel", "CropAndResize", picture(2, 4, 5, 2), boxes, fed([0, 1, 1], np.int32), const([1, 1]), kink=True)
+case("lrn", "LRN", picture(1, 2, 2, 5), depth_radius=("int", 1), bias=("float", 1.5), alpha=("float", 0.3), beta=("float", 0.75))
+for mode in ("REFLECT", "SYMMETRIC"):
+    case("mirror pad " + mode, "MirrorPad", picture(3, 4), const([[1, 2], [0, 3]]), mode=("text", mode))
+    case("mirror pad grad " + mode, "MirrorPadGrad", picture(6, 7), const([[1, 2], [0, 3]]), mode=("text", mode))
+
+
 def numbers(array):
     if array.dtype == bool:
         return " ".join("%d" % v for v in array.ravel())
     if array.dtype.kind in "iu":
         return " ".join("%d" % v for v in array.ravel())
+    if array.dtype.kind == "c":
+        return " ".join("%.9g %.9g" % (v.real, v.imag) for v in array.ravel())
     return " ".join("%.9g" % v for v in array.ravel())
+
+
+def prefix(array):
+    return "complex-" if array.dtype.kind == "c" else ""
 
 
 def shape(array):
@@ -335,13 +368,19 @@ def write(label, op, inputs, kink, outputs, attrs):
         wanted = range(len(result)) if outputs is None else outputs
         own = np.random.RandomState(zlib.crc32(label.encode()))  # a case that is added changes no other
         weights = {k: own.uniform(-1, 1, result[k].shape).astype(np.float32) for k in wanted}
-        loss = tf.add_n([tf.reduce_sum(tf.cast(result[k], tf.float32) * weights[k]) for k in wanted])
+        for k in wanted:
+            if result[k].dtype.is_complex:
+                weights[k] = weights[k] + 1j * own.uniform(-1, 1, result[k].shape).astype(np.float32)
+                result[k] = tf.math.real(result[k] * weights[k])
+            else:
+                result[k] = tf.cast(result[k], tf.float32) * weights[k]
+        loss = tf.add_n([tf.reduce_sum(result[k]) for k in wanted])
     gradients = iter(tape.gradient(loss, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO))
     print("case %s : %s" % (label, op))
     for name, (kind, value) in attrs.items():
         if kind == "type":
             text = "%d" % value.as_datatype_enum
-        elif kind in ("ints", "shape"):
+        elif kind in ("ints", "floats", "shape"):
             text = " ".join(map(str, value))
         elif kind == "bool":
             text = "%d" % value
@@ -351,12 +390,12 @@ def write(label, op, inputs, kink, outputs, attrs):
     for role, value in inputs:
         print("input %s %d %s %s" % (role, tf.as_dtype(value.dtype).as_datatype_enum, shape(value), numbers(value)))
     for k in wanted:
-        print("weights %d %s %s" % (k, shape(weights[k]), numbers(weights[k])))
+        print("%sweights %d %s %s" % (prefix(weights[k]), k, shape(weights[k]), numbers(weights[k])))
     for i, (role, _) in enumerate(inputs):
         if role == "x":
             value = tf.convert_to_tensor(next(gradients)).numpy()
-            print("grad %d %s %s" % (i, shape(value), numbers(value)))
-    if kink:
+            print("%sgrad %d %s %s" % (prefix(value), i, shape(value), numbers(value)))
+    if kink or any(role == "x" and value.dtype.kind == "c" for role, value in inputs):
         print("kink")
     print("end")
 

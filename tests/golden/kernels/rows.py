@@ -92,13 +92,39 @@ def compiled(function):
     return tf.function(lambda **arguments: function(**arguments), jit_compile=True)
 
 
+def in_old_graph(op, inputs, attrs, producer):
+    """TensorFlow runs an op that it removed only in a graph of a producer before that."""
+    graph_def = tf.compat.v1.GraphDef()
+    graph_def.versions.producer = producer
+    definition = op_def_registry.get(op)
+    node = graph_def.node.add(name="y", op=op)
+    for i, (value, arg) in enumerate(zip(inputs, definition.input_arg)):
+        holder = graph_def.node.add(name="x%d" % i, op="Placeholder")
+        holder.attr["dtype"].type = value.dtype.as_datatype_enum
+        node.input.append(holder.name)
+        if arg.type_attr:
+            node.attr[arg.type_attr].type = value.dtype.as_datatype_enum
+    for attr in definition.attr:
+        if attr.name in attrs:
+            field = {"int": "i", "float": "f", "bool": "b", "string": "s"}.get(attr.type)
+            value = attrs[attr.name]
+            if field is not None:
+                setattr(node.attr[attr.name], field, value.encode() if field == "s" else value)
+            else:
+                node.attr[attr.name].list.i.extend(value)
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session(graph=graph) as session:
+        tf.import_graph_def(graph_def, name="")
+        y = graph.get_operation_by_name("y")
+        return session.run(y.outputs, {"x%d:0" % i: value.numpy() for i, value in enumerate(inputs)})
+
+
 class Rows:
     """Collects the lines of one file."""
 
     def __init__(self, name):
         self.name, self.lines = name, []
 
-    def add(self, op, inputs, tolerance=None, text=True, skip=(), each=None, by_xla=False, **attrs):
+    def add(self, op, inputs, tolerance=None, text=True, skip=(), each=None, by_xla=False, producer=None, **attrs):
         definition = op_def_registry.get(op)
         kinds = {attr.name: attr.type for attr in definition.attr}
         inputs = [[tf.convert_to_tensor(v) for v in value] if isinstance(value, list)
@@ -117,11 +143,11 @@ class Rows:
             function = getattr(tf.raw_ops, op)
             if by_xla:
                 function = compiled(function)
-            result = function(**arguments)
+            result = function(**arguments) if producer is None else in_old_graph(op, inputs, attrs, producer)
             flat = [] if result is None else tf.nest.flatten(result)
             outputs = " ; ".join("-" if i in skip else tensor_text(v, each is not None) for i, v in enumerate(flat))
         except tf.errors.OpError as error:
-            if "not in the list of allowed values" in error.message or "Could not find device" in error.message:
+            if "not in the list of allowed values" in error.message or "Could not find device" in error.message or "No OpKernel was registered" in error.message:
                 return  # TensorFlow has no kernel for this type
             outputs = "!%d %s" % (CODES[type(error).__name__], clean(error.message) if text else "")
         tensors = " ; ".join(tensor_text(v, each is not None) for v in tf.nest.flatten(inputs))

@@ -10,8 +10,8 @@
 
 #include "graph/build.h"
 
-#define CASE_INPUTS  6
-#define CASE_OUTPUTS 6
+#define CASE_INPUTS  9
+#define CASE_OUTPUTS 7
 #define CASE_ATTRS   8
 
 struct case_attr {
@@ -55,6 +55,10 @@ static struct tensor case_tensor(struct arena *arena, enum dtype dtype, char *at
         case DT_FLOAT:
             ((float *)data)[i] = (float)value;
             break;
+        case DT_COMPLEX64:
+            ((float *)data)[2 * i] = (float)value;
+            ((float *)data)[2 * i + 1] = strtof(at, &at);
+            break;
         case DT_INT32:
             ((int32_t *)data)[i] = (int32_t)value;
             break;
@@ -89,6 +93,10 @@ static void case_line(struct arena *arena, struct gradient_case *c, char *line)
         c->weights[index] = case_tensor(arena, DT_FLOAT, line + at);
     } else if (sscanf(line, "grad %d %n", &index, &at) == 1) {
         c->gradients[index] = case_tensor(arena, DT_FLOAT, line + at);
+    } else if (sscanf(line, "complex-weights %d %n", &index, &at) == 1) {
+        c->weights[index] = case_tensor(arena, DT_COMPLEX64, line + at);
+    } else if (sscanf(line, "complex-grad %d %n", &index, &at) == 1) {
+        c->gradients[index] = case_tensor(arena, DT_COMPLEX64, line + at);
     } else if (strncmp(line, "kink", 4) == 0) {
         c->kink = true;
     }
@@ -99,7 +107,7 @@ static struct gradient_case *read_cases(struct arena *arena, const char *path, i
     FILE *file = fopen(path, "r");
     char *line = NULL;
     size_t capacity = 0;
-    int room = 512;
+    int room = 1024;
     struct gradient_case *cases = ARENA_ARRAY(arena, struct gradient_case, room);
 
     *count = 0;
@@ -112,6 +120,17 @@ static struct gradient_case *read_cases(struct arena *arena, const char *path, i
     if (file != NULL)
         fclose(file);
     return cases;
+}
+
+static struct attr case_attr_floats(struct builder *b, const char *name, const char *text)
+{
+    float values[8];
+    int count = 0;
+    char *at = (char *)(uintptr_t)text;
+
+    while (*at != '\0' && count < 8)
+        values[count++] = strtof(at, &at);
+    return attr_floats(b, name, count, values);
 }
 
 static struct attr case_attr_value(struct builder *b, const struct case_attr *attr)
@@ -128,6 +147,8 @@ static struct attr case_attr_value(struct builder *b, const struct case_attr *at
         values[count++] = strtol(at, &at, 10);
     if (strcmp(attr->kind, "ints") == 0)
         return attr_ints(b, attr->name, count, values);
+    if (strcmp(attr->kind, "floats") == 0)
+        return case_attr_floats(b, attr->name, attr->text);
     if (strcmp(attr->kind, "shape") == 0) {
         struct shape *shape = ARENA_NEW(b->graph->arena, struct shape);
         *shape = shape_make(count, values);

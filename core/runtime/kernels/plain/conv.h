@@ -42,6 +42,12 @@ void conv_direct_f32(const struct conv_size *size, const float *x, const float *
 void conv_direct_f64(const struct conv_size *size, const double *x, const double *filter,
                      double *out);
 
+/* Gradients by nested loops; both overwrite. */
+void conv_input_grad_f64(const struct conv_size *size, const double *dy, const double *filter,
+                         double *dx);
+void conv_filter_grad_f64(const struct conv_size *size, const double *x, const double *dy,
+                          double *dfilter);
+
 /* Floats of scratch that the next three functions need. */
 int64_t conv_scratch_size(const struct conv_size *size);
 void conv_f32(const struct conv_size *size, const float *x, const float *filter, float *scratch,

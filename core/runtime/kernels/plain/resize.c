@@ -11,29 +11,39 @@ float resize_scale(int64_t in, int64_t out, bool align_corners)
                                               : (float)in / (float)out;
 }
 
+void resize_place(int64_t in, float scale, bool half_pixel_centers, int64_t i,
+                  struct resize_between *place)
+{
+    float at = half_pixel_centers ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
+    float below = floorf(at);
+    int64_t low = (int64_t)below, high = (int64_t)ceilf(at);
+    low = low < in - 1 ? low : in - 1; /* a float from 2^24 on may have been rounded up */
+    *place =
+        (struct resize_between){ low > 0 ? low : 0, high < in - 1 ? high : in - 1, at - below };
+}
+
 void resize_places(int64_t in, int64_t out, bool align_corners, bool half_pixel_centers,
                    struct resize_between *places)
 {
     float scale = resize_scale(in, out, align_corners);
-    for (int64_t i = 0; i < out; i++) {
-        float at = half_pixel_centers ? ((float)i + 0.5f) * scale - 0.5f : (float)i * scale;
-        float below = floorf(at);
-        int64_t low = (int64_t)below, high = (int64_t)ceilf(at);
-        low = low < in - 1 ? low : in - 1; /* a float from 2^24 on may have been rounded up */
-        places[i] =
-            (struct resize_between){ low > 0 ? low : 0, high < in - 1 ? high : in - 1, at - below };
-    }
+    for (int64_t i = 0; i < out; i++)
+        resize_place(in, scale, half_pixel_centers, i, &places[i]);
+}
+
+int64_t resize_nearest_place(int64_t in, float scale, bool align_corners, bool half_pixel_centers,
+                             int64_t i)
+{
+    float at = half_pixel_centers ? ((float)i + 0.5f) * scale : (float)i * scale;
+    int64_t place = (int64_t)(align_corners ? roundf(at) : floorf(at));
+    return place < 0 ? 0 : place < in - 1 ? place : in - 1;
 }
 
 void resize_nearest_places(int64_t in, int64_t out, bool align_corners, bool half_pixel_centers,
                            int64_t *places)
 {
     float scale = resize_scale(in, out, align_corners);
-    for (int64_t i = 0; i < out; i++) {
-        float at = half_pixel_centers ? ((float)i + 0.5f) * scale : (float)i * scale;
-        int64_t place = (int64_t)(align_corners ? roundf(at) : floorf(at));
-        places[i] = place < 0 ? 0 : place < in - 1 ? place : in - 1;
-    }
+    for (int64_t i = 0; i < out; i++)
+        places[i] = resize_nearest_place(in, scale, align_corners, half_pixel_centers, i);
 }
 
 SIMD static void blend(const float *a, const float *b, const float *c, const float *d, float x,

@@ -24,6 +24,12 @@ struct resize_between {
 };
 void resize_places(int64_t in, int64_t out, bool align_corners, bool half_pixel_centers,
                    struct resize_between *places);
+/* The same for position i of the output, with the scale of resize_scale. */
+void resize_place(int64_t in, float scale, bool half_pixel_centers, int64_t i,
+                  struct resize_between *place);
+/* The position of the input nearest to position i of the output. */
+int64_t resize_nearest_place(int64_t in, float scale, bool align_corners, bool half_pixel_centers,
+                             int64_t i);
 /* For each position of the output, the nearest position of the input. */
 void resize_nearest_places(int64_t in, int64_t out, bool align_corners, bool half_pixel_centers,
                            int64_t *places);

@@ -1,0 +1,100 @@
+/* Gradients of ops on images. Source: TensorFlow's image_grad.py, nn_grad.py and array_grad.py. */
+#include "graph/gradients/emit.h"
+
+static struct status resized(struct gradient_context *c, const char *op, struct endpoint last)
+{
+    const struct endpoint inputs[] = { dy(c), last };
+    const struct attr attrs[] = { same_attr(c, "align_corners"), same_attr(c, "half_pixel_centers"),
+                                  ATTR_END };
+
+    return flow(c, 0, build(c->builder, op, NULL, 2, inputs, attrs));
+}
+
+struct status gradient_resize_bilinear(struct gradient_context *c)
+{
+    enum dtype dtype = endpoint_dtype(input(c, 0));
+
+    if (!(DTYPES(dtype) & DTYPES_FLOATING))
+        return status_ok(); /* an image of integers */
+    return resized(c, "ResizeBilinearGrad", input(c, 0));
+}
+
+struct status gradient_resize_bicubic(struct gradient_context *c)
+{
+    enum dtype dtype = endpoint_dtype(input(c, 0));
+
+    if (dtype != DT_FLOAT && dtype != DT_DOUBLE)
+        return status_ok();
+    return resized(c, "ResizeBicubicGrad", input(c, 0));
+}
+
+/* Height and width of the images. */
+static struct endpoint image_size(struct gradient_context *c)
+{
+    const int32_t from = 1, count = 2;
+    const struct endpoint inputs[] = { unary(c, "Shape", input(c, 0)),
+                                       build_const_ints(c->builder, NULL, 1, &from),
+                                       build_const_ints(c->builder, NULL, 1, &count) };
+
+    return build(c->builder, "Slice", NULL, 3, inputs, NULL);
+}
+
+struct status gradient_resize_nearest_neighbor(struct gradient_context *c)
+{
+    return resized(c, "ResizeNearestNeighborGrad", image_size(c));
+}
+
+struct status gradient_scale_and_translate(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { dy(c), input(c, 0), input(c, 2), input(c, 3) };
+    const struct attr attrs[] = { same_attr(c, "kernel_type"), same_attr(c, "antialias"),
+                                  ATTR_END };
+
+    if (endpoint_dtype(input(c, 0)) != DT_FLOAT)
+        return gradient_none(c); /* TensorFlow's op for the gradient has only floats */
+    return flow(c, 0, build(c->builder, "ScaleAndTranslateGrad", NULL, 4, inputs, attrs));
+}
+
+struct status gradient_crop_and_resize(struct gradient_context *c)
+{
+    enum dtype dtype = endpoint_dtype(input(c, 0));
+
+    if (c->wanted[0] && (dtype == DT_FLOAT || dtype == DT_DOUBLE || dtype == DT_HALF)) {
+        const struct endpoint inputs[] = { dy(c), input(c, 1), input(c, 2),
+                                           shape_tensor(c, input(c, 0)) };
+        const struct attr attrs[] = { attr_type("T", dtype), same_attr(c, "method"), ATTR_END };
+        send(c, 0, build(c->builder, "CropAndResizeGradImage", NULL, 4, inputs, attrs));
+    }
+    if (c->wanted[1]) { /* as if the method were bilinear */
+        const struct endpoint inputs[] = { dy(c), input(c, 0), input(c, 1), input(c, 2) };
+        send(c, 1, build(c->builder, "CropAndResizeGradBoxes", NULL, 4, inputs, NULL));
+    }
+    return status_ok();
+}
+
+struct status gradient_lrn(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { dy(c), input(c, 0), output(c) };
+    const struct attr attrs[] = { same_attr(c, "depth_radius"), same_attr(c, "bias"),
+                                  same_attr(c, "alpha"), same_attr(c, "beta"), ATTR_END };
+
+    return flow(c, 0, build(c->builder, "LRNGrad", NULL, 3, inputs, attrs));
+}
+
+static struct status mirrored(struct gradient_context *c, const char *op)
+{
+    const struct endpoint inputs[] = { dy(c), input(c, 1) };
+    const struct attr attrs[] = { same_attr(c, "mode"), ATTR_END };
+
+    return flow(c, 0, build(c->builder, op, NULL, 2, inputs, attrs));
+}
+
+struct status gradient_mirror_pad(struct gradient_context *c)
+{
+    return mirrored(c, "MirrorPadGrad");
+}
+
+struct status gradient_mirror_pad_grad(struct gradient_context *c)
+{
+    return mirrored(c, "MirrorPad");
+}
