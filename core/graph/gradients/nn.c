@@ -185,6 +185,40 @@ struct status gradient_avg_pool3d(struct gradient_context *c)
                    (const struct endpoint[]){ shape_tensor(c, input(c, 0)), dy(c) });
 }
 
+/* The window's sizes are inputs. */
+struct status gradient_max_pool_v2(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { input(c, 0), output(c), dy(c), input(c, 1), input(c, 2) };
+    const struct attr attrs[] = { same_attr(c, "padding"), same_attr(c, "data_format"), ATTR_END };
+
+    return flow(c, 0, build(c->builder, "MaxPoolGradV2", NULL, 5, inputs, attrs));
+}
+
+struct status gradient_max_pool_with_argmax(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { input(c, 0), dy(c), { c->node, 1 } };
+    const struct attr attrs[] = { same_attr(c, "ksize"), same_attr(c, "strides"),
+                                  same_attr(c, "padding"), same_attr(c, "include_batch_in_index"),
+                                  ATTR_END };
+
+    if (dy(c).node == NULL)
+        return status_ok();
+    return flow(c, 0, build(c->builder, "MaxPoolGradWithArgmax", NULL, 3, inputs, attrs));
+}
+
+struct status gradient_dilation2d(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { input(c, 0), input(c, 1), dy(c) };
+    const struct attr attrs[] = { same_attr(c, "strides"), same_attr(c, "rates"),
+                                  same_attr(c, "padding"), ATTR_END };
+
+    if (c->wanted[0])
+        send(c, 0, build(c->builder, "Dilation2DBackpropInput", NULL, 3, inputs, attrs));
+    if (c->wanted[1])
+        send(c, 1, build(c->builder, "Dilation2DBackpropFilter", NULL, 3, inputs, attrs));
+    return status_ok();
+}
+
 /* ---- batch normalization ---- */
 
 /* In training, the op reserves its statistics for the gradient; otherwise they are inputs. */

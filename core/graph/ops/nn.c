@@ -162,6 +162,46 @@ static struct status pool(struct infer_context *context, int rank)
     return status_ok();
 }
 
+/* MaxPoolV2: the sizes of the window are inputs, and not looked at. */
+struct status infer_pool_fed(struct infer_context *context)
+{
+    struct shape shape = *infer_input(context, 0);
+
+    TRY(infer_rank(&shape, 4, "input"));
+    if (shape.rank < 0)
+        shape = shape_unknown_dims(4);
+    shape.dims[1] = shape.dims[2] = -1;
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
+struct status infer_pool_with_argmax(struct infer_context *context)
+{
+    TRY(pool(context, 4));
+    infer_output(context, 1, &context->node->outputs[0].shape);
+    return status_ok();
+}
+
+/* filter [h, w, channels] */
+struct status infer_dilation(struct infer_context *context)
+{
+    struct shape input = *infer_input(context, 0), filter = *infer_input(context, 1);
+    int64_t strides[5], rates[5];
+
+    TRY(infer_rank(&input, 4, "input"));
+    TRY(infer_rank(&filter, 3, "filter"));
+    TRY(window(context->node, "strides", 4, strides));
+    TRY(window(context->node, "rates", 4, rates));
+    if (input.rank < 0)
+        input = shape_unknown_dims(4);
+    struct shape shape = input;
+    for (int i = 1; i < 3; i++)
+        TRY(windows(context->node, input.dims[i], filter.rank < 0 ? -1 : filter.dims[i - 1],
+                    strides[i], rates[i], i, &shape.dims[i]));
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
 struct status infer_pool(struct infer_context *context)
 {
     return pool(context, 4);

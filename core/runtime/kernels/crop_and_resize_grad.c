@@ -13,14 +13,14 @@ static struct status grad_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-struct grad_size {
+struct crop_grad_size {
     int64_t n, h, w, c; /* of the images */
     int64_t boxes, crop_h, crop_w;
 };
 
 static struct status read_size(struct kernel_context *k, const struct shape *image,
                                const struct tensor *boxes, const struct tensor *indices,
-                               struct grad_size *out)
+                               struct crop_grad_size *out)
 {
     const struct shape *dy = &kernel_input(k, 0)->shape;
     if (dy->rank != 4)
@@ -33,8 +33,8 @@ static struct status read_size(struct kernel_context *k, const struct shape *ima
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "boxes and grads have incompatible shape");
     if (image->dims[1] <= 0 || image->dims[2] <= 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "image dimensions must be positive");
-    *out = (struct grad_size){ image->dims[0], image->dims[1], image->dims[2], image->dims[3],
-                               dy->dims[0],    dy->dims[1],    dy->dims[2] };
+    *out = (struct crop_grad_size){ image->dims[0], image->dims[1], image->dims[2], image->dims[3],
+                                    dy->dims[0],    dy->dims[1],    dy->dims[2] };
     return status_ok();
 }
 
@@ -59,7 +59,7 @@ static bool find_pixel(const struct crop_line *rows, const struct crop_line *col
     return true;
 }
 
-static int64_t offset_of(const struct grad_size *size, int64_t y, int64_t x)
+static int64_t offset_of(const struct crop_grad_size *size, int64_t y, int64_t x)
 {
     return (y * size->w + x) * size->c;
 }
@@ -72,8 +72,8 @@ static void add_pixel(const float *dy, float weight, float *dx, int64_t channels
         dx[c] += weight * dy[c];
 }
 
-static void spread_pixel(const struct grad_size *size, const struct crop_pixel *at, bool nearest,
-                         const float *dy, float *image)
+static void spread_pixel(const struct crop_grad_size *size, const struct crop_pixel *at,
+                         bool nearest, const float *dy, float *image)
 {
     float down = at->down, across = at->across;
     if (nearest) { /* half a pixel away from both rounds away from 0 */
@@ -87,7 +87,7 @@ static void spread_pixel(const struct grad_size *size, const struct crop_pixel *
     add_pixel(dy, down * across, image + offset_of(size, at->bottom, at->right), size->c);
 }
 
-static void spread_box(const struct grad_size *size, const float *box, bool nearest,
+static void spread_box(const struct crop_grad_size *size, const float *box, bool nearest,
                        const float *dy, float *image)
 {
     struct crop_line rows = crop_line_of(box[0], box[2], size->h, size->crop_h);
@@ -99,7 +99,8 @@ static void spread_box(const struct grad_size *size, const float *box, bool near
                 spread_pixel(size, &at, nearest, dy, image);
 }
 
-static struct status spread_boxes(struct kernel_context *k, const struct grad_size *size, float *dx)
+static struct status spread_boxes(struct kernel_context *k, const struct crop_grad_size *size,
+                                  float *dx)
 {
     const float *dy = tensor_floats(kernel_input(k, 0)), *boxes = tensor_floats(kernel_input(k, 1));
     const int32_t *indices = tensor_int32s(kernel_input(k, 2));
@@ -131,7 +132,7 @@ static struct status image_shape(struct kernel_context *k, struct shape *out)
 static struct status grad_image_compute(struct kernel_context *k)
 {
     const struct tensor *dy = kernel_input(k, 0);
-    struct grad_size size;
+    struct crop_grad_size size;
     struct shape shape;
     struct tensor *out, sums;
     TRY(image_shape(k, &shape));
@@ -149,8 +150,8 @@ static struct status grad_image_compute(struct kernel_context *k)
 /* ---- CropAndResizeGradBoxes ---- */
 
 /* How the sum of dy · pixel changes as the pixel moves down, and to the right. */
-static void slope_of(const struct grad_size *size, const struct crop_pixel *at, const float *image,
-                     const float *dy, float *down, float *across)
+static void slope_of(const struct crop_grad_size *size, const struct crop_pixel *at,
+                     const float *image, const float *dy, float *down, float *across)
 {
     const float *a = image + offset_of(size, at->top, at->left);
     const float *b = image + offset_of(size, at->top, at->right);
@@ -173,7 +174,7 @@ static void add_edges(float slope, int64_t in, int64_t out, int64_t i, float *lo
     *high += slope * share;
 }
 
-static void box_gradient(const struct grad_size *size, const float *box, const float *image,
+static void box_gradient(const struct crop_grad_size *size, const float *box, const float *image,
                          const float *dy, float *out)
 {
     struct crop_line rows = crop_line_of(box[0], box[2], size->h, size->crop_h);
@@ -191,7 +192,7 @@ static void box_gradient(const struct grad_size *size, const float *box, const f
         }
 }
 
-static struct status box_gradients(struct kernel_context *k, const struct grad_size *size,
+static struct status box_gradients(struct kernel_context *k, const struct crop_grad_size *size,
                                    const float *images, float *out)
 {
     const float *dy = tensor_floats(kernel_input(k, 0)), *boxes = tensor_floats(kernel_input(k, 2));
@@ -208,7 +209,7 @@ static struct status box_gradients(struct kernel_context *k, const struct grad_s
 static struct status grad_boxes_compute(struct kernel_context *k)
 {
     const struct tensor *dy = kernel_input(k, 0), *x = kernel_input(k, 1);
-    struct grad_size size;
+    struct crop_grad_size size;
     struct tensor *out, images;
     if (x->shape.rank != 4)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "input image must be 4-D%s",

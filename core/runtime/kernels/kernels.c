@@ -36,6 +36,7 @@
     X(ctc)                  \
     X(cumsum)               \
     X(decode_raw)           \
+    X(dilation)             \
     X(depth_to_space)       \
     X(edit_distance)        \
     X(einsum)               \

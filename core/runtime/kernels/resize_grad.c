@@ -8,14 +8,14 @@
 #include "runtime/kernels/plain/cubic.h"
 #include "runtime/kernels/plain/resize.h"
 
-struct grad_state {
+struct resize_grad_state {
     bool align_corners, half_pixel_centers;
 };
 
 static struct status grad_prepare(struct prepare_context *p)
 {
     const struct node *node = prepare_node(p);
-    struct grad_state *state = prepare_state(p, sizeof *state, NULL);
+    struct resize_grad_state *state = prepare_state(p, sizeof *state, NULL);
     TRY(node_attr_bool(node, "align_corners", &state->align_corners));
     TRY(node_attr_bool(node, "half_pixel_centers", &state->half_pixel_centers));
     bool nearest = strcmp(node->op_name, "ResizeNearestNeighborGrad") == 0; /* may have both */
@@ -33,11 +33,11 @@ struct share {
 };
 
 /* The forward op takes position i of its output from these of its `in` positions. */
-typedef void share_at(int64_t in, int64_t out, const struct grad_state *state, int64_t i,
+typedef void share_at(int64_t in, int64_t out, const struct resize_grad_state *state, int64_t i,
                       struct share *share);
 
-static void bilinear_share(int64_t in, int64_t out, const struct grad_state *state, int64_t i,
-                           struct share *share)
+static void bilinear_share(int64_t in, int64_t out, const struct resize_grad_state *state,
+                           int64_t i, struct share *share)
 {
     struct resize_between place;
     resize_place(in, resize_scale(in, out, state->align_corners), state->half_pixel_centers, i,
@@ -45,7 +45,7 @@ static void bilinear_share(int64_t in, int64_t out, const struct grad_state *sta
     *share = (struct share){ 2, { place.low, place.high }, { 1 - place.weight, place.weight } };
 }
 
-static void bicubic_share(int64_t in, int64_t out, const struct grad_state *state, int64_t i,
+static void bicubic_share(int64_t in, int64_t out, const struct resize_grad_state *state, int64_t i,
                           struct share *share)
 {
     struct cubic cubic;
@@ -55,13 +55,13 @@ static void bicubic_share(int64_t in, int64_t out, const struct grad_state *stat
     memcpy(share->weight, cubic.weight, sizeof cubic.weight);
 }
 
-struct grad_size {
+struct resize_grad_size {
     int64_t n, h, w, c;    /* of the image */
     int64_t rows, columns; /* of the gradient */
 };
 
 static struct status check_shapes(const struct shape *dy, const struct shape *x,
-                                  struct grad_size *out)
+                                  struct resize_grad_size *out)
 {
     if (dy->rank != 4)
         return status_error(STATUS_INVALID_ARGUMENT, "input_grad must be 4-dimensional%s",
@@ -72,13 +72,13 @@ static struct status check_shapes(const struct shape *dy, const struct shape *x,
     if (dy->dims[0] != x->dims[0] || dy->dims[3] != x->dims[3])
         return status_error(STATUS_INVALID_ARGUMENT,
                             "input_grad and original_image must have the same batch and channels");
-    *out = (struct grad_size){ x->dims[0], x->dims[1],  x->dims[2],
-                               x->dims[3], dy->dims[1], dy->dims[2] };
+    *out = (struct resize_grad_size){ x->dims[0], x->dims[1],  x->dims[2],
+                                      x->dims[3], dy->dims[1], dy->dims[2] };
     return status_ok();
 }
 
 /* dx += the gradient of one pixel, which `row` and `column` share out. */
-static void add_shares(const struct grad_size *size, const struct share *row,
+static void add_shares(const struct resize_grad_size *size, const struct share *row,
                        const struct share *column, const float *dy, float *image)
 {
     for (int i = 0; i < row->count; i++)
@@ -91,9 +91,9 @@ static void add_shares(const struct grad_size *size, const struct share *row,
 }
 
 static struct status share_out(struct kernel_context *k, share_at *share,
-                               const struct grad_size *size, const float *dy, float *dx)
+                               const struct resize_grad_size *size, const float *dy, float *dx)
 {
-    const struct grad_state *state = kernel_state(k);
+    const struct resize_grad_state *state = kernel_state(k);
     struct share row, column;
     for (int64_t n = 0; n < size->n; n++, dx += size->h * size->w * size->c)
         for (int64_t y = 0; y < size->rows; y++) {
@@ -111,7 +111,7 @@ static struct status share_out(struct kernel_context *k, share_at *share,
 static struct status smooth_grad(struct kernel_context *k, share_at *share)
 {
     const struct tensor *dy = kernel_input(k, 0), *x = kernel_input(k, 1);
-    struct grad_size size;
+    struct resize_grad_size size;
     struct tensor *out, sums;
     TRY(check_shapes(&dy->shape, &x->shape, &size));
     TRY(kernel_output(k, 0, &x->shape, &out));
@@ -135,7 +135,7 @@ static struct status bicubic_grad_compute(struct kernel_context *k)
 
 /* ---- nearest neighbor: the gradient has any type, and the size is given as numbers ---- */
 
-static struct status nearest_size(struct kernel_context *k, struct grad_size *out)
+static struct status nearest_size(struct kernel_context *k, struct resize_grad_size *out)
 {
     const struct tensor *dy = kernel_input(k, 0);
     if (dy->shape.rank != 4)
@@ -144,14 +144,14 @@ static struct status nearest_size(struct kernel_context *k, struct grad_size *ou
     int64_t h, w;
     TRY(image_out_size(k, 1, &h, &w));
     const int64_t *dims = dy->shape.dims;
-    *out = (struct grad_size){ dims[0], h, w, dims[3], dims[1], dims[2] };
+    *out = (struct resize_grad_size){ dims[0], h, w, dims[3], dims[1], dims[2] };
     return status_ok();
 }
 
-static struct status nearest_rows(struct kernel_context *k, const struct grad_size *size,
+static struct status nearest_rows(struct kernel_context *k, const struct resize_grad_size *size,
                                   const int64_t *columns, struct tensor *out)
 {
-    const struct grad_state *state = kernel_state(k);
+    const struct resize_grad_state *state = kernel_state(k);
     const struct tensor *dy = kernel_input(k, 0);
     size_t bytes = dtype_size(dy->dtype);
     float scale = resize_scale(size->h, size->rows, state->align_corners);
@@ -171,8 +171,8 @@ static struct status nearest_rows(struct kernel_context *k, const struct grad_si
 
 static struct status nearest_grad_compute(struct kernel_context *k)
 {
-    const struct grad_state *state = kernel_state(k);
-    struct grad_size size;
+    const struct resize_grad_state *state = kernel_state(k);
+    struct resize_grad_size size;
     struct tensor *out, columns = { 0 };
     TRY(nearest_size(k, &size));
     struct shape shape = shape_of(size.n, size.h, size.w, size.c), line = shape_of(size.columns);

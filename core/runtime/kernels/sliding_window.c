@@ -14,21 +14,18 @@ static int first_direction(const struct window_attrs *attrs)
     return attrs->rank == 5 ? PLANES : ROWS;
 }
 
-/* A list(int) of 4 or 5 by data_format; batch and channels must be 1. */
-static struct status read_spatial(const struct node *node, const char *name, const char *what,
-                                  const struct window_attrs *attrs, int64_t out[3])
+/* A list of `count` numbers by data_format; batch and channels must be 1. */
+static struct status take_spatial(const int64_t *list, int count, const char *what,
+                                  const struct window_attrs *attrs, bool pooling, int64_t out[3])
 {
-    int64_t list[5];
-    int count, at = first_spatial(attrs);
-    TRY(node_attr_ints(node, name, 5, list, &count));
+    int at = first_spatial(attrs);
     if (count != attrs->rank)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Sliding window %s field must specify %d dimensions", what,
                             attrs->rank);
     int channels = attrs->channels_first ? 1 : count - 1;
     if (list[0] != 1 || list[channels] != 1)
-        return status_error(strcmp(name, "ksize") == 0 ? STATUS_UNIMPLEMENTED
-                                                       : STATUS_INVALID_ARGUMENT,
+        return status_error(pooling ? STATUS_UNIMPLEMENTED : STATUS_INVALID_ARGUMENT,
                             "Current implementation does not yet support %s in the batch and depth "
                             "dimensions.",
                             what);
@@ -40,6 +37,25 @@ static struct status read_spatial(const struct node *node, const char *name, con
                                 at, (long long)out[i]);
     }
     return status_ok();
+}
+
+static struct status read_spatial(const struct node *node, const char *name, const char *what,
+                                  const struct window_attrs *attrs, int64_t out[3])
+{
+    int64_t list[5];
+    int count;
+    TRY(node_attr_ints(node, name, 5, list, &count));
+    return take_spatial(list, count, what, attrs, node_attr(node, "ksize") != NULL, out);
+}
+
+struct status window_attrs_fed(const struct tensor *list, const char *what,
+                               const struct window_attrs *attrs, int64_t out[3])
+{
+    int64_t values[5];
+    int count = list->size <= 5 ? (int)list->size : 0;
+    for (int i = 0; i < count; i++)
+        values[i] = tensor_index(list, i);
+    return take_spatial(values, count, what, attrs, true, out);
 }
 
 static struct status read_explicit(const struct node *node, struct window_attrs *attrs)
@@ -104,18 +120,37 @@ static struct status read_format(const struct node *node, struct window_attrs *o
                         node->op_name, (int)name.size, name.data);
 }
 
-struct status window_attrs_read(const struct node *node, bool pooling, struct window_attrs *out)
+/* All but the format, which tells the rank. */
+static struct status read_lists(const struct node *node, bool pooling, struct window_attrs *out)
 {
-    *out = (struct window_attrs){ .stride = { 1, 1, 1 },
-                                  .dilation = { 1, 1, 1 },
-                                  .kernel = { 1, 1, 1 } };
-    TRY(read_format(node, out));
-    TRY(read_spatial(node, "strides", "strides", out, out->stride));
-    if (pooling)
+    if (node_attr(node, "strides") != NULL)
+        TRY(read_spatial(node, "strides", "strides", out, out->stride));
+    if (pooling && node_attr(node, "ksize") != NULL)
         TRY(read_spatial(node, "ksize", "ksize", out, out->kernel));
     if (node_attr(node, "dilations") != NULL)
         TRY(read_spatial(node, "dilations", "dilations", out, out->dilation));
     return read_padding(node, out);
+}
+
+static struct window_attrs single_steps(void)
+{
+    return (struct window_attrs){ .stride = { 1, 1, 1 },
+                                  .dilation = { 1, 1, 1 },
+                                  .kernel = { 1, 1, 1 } };
+}
+
+struct status window_attrs_read(const struct node *node, bool pooling, struct window_attrs *out)
+{
+    *out = single_steps();
+    TRY(read_format(node, out));
+    return read_lists(node, pooling, out);
+}
+
+struct status window_attrs_read_rank(const struct node *node, int rank, struct window_attrs *out)
+{
+    *out = single_steps();
+    out->rank = rank;
+    return read_lists(node, true, out);
 }
 
 struct status window_slide(const struct window_attrs *attrs, int dimension, int64_t in,

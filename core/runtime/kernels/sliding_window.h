@@ -27,6 +27,14 @@ struct window_attrs {
  * construction. */
 struct status window_attrs_read(const struct node *node, bool pooling, struct window_attrs *out);
 
+/* The same of a pooling op without data_format, whose channels come last. */
+struct status window_attrs_read_rank(const struct node *node, int rank, struct window_attrs *out);
+
+/* Reads `kernel` ("ksize") or `stride` ("strides") from a tensor, for ops that take them as
+ * inputs. */
+struct status window_attrs_fed(const struct tensor *list, const char *what,
+                               const struct window_attrs *attrs, int64_t out[3]);
+
 /* Computes `before` and `out`. INVALID_ARGUMENT in TensorFlow's words if `out` would be
  * negative. */
 struct status window_slide(const struct window_attrs *attrs, int dimension, int64_t in,

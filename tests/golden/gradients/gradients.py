@@ -291,6 +291,17 @@ for mode in ("REFLECT", "SYMMETRIC"):
     case("mirror pad grad " + mode, "MirrorPadGrad", picture(6, 7), const([[1, 2], [0, 3]]), mode=("text", mode))
 
 
+# ---- more pooling ----
+distinct = x(pictures.permutation(2 * 5 * 4 * 3).reshape(2, 5, 4, 3) / 10)
+case("max pool v2", "MaxPoolV2", distinct, const([1, 3, 2, 1]), const([1, 2, 1, 1]), padding=("text", "SAME"))
+for batch in (False, True):
+    case("max pool with argmax %d" % batch, "MaxPoolWithArgmax", distinct, outputs=[0], ksize=("ints", [1, 2, 3, 1]), strides=("ints", [1, 1, 2, 1]),
+         padding=("text", "VALID"), include_batch_in_index=("bool", batch))
+for padding, strides, rates in (("SAME", [1, 2, 1, 1], [1, 1, 2, 1]), ("VALID", [1, 1, 1, 1], [1, 1, 1, 1])):
+    case("dilation " + padding, "Dilation2D", picture(2, 5, 4, 2), picture(3, 2, 2), kink=True, strides=("ints", strides), rates=("ints", rates),
+         padding=("text", padding))
+
+
 def numbers(array):
     if array.dtype == bool:
         return " ".join("%d" % v for v in array.ravel())
