@@ -35,6 +35,7 @@ struct primitive {
     dnnl_primitive_t conv; /* NULL: oneDNN refused this size */
     dnnl_memory_desc_t in, out, scratch;
     const struct packed *filter;
+    _Atomic bool compared; /* of a block of a product: its bits with those of another height */
     _Atomic(struct binding *) spares[SPARES]; /* of earlier executions, reused by the next */
 };
 
@@ -47,6 +48,7 @@ struct conv2d_onednn {
     struct packed *packed;
     struct primitive *primitives[CONV2D_ONEDNN_SIZES];
     _Atomic int count;
+    _Atomic bool uneven; /* pieces of different sizes may give different bits */
 };
 
 /* One engine for the process, because primitives and streams must share an engine, and one
@@ -302,6 +304,15 @@ static bool is_fast(const_dnnl_primitive_desc_t desc)
            strncmp(name, "ref", 3) != 0;
 }
 
+/* oneDNN's kernels for AVX-512 add up the channels in order, for any number of pixels. The others
+ * choose an order by the size. */
+static bool is_even(const_dnnl_primitive_desc_t desc)
+{
+    const char *name = NULL;
+    return dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name) == dnnl_success &&
+           strncmp(name, "brg", 3) == 0;
+}
+
 /* Remembers a size that oneDNN refuses as well, with `conv` NULL. Called with the lock held. */
 static struct primitive *make_primitive(struct conv2d_onednn *conv,
                                         const struct conv2d_onednn_size *size)
@@ -311,6 +322,8 @@ static struct primitive *make_primitive(struct conv2d_onednn *conv,
     primitive->size = *size;
     if (make_desc(conv, size, primitive, &desc)) {
         primitive->scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+        if (!is_even(desc))
+            atomic_store(&conv->uneven, true);
         primitive->filter =
             pack_filter(conv, dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0));
         if (primitive->filter == NULL || !is_fast(desc) ||
@@ -450,13 +463,19 @@ bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_si
 
 /* ---- products ---- */
 
-/* Measured on one core (AVX2), with weights of 784x512: 98 GFLOP/s for blocks of 32 rows, 89 for 8,
- * 60 for 2, 33 for 1. Higher blocks read large weights less often. */
-static const int heights[] = { 512, 128, 32, 8, 4, 2, 1 };
+/* Rows are computed in blocks of these heights. Each block reads all weights, so few high blocks
+ * are faster than many low ones: [49,3072] by [3072,768] takes 4.5 ms in blocks of 8 rows, and
+ * 1.6 ms in one of 49. Images of 7x7, 14x14, … pixels and powers of two have their own height. */
+static const int heights[] = { 512, 448, 392, 384, 320, 256, 224, 196, 192, 160, 128, 112,
+                               98,  96,  80,  64,  56,  49,  48,  40,  32,  28,  24,  20,
+                               16,  14,  12,  10,  8,   7,   6,   5,   4,   3,   2,   1 };
 
-#define HEIGHTS         ((int)COUNT(heights))
-#define BLOCKS_MIN      4  /* of a product that is worth several threads */
-#define MULTIPLICATIONS 32 /* per nanosecond of one thread, about */
+#define HEIGHTS          ((int)COUNT(heights))
+#define REFERENCE_HEIGHT 8  /* gives the bits that all heights must give */
+#define CUT_HEIGHT       8  /* of blocks for many threads, at least */
+#define BLOCKS_MIN       4  /* of a product that is worth several threads, if heights differ */
+#define MULTIPLICATIONS  32 /* per nanosecond of one thread, about */
+#define COMPARE_FLOATS   ((int64_t)8 << 20) /* that comparing two heights may take, at most */
 
 struct row_blocks {
     struct conv2d_onednn *conv;
@@ -467,24 +486,110 @@ struct row_blocks {
     _Atomic bool failed;
 };
 
-/* Counts the blocks of each height, and finds their primitives. 0: oneDNN refused one. */
-static int64_t divide_rows(struct row_blocks *blocks, int64_t rows, bool cut)
+static struct primitive *block_primitive(struct conv2d_onednn *conv, int height)
+{
+    struct conv2d_onednn_size size = {
+        .batch = 1, .height = height, .width = 1, .out_height = height, .out_width = 1
+    };
+    struct primitive *primitive = find_or_make(conv, &size);
+    return primitive != NULL && primitive->conv != NULL ? primitive : NULL;
+}
+
+/* Runs the primitive over `rows` rows. The last block overlaps the one before it if its height does
+ * not divide the rows. */
+static bool run_blocks(struct conv2d_onednn *conv, struct primitive *primitive, int64_t rows,
+                       const float *in, float *out)
+{
+    int64_t height = primitive->size.height;
+    for (int64_t row = 0; row < rows; row += height) {
+        int64_t first = row + height <= rows ? row : rows - height;
+        if (!run_primitive(conv, primitive, in + first * conv->spec.channels,
+                           out + first * conv->spec.filters))
+            return false;
+    }
+    return true;
+}
+
+static void fill_drawn(float *values, int64_t count)
+{
+    uint32_t state = 1;
+    for (int64_t i = 0; i < count; i++) {
+        state = state * 1664525 + 1013904223;
+        values[i] = (float)(state >> 8) / (1 << 23) - 1;
+    }
+}
+
+/* Do both primitives give the same bits for each row? They do if both add up the channels in the
+ * same order; drawn numbers show it. */
+static bool heights_agree(struct conv2d_onednn *conv, struct primitive *primitive,
+                          struct primitive *reference)
+{
+    int64_t height = primitive->size.height, rows = height;
+    if (rows < reference->size.height)
+        rows = reference->size.height;
+    int64_t channels = conv->spec.channels, filters = conv->spec.filters;
+    float *in = malloc((size_t)(rows * (channels + 2 * filters)) * sizeof *in);
+    if (in == NULL)
+        return false;
+    float *out = in + rows * channels, *wanted = out + rows * filters;
+    fill_drawn(in, rows * channels);
+    bool agree = run_blocks(conv, primitive, rows, in, out) &&
+                 run_blocks(conv, reference, rows, in, wanted) &&
+                 memcmp(out, wanted, (size_t)(rows * filters) * sizeof *out) == 0;
+    free(in);
+    return agree;
+}
+
+static bool has_room(const struct conv2d_onednn_spec *spec, int height)
+{
+    int64_t rows = height > REFERENCE_HEIGHT ? height : REFERENCE_HEIGHT;
+    return rows <= COMPARE_FLOATS / (spec->channels + 2 * spec->filters);
+}
+
+/* Compares a new height with the reference, once. Once one differs, where rows are cut must follow
+ * from the sizes alone (conv->uneven). */
+static void compare_height(struct conv2d_onednn *conv, struct primitive *primitive)
+{
+    if (atomic_exchange(&primitive->compared, true))
+        return;
+    struct primitive *reference = block_primitive(conv, REFERENCE_HEIGHT);
+    if (reference == NULL || !heights_agree(conv, primitive, reference))
+        atomic_store(&conv->uneven, true);
+}
+
+/* Counts the blocks of each height up to `highest`, and finds their primitives. 0: oneDNN refused
+ * one. */
+static int64_t divide_rows(struct row_blocks *blocks, int64_t rows, int64_t highest)
 {
     int64_t left = rows, total = 0;
     for (int i = 0; i < HEIGHTS; i++) {
-        struct conv2d_onednn_size size = {
-            .batch = 1, .height = heights[i], .width = 1, .out_height = heights[i], .out_width = 1
-        };
-        if (left < heights[i] || (cut && heights[i] > 8 && rows / heights[i] < BLOCKS_MIN))
+        blocks->counts[i] = 0;
+        if (left < heights[i] || heights[i] > highest)
             continue;
         blocks->counts[i] = left / heights[i];
         left %= heights[i];
         total += blocks->counts[i];
-        blocks->primitives[i] = find_or_make(blocks->conv, &size);
-        if (blocks->primitives[i] == NULL || blocks->primitives[i]->conv == NULL)
+        blocks->primitives[i] = block_primitive(blocks->conv, heights[i]);
+        if (blocks->primitives[i] == NULL)
             return 0;
+        compare_height(blocks->conv, blocks->primitives[i]);
     }
     return total;
+}
+
+/* The highest block. Its height may depend on the number of threads while all heights give the same
+ * bits. */
+static int64_t highest_block(const struct conv2d_onednn *conv, int64_t rows, double cost_ns)
+{
+    int64_t highest = heights[0];
+    while (highest > REFERENCE_HEIGHT && !has_room(&conv->spec, (int)highest))
+        highest /= 2;
+    int64_t parts = atomic_load(&conv->uneven) ? BLOCKS_MIN : parallel_width();
+    if (parts < 2 || parallel_parts(2, cost_ns) < 2)
+        return highest;
+    int64_t each = (rows + parts - 1) / parts;
+    each = each > CUT_HEIGHT ? each : CUT_HEIGHT;
+    return each < highest ? each : highest;
 }
 
 static void multiply_blocks(void *context, int64_t first, int64_t end)
@@ -506,9 +611,11 @@ bool conv2d_onednn_multiply(struct conv2d_onednn *conv, int64_t rows, const floa
     struct row_blocks blocks = { .conv = conv, .in = in, .out = out };
     double cost_ns =
         (double)rows * (double)conv->spec.channels * (double)conv->spec.filters / MULTIPLICATIONS;
-    if (thread_stream(conv->engine) == NULL)
+    if (thread_stream(conv->engine) == NULL || !has_room(&conv->spec, REFERENCE_HEIGHT))
         return false;
-    int64_t count = divide_rows(&blocks, rows, parallel_parts(2, cost_ns) > 1);
+    int64_t count = divide_rows(&blocks, rows, highest_block(conv, rows, cost_ns));
+    if (atomic_load(&conv->uneven)) /* perhaps only just found */
+        count = divide_rows(&blocks, rows, highest_block(conv, rows, cost_ns));
     parallel_for(count, cost_ns, multiply_blocks, &blocks);
     return count > 0 && !atomic_load(&blocks.failed);
 }

@@ -259,6 +259,42 @@ static void multiplies_any_number_of_rows(void **state)
         assert_true(compared == 60);
 }
 
+/* One thread computes 49 rows in one block, more threads in lower ones. */
+static void gives_the_same_bits_for_any_width(void **state)
+{
+    (void)state;
+    enum { ROWS = 49, DEPTH = 300, COLUMNS = 70 };
+    random_init(&source, 5, 0);
+    float *x = floats(ROWS * DEPTH), *matrix = floats(DEPTH * COLUMNS), *first = NULL;
+    struct conv2d_onednn_spec spec = {
+        .height = 1,
+        .width = 1,
+        .channels = DEPTH,
+        .filters = COLUMNS,
+        .groups = 1,
+        .strides = { 1, 1 },
+        .dilations = { 1, 1 },
+        .filter = matrix,
+    };
+    struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
+    parallel_set_part_ns(0);
+    for (int width = 1; width <= 8 && conv != NULL; width++) {
+        float *got = floats(ROWS * COLUMNS);
+        parallel_set_width(width);
+        assert_true(conv2d_onednn_multiply(conv, ROWS, x, got));
+        if (first == NULL) {
+            first = got;
+            continue;
+        }
+        assert_memory_equal(got, first, ROWS * COLUMNS * sizeof *got);
+        free(got);
+    }
+    parallel_set_width(1);
+    parallel_set_part_ns(25000);
+    conv2d_onednn_destroy(conv);
+    free(x), free(matrix), free(first);
+}
+
 static int threads_of_this_process(void)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -356,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = { cmocka_unit_test(runs_on_the_calling_thread_alone),
                                         cmocka_unit_test(agrees_with_the_plain_loops),
                                         cmocka_unit_test(multiplies_any_number_of_rows),
+                                        cmocka_unit_test(gives_the_same_bits_for_any_width),
                                         cmocka_unit_test(hands_nan_on_or_refuses),
                                         cmocka_unit_test(batches_share_the_sizes_of_their_pieces),
                                         cmocka_unit_test(agrees_in_pieces) };
