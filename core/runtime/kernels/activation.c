@@ -54,6 +54,10 @@ static double softplus(double x, double epsilon)
 UNARY_ROW(, softplus_f32, float, float, float, SOFTPLUS_F32)
 UNARY_ROW(, softplus_f64, double, double, double, SOFTPLUS_F64)
 
+/* x · sigmoid(x), as in its two ops. Made by plans only (plan/fuse_swish.c). */
+#define SWISH_F32(T, W, x) (x) * fast_sigmoid(x)
+UNARY_ROW(SIMD, swish_f32, float, float, float, SWISH_F32)
+
 struct activation_rows {
     const char *name;
     unary_row *rows[DTYPE_COUNT];
@@ -61,7 +65,7 @@ struct activation_rows {
 static const struct activation_rows activations[] = {
     { "Relu", { ROWS_REAL(relu) } },          { "Relu6", { ROWS_REAL(relu6) } },
     { "Elu", { ROWS_FLOAT(elu) } },           { "Selu", { ROWS_FLOAT(selu) } },
-    { "Softplus", { ROWS_FLOAT(softplus) } },
+    { "Softplus", { ROWS_FLOAT(softplus) } }, { "_Swish", { [DT_FLOAT] = swish_f32 } },
 };
 
 unary_row *activation_find_row(const char *op)
@@ -246,6 +250,7 @@ static const struct kernel rows[] = {
     ACTIVATION("Elu", DTYPES_FLOATING),
     ACTIVATION("Selu", DTYPES_FLOATING),
     ACTIVATION("Softplus", DTYPES_FLOATING),
+    ACTIVATION("_Swish", DTYPES(DT_FLOAT)),
     { "LeakyRelu", DTYPES_FLOATING, .prepare = leaky_relu_prepare, .compute = leaky_relu_compute,
       .any_rank = true },
     GRADIENT("ReluGrad"),

@@ -22,6 +22,7 @@ enum conv_activation {
     CONV_ELU,
     CONV_TANH,
     CONV_SIGMOID,
+    CONV_SWISH,
 };
 
 struct conv2d_onednn_spec {

@@ -50,8 +50,9 @@ static bool find_activation(struct bytes name, enum conv_activation *out)
         const char *op;
         enum conv_activation activation;
     } rows[] = {
-        { "Relu", CONV_RELU }, { "Relu6", CONV_RELU6 }, { "LeakyRelu", CONV_LEAKY_RELU },
-        { "Elu", CONV_ELU },   { "Tanh", CONV_TANH },   { "Sigmoid", CONV_SIGMOID },
+        { "Relu", CONV_RELU },    { "Relu6", CONV_RELU6 }, { "LeakyRelu", CONV_LEAKY_RELU },
+        { "Elu", CONV_ELU },      { "Tanh", CONV_TANH },   { "Sigmoid", CONV_SIGMOID },
+        { "_Swish", CONV_SWISH },
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (bytes_equal(name, bytes_of(rows[i].op))) {

@@ -46,12 +46,16 @@ static inline bool is_float(const struct node *node)
     return node->outputs_count > 0 && node->outputs[0].dtype == DT_FLOAT;
 }
 
-/* Does the earlier node have this one user, and no control edge that keeps it where it is? */
+/* Does the earlier node have so many uses, and no control edge that keeps it where it is? */
+bool has_uses(const struct fuse *fuse, struct endpoint endpoint, int count);
 bool has_one_user(const struct fuse *fuse, struct endpoint endpoint);
 /* The base that the node's op is, plain or fused; NULL: none. */
 const struct base *base_of(const struct node *node);
 /* Finds a product that can take in the node behind it: one without an activation. */
 bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out);
+/* The same for a product that the nodes of a pattern use so often. */
+bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
+                       struct product *out);
 /* The number of channels of its result; 0 if the weights are not constant. */
 int64_t channels_of(const struct fuse *fuse, const struct product *product);
 /* Turns the later node into the product, including what it has taken in. */
@@ -65,6 +69,7 @@ bool fuse_add(struct fuse *fuse, struct node *node);
 bool fuse_second_bias(struct fuse *fuse, struct node *node);
 bool fuse_sub(struct fuse *fuse, struct node *node);
 bool fuse_mul(struct fuse *fuse, struct node *node);
+bool fuse_swish(struct fuse *fuse, struct node *node);
 bool fuse_div(struct fuse *fuse, struct node *node);
 bool fuse_batch_norm(struct fuse *fuse, struct node *node);
 bool fuse_flatten(struct fuse *fuse, struct node *node);

@@ -8,11 +8,16 @@ static const struct base bases[] = {
     { "Conv2DBackpropInput", "_FusedConv2DBackpropInput", 3, 4 },
 };
 
-bool has_one_user(const struct fuse *fuse, struct endpoint endpoint)
+bool has_uses(const struct fuse *fuse, struct endpoint endpoint, int count)
 {
     const struct node *node = endpoint.node;
-    return endpoint.index == 0 && fuse->uses[node->id][0] == 1 && !fuse->waited[node->id] &&
+    return endpoint.index == 0 && fuse->uses[node->id][0] == count && !fuse->waited[node->id] &&
            node->controls_count == 0 && constant_of(fuse, endpoint) == NULL;
+}
+
+bool has_one_user(const struct fuse *fuse, struct endpoint endpoint)
+{
+    return has_uses(fuse, endpoint, 1);
 }
 
 const struct base *base_of(const struct node *node)
@@ -38,17 +43,23 @@ static void read_fused(struct product *product)
     status_ignore(node_attr_float(node, "leakyrelu_alpha", &product->alpha)); /* has a default */
 }
 
-bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out)
+bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
+                       struct product *out)
 {
     const struct node *node = endpoint.node;
     const struct base *base = base_of(node);
     if (base == NULL || node->inputs_count < base->inputs_count || !is_float(node) ||
-        !node_is_nhwc(node) || !has_one_user(fuse, endpoint) || !status_is_ok(check_fused(node)))
+        !node_is_nhwc(node) || !has_uses(fuse, endpoint, uses) || !status_is_ok(check_fused(node)))
         return false;
     *out = (struct product){ .node = node, .base = base, .weights = node->inputs[1] };
     if (op_is(node, base->fused))
         read_fused(out);
     return out->activation == NULL;
+}
+
+bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out)
+{
+    return find_product_used(fuse, endpoint, 1, out);
 }
 
 int64_t channels_of(const struct fuse *fuse, const struct product *product)

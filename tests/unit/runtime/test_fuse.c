@@ -201,6 +201,35 @@ static struct endpoint swish(struct endpoint x)
     return build_binary(&b, "Mul", NULL, x, build_unary(&b, "Sigmoid", NULL, x));
 }
 
+static struct endpoint conv_swish(struct endpoint x)
+{
+    return swish(bias(conv(x), 3));
+}
+
+/* Keras' silu has a factor. */
+static struct endpoint swish_of(struct endpoint x, float factor)
+{
+    struct endpoint beta = const_floats(NULL, shape_scalar(), &factor);
+    struct endpoint scaled = build_binary(&b, "Mul", NULL, beta, x);
+    return build_binary(&b, "Mul", NULL, build_unary(&b, "Sigmoid", NULL, scaled), x);
+}
+
+static struct endpoint matmul_swish_by_one(struct endpoint x)
+{
+    return swish_of(matmul(x), 1);
+}
+
+static struct endpoint a_swish_by_two(struct endpoint x)
+{
+    return swish_of(matmul(x), 2);
+}
+
+static struct endpoint a_swish_whose_argument_has_another_use(struct endpoint x)
+{
+    struct endpoint y = matmul(x);
+    return build_binary(&b, "AddV2", NULL, swish(y), y);
+}
+
 /* One operand has one number for each row, two have one for each column. */
 static struct endpoint centred(struct endpoint x)
 {
@@ -339,6 +368,11 @@ static const struct row rows[] = {
     { "a pad before infinite weights stays", a_pad_for_infinite_weights, 0, "Pad", 2 },
     { "a gelu", gelu, 70, "_FusedPointwise", 1 },
     { "a swish of images", swish, 0, "_FusedPointwise", 1 },
+    { "Conv2D, BiasAdd, swish", conv_swish, 0, "_FusedConv2D", 1 },
+    { "MatMul, swish by 1", matmul_swish_by_one, 4, "_FusedMatMul", 1 },
+    { "a swish by 2 stays", a_swish_by_two, 4, "_FusedPointwise", 2 },
+    { "a swish of a product used once more stays", a_swish_whose_argument_has_another_use, 4,
+      "_FusedPointwise", 2 },
     { "operands with one number a row", centred, 70, "_FusedPointwise", 2 },
     { "BiasAdd, Softplus", bias_softplus, 70, "_FusedPointwise", 1 },
     { "rows of two elements", short_rows, 0, "_FusedPointwise", 1 },
@@ -466,7 +500,7 @@ static const struct activation_row {
 } activations[] = {
     { "Relu", 0 },         { "Relu6", 0 },         { "LeakyRelu", 0.3f }, { "LeakyRelu", 0 },
     { "LeakyRelu", 1.5f }, { "LeakyRelu", -0.5f }, { "Elu", 0 },          { "Selu", 0 },
-    { "Tanh", 0 },         { "Sigmoid", 0 },       { "Softplus", 0 },
+    { "Tanh", 0 },         { "Sigmoid", 0 },       { "Softplus", 0 },     { "_Swish", 0 },
 };
 
 static struct endpoint activate(struct endpoint x, const struct activation_row *row)
