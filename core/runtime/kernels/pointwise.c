@@ -207,7 +207,9 @@ struct pointwise_walk {
     const struct pointwise_tree *tree;
     const struct broadcast *broadcast;
     const float *operands[OPERANDS_MAX];
-    int64_t row, blocks; /* of a row */
+    int64_t row, blocks;      /* of a row */
+    int64_t block;            /* elements of a block, at most BLOCK */
+    bool tiled[OPERANDS_MAX]; /* the operand is one block that fits at each place */
     float *out;
 };
 
@@ -245,8 +247,8 @@ static void compute_block(const struct pointwise_walk *walk, const int64_t *offs
     const float *values[OPERANDS_MAX + LINKS_MAX];
     int steps[OPERANDS_MAX + LINKS_MAX];
     for (int i = 0; i < tree->operands_count; i++) {
-        steps[i] = broadcast_step(walk->broadcast, i);
-        values[i] = walk->operands[i] + offsets[i] + from * steps[i];
+        steps[i] = walk->tiled[i] ? 1 : broadcast_step(walk->broadcast, i);
+        values[i] = walk->operands[i] + (walk->tiled[i] ? 0 : offsets[i] + from * steps[i]);
     }
     for (int i = 0; i < tree->links_count; i++) {
         float *result = i == tree->links_count - 1 ? out : results[i];
@@ -262,13 +264,55 @@ static void compute_blocks(void *context, int64_t first, int64_t end)
     const struct pointwise_walk *walk = context;
     struct broadcast_walk at = broadcast_at(walk->broadcast, first / walk->blocks);
     for (int64_t i = first; i < end; i++) {
-        int64_t row = i / walk->blocks, from = i % walk->blocks * BLOCK;
+        int64_t row = i / walk->blocks, from = i % walk->blocks * walk->block;
         int64_t left = walk->row - from;
         if (from == 0 && i > first)
             broadcast_next(walk->broadcast, &at);
-        compute_block(walk, at.offsets, from, left < BLOCK ? left : BLOCK,
+        compute_block(walk, at.offsets, from, left < walk->block ? left : walk->block,
                       walk->out + row * walk->row + from);
     }
+}
+
+/* ---- short rows ---- */
+
+struct tiles {
+    float values[OPERANDS_MAX][BLOCK];
+};
+
+/* Is it a vector along the last dimension, of `columns` elements? */
+static bool is_vector(const struct tensor *operand, int64_t columns)
+{
+    int rank = operand->shape.rank;
+    return rank > 0 && operand->size == columns && operand->shape.dims[rank - 1] == columns;
+}
+
+/* Pixels of three channels, say, and numbers for each channel: repeats these numbers, so that the
+ * whole result becomes one row. False: an operand is neither as the result nor such a vector. */
+static bool tile_short_rows(struct pointwise_walk *walk, const struct shape *shape,
+                            const struct tensor *operands, struct tiles *tiles,
+                            struct broadcast *broadcast)
+{
+    int64_t columns = shape->rank > 0 ? shape->dims[shape->rank - 1] : 1, size = shape_size(shape);
+    struct shape flat = shape_of(size), scalar = shape_scalar();
+    const struct shape *shapes[OPERANDS_MAX];
+    if (columns < 2 || columns >= ROW_MIN)
+        return false;
+    walk->block = BLOCK / columns * columns;
+    for (int i = 0; i < walk->tree->operands_count; i++) {
+        bool is_whole = shape_equal(&operands[i].shape, shape);
+        shapes[i] = is_whole ? &flat : &scalar;
+        if (is_whole || operands[i].size == 1)
+            continue;
+        if (!is_vector(&operands[i], columns))
+            return false;
+        for (int64_t j = 0; j < walk->block; j++)
+            tiles->values[i][j] = tensor_floats(&operands[i])[j % columns];
+        walk->operands[i] = tiles->values[i];
+        walk->tiled[i] = true;
+    }
+    broadcast_init(broadcast, &flat, walk->tree->operands_count, shapes);
+    walk->row = size;
+    return true;
 }
 
 static struct status output_for(struct kernel_context *k, const struct tensor *operands,
@@ -286,8 +330,9 @@ static struct status pointwise_compute(struct kernel_context *k)
     /* Copies: the executor may clear an input that the output takes over. */
     struct tensor operands[OPERANDS_MAX];
     const struct shape *shapes[OPERANDS_MAX];
-    struct pointwise_walk walk = { .tree = tree };
+    struct pointwise_walk walk = { .tree = tree, .block = BLOCK };
     struct broadcast broadcast;
+    struct tiles tiles;
     struct shape shape;
     struct tensor *out;
     for (int i = 0; i < tree->operands_count; i++) {
@@ -301,13 +346,14 @@ static struct status pointwise_compute(struct kernel_context *k)
     walk.broadcast = &broadcast;
     walk.row = broadcast_row(&broadcast);
     int64_t size = shape_size(&shape);
-    if (size == 0 || (walk.row < ROW_MIN && walk.row < size))
+    if (size == 0 || (walk.row < ROW_MIN && walk.row < size &&
+                      !tile_short_rows(&walk, &shape, operands, &tiles, &broadcast)))
         return compute_singly(k, tree);
     if (size * tree->links_count > CHECK_ELEMENTS)
         TRY(kernel_check(k));
     TRY(output_for(k, operands, &shape, &out));
     walk.out = out->data;
-    walk.blocks = (walk.row + BLOCK - 1) / BLOCK;
+    walk.blocks = (walk.row + walk.block - 1) / walk.block;
     parallel_for(size / walk.row * walk.blocks,
                  (double)size * (double)tree->links_count * ELEMENT_NS, compute_blocks, &walk);
     return status_ok();

@@ -246,10 +246,18 @@ static struct endpoint bias_softplus(struct endpoint x)
     return build_unary(&b, "Softplus", NULL, bias(x, 70));
 }
 
-/* Rows of two elements: the ops run one after the other. */
+/* Rows of two elements: the numbers for each column are repeated. */
 static struct endpoint short_rows(struct endpoint x)
 {
-    return build_unary(&b, "Square", NULL, bias(x, 2));
+    struct endpoint y = build_binary(&b, "Sub", NULL, bias(x, 2), ramp(shape_of(1, 1, 2), 1, 2));
+    return build_binary(&b, "Mul", NULL, const_floats(NULL, shape_scalar(), VALUES(0.5f)), y);
+}
+
+/* Rows of two elements and numbers for each row: the ops run one after the other. */
+static struct endpoint short_rows_with_numbers_of_their_own(struct endpoint x)
+{
+    return build_unary(&b, "Square", NULL,
+                       build_binary(&b, "AddV2", NULL, x, ramp(shape_of(3, 1), 0.3f, -0.2f)));
 }
 
 static struct endpoint a_scalar_on_both_sides(struct endpoint x)
@@ -376,6 +384,8 @@ static const struct row rows[] = {
     { "operands with one number a row", centred, 70, "_FusedPointwise", 2 },
     { "BiasAdd, Softplus", bias_softplus, 70, "_FusedPointwise", 1 },
     { "rows of two elements", short_rows, 0, "_FusedPointwise", 1 },
+    { "rows of two elements, numbers for rows", short_rows_with_numbers_of_their_own, 0,
+      "_FusedPointwise", 1 },
     { "a constant on the left", a_scalar_on_both_sides, 70, "_FusedPointwise", 1 },
     { "fourteen ops, two nodes", fourteen_ops, 70, "_FusedPointwise", 2 },
     { "what is broadcast further stays", a_result_that_is_larger, 70, "Neg", 2 },
@@ -583,6 +593,29 @@ static void gives_the_same_in_blocks(void **state)
     teardown(NULL);
 }
 
+/* Pixels of three channels: blocks of 510 elements. */
+static void gives_the_same_in_blocks_of_short_rows(void **state)
+{
+    enum { PIXELS = 700, ROWS = 2 };
+    (void)state;
+    static float values[ROWS * PIXELS * 3];
+    setup(NULL);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, PIXELS, 3));
+    struct endpoint y = build_binary(&b, "Sub", NULL, x, ramp(shape_of(1, 3), 0.3f, -0.2f));
+    y = build_binary(&b, "RealDiv", NULL, y, ramp(shape_of(3), 1, 0.5f));
+    struct plan_options off = { .no_fuse = true };
+    struct plan *fused = plan_of(1, &x, 1, &y, NULL), *plain = plan_of(1, &x, 1, &y, &off);
+    assert_int_equal(plan_steps_count(fused), 1);
+    struct tensor feed = floats(shape_of(ROWS, PIXELS, 3), values);
+    for (int i = 0; i < ROWS * PIXELS * 3; i++)
+        values[i] = (float)((i * 7) % 1013) / 500 - 1;
+    parallel_set_part_ns(0);
+    compare_runs(fused, plain, &feed, 0);
+    plan_destroy(fused);
+    plan_destroy(plain);
+    teardown(NULL);
+}
+
 /* ---- Scales that cannot be multiplied into the weights. ---- */
 
 static void a_scale_that_overflows_stays(void **state)
@@ -670,7 +703,7 @@ static void a_tree_of_other_ops_is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 4];
+    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 5];
     for (size_t i = 0; i < COUNT(products); i++)
         tests[COUNT(rows) + i] =
             (struct CMUnitTest){ .name = products[i].label,
@@ -681,6 +714,7 @@ int main(void)
     more[1] = (struct CMUnitTest)cmocka_unit_test(a_scale_that_overflows_stays);
     more[2] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks);
     more[3] = (struct CMUnitTest)cmocka_unit_test(a_tree_of_other_ops_is_refused);
+    more[4] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks_of_short_rows);
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = gives_the_same_with_fusing_off,
