@@ -180,14 +180,19 @@ static struct status take_settings(const struct layers_training *training,
     return status_ok();
 }
 
-static struct status check_lazy(const struct flag_values *flags, const struct optimizer *optimizer)
+static struct status choose_lazy(const struct flag_values *flags,
+                                 const struct optimizer **optimizer)
 {
-    if (!flags->lazy_rows || optimizer->row_local)
+    const struct optimizer *lazy = optimizer_lazy(*optimizer);
+
+    if (!flags->lazy_rows)
         return status_ok();
-    return status_error(STATUS_UNIMPLEMENTED,
-                        "--lazy_rows: optimizer '%s' changes all rows of a table; "
-                        "--optimizer=lazy_adam changes those that have a gradient",
-                        optimizer->name);
+    if (lazy == NULL)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "--lazy_rows: optimizer '%s' changes all rows of a table",
+                            (*optimizer)->name);
+    *optimizer = lazy;
+    return status_ok();
 }
 
 struct status options_choose_optimizer(struct arena *arena, struct options *out)
@@ -214,10 +219,10 @@ struct status options_choose_optimizer(struct arena *arena, struct options *out)
     TRY(learning_rate_choose(&sources, arena, &out->job.learning_rate, &out->job.schedule));
     TRY(choose_clip(&out->flags, same ? training : NULL, &out->clip));
     TRY(choose_steps_and_scale(same ? training : NULL, out));
+    TRY(choose_lazy(&out->flags, &optimizer));
     TRY(choose_average(same ? training : NULL, &optimizer, out));
     out->job.optimizer = optimizer->name;
     out->job.all_rows = same && optimizer_keras_moves_all_rows(optimizer) && !out->flags.lazy_rows;
-    TRY(check_lazy(&out->flags, optimizer));
     if (same && out->job.schedule.kind != NULL &&
         optimizer_setting_index(optimizer, "rate_in_momentum") >= 0)
         set_setting(out, "rate_in_momentum", 1); /* as Keras' SGD */

@@ -131,11 +131,11 @@ class Keys(TestCase):
     def test_the_result_is_that_of_a_table_with_a_vocabulary(self):
         """The first values of a key are those of the row with its number; unknown ids have no rows there."""
         asked = (list(range(WORDS)), list(range(WORDS))[::-1])
-        for optimizer in ("Adagrad", "SGD", "Ftrl"):
+        for optimizer in ("Adagrad", "SGD", "Ftrl", "AdamW", "Nadam", "Adamax", "Lion"):
             answers = set()
             for kind, config in (DYNAMIC, ("Embedding", {"input_dim": WORDS})):
                 directory = self.path(optimizer, kind)
-                flags = ["--lazy_rows"] if optimizer == "Ftrl" else []
+                flags = ["--lazy_rows"] if optimizer != "Adagrad" else []
                 train(directory, *self.numbers((kind, config), optimizer=optimizer), "--sync", "--workers=2", "--training_iteration=60", *flags)
                 answers.add(self.predict(directory, *asked))
             self.assertEqual(len(answers), 1, optimizer)

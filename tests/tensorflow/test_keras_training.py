@@ -271,6 +271,21 @@ class Tables(TestCase):
         self.assertGreater(np.abs(lazy[0] - all_rows[0]).max(), 0.01)
         np.testing.assert_array_equal(lazy[0][52:], self.start[0][52:])  # no batch has these
 
+    def test_lazy_forms_move_the_rows_of_a_batch_as_keras_does(self):
+        """Keras, whose steps have the same rows each time, moves the others by the decay alone."""
+        o, own = keras.optimizers, 24
+        self.batches = self.batches[:1] * 3
+        for i in range(3):
+            np.savez(self.path("batch%d.npz" % i), x=self.batches[0][0], label=self.batches[0][1])
+        for i, make in enumerate((lambda: o.Adam(0.01, epsilon=1e-3), lambda: o.AdamW(0.01, epsilon=1e-3, weight_decay=0.1),
+                                  lambda: o.Adamax(0.01, epsilon=1e-3), lambda: o.Nadam(0.01, epsilon=1e-3), lambda: o.Lion(0.001, weight_decay=0.1))):
+            with self.subTest(make().name):
+                got, want = self.by_pstrain("lazily%d" % i, self.describe(make()), "--lazy_rows"), self.by_keras(make())
+                assert_agrees(self, got[0][:own], want[0][:own], TOLERANCE, make().name)
+                assert_agrees(self, got[1], want[1], TOLERANCE, make().name)
+                np.testing.assert_array_equal(got[0][own:], self.start[0][own:])
+                self.assertNotIn("Each step updates all rows", self.said)
+
     def test_steps_of_several_batches_have_the_rows_of_all(self):
         """Each step takes the three batches' rows together, which no batch has alone; the order of the batches does not matter."""
         keys = range(3)

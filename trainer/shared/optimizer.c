@@ -427,6 +427,26 @@ CLONES static void apply_proximal_adagrad(const struct optimizer_step *step)
         2, { { "m", "Adam", STARTS_AT_0, NULL }, { "v", "Adam_1", STARTS_AT_0, NULL } }, 2, \
         { { "beta1_power", 0 }, { "beta2_power", 1 } }, apply_adam, .advance = raise_powers
 
+#define ADAMAX                                                                                     \
+    4, { { "beta_1", .9f }, { "beta_2", .999f }, { "epsilon", 1e-8f }, { "weight_decay", 0 } }, 2, \
+        { { "m", "AdaMax", STARTS_AT_0, NULL }, { "v", "AdaMax_1", STARTS_AT_0, NULL } }, 1,       \
+        { { "beta1_power", 0 } }, apply_adamax, .advance = raise_power
+
+#define LION                                                                \
+    3, { { "beta_1", .9f }, { "beta_2", .99f }, { "weight_decay", 0 } }, 1, \
+        { { "momentum", "Lion", STARTS_AT_0, NULL } }, 0, { { 0 } }, apply_lion, .advance = NULL
+
+#define NADAM                                                                                 \
+    5,                                                                                        \
+        { { "beta_1", .9f },                                                                  \
+          { "beta_2", .999f },                                                                \
+          { "epsilon", 1e-8f },                                                               \
+          { "initial_momentum_cache", 1 },                                                    \
+          { "weight_decay", 0 } },                                                            \
+        2, { { "m", "Nadam", STARTS_AT_0, NULL }, { "v", "Nadam_1", STARTS_AT_0, NULL } }, 2, \
+        { { "iterations", STARTS_AT_0 }, { "momentum_cache", 3 } }, apply_nadam,              \
+        .advance = advance_nadam
+
 /* clang-format off: a table, one optimizer after the other */
 static const struct optimizer optimizers[] = {
     { "adadelta",
@@ -465,17 +485,7 @@ static const struct optimizer optimizers[] = {
       apply_adagrad_da,
       .advance = count_update },
     { "adam", .001f, false, ADAM(0) },
-    { "adamax",
-      .001f,
-      false,
-      4,
-      { { "beta_1", .9f }, { "beta_2", .999f }, { "epsilon", 1e-8f }, { "weight_decay", 0 } },
-      2,
-      { { "m", "AdaMax", STARTS_AT_0, NULL }, { "v", "AdaMax_1", STARTS_AT_0, NULL } },
-      1,
-      { { "beta1_power", 0 } },
-      apply_adamax,
-      .advance = raise_power },
+    { "adamax", .001f, false, ADAMAX },
     { "adamw", .001f, false, ADAM(.004f) },
     { "ftrl",
       .01f,
@@ -506,17 +516,11 @@ static const struct optimizer optimizers[] = {
       .advance = raise_powers,
       .measure = measure_lamb },
     { "lazy_adam", .001f, true, ADAM(0) },
-    { "lion",
-      .001f,
-      false,
-      3,
-      { { "beta_1", .9f }, { "beta_2", .99f }, { "weight_decay", 0 } },
-      1,
-      { { "momentum", "Lion", STARTS_AT_0, NULL } },
-      0,
-      { { 0 } },
-      apply_lion,
-      .advance = NULL },
+    { "lazy_adamax", .001f, true, ADAMAX },
+    { "lazy_adamw", .001f, true, ADAM(.004f) },
+    { "lazy_lion", .001f, true, LION },
+    { "lazy_nadam", .001f, true, NADAM },
+    { "lion", .001f, false, LION },
     { "momentum",
       .01f,
       true,
@@ -528,21 +532,7 @@ static const struct optimizer optimizers[] = {
       { { 0 } },
       apply_momentum,
       .advance = NULL },
-    { "nadam",
-      .001f,
-      false,
-      5,
-      { { "beta_1", .9f },
-        { "beta_2", .999f },
-        { "epsilon", 1e-8f },
-        { "initial_momentum_cache", 1 },
-        { "weight_decay", 0 } },
-      2,
-      { { "m", "Nadam", STARTS_AT_0, NULL }, { "v", "Nadam_1", STARTS_AT_0, NULL } },
-      2,
-      { { "iterations", STARTS_AT_0 }, { "momentum_cache", 3 } },
-      apply_nadam,
-      .advance = advance_nadam },
+    { "nadam", .001f, false, NADAM },
     { "proximal_adagrad",
       .01f,
       true,
@@ -690,6 +680,16 @@ const struct optimizer *optimizer_find(const char *name)
         return find_plain(name, size);
     const struct optimizer *plain = find_plain(name, size - end);
     return plain != NULL ? optimizer_with_average(plain) : NULL;
+}
+
+const struct optimizer *optimizer_lazy(const struct optimizer *optimizer)
+{
+    char name[40];
+
+    if (optimizer->row_local)
+        return optimizer;
+    snprintf(name, sizeof name, "lazy_%s", optimizer->name);
+    return optimizer_find(name);
 }
 
 const struct optimizer_setting optimizer_keras_defaults[] = {

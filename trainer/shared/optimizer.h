@@ -108,6 +108,9 @@ float optimizer_ratio(const struct optimizer_norms *norms);
 
 /* By its name in any case; NULL: no such optimizer. */
 const struct optimizer *optimizer_find(const char *name);
+/* The one with the same formulas that leaves rows without a gradient alone, such as "lazy_adam"; NULL:
+ * there is none. */
+const struct optimizer *optimizer_lazy(const struct optimizer *optimizer);
 const char *optimizer_names(void); /* "adadelta adagrad …": as choices of a flag */
 
 /* Keras' defaults of the settings for which TensorFlow's TF1 classes have other defaults, such as

@@ -66,8 +66,9 @@ struct status row_keys_can_train(const struct row_keys_spec *spec, uint64_t row_
     if (!optimizer->row_local)
         return status_error(STATUS_UNIMPLEMENTED,
                             "the optimizer '%s' changes every row with each update, and a hash "
-                            "table has no end of rows: take lazy_adam or another row-local one",
-                            optimizer->name);
+                            "table has no end of rows: take lazy_%s or another row-local one",
+                            optimizer->name,
+                            optimizer_lazy(optimizer) != NULL ? optimizer->name : "adam");
     if (optimizer->measure != NULL || optimizer->averages)
         return status_error(STATUS_UNIMPLEMENTED,
                             "the optimizer '%s' with a hash table: an update that depends on %s",

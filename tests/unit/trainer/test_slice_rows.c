@@ -216,7 +216,7 @@ static void compare_with_whole(const struct optimizer *optimizer, size_t row, si
 static void rows_of_any_length_get_the_bits_of_a_whole_update(void **state)
 {
     static const size_t lengths[] = { 1, 3, 8, 9, 64 };
-    char names[256], *rest = names;
+    char names[512], *rest = names;
     (void)state;
 
     strncpy(names, optimizer_names(), sizeof names - 1);
