@@ -92,6 +92,10 @@ static const struct flag rows[] = {
     { "batch_size", FLAG_INT32, &values.batch_size, "100", .help = "rows in each worker's step",
       .min = 1, .max = 1e6 },
     { "optimizer", FLAG_TEXT, &values.optimizer, "", .help = optimizer_help },
+    { "optimizer_for", FLAG_TEXT, &values.optimizer_for, "",
+      .help = "other optimizers for some variables: 'PATTERN=NAME(SETTING=NUMBER, ...); ...', such "
+              "as 'wide/*=ftrl(learning_rate=0.1, l1_regularization_strength=0.01)'. The first "
+              "pattern that fits a variable's name counts; the others have --optimizer" },
     { "lazy_rows", FLAG_BOOL, &values.lazy_rows, "false",
       .help = "of a table that is read by rows, update only the rows that have a gradient, also "
               "with a model's optimizer of which Keras updates all rows" },

@@ -27,6 +27,7 @@ struct flag_values {
     double learning_rate, clipvalue, clipnorm, global_clipnorm, save_checkpoint_secs,
         recovery_timeout;
     double eval_start_delay_secs, eval_throttle_secs;
+    const char *optimizer_for;
     const char *from_savedmodel, *signature, *output, *freeze, *loss, *metrics, *compile_config;
     const char *optimizer, *model, *work_dir, *train_dir, *export_dir, *log_level, *reduction,
         *placement, *checkpoint_dir, *class_weight, *metrics_file, *log_dir,

@@ -199,15 +199,19 @@ static bool watch_task(void *context, const struct progress *progress)
 static void announce_rows(struct session *session)
 {
     const struct client_job *job = &session->options.job;
-    bool moves_all = job->all_rows || !optimizer_find(job->optimizer)->row_local;
 
-    for (int v = 0; v < session->model->variables_count && moves_all; v++)
-        if (session->model->variables[v].by_rows && session->model->variables[v].trainable) {
+    for (int v = 0; v < session->model->variables_count; v++) {
+        const struct placed_variable *variable = &session->model->variables[v];
+        int number = client_job_number(job, v);
+        const char *name = client_job_optimizer(job, number).name;
+        bool moves_all = (number == 0 && job->all_rows) || !optimizer_find(name)->row_local;
+        if (moves_all && variable->by_rows && variable->trainable) {
             report_line(&session->report,
                         "Each step updates all rows of '%s', as %s does; see --lazy_rows",
-                        session->model->variables[v].name, job->optimizer);
+                        variable->name, name);
             return;
         }
+    }
 }
 
 static void announce(struct session *session)

@@ -8,6 +8,7 @@
 #include "trainer/feeder.h"
 #include "trainer/finetune.h"
 #include "trainer/file_data.h"
+#include "trainer/other_optimizers.h"
 #include "trainer/session.h"
 
 /* Bad records are reported by several threads. */
@@ -83,6 +84,23 @@ static struct status make_model(struct session *session)
     return status_in(status, "--from_savedmodel");
 }
 
+static struct status choose_other_optimizers(struct session *session)
+{
+    const struct model *model = session->model;
+    struct client_job *job = &session->options.job;
+    const char **names = ARENA_ARRAY(session->arena, const char *, model->variables_count);
+
+    if (*session->options.flags.optimizer_for == '\0')
+        return status_ok();
+    if (optimizer_find(job->optimizer)->averages)
+        return status_error(STATUS_UNIMPLEMENTED, "--optimizer_for with --use_ema");
+    for (int v = 0; v < model->variables_count; v++)
+        names[v] = model->variables[v].name;
+    return status_in(other_optimizers_read(session->options.flags.optimizer_for, names,
+                                           model->variables_count, session->arena, job),
+                     "--optimizer_for");
+}
+
 static bool has_setting(const struct client_job *job, const char *name)
 {
     for (int i = 0; i < job->settings_count; i++)
@@ -100,7 +118,7 @@ static void spare_resting_rows(struct session *session)
                  !has_setting(job, "l2_shrinkage_regularization_strength");
 
     for (int v = 0; v < session->graph.variables_count; v++)
-        rests &= session->graph.variables[v].starts_at_zero ||
+        rests &= client_job_number(job, v) > 0 || session->graph.variables[v].starts_at_zero ||
                  !training_variable_is_sparse(&session->graph.variables[v]);
     job->all_rows &= !rests;
 }
@@ -109,15 +127,16 @@ static void spare_resting_rows(struct session *session)
 static struct status check_tables(const struct session *session)
 {
     const struct client_job *job = &session->options.job;
-    const struct optimizer *optimizer = optimizer_find(job->optimizer);
 
     for (int v = 0; v < session->model->variables_count; v++) {
         const struct placed_variable *variable = &session->model->variables[v];
+        int number = client_job_number(job, v);
+        const struct optimizer *optimizer = optimizer_find(client_job_optimizer(job, number).name);
         if (!variable->by_keys)
             continue;
         TRY(status_in(row_keys_can_train(&variable->keys, placement_row_bytes(variable), optimizer),
                       "variable '%s'", variable->name));
-        if (job->all_rows)
+        if (number == 0 && job->all_rows)
             return status_error(STATUS_UNIMPLEMENTED,
                                 "variable '%s': Keras' '%s' changes every row with each update, "
                                 "and a hash table has no end of rows: take --lazy_rows",
@@ -193,8 +212,14 @@ static struct status open_checkpoints(struct session *session)
 static struct status check_space(const struct session *session)
 {
     const struct options *options = &session->options;
-    const struct optimizer *optimizer = optimizer_find(options->job.optimizer);
+    int slots = 0;
     uint64_t values_bytes = 0;
+
+    for (int i = 0; i <= options->job.others_count; i++) {
+        const char *name = client_job_optimizer(&options->job, i).name;
+        int count = optimizer_find(name)->slots_count;
+        slots = count > slots ? count : slots;
+    }
 
     for (int ps = 0; ps < session->placement.ps_count; ps++)
         values_bytes += placement_bytes(&session->placement, ps);
@@ -202,10 +227,10 @@ static struct status check_space(const struct session *session)
         TRY(status_in(file_check_space(options->export_directory, values_bytes), "the export"));
     if (session->checkpoints == NULL)
         return status_ok();
-    return status_in(file_check_space(options->flags.checkpoint_dir,
-                                      values_bytes * (uint64_t)((1 + optimizer->slots_count) *
-                                                                (1 + (session->best != NULL)))),
-                     "a checkpoint");
+    return status_in(
+        file_check_space(options->flags.checkpoint_dir,
+                         values_bytes * (uint64_t)((1 + slots) * (1 + (session->best != NULL)))),
+        "a checkpoint");
 }
 
 /* A job that goes on from a checkpoint of its own takes nothing from elsewhere. */
@@ -336,6 +361,7 @@ struct status session_prepare(struct session *session)
     TRY(adapt(session));
     TRY(choose_serving(session));
     TRY(make_model(session));
+    TRY(choose_other_optimizers(session));
     spare_resting_rows(session);
     TRY(check_tables(session));
     TRY(options_steps(options, session->data->train->rows, &options->job.stop_step));

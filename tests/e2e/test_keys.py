@@ -219,6 +219,23 @@ class Keys(TestCase):
             self.assertIn("'table/embeddings'", done.stderr)
             self.assertIn(words, done.stderr)
 
+    def test_a_table_may_have_another_optimizer_than_the_job(self):
+        """Adam could not train it. A synchronous job has the same bits for any number of ps tasks, and after a restart."""
+        flags = self.numbers(DYNAMIC, optimizer="Adam") + ["--optimizer_for=table/*=adagrad(learning_rate=0.5)", "--sync", "--workers=2"]
+        for ps in (1, 2, 5):
+            train(self.path(str(ps)), *flags, "--ps=%d" % ps, "--training_iteration=40")
+        done = run("pstrain", *flags, "--noexport", "--ps=3", "--checkpoint_dir=" + self.path("ckpt"), "--stop_at_step=17")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        train(self.path("again"), *flags, "--ps=2", "--checkpoint_dir=" + self.path("ckpt"), "--stop_at_step=40")
+        self.assertEqual(len({data_of(self.path(name)) for name in ("1", "2", "5", "again")}), 1)
+        for text, words in (("table/*", "is not of the form"), ("tabel/*=sgd", "no variable is called 'tabel/*'; there are: "),
+                            ("*=adam", "'adam' for some variables"), ("*=sgd(momentum=1)", "optimizer 'sgd' has no setting 'momentum'"),
+                            ("*=ftrl(beta=1", "is not of the form"), ("*=ftrl(beta=1) x", "is not of the form"), ("*=ftrl(beta=1,beta=2)", "given twice")):
+            done = run("pstrain", *self.numbers(DYNAMIC), "--noexport", "--optimizer_for=" + text)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("--optimizer_for: ", done.stderr)
+            self.assertIn(words, done.stderr)
+
     def test_the_chief_evaluates_the_rows_of_a_snapshot_while_it_trains(self):
         """It finds what it finds with --save_best, and the training does not depend on it."""
         for name, table in (("keys", DYNAMIC), ("rows", ("Embedding", {"input_dim": WORDS}))):

@@ -167,6 +167,9 @@ SEQUENCES = {
     "paced": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f18=1) + V["pass"] + V["push"] + V["pass"],
     "stop_early": V["reader_join"] + V["reader_stop"] + V["push"] + V["stop"] + V["push"] + V["join"],
     "all_rows": request("create", f1=identity(0, 1), f2=2, f3="ftrl", f4=0.1, f6=PIECES, f7=1, f8=1, f16=1) + V["push_rows"],
+    "other_optimizers": request("create", f1=identity(0, 1), f2=2, f3="adam", f4=0.1, f6=[piece + message(f11=i % 3) for i, piece in enumerate(PIECES)],
+                                f7=1, f20=[message(f1="ftrl", f2=0.1, f3=[message(f1="beta", f2=0.5)]), message(f1="sgd", f2=0.1)])
+    + V["push"] + V["push_rows"] + V["hold"],
     "all": b"".join(V[m] for m in ("join", "beat", "pull", "push", "hold", "cut", "drop", "await")),
 }
 

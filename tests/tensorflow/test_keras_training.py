@@ -271,6 +271,25 @@ class Tables(TestCase):
         self.assertGreater(np.abs(lazy[0] - all_rows[0]).max(), 0.01)
         np.testing.assert_array_equal(lazy[0][52:], self.start[0][52:])  # no batch has these
 
+    def test_different_optimizers_for_different_variables(self):
+        """As Keras with an optimizer for each; the job continues from a checkpoint five times."""
+        o = keras.optimizers
+        others = "table/*=adagrad(learning_rate=0.2); */bias = ftrl(learning_rate=0.1, l1_regularization_strength=0.01,beta=0.1)"
+        make = lambda: o.Adam(0.01, epsilon=1e-3)  # noqa: E731
+        model, each = self.model(make()), [o.Adagrad(0.2, epsilon=0), make(), o.Ftrl(0.1, l1_regularization_strength=0.01, beta=0.1)]
+        model.set_weights(self.start)
+        for x, y in self.batches * 2:
+            for _ in range(self.PHASE):
+                with tf.GradientTape() as tape:
+                    loss = keras.losses.MeanSquaredError()(y, model(x))
+                for optimizer, variable, gradient in zip(each, model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True):
+                    optimizer.apply([gradient], [variable])
+        for ours, theirs in zip(self.by_pstrain("each", self.describe(make()), "--optimizer_for=" + others, ps=3), model.get_weights(), strict=True):
+            assert_agrees(self, ours, theirs, TOLERANCE, "each")
+        names = set(tf.train.load_checkpoint(self.path("each")).get_variable_to_shape_map())
+        self.assertEqual(names, {*self.NAMES, "global_step", "beta1_power", "beta2_power", "table/embeddings/Adagrad", "out/kernel/Adam", "out/kernel/Adam_1",
+                                 "out/bias/Ftrl", "out/bias/Ftrl_1"})
+
     def test_lazy_forms_move_the_rows_of_a_batch_as_keras_does(self):
         """Keras, whose steps have the same rows each time, moves the others by the decay alone."""
         o, own = keras.optimizers, 24

@@ -13,26 +13,46 @@
 #define GLOBAL_STEP "global_step"
 #define NAMES_SHOWN 8
 
+static struct status choose(const struct client_optimizer *from, struct layout_optimizer *out)
+{
+    const struct optimizer *optimizer = optimizer_find(from->name);
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", from->name,
+                            optimizer_names());
+    out->optimizer = optimizer;
+    for (int i = 0; i < optimizer->settings_count; i++)
+        out->settings[i] = optimizer->settings[i].initial;
+    for (int i = 0; i < from->settings_count; i++) {
+        int index = optimizer_setting_index(optimizer, from->settings[i].name);
+        if (index < 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
+                                optimizer->name, from->settings[i].name);
+        out->settings[index] = from->settings[i].value;
+    }
+    return status_ok();
+}
+
 struct status checkpoint_layout_init(struct checkpoint_layout *layout,
                                      const struct placement *placement,
                                      const struct client_job *job)
 {
-    const struct optimizer *optimizer = optimizer_find(job->optimizer);
-
-    if (optimizer == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s",
-                            job->optimizer, optimizer_names());
-    *layout = (struct checkpoint_layout){ .placement = placement, .optimizer = optimizer };
-    for (int i = 0; i < optimizer->settings_count; i++)
-        layout->settings[i] = optimizer->settings[i].initial;
-    for (int i = 0; i < job->settings_count; i++) {
-        int index = optimizer_setting_index(optimizer, job->settings[i].name);
-        if (index < 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
-                                optimizer->name, job->settings[i].name);
-        layout->settings[index] = job->settings[i].value;
+    *layout =
+        (struct checkpoint_layout){ .placement = placement, .optimizer_of = job->optimizer_of };
+    if (job->others_count > LAYOUT_OPTIMIZERS_MAX - 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "%d other optimizers, and at most %d",
+                            job->others_count, LAYOUT_OPTIMIZERS_MAX - 1);
+    for (int i = 0; i <= job->others_count; i++) {
+        const struct client_optimizer optimizer = client_job_optimizer(job, i);
+        TRY(choose(&optimizer, &layout->optimizers[i]));
     }
     return status_ok();
+}
+
+const struct layout_optimizer *checkpoint_layout_of(const struct checkpoint_layout *layout,
+                                                    int variable)
+{
+    return &layout->optimizers[layout->optimizer_of != NULL ? layout->optimizer_of[variable] : 0];
 }
 
 /* The key of a part of a variable; NULL: checkpoints do not have it. */
@@ -43,14 +63,16 @@ static const char *key_of(const struct checkpoint_layout *layout, int variable, 
 
     if (part == 0)
         return row->name;
-    const char *suffix = optimizer_slot_suffix(layout->optimizer, layout->settings, part - 1);
+    const struct layout_optimizer *of = checkpoint_layout_of(layout, variable);
+    const char *suffix = optimizer_slot_suffix(of->optimizer, of->settings, part - 1);
     return suffix != NULL ? arena_printf(arena, "%s/%s", row->name, suffix) : NULL;
 }
 
 static int parts_of(const struct checkpoint_layout *layout, int variable)
 {
-    return 1 +
-           (layout->placement->variables[variable].trainable ? layout->optimizer->slots_count : 0);
+    const struct optimizer *optimizer = checkpoint_layout_of(layout, variable)->optimizer;
+
+    return 1 + (layout->placement->variables[variable].trainable ? optimizer->slots_count : 0);
 }
 
 /* ---- Writing. ---- */
@@ -106,10 +128,11 @@ static struct status write_all(const struct checkpoint_layout *layout,
         TRY(layout->placement->variables[v].by_keys
                 ? checkpoint_write_keys(layout, v, snapshot, writer)
                 : write_variable(layout, v, snapshot, writer, arena));
-    for (int s = 0; s < layout->optimizer->scalars_count; s++)
-        if (layout->optimizer->scalars[s].name != NULL)
-            TRY(write_scalar(writer, layout->optimizer->scalars[s].name, DT_FLOAT,
-                             &snapshot->scalars[s], sizeof(float)));
+    const struct optimizer *optimizer = layout->optimizers[0].optimizer;
+    for (int s = 0; s < optimizer->scalars_count; s++)
+        if (optimizer->scalars[s].name != NULL)
+            TRY(write_scalar(writer, optimizer->scalars[s].name, DT_FLOAT, &snapshot->scalars[s],
+                             sizeof(float)));
     return write_scalar(writer, GLOBAL_STEP, DT_INT64, &step, sizeof step);
 }
 
@@ -216,8 +239,9 @@ static struct status read_step(struct checkpoint *checkpoint)
 static struct status read_scalar(struct checkpoint *checkpoint, int s)
 {
     const struct checkpoint_layout *layout = checkpoint->layout;
-    const struct optimizer_scalar *row = &layout->optimizer->scalars[s];
-    float initial = optimizer_initial(layout->settings, row->initial_setting);
+    const struct layout_optimizer *of = &layout->optimizers[0];
+    const struct optimizer_scalar *row = &of->optimizer->scalars[s];
+    float initial = optimizer_initial(of->settings, row->initial_setting);
     struct tensor tensor;
 
     if (row->name == NULL) {
@@ -342,7 +366,7 @@ struct status checkpoint_open(const struct checkpoint_layout *layout, const char
     TRY_OR(fail, bundle_open(prefix, &checkpoint->bundle));
     TRY_OR(fail, check_all(checkpoint));
     TRY_OR(fail, read_step(checkpoint));
-    for (int s = 0; s < layout->optimizer->scalars_count; s++)
+    for (int s = 0; s < layout->optimizers[0].optimizer->scalars_count; s++)
         TRY_OR(fail, read_scalar(checkpoint, s));
     *out = checkpoint;
     return status_ok();

@@ -16,11 +16,22 @@
 #include "storage/bundle.h"
 #include "trainer/client/client.h"
 
-struct checkpoint_layout {
-    const struct placement *placement; /* names, dtypes and shapes; the pieces do not matter */
+#define LAYOUT_OPTIMIZERS_MAX 8
+
+struct layout_optimizer {
     const struct optimizer *optimizer;
     float settings[OPTIMIZER_SETTINGS_MAX];
 };
+
+struct checkpoint_layout {
+    const struct placement *placement; /* names, dtypes and shapes; the pieces do not matter */
+    struct layout_optimizer optimizers[LAYOUT_OPTIMIZERS_MAX]; /* the first one is the job's */
+    const int *optimizer_of; /* [variables_count]; NULL: all have the first one */
+};
+
+/* The optimizer of a variable. */
+const struct layout_optimizer *checkpoint_layout_of(const struct checkpoint_layout *layout,
+                                                    int variable);
 
 /* Takes the optimizer's initial settings, overridden by the job's. INVALID_ARGUMENT: no such
  * optimizer or setting. */

@@ -28,9 +28,10 @@ static const char *name_of(const struct checkpoint_layout *layout, int variable,
 
     if (part == KEY_PART_VALUES || part >= KEY_PART_KEYS)
         return arena_printf(arena, "%s/shard_%04u/%s", name, shard, part_names[part]);
-    if (part > layout->optimizer->slots_count)
+    const struct layout_optimizer *of = checkpoint_layout_of(layout, variable);
+    if (part > of->optimizer->slots_count)
         return NULL;
-    const char *suffix = optimizer_slot_suffix(layout->optimizer, layout->settings, part - 1);
+    const char *suffix = optimizer_slot_suffix(of->optimizer, of->settings, part - 1);
     return suffix != NULL ? arena_printf(arena, "%s/shard_%04u/values/%s", name, shard, suffix)
                           : NULL;
 }

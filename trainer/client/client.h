@@ -140,6 +140,14 @@ struct client_setting {
     float value;
 };
 
+/* An optimizer of some variables: one of those that optimizer_can_be_another. */
+struct client_optimizer {
+    const char *name;
+    float learning_rate; /* constant */
+    const struct client_setting *settings;
+    int settings_count;
+};
+
 struct client_job {
     const char *optimizer;
     float learning_rate;      /* the initial one, if there is a schedule */
@@ -155,7 +163,17 @@ struct client_job {
     bool all_rows; /* a gradient of some rows changes the others as well, as if theirs were 0 */
     uint64_t global_step, stop_step;
     const float *scalars; /* the optimizer's, from a checkpoint; NULL: its initial ones */
+    const struct client_optimizer *others;
+    int others_count;
+    const int *optimizer_of; /* [variables_count]: 0, or 1 + the index in `others`; NULL: all 0 */
 };
+
+/* The optimizer of a variable by its number in `optimizer_of`: its name, settings and rate. */
+struct client_optimizer client_job_optimizer(const struct client_job *job, int number);
+static inline int client_job_number(const struct client_job *job, int variable)
+{
+    return job->optimizer_of != NULL ? job->optimizer_of[variable] : 0;
+}
 
 /* The values and slots that a generation begins with, chunk by chunk. */
 struct client_state {

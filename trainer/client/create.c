@@ -31,8 +31,8 @@ static double momentum_of_step(const struct placed_variable *variable, uint32_t 
     return batches > 1 ? pow(variable->momentum, batches) : variable->momentum;
 }
 
-static void list_pieces(const struct ps_client *client, int ps, struct create_request *header,
-                        struct arena *arena)
+static void list_pieces(const struct ps_client *client, int ps, const struct client_job *job,
+                        struct create_request *header, struct arena *arena)
 {
     const struct placement *placement = client->options.placement;
     struct created_piece *rows = ARENA_ARRAY(arena, struct created_piece, placement->pieces_count);
@@ -55,18 +55,54 @@ static void list_pieces(const struct ps_client *client, int ps, struct create_re
             .momentum = momentum_of_step(variable, header->batches_per_step),
             .constraint = variable->constraint,
             .shape = placement_piece_shape(placement, i),
+            .optimizer = (uint32_t)client_job_number(job, piece->variable),
             .continues = before == i - 1 && placement->pieces[before].variable == piece->variable,
         };
         before = i;
     }
 }
 
+struct client_optimizer client_job_optimizer(const struct client_job *job, int number)
+{
+    if (number > 0)
+        return job->others[number - 1];
+    return (struct client_optimizer){ job->optimizer, job->learning_rate, job->settings,
+                                      job->settings_count };
+}
+
+static const struct created_setting *describe_settings(const struct client_setting *from, int count,
+                                                       struct arena *arena)
+{
+    struct created_setting *settings = ARENA_ARRAY(arena, struct created_setting, count);
+
+    for (int i = 0; i < count; i++)
+        settings[i] = (struct created_setting){ from[i].name, from[i].value };
+    return settings;
+}
+
+static void describe_others(const struct client_job *job, struct create_request *header,
+                            struct arena *arena)
+{
+    struct created_optimizer *others =
+        ARENA_ARRAY(arena, struct created_optimizer, job->others_count);
+
+    for (int i = 0; i < job->others_count; i++) {
+        const struct client_optimizer *from = &job->others[i];
+        others[i] = (struct created_optimizer){
+            .name = from->name,
+            .learning_rate = from->learning_rate,
+            .settings = describe_settings(from->settings, from->settings_count, arena),
+            .settings_count = (size_t)from->settings_count,
+        };
+    }
+    header->others = others;
+    header->others_count = (size_t)job->others_count;
+}
+
 static void describe_job(const struct client_job *job, struct create_request *header,
                          struct arena *arena)
 {
     const struct optimizer *optimizer = optimizer_find(job->optimizer);
-    struct created_setting *settings =
-        ARENA_ARRAY(arena, struct created_setting, job->settings_count);
 
     header->optimizer = job->optimizer;
     header->learning_rate = job->learning_rate;
@@ -81,10 +117,9 @@ static void describe_job(const struct client_job *job, struct create_request *he
     header->all_rows = job->all_rows;
     header->global_step = job->global_step;
     header->stop_step = job->stop_step;
-    header->settings = settings;
+    header->settings = describe_settings(job->settings, job->settings_count, arena);
     header->settings_count = (size_t)job->settings_count;
-    for (int i = 0; i < job->settings_count; i++)
-        settings[i] = (struct created_setting){ job->settings[i].name, job->settings[i].value };
+    describe_others(job, header, arena);
     if (job->scalars != NULL && optimizer != NULL) {
         header->scalars = job->scalars;
         header->scalars_count = (size_t)optimizer->scalars_count;
@@ -108,7 +143,7 @@ static struct status create(struct ps_client *client, const struct client_job *j
         header.generation = generation;
         header.keep_before = may_tear(client, job);
         describe_job(job, &header, arena);
-        list_pieces(client, ps, &header, arena);
+        list_pieces(client, ps, job, &header, arena);
         struct message request = pack_create_request(&header);
         call_ps(client, ps, PS_CREATE, &request);
     }
@@ -308,7 +343,6 @@ static struct status fill_all(struct ps_client *client, const struct client_job 
                               uint64_t generation, struct client_state *state)
 {
     const struct placement *placement = client->options.placement;
-    const struct optimizer *optimizer = optimizer_find(job->optimizer);
     struct filling *filling =
         zalloc(sizeof *filling + (size_t)placement->ps_count * sizeof filling->chunks[0]);
     struct status status = status_ok();
@@ -322,7 +356,11 @@ static struct status fill_all(struct ps_client *client, const struct client_job 
             TRY_OR(done, fill_keys(client, generation, v, state));
             continue;
         }
-        int parts = 1 + (placement->variables[v].trainable ? optimizer->slots_count : 0);
+        const struct client_optimizer optimizer =
+            client_job_optimizer(job, client_job_number(job, v));
+        int parts =
+            1 +
+            (placement->variables[v].trainable ? optimizer_find(optimizer.name)->slots_count : 0);
         for (filling->part = 0; filling->part < parts; filling->part++)
             TRY_OR(done, fill_part(filling, v));
     }

@@ -67,7 +67,7 @@ static struct status begin_from(struct chief *chief, const char *prefix)
             progress_say(chief->progress,
                          "%s has no '%s' (%d such slots of %s are missing): they begin anew",
                          prefix, checkpoint->slot_missing, checkpoint->slots_missing,
-                         layout.optimizer->name);
+                         layout.optimizers[0].optimizer->name);
     }
     checkpoint_close(checkpoint);
     return status;

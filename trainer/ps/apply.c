@@ -95,11 +95,17 @@ static const float *push_read_keys(struct push_reader *reader, const struct slic
  * by one, and updated after the last one. */
 struct applying {
     const struct variables *variables;
-    struct slice_update update;
+    struct slice_update updates[TRAINING_RULES_MAX]; /* of each rule */
     float *zeros; /* as many as the largest slice with rows has; NULL: not needed */
     int first;    /* of the variable's slices */
     struct optimizer_norms norms;
 };
+
+/* The schedule's rate is that of rule 0. */
+static float rate_of(const struct variables *variables, int rule, float scheduled)
+{
+    return rule == 0 ? scheduled : variables->training.rules[rule].rate;
+}
 
 /* push: the first of a batch. */
 static void apply_keys_to(const struct variables *variables, const struct slice *slice,
@@ -109,20 +115,28 @@ static void apply_keys_to(const struct variables *variables, const struct slice 
     const struct key_update update = { .keys = keys,
                                        .g = gradient->g,
                                        .count = gradient->count,
-                                       .rate = push->rate,
+                                       .rate = rate_of(variables, slice->rule, push->rate),
                                        .step = push->step,
                                        .keep_before = variables->keep_before };
 
     key_table_apply(slice->table, &update);
 }
 
+/* Does an update by this rule change the rows without a gradient as well? */
+static bool changes_all_rows(const struct training_rule *rule)
+{
+    return rule->all_rows || !rule->optimizer->row_local;
+}
+
 static float *make_zeros(const struct variables *variables)
 {
     const struct training *training = &variables->training;
-    bool needed = variables->rows_largest_bytes > 0 &&
-                  (training->all_rows || !training->optimizer->row_local);
+    bool needed = false;
 
-    return needed ? zalloc(variables->rows_largest_bytes) : NULL;
+    for (int r = 0; r < training->rules_count; r++)
+        needed |= changes_all_rows(&training->rules[r]);
+    return needed && variables->rows_largest_bytes > 0 ? zalloc(variables->rows_largest_bytes)
+                                                       : NULL;
 }
 
 static void applying_init(struct applying *applying, struct variables *variables, float rate)
@@ -130,18 +144,19 @@ static void applying_init(struct applying *applying, struct variables *variables
     const struct training *training = &variables->training;
 
     *applying = (struct applying){ .variables = variables, .zeros = make_zeros(variables) };
-    applying->update = (struct slice_update){ .optimizer = training->optimizer,
-                                              .settings = training->settings,
-                                              .rate = rate,
-                                              .keep_before = variables->keep_before };
-    /* Between the two halves of an update, the slots must not change. */
-    if (training->optimizer->measure != NULL)
+    for (int r = 0; r < training->rules_count; r++)
+        applying->updates[r] = (struct slice_update){ .optimizer = training->rules[r].optimizer,
+                                                      .settings = training->rules[r].settings,
+                                                      .rate = rate_of(variables, r, rate),
+                                                      .keep_before = variables->keep_before };
+    /* Between the two halves of an update, the slots must not change. Only rule 0 measures. */
+    if (applying->updates[0].optimizer->measure != NULL)
         pthread_mutex_lock(&variables->measuring);
 }
 
 static void applying_finish(struct applying *applying, struct variables *variables)
 {
-    if (applying->update.optimizer->measure != NULL)
+    if (applying->updates[0].optimizer->measure != NULL)
         pthread_mutex_unlock(&variables->measuring);
     free(applying->zeros);
 }
@@ -164,40 +179,43 @@ static void end_measuring(struct applying *applying, int i)
 {
     if (continues(applying->variables, i + 1))
         return;
-    applying->update.ratio = optimizer_ratio(&applying->norms);
+    applying->updates[0].ratio = optimizer_ratio(&applying->norms);
     for (int k = applying->first; k <= i; k++)
-        slice_apply(&applying->variables->slices[k], &applying->update, NULL);
+        slice_apply(&applying->variables->slices[k], &applying->updates[0], NULL);
 }
 
 static void apply_to(struct applying *applying, int i, const float *gradient)
 {
     struct slice *slice = &applying->variables->slices[i];
+    const struct slice_update *update = &applying->updates[slice->rule];
 
     if (slice->averaged) {
         const struct slice_update average = { &optimizer_average, slice->averaging,
-                                              .keep_before = applying->update.keep_before };
+                                              .keep_before = update->keep_before };
         slice_apply(slice, &average, gradient);
         return;
     }
-    if (applying->update.optimizer->measure == NULL) {
-        slice_apply(slice, &applying->update, gradient);
+    if (update->optimizer->measure == NULL) {
+        slice_apply(slice, update, gradient);
         return;
     }
     begin_measuring(applying, i);
-    slice_measure(slice, &applying->update, gradient, &applying->norms);
+    slice_measure(slice, update, gradient, &applying->norms);
     end_measuring(applying, i);
 }
 
 static void apply_rows_to(struct applying *applying, int i, const struct rows_gradient *gradient)
 {
     struct slice *slice = &applying->variables->slices[i];
+    const struct slice_update *update = &applying->updates[slice->rule];
+    bool all = changes_all_rows(&applying->variables->training.rules[slice->rule]);
 
-    if (applying->update.optimizer->measure == NULL) {
-        slice_apply_rows(slice, &applying->update, gradient, applying->zeros);
+    if (update->optimizer->measure == NULL) {
+        slice_apply_rows(slice, update, gradient, all ? applying->zeros : NULL);
         return;
     }
     begin_measuring(applying, i);
-    slice_measure_rows(slice, &applying->update, gradient, applying->zeros, &applying->norms);
+    slice_measure_rows(slice, update, gradient, applying->zeros, &applying->norms);
     end_measuring(applying, i);
 }
 

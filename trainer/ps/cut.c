@@ -76,9 +76,10 @@ static struct message cut_reply(const struct ps *ps, const struct cutter *cutter
                                 .global_step = cutter->snapshot.global_step };
 
     for (int i = 0; i < variables->slices_count && is_taken(cutter) && cutter->slots; i++)
-        if (variables->slices[i].trainable) { /* all slices have had the same updates */
+        if (variables->slices[i].trainable && variables->slices[i].rule == 0) {
+            /* All slices have had the same updates; those of other rules have no scalars. */
             header.scalars = cutter->snapshot.states[i].scalars;
-            header.scalars_count = (size_t)variables->training.optimizer->scalars_count;
+            header.scalars_count = (size_t)variables->training.rules[0].optimizer->scalars_count;
         }
     return pack_cut_reply(&header);
 }

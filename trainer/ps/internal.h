@@ -111,12 +111,20 @@ struct status generation_check_filling(const struct ps *ps, uint64_t number, uin
 
 /* ---- Variables (variables.c, pull.c). Without the lock, unless said otherwise. ---- */
 
-struct training {
+/* How some slices are trained. */
+struct training_rule {
     const struct optimizer *optimizer;
-    float rate; /* the initial one, if there is a schedule */
-    struct schedule schedule;
+    float rate; /* of rule 0: the initial one, if there is a schedule */
     float settings[OPTIMIZER_SETTINGS_MAX];
-    bool all_rows;             /* a gradient of some rows changes the others as well */
+    bool all_rows; /* a gradient of some rows changes the others as well */
+};
+
+#define TRAINING_RULES_MAX 8
+
+struct training {
+    struct training_rule rules[TRAINING_RULES_MAX]; /* the first one is the job's */
+    int rules_count;
+    struct schedule schedule;  /* of rule 0's rate */
     uint64_t batches_per_step; /* that the schedule counts: gradient_accumulation_steps */
 };
 

@@ -291,7 +291,7 @@ static struct push *take_next(struct ps *ps)
     const struct training *training = &ps->variables->training;
     /* Pushes that are still being applied come before this one. */
     uint64_t step = ps->pushes->step + (uint64_t)ps->pushes->applying;
-    batch->rate = schedule_rate(&training->schedule, training->rate,
+    batch->rate = schedule_rate(&training->schedule, training->rules[0].rate,
                                 schedule_step(step, training->batches_per_step));
     /* More than the step of any snapshot that was taken before, as key_table wants it. */
     batch->step = step + 1;

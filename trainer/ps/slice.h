@@ -61,6 +61,7 @@ struct slice {
     bool trainable;     /* by the optimizer */
     bool averaged;      /* by optimizer_average instead */
     float averaging[2]; /* its settings */
+    int rule;           /* how it is trained: see struct training */
     struct constraint constraint;
     struct shape shape; /* constrained */
     bool continues;     /* of the same variable as the slice before it, whose end it begins at */

@@ -138,48 +138,77 @@ static struct status check_pieces(const struct ps *ps, const struct create_reque
     return ps->variables->slices != NULL ? check_same(ps, request) : status_ok();
 }
 
-static struct status choose_optimizer(const struct create_request *request, struct training *out)
+static struct status choose_rule(const struct created_optimizer *from, struct training_rule *out)
 {
-    const struct optimizer *optimizer = optimizer_find(request->optimizer);
+    const struct optimizer *optimizer = optimizer_find(from->name);
 
     if (optimizer == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s",
-                            request->optimizer, optimizer_names());
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", from->name,
+                            optimizer_names());
     for (int i = 0; i < optimizer->settings_count; i++)
         out->settings[i] = optimizer->settings[i].initial;
-    for (size_t i = 0; i < request->settings_count; i++) {
-        int index = optimizer_setting_index(optimizer, request->settings[i].name);
+    for (size_t i = 0; i < from->settings_count; i++) {
+        int index = optimizer_setting_index(optimizer, from->settings[i].name);
         if (index < 0)
             return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
-                                optimizer->name, request->settings[i].name);
-        out->settings[index] = request->settings[i].value;
+                                optimizer->name, from->settings[i].name);
+        out->settings[index] = from->settings[i].value;
     }
+    out->optimizer = optimizer;
+    out->rate = from->learning_rate;
+    return status_ok();
+}
+
+static struct status choose_others(const struct create_request *request, struct training *out)
+{
+    if (request->others_count > TRAINING_RULES_MAX - 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "%zu other optimizers, and at most %d",
+                            request->others_count, TRAINING_RULES_MAX - 1);
+    for (size_t i = 0; i < request->others_count; i++) {
+        TRY(choose_rule(&request->others[i], &out->rules[1 + i]));
+        TRY(optimizer_can_be_another(out->rules[1 + i].optimizer));
+    }
+    out->rules_count = 1 + (int)request->others_count;
+    for (size_t i = 0; i < request->pieces_count; i++)
+        if (request->pieces[i].optimizer >= (uint32_t)out->rules_count)
+            return status_error(STATUS_INVALID_ARGUMENT, "piece %u: optimizer %u of %d",
+                                request->pieces[i].id, request->pieces[i].optimizer,
+                                out->rules_count);
+    return status_ok();
+}
+
+static struct status choose_optimizers(const struct create_request *request, struct training *out)
+{
+    const struct created_optimizer job = { request->optimizer, request->learning_rate,
+                                           request->settings, request->settings_count };
+
+    TRY(choose_rule(&job, &out->rules[0]));
+    TRY(choose_others(request, out));
+    const struct optimizer *optimizer = out->rules[0].optimizer;
     if (request->scalars_count != 0 && request->scalars_count != (size_t)optimizer->scalars_count)
         return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has %d scalars, %zu came",
                             optimizer->name, optimizer->scalars_count, request->scalars_count);
-    out->optimizer = optimizer;
-    out->all_rows = request->all_rows;
-    out->rate = request->learning_rate;
+    out->rules[0].all_rows = request->all_rows;
     out->batches_per_step = request->batches_per_step > 0 ? request->batches_per_step : 1;
     return schedule_read(request->schedule, request->schedule_values,
                          request->schedule_values_count, &out->schedule);
 }
 
-/* The rules of all hash tables with this optimizer. */
+/* The rules of all hash tables with their optimizers. */
 static struct status check_rules(const struct create_request *request,
                                  const struct training *training)
 {
     for (size_t i = 0; i < request->pieces_count; i++) {
         const struct created_piece *piece = &request->pieces[i];
-        if (piece->keys != NULL && training->all_rows)
+        const struct training_rule *rule = &training->rules[piece->optimizer];
+        if (piece->keys != NULL && rule->all_rows)
             return status_error(STATUS_UNIMPLEMENTED,
                                 "piece %u: Keras' '%s' changes every row with each update, and a "
                                 "hash table has no end of rows: take --lazy_rows",
-                                piece->id, training->optimizer->name);
+                                piece->id, rule->optimizer->name);
         if (piece->keys != NULL)
-            TRY(status_in(
-                row_keys_can_train(&piece->keys->spec, piece->row_bytes, training->optimizer),
-                "piece %u", piece->id));
+            TRY(status_in(row_keys_can_train(&piece->keys->spec, piece->row_bytes, rule->optimizer),
+                          "piece %u", piece->id));
     }
     return status_ok();
 }
@@ -212,7 +241,7 @@ static int64_t copies_of(const struct created_piece *piece, const struct optimiz
 
 /* The pieces as make_slices lays them out, each times its copies. */
 static int64_t bytes_of_pieces(const struct create_request *request,
-                               const struct optimizer *optimizer)
+                               const struct training *training)
 {
     size_t offset = 0;
     int64_t bytes = 0;
@@ -220,7 +249,8 @@ static int64_t bytes_of_pieces(const struct create_request *request,
     for (size_t i = 0; i < request->pieces_count; i++) {
         const struct created_piece *piece = &request->pieces[i];
         size_t end = (piece->continues ? offset : align_up(offset)) + piece->size_bytes;
-        bytes += (int64_t)(end - offset) * copies_of(piece, optimizer, request->sync);
+        bytes += (int64_t)(end - offset) *
+                 copies_of(piece, training->rules[piece->optimizer].optimizer, request->sync);
         offset = end;
     }
     return bytes;
@@ -229,10 +259,10 @@ static int64_t bytes_of_pieces(const struct create_request *request,
 /* Charges what the pieces take. Nothing is allocated before it is charged: the sizes come from
  * whoever claims to be the chief. */
 static struct status pay(struct ps *ps, const struct create_request *request,
-                         const struct optimizer *optimizer)
+                         const struct training *training)
 {
     struct budget *budget = ps->options.budget;
-    int64_t bytes = bytes_of_pieces(request, optimizer);
+    int64_t bytes = bytes_of_pieces(request, training);
 
     if (budget == NULL)
         return status_ok();
@@ -240,7 +270,7 @@ static struct status pay(struct ps *ps, const struct create_request *request,
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "ps %u would need %" PRId64 " MB for its share of the model with %s, "
                             "and may have %" PRId64 " MB: more ps tasks, or --memory_budget_bytes",
-                            ps->options.index, bytes / 1000000, optimizer->name,
+                            ps->options.index, bytes / 1000000, training->rules[0].optimizer->name,
                             budget->limit_bytes / 1000000);
     ps->variables->paid_bytes = bytes;
     return status_ok();
@@ -331,14 +361,14 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
 {
     ASSERT_LOCKED(ps);
     TRY(check_pieces(ps, request));
-    TRY(choose_optimizer(request, out));
+    TRY(choose_optimizers(request, out));
     TRY(check_rules(request, out));
     /* A chief that was started anew may accumulate other numbers of batches. */
     for (int i = 0; i < ps->variables->slices_count; i++)
         set_momentum(&ps->variables->slices[i], request->pieces[i].momentum);
     if (ps->variables->slices != NULL)
         return status_ok();
-    TRY(pay(ps, request, out->optimizer));
+    TRY(pay(ps, request, out));
     return make_slices(ps->variables, request, ps->options.budget);
 }
 
@@ -353,8 +383,9 @@ static void begin_tables(struct variables *variables, const struct create_reques
         if (slice->table == NULL)
             continue;
         slice->ps_count = (int)request->pieces[i].keys->ps_count;
-        status_ignore(key_table_begin(slice->table, &request->pieces[i].keys->spec,
-                                      training->optimizer, training->settings, scalars));
+        const struct training_rule *rule = &training->rules[slice->rule];
+        status_ignore(key_table_begin(slice->table, &request->pieces[i].keys->spec, rule->optimizer,
+                                      rule->settings, slice->rule == 0 ? scalars : NULL));
     }
 }
 
@@ -366,9 +397,13 @@ void variables_begin(struct ps *ps, const struct create_request *request,
     ASSERT_LOCKED(ps);
     assert(pushes_is_idle(ps));
     variables->training = *training;
-    for (int i = 0; i < variables->slices_count; i++)
-        slice_begin(&variables->slices[i], training->optimizer, training->settings,
-                    request->scalars_count > 0 ? request->scalars : NULL);
+    for (int i = 0; i < variables->slices_count; i++) {
+        struct slice *slice = &variables->slices[i];
+        slice->rule = (int)request->pieces[i].optimizer;
+        const struct training_rule *rule = &training->rules[slice->rule];
+        slice_begin(slice, rule->optimizer, rule->settings,
+                    slice->rule == 0 && request->scalars_count > 0 ? request->scalars : NULL);
+    }
     begin_tables(variables, request, training);
     free(variables->sum);
     variables->sum = request->sync ? zalloc(variables->largest_bytes) : NULL;

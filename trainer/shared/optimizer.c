@@ -682,6 +682,16 @@ const struct optimizer *optimizer_find(const char *name)
     return plain != NULL ? optimizer_with_average(plain) : NULL;
 }
 
+struct status optimizer_can_be_another(const struct optimizer *optimizer)
+{
+    if (optimizer->scalars_count == 0 && optimizer->measure == NULL && !optimizer->averages)
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "the optimizer '%s' for some variables: it has a state of its own beside "
+                        "the slots, so that it can only be that of the job",
+                        optimizer->name);
+}
+
 const struct optimizer *optimizer_lazy(const struct optimizer *optimizer)
 {
     char name[40];

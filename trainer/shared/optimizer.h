@@ -108,6 +108,10 @@ float optimizer_ratio(const struct optimizer_norms *norms);
 
 /* By its name in any case; NULL: no such optimizer. */
 const struct optimizer *optimizer_find(const char *name);
+/* May it train some variables beside the job's optimizer? UNIMPLEMENTED: it has scalars, or needs
+ * whole variables. */
+struct status optimizer_can_be_another(const struct optimizer *optimizer);
+
 /* The one with the same formulas that leaves rows without a gradient alone, such as "lazy_adam"; NULL:
  * there is none. */
 const struct optimizer *optimizer_lazy(const struct optimizer *optimizer);

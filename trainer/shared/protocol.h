@@ -22,7 +22,7 @@
 #include "trainer/shared/row_keys.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 15
+#define PROTOCOL_VERSION 16
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -201,11 +201,20 @@ struct created_piece {
     struct constraint constraint;
     struct shape shape;              /* constrained */
     const struct created_keys *keys; /* NULL: its rows have no keys */
+    uint32_t optimizer;              /* 0: the job's; otherwise other_optimizers[optimizer - 1] */
 };
 
 struct created_setting {
     const char *name;
     float value;
+};
+
+/* An optimizer of some variables. It has no scalars. */
+struct created_optimizer {
+    const char *name;
+    float learning_rate;                    /* constant */
+    const struct created_setting *settings; /* [settings_count] */
+    size_t settings_count;
 };
 
 struct create_request {
@@ -216,7 +225,8 @@ struct create_request {
     const struct created_setting *settings; /* [settings_count] */
     const struct created_piece *pieces;     /* [pieces_count] */
     const float *scalars;                   /* [scalars_count] */
-    size_t settings_count, pieces_count, scalars_count;
+    const struct created_optimizer *others; /* [others_count] */
+    size_t settings_count, pieces_count, scalars_count, others_count;
     const char *schedule;          /* of the learning rate; "": it is constant */
     const double *schedule_values; /* [schedule_values_count] */
     size_t schedule_values_count;

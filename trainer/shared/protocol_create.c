@@ -93,6 +93,36 @@ static struct created_keys keys_from_proto(const PROTO(Keys) * keys)
                                             .bytes_max = keys->bytes_max } };
 }
 
+/* The result lives in the arena. */
+static PROTO(Setting) *
+    *pack_settings(const struct created_setting *settings, size_t count, struct arena *arena)
+{
+    PROTO(Setting) * *out;
+
+    REPEATED(arena, Setting, SLIPWAY__TRAINING__SETTING__INIT, count, &out);
+    for (size_t i = 0; i < count; i++) {
+        out[i]->name = TEXT(settings[i].name);
+        out[i]->value = settings[i].value;
+    }
+    return out;
+}
+
+static void pack_others(const struct create_request *request, PROTO(CreateRequest) * header,
+                        struct arena *arena)
+{
+    header->n_other_optimizers = request->others_count;
+    REPEATED(arena, OtherOptimizer, SLIPWAY__TRAINING__OTHER_OPTIMIZER__INIT, request->others_count,
+             &header->other_optimizers);
+    for (size_t i = 0; i < request->others_count; i++) {
+        const struct created_optimizer *from = &request->others[i];
+        header->other_optimizers[i]->name = TEXT(from->name);
+        header->other_optimizers[i]->learning_rate = from->learning_rate;
+        header->other_optimizers[i]->n_settings = from->settings_count;
+        header->other_optimizers[i]->settings =
+            pack_settings(from->settings, from->settings_count, arena);
+    }
+}
+
 struct message pack_create_request(const struct create_request *request)
 {
     PROTO(CreateRequest) header = SLIPWAY__TRAINING__CREATE_REQUEST__INIT;
@@ -119,11 +149,8 @@ struct message pack_create_request(const struct create_request *request)
     header.n_scalars = request->scalars_count;
     header.scalars = (float *)(uintptr_t)request->scalars;
     header.n_settings = request->settings_count;
-    REPEATED(arena, Setting, SLIPWAY__TRAINING__SETTING__INIT, header.n_settings, &header.settings);
-    for (size_t i = 0; i < header.n_settings; i++) {
-        header.settings[i]->name = TEXT(request->settings[i].name);
-        header.settings[i]->value = request->settings[i].value;
-    }
+    header.settings = pack_settings(request->settings, request->settings_count, arena);
+    pack_others(request, &header, arena);
     header.n_pieces = request->pieces_count;
     REPEATED(arena, Piece, SLIPWAY__TRAINING__PIECE__INIT, header.n_pieces, &header.pieces);
     for (size_t i = 0; i < header.n_pieces; i++) {
@@ -138,6 +165,7 @@ struct message pack_create_request(const struct create_request *request)
         header.pieces[i]->momentum = piece->momentum;
         header.pieces[i]->constraint = pack_constraint(piece, arena);
         header.pieces[i]->keys = keys_to_proto(piece->keys, &keys[i]);
+        header.pieces[i]->optimizer = piece->optimizer;
     }
     struct message message = protocol_pack(&header);
     arena_destroy(arena);
@@ -153,8 +181,42 @@ static struct status unpack_piece(const PROTO(Piece) * from, struct created_piec
                                    .row_bytes = from->row_bytes,
                                    .dtype = from->dtype,
                                    .averaged = from->averaged,
-                                   .momentum = from->momentum };
+                                   .momentum = from->momentum,
+                                   .optimizer = from->optimizer };
     return from->constraint != NULL ? unpack_constraint(from->constraint, out) : status_ok();
+}
+
+static struct status unpack_settings(PROTO(Setting) *const *from, size_t count, struct arena *arena,
+                                     const struct created_setting **out)
+{
+    struct created_setting *settings;
+    void *memory;
+
+    TRY(arena_reserve(arena, count * sizeof *settings, &memory));
+    settings = memory;
+    for (size_t i = 0; i < count; i++)
+        settings[i] = (struct created_setting){ from[i]->name, from[i]->value };
+    *out = settings;
+    return status_ok();
+}
+
+static struct status unpack_others(const PROTO(CreateRequest) * header, struct arena *arena,
+                                   const struct created_optimizer **out)
+{
+    struct created_optimizer *others;
+    void *memory;
+
+    TRY(arena_reserve(arena, header->n_other_optimizers * sizeof *others, &memory));
+    others = memory;
+    for (size_t i = 0; i < header->n_other_optimizers; i++) {
+        const PROTO(OtherOptimizer) *from = header->other_optimizers[i];
+        others[i] = (struct created_optimizer){ .name = from->name,
+                                                .learning_rate = from->learning_rate,
+                                                .settings_count = from->n_settings };
+        TRY(unpack_settings(from->settings, from->n_settings, arena, &others[i].settings));
+    }
+    *out = others;
+    return status_ok();
 }
 
 struct status unpack_create_request(const struct message *message, struct arena *arena,
@@ -164,11 +226,10 @@ struct status unpack_create_request(const struct message *message, struct arena 
     void *memory;
 
     TRY(PROTOCOL_UNPACK(message, create_request, arena, &header));
-    TRY(arena_reserve(arena, header->n_settings * sizeof *out->settings, &memory));
-    struct created_setting *settings = memory;
-    for (size_t i = 0; i < header->n_settings; i++)
-        settings[i] =
-            (struct created_setting){ header->settings[i]->name, header->settings[i]->value };
+    const struct created_setting *settings;
+    TRY(unpack_settings(header->settings, header->n_settings, arena, &settings));
+    const struct created_optimizer *others;
+    TRY(unpack_others(header, arena, &others));
     TRY(arena_reserve(arena, header->n_pieces * sizeof *out->pieces, &memory));
     struct created_piece *pieces = memory;
     TRY(arena_reserve(arena, header->n_pieces * sizeof(struct created_keys), &memory));
@@ -193,6 +254,8 @@ struct status unpack_create_request(const struct message *message, struct arena 
         .pieces_count = header->n_pieces,
         .scalars = header->scalars,
         .scalars_count = header->n_scalars,
+        .others = others,
+        .others_count = header->n_other_optimizers,
         .schedule = header->schedule,
         .batches_per_step = header->batches_per_step,
         .schedule_values = header->schedule_values,

@@ -1,0 +1,168 @@
+#include "trainer/other_optimizers.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const char *skip_space(const char *at)
+{
+    while (isspace((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* The text up to one of the `ends`, without spaces around it. */
+static const char *take_until(const char **at, const char *ends, struct arena *arena)
+{
+    const char *begin = skip_space(*at);
+    size_t size = strcspn(begin, ends);
+
+    *at = begin + size;
+    while (size > 0 && isspace((unsigned char)begin[size - 1]))
+        size--;
+    return arena_printf(arena, "%.*s", (int)size, begin);
+}
+
+static bool take_char(const char **at, char c)
+{
+    *at = skip_space(*at);
+    if (**at != c)
+        return false;
+    (*at)++;
+    return true;
+}
+
+static struct status refuse(const char *at)
+{
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "'%.100s' is not of the form PATTERN=NAME(SETTING=NUMBER, ...); ...", at);
+}
+
+/* ---- An optimizer and its settings. ---- */
+
+struct rule_reader {
+    const char *at;
+    struct arena *arena;
+    struct client_optimizer *out;
+    struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
+};
+
+static struct status set(struct rule_reader *reading, const struct optimizer *optimizer,
+                         const char *name, double value)
+{
+    struct client_optimizer *out = reading->out;
+
+    if (strcmp(name, "learning_rate") == 0) {
+        if (value < 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "learning_rate=%g is below 0", value);
+        out->learning_rate = (float)value;
+        return status_ok();
+    }
+    if (optimizer_setting_index(optimizer, name) < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
+                            optimizer->name, name);
+    for (int i = 0; i < out->settings_count; i++)
+        if (strcmp(reading->settings[i].name, name) == 0)
+            return status_error(STATUS_INVALID_ARGUMENT, "'%s' is given twice", name);
+    reading->settings[out->settings_count++] = (struct client_setting){ name, (float)value };
+    return status_ok();
+}
+
+static struct status read_setting(struct rule_reader *reading, const struct optimizer *optimizer)
+{
+    const char *begin = reading->at, *name = take_until(&reading->at, "=,();", reading->arena);
+    char *end;
+
+    if (*name == '\0' || !take_char(&reading->at, '='))
+        return refuse(begin);
+    double value = strtod(reading->at, &end);
+    if (end == reading->at || !isfinite(value))
+        return refuse(begin);
+    reading->at = end;
+    return set(reading, optimizer, name, value);
+}
+
+static struct status read_settings(struct rule_reader *reading, const struct optimizer *optimizer)
+{
+    if (!take_char(&reading->at, '(') || take_char(&reading->at, ')'))
+        return status_ok();
+    for (;;) {
+        TRY(read_setting(reading, optimizer));
+        if (take_char(&reading->at, ')'))
+            return status_ok();
+        if (!take_char(&reading->at, ','))
+            return refuse(reading->at);
+    }
+}
+
+static struct status read_optimizer(struct rule_reader *reading)
+{
+    const char *name = take_until(&reading->at, "(;", reading->arena);
+    const struct optimizer *optimizer = optimizer_find(name);
+
+    if (optimizer == NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' is none of: %s", name,
+                            optimizer_names());
+    TRY(optimizer_can_be_another(optimizer));
+    *reading->out =
+        (struct client_optimizer){ .name = optimizer->name, .learning_rate = optimizer->rate };
+    TRY(read_settings(reading, optimizer));
+    reading->out->settings =
+        (void *)arena_memdup(reading->arena, reading->settings,
+                             (size_t)reading->out->settings_count * sizeof *reading->settings);
+    return status_ok();
+}
+
+/* ---- Patterns. ---- */
+
+/* Gives the variables that have none yet the optimizer of this number. */
+static struct status match(const char *pattern, const char *const *names, int count, int number,
+                           int *optimizer_of)
+{
+    bool fits = false;
+
+    for (int v = 0; v < count; v++) {
+        if (fnmatch(pattern, names[v], 0) != 0)
+            continue;
+        fits = true;
+        optimizer_of[v] = optimizer_of[v] == 0 ? number : optimizer_of[v];
+    }
+    if (fits)
+        return status_ok();
+    struct buffer list = { 0 };
+    for (int v = 0; v < count; v++)
+        buffer_printf(&list, "%s%s", v > 0 ? ", " : "", names[v]);
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT, "no variable is called '%s'; there are: %.*s",
+                     pattern, (int)list.size, list.data);
+    buffer_finish(&list);
+    return status;
+}
+
+struct status other_optimizers_read(const char *text, const char *const *names, int count,
+                                    struct arena *arena, struct client_job *job)
+{
+    struct client_optimizer *others =
+        ARENA_ARRAY(arena, struct client_optimizer, OTHER_OPTIMIZERS_MAX);
+    int *optimizer_of = ARENA_ARRAY(arena, int, count), number = 0;
+    struct rule_reader reading = { .at = text, .arena = arena };
+
+    do {
+        const char *begin = reading.at, *pattern = take_until(&reading.at, "=;", arena);
+        if (number == OTHER_OPTIMIZERS_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT, "more than %d patterns",
+                                OTHER_OPTIMIZERS_MAX);
+        if (*pattern == '\0' || !take_char(&reading.at, '='))
+            return refuse(begin);
+        reading.out = &others[number++];
+        TRY(read_optimizer(&reading));
+        TRY(match(pattern, names, count, number, optimizer_of));
+    } while (take_char(&reading.at, ';'));
+    if (*skip_space(reading.at) != '\0')
+        return refuse(reading.at);
+    job->others = others;
+    job->others_count = number;
+    job->optimizer_of = optimizer_of;
+    return status_ok();
+}

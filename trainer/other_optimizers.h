@@ -1,0 +1,26 @@
+/*
+ * other_optimizers: --optimizer_for, which gives some variables another optimizer than the job's.
+ *
+ *     wide*=ftrl(learning_rate=0.1, l1_regularization_strength=0.01); *_table*=adagrad
+ *
+ * The optimizers and their defaults are those of --optimizer, and their settings have Keras' names.
+ * The rate is constant. The first pattern (as of a shell) that fits a variable's name counts.
+ */
+#ifndef TRAINER_OTHER_OPTIMIZERS_H
+#define TRAINER_OTHER_OPTIMIZERS_H
+
+#include "trainer/client/client.h"
+
+#define OTHER_OPTIMIZERS_MAX 7
+
+/**
+ * names: [count], of the job's variables, by which its optimizer_of is indexed.
+ *
+ * Owner   what it sets in `job` lives in the arena
+ * Errors  INVALID_ARGUMENT not of this form, an unknown optimizer or setting, a pattern that no
+ *         name fits, more than OTHER_OPTIMIZERS_MAX; UNIMPLEMENTED see optimizer_can_be_another
+ */
+struct status other_optimizers_read(const char *text, const char *const *names, int count,
+                                    struct arena *arena, struct client_job *job);
+
+#endif
