@@ -74,31 +74,91 @@ static struct endpoint top_k_accuracy(struct metric_context *c)
 
 static const struct layer_arg precision_args[] = {
     { "thresholds", ARG_NULL_OR_NUMBER, "null" },
-    { "top_k", ARG_NONE, "null" },
-    { "class_id", ARG_NONE, "null" },
+    { "top_k", ARG_NULL_OR_INT, "null" },
+    { "class_id", ARG_NULL_OR_INT, "null" },
 };
 
-static struct endpoint true_positives(struct metric_context *c, struct endpoint *predicted)
+/* 1 for the k largest outputs of each row. */
+static struct endpoint among_largest(struct metric_context *c, int64_t k)
+{
+    const struct shape *shape = endpoint_shape(c->output);
+    struct builder *b = c->builder;
+    const struct endpoint asked[] = { c->output, build_const_int(b, NULL, (int32_t)k) };
+    struct endpoint places = build(b, "TopKV2", NULL, 2, asked, NULL);
+    places.index = 1;
+    const struct endpoint inputs[] = {
+        places, build_const_int(b, NULL, (int32_t)shape->dims[shape->rank - 1]),
+        build_const_float(b, NULL, 1), build_const_float(b, NULL, 0)
+    };
+
+    return metric_binary(c, "Sum", build(b, "OneHot", NULL, 4, inputs, NULL),
+                         build_const_int(b, NULL, -2));
+}
+
+/* The column of one class, if the metric is of one. */
+static struct endpoint of_class(struct metric_context *c, struct endpoint x)
+{
+    const struct arg_value *class_id = metric_option(c->metric, "class_id");
+    const int32_t id = class_id->is_null ? 0 : (int32_t)class_id->integer;
+    const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, 1, &id),
+                                       build_const_int(c->builder, NULL, -1) };
+
+    return class_id->is_null ? x : build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
+}
+
+/* What is predicted to be true, and what is. With top_k, the default threshold is no limit. */
+static void answers(struct metric_context *c, struct endpoint *predicted, struct endpoint *is)
 {
     const struct arg_value *threshold = metric_option(c->metric, "thresholds");
+    const struct arg_value *top_k = metric_option(c->metric, "top_k");
     double number = threshold->is_null ? 0.5 : threshold->number;
+    struct endpoint above =
+        metric_cast(c, metric_by_number(c, "Greater", c->output, number), DT_FLOAT);
 
-    *predicted = metric_cast(c, metric_by_number(c, "Greater", c->output, number), DT_FLOAT);
-    return metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", *predicted, metric_positives(c))));
+    *predicted = above;
+    if (!top_k->is_null)
+        *predicted = among_largest(c, top_k->integer);
+    if (!top_k->is_null && !threshold->is_null)
+        *predicted = metric_binary(c, "Mul", above, *predicted);
+    *predicted = of_class(c, *predicted);
+    *is = of_class(c, metric_positives_by_class(c));
 }
 
 static struct endpoint precision(struct metric_context *c)
 {
-    struct endpoint predicted, hits = true_positives(c, &predicted);
+    struct endpoint predicted, is;
 
-    return metric_pair(c, hits, metric_sum(c, metric_weigh(c, predicted)));
+    answers(c, &predicted, &is);
+    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
+                       metric_sum(c, metric_weigh(c, predicted)));
 }
 
 static struct endpoint recall(struct metric_context *c)
 {
-    struct endpoint predicted, hits = true_positives(c, &predicted);
+    struct endpoint predicted, is;
 
-    return metric_pair(c, hits, metric_sum(c, metric_weigh(c, metric_positives(c))));
+    answers(c, &predicted, &is);
+    return metric_pair(c, metric_sum(c, metric_weigh(c, metric_binary(c, "Mul", predicted, is))),
+                       metric_sum(c, metric_weigh(c, is)));
+}
+
+static struct status check_option(const struct metric *metric, const char *name, int64_t least,
+                                  int64_t most)
+{
+    const struct arg_value *option = metric_option(metric, name);
+
+    if (option->is_null || (option->integer >= least && option->integer <= most))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "argument '%s': got %lld, expected %lld to %lld",
+                        name, (long long)option->integer, (long long)least, (long long)most);
+}
+
+static struct status check_precision(const struct metric *metric, const struct shape *output)
+{
+    int64_t outputs = output->dims[output->rank - 1];
+
+    TRY(check_option(metric, "top_k", 1, outputs));
+    return check_option(metric, "class_id", 0, outputs - 1);
 }
 
 /* ---- the area under a curve ---- */
@@ -246,8 +306,9 @@ static const struct metric_class rows[] = {
       ARGS(top_k_args), NULL, NULL },
     { "auc", false, true, metric_buckets, area_under_curve,
       ARGS(auc_args), metric_buckets_count, NULL },
-    { "precision", false, true, precision, metric_ratio, ARGS(precision_args), NULL, NULL },
-    { "recall", false, true, recall, metric_ratio, ARGS(precision_args), NULL, NULL },
+    { "precision", true, true, precision, metric_ratio,
+      ARGS(precision_args), NULL, check_precision },
+    { "recall", true, true, recall, metric_ratio, ARGS(precision_args), NULL, check_precision },
     { "root_mean_squared_error", false, true, mean_loss, root_of_ratio, NO_ARGS, NULL, NULL },
     { "cosine_similarity", false, true, mean_loss, negative_ratio, NO_ARGS, NULL, NULL },
 };

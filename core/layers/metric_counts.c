@@ -32,20 +32,6 @@ static int64_t classes_count(const struct shape *output)
     return output->dims[output->rank - 1];
 }
 
-/* The labels as a number for each output. */
-static struct endpoint labels_by_class(struct metric_context *c)
-{
-    struct builder *b = c->builder;
-
-    if (endpoint_dtype(c->labels) == DT_FLOAT)
-        return c->labels;
-    int32_t count = (int32_t)classes_count(endpoint_shape(c->output));
-    const struct endpoint inputs[] = { c->labels, build_const_int(b, NULL, count),
-                                       build_const_float(b, NULL, 1),
-                                       build_const_float(b, NULL, 0) };
-    return build(b, "OneHot", NULL, 4, inputs, NULL);
-}
-
 /* ---- right and wrong answers above a threshold ---- */
 
 static const struct layer_arg count_args[] = {
@@ -238,7 +224,7 @@ static struct endpoint chosen(struct metric_context *c)
 /* By class: right answers, wrong ones, missing ones, labels. */
 static struct endpoint f_score(struct metric_context *c)
 {
-    struct endpoint p = chosen(c), is = labels_by_class(c);
+    struct endpoint p = chosen(c), is = metric_labels_by_class(c);
     const struct endpoint sums[] = {
         by_class(c, metric_binary(c, "Mul", p, is)),
         by_class(c, metric_binary(c, "Mul", p, less(c, 1, is))),

@@ -132,3 +132,22 @@ struct endpoint metric_positives(struct metric_context *c)
 {
     return metric_cast(c, metric_by_number(c, "NotEqual", c->labels, 0), DT_FLOAT);
 }
+
+struct endpoint metric_labels_by_class(struct metric_context *c)
+{
+    const struct shape *output = endpoint_shape(c->output);
+    struct builder *b = c->builder;
+
+    if (endpoint_dtype(c->labels) == DT_FLOAT)
+        return c->labels;
+    int32_t count = (int32_t)output->dims[output->rank - 1];
+    const struct endpoint inputs[] = { c->labels, build_const_int(b, NULL, count),
+                                       build_const_float(b, NULL, 1),
+                                       build_const_float(b, NULL, 0) };
+    return build(b, "OneHot", NULL, 4, inputs, NULL);
+}
+
+struct endpoint metric_positives_by_class(struct metric_context *c)
+{
+    return metric_cast(c, metric_by_number(c, "NotEqual", metric_labels_by_class(c), 0), DT_FLOAT);
+}

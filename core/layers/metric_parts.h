@@ -61,6 +61,10 @@ struct endpoint metric_largest(struct metric_context *c, struct endpoint x);
 struct endpoint metric_classes_of(struct metric_context *c);
 /* 1 where the label is not 0. */
 struct endpoint metric_positives(struct metric_context *c);
+/* The labels as a number for each output: of a class, 1 for it and 0 for the others. */
+struct endpoint metric_labels_by_class(struct metric_context *c);
+/* 1 where such a label is not 0. */
+struct endpoint metric_positives_by_class(struct metric_context *c);
 
 /* The positive and then the negative examples between two thresholds: threshold i is
  * i / (thresholds - 1), and bucket i holds the outputs above it, up to the next (metric.c). */

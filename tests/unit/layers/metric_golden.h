@@ -216,7 +216,7 @@ static const struct golden goldens[] = {
     { "{\"module\": \"keras.metrics\", \"class_name\": \"RootMeanSquaredError\", \"config\": "
       "{\"name\": \"root_mean_squared_error\", \"dtype\": \"float32\"}, \"registered_name\": null}",
       "mse", golden_outputs, golden_targets, 4, 0.646325827 },
-    { "\"cosine_similarity\"", "mse", golden_outputs, golden_targets, 4, 0.0204700474 },
+    { "\"cosine_similarity\"", "mse", golden_outputs, golden_targets, 4, 0.0204700399 },
     { "\"accuracy\"", "mse", golden_outputs, golden_targets, 4, 0.333333343 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"TopKCategoricalAccuracy\", \"config\": "
       "{\"name\": \"top_k_categorical_accuracy\", \"dtype\": \"float32\", \"k\": 2}, "
@@ -338,6 +338,38 @@ static const struct golden goldens[] = {
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Poisson\", \"config\": {\"name\": "
       "\"poisson\", \"dtype\": \"float32\"}, \"registered_name\": null}",
       "mse", golden_outputs, golden_targets, 4, 0.187139377 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_2\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": 2, \"class_id\": "
+      "null}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.441666663 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_2\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": 2, \"class_id\": "
+      "null}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.883333325 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_3\", \"dtype\": \"float32\", \"thresholds\": 0.25, \"top_k\": 3, \"class_id\": "
+      "null}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.916666687 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_3\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": null, "
+      "\"class_id\": 1}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.75 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_4\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": 2, \"class_id\": "
+      "3}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.571428597 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_4\", \"dtype\": \"float32\", \"thresholds\": 0.2, \"top_k\": null, \"class_id\": "
+      "0}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.9375 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Recall\", \"config\": {\"name\": "
+      "\"recall_5\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": null, \"class_id\": "
+      "0}, \"registered_name\": null}",
+      "binary_crossentropy", golden_scores, golden_binary, 1, 0.714285731 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
+      "\"precision_5\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": null, "
+      "\"class_id\": null}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.923076928 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"CategoricalHinge\", \"config\": "
       "{\"name\": \"categorical_hinge\", \"dtype\": \"float32\"}, \"registered_name\": null}",
       "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.920161009 },

@@ -41,11 +41,14 @@ CASES = [
     (VALUES, M.R2Score(num_regressors=3), None), (VALUES, M.PearsonCorrelation(), None), (VALUES, M.ConcordanceCorrelation(), None),
     (VALUES, M.LogCoshError(), None), (VALUES, M.MeanAbsolutePercentageError(), None), (VALUES, M.MeanSquaredLogarithmicError(), None),
     (VALUES, M.Hinge(), None), (VALUES, M.SquaredHinge(), None), (VALUES, M.KLDivergence(), None), (VALUES, M.Poisson(), None),
+    (CLASSES, M.Precision(top_k=2), None), (CLASSES, M.Recall(top_k=2), None), (CLASSES, M.Recall(top_k=3, thresholds=0.25), None),
+    (CLASSES, M.Precision(class_id=1), None), (CLASSES, M.Precision(top_k=2, class_id=3), None), (CLASSES, M.Recall(thresholds=0.2, class_id=0), None),
+    (BINARY, M.Recall(class_id=0), None), (CLASSES, M.Precision(), None),
     (CLASSES, M.CategoricalHinge(), None), (CLASSES, M.CategoricalCrossentropy(label_smoothing=0.1), None),
 ]
 
 # Keras takes these with one-hot labels, which are class numbers in Slipway.
-ONE_HOT = (M.F1Score, M.FBetaScore, M.OneHotIoU, M.OneHotMeanIoU, M.CategoricalHinge, M.CategoricalCrossentropy)
+ONE_HOT = (M.Precision, M.Recall, M.F1Score, M.FBetaScore, M.OneHotIoU, M.OneHotMeanIoU, M.CategoricalHinge, M.CategoricalCrossentropy)
 
 
 def floats(name, array):

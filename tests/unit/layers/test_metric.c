@@ -130,6 +130,10 @@ static void a_metric_that_does_not_fit_is_refused(void **state)
         { "\"Fame\"", "'Fame' is not implemented; known: accuracy, " },
         { "{\"class_name\": \"TopKCategoricalAccuracy\", \"config\": {\"q\": 1}}",
           "unknown argument 'q'" },
+        { "{\"class_name\": \"Precision\", \"config\": {\"top_k\": 5}}",
+          "argument 'top_k': got 5, expected 1 to 4" },
+        { "{\"class_name\": \"Recall\", \"config\": {\"class_id\": -1}}",
+          "argument 'class_id': got -1, expected 0 to 3" },
     };
 
     for (size_t i = 0; i < COUNT(rows); i++) {
