@@ -91,9 +91,10 @@ static bool cut_rows(const struct conv2d_onednn_spec *spec, const struct conv2d_
 }
 
 int conv2d_cut(const struct conv2d_onednn_spec *spec, const struct conv2d_onednn_size *size,
-               struct conv2d_piece *out)
+               int most, struct conv2d_piece *out)
 {
     int count = pieces_count(spec, size);
+    count = count < most ? count : most;
     /* Many images are cut into images: pieces of several batches then have the same size, and share
      * a primitive. */
     if (count > 1 && size->batch < count && is_pointwise(spec, size))

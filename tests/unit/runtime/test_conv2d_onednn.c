@@ -295,6 +295,49 @@ static void gives_the_same_bits_for_any_width(void **state)
     free(x), free(matrix), free(first);
 }
 
+/* One thread computes the image whole, two threads two pieces, 16 threads 8. */
+static void gives_an_image_the_same_bits_for_any_width(void **state)
+{
+    (void)state;
+    enum { EDGE = 28, CHANNELS = 40, FILTERS = 48, KERNEL = 3 };
+    random_init(&source, 6, 0);
+    float *x = floats(EDGE * EDGE * CHANNELS);
+    float *filter = floats(KERNEL * KERNEL * CHANNELS * FILTERS), *bias = floats(FILTERS);
+    float *got[3] = { floats(EDGE * EDGE * FILTERS), floats(EDGE * EDGE * FILTERS),
+                      floats(EDGE * EDGE * FILTERS) };
+    struct conv2d_onednn_spec spec = {
+        .height = KERNEL,
+        .width = KERNEL,
+        .channels = CHANNELS,
+        .filters = FILTERS,
+        .groups = 1,
+        .strides = { 1, 1 },
+        .dilations = { 1, 1 },
+        .filter = filter,
+        .bias = bias,
+        .activation = CONV_RELU,
+    };
+    struct conv2d_onednn_size size = { .batch = 1,
+                                       .height = EDGE,
+                                       .width = EDGE,
+                                       .out_height = EDGE,
+                                       .out_width = EDGE,
+                                       .before = { 1, 1 },
+                                       .after = { 1, 1 } };
+    struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
+    parallel_set_part_ns(0);
+    for (int i = 0; i < 3 && conv != NULL; i++) {
+        parallel_set_width(i == 0 ? 1 : i == 1 ? 2 : 16);
+        assert_true(conv2d_onednn_run(conv, &size, x, got[i]));
+    }
+    parallel_set_width(1);
+    parallel_set_part_ns(25000);
+    assert_memory_equal(got[0], got[1], EDGE * EDGE * FILTERS * sizeof *got[0]);
+    assert_memory_equal(got[0], got[2], EDGE * EDGE * FILTERS * sizeof *got[0]);
+    conv2d_onednn_destroy(conv);
+    free(x), free(filter), free(bias), free(got[0]), free(got[1]), free(got[2]);
+}
+
 static int threads_of_this_process(void)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -357,7 +400,7 @@ static int sizes_of_batches(int64_t kernel, int64_t edge, int64_t batch_max)
                                            .before = { kernel / 2, kernel / 2 },
                                            .after = { kernel / 2, kernel / 2 } };
         struct conv2d_piece pieces[CONV2D_PIECES_MAX];
-        int pieces_count = conv2d_cut(&spec, &size, pieces);
+        int pieces_count = conv2d_cut(&spec, &size, CONV2D_PIECES_MAX, pieces);
         for (int i = 0; i < pieces_count; i++) {
             int j = 0;
             while (j < count && memcmp(&seen[j], &pieces[i].size, sizeof seen[j]) != 0)
@@ -393,6 +436,8 @@ int main(void)
                                         cmocka_unit_test(agrees_with_the_plain_loops),
                                         cmocka_unit_test(multiplies_any_number_of_rows),
                                         cmocka_unit_test(gives_the_same_bits_for_any_width),
+                                        cmocka_unit_test(
+                                            gives_an_image_the_same_bits_for_any_width),
                                         cmocka_unit_test(hands_nan_on_or_refuses),
                                         cmocka_unit_test(batches_share_the_sizes_of_their_pieces),
                                         cmocka_unit_test(agrees_in_pieces) };
