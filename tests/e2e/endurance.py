@@ -18,13 +18,13 @@ def memory_kb(server):
         return next(int(line.split()[1]) for line in f if line.startswith("VmRSS:"))
 
 
-def p99_us(server, count, protocol="http"):
-    """The 99th percentile of `count` requests, one after the other, by a well-behaved client. Fails if one of them does."""
-    target = "http://127.0.0.1:%d" % server.port if protocol == "http" else "127.0.0.1:%d" % server.grpc_port
-    done = run("modelclient", "predict", "--server", target, "--model", "default", "--input", "x=[[1.0]]", "--repeat", str(count))
+def latency_us(server, count):
+    """The median and the 99th percentile of `count` requests, one after the other, by a well-behaved client. Fails if one of them does."""
+    done = run("modelclient", "predict", "--server", "http://127.0.0.1:%d" % server.port, "--model", "default", "--input", "x=[[1.0]]",
+               "--repeat", str(count))
     if done.returncode != 0:
         raise AssertionError(done.stdout + done.stderr)
-    return float(re.search(r" p99 ([\d.]+)", done.stdout).group(1))
+    return tuple(float(re.search(r" p%d +([\d.]+)" % p, done.stdout).group(1)) for p in (50, 99))
 
 
 class Traffic(threading.Thread):

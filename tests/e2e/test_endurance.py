@@ -13,7 +13,7 @@ import threading
 import time
 
 import tiny_model
-from endurance import bad_traffic, good_traffic, memory_kb, p99_us
+from endurance import bad_traffic, good_traffic, memory_kb, latency_us
 from grpc_here import MODEL, Client, messages
 from harness import SANITIZED, Server, TestCase, main
 
@@ -51,8 +51,9 @@ class Turns:
             self.switch(on)
             turn.append(self.measure())
 
-    def ratio(self):
-        return median(self.with_) / median(self.without)
+    def __str__(self):
+        p50, p99 = (median([m[i] for m in self.with_]) / median([m[i] for m in self.without]) for i in (0, 1))
+        return "p50 %.2f ×, p99 %.2f ×" % (p50, p99)
 
 
 class Swapper(threading.Thread):
@@ -118,11 +119,11 @@ class Endurance(TestCase):
         with self.serve_tiny() as server:
             traffic = good_traffic(server)
             with Swapper(self.path("model"), self.path("make")) as swapper:
-                turns = Turns(lambda: p99_us(server, CALLS), lambda on: setattr(swapper, "on", on))
+                turns = Turns(lambda: latency_us(server, CALLS), lambda on: setattr(swapper, "on", on))
                 early, late = self.run_for(server, traffic, turns)
             server.wait_for_state(swapper.version, "AVAILABLE")
-            self.say("%d swaps, %d requests, 0 failed; memory %d -> %d KB; p99 %.2f × that without swaps", swapper.version - 1,
-                     sum(t.count for t in traffic), early, late, turns.ratio())
+            self.say("%d swaps, %d requests, 0 failed; memory %d -> %d KB; %s that without swaps", swapper.version - 1,
+                     sum(t.count for t in traffic), early, late, turns)
 
     def test_soak(self):
         with self.serve_tiny() as server:
@@ -164,7 +165,7 @@ class Endurance(TestCase):
                         times.append(self.reload(client, paths))
             toucher = threading.Thread(target=touch)
             toucher.start()
-            turns = Turns(lambda: p99_us(server, CALLS), lambda wanted: on.set() if wanted else on.clear())
+            turns = Turns(lambda: latency_us(server, CALLS), lambda wanted: on.set() if wanted else on.clear())
             end = time.monotonic() + SECONDS
             while time.monotonic() < end or not times:
                 turns()
@@ -174,8 +175,8 @@ class Endurance(TestCase):
                 answer = server.post("/v1/models/%s:predict" % name, {"instances": [[1.0] * 784]})
                 self.assertEqual((answer.status, answer.json), (200, {"predictions": [[392.0] * 10]}))
             self.say("%d models loaded in %.1f s; %.0f and %.0f KB per model in the two halves; a reload that touches one: median %.1f ms, "
-                     "p99 of others %.2f × that without", MODELS, seconds, *((b - a) / (MODELS / 2) for a, b in zip(memory, memory[1:])),
-                     median(times) * 1e3, turns.ratio())
+                     "%s that of others without", MODELS, seconds, *((b - a) / (MODELS / 2) for a, b in zip(memory, memory[1:])),
+                     median(times) * 1e3, turns)
 
     def connect_all(self, port, stack, count, request, receive=None):
         for _ in range(count):
@@ -200,15 +201,15 @@ class Endurance(TestCase):
             idle += self.connect_all(server.port, stack, IDLE // 2, b"GET /v1/models/default HTTP/1.1\r\nHost: x\r\n\r\n")
             slow = list(self.connect_all(server.port, stack, SLOW, large, 4096))
             asked = [other]
-            turns = Turns(lambda: p99_us(asked[0], CALLS), lambda on: asked.__setitem__(0, server if on else other))
+            turns = Turns(lambda: latency_us(asked[0], CALLS), lambda on: asked.__setitem__(0, server if on else other))
             end = time.monotonic() + SECONDS
             while time.monotonic() < end:
                 for s in slow:
                     self.assertEqual(len(s.recv(1)), 1)
                 turns()
             self.assertEqual(sum(len(s.recv(1)) for s in idle[IDLE // 2:]), IDLE // 2, "each got its answer")
-            self.say("%d idle connections and %d slow readers: p99 %.2f × that of a server without them; %.1f KB of memory each", IDLE, SLOW,
-                     turns.ratio(), (memory_kb(server) - before) / (IDLE + SLOW))
+            self.say("%d idle connections and %d slow readers: %s that of a server without them; %.1f KB of memory each", IDLE, SLOW,
+                     turns, (memory_kb(server) - before) / (IDLE + SLOW))
 
 
 if __name__ == "__main__":
