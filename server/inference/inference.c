@@ -10,6 +10,7 @@
 #include "server/inference/batch_queue.h"
 #include "server/inference/batch_split.h"
 #include "server/inference/call_queues.h"
+#include "server/inference/request_metrics.h"
 
 #define LOOP_COST_MAX_NS 200000 /* calls that cost more go to the pool */
 #define LOOP_RUN_MAX_NS \
@@ -80,9 +81,10 @@ static void post_end(struct inference_call *call)
     loop_post(call->inference->loop, &call->task);
 }
 
-static void log_choice(const struct callable *callable, const struct call_queues *queues,
-                       struct batch_target chosen)
+static void show_choice(struct callable *callable, const struct call_queues *queues,
+                        struct batch_target chosen)
 {
+    request_metrics_choice(callable, chosen.rows_max);
     log_info("model %s version %lld signature %s: --target_p99_ms=%lld: runs of up to %lld rows, "
              "which take %.1f ms; no call waits for others%s",
              callable->servable->name, (long long)callable->servable->version,
@@ -95,7 +97,7 @@ static void log_choice(const struct callable *callable, const struct call_queues
 static void run(struct inference_pool *pool, const struct taken_calls *taken)
 {
     if (taken->chosen.rows_max > 0)
-        log_choice(taken->first->callable, &pool->queues, taken->chosen);
+        show_choice(taken->first->callable, &pool->queues, taken->chosen);
     if (taken->first->prepare != NULL)
         prepare(pool, taken->first);
     else if (taken->queue->batching != NULL)

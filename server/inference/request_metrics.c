@@ -245,20 +245,23 @@ void request_metrics_init(struct request_observer *out)
 
 /* ---- Runs. ---- */
 
-static struct metric_series *find_rows(struct callable *callable)
+/* The series of a signature, which is kept at *place. */
+static struct metric_series *find_of_callable(struct callable *callable, enum metric_id metric,
+                                              _Atomic(struct metric_series *) *place)
 {
-    struct metric_series *series =
-        atomic_load_explicit(&callable->rows_counted, memory_order_acquire);
+    struct metric_series *series = atomic_load_explicit(place, memory_order_acquire);
     if (series != NULL)
         return series;
     char text[24];
     pthread_mutex_lock(&making);
-    series = metric_series_owned(METRIC_BATCH_ROWS,
-                                 METRIC_LABELS(bytes_of(callable->servable->name),
-                                               version_text(callable->servable, text),
-                                               bytes_of(callable->signature->name)),
-                                 &callable->servable->series);
-    atomic_store_explicit(&callable->rows_counted, series, memory_order_release);
+    series = atomic_load_explicit(place, memory_order_relaxed);
+    if (series == NULL)
+        series = metric_series_owned(metric,
+                                     METRIC_LABELS(bytes_of(callable->servable->name),
+                                                   version_text(callable->servable, text),
+                                                   bytes_of(callable->signature->name)),
+                                     &callable->servable->series);
+    atomic_store_explicit(place, series, memory_order_release);
     pthread_mutex_unlock(&making);
     return series;
 }
@@ -276,5 +279,11 @@ void request_metrics_run(struct callable *callable, int64_t rows)
     pthread_once(&once, find_session_runs);
     metric_add(session_runs, 1);
     if (rows > 0)
-        metric_observe(find_rows(callable), (uint64_t)rows);
+        metric_observe(find_of_callable(callable, METRIC_BATCH_ROWS, &callable->rows_counted),
+                       (uint64_t)rows);
+}
+
+void request_metrics_choice(struct callable *callable, int64_t rows)
+{
+    metric_set(find_of_callable(callable, METRIC_BATCH_ROWS_CHOSEN, &callable->rows_chosen), rows);
 }

@@ -20,5 +20,7 @@ void request_metrics_init(struct request_observer *out);
 
 /* A run has ended that had `rows` rows; 0: unknown, or not to be counted. Threads: any. */
 void request_metrics_run(struct callable *callable, int64_t rows);
+/* --target_p99_ms has chosen how many rows may share a run. Threads: any. */
+void request_metrics_choice(struct callable *callable, int64_t rows);
 
 #endif

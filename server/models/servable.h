@@ -56,7 +56,7 @@ struct callable {
     /* What counts its requests, by protocol, and its runs.
      * NULL: there were none yet. Freed with the servable. */
     _Atomic(struct request_series *) counted[SERVABLE_PROTOCOLS_MAX];
-    _Atomic(struct metric_series *) rows_counted;
+    _Atomic(struct metric_series *) rows_counted, rows_chosen;
 };
 
 /* These are 64 bytes, so that no two loops write to the same cache line. */

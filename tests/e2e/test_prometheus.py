@@ -7,7 +7,7 @@ import subprocess
 import records
 import tiny_model
 from grpc_here import MODEL, Client, messages, module, tensor
-from harness import Server, TestCase, main, run
+from harness import Load, Server, TestCase, main, run
 from test_warmup import CLASSIFY, REGRESS, examples, good_logs
 
 PATH = "/monitoring/prometheus/metrics"
@@ -163,6 +163,22 @@ class Prometheus(TestCase):
         if shutil.which("promtool"):
             done = subprocess.run(["promtool", "check", "metrics"], input=page.text, capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_a_target_shows_what_it_chose(self):
+        b = tiny_model.Builder()
+        b.placeholder("x", 1, [-1, 512])
+        b.const("weights", 1, [512, 512], [0.001] * 512 * 512)
+        for i in range(20):  # a few milliseconds, so that it runs in the pool
+            b.node("m%d" % i, "MatMul", "m%d" % (i - 1) if i else "x", "weights", T=("type", 1), transpose_a=("b", False), transpose_b=("b", False))
+        b.signature("serving_default", "predict", {"x": ("x:0", 1, [-1, 512])}, {"y": ("m19:0", 1, [-1, 512])})
+        tiny_model.save(b.model, os.path.join(self.base, "2"))
+        with self.server("--target_p99_ms=1000") as server:
+            good = lambda answer: answer.status == 200
+            with Load(server, "/v1/models/m:predict", {"instances": [[1.0] * 512]}, good, threads=4) as load:
+                text = server.wait_for_output("signature serving_default: --target_p99_ms=1000: runs of up to ")
+            self.assertEqual(load.wrong, [])
+            rows = int(re.findall(r"--target_p99_ms=1000: runs of up to (\d+) rows", server.output())[-1])
+            self.assertEqual(self.page(server, "/metrics").of("slipway_batch_rows_chosen"), {("m", "2", "serving_default"): rows}, text)
 
     def test_versions_that_go_take_their_series_along(self):
         with self.server("--file_system_poll_wait_seconds=1") as server:
