@@ -324,6 +324,7 @@ static void fill_context(struct server_context *context, const struct server_opt
     context->cors = options->rest_api_enable_cors_support;
     context->cors_origins = options->cors_allowed_origins;
     context->check_method_names = options->enable_signature_method_name_check;
+    context->allow_model_control = options->allow_model_control;
     context->going_down = &going_down;
     context->tensor_content = options->enable_serialization_as_tensor_content;
 }

@@ -42,6 +42,9 @@ static const struct flag rows[] = {
               "--model_config_file need this at the start" },
     { "keep_going", FLAG_BOOL, &options.keep_going, "false",
       .help = "open the ports although a model failed to load, or has no version yet" },
+    { "allow_model_control", FLAG_BOOL, &options.allow_model_control, "false",
+      .help = "let clients unload and load the configured models by the Open Inference Protocol: "
+              "POST /v2/repository/models/NAME/unload, and its gRPC methods" },
     { "version_transition", FLAG_TEXT, &options.version_transition, "availability_preserving",
       .help = "availability_preserving: the old version of a model serves until the new one does; "
               "resource_preserving: the old one is unloaded first, so that both need not fit into "

@@ -30,6 +30,7 @@ struct server_options {
     bool enable_signature_method_name_check;
     bool version, help;
     bool batch_ready, enable_batching, enable_per_model_batching_parameters;
+    bool allow_model_control;
     const char *model_limits_file, *cors_allowed_origins, *batching_parameters_file;
     int64_t target_p99_ms;
     int64_t max_request_bytes, memory_budget_bytes;

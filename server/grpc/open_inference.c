@@ -8,7 +8,7 @@
 /* A response of one bool. Requests for a model: ModelReadyRequest, ModelMetadataRequest. */
 enum { ANSWER_BOOL = 1, MODEL_NAME = 1, MODEL_VERSION = 2 };
 /* RepositoryIndexRequest; RepositoryModelLoadRequest and -UnloadRequest. */
-enum { INDEX_READY = 2, CHANGE_MODEL = 2 };
+enum { INDEX_READY = 2, CHANGE_MODEL = 2, CHANGE_PARAMETERS = 3 };
 
 static struct status damaged(const char *message)
 {
@@ -162,25 +162,33 @@ struct status grpc_answer_oip_repository_index(struct served_request *request)
     return status_ok();
 }
 
-static struct status refuse_change(struct served_request *request, const char *message,
-                                   const char *change)
+/* `parameters`: has the request any? */
+static struct status read_change(struct served_request *request, const char *message,
+                                 bool *parameters)
 {
     struct wire wire = wire_of(request->body);
     struct wire_field field;
-    while (wire_next(&wire, &field))
+    *parameters = false;
+    while (wire_next(&wire, &field)) {
         if (wire_is(&field, CHANGE_MODEL, WIRE_BYTES))
             request->spec.name = field.bytes;
-    if (wire.damaged)
-        return damaged(message);
-    return open_inference_refuse_change(request, change);
+        else if (wire_is(&field, CHANGE_PARAMETERS, WIRE_BYTES))
+            *parameters = true;
+    }
+    return wire.damaged ? damaged(message) : status_ok();
 }
 
 struct status grpc_answer_oip_repository_load(struct served_request *request)
 {
-    return refuse_change(request, "RepositoryModelLoadRequest", "loaded");
+    bool parameters;
+    TRY(read_change(request, "RepositoryModelLoadRequest", &parameters));
+    return parameters ? open_inference_refuse_parameters() : open_inference_load(request);
 }
 
+/* The only parameter is unload_dependents, and no model depends on another. */
 struct status grpc_answer_oip_repository_unload(struct served_request *request)
 {
-    return refuse_change(request, "RepositoryModelUnloadRequest", "unloaded");
+    bool ignored;
+    TRY(read_change(request, "RepositoryModelUnloadRequest", &ignored));
+    return open_inference_unload(request);
 }

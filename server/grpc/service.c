@@ -171,8 +171,8 @@ static struct status read_message(struct served_request *served)
     return request->method(served);
 }
 
-/* Reading a large request takes long, unless only its numbers have changed, and so does comparing a
- * configuration of a thousand models: 3 ms. */
+/* Reading a large request takes long, unless only its numbers have changed, and so does reading a
+ * configuration of a thousand models, which is not large. */
 static bool takes_long(const struct grpc_request *request)
 {
     return request->message.packed_max > 0 || request->served.api == API_RELOAD ||

@@ -125,7 +125,7 @@ bool open_inference_server_ready(struct served_request *request)
     size_t count = manager_list(request->server->manager, request->arena, &models);
     bool ready = !server_is_going_down(request->server);
     for (size_t i = 0; i < count; i++)
-        ready = ready && models[i].serves;
+        ready = ready && (models[i].serves || models[i].unloaded);
     return ready;
 }
 
@@ -165,22 +165,79 @@ struct status open_inference_index(struct served_request *request, bool ready,
                     .name = bytes_of(models[i].name),
                     .version = version->number,
                     .state = state_name(version->state),
-                    .reason = version->status.message,
+                    .reason = models[i].unloaded ? "unloaded" : version->status.message,
                 };
         }
     }
     return status_ok();
 }
 
-struct status open_inference_refuse_change(struct served_request *request, const char *change)
+static struct status check_allowed(const struct served_request *request, const char *change)
 {
     struct version_choice all = { .kind = VERSION_LATEST };
     struct version_status *versions;
     size_t count;
+    if (request->server->allow_model_control)
+        return status_ok();
     TRY(manager_status(request->server->manager, request->spec.name, &all, request->arena,
                        &versions, &count));
     return status_error(STATUS_FAILED_PRECONDITION,
                         "model '%.*s' is not %s: which models are loaded is up to "
-                        "--model_config_file, --model_base_path and HandleReloadConfigRequest",
+                        "--model_config_file, --model_base_path and HandleReloadConfigRequest, "
+                        "unless the server has --allow_model_control",
                         (int)request->spec.name.size, request->spec.name.data, change);
+}
+
+static void on_changed(void *context, struct status status)
+{
+    struct served_request *request = context;
+    served_request_finish(request, status);
+}
+
+/* In the loop's thread. */
+static struct status change(struct served_request *request, bool unload)
+{
+    request->next = NULL;
+    TRY(manager_set_unloaded(request->server->manager, request->spec.name, unload,
+                             request->server->loop, on_changed, request));
+    served_request_wait(request);
+    return status_ok();
+}
+
+static struct status load(struct served_request *request)
+{
+    return change(request, false);
+}
+
+static struct status unload(struct served_request *request)
+{
+    return change(request, true);
+}
+
+static struct status go_on(struct served_request *request,
+                           struct status (*next)(struct served_request *request))
+{
+    if (!request->in_pool)
+        return next(request);
+    request->next = next;
+    return status_ok();
+}
+
+struct status open_inference_load(struct served_request *request)
+{
+    TRY(check_allowed(request, "loaded"));
+    return go_on(request, load);
+}
+
+struct status open_inference_unload(struct served_request *request)
+{
+    TRY(check_allowed(request, "unloaded"));
+    return go_on(request, unload);
+}
+
+struct status open_inference_refuse_parameters(void)
+{
+    return status_error(STATUS_UNIMPLEMENTED, "the parameters of a load, such as 'config', are not "
+                                              "implemented: the configuration of a model is the "
+                                              "server's");
 }

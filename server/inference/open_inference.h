@@ -51,8 +51,13 @@ bool open_inference_server_ready(struct served_request *request);
 struct status open_inference_index(struct served_request *request, bool ready,
                                    struct index_entry **out, size_t *out_count);
 
-/* FAILED_PRECONDITION: the configuration, and no client of this protocol, says which models are
- * loaded. NOT_FOUND: no such model. */
-struct status open_inference_refuse_change(struct served_request *request, const char *change);
+/* Loads the configured model that request->spec names, and answers when it serves or has failed, or
+ * unloads it. FAILED_PRECONDITION: without --allow_model_control, the configuration alone says
+ * which models are loaded. NOT_FOUND: it is not configured. */
+struct status open_inference_load(struct served_request *request);
+struct status open_inference_unload(struct served_request *request);
+
+/* A load that brings a configuration or files of the model. */
+struct status open_inference_refuse_parameters(void);
 
 #endif

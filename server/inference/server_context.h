@@ -23,6 +23,7 @@ struct server_context {
     const char *cors_origins; /* those of these origins only, separated by commas; "": of all */
     bool check_method_names;  /* a signature's method name must fit the request */
     bool tensor_content; /* gRPC answers hold tensor_content instead of float_val and the like */
+    bool allow_model_control;         /* clients may load and unload configured models */
     const _Atomic bool *going_down;   /* readiness is down; NULL: never */
     struct auth *auth;                /* who may ask; NULL: everybody */
     struct transport_maker *rest_tls; /* of REST; NULL: it is not encrypted */

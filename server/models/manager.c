@@ -381,6 +381,7 @@ size_t manager_list(struct manager *manager, struct arena *arena, struct model_l
             continue;
         struct model_listing *item = &list[count++];
         item->name = arena_strdup(arena, model->name);
+        item->unloaded = model->model.unloaded;
         item->serves = served_model_outcome(&model->model, &failed) == MODEL_SERVES;
         item->versions_count = served_model_list(&model->model, &all, arena, &item->versions);
     }

@@ -102,6 +102,20 @@ struct status manager_reload(struct manager *manager, struct model_configs *conf
                              void *context);
 
 /**
+ * Unloads all versions of a configured model, each after its last request, or loads the model
+ * again; if it is loaded, looks at its base path now. It stays unloaded until it is loaded, or
+ * until a configuration has left it out. `done` is called in the thread of `loop` once no version
+ * serves or, after a load, once one does or has failed (UNKNOWN).
+ *
+ * Errors  NOT_FOUND it is not configured
+ * Threads safe
+ */
+struct status manager_set_unloaded(struct manager *manager, struct bytes name, bool unloaded,
+                                   struct loop *loop,
+                                   void (*done)(void *context, struct status status),
+                                   void *context);
+
+/**
  * Finds the servable for a request, acquired for the caller (servable_release).
  *
  * Errors  NOT_FOUND "Servable not found for request: Latest(m)"; INVALID_ARGUMENT an unknown label
@@ -140,6 +154,7 @@ struct status manager_status(struct manager *manager, struct bytes name,
 struct model_listing {
     const char *name;
     bool serves;                     /* it has a version that serves */
+    bool unloaded;                   /* by a client */
     struct version_status *versions; /* as in manager_status */
     size_t versions_count;
 };

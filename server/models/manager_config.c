@@ -60,8 +60,11 @@ static void note_failure(struct models_waiter *waiter, const struct managed_mode
 static bool is_settled(struct models_waiter *waiter, const struct managed_model *model)
 {
     const struct model_version *failed;
-    if (model->model.config == NULL)
-        return true; /* a later configuration has removed it */
+    if (waiter->until_unloaded)
+        return !model->model.unloaded ||
+               served_model_outcome(&model->model, &failed) != MODEL_SERVES;
+    if (model->model.config == NULL || model->model.unloaded)
+        return true; /* a later configuration has removed it, or a client has unloaded it */
     switch (served_model_outcome(&model->model, &failed)) {
     case MODEL_SERVES:
         return true;
@@ -71,6 +74,12 @@ static bool is_settled(struct models_waiter *waiter, const struct managed_model 
     case MODEL_EMPTY:
         if (waiter->keep_going && model->seen)
             return true;
+        if (waiter->needs_versions && model->seen) {
+            waiter->failed_count++;
+            buffer_printf(&waiter->failures, "{name: %s} has no version in its base path, ",
+                          model->name);
+            return true;
+        }
         break;
     default:
         break;
@@ -378,6 +387,53 @@ struct status manager_reload(struct manager *manager, struct model_configs *conf
     struct models_waiter *waiter = manager_waiter_create(manager, "model", done, context);
     waiter->loop = loop;
     return manager_apply(manager, configs, waiter);
+}
+
+/* ---- Clients that load and unload configured models. ---- */
+
+static struct status find_configured(const struct manager *manager, struct bytes name,
+                                     struct managed_model **out)
+{
+    *out = map_get(&manager->models, name);
+    if (*out != NULL && (*out)->model.config != NULL)
+        return status_ok();
+    return status_error(STATUS_NOT_FOUND, "model '%.*s' is not configured", (int)name.size,
+                        name.data);
+}
+
+/* Called with the lock held. */
+static void set_unloaded(struct manager *manager, struct managed_model *model, bool unloaded,
+                         struct models_waiter *waiter)
+{
+    log_info("model %s: %s by a client", model->name, unloaded ? "unloaded" : "loaded");
+    waiter->needs_versions = !unloaded;
+    waiter->until_unloaded = unloaded;
+    waiter_add(waiter, model);
+    waiter->next = manager->waiters;
+    manager->waiters = waiter;
+    served_model_set_unloaded(&model->model, unloaded);
+    model->seen = false; /* looks at the base path anew */
+    model->looks++;
+    manager_schedule_look(manager, model, 0);
+    atomic_fetch_add(&manager->generation, 1);
+    manager_tell_waiters(manager);
+    manager_wake(manager);
+}
+
+struct status manager_set_unloaded(struct manager *manager, struct bytes name, bool unloaded,
+                                   struct loop *loop,
+                                   void (*done)(void *context, struct status status), void *context)
+{
+    struct managed_model *model;
+    pthread_mutex_lock(&manager->lock);
+    struct status status = find_configured(manager, name, &model);
+    if (status_is_ok(status)) {
+        struct models_waiter *waiter = manager_waiter_create(manager, "model", done, context);
+        waiter->loop = loop;
+        set_unloaded(manager, model, unloaded, waiter);
+    }
+    pthread_mutex_unlock(&manager->lock);
+    return status;
 }
 
 /* ---- The config file. ---- */

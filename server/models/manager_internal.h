@@ -26,6 +26,8 @@ struct models_waiter {
     size_t failed_count;
     struct buffer failures; /* "{{name: m version: 1} due to error: …}, " for each that failed */
     bool keep_going;        /* a failed model is none, and one without versions is settled */
+    bool needs_versions;    /* a model whose base path has none has failed */
+    bool until_unloaded;    /* waits until no version serves */
     bool given_up;          /* because loads were ended */
     const char *noun;       /* "servable" or "model", in the text of a failure */
     void (*done)(void *context, struct status status);

@@ -361,8 +361,10 @@ static struct managed_model *begin_step(struct manager *manager, unsigned kinds,
     for (size_t i = 0; !manager->stopping && (model = manager_next_model(manager, &i)) != NULL;) {
         unsigned allowed = manager->ends_loads ? kinds & ~(unsigned)STEP_LOAD : kinds;
         *step = served_model_begin_step(&model->model, allowed, manager_now_ns(manager));
-        if (step->kind == STEP_UNLOAD)
+        if (step->kind == STEP_UNLOAD) {
+            manager_tell_waiters(manager);
             manager_wake(manager);
+        }
         pthread_mutex_unlock(&manager->lock);
         if (step->kind != STEP_NONE)
             return model;

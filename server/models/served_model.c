@@ -111,14 +111,28 @@ static void set_log(const struct served_model *model, struct servable *servable)
     atomic_store_explicit(&servable->log.sink, logging->sink, memory_order_relaxed);
 }
 
+static void want_nothing(struct served_model *model)
+{
+    for (struct model_version *v = model->versions; v != NULL; v = v->next)
+        v->present = v->wanted = false;
+}
+
 void served_model_configure(struct served_model *model, const struct model_config *config)
 {
     model->config = config;
     for (struct model_version *v = model->versions; v != NULL; v = v->next)
         set_log(model, v->servable);
-    if (config == NULL)
-        for (struct model_version *v = model->versions; v != NULL; v = v->next)
-            v->present = v->wanted = false;
+    if (config == NULL) {
+        model->unloaded = false;
+        want_nothing(model);
+    }
+}
+
+void served_model_set_unloaded(struct served_model *model, bool unloaded)
+{
+    model->unloaded = unloaded;
+    if (unloaded)
+        want_nothing(model);
 }
 
 /* "Specific" with no version changes nothing, as in TensorFlow Serving. */
@@ -129,7 +143,7 @@ static bool wants_no_change(const struct version_policy *policy)
 
 void served_model_see(struct served_model *model, const struct source_versions *found)
 {
-    if (model->config == NULL || wants_no_change(&model->config->policy))
+    if (model->config == NULL || model->unloaded || wants_no_change(&model->config->policy))
         return;
     for (struct model_version *version = model->versions; version != NULL; version = version->next)
         if (!is_found(found, version->number))

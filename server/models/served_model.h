@@ -68,8 +68,9 @@ struct served_model {
     struct served_model_options options;
     const struct model_config *config; /* NULL: no version is wanted */
     struct model_version *versions;    /* by number, descending */
-    bool gave_way;                     /* the last load was ended for a newer version */
-    int freeing;                       /* versions that are being freed */
+    bool unloaded; /* by a client, although it is configured: no version is wanted */
+    bool gave_way; /* the last load was ended for a newer version */
+    int freeing;   /* versions that are being freed */
 };
 
 void served_model_init(struct served_model *model, const struct served_model_options *options);
@@ -79,6 +80,9 @@ void served_model_finish(struct served_model *model);
 /* Sets the policy and the labels, which live until they are replaced. NULL: the model is not served
  * any more, and all its versions will be unloaded. */
 void served_model_configure(struct served_model *model, const struct model_config *config);
+
+/* Unloads all versions, or lets served_model_see find them again. */
+void served_model_set_unloaded(struct served_model *model, bool unloaded);
 
 /* Takes note of the versions in the base path, of which the policy wants some. A version that has
  * failed or was unloaded starts again if it was gone in between, or if it is wanted and its files

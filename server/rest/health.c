@@ -28,7 +28,7 @@ static void print_problems(struct served_request *request)
         buffer_append_text(&request->reply, "the server is going down\n");
     size_t count = manager_list(request->server->manager, request->arena, &models);
     for (size_t i = 0; i < count; i++)
-        if (!models[i].serves)
+        if (!models[i].serves && !models[i].unloaded)
             print_state(&request->reply, &models[i]);
 }
 

@@ -150,12 +150,25 @@ struct status answer_v2_index(struct exchange *exchange)
     return status_ok();
 }
 
-struct status answer_v2_load(struct exchange *exchange)
+/* The body may be empty, or have parameters that say how to load the model. */
+static struct status check_parameters(struct served_request *request)
 {
-    return open_inference_refuse_change(&exchange->served, "loaded");
+    const char *object, *parameters;
+    if (request->body.size == 0)
+        return status_ok();
+    TRY(json_body_object(request->body, request->arena, &object));
+    TRY(json_body_member(object, "parameters", request->arena, &parameters));
+    return parameters != NULL ? open_inference_refuse_parameters() : status_ok();
 }
 
+struct status answer_v2_load(struct exchange *exchange)
+{
+    TRY(check_parameters(&exchange->served));
+    return open_inference_load(&exchange->served);
+}
+
+/* The only parameter is unload_dependents, and no model depends on another. */
 struct status answer_v2_unload(struct exchange *exchange)
 {
-    return open_inference_refuse_change(&exchange->served, "unloaded");
+    return open_inference_unload(&exchange->served);
 }

@@ -241,6 +241,68 @@ class Grpc(Served):
         self.assertIn("inference.GRPCInferenceService", [s.name for s in answer.list_services_response.service])
 
 
+class Control(TestCase):
+    """--allow_model_control: clients unload and load the configured models."""
+
+    def change(self, what, name, body=b""):
+        return self.server.post("/v2/repository/models/%s/%s" % (name, what), body)
+
+    def index(self):
+        return [(m["name"], m["version"], m["state"], m["reason"]) for m in self.server.post("/v2/repository/index", b"").json]
+
+    def test_rest(self):
+        base = self.path("tiny")
+        tiny_model.write(os.path.join(base, "1"))
+        with Server(base, "--allow_model_control", "--max_num_load_retries=0", name="tiny", grpc=True) as self.server:
+            self.assertEqual(self.change("load", "tiny").status, 200)  # it is loaded
+            for _ in range(2):
+                self.assertEqual(self.change("unload", "tiny", {"parameters": {"unload_dependents": False}}).status, 200)
+                self.server.wait_for_state(1, "END", name="tiny")
+                self.assertEqual(self.server.post("/v2/models/tiny/infer", {"inputs": [X]}).status, 404)
+                self.assertEqual(self.index(), [("tiny", "1", "UNAVAILABLE", "unloaded")])
+                self.assertEqual((self.server.get("/v2/health/ready").status, self.server.get("/readyz").status), (200, 200))
+                self.assertEqual(self.server.get("/v2/models/tiny/ready").json, {"name": "tiny", "ready": False})
+                self.assertEqual(self.change("load", "tiny", {}).status, 200)
+                self.assertEqual(self.server.post("/v2/models/tiny/infer", {"inputs": [X]}).status, 200)  # it serves when the answer is there
+            for what in ("load", "unload"):
+                answer = self.change(what, "none")
+                self.assertEqual((answer.status, answer.json["error"]), (404, "model 'none' is not configured"))
+            self.assertEqual(self.change("load", "tiny", {"parameters": {"config": "{}"}}).status, 501)
+            self.change("unload", "tiny")
+            self.server.wait_for_state(1, "END", name="tiny")
+            os.rename(base, self.path("gone"))
+            os.mkdir(base)
+            answer = self.change("load", "tiny")
+            self.assertEqual(answer.status, 500, answer)
+            self.assertIn("{name: tiny} has no version in its base path", answer.json["error"])
+
+    def test_grpc_and_a_reload(self):
+        from grpc_here import MODEL, messages
+        tiny_model.write(self.path("tiny", "1"))
+        with Server(self.path("tiny"), "--allow_model_control", name="tiny", grpc=True) as self.server, \
+                Client("127.0.0.1:%d" % self.server.grpc_port) as client:
+            pb = module("open_inference")
+
+            def change(what):
+                name = "RepositoryModel" + what
+                return client.call(INFERENCE + name, getattr(pb, name + "Request")(model_name="tiny"), getattr(pb, name + "Response")).code
+
+            def reload(*names):
+                request = messages().ReloadConfigRequest()
+                for name in names:
+                    request.config.model_config_list.config.add(name=name, base_path=self.path("tiny"), model_platform="tensorflow")
+                return client.call(MODEL + "HandleReloadConfigRequest", request, messages().ReloadConfigResponse).code
+            self.assertEqual(change("Unload"), "OK")
+            self.server.wait_for_state(1, "END", name="tiny")
+            self.assertEqual(reload("tiny", "other"), "OK")
+            self.assertEqual(self.server.get("/v1/models/tiny").json["model_version_status"][0]["state"], "END")  # it stays unloaded
+            self.assertEqual(change("Load"), "OK")
+            self.assertEqual(self.server.post("/v2/models/tiny/infer", {"inputs": [X]}).status, 200)
+            self.assertEqual(change("Unload"), "OK")
+            self.assertEqual((reload("other"), reload("tiny")), ("OK", "OK"))  # it was left out in between
+            self.assertEqual(self.server.post("/v2/models/tiny/infer", {"inputs": [X]}).status, 200)
+
+
 del Served
 
 if __name__ == "__main__":

@@ -16,10 +16,11 @@ class Triton(unittest.TestCase):
         python = clients_python()
         with tempfile.TemporaryDirectory() as directory:
             tiny_model.write(os.path.join(directory, "tiny", "1"))
-            with Server(os.path.join(directory, "tiny"), name="tiny", grpc="same") as server:
-                done = subprocess.run([python, CALLS, str(server.port)], capture_output=True, text=True, timeout=DEADLINE_S,
-                                      env={"PATH": os.environ["PATH"]})
-                self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-4000:])
+            for flags, more in (([], []), (["--allow_model_control"], ["control"])):
+                with Server(os.path.join(directory, "tiny"), *flags, name="tiny", grpc="same") as server:
+                    done = subprocess.run([python, CALLS, str(server.port), *more], capture_output=True, text=True, timeout=DEADLINE_S,
+                                          env={"PATH": os.environ["PATH"]})
+                    self.assertEqual(done.returncode, 0, done.stdout[-2000:] + done.stderr[-4000:])
 
 
 if __name__ == "__main__":

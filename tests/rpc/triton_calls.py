@@ -1,4 +1,4 @@
-"""Calls a modelserver with tritonclient, in the interpreter of scripts/clients.txt: triton_calls.py PORT. tests/rpc/test_triton.py
+"""Calls a modelserver with tritonclient, in the interpreter of scripts/clients.txt: triton_calls.py PORT [control]. tests/rpc/test_triton.py
 starts the server, with the model of tests/e2e/tiny_model.py. It fails with an AssertionError."""
 import sys
 
@@ -65,7 +65,24 @@ def check_types(library, client):
         assert got.tolist() == array.tolist() and got.dtype == array.dtype, (name, got)
 
 
-def main(port):
+def check_control(client):
+    """The server has --allow_model_control."""
+    for _ in range(2):
+        client.unload_model("tiny")
+        assert not client.is_model_ready("tiny") and client.is_server_ready()
+        client.load_model("tiny")
+        assert client.is_model_ready("tiny")
+    refuses(lambda: client.load_model("none"), "model 'none' is not configured")
+    refuses(lambda: client.load_model("tiny", config="{}"), "not implemented")
+
+
+def main(port, control):
+    if control:
+        for library in (tritonclient.http, tritonclient.grpc):
+            client = library.InferenceServerClient("127.0.0.1:%s" % port)
+            check_control(client)
+            client.close()
+        return
     http = tritonclient.http.InferenceServerClient("127.0.0.1:%s" % port)
     check_descriptions(http, {})
     for binary_in in (True, False):
@@ -83,4 +100,4 @@ def main(port):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], "control" in sys.argv)

@@ -204,6 +204,81 @@ static void the_same_configuration_changes_nothing(void **state)
     assert_int_equal(atomic_load(&servables_made), 1);
 }
 
+/* As a client asks for it. */
+static struct status set_unloaded(const char *name, bool unloaded)
+{
+    int before = atomic_load(&sleeps);
+    reloads = 0;
+    struct status status = manager_set_unloaded(manager, bytes_of(name), unloaded, options.loop,
+                                                on_reloaded, &reloads);
+    while (status_is_ok(status) && atomic_load(&sleeps) == before)
+        sched_yield();
+    return status;
+}
+
+static void an_unloaded_model_stays_unloaded_until_it_is_loaded(void **state)
+{
+    (void)state;
+    options.poll_wait_seconds = 1;
+    hold("/m", V(1));
+    start_models(MODELS("m /m "));
+    rest();
+    struct servable *held = find(0);
+    assert_ok(set_unloaded("m", true));
+    rest();
+    assert_int_equal(reloads, 1); /* no new request gets it */
+    assert_string_equal(states(), "1 UNLOADING");
+    servable_release(held);
+    wake();
+    assert_string_equal(states(), "1 END");
+    hold("/m", V(1) | V(2));
+    for (int i = 1; i < 4; i++) { /* it is polled, and its configuration comes again */
+        set_now(i * 2 * NS_PER_S);
+        wake();
+        assert_ok(reload(MODELS("m /m ")));
+        rest();
+        assert_int_equal(reloads, 1);
+    }
+    assert_string_equal(states(), "1 END");
+    assert_ok(set_unloaded("m", false));
+    rest();
+    assert_int_equal(reloads, 1);
+    assert_int_equal(reload_code, STATUS_OK);
+    assert_string_equal(states(), "2 AVAILABLE");
+    assert_fails(set_unloaded("x", false), STATUS_NOT_FOUND, "model 'x' is not configured");
+    assert_fails(set_unloaded("x", true), STATUS_NOT_FOUND, "model 'x' is not configured");
+}
+
+static void loading_a_model_without_versions_fails(void **state)
+{
+    (void)state;
+    hold("/m", V(1));
+    start_models(MODELS("m /m "));
+    rest();
+    assert_ok(set_unloaded("m", true));
+    rest();
+    hold("/m", 0);
+    assert_ok(set_unloaded("m", false));
+    rest();
+    assert_int_equal(reloads, 1);
+    assert_int_equal(reload_code, STATUS_UNKNOWN);
+    assert_non_null(strstr(reload_text, "{name: m} has no version in its base path"));
+}
+
+static void a_reload_that_waits_ends_when_its_model_is_unloaded(void **state)
+{
+    (void)state;
+    hold("/m", V(1));
+    start_models(MODELS("m /m "));
+    rest();
+    assert_ok(reload(MODELS("m /m ", "n /n ")));
+    rest();
+    assert_int_equal(reloads, 0);
+    assert_ok(set_unloaded("n", true));
+    rest();
+    assert_int_equal(reloads, 2); /* the reload and the unload */
+}
+
 static void a_reload_tells_that_a_new_model_failed(void **state)
 {
     (void)state;
@@ -623,6 +698,9 @@ int main(void)
         TEST(a_model_that_comes_back_while_it_drains_is_loaded_again),
         TEST(a_model_moves_without_a_gap),
         TEST(the_same_configuration_changes_nothing),
+        TEST(an_unloaded_model_stays_unloaded_until_it_is_loaded),
+        TEST(loading_a_model_without_versions_fails),
+        TEST(a_reload_that_waits_ends_when_its_model_is_unloaded),
         TEST(a_reload_tells_that_a_new_model_failed),
         TEST(a_reload_that_is_refused_changes_nothing),
         TEST(loads_and_the_reloads_that_wait_for_them_can_be_ended),
