@@ -17,6 +17,7 @@ from test_grpc_dear import write_fill
 MB = 1 << 20
 BUDGET = 64 * MB
 OWN = 64 * MB
+LARGE = 64 * MB  # a model's constant
 PREDICT = "/v1/models/default:predict"
 GZIP = [("grpc.default_compression_algorithm", 2)]
 
@@ -36,6 +37,20 @@ def write_product(directory):
     os.makedirs(directory)
     with open(os.path.join(directory, "saved_model.pb"), "wb") as f:
         f.write(b.model.SerializeToString())
+
+
+def write_large(directory):
+    """y = x + the sum of so many bytes of zeros."""
+    b = tiny_model.Builder()
+    number = ("type", 1)
+    b.placeholder("x", 1, [-1, 1])
+    b.const("large", 1, [LARGE // 4], [])
+    b.meta.graph_def.node[-1].attr["value"].tensor.tensor_content = bytes(LARGE)
+    b.const("axes", 3, [1], [0])
+    b.node("sum", "Sum", "large", "axes", T=number, Tidx=("type", 3), keep_dims=("b", False))
+    b.node("y", "AddV2", "x", "sum", T=number)
+    b.signature("serving_default", "predict", {"x": ("x:0", 1, [-1, 1])}, {"y": ("y:0", 1, [-1, 1])})
+    tiny_model.save(b.model, directory)
 
 
 def memory(server, field):
@@ -211,6 +226,14 @@ class Memory(TestCase):
             self.stays_below(server)
             if not SANITIZED:
                 self.wait_until(lambda: memory(server, "VmRSS") < 40 * MB, "idle runs keep their buffers")
+
+    @unittest.skipIf(SANITIZED, "a sanitizer keeps freed memory")
+    def test_a_version_that_goes_gives_its_memory_back(self):
+        with self.server(write_large) as server:
+            self.assertGreater(memory(server, "VmRSS"), LARGE)
+            tiny_model.write(self.path("model", "2"))
+            server.wait_for_state(1, "END")
+            self.wait_until(lambda: memory(server, "VmRSS") < 40 * MB, "it keeps what its version had")
 
     def with_address_space(self, size, write, budget, *flags):
         """A server with a limited address space."""
