@@ -25,7 +25,7 @@ def clients_python():
     """The interpreter that has the packages of scripts/clients.txt."""
     path = os.environ.get("SLIPWAY_CLIENTS_PYTHON") or "/nonexistent"
     if not os.access(path, os.X_OK):
-        raise unittest.SkipTest("no tritonclient: scripts/test installs it (SLIPWAY_CLIENTS_PYTHON)")
+        raise unittest.SkipTest("no tritonclient and ovmsclient: scripts/test installs them (SLIPWAY_CLIENTS_PYTHON)")
     return path
 
 
