@@ -6,6 +6,7 @@ import atexit
 import os
 import re
 import struct
+from concurrent.futures import ThreadPoolExecutor
 
 import records
 import test_batching
@@ -370,6 +371,12 @@ class Calls(Conformance):
                        (400, "Unexpected path: %s?x. Should be %s" % (path, path)))
             for name, kind in (("request_count", "counter"), ("request_latency", "histogram"), ("runtime_latency", "histogram")):
                 self.check("15", name, text, Has("# TYPE :tensorflow:serving:%s %s\n" % (name, kind)))
+            for name, kind in (("request_example_counts", "histogram"), ("request_example_count_total", "counter"), ("request_log_count", "counter"),
+                               ("model_warmup_latency", "histogram"), ("model_warmup_records_read", "counter"), ("mlmd_map", "gauge"),
+                               ("batching_session:queuing_latency", "histogram"), ("batching_session:wrapped_run_count", "counter"),
+                               ("batching_session:padding_size", "histogram"), ("batching_session:input_batch_size", "histogram"),
+                               ("batching_session:processed_batch_size", "histogram")):
+                self.check("15", name, text, Has("# TYPE :tensorflow:serving:%s %s\n" % (name, kind)))
             for name, kind in (("load_attempt_count", "counter"), ("load_latency", "counter"), ("load_latency_by_stage", "histogram")):
                 self.check("15", name, text, Has("# TYPE :tensorflow:cc:saved_model:%s %s\n" % (name, kind)))
             self.check("15", "requests of both protocols", text, Has(':tensorflow:serving:request_count{model_name="m",status="OK"}'))
@@ -473,6 +480,63 @@ class Models(Conformance):
             server.wait_for_state(1, "END", name="n")
             self.check("8.8", "a model that was left out", server.post("/v1/models/n:predict", {"instances": [1]}).json, {"error": NO_SERVABLE + "Latest(n)"})
 
+    def test_reload_of_labels_and_of_nothing(self):
+        for version in (1, 2):
+            tiny_model.write(self.path("m", str(version)))
+        def stable(version):
+            return "model_config_list { %s }" % self.config("m", self.path("m"), "version_labels { key: 'stable' value: %d }" % version)
+        with Server(self.path("m"), "--allow_version_labels_for_unavailable_models", name="m", grpc=True) as server:
+            client = self.client(server)
+            self.check("11.5", "with the flag, a new label may stand for anything", self.reload(client, stable(7)), ("OK", ""))
+            answer = server.post("/v1/models/m/labels/stable:predict", {"instances": [[1.0]]})
+            self.check("11.5", "a label of a version that is not loaded", (answer.status, answer.json["error"]), (404, NO_SERVABLE + "Specific(m, 7)"))
+            self.check("11.5", "a label moves to an available version", self.reload(client, stable(2)), ("OK", ""))
+            self.check("11.5", "a label may not move to another one", self.reload(client, stable(1)),
+                       ("FAILED_PRECONDITION", "Request to assign label to version 1 of model m, which is not currently available for inference"))
+            request = messages().ReloadConfigRequest(metric_names=["/tensorflow/cc/saved_model/load_attempt_count"])
+            for name in ("a", "m"):
+                request.config.model_config_list.config.add(name=name, base_path=self.path("m"), model_platform="tensorflow")
+            answer = client.call(MODEL + "HandleReloadConfigRequest", request, messages().ReloadConfigResponse)
+            self.check("8.8", "the increase of a metric", [(m.name, m.int64_value_increase) for m in answer.message.metric],
+                       [("/tensorflow/cc/saved_model/load_attempt_count", 1)])
+            self.check("8.8", "the status in the answer", (answer.code, answer.message.status.error_code), ("OK", 0))
+            custom = messages().ReloadConfigRequest()
+            custom.config.custom_model_config.SetInParent()
+            answer = client.call(MODEL + "HandleReloadConfigRequest", custom, messages().ReloadConfigResponse)
+            self.check("8.8", "a custom_model_config", (answer.code, answer.text), (BAD, Has("Only ModelConfigList is currently supported")))
+            self.check("11.6", "an empty list unloads all", self.reload(client, "model_config_list { }"), ("OK", ""))
+            server.wait_for_state(2, "END", name="m")
+
+    def test_a_config_file_that_is_polled(self):
+        tiny_model.write(self.path("m", "1"))
+        tiny_model.write(self.path("n", "4"))
+        flag = self.configs(self.config("m", self.path("m")))
+        with Server(None, flag, "--model_config_file_poll_wait_seconds=1") as server:
+            self.write("model_config_list { config {", "models.config")
+            server.wait_for_output("Invalid protobuf file: '%s'" % self.path("models.config"))
+            self.check("11.6", "a bad file: the old configuration stays", server.get("/v1/models/m").status, 200)
+            self.configs(self.config("m", self.path("m"), "model_version_policy { specific { } }"), self.config("n", self.path("n")))
+            server.wait_for_state(4, "AVAILABLE", name="n")
+            self.check("11.2", "specific without versions leaves what there is", self.states(server, "m"), {"1": ("AVAILABLE", "OK")})
+            self.configs(self.config("m", self.path("n")), self.config("gone", self.path("gone")))
+            server.wait_for_state(4, "AVAILABLE", name="m")
+            self.check("11.6", "another base path", list(self.states(server, "m"))[0], "4")
+            server.wait_for_state(4, "END", name="n")
+            self.check("11.2", "a base path that is missing holds up nobody", server.get("/v1/models/gone").status, 404)
+
+    def test_retries(self):
+        self.write("x", "m", "1", "saved_model.pb")
+        for retries, attempts in ((0, 1), (2, 3)):
+            server = Server(self.path("m"), "--max_num_load_retries=%d" % retries, "--load_retry_interval_micros=1000", name="m", wait=False)
+            server.process.wait()
+            self.check("11.4", "attempts with %d retries" % retries, (server.process.returncode, server.output().count("model m version 1: cannot load: ")), (255, attempts))
+        tiny_model.write(self.path("k", "1"))
+        with Server(self.path("k"), "--max_num_load_retries=0", "--version_transition=resource_preserving", name="k") as server:
+            tiny_model.write(self.path("k", "2"))
+            server.wait_for_state(2, "AVAILABLE", name="k")
+            output = server.output()
+            self.check("11.3", "resource preserving unloads first", output.index("version 1: unloaded") < output.index("version 2: available"), True)
+
     def test_text_files(self):
         tiny_model.write(self.path("m", "1"))
         for label, text in (
@@ -541,6 +605,19 @@ class Batching(Conformance):
                 self.check("13", label, (answer.status, next(iter(answer.json.values()))), (status, want))
         with Server(self.path("default"), "--enable_batching") as server:
             self.check("13", "no file", server.post(test_batching.PATH, {"instances": [[1]]}).json, {"predictions": [[2.0]]})
+        flag = "--batching_parameters_file=" + self.write("max_batch_size { value: 2 } batch_timeout_micros { value: 20000000 }", "batching.config")
+        with Server(self.path("default"), "--enable_batching", flag, grpc=True) as server, ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(lambda x: server.post(test_batching.PATH, {"instances": [[x]]}).json, (1, 2)))
+            self.check("13", "two tasks share a batch, and each gets its rows", answers, [{"predictions": [[3.0]]}, {"predictions": [[4.0]]}])
+            answers = [a["error"] for a in pool.map(lambda row: server.post(test_batching.PATH, {"instances": [row]}).json, ([1, 2], [3]))]
+            self.check("13", "different shapes without padding", answers, [Begins("Tensors with name 'x:0' from different tasks have different shapes")] * 2)
+            client = self.client(server)
+            answer = client.predict(predict(spec("default"), x=floats(1.0)), timeout=0.2)
+            self.check("13", "the deadline passes in the queue", answer.code in ("RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"), True)
+        self.write("max_batch_size { value: 4 } allowed_batch_sizes: 4", "default", "1", "batching_params.pbtxt")
+        with Server(self.path("default"), "--enable_batching", "--enable_per_model_batching_parameters") as server:
+            self.check("13", "parameters of a version", server.post(test_batching.PATH, {"instances": [[1]]}).json, {"predictions": [[5.0]]})
+        os.remove(self.path("default", "1", "batching_params.pbtxt"))
         base = "--model_base_path=" + self.path("default")
         file = "--batching_parameters_file=" + self.write("max_batch_size { value: 8 } allowed_batch_sizes: 4", "batching.config")
         self.start_fails("13", "the last allowed size", "INVALID_ARGUMENT: Last entry in allowed_batch_sizes must match max_batch_size; last entry was 4; expected 8",
