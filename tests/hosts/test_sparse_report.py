@@ -58,9 +58,27 @@ class SparseReport(TestCase):
             self.assertAlmostEqual(size, FEATURES * 3 * 4, delta=1000)  # the bias, its slots and the step are the rest
 
     def check_memory(self, job):
-        """No worker but the chief, which makes the first values, ever had as much as the kernel needs."""
+        """No worker but the chief, which makes the first values, ever had as much as the kernel needs. A ps has its share of the kernel and
+        of FTRL's two slots, and at most a copy of them for a snapshot, and the messages of 5 workers."""
+        share = FEATURES * 4 * 3 / len(job.hosts["ps"])
+        for index in range(len(job.hosts["ps"])):
+            peak = job.task("ps", index).peak_bytes
+            self.assertTrue(share < peak < 2 * share + (64 << 20), "ps %d: %d of %d" % (index, peak, share))
         for index in range(1, len(job.hosts["worker"])):
             self.assertLess(job.task("worker", index).peak_bytes, FEATURES * 4, "worker %d" % index)
+
+    def check_resume(self, job):
+        """The job goes on from the last checkpoint, with 4 ps instead of 6."""
+        last = self.last_step(job.hosts["worker"][0])
+        flags = [flag for flag in job.flags if not flag.startswith("--stop_at_step")] + ["--stop_at_step=%d" % (last + 50)]
+        again = Job(ps=job.hosts["ps"][:4], worker=job.hosts["worker"], flags=flags)
+        again.start_all("--checkpoint_dir=ckpt", "--max_to_keep=2", "--noexport")
+        again.end(0)
+        self.assertIn("model.ckpt-%d, step %d" % (last, last), again.task("worker", 0).output())
+        self.assertGreaterEqual(self.last_step(job.hosts["worker"][0]), last + 50)
+
+    def last_step(self, chief):
+        return max(int(m.group(1)) for f in chief.files() for m in [re.match(r"ckpt/model\.ckpt-(\d+)\.index", f)] if m)
 
     def answer(self, chief, ids):
         pairs = json.dumps([[0, i] for i in ids])
@@ -86,6 +104,7 @@ class SparseReport(TestCase):
             for host in hosts[1:]:
                 self.assertFalse([f for f in host.files() if "/" in f], host.name)
             said = job.task("worker", 0).output()
+            self.check_resume(job)
             accuracy = float(re.search(r"Test: loss \S+, accuracy (\S+)", said).group(1))
             self.assertGreater(accuracy, 0.8, said[-2000:])  # 0.90, less if gradients are stale; 0.56 without training
             field = FEATURES // IDS
