@@ -3,10 +3,15 @@
 #include <stdlib.h>
 
 #include "trainer/compile_config.h"
+#include "trainer/file_data.h"
 
 struct finetune {
     struct layers_body body; /* first: build casts */
     struct trainable *trainable;
+    /* [body.inputs_count]: the signature's inputs that the body's consist of. */
+    struct fed_input {
+        int values, row_splits; /* -1: it is not ragged */
+    } * fed;
     struct bundle_stream stream; /* of the variable that finetune_begin named */
 };
 
@@ -36,8 +41,12 @@ static struct status build_body(const struct layers_body *body, int64_t batch, s
 
     TRY(trainable_build(finetune->trainable, batch, arena, &built));
     out->graph = built.graph;
-    for (int i = 0; i < body->inputs_count; i++)
-        out->inputs[i] = built.inputs[i];
+    for (int i = 0; i < body->inputs_count; i++) {
+        const struct fed_input *fed = &finetune->fed[i];
+        out->inputs[i] = built.inputs[fed->values];
+        if (fed->row_splits >= 0)
+            out->lists[i].row_splits = built.inputs[fed->row_splits];
+    }
     for (int i = 0; i < body->outputs_count; i++)
         out->heads[i].output = built.outputs[i];
     out->lookups = built.lookups;
@@ -46,37 +55,86 @@ static struct status build_body(const struct layers_body *body, int64_t batch, s
     return status_ok();
 }
 
-static struct layers_port port_of(const struct trainable *trainable, int input)
+/* Is the input K the values, and K_1 the row splits of a ragged tensor, as Keras and this program
+ * export one? Two inputs of a number per row look the same: then the files have a column K_1. */
+static struct status find_row_splits(const struct signature *signature, int input,
+                                     const struct file_data_request *files, struct arena *arena,
+                                     int *out)
 {
+    const struct signature_tensor *values = &signature->inputs[input];
+    const char *key = arena_printf(arena, "%s_1", values->key);
+    int splits = signature_input(signature, bytes_of(key));
+    bool column = false;
+
+    *out = -1;
+    if (splits < 0 || values->shape.rank != 1 || signature->inputs[splits].dtype != DT_INT64 ||
+        signature->inputs[splits].shape.rank != 1)
+        return status_ok();
+    if (*files->flags->train_files != '\0')
+        TRY(file_data_has_column(files, key, &column));
+    *out = column ? -1 : splits;
+    return status_ok();
+}
+
+static struct status find_inputs(struct finetune *finetune, const struct flag_values *flags,
+                                 struct arena *arena)
+{
+    const struct signature *signature = trainable_signature(finetune->trainable);
+    const struct file_data_request files = { .flags = flags, .files_flag = "train_files" };
+    bool *is_part = ARENA_ARRAY(arena, bool, signature->inputs_count);
+    int *splits = ARENA_ARRAY(arena, int, signature->inputs_count);
+
+    finetune->fed = ARENA_ARRAY(arena, struct fed_input, signature->inputs_count);
+    for (int i = 0; i < signature->inputs_count; i++) {
+        TRY(find_row_splits(signature, i, &files, arena, &splits[i]));
+        if (splits[i] < 0)
+            continue;
+        is_part[splits[i]] = true;
+        trainable_set_ragged(finetune->trainable, i, splits[i]);
+    }
+    for (int i = 0; i < signature->inputs_count; i++)
+        if (!is_part[i])
+            finetune->fed[finetune->body.inputs_count++] = (struct fed_input){ i, splits[i] };
+    return status_ok();
+}
+
+static struct layers_port port_of(const struct trainable *trainable, const struct fed_input *fed)
+{
+    int input = fed->values;
+    bool ragged = fed->row_splits >= 0;
     const struct signature_tensor *tensor = &trainable_signature(trainable)->inputs[input];
 
     return (struct layers_port){
         .name = tensor->key,
         .dtype = tensor->dtype,
-        .shape = tensor->shape,
+        .layout = ragged ? TENSOR_RAGGED : TENSOR_DENSE,
+        .shape = ragged ? shape_of(-1, -1) : tensor->shape,
         .is_example = trainable_input_is_example(trainable, input),
         .raw = layers_input_raw(trainable_whole_graph(trainable), tensor->tensor_name),
     };
 }
 
-static void describe_body(struct finetune *finetune, struct arena *arena)
+static struct status describe_body(struct finetune *finetune, const struct flag_values *flags,
+                                   struct arena *arena)
 {
-    const struct signature *signature = trainable_signature(finetune->trainable);
-    struct layers_port *inputs = ARENA_ARRAY(arena, struct layers_port, signature->inputs_count);
+    TRY(find_inputs(finetune, flags, arena));
+    int inputs_count = finetune->body.inputs_count;
+    struct layers_port *inputs = ARENA_ARRAY(arena, struct layers_port, inputs_count);
     int outputs_count = trainable_outputs_count(finetune->trainable);
     const char **outputs = ARENA_ARRAY(arena, const char *, outputs_count);
 
-    for (int i = 0; i < signature->inputs_count; i++)
-        inputs[i] = port_of(finetune->trainable, i);
+    for (int i = 0; i < inputs_count; i++)
+        inputs[i] = port_of(finetune->trainable, &finetune->fed[i]);
     for (int i = 0; i < outputs_count; i++)
         outputs[i] = trainable_output_at(finetune->trainable, i)->key;
     finetune->body =
         (struct layers_body){ .name = arena_strdup(arena, trainable_directory(finetune->trainable)),
                               .inputs = inputs,
-                              .inputs_count = signature->inputs_count,
+                              .inputs_count = inputs_count,
                               .outputs = outputs,
                               .outputs_count = outputs_count,
                               .build = build_body };
+    return status_ok();
 }
 
 /* ---- opening ---- */
@@ -98,7 +156,7 @@ static struct status open_model(const struct flag_values *flags, struct finetune
 
     TRY(status_in(trainable_open(flags->from_savedmodel, &options, &finetune->trainable),
                   "--from_savedmodel=%s", flags->from_savedmodel));
-    describe_body(finetune, arena);
+    TRY(describe_body(finetune, flags, arena));
     finetune->body.has_flags = compile_config_is_flags(flags);
     struct status status = compile_config_read(flags, &config);
     if (status_is_ok(status))

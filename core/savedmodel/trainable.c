@@ -241,6 +241,12 @@ const struct graph *trainable_whole_graph(const struct trainable *trainable)
     return trainable->meta.graph;
 }
 
+void trainable_set_ragged(struct trainable *trainable, int values, int row_splits)
+{
+    trainable->input_rows[values] = ROWS_OF_VALUES;
+    trainable->input_rows[row_splits] = ROWS_OF_SPLITS;
+}
+
 bool trainable_input_is_example(const struct trainable *trainable, int input)
 {
     return trainable->is_example[input];

@@ -60,6 +60,9 @@ const struct graph *trainable_whole_graph(const struct trainable *trainable); /*
 const struct signature *trainable_signature(const struct trainable *trainable);
 /* Does the graph parse the input as serialized tf.Examples? */
 bool trainable_input_is_example(const struct trainable *trainable, int input);
+/* Two inputs are the values [?] and the row splits, int64 [rows + 1], of a ragged tensor: their
+ * first dimensions are not the rows. Before the first trainable_build. */
+void trainable_set_ragged(struct trainable *trainable, int values, int row_splits);
 /* Those that are trained, in the order of the signature. */
 int trainable_outputs_count(const struct trainable *trainable);
 const struct signature_tensor *trainable_output_at(const struct trainable *trainable, int index);

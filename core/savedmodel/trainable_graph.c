@@ -67,14 +67,21 @@ static void set_shape(struct graph *graph, struct node *placeholder, const struc
 }
 
 /* Sets the number of rows of the inputs. */
-static void set_batch(struct trainable_graph *graph, int inputs_count, int64_t batch)
+static void set_batch(struct trainable_graph *graph, const struct trainable *trainable,
+                      int64_t batch)
 {
-    for (int i = 0; i < inputs_count; i++) {
+    const int64_t sizes[] = {
+        [ROWS_FIRST] = batch > 0 ? batch : -1,
+        [ROWS_OF_VALUES] = -1,
+        [ROWS_OF_SPLITS] = batch > 0 ? batch + 1 : -1,
+    };
+
+    for (int i = 0; i < trainable->signature->inputs_count; i++) {
         struct node *node = graph->inputs[i].node;
         struct shape shape = node->outputs[0].shape;
         if (shape.rank < 1)
             continue;
-        shape.dims[0] = batch > 0 ? batch : -1;
+        shape.dims[0] = sizes[trainable->input_rows[i]];
         set_shape(graph->graph, node, &shape);
     }
 }
@@ -143,7 +150,7 @@ static struct status feed_variables(const struct trainable *trainable, int64_t b
     for (int i = 0; i < out->lookups_count; i++)
         out->lookups[i].ids = variable_reads_image(&reads, out->lookups[i].ids);
     prune(out, trainable);
-    set_batch(out, trainable->signature->inputs_count, batch);
+    set_batch(out, trainable, batch);
     TRY(variable_reads_check(&reads));
     TRY(check_ops(out->graph));
     return infer(out);

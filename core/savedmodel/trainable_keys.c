@@ -169,6 +169,7 @@ static void find_examples(struct trainable *trainable, const struct flatten_resu
     int inputs = trainable->signature->inputs_count, index;
 
     trainable->is_example = ARENA_ARRAY(trainable->arena, bool, inputs + 1);
+    trainable->input_rows = ARENA_ARRAY(trainable->arena, enum input_rows, inputs + 1);
     for (int i = 0; i < flat->graph->count; i++) {
         const struct node *node = flat->graph->nodes[i];
         if (strncmp(node->op_name, "ParseExample", strlen("ParseExample")) != 0 ||

@@ -2,6 +2,7 @@
 import csv
 import json
 import os
+import random
 import shutil
 
 import pictures
@@ -138,6 +139,43 @@ class Finetune(TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             values.add(content(self.path(name), "variables", "variables.data-00000-of-00001"))
         self.assertEqual(len(values), 1)
+
+    def lists(self, name, hashed):
+        """Rows of ids that decide the label, a schema, and a model of a bag of embeddings."""
+        numbers, column = random.Random(1), {"name": name, "kind": "ragged", "dtype": "string" if hashed else "int64", "separator": "|"}
+        with open(self.path(name + ".csv"), "w", encoding="utf-8") as file:
+            file.write("label,%s\n" % name)
+            for _ in range(300):
+                ids = [numbers.randrange(40) for _ in range(numbers.randrange(1, 6))]
+                file.write("%d,%s\n" % (2 * sum(i % 2 for i in ids) > len(ids), "|".join(map(str, ids))))
+        with open(self.path(name + ".json"), "w", encoding="utf-8") as file:
+            json.dump({"columns": [{"name": "label"}, dict(column, hash_buckets=40) if hashed else column]}, file)
+        layers = [("InputLayer", {"name": name, "batch_shape": [None, None], "dtype": "int64", "ragged": True}),
+                  ("EmbeddingBag", {"name": "table", "input_dim": 40, "output_dim": 4, "combiner": "sqrtn"}),
+                  ("Dense", {"name": "out", "units": 1, "activation": "sigmoid"})]
+        model = {"class_name": "Sequential", "config": {"name": "bag", "layers": [{"class_name": c, "config": config} for c, config in layers]},
+                 "compile_config": {"loss": "binary_crossentropy"}}
+        with open(self.path(name + "_model.json"), "w", encoding="utf-8") as file:
+            json.dump(model, file)
+        return ["--train_files=" + self.path(name + ".csv"), "--test_files=" + self.path(name + ".csv"), "--schema=" + self.path(name + ".json"),
+                "--optimizer=adagrad", "--learning_rate=0.3", "--workers=1", "--batch_size=30"]
+
+    def test_lists_of_ids(self):
+        """An export with a ragged input, of ids or of texts that the graph hashes, is trained as its description is."""
+        for name, hashed in (("ids", False), ("tags", True)):
+            with self.subTest(name):
+                flags, base, want, got = self.lists(name, hashed), self.path(name, "1"), self.path(name + "_want", "1"), self.path(name + "_got", "1")
+                described = ["--model=" + self.path(name + "_model.json"), *flags]
+                for more in (["--training_iteration=5", "--export_dir=" + base],
+                             ["--training_iteration=60", "--init_from=" + base, "--export_dir=" + want]):
+                    done = run("pstrain", *described, *more)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                done = run("pstrain", "--from_savedmodel=" + base, "--signature=predict", "--loss=binary_crossentropy", *flags, "--training_iteration=60",
+                           "--export_dir=" + got)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                tuned, trained, before = (content(directory, "variables", "variables.data-00000-of-00001") for directory in (got, want, base))
+                self.assertEqual(tuned, trained)
+                self.assertNotEqual(tuned, before)
 
     def test_images_of_any_size(self):
         """All have the size of the first one; the export still takes another size."""
