@@ -45,6 +45,7 @@
     X(fill)                 \
     X(fused)                \
     X(gather)               \
+    X(gru)                  \
     X(hash_table_ops)       \
     X(histogram)            \
     X(identity)             \
@@ -53,6 +54,8 @@
     X(layout)               \
     X(linear_algebra)       \
     X(lrn)                  \
+    X(lstm)                 \
+    X(lstm_grad)            \
     X(matmul)               \
     X(matrix_band_part)     \
     X(matrix_diag)          \

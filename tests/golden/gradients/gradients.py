@@ -302,6 +302,13 @@ for padding, strides, rates in (("SAME", [1, 2, 1, 1], [1, 1, 2, 1]), ("VALID", 
          padding=("text", padding))
 
 
+# ---- recurrent cells ----
+for op, attrs in (("BlockLSTM", dict(cell_clip=("float", 0.0), forget_bias=("float", 0.5))), ("BlockLSTMV2", {})):
+    for peephole in (False, True):
+        case("%s %d" % (op, peephole), op, const(3, np.int64), picture(3, 2, 2), picture(2, 2), picture(2, 2), picture(4, 8), picture(2), picture(2), picture(2), picture(8),
+             outputs=[1, 6], use_peephole=("bool", peephole), **attrs)
+
+
 def numbers(array):
     if array.dtype == bool:
         return " ".join("%d" % v for v in array.ravel())
@@ -344,6 +351,18 @@ def attributes(op, attrs):
     return given
 
 
+@tf.custom_gradient
+def block_lstm_v2(*inputs, **attrs):
+    """TensorFlow registers the op BlockLSTMGrad as its gradient, whose gates have another order: that is not the derivative."""
+    names = [arg.name for arg in op_def_registry.get("BlockLSTMGradV2").input_arg]
+    results = tf.raw_ops.BlockLSTMV2(**dict(zip(names, inputs)), **attrs)
+
+    def gradient(*upstream):
+        given = dict(zip(names, [*inputs, *results, upstream[1], upstream[6]]))
+        return [None, *tf.raw_ops.BlockLSTMGradV2(**given, use_peephole=attrs["use_peephole"])]
+    return tuple(results), gradient
+
+
 def write(label, op, inputs, kink, outputs, attrs):
     tensors = [tf.constant(value) for _, value in inputs]
     watched = [t for t, (role, _) in zip(tensors, inputs) if role == "x"]
@@ -374,6 +393,8 @@ def write(label, op, inputs, kink, outputs, attrs):
                     given = {"input": given["input"], "axis": given["dim"]}
                 if raw == "Select":
                     given = {"condition": tensors[0], "x": tensors[1], "y": tensors[2]}
+                if raw == "BlockLSTMV2":
+                    function = lambda use_peephole, **values: block_lstm_v2(*values.values(), use_peephole=use_peephole)
                 result = function(**given, **extra)
             result = list(result) if isinstance(result, (list, tuple)) else [result]
         wanted = range(len(result)) if outputs is None else outputs

@@ -20,9 +20,9 @@ static const char *const families[] = {
     "hashes",         "rest",        "values",         "half",        "einsum",    "segments",
     "tensor_scatter", "words",       "moved",          "found",       "quantized", "spectrum",
     "speech",         "ragged",      "random",         "numbers",     "spectra",   "matrices",
-    "detection",      "image_files", "image_math",     "image_grads", "windows",   "audio",
-    "functions",      "rounding",    "joins",          "sets",        "counts",    "sparse_math",
-    "serialized",
+    "detection",      "image_files", "image_math",     "image_grads", "windows",   "recurrent",
+    "audio",          "functions",   "rounding",       "joins",       "sets",      "counts",
+    "sparse_math",    "serialized",
 };
 
 static enum dtype dtype_of(const char *name)

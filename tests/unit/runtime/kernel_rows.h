@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "graph/build.h"
 
-#define ROW_TENSORS_MAX 16
+#define ROW_TENSORS_MAX 20
 
 struct kernel_row {
     const char *file;
