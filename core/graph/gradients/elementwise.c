@@ -111,7 +111,7 @@ struct status gradient_mul(struct gradient_context *c)
 {
     for (int i = 0; i < 2; i++)
         if (c->wanted[i])
-            send(c, i, reduce_to(c, binary(c, "Mul", dy(c), input(c, 1 - i)), i));
+            send(c, i, reduce_to(c, binary(c, "Mul", dy(c), conjugate(c, input(c, 1 - i))), i));
     return status_ok();
 }
 

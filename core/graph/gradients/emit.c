@@ -32,10 +32,18 @@ bool is_one(struct endpoint endpoint)
            value->dtype == DT_FLOAT && value->size == 1 && tensor_floats(value)[0] == 1;
 }
 
+struct endpoint conjugate(struct gradient_context *c, struct endpoint x)
+{
+    enum dtype dtype = endpoint_dtype(x);
+
+    return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128 ? unary(c, "Conj", x) : x;
+}
+
 struct endpoint times(struct gradient_context *c, struct endpoint gradient, struct endpoint factor)
 {
     struct endpoint scalar = uniform(gradient);
 
+    factor = conjugate(c, factor);
     if (scalar.node == NULL)
         return binary(c, "Mul", gradient, factor);
     return is_one(scalar) ? factor : binary(c, "Mul", factor, scalar);

@@ -61,7 +61,11 @@ struct endpoint uniform(struct endpoint gradient);
 /* Is it the constant 1? */
 bool is_one(struct endpoint endpoint);
 
-/* gradient · factor, where factor has the full shape; cheaper if the gradient is uniform. */
+/* The conjugate of a complex x; any other x itself. */
+struct endpoint conjugate(struct gradient_context *c, struct endpoint x);
+
+/* gradient · factor, where factor has the full shape; cheaper if the gradient is uniform. A complex
+ * factor is conjugated. */
 struct endpoint times(struct gradient_context *c, struct endpoint gradient, struct endpoint factor);
 
 /* The shape of an endpoint, as int32: a constant if it is known. */

@@ -31,6 +31,18 @@ struct status infer_third_unchanged(struct infer_context *context)
     return status_ok();
 }
 
+/* Three operands of one shape, or scalars. */
+struct status infer_broadcast_three(struct infer_context *context)
+{
+    struct shape shape = *infer_input(context, 0);
+
+    for (int i = 1; i < 3; i++)
+        if (shape.rank >= 0 && (infer_input(context, i)->rank < 0 || shape.rank == 0))
+            shape = *infer_input(context, i);
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
 struct status infer_each_unchanged(struct infer_context *context)
 {
     for (int i = 0; i < context->node->outputs_count; i++)

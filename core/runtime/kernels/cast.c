@@ -3,6 +3,8 @@
  * the result of x86's instructions where C leaves it undefined (a float outside of the integer's
  * range, NaN). half and bfloat16 go through float.
  */
+#include <complex.h>
+
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/plain/types.h"
 
@@ -36,6 +38,21 @@ static inline uint64_t to_u64(double x)
 #define FLOAT_TO_u32(x) (uint32_t) to_i64((double)(x))
 #define FLOAT_TO_u64(x) to_u64((double)(x))
 
+/* A complex number becomes its real part, a real one gets the imaginary part 0. */
+#define TO_c64(x)          (float complex)(x)
+#define TO_c128(x)         (double complex)(x)
+#define COMPLEX_TO_f32(x)  (float)creal(x)
+#define COMPLEX_TO_f64(x)  creal(x)
+#define COMPLEX_TO_i8(x)   FLOAT_TO_i8(creal(x))
+#define COMPLEX_TO_i16(x)  FLOAT_TO_i16(creal(x))
+#define COMPLEX_TO_i32(x)  FLOAT_TO_i32(creal(x))
+#define COMPLEX_TO_i64(x)  FLOAT_TO_i64(creal(x))
+#define COMPLEX_TO_u8(x)   FLOAT_TO_u8(creal(x))
+#define COMPLEX_TO_u16(x)  FLOAT_TO_u16(creal(x))
+#define COMPLEX_TO_u32(x)  FLOAT_TO_u32(creal(x))
+#define COMPLEX_TO_BOOL(x) creal(x) != 0
+#define COMPLEX_TO_u64(x)  FLOAT_TO_u64(creal(x))
+
 #define CAST_ROW(f, F, t, T, EXPR)                                    \
     static void f##_to_##t(const void *from, void *to, int64_t count) \
     {                                                                 \
@@ -57,47 +74,72 @@ static inline uint64_t to_u64(double x)
 #define TO_BOOL(x)   (x) != 0
 
 /* From each type F to all. */
-#define CAST_FROM_FLOAT(f, F, W)                \
-    CAST_ROW(f, F, f32, float, FLOAT_TO_f32)    \
-    CAST_ROW(f, F, f64, double, FLOAT_TO_f64)   \
-    CAST_ROW(f, F, i8, int8_t, FLOAT_TO_i8)     \
-    CAST_ROW(f, F, i16, int16_t, FLOAT_TO_i16)  \
-    CAST_ROW(f, F, i32, int32_t, FLOAT_TO_i32)  \
-    CAST_ROW(f, F, i64, int64_t, FLOAT_TO_i64)  \
-    CAST_ROW(f, F, u8, uint8_t, FLOAT_TO_u8)    \
-    CAST_ROW(f, F, u16, uint16_t, FLOAT_TO_u16) \
-    CAST_ROW(f, F, u32, uint32_t, FLOAT_TO_u32) \
-    CAST_ROW(f, F, u64, uint64_t, FLOAT_TO_u64) \
+#define CAST_FROM_FLOAT(f, F, W)                  \
+    CAST_ROW(f, F, f32, float, FLOAT_TO_f32)      \
+    CAST_ROW(f, F, f64, double, FLOAT_TO_f64)     \
+    CAST_ROW(f, F, i8, int8_t, FLOAT_TO_i8)       \
+    CAST_ROW(f, F, i16, int16_t, FLOAT_TO_i16)    \
+    CAST_ROW(f, F, i32, int32_t, FLOAT_TO_i32)    \
+    CAST_ROW(f, F, i64, int64_t, FLOAT_TO_i64)    \
+    CAST_ROW(f, F, u8, uint8_t, FLOAT_TO_u8)      \
+    CAST_ROW(f, F, u16, uint16_t, FLOAT_TO_u16)   \
+    CAST_ROW(f, F, u32, uint32_t, FLOAT_TO_u32)   \
+    CAST_ROW(f, F, u64, uint64_t, FLOAT_TO_u64)   \
+    CAST_ROW(f, F, c64, float complex, TO_c64)    \
+    CAST_ROW(f, F, c128, double complex, TO_c128) \
     CAST_ROW(f, F, b8, bool, TO_BOOL)
-#define CAST_FROM_INTEGER(f, F, W)           \
-    CAST_ROW(f, F, f32, float, PLAIN_f32)    \
-    CAST_ROW(f, F, f64, double, PLAIN_f64)   \
-    CAST_ROW(f, F, i8, int8_t, PLAIN_i8)     \
-    CAST_ROW(f, F, i16, int16_t, PLAIN_i16)  \
-    CAST_ROW(f, F, i32, int32_t, PLAIN_i32)  \
-    CAST_ROW(f, F, i64, int64_t, PLAIN_i64)  \
-    CAST_ROW(f, F, u8, uint8_t, PLAIN_u8)    \
-    CAST_ROW(f, F, u16, uint16_t, PLAIN_u16) \
-    CAST_ROW(f, F, u32, uint32_t, PLAIN_u32) \
-    CAST_ROW(f, F, u64, uint64_t, PLAIN_u64) \
+#define CAST_FROM_INTEGER(f, F, W)                \
+    CAST_ROW(f, F, f32, float, PLAIN_f32)         \
+    CAST_ROW(f, F, f64, double, PLAIN_f64)        \
+    CAST_ROW(f, F, i8, int8_t, PLAIN_i8)          \
+    CAST_ROW(f, F, i16, int16_t, PLAIN_i16)       \
+    CAST_ROW(f, F, i32, int32_t, PLAIN_i32)       \
+    CAST_ROW(f, F, i64, int64_t, PLAIN_i64)       \
+    CAST_ROW(f, F, u8, uint8_t, PLAIN_u8)         \
+    CAST_ROW(f, F, u16, uint16_t, PLAIN_u16)      \
+    CAST_ROW(f, F, u32, uint32_t, PLAIN_u32)      \
+    CAST_ROW(f, F, u64, uint64_t, PLAIN_u64)      \
+    CAST_ROW(f, F, c64, float complex, TO_c64)    \
+    CAST_ROW(f, F, c128, double complex, TO_c128) \
     CAST_ROW(f, F, b8, bool, TO_BOOL)
 
+#define CAST_FROM_COMPLEX(f, F)                   \
+    CAST_ROW(f, F, f32, float, COMPLEX_TO_f32)    \
+    CAST_ROW(f, F, f64, double, COMPLEX_TO_f64)   \
+    CAST_ROW(f, F, i8, int8_t, COMPLEX_TO_i8)     \
+    CAST_ROW(f, F, i16, int16_t, COMPLEX_TO_i16)  \
+    CAST_ROW(f, F, i32, int32_t, COMPLEX_TO_i32)  \
+    CAST_ROW(f, F, i64, int64_t, COMPLEX_TO_i64)  \
+    CAST_ROW(f, F, u8, uint8_t, COMPLEX_TO_u8)    \
+    CAST_ROW(f, F, u16, uint16_t, COMPLEX_TO_u16) \
+    CAST_ROW(f, F, u32, uint32_t, COMPLEX_TO_u32) \
+    CAST_ROW(f, F, u64, uint64_t, COMPLEX_TO_u64) \
+    CAST_ROW(f, F, c64, float complex, TO_c64)    \
+    CAST_ROW(f, F, c128, double complex, TO_c128) \
+    CAST_ROW(f, F, b8, bool, COMPLEX_TO_BOOL)
+
 FLOAT_TYPES(CAST_FROM_FLOAT)
+CAST_FROM_COMPLEX(c64, float complex)
+CAST_FROM_COMPLEX(c128, double complex)
 INTEGER_TYPES(CAST_FROM_INTEGER)
 CAST_FROM_INTEGER(b8, bool, )
 
-#define CASTS_FROM(f)                                                               \
-    {                                                                               \
-        [DT_FLOAT] = f##_to_f32, [DT_DOUBLE] = f##_to_f64, [DT_INT8] = f##_to_i8,   \
-        [DT_INT16] = f##_to_i16, [DT_INT32] = f##_to_i32, [DT_INT64] = f##_to_i64,  \
-        [DT_UINT8] = f##_to_u8, [DT_UINT16] = f##_to_u16, [DT_UINT32] = f##_to_u32, \
-        [DT_UINT64] = f##_to_u64, [DT_BOOL] = f##_to_b8                             \
+#define CASTS_FROM(f)                                                                 \
+    {                                                                                 \
+        [DT_FLOAT] = f##_to_f32, [DT_DOUBLE] = f##_to_f64, [DT_INT8] = f##_to_i8,     \
+        [DT_INT16] = f##_to_i16, [DT_INT32] = f##_to_i32, [DT_INT64] = f##_to_i64,    \
+        [DT_UINT8] = f##_to_u8, [DT_UINT16] = f##_to_u16, [DT_UINT32] = f##_to_u32,   \
+        [DT_UINT64] = f##_to_u64, [DT_BOOL] = f##_to_b8, [DT_COMPLEX64] = f##_to_c64, \
+        [DT_COMPLEX128] = f##_to_c128                                                 \
     }
 static cast_row *const casts[DTYPE_COUNT][DTYPE_COUNT] = {
-    [DT_FLOAT] = CASTS_FROM(f32),  [DT_DOUBLE] = CASTS_FROM(f64), [DT_INT8] = CASTS_FROM(i8),
-    [DT_INT16] = CASTS_FROM(i16),  [DT_INT32] = CASTS_FROM(i32),  [DT_INT64] = CASTS_FROM(i64),
-    [DT_UINT8] = CASTS_FROM(u8),   [DT_UINT16] = CASTS_FROM(u16), [DT_UINT32] = CASTS_FROM(u32),
-    [DT_UINT64] = CASTS_FROM(u64), [DT_BOOL] = CASTS_FROM(b8),
+    [DT_FLOAT] = CASTS_FROM(f32),       [DT_DOUBLE] = CASTS_FROM(f64),
+    [DT_INT8] = CASTS_FROM(i8),         [DT_INT16] = CASTS_FROM(i16),
+    [DT_INT32] = CASTS_FROM(i32),       [DT_INT64] = CASTS_FROM(i64),
+    [DT_UINT8] = CASTS_FROM(u8),        [DT_UINT16] = CASTS_FROM(u16),
+    [DT_UINT32] = CASTS_FROM(u32),      [DT_UINT64] = CASTS_FROM(u64),
+    [DT_BOOL] = CASTS_FROM(b8),         [DT_COMPLEX64] = CASTS_FROM(c64),
+    [DT_COMPLEX128] = CASTS_FROM(c128),
 };
 
 struct cast_state {

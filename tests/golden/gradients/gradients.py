@@ -309,6 +309,114 @@ for op, attrs in (("BlockLSTM", dict(cell_clip=("float", 0.0), forget_bias=("flo
              outputs=[1, 6], use_peephole=("bool", peephole), **attrs)
 
 
+# ---- more special functions ----
+for op in ("BesselI1", "BesselI1e", "BesselJ0", "BesselJ1"):
+    case(op.lower(), op, x([-1.7, -0.4, 0.3, 1.2, 2.6]))
+    case(op.lower() + " at 0", op, x([0, 1]), kink=True)
+for op in ("BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0", "BesselY1", "Expint"):
+    case(op.lower(), op, x([0.6, 0.9, 1.2, 2.6]))
+for op in ("Dawsn", "FresnelCos", "FresnelSin"):
+    case(op.lower(), op, x([-0.9, -0.4, 0, 0.3, 1.2]))
+case("spence", "Spence", x([0.4, 0.8, 1.3, 2.6]))
+case("spence at 1", "Spence", x([1, 2]), kink=True)
+case("zeta", "Zeta", fed([[1.5], [2.5]], np.float32), x([0.7, 1.2, 2.1]))
+case("polygamma", "Polygamma", fed([[1], [2]], np.float32), x([1.3, 2.1, 1.7]))
+case("igamma", "Igamma", fed([[1.5], [2.5]], np.float32), x([0.7, 1.2, 2.1]))
+case("igammac", "Igammac", fed([[1.5], [2.5]], np.float32), x([0.7, 1.2, 2.1]))
+case("betainc", "Betainc", fed([1.5, 2, 1], np.float32), fed([0.8, 1, 2], np.float32), x([0.3, 0.5, 0.7]))
+case("next after", "NextAfter", x([[1, 2], [3, 4]]), x([2, 1]), kink=True)
+
+# ---- segments, the greatest, partitions ----
+rows7 = np.random.RandomState(11)
+shuffled = rows7.permutation(24).reshape(6, 4).astype(np.float32) / 8 - 1.3
+for op in ("Max", "Min", "Prod"):
+    case("segment " + op, "Segment" + op, x(shuffled), fed([0, 0, 0, 2, 2, 3], np.int32))
+    case("unsorted segment " + op, "UnsortedSegment" + op, x(shuffled), fed([1, 0, 1, -1, 3, 1], np.int32), const(5))
+    case("unsorted segment of a matrix " + op, "UnsortedSegment" + op, x(shuffled), fed(rows7.randint(-1, 3, (6, 4)), np.int32), const(3))
+    case("segment at ties " + op, "Segment" + op, x([[1, 0], [1, 0], [0, 2]]), fed([0, 0, 0], np.int32), kink=True)
+    case("unsorted segment at ties " + op, "UnsortedSegment" + op, x([1, 0, 1, 0, 0, 3]), fed([0, 1, 0, 1, 2, 2], np.int32), const(3), kink=True)
+case("segment mean", "SegmentMean", x(shuffled), fed([0, 0, 0, 2, 2, 3], np.int32))
+case("top k", "TopKV2", x(shuffled), const(2), outputs=[0])
+case("top k of a vector", "TopKV2", x(shuffled[:, 1]), const(3), outputs=[0])
+case("top k of volumes", "TopKV2", x(shuffled.reshape(2, 3, 4)), const(3), outputs=[0])
+case("dynamic partition", "DynamicPartition", x(shuffled), fed([0, 2, 0, 1, 2, 2], np.int32), num_partitions=("int", 3))
+case("dynamic partition of elements", "DynamicPartition", x(shuffled), fed(rows7.randint(0, 2, (6, 4)), np.int32), outputs=[0], num_partitions=("int", 2))
+for op in ("Max", "Min"):
+    case("tensor scatter " + op, "TensorScatter" + op, x(shuffled), fed([[1], [4], [2]], np.int32), x(rows7.permutation(12).reshape(3, 4) / 6 - 0.9))
+    case("tensor scatter at ties " + op, "TensorScatter" + op, x([1, 2, 3, 4]), fed([[0], [2], [2]], np.int32), x([1, 3, 3]), kink=True)
+
+# ---- diagonals ----
+matrix = np.random.RandomState(12)
+
+
+def matrices(*shape): return matrix.uniform(-1, 1, shape).astype(np.float32)
+
+
+none = const(-1), const(-1), const(0, np.float32)
+case("matrix diag", "MatrixDiag", x(matrices(2, 3)))
+case("matrix diag v2", "MatrixDiagV2", x(matrices(2, 3)), const(1), *none)
+case("matrix diag v3", "MatrixDiagV3", x(matrices(2, 3, 4)), const([-1, 1]), *none)
+case("matrix diag part", "MatrixDiagPart", x(matrices(2, 3, 4)))
+case("matrix diag part v2", "MatrixDiagPartV2", x(matrices(2, 3, 4)), const(-1), const(0, np.float32))
+for align in ("RIGHT_LEFT", "LEFT_RIGHT"):
+    case("matrix diag part v3 " + align, "MatrixDiagPartV3", x(matrices(2, 3, 4)), const([-1, 2]), const(0, np.float32), align=("text", align))
+    case("matrix set diag v3 " + align, "MatrixSetDiagV3", x(matrices(2, 3, 4)), x(matrices(2, 3, 3)), const([-1, 1]), align=("text", align))
+case("matrix set diag", "MatrixSetDiag", x(matrices(2, 3, 4)), x(matrices(2, 3)))
+case("matrix set diag v2", "MatrixSetDiagV2", x(matrices(2, 3, 4)), x(matrices(2, 3)), const(1))
+
+# ---- linear algebra ----
+eye = 3 * np.eye(3, dtype=np.float32)
+
+
+def turned(*shape): return (matrices(*shape) + 1j * matrices(*shape)).astype(np.complex64)
+
+
+symmetric = matrices(2, 3, 3)
+symmetric = symmetric + symmetric.transpose(0, 2, 1) + 2 * eye + np.diag([0, 1, 2.5])
+for flag in (False, True):
+    adjoint = dict(adjoint=("bool", flag))
+    case("matrix inverse %d" % flag, "MatrixInverse", x(matrices(2, 3, 3) + eye), **adjoint)
+    case("matrix solve %d" % flag, "MatrixSolve", x(matrices(2, 3, 3) + eye), x(matrices(2, 3, 2)), **adjoint)
+    case("complex matrix solve %d" % flag, "MatrixSolve", z(turned(3, 3) + eye), z(turned(3, 2)), **adjoint)
+    for lower in (False, True):
+        case("triangular solve %d %d" % (lower, flag), "MatrixTriangularSolve", x(matrices(2, 3, 3) + eye), x(matrices(2, 3, 2)), lower=("bool", lower), **adjoint)
+case("triangular solve of a stack", "MatrixTriangularSolve", x(matrices(3, 3) + eye), x(matrices(2, 3, 2)))
+case("matrix determinant", "MatrixDeterminant", x(matrices(2, 3, 3) + eye))
+case("log matrix determinant", "LogMatrixDeterminant", x(matrices(2, 3, 3) + eye), outputs=[1])
+case("cholesky", "Cholesky", x(symmetric), kink=True)
+case("complex cholesky", "Cholesky", z(np.array([[3, 1 + 0.5j], [1 - 0.5j, 2]])))
+for label, m, n, full in (("square", 3, 3, False), ("deep", 4, 2, False), ("wide", 2, 4, False), ("wide, full", 2, 4, True)):
+    case("qr " + label, "Qr", x(matrices(2, m, n) + np.eye(m, n)), full_matrices=("bool", full))
+case("complex qr", "Qr", z(turned(3, 2)))
+case("eigenvalues", "SelfAdjointEigV2", x(symmetric), kink=True, outputs=[0], compute_v=("bool", False))
+case("eigenvectors", "SelfAdjointEigV2", x(symmetric[:, :2, :2]), kink=True)
+spread = np.diag([1, 2.5, 4]).astype(np.float32)
+case("singular values", "Svd", x(matrices(2, 3, 3) + spread), outputs=[0], compute_uv=("bool", False))
+for label, m, n, full in (("square", 2, 2, False), ("deep", 3, 2, False), ("wide", 2, 3, False), ("wide, full", 2, 3, True), ("deep, full", 3, 2, True)):
+    # Of these matrices, TensorFlow's vectors have the signs of LAPACK's.
+    case("svd " + label, "Svd", x(np.random.RandomState(0).uniform(-1, 1, (m, n)) + spread[:m, :n]), full_matrices=("bool", full))
+
+# ---- complex numbers and spectra ----
+case("real", "Real", z(turned(2, 3)))
+case("imag", "Imag", z(turned(2, 3)))
+case("angle", "Angle", z(turned(2, 3)))
+case("complex abs", "ComplexAbs", z(turned(2, 3)))
+case("complex abs at 0", "ComplexAbs", z([0, 1j]))
+case("conj", "Conj", z(turned(2, 3)))
+case("complex", "Complex", x(matrices(2, 3)), x(matrices(3)))
+case("complex product", "Mul", z(turned(2, 3)), z(turned(3)))
+case("complex exp", "Exp", z(turned(2, 3)))
+for rank, shape in ((1, (2, 5)), (2, (3, 4)), (3, (2, 3, 2))):
+    kind = "%dD" % rank if rank > 1 else ""
+    case("fft" + kind, "FFT" + kind, z(turned(*shape)))
+    case("ifft" + kind, "IFFT" + kind, z(turned(*shape)))
+for length in (6, 5):
+    case("rfft %d" % length, "RFFT", x(matrices(2, length)), const([length]), Tcomplex=("type", tf.complex64))
+    case("irfft %d" % length, "IRFFT", z(turned(2, length // 2 + 1)), const([length]), Treal=("type", tf.float32))
+    case("rfft2d %d" % length, "RFFT2D", x(matrices(2, 3, length)), const([3, length]), Tcomplex=("type", tf.complex64))
+    case("irfft2d %d" % length, "IRFFT2D", z(turned(2, 3, length // 2 + 1)), const([3, length]), Treal=("type", tf.float32))
+
+
 def numbers(array):
     if array.dtype == bool:
         return " ".join("%d" % v for v in array.ravel())
@@ -363,6 +471,13 @@ def block_lstm_v2(*inputs, **attrs):
     return tuple(results), gradient
 
 
+def flip(op, value, result, weights):
+    """The sign of an eigenvector is anyone's choice. The weights that are written suit LAPACK's."""
+    if op == "SelfAdjointEigV2" and 1 in weights:
+        chosen = np.linalg.eigh(value)[1]
+        weights[1] = weights[1] * np.sign(np.sum(chosen * result[1], -2, keepdims=True)).astype(np.float32)
+
+
 def write(label, op, inputs, kink, outputs, attrs):
     tensors = [tf.constant(value) for _, value in inputs]
     watched = [t for t, (role, _) in zip(tensors, inputs) if role == "x"]
@@ -400,6 +515,7 @@ def write(label, op, inputs, kink, outputs, attrs):
         wanted = range(len(result)) if outputs is None else outputs
         own = np.random.RandomState(zlib.crc32(label.encode()))  # a case that is added changes no other
         weights = {k: own.uniform(-1, 1, result[k].shape).astype(np.float32) for k in wanted}
+        vectors = [y.numpy() for y in result]
         for k in wanted:
             if result[k].dtype.is_complex:
                 weights[k] = weights[k] + 1j * own.uniform(-1, 1, result[k].shape).astype(np.float32)
@@ -408,6 +524,7 @@ def write(label, op, inputs, kink, outputs, attrs):
                 result[k] = tf.cast(result[k], tf.float32) * weights[k]
         loss = tf.add_n([tf.reduce_sum(result[k]) for k in wanted])
     gradients = iter(tape.gradient(loss, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO))
+    flip(op, inputs[0][1], vectors, weights)
     print("case %s : %s" % (label, op))
     for name, (kind, value) in attrs.items():
         if kind == "type":

@@ -485,6 +485,13 @@ def cast():
     for target in [np.int32, np.int64]:
         for source in [np.float32, np.float64]:
             rows.add("Cast", [np.array([np.nan, np.inf, -np.inf, 3e9, -3e9, 1e20], source)], DstT=target)
+    numbers = [np.complex64, np.complex128]
+    for source in types + numbers:
+        for target in (types + numbers if source in numbers else numbers):
+            values = np.array([0, 1, 2.75, 100], np.float64).astype(source)
+            rows.add("Cast", [values + values[1] * 1j * np.array([0, 1, -2, 0], source) if source in numbers else values], DstT=target)
+    rows.add("Cast", [np.array([1j, 0, np.nan], np.complex64)], DstT=tf.bool)
+    rows.add("Cast", [np.array([np.nan, np.inf, 3e9 + 1j], np.complex64)], DstT=tf.int32)
     rows.add("Cast", [np.array([-1, 300, 70000], np.int64)], DstT=np.int8)
     rows.add("Cast", [np.array([-1, 300, 70000], np.int64)], DstT=np.uint8)
     rows.add("Cast", [np.array([-1, 300, 70000], np.int64)], DstT=np.uint32)

@@ -1,0 +1,144 @@
+/* Gradients of special functions. Source: TensorFlow's math_grad.py. */
+#include <math.h>
+
+#include "graph/gradients/emit.h"
+
+static struct endpoint sub(struct gradient_context *c, struct endpoint x, struct endpoint y)
+{
+    return binary(c, "Sub", x, y);
+}
+
+static struct endpoint mul(struct gradient_context *c, struct endpoint x, struct endpoint y)
+{
+    return binary(c, "Mul", x, y);
+}
+
+static struct endpoint divided(struct gradient_context *c, struct endpoint x, struct endpoint y)
+{
+    return binary(c, "RealDiv", x, y);
+}
+
+/* `slope`, or `value` where x is `at`, where the formula of the slope is not defined. */
+static struct endpoint except_at(struct gradient_context *c, struct endpoint x, double at,
+                                 double value, struct endpoint slope)
+{
+    const struct endpoint choice[] = { binary(c, "Equal", x, number(c, x, at)), number(c, x, value),
+                                       slope };
+
+    return build(c->builder, "SelectV2", NULL, 3, choice, NULL);
+}
+
+/* value · x² */
+static struct endpoint scaled_square(struct gradient_context *c, struct endpoint x, double value)
+{
+    return mul(c, unary(c, "Square", x), number(c, x, value));
+}
+
+/* dy times a derivative, by x and y. */
+#define DERIVATIVE(name, factor)                              \
+    struct status gradient_##name(struct gradient_context *c) \
+    {                                                         \
+        struct endpoint x = input(c, 0), y = output(c);       \
+        (void)y;                                              \
+        return flow(c, 0, times(c, dy(c), factor));           \
+    }
+DERIVATIVE(bessel_i1, except_at(c, x, 0, 1, sub(c, unary(c, "BesselI0", x), divided(c, y, x))))
+DERIVATIVE(bessel_i1e,
+           except_at(c, x, 0, 0.5,
+                     sub(c, unary(c, "BesselI0e", x),
+                         mul(c, y,
+                             binary(c, "AddV2", unary(c, "Sign", x), unary(c, "Reciprocal", x))))))
+DERIVATIVE(bessel_k0, unary(c, "Neg", unary(c, "BesselK1", x)))
+DERIVATIVE(bessel_k0e, sub(c, y, unary(c, "BesselK1e", x)))
+DERIVATIVE(bessel_k1, sub(c, unary(c, "Neg", unary(c, "BesselK0", x)), divided(c, y, x)))
+DERIVATIVE(bessel_k1e, sub(c, mul(c, y, sub(c, number(c, x, 1), unary(c, "Reciprocal", x))),
+                           unary(c, "BesselK0e", x)))
+DERIVATIVE(bessel_j0, unary(c, "Neg", unary(c, "BesselJ1", x)))
+DERIVATIVE(bessel_j1, except_at(c, x, 0, 0.5, sub(c, unary(c, "BesselJ0", x), divided(c, y, x))))
+DERIVATIVE(bessel_y0, unary(c, "Neg", unary(c, "BesselY1", x)))
+DERIVATIVE(bessel_y1, sub(c, unary(c, "BesselY0", x), divided(c, y, x)))
+DERIVATIVE(dawsn, sub(c, number(c, x, 1), mul(c, mul(c, x, y), number(c, x, 2))))
+DERIVATIVE(expint, divided(c, unary(c, "Exp", x), x))
+DERIVATIVE(fresnel_cos, unary(c, "Cos", scaled_square(c, x, acos(-1) / 2)))
+DERIVATIVE(fresnel_sin, unary(c, "Sin", scaled_square(c, x, acos(-1) / 2)))
+DERIVATIVE(spence,
+           except_at(c, x, 1, -1, divided(c, unary(c, "Log", x), sub(c, number(c, x, 1), x))))
+#undef DERIVATIVE
+
+/* ---- several inputs, which may have been broadcast ---- */
+
+static struct status second_only(struct gradient_context *c, struct endpoint slope)
+{
+    return flow(c, 1, reduce_to(c, mul(c, dy(c), slope), 1));
+}
+
+static struct endpoint plus_one(struct gradient_context *c, struct endpoint x)
+{
+    return binary(c, "AddV2", x, number(c, x, 1));
+}
+
+struct status gradient_zeta(struct gradient_context *c)
+{
+    struct endpoint x = input(c, 0);
+
+    if (!c->wanted[1])
+        return status_ok();
+    return second_only(c,
+                       unary(c, "Neg", mul(c, x, binary(c, "Zeta", plus_one(c, x), input(c, 1)))));
+}
+
+struct status gradient_polygamma(struct gradient_context *c)
+{
+    if (!c->wanted[1])
+        return status_ok();
+    return second_only(c, binary(c, "Polygamma", plus_one(c, input(c, 0)), input(c, 1)));
+}
+
+/* e^(-x + (a - 1) ln x - ln Γ(a)) */
+static struct endpoint gamma_density(struct gradient_context *c)
+{
+    struct endpoint a = input(c, 0), x = input(c, 1);
+    struct endpoint power = mul(c, sub(c, a, number(c, a, 1)), unary(c, "Log", x));
+
+    return unary(c, "Exp", sub(c, sub(c, power, x), unary(c, "Lgamma", a)));
+}
+
+/* TensorFlow also has a gradient of a, by the op IgammaGradA, which has no kernel here. */
+struct status gradient_igamma(struct gradient_context *c)
+{
+    if (c->wanted[0])
+        return gradient_none(c);
+    return second_only(c, gamma_density(c));
+}
+
+struct status gradient_igammac(struct gradient_context *c)
+{
+    if (c->wanted[0])
+        return gradient_none(c);
+    return second_only(c, unary(c, "Neg", gamma_density(c)));
+}
+
+/* Of x alone: (1 - x)^(b - 1) x^(a - 1) / B(a, b) */
+struct status gradient_betainc(struct gradient_context *c)
+{
+    struct endpoint a = input(c, 0), b = input(c, 1), x = input(c, 2);
+    struct endpoint one = number(c, x, 1);
+
+    if (!c->wanted[2])
+        return status_ok();
+    struct endpoint log_beta =
+        sub(c, binary(c, "AddV2", unary(c, "Lgamma", a), unary(c, "Lgamma", b)),
+            unary(c, "Lgamma", binary(c, "AddV2", a, b)));
+    struct endpoint powers =
+        binary(c, "AddV2", binary(c, "Xlog1py", sub(c, b, one), unary(c, "Neg", x)),
+               binary(c, "Xlogy", sub(c, a, one), x));
+    struct endpoint slope = unary(c, "Exp", sub(c, powers, log_beta));
+    return flow(c, 2, reduce_to(c, mul(c, dy(c), slope), 2));
+}
+
+struct status gradient_next_after(struct gradient_context *c)
+{
+    if (!c->wanted[0])
+        return status_ok();
+    return flow(c, 0, reduce_to(c, dy(c), 0));
+}
