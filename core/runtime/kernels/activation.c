@@ -58,6 +58,10 @@ UNARY_ROW(, softplus_f64, double, double, double, SOFTPLUS_F64)
 #define SWISH_F32(T, W, x) (x) * fast_sigmoid(x)
 UNARY_ROW(SIMD, swish_f32, float, float, float, SWISH_F32)
 
+/* 0.5 · x · erfc(-x · sqrt(0.5)), as in its ops. Made by plans only (plan/fuse_gelu.c). */
+#define GELU_F32(T, W, x) (0.5f * (x)) * fast_erfc(-(x)*0.70710678f)
+UNARY_ROW(SIMD, gelu_f32, float, float, float, GELU_F32)
+
 struct activation_rows {
     const char *name;
     unary_row *rows[DTYPE_COUNT];
@@ -66,6 +70,7 @@ static const struct activation_rows activations[] = {
     { "Relu", { ROWS_REAL(relu) } },          { "Relu6", { ROWS_REAL(relu6) } },
     { "Elu", { ROWS_FLOAT(elu) } },           { "Selu", { ROWS_FLOAT(selu) } },
     { "Softplus", { ROWS_FLOAT(softplus) } }, { "_Swish", { [DT_FLOAT] = swish_f32 } },
+    { "_Gelu", { [DT_FLOAT] = gelu_f32 } },
 };
 
 unary_row *activation_find_row(const char *op)
@@ -251,6 +256,7 @@ static const struct kernel rows[] = {
     ACTIVATION("Selu", DTYPES_FLOATING),
     ACTIVATION("Softplus", DTYPES_FLOATING),
     ACTIVATION("_Swish", DTYPES(DT_FLOAT)),
+    ACTIVATION("_Gelu", DTYPES(DT_FLOAT)),
     { "LeakyRelu", DTYPES_FLOATING, .prepare = leaky_relu_prepare, .compute = leaky_relu_compute,
       .any_rank = true },
     GRADIENT("ReluGrad"),

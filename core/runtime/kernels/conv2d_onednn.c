@@ -110,6 +110,7 @@ static bool add_activation(dnnl_post_ops_t ops, const struct conv2d_onednn_spec 
         [CONV_TANH] = { dnnl_eltwise_tanh, 0, 0 },
         [CONV_SIGMOID] = { dnnl_eltwise_logistic, 0, 0 },
         [CONV_SWISH] = { dnnl_eltwise_swish, 1, 0 },
+        [CONV_GELU] = { dnnl_eltwise_gelu_erf, 0, 0 },
     };
     if (spec->activation == CONV_LINEAR)
         return true;

@@ -23,6 +23,7 @@ enum conv_activation {
     CONV_TANH,
     CONV_SIGMOID,
     CONV_SWISH,
+    CONV_GELU,
 };
 
 struct conv2d_onednn_spec {

@@ -52,7 +52,7 @@ static bool find_activation(struct bytes name, enum conv_activation *out)
     } rows[] = {
         { "Relu", CONV_RELU },    { "Relu6", CONV_RELU6 }, { "LeakyRelu", CONV_LEAKY_RELU },
         { "Elu", CONV_ELU },      { "Tanh", CONV_TANH },   { "Sigmoid", CONV_SIGMOID },
-        { "_Swish", CONV_SWISH },
+        { "_Swish", CONV_SWISH }, { "_Gelu", CONV_GELU },
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         if (bytes_equal(name, bytes_of(rows[i].op))) {

@@ -46,6 +46,7 @@ static const struct pattern {
     { "AddV2", 2, false, fuse_add },
     { "Sub", 2, false, fuse_sub },
     { "Mul", 2, false, fuse_swish },
+    { "Mul", 2, false, fuse_gelu },
     { "Mul", 2, false, fuse_mul },
     { "RealDiv", 2, false, fuse_div },
     { "FusedBatchNorm", 5, false, fuse_batch_norm },

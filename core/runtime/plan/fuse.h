@@ -28,12 +28,19 @@ struct product {
     const struct base *base;
     struct endpoint weights, bias; /* bias.node NULL: none */
     const char *activation;        /* NULL: none */
+    struct node *reshape;          /* gives its result another shape, with the same channels last;
+                                      NULL: none */
     float alpha;                   /* of LeakyRelu */
 };
 
 static inline bool op_is(const struct node *node, const char *name)
 {
     return strcmp(node->op_name, name) == 0;
+}
+
+static inline bool is_same(struct endpoint a, struct endpoint b)
+{
+    return a.node == b.node && a.index == b.index;
 }
 
 static inline const struct tensor *constant_of(const struct fuse *fuse, struct endpoint endpoint)
@@ -51,7 +58,8 @@ bool has_uses(const struct fuse *fuse, struct endpoint endpoint, int count);
 bool has_one_user(const struct fuse *fuse, struct endpoint endpoint);
 /* The base that the node's op is, plain or fused; NULL: none. */
 const struct base *base_of(const struct node *node);
-/* Finds a product that can take in the node behind it: one without an activation. */
+/* Finds a product that can take in the node behind it: one without an activation. A Reshape may lie
+ * between them, as in Keras' Dense on more than two dimensions. */
 bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out);
 /* The same for a product that the nodes of a pattern use so often. */
 bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
@@ -70,6 +78,7 @@ bool fuse_second_bias(struct fuse *fuse, struct node *node);
 bool fuse_sub(struct fuse *fuse, struct node *node);
 bool fuse_mul(struct fuse *fuse, struct node *node);
 bool fuse_swish(struct fuse *fuse, struct node *node);
+bool fuse_gelu(struct fuse *fuse, struct node *node);
 bool fuse_div(struct fuse *fuse, struct node *node);
 bool fuse_batch_norm(struct fuse *fuse, struct node *node);
 bool fuse_flatten(struct fuse *fuse, struct node *node);

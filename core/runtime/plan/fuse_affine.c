@@ -6,8 +6,9 @@
 static bool is_per_channel(const struct tensor *constant, const struct product *product,
                            int64_t channels)
 {
-    if (constant == NULL || constant->dtype != DT_FLOAT ||
-        constant->shape.rank > product->base->rank)
+    const struct node *reshape = product->reshape;
+    int rank = reshape != NULL ? reshape->outputs[0].shape.rank : product->base->rank;
+    if (constant == NULL || constant->dtype != DT_FLOAT || constant->shape.rank > rank)
         return false;
     if (constant->size == 1)
         return true;

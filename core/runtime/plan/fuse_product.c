@@ -43,8 +43,8 @@ static void read_fused(struct product *product)
     status_ignore(node_attr_float(node, "leakyrelu_alpha", &product->alpha)); /* has a default */
 }
 
-bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
-                       struct product *out)
+static bool find_here(const struct fuse *fuse, struct endpoint endpoint, int uses,
+                      struct product *out)
 {
     const struct node *node = endpoint.node;
     const struct base *base = base_of(node);
@@ -55,6 +55,27 @@ bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int us
     if (op_is(node, base->fused))
         read_fused(out);
     return out->activation == NULL;
+}
+
+/* A product of two matrices whose result is given another shape, but the same last dimension. */
+static bool find_reshaped(const struct fuse *fuse, struct endpoint endpoint, int uses,
+                          struct product *out)
+{
+    struct node *node = endpoint.node;
+    if (!op_is(node, "Reshape") || node->inputs_count != 2 || !is_float(node) ||
+        !has_uses(fuse, endpoint, uses) || !find_here(fuse, node->inputs[0], 1, out) ||
+        out->base->rank != 2)
+        return false;
+    const struct shape *shape = &node->outputs[0].shape;
+    int64_t channels = channels_of(fuse, out);
+    out->reshape = node;
+    return shape->rank >= 2 && channels > 0 && shape->dims[shape->rank - 1] == channels;
+}
+
+bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
+                       struct product *out)
+{
+    return find_here(fuse, endpoint, uses, out) || find_reshaped(fuse, endpoint, uses, out);
 }
 
 bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out)
@@ -125,7 +146,7 @@ static void set_attrs(struct fuse *fuse, struct node *node, const struct product
     node->attrs_count = node->attrs_capacity = count;
 }
 
-void fuse_become(struct fuse *fuse, struct node *node, const struct product *product)
+static void become_product(struct fuse *fuse, struct node *node, const struct product *product)
 {
     const struct base *base = product->base;
     bool plain = product->bias.node == NULL && product->activation == NULL;
@@ -143,4 +164,32 @@ void fuse_become(struct fuse *fuse, struct node *node, const struct product *pro
     node->inputs = inputs;
     node->inputs_count = node->inputs_capacity = count;
     node->outputs_count = 1;
+}
+
+/* The Reshape becomes the product, and the later node the Reshape: an order that honours every
+ * edge. */
+static void become_reshape(struct fuse *fuse, struct node *node, const struct product *product)
+{
+    struct node *inner = product->reshape;
+    struct endpoint *inputs = ARENA_ARRAY(fuse->maker->arena, struct endpoint, 2);
+    inputs[0] = (struct endpoint){ inner, 0 };
+    inputs[1] = inner->inputs[1];
+    node->op_name = inner->op_name;
+    node->op = inner->op;
+    node->attrs = inner->attrs;
+    node->attrs_count = node->attrs_capacity = inner->attrs_count;
+    node->inputs = inputs;
+    node->inputs_count = node->inputs_capacity = 2;
+    node->outputs_count = 1;
+    become_product(fuse, inner, product);
+    inner->outputs[0] = product->node->outputs[0];
+    fuse->uses[inner->id][0] = 1;
+}
+
+void fuse_become(struct fuse *fuse, struct node *node, const struct product *product)
+{
+    if (product->reshape != NULL)
+        become_reshape(fuse, node, product);
+    else
+        become_product(fuse, node, product);
 }

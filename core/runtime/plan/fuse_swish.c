@@ -1,11 +1,6 @@
 /* x · sigmoid(x), the swish or silu, becomes the activation _Swish of the product that makes x. */
 #include "runtime/plan/fuse.h"
 
-static bool is_same(struct endpoint a, struct endpoint b)
-{
-    return a.node == b.node && a.index == b.index;
-}
-
 /* Is it x, or x · 1? Keras multiplies by the swish's factor beta, which is nearly always 1. */
 static bool is_argument(const struct fuse *fuse, struct endpoint value, struct endpoint x)
 {

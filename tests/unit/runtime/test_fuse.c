@@ -219,6 +219,53 @@ static struct endpoint matmul_swish_by_one(struct endpoint x)
     return swish_of(matmul(x), 1);
 }
 
+static struct endpoint exact_gelu(struct endpoint x, float half)
+{
+    struct endpoint halved =
+        build_binary(&b, "Mul", NULL, const_floats(NULL, shape_scalar(), &half), x);
+    struct endpoint scaled = build_binary(&b, "Mul", NULL, build_unary(&b, "Neg", NULL, x),
+                                          const_floats(NULL, shape_scalar(), VALUES(0.70710678f)));
+    return build_binary(&b, "Mul", NULL, halved, build_unary(&b, "Erfc", NULL, scaled));
+}
+
+static struct endpoint matmul_bias_gelu(struct endpoint x)
+{
+    return exact_gelu(matmul_bias(x), 0.5f);
+}
+
+static struct endpoint a_gelu_by_two(struct endpoint x)
+{
+    return exact_gelu(matmul_bias(x), 2);
+}
+
+/* Keras' Dense on images: Reshape, MatMul, Reshape to [-1, 3, 3, last]. */
+static struct endpoint dense_of_images(struct endpoint x, int last)
+{
+    struct endpoint flat = build_const_ints(&b, NULL, 2, (int32_t[]){ -1, 2 });
+    struct endpoint shape = build_const_ints(&b, NULL, 4, (int32_t[]){ -1, 3, 9 / last, last });
+    struct endpoint weights = ramp(shape_of(2, 3), -0.5f, 0.1f);
+    x = build_binary(&b, "MatMul", NULL, build_binary(&b, "Reshape", NULL, x, flat), weights);
+    return build_binary(&b, "Reshape", NULL, x, shape);
+}
+
+static struct endpoint dense_gelu(struct endpoint x)
+{
+    return exact_gelu(bias(dense_of_images(x, 3), 3), 0.5f);
+}
+
+static struct endpoint dense_scale_relu(struct endpoint x)
+{
+    struct endpoint y = bias(dense_of_images(x, 3), 3);
+    y = build_binary(&b, "Mul", NULL, y, ramp(shape_of(1, 1, 1, 3), 0.5f, 0.25f));
+    return build_unary(&b, "Relu", NULL, y);
+}
+
+/* The last dimension is not the channels. */
+static struct endpoint a_bias_of_another_dimension(struct endpoint x)
+{
+    return bias(dense_of_images(x, 1), 1);
+}
+
 static struct endpoint a_swish_by_two(struct endpoint x)
 {
     return swish_of(matmul(x), 2);
@@ -378,6 +425,11 @@ static const struct row rows[] = {
     { "a swish of images", swish, 0, "_FusedPointwise", 1 },
     { "Conv2D, BiasAdd, swish", conv_swish, 0, "_FusedConv2D", 1 },
     { "MatMul, swish by 1", matmul_swish_by_one, 4, "_FusedMatMul", 1 },
+    { "MatMul, BiasAdd, gelu", matmul_bias_gelu, 4, "_FusedMatMul", 1 },
+    { "a gelu with another factor stays", a_gelu_by_two, 4, "_FusedPointwise", 2 },
+    { "MatMul, Reshape, BiasAdd, gelu", dense_gelu, 0, "_FusedMatMul", 3 },
+    { "MatMul, Reshape, BiasAdd, Mul, Relu", dense_scale_relu, 0, "_FusedMatMul", 3 },
+    { "a bias of another dimension stays", a_bias_of_another_dimension, 0, "BiasAdd", 4 },
     { "a swish by 2 stays", a_swish_by_two, 4, "_FusedPointwise", 2 },
     { "a swish of a product used once more stays", a_swish_whose_argument_has_another_use, 4,
       "_FusedPointwise", 2 },
@@ -511,6 +563,7 @@ static const struct activation_row {
     { "Relu", 0 },         { "Relu6", 0 },         { "LeakyRelu", 0.3f }, { "LeakyRelu", 0 },
     { "LeakyRelu", 1.5f }, { "LeakyRelu", -0.5f }, { "Elu", 0 },          { "Selu", 0 },
     { "Tanh", 0 },         { "Sigmoid", 0 },       { "Softplus", 0 },     { "_Swish", 0 },
+    { "_Gelu", 0 },
 };
 
 static struct endpoint activate(struct endpoint x, const struct activation_row *row)
