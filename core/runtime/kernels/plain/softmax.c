@@ -5,23 +5,22 @@
 #include "runtime/kernels/plain/fast_math.h"
 #include "runtime/kernels/plain/types.h"
 
-/* The maximum of a row, which keeps exp from overflowing; NaN if there is one. */
+#define INFINITY_BITS 0x7f800000
+
+/* The maximum of a row, which keeps exp from overflowing; NaN if there is one. The compiler makes
+ * vector code of a maximum of integers only: here, of the bits, with the sign turned into order. */
 SIMD static float greatest(const float *x, int64_t n)
 {
-    float lane[8], most = x[0];
-    int64_t i = 0;
-    if (n >= 8) {
-        for (int l = 0; l < 8; l++)
-            lane[l] = x[l];
-        for (i = 8; i + 8 <= n; i += 8)
-            for (int l = 0; l < 8; l++)
-                lane[l] = x[i + l] > lane[l] || x[i + l] != x[i + l] ? x[i + l] : lane[l];
-        for (int l = 0; l < 8; l++)
-            most = lane[l] > most || lane[l] != lane[l] ? lane[l] : most;
+    int32_t most = INT32_MIN, largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t bits = (int32_t)bits_of_float(x[i]), size = bits & INT32_MAX;
+        int32_t key = bits < 0 ? ~size : size;
+        most = key > most ? key : most;
+        largest = size > largest ? size : largest;
     }
-    for (; i < n; i++)
-        most = x[i] > most || x[i] != x[i] ? x[i] : most;
-    return most;
+    if (largest > INFINITY_BITS)
+        return NAN;
+    return most < 0 ? -float_of_bits((uint32_t)~most) : float_of_bits((uint32_t)most);
 }
 
 /* out = exp(x - most); returns the sum. */
