@@ -2,6 +2,31 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
+/* The columns [first, end) of a row that are kept. */
+struct band {
+    int64_t first, end;
+};
+
+static struct band band_of(int64_t row, int64_t columns, const int64_t width[2])
+{
+    struct band band = { 0, columns };
+    if (width[0] >= 0 && row - width[0] > 0)
+        band.first = row - width[0] < columns ? row - width[0] : columns;
+    if (width[1] >= 0 && row + 1 + width[1] < columns)
+        band.end = row + 1 + width[1];
+    if (band.end < band.first)
+        band.end = band.first;
+    return band;
+}
+
+static void copy_band(const void *in, void *out, size_t size, struct band band, int64_t columns)
+{
+    memset(out, 0, (size_t)band.first * size);
+    memcpy(at_bytes(out, band.first, size), at_bytes_const(in, band.first, size),
+           (size_t)(band.end - band.first) * size);
+    memset(at_bytes(out, band.end, size), 0, (size_t)(columns - band.end) * size);
+}
+
 static struct status band_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
@@ -28,15 +53,9 @@ static struct status band_compute(struct kernel_context *k)
     }
     TRY(kernel_output(k, 0, &x->shape, &out));
     size_t size = dtype_size(x->dtype);
-    for (int64_t i = 0; i < x->size; i++) {
-        int64_t column = i % columns, row = i / columns % rows;
-        bool kept = (width[0] < 0 || row - column <= width[0]) &&
-                    (width[1] < 0 || column - row <= width[1]);
-        if (kept)
-            memcpy(at_bytes(out->data, i, size), at_bytes_const(x->data, i, size), size);
-        else
-            memset(at_bytes(out->data, i, size), 0, size);
-    }
+    for (int64_t i = 0; i < x->size; i += columns)
+        copy_band(at_bytes_const(x->data, i, size), at_bytes(out->data, i, size), size,
+                  band_of(i / columns % rows, columns, width), columns);
     return status_ok();
 }
 

@@ -7,20 +7,23 @@
 #include "runtime/kernels/plain/broadcast.h"
 #include "runtime/kernels/plain/types.h"
 
-#define SELECT_ROW(name, T)                                                                    \
-    static void name(const bool *c, const void *t_, const void *e_, void *out_, int64_t count, \
-                     const int *steps)                                                         \
+#define SELECT_ROW(name, T, attributes)                                                        \
+    attributes static void name(const bool *c, const void *t_, const void *e_, void *out_,     \
+                                int64_t count, const int *steps)                               \
     {                                                                                          \
         const T *t = t_, *e = e_;                                                              \
         T *out = out_;                                                                         \
-        for (int64_t i = 0; i < count; i++)                                                    \
-            out[i] = c[i * steps[0]] ? t[i * steps[1]] : e[i * steps[2]];                      \
+        if (steps[0] == 1 && steps[1] == 1 && steps[2] == 0) /* a mask, as attention has it */ \
+            IVDEP for (int64_t i = 0; i < count; i++) out[i] = c[i] ? t[i] : *e;               \
+        else                                                                                   \
+            for (int64_t i = 0; i < count; i++)                                                \
+                out[i] = c[i * steps[0]] ? t[i * steps[1]] : e[i * steps[2]];                  \
     }
-SELECT_ROW(select_1, uint8_t)
-SELECT_ROW(select_2, uint16_t)
-SELECT_ROW(select_4, uint32_t)
-SELECT_ROW(select_8, uint64_t)
-SELECT_ROW(select_16, struct wide_element)
+SELECT_ROW(select_1, uint8_t, )
+SELECT_ROW(select_2, uint16_t, )
+SELECT_ROW(select_4, uint32_t, SIMD)
+SELECT_ROW(select_8, uint64_t, SIMD)
+SELECT_ROW(select_16, struct wide_element, )
 
 static void select_row(size_t size, const bool *c, const void *t, const void *e, void *out,
                        int64_t count, const int *steps)
