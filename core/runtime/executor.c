@@ -335,6 +335,13 @@ static void frame_clear(struct run_frame *frame)
 struct status plan_run(const struct plan *plan, struct run *run, const struct tensor *feeds,
                        struct tensor *fetches)
 {
+    return run_takes_chunks(plan, feeds) ? run_in_chunks(plan, run, feeds, fetches)
+                                         : run_whole(plan, run, feeds, fetches);
+}
+
+struct status run_whole(const struct plan *plan, struct run *run, const struct tensor *feeds,
+                        struct tensor *fetches)
+{
     struct run_frame *frame = run_find_frame(run, plan);
     assert(frame->slots_count == plan->slots_count);
     TRY(set_feeds(plan, run, frame, feeds));

@@ -76,6 +76,7 @@ struct plan {
     int feeds_count;
     int steps_count, blocks_count;
     bool rows_independent, batch_pays, has_loop;
+    int64_t chunk_rows;    /* a longer batch runs in chunks of at most so many rows; 0: never */
     struct tensor **owned; /* constants to release with the plan */
     int owned_count, owned_capacity;
     struct plan_cleanup *cleanups;
@@ -123,6 +124,15 @@ struct run_frame *run_find_frame(struct run *run, const struct plan *plan);
 /* DEADLINE_EXCEEDED when the run's time is over, or the failure of run_set_check's function. */
 struct status run_check(const struct run *run);
 struct status run_block(struct kernel_context *context, const struct plan_block *block);
+/* plan_run without chunks. */
+struct status run_whole(const struct plan *plan, struct run *run, const struct tensor *feeds,
+                        struct tensor *fetches);
+
+/* chunks.c: a batch whose values do not fit into the cache runs in chunks of rows. The chunks
+ * follow from the sizes alone. */
+bool run_takes_chunks(const struct plan *plan, const struct tensor *feeds);
+struct status run_in_chunks(const struct plan *plan, struct run *run, const struct tensor *feeds,
+                            struct tensor *fetches);
 
 /* The compute functions of branches and loops (control.c). */
 struct status branch_compute(struct kernel_context *context);

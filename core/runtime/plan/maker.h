@@ -114,6 +114,9 @@ void region_prune(struct region *region); /* drops nodes that nothing needs */
 /* fuse.c: patterns of nodes become one; walks into bodies. */
 void region_fuse(struct plan_maker *maker, struct region *region);
 
+/* chunk.c: the most rows of a batch that should run together; 0: any number. */
+int64_t region_chunk_rows(const struct region *region);
+
 /* emit.c: regions become blocks. */
 struct status region_emit(struct plan_maker *maker, struct region *region, struct plan_block **out);
 /* Computes a node whose inputs are constants; the caller owns the outputs. */

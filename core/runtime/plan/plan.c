@@ -108,6 +108,8 @@ struct status plan_create(const struct graph *graph, const struct flatten_reques
     TRY_OR(fail, region_emit(&maker, region, &plan->main));
     plan->rows_independent = region_rows_independent(region);
     plan->batch_pays = region_batch_pays(region);
+    if (plan_cost_is_predictable(plan))
+        plan->chunk_rows = region_chunk_rows(region);
     maker_finish(&maker);
     map_finish(&written);
     *out = plan;
