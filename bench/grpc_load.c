@@ -1,13 +1,16 @@
 /*
  * Calls a gRPC method over nghttp2 from one thread, the next call as soon as one is answered:
  *
- *     grpc_load PORT PATH BODY_FILE CONNECTIONS STREAMS SECONDS
+ *     grpc_load PORT PATH BODY_FILE CONNECTIONS STREAMS SECONDS [RATE]
  *
- * CONNECTIONS x STREAMS calls are always in flight, each with the file's bytes as its message.
- * Prints "RESULT calls microseconds p50_us wrong reply_bytes". `wrong` counts answers whose
+ * CONNECTIONS x STREAMS calls are always in flight, each with the file's bytes as its message. With
+ * a RATE, STREAMS does not count: so many calls a second begin at random (Poisson), whether or not
+ * others are answered, and a latency counts from the time at which its call should have begun.
+ * Prints "RESULT calls microseconds p50_us wrong reply_bytes p99_us". `wrong` counts answers whose
  * grpc-status is not 0 or whose size differs from that of the first.
  */
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <nghttp2/nghttp2.h>
@@ -42,6 +45,8 @@ static size_t body_size, reply_size;
 static int64_t calls, wrong;
 static uint32_t *latencies; /* ns / 64 */
 static int stopping;
+static double rate;       /* calls that begin in a second; 0: when another one is answered */
+static int64_t begins_ns; /* when the next one does */
 
 static int64_t now_ns(void)
 {
@@ -71,7 +76,7 @@ static nghttp2_nv field(const char *name, const char *value)
                          NGHTTP2_NV_FLAG_NO_COPY_NAME | NGHTTP2_NV_FLAG_NO_COPY_VALUE };
 }
 
-static void begin(struct connection *connection, struct call *call)
+static void begin(struct connection *connection, struct call *call, int64_t begun_ns)
 {
     const nghttp2_nv headers[] = {
         field(":method", "POST"), field(":scheme", "http"),
@@ -79,7 +84,7 @@ static void begin(struct connection *connection, struct call *call)
         field("te", "trailers"),  field("content-type", "application/grpc"),
     };
     nghttp2_data_provider provider = { .source.ptr = call, .read_callback = read_body };
-    *call = (struct call){ .begun_ns = now_ns() };
+    *call = (struct call){ .begun_ns = begun_ns };
     if (nghttp2_submit_request(connection->session, NULL, headers, 6, &provider, call) < 0) {
         fprintf(stderr, "no more streams\n");
         exit(1);
@@ -119,8 +124,10 @@ static int on_close(nghttp2_session *session, int32_t stream, uint32_t error, vo
     if (calls < LATENCIES_MAX)
         latencies[calls] = (uint32_t)((now_ns() - call->begun_ns) / 64);
     calls++;
-    if (!stopping)
-        begin(context, call);
+    if (rate > 0)
+        free(call);
+    else if (!stopping)
+        begin(context, call, now_ns());
     return 0;
 }
 
@@ -156,7 +163,30 @@ static void open_one(struct connection *connection, int streams)
     nghttp2_submit_settings(connection->session, NGHTTP2_FLAG_NONE, settings, 2);
     nghttp2_session_set_local_window_size(connection->session, NGHTTP2_FLAG_NONE, 0, INT32_MAX);
     for (int i = 0; i < streams; i++)
-        begin(connection, calloc(1, sizeof(struct call)));
+        begin(connection, calloc(1, sizeof(struct call)), now_ns());
+}
+
+/* Begins the calls that are due, on one connection after the other. */
+static void begin_due(struct connection *connections, int count)
+{
+    static int next;
+    for (int64_t now = now_ns(); begins_ns <= now;) {
+        begin(&connections[next++ % count], calloc(1, sizeof(struct call)), begins_ns);
+        double uniform = (1 + (double)random()) / (2 + (double)RAND_MAX);
+        begins_ns += (int64_t)(-log(uniform) / rate * 1e9);
+    }
+}
+
+/* Waits until a socket is ready, or a call is due. */
+static void wait_for(struct pollfd *fds, int count)
+{
+    int64_t left_ns = rate > 0 ? begins_ns - now_ns() : 5000000000LL;
+    struct timespec timeout = { left_ns > 0 ? left_ns / 1000000000 : 0,
+                                left_ns > 0 ? left_ns % 1000000000 : 0 };
+    if (ppoll(fds, (nfds_t)count, &timeout, NULL) == 0 && rate == 0) {
+        fprintf(stderr, "no answer in 5 s\n");
+        exit(1);
+    }
 }
 
 /* Did the socket accept everything? */
@@ -221,13 +251,13 @@ static void load(struct connection *connections, int count, double seconds)
     int64_t begun = now_ns(), end = begun + (int64_t)(seconds * 1e9), last = begun;
     for (int i = 0; i < count; i++)
         fds[i] = (struct pollfd){ .fd = connections[i].fd, .events = POLLIN };
+    begins_ns = begun;
     while (last < end) {
+        if (rate > 0)
+            begin_due(connections, count);
         for (int i = 0; i < count; i++)
             fds[i].events = flush(&connections[i]) ? POLLIN : POLLIN | POLLOUT;
-        if (poll(fds, (nfds_t)count, 5000) == 0) {
-            fprintf(stderr, "no answer in 5 s\n");
-            exit(1);
-        }
+        wait_for(fds, count);
         for (int i = 0; i < count; i++)
             if (fds[i].revents & (POLLIN | POLLERR | POLLHUP))
                 receive(&connections[i]);
@@ -236,16 +266,18 @@ static void load(struct connection *connections, int count, double seconds)
     stopping = 1;
     int64_t shown = calls < LATENCIES_MAX ? calls : LATENCIES_MAX;
     qsort(latencies, (size_t)shown, sizeof *latencies, compare);
-    printf("RESULT %lld %lld %.1f %lld %zu\n", (long long)calls, (long long)(last - begun) / 1000,
-           shown > 0 ? latencies[shown / 2] * 64 / 1e3 : 0.0, (long long)wrong,
-           reply_size > 5 ? reply_size - 5 : 0);
+    printf("RESULT %lld %lld %.1f %lld %zu %.1f\n", (long long)calls,
+           (long long)(last - begun) / 1000, shown > 0 ? latencies[shown / 2] * 64 / 1e3 : 0.0,
+           (long long)wrong, reply_size > 5 ? reply_size - 5 : 0,
+           shown > 0 ? latencies[shown * 99 / 100] * 64 / 1e3 : 0.0);
 }
 
 int main(int argc, char **argv)
 {
     static struct connection connections[CONNECTIONS_MAX];
-    if (argc != 7)
+    if (argc != 7 && argc != 8)
         return 2;
+    rate = argc > 7 ? atof(argv[7]) : 0;
     port = argv[1];
     path = argv[2];
     read_file(argv[3]);
@@ -254,7 +286,7 @@ int main(int argc, char **argv)
         return 2;
     latencies = malloc(LATENCIES_MAX * sizeof *latencies);
     for (int i = 0; i < count; i++)
-        open_one(&connections[i], streams);
+        open_one(&connections[i], rate > 0 ? 0 : streams);
     load(connections, count, atof(argv[6]));
     return 0;
 }

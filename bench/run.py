@@ -158,10 +158,17 @@ class Bench:
         before = cpu_seconds(pid)
         text = out(bench_program("grpc_load"), port, "/tensorflow.serving.PredictionService/Predict", self.predict_request(rows), connections,
                    streams, self.seconds, core=core)
-        calls, microseconds, wrong, size = (int(n) for n in re.search(r"RESULT (\d+) (\d+) [\d.]+ (\d+) (\d+)", text).groups())
+        calls, microseconds, wrong, size = (int(n) for n in re.search(r"RESULT (\d+) (\d+) [\d.]+ (\d+) (\d+) ", text).groups())
         if wrong or not calls:
             raise RuntimeError("%d of %d answers were wrong" % (wrong, calls))
         return (cpu_seconds(pid) - before) / calls * 1e6, calls / microseconds * 1e6, size
+
+    def open_load(self, server, rows, rate):
+        """(calls answered a second, p99 in ms) of calls that begin at random, so many a second."""
+        text = out(bench_program("grpc_load"), server.grpc_port, "/tensorflow.serving.PredictionService/Predict", self.predict_request(rows), 8, 0,
+                   self.seconds, rate, core=LOAD_CORE)
+        calls, microseconds, p99 = (float(n) for n in re.search(r"RESULT (\d+) (\d+) [\d.]+ \d+ \d+ ([\d.]+)", text).groups())
+        return calls / microseconds * 1e6, p99 / 1e3
 
     # ---- the rows ----
     def grpc_softmax(self):
@@ -184,6 +191,37 @@ class Bench:
                 ours, rate, _ = self.interleaved(ours=lambda c=connections, s=streams: self.grpc_load(server.pid, server.grpc_port, c, s))["ours"]
                 self.table.add("gRPC mlp, %d x %d, one core" % (connections, streams), "%.1f µs CPU, %.1f k calls/s" % (ours, rate / 1e3), "-",
                                "<= 15 µs", ours <= 15)
+
+    def target_p99(self):
+        """mlp, Poisson arrivals of calls of 8 rows, one server core: calls a second whose p99 is within 20 ms, by --target_p99_ms and by the
+        best of several settings of --enable_batching; and the p99 at 90 % of that rate"""
+        rows, target = 8, 20
+        settings = {"target": ["--target_p99_ms=%d" % target]}
+        for size in (8, 32, 64, 256):
+            for wait in (0, 1000, 5000):
+                path = self.path("batching-%d-%d" % (size, wait))
+                with open(path, "w", encoding="ascii") as f:
+                    f.write("max_batch_size { value: %d } batch_timeout_micros { value: %d } max_enqueued_batches { value: 1000 } "
+                            "num_batch_threads { value: 1 }" % (size, wait))
+                settings["max_batch_size %d, %d µs" % (size, wait)] = ["--enable_batching", "--batching_parameters_file=" + path]
+        with self.server("mlp", grpc=True) as server:
+            capacity = self.interleaved(ours=lambda: self.grpc_load(server.pid, server.grpc_port, 8, 8, rows))["ours"][1]
+
+        def goodput(flags):
+            best = 0, 0
+            with self.server("mlp", *flags, grpc=True) as server:
+                self.open_load(server, rows, capacity / 4)  # costs are measured
+                for share in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95):
+                    for _ in range(self.rounds):  # what disturbs a round only makes it slower: one good one will do
+                        answered, p99 = self.open_load(server, rows, capacity * share)
+                        if p99 <= target * 1.1 and answered >= 0.97 * capacity * share:
+                            best = max(best, (answered, p99))
+                            break
+            return best
+        got = {name: goodput(flags) for name, flags in settings.items()}
+        (ours, p99), hand = got.pop("target"), max(got, key=got.get)
+        self.table.add("mlp, 8 rows, p99 <= %d ms" % target, "%.0f calls/s, %.0f %% of %.0f, p99 %.1f ms" % (ours, ours / capacity * 100, capacity, p99),
+                       "%s: %.0f calls/s" % (hand, got[hand][0]), ">= best, >= 90 %", ours >= 0.97 * got[hand][0] and ours >= 0.9 * capacity)
 
     def request_metrics(self):
         """what metrics cost a request, CPU ns, against the CPU of a gRPC Predict of mlp 784-512-512-10 on 1 x 32 streams"""
@@ -526,7 +564,7 @@ class Bench:
 
 
 ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
-        "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "request-metrics": Bench.request_metrics, "loops": Bench.loops,
+        "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "target-p99": Bench.target_p99, "request-metrics": Bench.request_metrics, "loops": Bench.loops,
         "rpc": Bench.rpc,
         "executor": Bench.executor, "models": Bench.models, "cores": Bench.cores, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
         "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes, "ps-rows": Bench.ps_rows,
