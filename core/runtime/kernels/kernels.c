@@ -39,6 +39,7 @@
     X(dilation)             \
     X(depth_to_space)       \
     X(edit_distance)        \
+    X(dynamic_slice)        \
     X(einsum)               \
     X(fake_quant)           \
     X(fft)                  \

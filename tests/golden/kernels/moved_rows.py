@@ -155,4 +155,28 @@ def found():
     rows.write()
 
 
-FAMILIES = [moved, found]
+def xla_slices():
+    """Ops of XLA, which words its own errors."""
+    rows = Rows("xla_slices")
+    x = draw(3, 4)
+    for dtype in FLOATS + INTEGERS + COMPLEX + [bool]:
+        rows.add("XlaDynamicSlice", [x.astype(dtype), np.int32([1, 1]), np.int32([2, 2])])
+        rows.add("XlaDynamicUpdateSlice", [x.astype(dtype), draw(2, 3, dtype=dtype), np.int32([0, 1])])
+    for index in [np.int32, np.int64]:
+        for start in [[0, 0], [-1, 1], [2, 3], [5, -7], [2**31 - 1, -2**31]]:
+            for size in [[2, 3], [3, 4], [1, 1], [0, 2]]:
+                rows.add("XlaDynamicSlice", [x, index(start), index(size)])
+                rows.add("XlaDynamicUpdateSlice", [x, draw(*size), index(start)])
+    none = np.zeros(0, np.int32)
+    rows.add("XlaDynamicSlice", [np.float32(3), none, none])
+    rows.add("XlaDynamicUpdateSlice", [np.float32(3), np.float32(4), none])
+    rows.add("XlaDynamicUpdateSlice", [draw(2, 0), draw(1, 0), np.int32([1, 1])])
+    rows.add("XlaDynamicUpdateSlice", [draw(2, 3, 4, 5), draw(2, 1, 4, 3), np.int64([1, 1, 1, 1])])
+    for start, size in [([0, 0], [4, 1]), ([0, 0], [-1, 1]), ([0], [1, 1]), ([0, 0], [1])]:
+        rows.add("XlaDynamicSlice", [x, np.int32(start), np.int32(size)], text=False)
+    for update, start in [((4, 1), [0, 0]), ((2,), [0, 0]), ((1, 1), [0]), ((1, 1), [[0, 0]])]:
+        rows.add("XlaDynamicUpdateSlice", [x, draw(*update), np.int32(start)], text=False)
+    rows.write()
+
+
+FAMILIES = [xla_slices, moved, found]

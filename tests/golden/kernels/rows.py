@@ -15,6 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # the plain kernels: oneDNN's differ in corner cases, and crash in some
 import numpy as np
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 from tensorflow.python.framework import op_def_registry
 
 CODES = {
@@ -25,6 +26,9 @@ CODES = {
 RENAMED = {"reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis"}
 RENAMED_IN = {"DynamicStitch": {}, "ReduceJoin": {}, "SparseSplit": {}, "Select": {"t": "x", "e": "y"}, "Where": {"input": "condition"}}
 NAMES = {"float32": "float", "float64": "double", "float16": "half", "string": "string"}
+
+
+XLA_OPS = {"XlaDynamicSlice": gen_xla_ops.xla_dynamic_slice, "XlaDynamicUpdateSlice": gen_xla_ops.xla_dynamic_update_slice}
 
 
 def dtype_name(dtype):
@@ -140,7 +144,7 @@ class Rows:
         arguments = {renamed.get(name, name): value for name, value in {**arguments, **attrs}.items()
                      if name not in lists}
         try:
-            function = getattr(tf.raw_ops, op)
+            function = XLA_OPS.get(op) or getattr(tf.raw_ops, op)
             if by_xla:
                 function = compiled(function)
             result = function(**arguments) if producer is None else in_old_graph(op, inputs, attrs, producer)

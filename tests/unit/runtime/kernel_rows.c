@@ -22,7 +22,7 @@ static const char *const families[] = {
     "speech",         "ragged",      "random",         "numbers",     "spectra",   "matrices",
     "detection",      "image_files", "image_math",     "image_grads", "windows",   "recurrent",
     "audio",          "functions",   "rounding",       "joins",       "sets",      "counts",
-    "sparse_math",    "serialized",
+    "sparse_math",    "serialized",  "xla_slices",
 };
 
 static enum dtype dtype_of(const char *name)
