@@ -98,6 +98,11 @@ bool dtype_is_floating(enum dtype dtype)
     return row_of(dtype)->kind == FLOATING;
 }
 
+bool dtype_is_complex(enum dtype dtype)
+{
+    return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128;
+}
+
 bool dtype_is_integer(enum dtype dtype)
 {
     return row_of(dtype)->kind == INTEGER;

@@ -63,6 +63,7 @@ const char *dtype_name(enum dtype dtype); /* "float", "int32", …, as in error 
 const char *dtype_enum_name(enum dtype dtype); /* "DT_FLOAT", …, as in GetModelMetadata */
 bool dtype_parse_enum(const char *name, enum dtype *out);
 bool dtype_is_floating(enum dtype dtype);
+bool dtype_is_complex(enum dtype dtype);
 bool dtype_is_integer(enum dtype dtype); /* signed or not; neither bool nor quantised types */
 
 /* Sets of types, for kernel tables. */

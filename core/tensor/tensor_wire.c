@@ -280,11 +280,6 @@ static const char *whole_run(const struct tensor_wire *wire, const struct value_
     return NULL;
 }
 
-static bool is_complex(enum dtype dtype)
-{
-    return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128;
-}
-
 static struct status read_values(const struct tensor_wire *wire, const struct value_field *values,
                                  struct arena *arena, struct tensor *out)
 {
@@ -292,7 +287,7 @@ static struct status read_values(const struct tensor_wire *wire, const struct va
     if (whole != NULL)
         return borrow_or_copy(wire, whole, arena, out);
     TRY(new_elements(wire, arena, out));
-    size_t parts = is_complex(wire->dtype) ? 2 : 1;
+    size_t parts = dtype_is_complex(wire->dtype) ? 2 : 1;
     struct element_writer to = { .data = out->data,
                                  .width = dtype_size(wire->dtype) / parts,
                                  .room = (size_t)out->size * parts,

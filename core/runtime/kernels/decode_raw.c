@@ -12,8 +12,7 @@ static struct status raw_prepare(struct prepare_context *p)
 /* Turns each number around; a complex one is two. */
 static void swap_bytes(enum dtype dtype, char *data, size_t size)
 {
-    bool is_complex = dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128;
-    size_t each = dtype_size(dtype) / (is_complex ? 2 : 1);
+    size_t each = dtype_size(dtype) / (dtype_is_complex(dtype) ? 2 : 1);
     for (char *at = data; at < data + size; at += each)
         for (size_t i = 0; i < each / 2; i++) {
             char byte = at[i];

@@ -48,11 +48,6 @@ static struct status types_prepare(struct prepare_context *p)
     return matmul_prepare(p);
 }
 
-static bool is_complex(enum dtype dtype)
-{
-    return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128;
-}
-
 /* One product of any type. half and bfloat16 are converted to float, in `wide`, and complex
  * matrices are conjugated there. */
 struct matmul_wide {
@@ -70,7 +65,7 @@ static struct status wide_make(struct kernel_context *k, enum dtype dtype,
         TRY_OR(done, kernel_scratch(k, DT_FLOAT, &a, &wide->a));
         TRY_OR(done, kernel_scratch(k, DT_FLOAT, &b, &wide->b));
         TRY_OR(done, kernel_scratch(k, DT_FLOAT, &out, &wide->out));
-    } else if (is_complex(dtype) && state->adjoint) {
+    } else if (dtype_is_complex(dtype) && state->adjoint) {
         if (size->transpose_a)
             TRY_OR(done, kernel_scratch(k, dtype, &a, &wide->a));
         if (size->transpose_b)
@@ -270,7 +265,7 @@ static struct status multiply_all(struct kernel_context *k, const struct matmul_
 {
     double each_ns = (double)p->size.m * (double)p->size.n * (double)p->size.k / 16;
     bool one_by_one =
-        dtype_is_half(p->dtype) || is_complex(p->dtype) || /* which share p->wide */
+        dtype_is_half(p->dtype) || dtype_is_complex(p->dtype) || /* which share p->wide */
         (count < PARALLEL_PARTS_MAX && parallel_parts(PARALLEL_PARTS_MAX, each_ns) > 1);
     int64_t step = products_per_check(each_ns);
     for (int64_t at = 0; at < count; at += step) {
