@@ -70,5 +70,12 @@ struct status variable_assign(struct variable *variable, struct tensor *value);
 struct status variable_modify(struct variable *variable,
                               struct status (*modify)(void *argument, struct tensor *value),
                               void *argument);
+/* The same for several variables at once, each of which may be there more than once: all are
+ * locked, so that other threads see all changes or none. values[i] is the value of variables[i]. */
+#define VARIABLES_MODIFY_MAX 4
+struct status variables_modify(struct variable *const *variables, int count,
+                               struct status (*modify)(void *argument,
+                                                       struct tensor *const *values),
+                               void *argument);
 
 #endif

@@ -1,5 +1,6 @@
 #include "runtime/resources.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -109,18 +110,62 @@ static struct status own_value(struct variable *variable)
     return status_ok();
 }
 
+/* Locks each variable once, in the order of their addresses, so that two threads that lock the same
+ * ones never wait for each other. */
+static void lock_all(struct variable *const *variables, int count, bool lock)
+{
+    const struct variable *last = NULL;
+    for (int n = 0; n < count; n++) {
+        struct variable *next = NULL;
+        for (int i = 0; i < count; i++)
+            if ((uintptr_t)variables[i] > (uintptr_t)last &&
+                (next == NULL || (uintptr_t)variables[i] < (uintptr_t)next))
+                next = variables[i];
+        if (next == NULL)
+            return;
+        if (lock)
+            pthread_mutex_lock(&next->lock);
+        else
+            pthread_mutex_unlock(&next->lock);
+        last = next;
+    }
+}
+
+struct status variables_modify(struct variable *const *variables, int count,
+                               struct status (*modify)(void *argument,
+                                                       struct tensor *const *values),
+                               void *argument)
+{
+    struct tensor *values[VARIABLES_MODIFY_MAX];
+    struct status status = status_ok();
+    assert(count <= VARIABLES_MODIFY_MAX);
+    lock_all(variables, count, true);
+    for (int i = 0; i < count && status_is_ok(status); i++) {
+        values[i] = &variables[i]->value;
+        status =
+            values[i]->dtype == DT_INVALID ? uninitialised(variables[i]) : own_value(variables[i]);
+    }
+    if (status_is_ok(status))
+        status = modify(argument, values);
+    lock_all(variables, count, false);
+    return status;
+}
+
+struct single_change {
+    struct status (*modify)(void *argument, struct tensor *value);
+    void *argument;
+};
+
+static struct status modify_single(void *argument, struct tensor *const *values)
+{
+    const struct single_change *change = argument;
+    return change->modify(change->argument, values[0]);
+}
+
 struct status variable_modify(struct variable *variable,
                               struct status (*modify)(void *argument, struct tensor *value),
                               void *argument)
 {
-    struct status status;
-    pthread_mutex_lock(&variable->lock);
-    if (variable->value.dtype == DT_INVALID)
-        status = uninitialised(variable);
-    else
-        status = own_value(variable);
-    if (status_is_ok(status))
-        status = modify(argument, &variable->value);
-    pthread_mutex_unlock(&variable->lock);
-    return status;
+    struct single_change change = { modify, argument };
+    return variables_modify(&variable, 1, modify_single, &change);
 }

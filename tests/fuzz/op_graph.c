@@ -86,11 +86,15 @@ static enum dtype type_or(const struct node *node, const char *const *names, enu
 static struct node *make_variable(struct op_maker *maker, const struct node *user, bool is_ref)
 {
     static const char *const names[] = { "dtype", "T", NULL };
-    struct op_graph *out = maker->out;
     enum dtype dtype = one_in(maker->choices, 12) ? DT_DOUBLE : type_or(user, names, DT_FLOAT);
+    return place_variable(maker, make_tensor(maker, dtype, ROLE_ANY), is_ref);
+}
+
+struct node *place_variable(struct op_maker *maker, struct tensor value, bool is_ref)
+{
+    struct op_graph *out = maker->out;
     struct node *node = add_node(maker, is_ref ? "VariableV2" : "VarHandleOp");
-    struct tensor value = make_tensor(maker, dtype, ROLE_ANY);
-    set_type(maker, node, "dtype", (int)dtype);
+    set_type(maker, node, "dtype", (int)value.dtype);
     set_shape(maker, node, "shape", forget_dims(maker, &value.shape));
     set_attr(maker, node, "shared_name",
              (struct attr_value){ .kind = ATTR_STRING, .s = bytes_of(node->name) });

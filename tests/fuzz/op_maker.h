@@ -51,6 +51,8 @@ struct attr_value choose_attr(struct op_maker *maker, const struct op *op,
                               const struct op_attr *attr);
 /* Adds a Const, or a Placeholder that is fed with the tensor. Takes ownership of the tensor. */
 struct node *place_tensor(struct op_maker *maker, struct tensor tensor);
+/* Adds a variable that begins with the tensor, or as uninitialised. Takes ownership of it. */
+struct node *place_variable(struct op_maker *maker, struct tensor value, bool is_ref);
 
 /* op_row.c: adds the node of a row of tests/golden/kernels with up to three changes. Returns NULL
  * if the op has no row. */

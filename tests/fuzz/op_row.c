@@ -47,6 +47,7 @@ struct row_node {
     struct node *node;
     struct tensor inputs[ROW_TENSORS_MAX];
     const struct op_arg *args[ROW_TENSORS_MAX]; /* of each input */
+    bool is_variable[ROW_TENSORS_MAX];
     int inputs_count;
 };
 
@@ -242,15 +243,20 @@ struct node *make_row_node(struct op_maker *maker, const struct op *op)
     row.node = add_node(maker, op->name);
     for (const struct attr *attr = from->attrs; attr->name != NULL; attr++)
         set_attr(maker, row.node, attr->name, attr->value);
-    for (int i = 0; i < row.inputs_count; i++)
+    for (int i = 0; i < row.inputs_count; i++) {
         row.inputs[i] = copy_to_heap(&from->inputs[i]);
+        row.is_variable[i] = from->is_variable[i];
+    }
     if (op_has(op, OP_FUSED) && row.inputs_count > 0)
         add_bias(&row);
     find_args(&row);
     change(&row);
     set_types(&row);
-    for (int i = 0; i < row.inputs_count; i++)
-        node_add_input(maker->out->graph, row.node,
-                       (struct endpoint){ place_tensor(maker, row.inputs[i]), 0 });
+    for (int i = 0; i < row.inputs_count; i++) {
+        struct node *input = row.is_variable[i]
+                                 ? place_variable(maker, row.inputs[i], row.args[i]->is_ref)
+                                 : place_tensor(maker, row.inputs[i]);
+        node_add_input(maker->out->graph, row.node, (struct endpoint){ input, 0 });
+    }
     return row.node;
 }

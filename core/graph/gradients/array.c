@@ -144,6 +144,18 @@ struct status gradient_slice(struct gradient_context *c)
     return flow(c, 0, binary(c, "Pad", dy(c), paddings));
 }
 
+/* A node with the masks of this one. */
+static struct endpoint with_masks(struct gradient_context *c, const char *op, int count,
+                                  const struct endpoint *inputs)
+{
+    const struct attr attrs[] = {
+        same_attr(c, "begin_mask"),       same_attr(c, "end_mask"),
+        same_attr(c, "ellipsis_mask"),    same_attr(c, "new_axis_mask"),
+        same_attr(c, "shrink_axis_mask"), ATTR_END,
+    };
+    return build(c->builder, op, NULL, count, inputs, attrs);
+}
+
 struct status gradient_strided_slice(struct gradient_context *c)
 {
     struct endpoint shape = shape_tensor(c, input(c, 0));
@@ -153,12 +165,22 @@ struct status gradient_strided_slice(struct gradient_context *c)
             c->builder, "Cast", NULL, 1, &shape,
             (const struct attr[]){ attr_type("DstT", endpoint_dtype(input(c, 1))), ATTR_END });
     const struct endpoint inputs[] = { shape, input(c, 1), input(c, 2), input(c, 3), dy(c) };
-    const struct attr attrs[] = {
-        same_attr(c, "begin_mask"),       same_attr(c, "end_mask"),
-        same_attr(c, "ellipsis_mask"),    same_attr(c, "new_axis_mask"),
-        same_attr(c, "shrink_axis_mask"), ATTR_END,
-    };
-    return flow(c, 0, build(c->builder, "StridedSliceGrad", NULL, 5, inputs, attrs));
+    return flow(c, 0, with_masks(c, "StridedSliceGrad", 5, inputs));
+}
+
+/* The slice that was set has no gradient; the value's is that of the slice, summed to its shape. */
+struct status gradient_tensor_strided_slice_update(struct gradient_context *c)
+{
+    const struct endpoint slice[] = { dy(c), input(c, 1), input(c, 2), input(c, 3) };
+    const struct endpoint cleared[] = { dy(c), input(c, 1), input(c, 2), input(c, 3),
+                                        unary(c, "ZerosLike", input(c, 4)) };
+
+    if (c->wanted[0])
+        send(c, 0, with_masks(c, "TensorStridedSliceUpdate", 5, cleared));
+    if (!c->wanted[4])
+        return status_ok();
+    struct endpoint part = with_masks(c, "StridedSlice", 4, slice);
+    return flow(c, 4, reduce_from(c, part, endpoint_shape(part), 4));
 }
 
 /* Cuts the padding off; the padding value gets no gradient. */

@@ -120,8 +120,14 @@ static struct endpoint reduce_dynamic(struct gradient_context *c, struct endpoin
 
 struct endpoint reduce_to(struct gradient_context *c, struct endpoint gradient, int index)
 {
+    return reduce_from(c, gradient, endpoint_shape(output(c)), index);
+}
+
+struct endpoint reduce_from(struct gradient_context *c, struct endpoint gradient,
+                            const struct shape *out, int index)
+{
     struct endpoint x = input(c, index);
-    const struct shape *shape = endpoint_shape(x), *out = endpoint_shape(output(c));
+    const struct shape *shape = endpoint_shape(x);
     int32_t axes[SHAPE_RANK_MAX];
     int count = 0;
     bool reshape = false;

@@ -77,6 +77,9 @@ struct endpoint reshape_to(struct gradient_context *c, struct endpoint x,
 
 /* Undoes broadcasting: sums a gradient of the output's shape down to the shape of input `index`. */
 struct endpoint reduce_to(struct gradient_context *c, struct endpoint gradient, int index);
+/* The same for an input that was broadcast to the shape `from`, which the gradient has. */
+struct endpoint reduce_from(struct gradient_context *c, struct endpoint gradient,
+                            const struct shape *from, int index);
 
 /* The gradient of output `index`, or zeros if it has none. */
 struct endpoint dy_or_zeros(struct gradient_context *c, int index);

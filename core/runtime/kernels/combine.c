@@ -10,6 +10,26 @@
 
 typedef void fold(enum combine op, const void *x, void *into, int64_t count);
 
+/* As C divides, but for what C leaves undefined: x / 0 is 0, and the lowest number / -1 wraps. */
+#define DIVIDE_FLOAT(name, T, W)            \
+    static inline T divide_##name(T y, T x) \
+    {                                       \
+        return y / x;                       \
+    }
+#define DIVIDE_SIGNED(name, T, W)                                    \
+    static inline T divide_##name(T y, T x)                          \
+    {                                                                \
+        return x == 0 ? 0 : x == -1 ? (T)((W)0 - (W)y) : (T)(y / x); \
+    }
+#define DIVIDE_UNSIGNED(name, T, W)         \
+    static inline T divide_##name(T y, T x) \
+    {                                       \
+        return x == 0 ? 0 : (T)(y / x);     \
+    }
+FLOAT_TYPES(DIVIDE_FLOAT)
+SIGNED_TYPES(DIVIDE_SIGNED)
+UNSIGNED_TYPES(DIVIDE_UNSIGNED)
+
 /* One loop for each op, so that the choice is made outside it. */
 #define FOLD(name, T, W)                                                                 \
     static void fold_##name(enum combine op, const void *x_, void *into_, int64_t count) \
@@ -25,6 +45,9 @@ typedef void fold(enum combine op, const void *x, void *into, int64_t count);
         else if (op == COMBINE_MULTIPLY)                                                 \
             for (int64_t i = 0; i < count; i++)                                          \
                 into[i] = (T)((W)into[i] * (W)x[i]);                                     \
+        else if (op == COMBINE_DIVIDE)                                                   \
+            for (int64_t i = 0; i < count; i++)                                          \
+                into[i] = divide_##name(into[i], x[i]);                                  \
         else if (op == COMBINE_MAX)                                                      \
             for (int64_t i = 0; i < count; i++)                                          \
                 into[i] = x[i] < into[i] ? into[i] : x[i];                               \
@@ -50,6 +73,10 @@ REAL_TYPES(FOLD)
             if (op == COMBINE_MULTIPLY) {                                                \
                 into[i] = re * x[i] - im * x[i + 1];                                     \
                 into[i + 1] = re * x[i + 1] + im * x[i];                                 \
+            } else if (op == COMBINE_DIVIDE) {                                           \
+                const T size = x[i] * x[i] + x[i + 1] * x[i + 1];                        \
+                into[i] = (re * x[i] + im * x[i + 1]) / size;                            \
+                into[i + 1] = (im * x[i] - re * x[i + 1]) / size;                        \
             } else {                                                                     \
                 into[i] = op == COMBINE_ADD ? re + x[i] : re - x[i];                     \
                 into[i + 1] = op == COMBINE_ADD ? im + x[i + 1] : im - x[i + 1];         \

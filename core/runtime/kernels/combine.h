@@ -11,13 +11,14 @@ enum combine {
     COMBINE_ADD,
     COMBINE_SUBTRACT,
     COMBINE_MULTIPLY,
-    COMBINE_MAX, /* of a number and NaN, the later one, x */
+    COMBINE_DIVIDE, /* integers towards 0; x / 0 is 0 */
+    COMBINE_MAX,    /* of a number and NaN, the later one, x */
     COMBINE_MIN,
     COMBINE_MAX_FIRST, /* the earlier one */
     COMBINE_MIN_FIRST,
 };
 
-/* Types for add, subtract and multiply; max and min have the real ones. */
+/* Types for add, subtract, multiply and divide; max and min have the real ones. */
 #define DTYPES_COMBINED (DTYPES_REAL | DTYPES(DT_COMPLEX64) | DTYPES(DT_COMPLEX128))
 
 /* into[i] = into[i] op x[i] */

@@ -20,38 +20,6 @@ static struct status gather_prepare(struct prepare_context *p)
     return node_attr_int32(prepare_node(p), "batch_dims", &state->batch_dims);
 }
 
-/* The position of element i of the indices, as TensorFlow prints it: "0,2". */
-static const char *index_place(const struct shape *shape, int64_t i)
-{
-    static _Thread_local char text[SHAPE_RANK_MAX * 24];
-    int64_t at[SHAPE_RANK_MAX];
-    size_t used = 0;
-    for (int d = shape->rank - 1; d >= 0; d--) {
-        at[d] = i % shape->dims[d];
-        i /= shape->dims[d];
-    }
-    text[0] = '\0';
-    for (int d = 0; d < shape->rank; d++)
-        used += (size_t)snprintf(text + used, sizeof text - used, d > 0 ? ",%lld" : "%lld",
-                                 (long long)at[d]);
-    return text;
-}
-
-static struct status check_indices(const struct tensor *indices, int64_t dim)
-{
-    for (int64_t i = 0; i < indices->size; i++) {
-        int64_t index = tensor_index(indices, i);
-        if (index >= 0 && index < dim)
-            continue;
-        if (indices->shape.rank == 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "indices = %lld is not in [0, %lld)",
-                                (long long)index, (long long)dim);
-        return status_error(STATUS_INVALID_ARGUMENT, "indices[%s] = %lld is not in [0, %lld)",
-                            index_place(&indices->shape, i), (long long)index, (long long)dim);
-    }
-    return status_ok();
-}
-
 #define SLICE_NS     20
 #define BYTES_PER_NS 8
 
@@ -154,7 +122,7 @@ static struct status gather_compute(struct kernel_context *k)
     for (int d = (int)axis + 1; d < params->shape.rank; d++)
         shape_append(&shape, params->shape.dims[d]);
     TRY(shape_check(shape.rank, shape.dims, &shape));
-    TRY(check_indices(indices, size.axis));
+    TRY(nd_index_check_rows(indices, size.axis));
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size > 0)
         gather_all(&size, params, indices, out);
@@ -174,22 +142,22 @@ static struct status gather_nd_prepare(struct prepare_context *p)
     return nd_index_prepare(p, &state->skips);
 }
 
-static struct status place_error(struct kernel_context *k, int64_t i, int64_t depth)
+static struct status place_error(struct kernel_context *k, const struct tensor *params, int64_t i,
+                                 int64_t depth)
 {
-    const struct tensor *params = kernel_input(k, 0), *indices = kernel_input(k, 1);
+    const struct tensor *indices = kernel_input(k, 1);
     struct shape outer = shape_make(indices->shape.rank - 1, indices->shape.dims);
 
     return status_error(STATUS_INVALID_ARGUMENT,
                         "indices[%s] = %s does not index into param shape %s, node name: %s",
-                        index_place(&outer, i), nd_index_text(indices, i, depth),
+                        nd_index_place(&outer, i), nd_index_text(indices, i, depth),
                         shape_text(&params->shape), kernel_node(k)->name);
 }
 
-static struct status gather_nd_compute(struct kernel_context *k)
+struct status gather_nd(struct kernel_context *k, const struct tensor *params, bool skips,
+                        struct tensor **out)
 {
-    const struct gather_nd_state *state = kernel_state(k);
-    const struct tensor *params = kernel_input(k, 0), *indices = kernel_input(k, 1);
-    struct tensor *out;
+    const struct tensor *indices = kernel_input(k, 1);
     if (params->shape.rank < 1)
         return status_error(STATUS_INVALID_ARGUMENT, "params must be at least a vector");
     if (indices->shape.rank < 1)
@@ -210,18 +178,18 @@ static struct status gather_nd_compute(struct kernel_context *k)
         shape_append(&shape, params->shape.dims[d]);
     }
     TRY(shape_check(shape.rank, shape.dims, &shape));
-    TRY(kernel_output(k, 0, &shape, &out));
+    TRY(kernel_output(k, 0, &shape, out));
     size_t bytes = dtype_size(params->dtype);
     if (depth == 0 && inner == 0) /* nothing to check, and nothing to copy */
         return status_ok();
     for (int64_t i = 0; i < places; i++) {
         int64_t at;
         bool found = nd_index_find(indices, i, depth, &params->shape, &at);
-        if (!found && !state->skips)
-            return place_error(k, i, depth);
+        if (!found && !skips)
+            return place_error(k, params, i, depth);
         if (inner == 0)
             continue;
-        void *slice = at_bytes(out->data, i * inner, bytes);
+        void *slice = at_bytes((*out)->data, i * inner, bytes);
         if (found)
             copy_elements(params->dtype, slice, at_bytes_const(params->data, at * inner, bytes),
                           inner);
@@ -229,6 +197,14 @@ static struct status gather_nd_compute(struct kernel_context *k)
             memset(slice, 0, (size_t)inner * bytes);
     }
     return status_ok();
+}
+
+static struct status gather_nd_compute(struct kernel_context *k)
+{
+    const struct gather_nd_state *state = kernel_state(k);
+    struct tensor *out;
+
+    return gather_nd(k, kernel_input(k, 0), state->skips, &out);
 }
 
 static const struct kernel rows[] = {

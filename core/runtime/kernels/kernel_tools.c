@@ -47,6 +47,17 @@ void copy_elements(enum dtype dtype, void *dst, const void *src, int64_t count)
             object_acquire(((struct object *const *)src)[i]);
 }
 
+struct status kernel_output_copy(struct kernel_context *k, int index, int input,
+                                 struct tensor **out)
+{
+    struct shape shape = kernel_input(k, input)->shape;
+    const void *from = kernel_input(k, input)->data;
+    TRY(kernel_output_forward(k, index, input, &shape, out));
+    if ((*out)->data != from)
+        copy_elements((*out)->dtype, (*out)->data, from, (*out)->size);
+    return status_ok();
+}
+
 void copy_element(const struct tensor *from, int64_t i, struct tensor *to, int64_t at)
 {
     size_t size = dtype_size(from->dtype);

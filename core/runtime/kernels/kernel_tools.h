@@ -10,6 +10,10 @@
 /* The errors of shape_check_rank for a tensor that the kernel would make, with the node. */
 struct status kernel_check_rank(const struct kernel_context *k, int64_t rank);
 
+/* Output `index` starts as a copy of input `input`, in its buffer if this is the last use. */
+struct status kernel_output_copy(struct kernel_context *k, int index, int input,
+                                 struct tensor **out);
+
 /* An axis given as a scalar of input `index`: from [-rank, rank) to [0, rank). */
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out);
 

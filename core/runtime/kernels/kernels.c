@@ -96,6 +96,7 @@
     X(sets)                 \
     X(shape_ops)            \
     X(slice)                \
+    X(slice_assign)         \
     X(softmax)              \
     X(space_to_batch)       \
     X(sparse)               \
@@ -124,6 +125,7 @@
     X(unicode)              \
     X(unique)               \
     X(variable)             \
+    X(variable_scatter)     \
     X(vectors)              \
     X(wav)
 

@@ -26,4 +26,15 @@ struct status nd_index_read(const struct tensor *indices, int64_t i, int64_t dep
 /* Row i as TensorFlow prints it: "[0, 9]". Threads: valid until the thread's next call. */
 const char *nd_index_text(const struct tensor *indices, int64_t i, int64_t depth);
 
+/* The position of element i in a tensor of `shape`, as TensorFlow prints it: "0,2". Threads: as
+ * nd_index_text. */
+const char *nd_index_place(const struct shape *shape, int64_t i);
+
+/* Are all elements rows of a tensor with `rows` of them? INVALID_ARGUMENT in TensorFlow's words. */
+struct status nd_index_check_rows(const struct tensor *indices, int64_t rows);
+
+/* Output 0 of GatherNd: the slices of `params` that the rows of input 1 name (gather.c). */
+struct status gather_nd(struct kernel_context *k, const struct tensor *params, bool skips,
+                        struct tensor **out);
+
 #endif

@@ -78,10 +78,7 @@ static struct status tensor_scatter_compute(struct kernel_context *k)
     struct shape shape = tensor->shape;
     struct tensor *out;
     TRY(tensor_scatter_check(tensor, indices, updates));
-    const void *from = tensor->data;
-    TRY(kernel_output_forward(k, 0, 0, &shape, &out));
-    if (out->size > 0 && out->data != from)
-        copy_elements(out->dtype, out->data, from, out->size);
+    TRY(kernel_output_copy(k, 0, 0, &out));
     if (indices->size == 0)
         return status_ok();
     int outer = indices->shape.rank - 1;

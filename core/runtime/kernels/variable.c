@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/nd_index.h"
 #include "runtime/kernels/variable.h"
 
 static struct variable *variable_of(const struct tensor *handle)
@@ -17,12 +18,17 @@ static struct variable *variable_of(const struct tensor *handle)
     return object != NULL && object->type == &variable_type ? (struct variable *)object : NULL;
 }
 
-struct status kernel_variable(struct kernel_context *context, struct variable **out)
+struct status kernel_variable_at(struct kernel_context *context, int input, struct variable **out)
 {
-    *out = variable_of(kernel_input(context, 0));
+    *out = variable_of(kernel_input(context, input));
     return *out != NULL ? status_ok()
                         : kernel_error(context, STATUS_INVALID_ARGUMENT,
-                                       "input 0 is not the handle of a variable");
+                                       "input %d is not the handle of a variable", input);
+}
+
+struct status kernel_variable(struct kernel_context *context, struct variable **out)
+{
+    return kernel_variable_at(context, 0, out);
 }
 
 /* ---- handles ---- */
@@ -78,7 +84,7 @@ static struct status handle_compute(struct kernel_context *context)
 /* ---- reading ---- */
 
 /* Copies strings for the run: an assignment frees the variable's characters. */
-static struct status keep_strings(struct kernel_context *context, struct tensor *out)
+struct status kernel_keep_strings(struct kernel_context *context, struct tensor *out)
 {
     struct bytes *strings = tensor_strings_mut(out);
     for (int64_t i = 0; i < out->size; i++) {
@@ -98,23 +104,27 @@ static struct status read_strings(struct kernel_context *context, const struct t
     TRY(kernel_output_typed(context, 0, DT_STRING, &value->shape, &out));
     if (value->size > 0)
         memcpy(out->data, value->data, tensor_bytes(value));
-    return keep_strings(context, out);
+    return kernel_keep_strings(context, out);
+}
+
+struct status kernel_variable_value(struct kernel_context *context, struct tensor *out)
+{
+    struct variable *variable;
+    TRY(kernel_variable(context, &variable));
+    TRY(variable_read(variable, out));
+    enum dtype wanted = kernel_node(context)->outputs[0].dtype, dtype = out->dtype;
+    if (dtype == wanted || wanted == DT_INVALID)
+        return status_ok();
+    tensor_release(out);
+    return kernel_error(context, STATUS_INVALID_ARGUMENT,
+                        "Trying to read variable with wrong dtype. Expected %s got %s",
+                        dtype_name(wanted), dtype_name(dtype));
 }
 
 static struct status read_compute(struct kernel_context *context)
 {
-    struct variable *variable;
     struct tensor value;
-    TRY(kernel_variable(context, &variable));
-    TRY(variable_read(variable, &value));
-    enum dtype wanted = kernel_node(context)->outputs[0].dtype;
-    if (value.dtype != wanted && wanted != DT_INVALID) {
-        enum dtype dtype = value.dtype;
-        tensor_release(&value);
-        return kernel_error(context, STATUS_INVALID_ARGUMENT,
-                            "Trying to read variable with wrong dtype. Expected %s got %s",
-                            dtype_name(wanted), dtype_name(dtype));
-    }
+    TRY(kernel_variable_value(context, &value));
     if (value.dtype != DT_STRING) {
         kernel_output_set(context, 0, value);
         return status_ok();
@@ -171,14 +181,14 @@ static struct status assign_prepare(struct prepare_context *context)
     return status_ok();
 }
 
-static struct status check_dtype(struct kernel_context *context, const struct variable *variable,
-                                 const struct tensor *value)
+struct status kernel_variable_check(struct kernel_context *context, const struct variable *variable,
+                                    enum dtype dtype)
 {
-    if (variable->dtype == value->dtype || variable->dtype == DT_INVALID)
+    if (variable->dtype == dtype || variable->dtype == DT_INVALID)
         return status_ok();
     return kernel_error(context, STATUS_INVALID_ARGUMENT,
                         "Trying to assign variable with wrong dtype. Expected %s got %s",
-                        dtype_name(variable->dtype), dtype_name(value->dtype));
+                        dtype_name(variable->dtype), dtype_name(dtype));
 }
 
 static struct status check_shape(struct kernel_context *context, struct variable *variable,
@@ -205,7 +215,7 @@ static struct status check_shape(struct kernel_context *context, struct variable
         shape_text(&shape), shape_text(&value->shape));
 }
 
-static void hand_on_reference(struct kernel_context *context)
+void kernel_hand_on_reference(struct kernel_context *context)
 {
     if (kernel_outputs_count(context) > 0)
         kernel_output_set(context, 0, tensor_acquire(kernel_input(context, 0)));
@@ -217,11 +227,11 @@ static struct status assign_compute(struct kernel_context *context)
     const struct tensor *value = kernel_input(context, 1);
     struct variable *variable;
     TRY(kernel_variable(context, &variable));
-    TRY(check_dtype(context, variable, value));
+    TRY(kernel_variable_check(context, variable, value->dtype));
     if (state->validate_shape)
         TRY(check_shape(context, variable, value, state->is_ref));
     TRY(kernel_keep(context, value, &variable->value));
-    hand_on_reference(context);
+    kernel_hand_on_reference(context);
     struct tensor taken = kernel_take_input(context, 1);
     return variable_assign(variable, &taken);
 }
@@ -276,32 +286,22 @@ static struct status add_to_value(void *argument, struct tensor *value)
 
 static struct status add_compute(struct kernel_context *context)
 {
-    struct variable *variable;
-    TRY(kernel_variable(context, &variable));
     struct addition addition = { .context = context,
                                  .by = kernel_input(context, 1),
                                  .subtract = strstr(kernel_node(context)->op_name, "Sub") != NULL };
-    TRY(check_dtype(context, variable, addition.by));
-    TRY(variable_modify(variable, add_to_value, &addition));
-    hand_on_reference(context);
-    return status_ok();
+    return kernel_change_variable(context, addition.by->dtype, add_to_value, &addition);
 }
 
 /* ---- rows of a variable ---- */
-
-static struct status bad_index(struct kernel_context *context, const struct tensor *indices,
-                               int64_t i, int64_t rows)
-{
-    return kernel_error(context, STATUS_INVALID_ARGUMENT,
-                        "indices[%lld] = %lld is not in [0, %lld)", (long long)i,
-                        (long long)tensor_index(indices, i), (long long)rows);
-}
 
 static struct status gather_rows(struct kernel_context *context, const struct tensor *table,
                                  const struct tensor *indices)
 {
     int64_t rows = table->shape.dims[0];
     struct shape shape = indices->shape;
+    struct status found = nd_index_check_rows(indices, rows);
+    if (!status_is_ok(found))
+        return kernel_error(context, found.code, "%s", found.message);
     TRY(kernel_check_rank(context, shape.rank + table->shape.rank - 1));
     for (int i = 1; i < table->shape.rank; i++)
         shape_append(&shape, table->shape.dims[i]);
@@ -315,11 +315,9 @@ static struct status gather_rows(struct kernel_context *context, const struct te
     char *to = out->data;
     for (int64_t i = 0; i < indices->size; i++) {
         int64_t index = tensor_index(indices, i);
-        if (index < 0 || index >= rows)
-            return bad_index(context, indices, i, rows);
         memcpy(to + (size_t)i * row_bytes, from + (size_t)index * row_bytes, row_bytes);
     }
-    return table->dtype == DT_STRING ? keep_strings(context, out) : status_ok();
+    return table->dtype == DT_STRING ? kernel_keep_strings(context, out) : status_ok();
 }
 
 static struct status gather_prepare(struct prepare_context *context)
@@ -337,23 +335,66 @@ static struct status gather_prepare(struct prepare_context *context)
 static struct status gather_compute(struct kernel_context *context)
 {
     const struct tensor *indices = kernel_input(context, 1);
-    struct variable *variable;
     struct tensor table;
-    TRY(kernel_variable(context, &variable));
-    TRY(variable_read(variable, &table));
-    struct status status;
-    enum dtype wanted = kernel_node(context)->outputs[0].dtype;
-    if (table.dtype != wanted)
-        status = kernel_error(context, STATUS_INVALID_ARGUMENT,
-                              "Trying to read variable with wrong dtype. Expected %s got %s",
-                              dtype_name(wanted), dtype_name(table.dtype));
-    else if (table.shape.rank == 0)
-        status =
-            kernel_error(context, STATUS_INVALID_ARGUMENT, "params must be at least 1 dimensional");
-    else
-        status = gather_rows(context, &table, indices);
+    TRY(kernel_variable_value(context, &table));
+    struct status status = table.shape.rank > 0
+                               ? gather_rows(context, &table, indices)
+                               : kernel_error(context, STATUS_INVALID_ARGUMENT,
+                                              "params must be at least 1 dimensional");
     tensor_release(&table);
     return status;
+}
+
+static struct status gather_nd_compute(struct kernel_context *context)
+{
+    struct tensor value, *out;
+    TRY(kernel_variable_value(context, &value));
+    struct status status = gather_nd(context, &value, false, &out);
+    if (status_is_ok(status) && value.dtype == DT_STRING)
+        status = kernel_keep_strings(context, out);
+    tensor_release(&value);
+    return status;
+}
+
+/* ---- changes in place ---- */
+
+struct string_change {
+    struct kernel_context *context;
+    kernel_change *change;
+    void *argument;
+};
+
+/* Changes a copy of the strings, and then copies it with its characters. */
+static struct status change_strings(void *argument, struct tensor *value)
+{
+    const struct string_change *strings = argument;
+    struct tensor work, copy;
+    TRY(kernel_scratch(strings->context, DT_STRING, &value->shape, &work));
+    if (value->size > 0)
+        memcpy(work.data, value->data, tensor_bytes(value));
+    struct status status = strings->change(strings->argument, &work);
+    if (status_is_ok(status))
+        status = tensor_copy_deep(&work, &copy);
+    tensor_release(&work);
+    TRY(status);
+    tensor_release(value);
+    *value = copy;
+    return status_ok();
+}
+
+struct status kernel_change_variable(struct kernel_context *context, enum dtype dtype,
+                                     kernel_change *change, void *argument)
+{
+    struct string_change strings = { context, change, argument };
+    struct variable *variable;
+    TRY(kernel_variable(context, &variable));
+    TRY(kernel_variable_check(context, variable, dtype));
+    if (dtype == DT_STRING)
+        TRY(variable_modify(variable, change_strings, &strings));
+    else
+        TRY(variable_modify(variable, change, argument));
+    kernel_hand_on_reference(context);
+    return status_ok();
 }
 
 static const struct kernel rows[] = {
@@ -375,5 +416,6 @@ static const struct kernel rows[] = {
     { "AssignSub", ADDABLE, .compute = add_compute },
     { "ResourceGather", DTYPES_MOVED, "dtype", .prepare = gather_prepare,
       .compute = gather_compute },
+    { "ResourceGatherNd", DTYPES_MOVED, "dtype", .compute = gather_nd_compute },
 };
 const struct kernel_table kernels_variable = { rows, COUNT(rows) };

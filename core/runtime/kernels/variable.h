@@ -7,5 +7,31 @@
 
 /* The variable in input 0. INVALID_ARGUMENT: the input is no handle of a variable. */
 struct status kernel_variable(struct kernel_context *context, struct variable **out);
+/* The same of any input. */
+struct status kernel_variable_at(struct kernel_context *context, int input, struct variable **out);
+
+/* A snapshot of the variable in input 0, which has to be of the type of the node's output 0; the
+ * caller releases it. */
+struct status kernel_variable_value(struct kernel_context *context, struct tensor *out);
+
+/* INVALID_ARGUMENT: the update is not of the type of the variable. */
+struct status kernel_variable_check(struct kernel_context *context, const struct variable *variable,
+                                    enum dtype dtype);
+
+/**
+ * Changes the value of the variable in input 0 by `change(argument, value)`, under its lock, and
+ * hands a reference on. If `change` fails, it should have changed nothing.
+ *
+ * Errors  INVALID_ARGUMENT the variable is not of type `dtype`; those of `change`
+ */
+typedef struct status kernel_change(void *argument, struct tensor *value);
+struct status kernel_change_variable(struct kernel_context *context, enum dtype dtype,
+                                     kernel_change *change, void *argument);
+
+/* If the op returns the reference that it got, as those on reference variables do: sets it. */
+void kernel_hand_on_reference(struct kernel_context *context);
+
+/* Copies the characters of output 0 for the run: an assignment frees those of the variable. */
+struct status kernel_keep_strings(struct kernel_context *context, struct tensor *out);
 
 #endif

@@ -264,6 +264,11 @@ case("diag", "Diag", operand(2, 3))
 case("diag part", "DiagPart", operand(2, 3, 2, 3))
 case("cross", "Cross", operand(2, 3), operand(2, 3))
 case("reverse by flags", "Reverse", operand(2, 3, 2), const([True, False, True], bool))
+case("scatter without aliasing", "ScatterNdNonAliasingAdd", operand(4, 3), fed([[1], [3]], np.int32), operand(2, 3))
+case("slice update", "TensorStridedSliceUpdate", operand(3, 4), const([0, 1]), const([3, 3]), const([2, 1]), operand(2, 2))
+case("slice update that broadcasts", "TensorStridedSliceUpdate", operand(3, 4), const([1, 0]), const([3, 4]), const([1, 1]), operand(1, 4),
+     end_mask=("int", 2))
+case("slice update of a row", "TensorStridedSliceUpdate", operand(3, 4), const([1]), const([2]), const([1]), operand(4), shrink_axis_mask=("int", 1))
 
 
 # ---- images ----

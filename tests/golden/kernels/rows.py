@@ -3,6 +3,7 @@
 A line is   op TAB attributes TAB inputs TAB outputs
 attributes  name=kind:value, separated by spaces; kinds i f b s t (type) sh (shape), lists li lf ls lt lh (shapes: 2.3;4)
 tensors     separated by " ; ": dtype[dims] values; strings in quotes with %XX escapes; complex numbers as real,imaginary
+            @dtype[dims] values is a variable of that value; the variables' values after the op follow the op's outputs
 outputs     tensors, "-" for one that TensorFlow leaves uninitialised, or !code text where TensorFlow refuses
 A tolerance other than the usual one stands in the attributes as ~=value, relative to the greatest magnitude, or as
 ~each=value, relative to each element: then zeros must have the same sign, too.

@@ -14,15 +14,15 @@
 
 /* Each family X has a file tests/golden/kernels/X.rows. */
 static const char *const families[] = {
-    "binary",         "compare",     "unary",          "cast",        "reduce",    "matmul",
-    "array",          "slices",      "conv",           "pool",        "norm",      "order",
-    "example",        "sparse",      "sparse_product", "volumes",     "quant",     "text",
-    "hashes",         "rest",        "values",         "half",        "einsum",    "segments",
-    "tensor_scatter", "words",       "moved",          "found",       "quantized", "spectrum",
-    "speech",         "ragged",      "random",         "numbers",     "spectra",   "matrices",
-    "detection",      "image_files", "image_math",     "image_grads", "windows",   "recurrent",
-    "audio",          "functions",   "rounding",       "joins",       "sets",      "counts",
-    "sparse_math",    "serialized",  "xla_slices",
+    "state",     "binary",         "compare",     "unary",          "cast",        "reduce",
+    "matmul",    "array",          "slices",      "conv",           "pool",        "norm",
+    "order",     "example",        "sparse",      "sparse_product", "volumes",     "quant",
+    "text",      "hashes",         "rest",        "values",         "half",        "einsum",
+    "segments",  "tensor_scatter", "words",       "moved",          "found",       "quantized",
+    "spectrum",  "speech",         "ragged",      "random",         "numbers",     "spectra",
+    "matrices",  "detection",      "image_files", "image_math",     "image_grads", "windows",
+    "recurrent", "audio",          "functions",   "rounding",       "joins",       "sets",
+    "counts",    "sparse_math",    "serialized",  "xla_slices",
 };
 
 static enum dtype dtype_of(const char *name)
@@ -97,12 +97,14 @@ static struct shape read_dims(char *text)
     return shape;
 }
 
-/* Parses "float[2,3] 1 2 …". "-" is an output that is not compared. */
-static struct tensor read_tensor(struct arena *arena, char *text)
+/* Parses "float[2,3] 1 2 …". "-" is an output that is not compared; "@float[] 1" a variable. */
+static struct tensor read_tensor(struct arena *arena, char *text, bool *is_variable)
 {
     char *save, *head = strtok_r(text, " ", &save);
     if (strcmp(head, "-") == 0)
         return (struct tensor){ 0 };
+    *is_variable = head[0] == '@';
+    head += *is_variable;
     char *bracket = strchr(head, '[');
     assert_non_null(bracket);
     *bracket = '\0';
@@ -117,7 +119,7 @@ static struct tensor read_tensor(struct arena *arena, char *text)
     return tensor;
 }
 
-static int read_tensors(struct arena *arena, char *text, struct tensor *out)
+static int read_tensors(struct arena *arena, char *text, struct tensor *out, bool *are_variables)
 {
     int count = 0;
     while (text != NULL && *text != '\0') {
@@ -127,7 +129,8 @@ static int read_tensors(struct arena *arena, char *text, struct tensor *out)
             next += 3;
         }
         assert_true(count < ROW_TENSORS_MAX);
-        out[count++] = read_tensor(arena, text);
+        out[count] = read_tensor(arena, text, &are_variables[count]);
+        count++;
         text = next;
     }
     return count;
@@ -234,13 +237,16 @@ static void read_row(struct arena *arena, char *line, struct kernel_row *row)
     for (char *save, *attr = strtok_r(fields[1], " ", &save); attr;
          attr = strtok_r(NULL, " ", &save))
         read_attr(arena, attr, row, &attrs);
-    row->inputs_count = read_tensors(arena, fields[2], row->inputs);
+    row->inputs_count = read_tensors(arena, fields[2], row->inputs, row->is_variable);
+    for (int i = 0; i < row->inputs_count; i++)
+        row->variables_count += row->is_variable[i];
     if (fields[3][0] == '!') {
         char *text;
         row->error_code = (int)strtol(fields[3] + 1, &text, 10);
         row->error_text = arena_strdup(arena, text + (*text == ' '));
     } else {
-        row->outputs_count = read_tensors(arena, fields[3], row->outputs);
+        bool none[ROW_TENSORS_MAX];
+        row->outputs_count = read_tensors(arena, fields[3], row->outputs, none);
     }
 }
 

@@ -23,6 +23,9 @@ struct kernel_row {
     struct attr attrs[24]; /* ended by ATTR_END */
     struct tensor inputs[ROW_TENSORS_MAX], outputs[ROW_TENSORS_MAX];
     int inputs_count, outputs_count;
+    bool is_variable[ROW_TENSORS_MAX]; /* the input is a variable of that value; the values that
+                                          they have after the op are the last outputs */
+    int variables_count;
     double tolerance;       /* relative to the output's largest magnitude … */
     bool each;              /* … or to each element; zeros have a sign */
     int error_code;         /* 0: outputs are compared */

@@ -87,6 +87,8 @@ static void run_patterns(const struct trial *trial)
 static void ends_at_once(void **state)
 {
     const struct kernel_row *row = *state;
+    if (row->variables_count > 0)
+        return; /* fuzz_ops runs these with empty variables */
     struct arena *arena = arena_create(0);
     struct resources *resources = resources_create();
     struct graph *graph = graph_create(arena);

@@ -21,33 +21,79 @@ enum how {
 };
 static const char *const how_names[] = { "fed", "constant" };
 
+/* Makes a variable that has the value of input i: by reference if the op takes one. */
+static struct endpoint row_variable(const struct kernel_row *row, int i, struct builder *builder,
+                                    struct resources *resources)
+{
+    const struct tensor *value = &row->inputs[i];
+    bool is_ref = op_find(row->op)->inputs[i].is_ref;
+    const char *name = arena_printf(builder->graph->arena, "variable%d", i);
+    struct variable *variable;
+    struct tensor copy;
+    struct status status = variable_find_or_create(resources, bytes_of(""), bytes_of(name),
+                                                   value->dtype, &value->shape, &variable);
+    assert_true(status_is_ok(status));
+    assert_true(status_is_ok(tensor_copy_deep(value, &copy)));
+    assert_true(status_is_ok(variable_assign(variable, &copy)));
+    object_release(&variable->object);
+    return build(builder, is_ref ? "VariableV2" : "VarHandleOp", name, 0, NULL,
+                 (struct attr[]){ attr_type("dtype", value->dtype),
+                                  attr_shape("shape", &value->shape),
+                                  attr_text("shared_name", name), ATTR_END });
+}
+
+/* Reads the variable of input i after the op. */
+static struct endpoint read_after(const struct kernel_row *row, int i, struct node *node,
+                                  struct endpoint handle, struct builder *builder)
+{
+    bool is_ref = op_find(row->op)->inputs[i].is_ref;
+    return (struct endpoint){
+        build_node(
+            builder, is_ref ? "Identity" : "ReadVariableOp", "after", 1, &handle, 1, &node,
+            (struct attr[]){ attr_type(is_ref ? "T" : "dtype", row->inputs[i].dtype), ATTR_END }),
+        0
+    };
+}
+
 static struct status run_row(const struct kernel_row *row, enum how how, struct arena *arena,
                              struct resources *resources, struct run *run, struct plan **plan,
                              struct tensor *got)
 {
     struct graph *graph = graph_create(arena);
     struct builder builder = builder_init(graph);
-    struct endpoint inputs[ROW_TENSORS_MAX], fetches[ROW_TENSORS_MAX];
-    for (int i = 0; i < row->inputs_count; i++)
-        inputs[i] = how == FED
-                        ? build_placeholder(&builder, "in", row->inputs[i].dtype, shape_unknown())
-                        : build_const(&builder, "in", &row->inputs[i]);
+    struct endpoint inputs[ROW_TENSORS_MAX], fetches[ROW_TENSORS_MAX], feeds[ROW_TENSORS_MAX];
+    struct tensor fed[ROW_TENSORS_MAX];
+    int feeds_count = 0;
+    for (int i = 0; i < row->inputs_count; i++) {
+        if (row->is_variable[i]) {
+            inputs[i] = row_variable(row, i, &builder, resources);
+        } else if (how == CONSTANT) {
+            inputs[i] = build_const(&builder, "in", &row->inputs[i]);
+        } else {
+            inputs[i] = build_placeholder(&builder, "in", row->inputs[i].dtype, shape_unknown());
+            feeds[feeds_count] = inputs[i];
+            fed[feeds_count++] = row->inputs[i];
+        }
+    }
     struct node *node =
         build_node(&builder, row->op, row->op, row->inputs_count, inputs, 0, NULL, row->attrs);
     TRY(builder_status(&builder));
-    int outputs = row->error_code != 0 ? node->outputs_count : row->outputs_count;
-    assert_int_equal(node->outputs_count, outputs);
+    int outputs = node->outputs_count;
     for (int i = 0; i < outputs; i++)
         fetches[i] = (struct endpoint){ node, i };
-    struct flatten_request request = { .feeds = inputs,
-                                       .feeds_count = how == FED ? row->inputs_count : 0,
+    for (int i = 0; i < row->inputs_count; i++)
+        if (row->is_variable[i])
+            fetches[outputs++] = read_after(row, i, node, inputs[i], &builder);
+    assert_true(row->error_code != 0 || row->outputs_count == outputs);
+    struct flatten_request request = { .feeds = feeds,
+                                       .feeds_count = feeds_count,
                                        .fetches = fetches,
                                        .fetches_count = outputs,
                                        .targets = &node,
                                        .targets_count = outputs == 0 };
     struct plan_options options = { 0 };
     TRY(plan_create(graph, &request, resources, NULL, &options, plan));
-    struct status status = plan_run(*plan, run, row->inputs, got);
+    struct status status = plan_run(*plan, run, fed, got);
     graph_finish(graph);
     return status;
 }

@@ -1,0 +1,171 @@
+"""Rows of ops on variables, for make_rows.py: what the variables hold after the op."""
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_def_registry
+
+from rows import CODES, Rows, attr_text, clean, dtype_name, tensor_text
+
+FLOATS = [np.float32, np.float64, np.float16, tf.bfloat16.as_numpy_dtype]
+INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
+COMPLEX = [np.complex64, np.complex128]
+LOOSE = {np.float16: 4e-3, tf.bfloat16.as_numpy_dtype: 3e-2}
+
+
+class Variable:
+    """An input that is a variable with this value."""
+
+    def __init__(self, value):
+        self.value = np.asarray(value)
+
+
+class StateRows(Rows):
+    """Runs each op in a session of its own, by reference if the op takes one."""
+
+    def place(self, value, is_ref, name, feeds, initializers, reads):
+        """Shapes stay unknown, so that the kernel and not the graph refuses them."""
+        if not isinstance(value, Variable):
+            place = tf.compat.v1.placeholder(tf.as_dtype(np.asarray(value).dtype))
+            feeds[place] = value
+            return place
+        value = tf.constant(value.value)
+        if is_ref:
+            handle = tf.raw_ops.VariableV2(shape=tf.TensorShape(None), dtype=value.dtype, shared_name=name)
+            initializers.append(tf.raw_ops.Assign(ref=handle, value=value, validate_shape=False))
+            reads.append(tf.raw_ops.Identity(input=handle))
+        else:
+            handle = tf.raw_ops.VarHandleOp(dtype=value.dtype, shape=tf.TensorShape(None), shared_name=name)
+            initializers.append(tf.raw_ops.AssignVariableOp(resource=handle, value=value))
+            reads.append(tf.raw_ops.ReadVariableOp(resource=handle, dtype=value.dtype))
+        return handle
+
+    def run(self, op, definition, inputs, attrs):
+        """The outputs, and then the variables."""
+        with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+            feeds, initializers, reads = {}, [], []
+            arguments = {arg.name: self.place(value, arg.is_ref, f"variable{i}", feeds, initializers, reads)
+                         for i, (arg, value) in enumerate(zip(definition.input_arg, inputs))}
+            made = getattr(tf.raw_ops, op)(**arguments, **attrs)
+            session.run(initializers)
+            outputs = session.run(made if isinstance(made, tf.Operation) else tf.nest.flatten(made), feeds)
+            return (outputs or []) + session.run(reads)
+
+    def add(self, op, inputs, tolerance=None, text=True, **attrs):
+        definition = op_def_registry.get(op)
+        kinds = {attr.name: attr.type for attr in definition.attr}
+        words = [attr_text(name, kinds[name], value) for name, value in attrs.items()]
+        if tolerance is not None:
+            words.append("~=%g" % tolerance)
+        try:
+            outputs = " ; ".join(map(tensor_text, self.run(op, definition, inputs, attrs)))
+        except tf.errors.OpError as error:
+            if "No OpKernel was registered" in error.message or "not in the list of allowed values" in error.message or "No registered" in error.message:
+                return
+            outputs = "!%d %s" % (CODES[type(error).__name__], clean(error.message.split("\n\t [[")[0].split("\n")[-1]) if text else "")
+        except (ValueError, TypeError):  # the graph is refused
+            return
+        tensors = " ; ".join("@" + tensor_text(v.value) if isinstance(v, Variable) else tensor_text(v) for v in inputs)
+        self.lines.append("\t".join([op, " ".join(words), tensors, outputs]))
+
+
+def numbers(dtype, *shape):
+    """Small numbers that every type holds exactly."""
+    count = int(np.prod(shape))
+    values = (np.arange(count) * 7 % 5 + 1).reshape(shape)
+    return values.astype(dtype)
+
+
+def scatter(rows):
+    for prefix in ["ResourceScatter", "Scatter"]:
+        for name in ["Add", "Sub", "Mul", "Div", "Min", "Max", "Update"]:
+            op = prefix + name
+            for dtype in FLOATS + INTEGERS + COMPLEX:
+                rows.add(op, [Variable(numbers(dtype, 4, 2)), np.array([2, 0, 2], np.int32), numbers(dtype, 3, 2)], LOOSE.get(dtype))
+            value = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+            update = np.array([7, -8], np.float32)
+            rows.add(op, [Variable(value), np.int64(1), update])
+            rows.add(op, [Variable(value), np.array([[0, 1], [2, 2]], np.int64), np.float32(3)])
+            rows.add(op, [Variable(value), np.array([[0], [1]], np.int32), np.array([[update], [update]])])
+            rows.add(op, [Variable(value), np.zeros([0], np.int32), np.zeros([0, 2], np.float32)])
+            rows.add(op, [Variable(np.zeros([3, 0], np.float32)), np.array([1], np.int32), np.zeros([1, 0], np.float32)])
+            rows.add(op, [Variable(np.array([np.nan, 1, np.inf, 0, -0.0], np.float32)), np.arange(5, dtype=np.int32), np.array([1, np.nan, np.inf, 0, 0], np.float32)])
+            for bad in [[3], [-1], [0, 9]]:
+                rows.add(op, [Variable(value), np.array(bad, np.int32), np.float32(1)])
+            rows.add(op, [Variable(value), np.array([[0, 1], [1, 5]], np.int32), np.float32(1)])
+            if prefix == "Scatter":  # on a resource, TensorFlow reads beyond the update or the variable
+                rows.add(op, [Variable(value), np.array([0], np.int32), np.zeros([1, 3], np.float32)])
+                rows.add(op, [Variable(np.float32(1)), np.array([0], np.int32), np.float32(2)])
+            rows.add(op, [Variable(value), np.array([0], np.int32), np.zeros([2, 2], np.float32)])
+        rows.add(prefix + "Div", [Variable(np.array([-7, 7], np.int32)), np.array([0, 1], np.int32), np.array([2, -2], np.int32)])
+        rows.add(prefix + "Add", [Variable(np.array([2 ** 31 - 1], np.int32)), np.array([0], np.int32), np.array([1], np.int32)])
+        rows.add(prefix + "Update", [Variable(np.array([b"a", b"bc"])), np.array([1], np.int32), np.array([b"a longer text"])])
+        rows.add(prefix + "Update", [Variable(np.array([True, False])), np.array([1, 0], np.int32), np.array([True, False])])
+    rows.add("ScatterAdd", [Variable(np.array([1], np.float32)), np.array([0], np.int32), np.array([1], np.float32)], use_locking=True)
+
+
+def scatter_nd(rows):
+    for prefix in ["ResourceScatterNd", "ScatterNd"]:
+        for name in ["Update", "Add", "Sub", "Max", "Min"] + (["NonAliasingAdd"] if prefix == "ScatterNd" else []):
+            op = prefix + name
+            variable = (lambda value: value) if name == "NonAliasingAdd" else Variable
+            for dtype in FLOATS + INTEGERS + COMPLEX:
+                rows.add(op, [variable(numbers(dtype, 4, 2)), np.array([[2], [0], [2]], np.int32), numbers(dtype, 3, 2)], LOOSE.get(dtype))
+            value = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+            rows.add(op, [variable(value), np.array([[0, 1], [2, 0], [0, 1]], np.int64), np.array([7, -8, 9], np.float32)])
+            rows.add(op, [variable(value), np.array([[[0, 1]], [[2, 0]]], np.int32), np.array([[7], [-8]], np.float32)])
+            rows.add(op, [variable(value), np.array([2, 0, 2], np.int32), value])
+            rows.add(op, [variable(value), np.array([1, 1], np.int32), np.float32(3)], text=False)
+            rows.add(op, [variable(value), np.zeros([0, 1], np.int32), np.zeros([0, 2], np.float32)])
+            rows.add(op, [variable(np.array([np.nan, 1, np.inf, 0, -0.0], np.float32)), np.arange(5, dtype=np.int32)[:, None], np.array([1, np.nan, np.inf, 0, 0], np.float32)])
+            for bad in [[[3]], [[-1]], [[0], [9]]]:
+                rows.add(op, [variable(value), np.array(bad, np.int32), np.zeros([len(bad), 2], np.float32)])
+            for policy in ["IGNORE", "ERROR", "DEFAULT", "OTHER"]:
+                rows.add(op, [variable(value), np.array([[3], [1], [-1]], np.int32), np.ones([3, 2], np.float32)], bad_indices_policy=policy, text=policy != "OTHER")
+            rows.add(op, [variable(value), np.array([[0]], np.int32), np.zeros([1, 3], np.float32)])
+            rows.add(op, [variable(value), np.array([[0, 0, 0]], np.int32), np.zeros([1], np.float32)])
+            rows.add(op, [variable(value), np.array([[0]], np.int32), np.zeros([2, 2], np.float32)])
+            rows.add(op, [variable(value), np.int32(0), np.zeros([2], np.float32)], text=False)
+            rows.add(op, [variable(np.zeros([0, 2], np.float32)), np.array([[0]], np.int32), np.zeros([1, 2], np.float32)])
+        rows.add(prefix + "Update", [Variable(np.array([b"a", b"bc"])), np.array([[1]], np.int32), np.array([b"a longer text"])])
+        rows.add(prefix + "Update", [Variable(np.array([True, False])), np.array([[1], [0]], np.int32), np.array([True, False])])
+    rows.add("ScatterNdNonAliasingAdd", [np.array([True, False, False]), np.array([[0], [1]], np.int32), np.array([True, True])])
+
+
+def gather_nd(rows):
+    op = "ResourceGatherNd"
+    for dtype in FLOATS + INTEGERS + COMPLEX:
+        rows.add(op, [Variable(numbers(dtype, 4, 2)), np.array([[2], [0], [2]], np.int32)], dtype=dtype)
+    value = np.arange(12, dtype=np.float32).reshape(3, 2, 2)
+    for indices in [[[0, 1], [2, 0]], [[[0, 1, 1]]], [1, 1], [[]], [[3]], [[0], [-1]], [[0, 1, 1, 1]], 1]:
+        rows.add(op, [Variable(value), np.array(indices, np.int64)], dtype=np.float32)
+    rows.add(op, [Variable(np.float32(1)), np.array([[0]], np.int64)], dtype=np.float32)
+    rows.add(op, [Variable(np.zeros([0, 2], np.float32)), np.zeros([0, 1], np.int32)], dtype=np.float32)
+    rows.add(op, [Variable(np.array([b"a", b"bc"])), np.array([[1], [1]], np.int32)], dtype=tf.string)
+
+
+def slice_assign(rows):
+    i32 = lambda *values: np.array(values, np.int32)
+    for op in ["ResourceStridedSliceAssign", "StridedSliceAssign", "TensorStridedSliceUpdate"]:
+        variable = Variable if op.endswith("Assign") else (lambda value: value)
+        for dtype in FLOATS + INTEGERS + COMPLEX + [np.bool_]:
+            rows.add(op, [variable(numbers(dtype, 4, 2)), i32(1), i32(3), i32(1), numbers(dtype, 2, 2)])
+        value = np.arange(12, dtype=np.float32).reshape(3, 4)
+        for begin, end, strides, new, attrs in [
+                ([0, 1], [3, 3], [2, 1], [[-1, -2], [-3, -4]], {}), ([2], [0], [-1], np.ones([2, 4]), {}), ([1], [2], [1], np.ones([4]), dict(shrink_axis_mask=1)),
+                ([0, 0], [0, 0], [1, 1], np.ones([3, 4]), dict(begin_mask=3, end_mask=3)), ([0, 1], [0, 2], [1, 1], np.ones([3]), dict(ellipsis_mask=1, shrink_axis_mask=2)),
+                ([0, 1], [0, 2], [1, 1], np.ones([1, 1, 4]), dict(new_axis_mask=1)), ([1], [1], [1], np.ones([0, 4]), {}), ([1, 2], [2, 3], [1, 1], 5, dict(shrink_axis_mask=3)),
+                ([1], [3], [1], np.ones([4]), {}), ([1], [3], [1], np.ones([1, 4]), {}), ([1], [3], [1], 3, {}), ([1], [3], [1], np.ones([3, 4]), {}),
+                ([9], [10], [1], np.ones([4]), dict(shrink_axis_mask=1)), ([0], [1], [0], np.ones([1, 4]), {}), ([0, 0, 0], [1, 1, 1], [1, 1, 1], 1, {}), ([0, 0], [1], [1], np.ones([1]), {})]:
+            rows.add(op, [variable(value), i32(*begin), i32(*end), i32(*strides), np.asarray(new, np.float32)], **attrs)
+        rows.add(op, [variable(np.array([b"a", b"bc"])), i32(1), i32(2), i32(1), np.array([b"a longer text"])])
+        rows.add(op, [variable(np.zeros([0, 2], np.float32)), i32(0), i32(0), i32(1), np.zeros([0, 2], np.float32)])
+        rows.add(op, [variable(np.float32(1)), i32(), i32(), i32(), np.float32(2)])
+
+
+def state():
+    rows = StateRows("state")
+    for part in [scatter, scatter_nd, gather_nd, slice_assign]:
+        part(rows)
+    rows.write()
+
+
+FAMILIES = [state]
