@@ -13,6 +13,7 @@
 #define KERNEL_TABLES(X)    \
     X(onednn_ops)           \
     X(activation)           \
+    X(apply)                \
     X(assert)               \
     X(audio_features)       \
     X(base64)               \

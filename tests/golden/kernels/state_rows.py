@@ -161,6 +161,79 @@ def slice_assign(rows):
         rows.add(op, [variable(np.float32(1)), i32(), i32(), i32(), np.float32(2)])
 
 
+SETTINGS = {
+    "lr": 0.5, "alpha": 0.5, "momentum": 0.75, "beta1_power": 0.5, "beta2_power": 0.75, "beta1": 0.75, "beta2": 0.875, "epsilon": 0.0625, "rho": 0.75, "l1": 0.25,
+    "l2": 0.125, "l2_shrinkage": 0.25, "lr_power": -0.5, "global_step": 3, "sign_decay": 0.5, "beta": 0.75, "logbase": 0.625,
+}
+SLOTS = {"mg": 0.125, "mom": 0.5, "m": 0.25, "linear": 0.5, "gradient_accumulator": 0.25}
+
+
+def applied(op, dtype, shape=(2, 3), indices=None, variable=None, gradient=None, **settings):
+    """The inputs of a training op."""
+    inputs = []
+    size = int(np.prod(shape))
+    rows = len(indices) if indices is not None else None
+    for arg in op_def_registry.get(op).input_arg:
+        if arg.name in settings:
+            inputs.append(np.asarray(settings[arg.name], np.int64 if arg.name == "global_step" else dtype))
+        elif arg.name == "indices":
+            inputs.append(np.array(indices, np.int32))
+        elif arg.name in ("grad", "delta"):
+            value = gradient
+            if value is None:
+                count = size if rows is None else size // shape[0] * rows if shape[0] else 0
+                value = ((np.arange(count) * 3 % 7 - 3) / 4).reshape(shape if rows is None else (rows,) + shape[1:])
+            inputs.append(np.asarray(value).astype(dtype))
+        elif arg.name == "var":
+            value = ((np.arange(size) * 5 % 8 - 4) / 4).reshape(shape) if variable is None else variable
+            inputs.append(Variable(np.asarray(value).astype(dtype)))
+        elif arg.is_ref or arg.type == 20:  # a slot
+            start = SLOTS.get(arg.name, 1)
+            inputs.append(Variable((start + np.arange(size) / 8).reshape(shape).astype(dtype)))
+        else:
+            inputs.append(np.asarray(SETTINGS[arg.name], np.int64 if arg.name == "global_step" else dtype))
+    return inputs
+
+
+def training(rows):
+    names = ["GradientDescent", "Momentum", "KerasMomentum", "Adam", "AdamWithAmsgrad", "AdaMax", "Adadelta", "Adagrad", "AdagradV2", "AdagradDA", "Ftrl", "FtrlV2", "RMSProp",
+             "CenteredRMSProp", "ProximalAdagrad", "ProximalGradientDescent", "AddSign", "PowerSign"]
+    for op in [prefix + name for prefix in ["Apply", "ResourceApply", "SparseApply", "ResourceSparseApply"] for name in names]:
+        definition = op_def_registry.get(op)
+        if definition is None:
+            continue
+        chosen = dict(indices=[1, 0, 1]) if "Sparse" in op else {}
+        flags = [attr.name for attr in definition.attr if attr.type == "bool" and attr.name != "use_locking"]
+        for dtype in FLOATS + COMPLEX:
+            rows.add(op, applied(op, dtype, **chosen), LOOSE.get(dtype, 2e-5))
+            for flag in flags:
+                rows.add(op, applied(op, dtype, **chosen), LOOSE.get(dtype, 2e-5), **{flag: flag != "update_slots"})
+        rows.add(op, applied(op, np.float32, **chosen), 2e-5, use_locking=True)
+        names_of = [arg.name for arg in definition.input_arg]
+        for setting, values in [("l1", [0, 4]), ("l2", [0]), ("lr", [0.125]), ("lr_power", [-0.75, -1, 0]), ("momentum", [0]), ("global_step", [1])]:
+            for value in values if setting in names_of else []:
+                rows.add(op, applied(op, np.float32, **chosen, **{setting: value}), 2e-5)
+        special = np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1])
+        rows.add(op, applied(op, np.float32, (1, 6), **(dict(indices=[0]) if chosen else {}), gradient=special[None]), 2e-5)
+        rows.add(op, applied(op, np.float32, (2, 3), indices=[], **{}) if chosen else applied(op, np.float32, (0, 3)), 2e-5)
+        if chosen:
+            rows.add(op, applied(op, np.float32, (3,), **chosen), 2e-5)
+            rows.add(op, applied(op, np.float32, (3, 2, 1), indices=[2]), 2e-5)
+            for bad in [[2, 0, 0], [0, -1, 0]]:
+                rows.add(op, applied(op, np.float32, indices=bad), text=False)
+            rows.add(op, applied(op, np.float32, indices=[0, 1], gradient=np.zeros([3, 3])), text=False)
+        rows.add(op, applied(op, np.float32, **chosen, gradient=np.zeros([3, 2])), text=False)
+        rows.add(op, applied(op, np.float32, **chosen, variable=np.zeros([4, 3])), text=False)
+        scalar = [name for name in names_of if name in SETTINGS][0]
+        rows.add(op, applied(op, np.float32, **chosen, **{scalar: [1, 2]}), text=False)
+        if "Ftrl" in op:
+            for bad in [dict(lr=0), dict(lr=-1), dict(l1=-1), dict(l2=-1), dict(lr_power=1)] + ([dict(l2_shrinkage=-1)] if "V2" in op else []):
+                rows.add(op, applied(op, np.float32, **chosen, **bad), text=False)
+        if "Proximal" in op:
+            for bad in [dict(l1=-1), dict(l2=-1)] + ([dict(lr=0)] if "lr" in names_of else []):
+                rows.add(op, applied(op, np.float32, **chosen, **bad), text=False)
+
+
 def state():
     rows = StateRows("state")
     for part in [scatter, scatter_nd, gather_nd, slice_assign]:
@@ -168,4 +241,10 @@ def state():
     rows.write()
 
 
-FAMILIES = [state]
+def train():
+    rows = StateRows("train")
+    training(rows)
+    rows.write()
+
+
+FAMILIES = [state, train]
