@@ -10,6 +10,9 @@ static struct status serialize_compute(struct kernel_context *k)
     struct tensor *out;
     void *kept;
 
+    if (!tensor_wire_can_put(x->dtype))
+        return kernel_error(k, STATUS_UNIMPLEMENTED, "a tensor of %s as a TensorProto",
+                            dtype_name(x->dtype));
     TRY(kernel_output(k, 0, &scalar, &out));
     enum tensor_wire_form form =
         x->dtype == DT_STRING ? TENSOR_WIRE_VALUES : TENSOR_WIRE_CONTENT; /* as TensorFlow */

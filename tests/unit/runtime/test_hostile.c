@@ -354,6 +354,20 @@ static void requantizing_other_types_than_qint32_is_refused(void **state)
     }
 }
 
+/* A TensorProto has no field for their elements. */
+static void serializing_a_type_without_a_field_is_refused(void **state)
+{
+    (void)state;
+    const struct shape shape = shape_of(2);
+    const struct tensor feed = tensor_borrow(DT_FLOAT4_E2M1FN, &shape, "ab");
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT4_E2M1FN, shape_of(-1));
+    struct endpoint y = build(&b, "SerializeTensor", NULL, 1, &x, NULL);
+    struct tensor out;
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    assert_int_equal(plan_run(plan, run, &feed, &out).code, STATUS_UNIMPLEMENTED);
+    plan_destroy(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +388,7 @@ int main(void)
         TEST(a_reflection_from_far_away_has_no_overflow),
         TEST(a_scalar_has_no_dimension_for_a_transform),
         TEST(requantizing_other_types_than_qint32_is_refused),
+        TEST(serializing_a_type_without_a_field_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
