@@ -120,12 +120,18 @@ static struct status read_format(const struct node *node, struct window_attrs *o
                         node->op_name, (int)name.size, name.data);
 }
 
+/* MaxPoolV2 takes two lists as inputs. An attribute that an op has and a node lacks is an error. */
+static bool has_attr(const struct node *node, const char *name)
+{
+    return op_attr_find(node->op, name) != NULL || node_attr(node, name) != NULL;
+}
+
 /* All but the format, which tells the rank. */
 static struct status read_lists(const struct node *node, bool pooling, struct window_attrs *out)
 {
-    if (node_attr(node, "strides") != NULL)
+    if (has_attr(node, "strides"))
         TRY(read_spatial(node, "strides", "strides", out, out->stride));
-    if (pooling && node_attr(node, "ksize") != NULL)
+    if (pooling && has_attr(node, "ksize"))
         TRY(read_spatial(node, "ksize", "ksize", out, out->kernel));
     if (node_attr(node, "dilations") != NULL)
         TRY(read_spatial(node, "dilations", "dilations", out, out->dilation));

@@ -1,6 +1,7 @@
 /* Kernels keep to the memory and the time of a run, whatever sizes and texts they are given. */
 #include <stdlib.h>
 
+#include "graph/arguments.h"
 #include "plan_fixture.h"
 #include "runtime/kernels/plain/resize.h"
 
@@ -354,6 +355,26 @@ static void requantizing_other_types_than_qint32_is_refused(void **state)
     }
 }
 
+static void a_pool_without_its_attributes_is_refused(void **state)
+{
+    (void)state;
+    struct node *node;
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_unknown());
+    const struct attr attrs[] = { attr_type("T", DT_FLOAT), attr_text("padding", "SAME") };
+    struct plan *plan;
+    assert_ok(builder_status(&b));
+    assert_ok(graph_add(graph, "AvgPool", "pool", &node));
+    node_add_input(graph, node, x);
+    for (size_t i = 0; i < COUNT(attrs); i++)
+        node_set_attr(graph, node, &attrs[i]);
+    assert_ok(node_fill_outputs(graph, node));
+    const struct endpoint y = { node, 0 };
+    struct flatten_request request = {
+        .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    assert_false(status_is_ok(plan_create(graph, &request, resources, NULL, NULL, &plan)));
+}
+
 /* A TensorProto has no field for their elements. */
 static void serializing_a_type_without_a_field_is_refused(void **state)
 {
@@ -388,6 +409,7 @@ int main(void)
         TEST(a_reflection_from_far_away_has_no_overflow),
         TEST(a_scalar_has_no_dimension_for_a_transform),
         TEST(requantizing_other_types_than_qint32_is_refused),
+        TEST(a_pool_without_its_attributes_is_refused),
         TEST(serializing_a_type_without_a_field_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
