@@ -126,6 +126,8 @@
     X(unicode)              \
     X(unique)               \
     X(variable)             \
+    X(inplace)              \
+    X(variable_life)        \
     X(variable_scatter)     \
     X(vectors)              \
     X(wav)

@@ -25,7 +25,7 @@ class StateRows(Rows):
         """Shapes stay unknown, so that the kernel and not the graph refuses them."""
         if not isinstance(value, Variable):
             place = tf.compat.v1.placeholder(tf.as_dtype(np.asarray(value).dtype))
-            feeds[place] = value
+            feeds[place] = np.array(value)  # a copy: InplaceAdd writes into what it is fed
             return place
         value = tf.constant(value.value)
         if is_ref:
@@ -49,14 +49,15 @@ class StateRows(Rows):
             outputs = session.run(made if isinstance(made, tf.Operation) else tf.nest.flatten(made), feeds)
             return (outputs or []) + session.run(reads)
 
-    def add(self, op, inputs, tolerance=None, text=True, **attrs):
+    def add(self, op, inputs, tolerance=None, text=True, uninitialised=False, **attrs):
         definition = op_def_registry.get(op)
         kinds = {attr.name: attr.type for attr in definition.attr}
         words = [attr_text(name, kinds[name], value) for name, value in attrs.items()]
         if tolerance is not None:
             words.append("~=%g" % tolerance)
         try:
-            outputs = " ; ".join(map(tensor_text, self.run(op, definition, inputs, attrs)))
+            values = self.run(op, definition, inputs, attrs)
+            outputs = " ; ".join("-" if uninitialised else tensor_text(value) for value in values)
         except tf.errors.OpError as error:
             if "No OpKernel was registered" in error.message or "not in the list of allowed values" in error.message or "No registered" in error.message:
                 return
@@ -234,9 +235,37 @@ def training(rows):
                 rows.add(op, applied(op, np.float32, **chosen, **bad), text=False)
 
 
+def count(rows):
+    for op in ["CountUpTo", "ResourceCountUpTo"]:
+        for dtype in [np.int32, np.int64]:
+            for start, limit in [(0, 2), (1, 2), (2, 2), (-5, 0), (3, 2)]:
+                attrs = {} if op == "CountUpTo" else dict(T=dtype)
+                rows.add(op, [Variable(np.array(start, dtype))], limit=limit, **attrs)
+
+
+def inplace(rows):
+    for op in ["InplaceUpdate", "InplaceAdd", "InplaceSub"]:
+        for dtype in FLOATS + INTEGERS + COMPLEX + [np.bool_] * (op == "InplaceUpdate"):
+            rows.add(op, [numbers(dtype, 4, 2), np.array([2, 0, 2], np.int32), numbers(dtype, 3, 2)], LOOSE.get(dtype))
+        x = np.arange(6, dtype=np.float32).reshape(3, 2)
+        for i in [[], [1], [-1, 3], [7, -7]]:
+            rows.add(op, [x, np.array(i, np.int32), np.ones([len(i), 2], np.float32)])
+        rows.add(op, [x, np.int32(0), np.ones([1, 2], np.float32)], text=False)
+        for shape in [[2, 2], [1, 3], [2], [1, 2, 1]]:
+            rows.add(op, [x, np.array([0], np.int32), np.ones(shape, np.float32)])
+    for shape in [[], [2], [0, 3], [2, 1]]:
+        rows.add("Empty", [np.array(shape, np.int32)], dtype=np.float32, init=True)
+        rows.add("Empty", [np.array(shape, np.int32)], dtype=tf.string, init=True)
+        rows.add("FakeParam", [], uninitialised=True, dtype=np.float32, shape=shape)
+    for wrong in [-1, [-1], [[1]]]:
+        rows.add("Empty", [np.array(wrong, np.int32)], text=False, dtype=np.int32)
+    rows.add("DestroyResourceOp", [Variable(np.float32(1))])  # the variable cannot be read after it
+    rows.add("DisableCopyOnRead", [Variable(np.float32(1))])
+
+
 def state():
     rows = StateRows("state")
-    for part in [scatter, scatter_nd, gather_nd, slice_assign]:
+    for part in [scatter, scatter_nd, gather_nd, slice_assign, count, inplace]:
         part(rows)
     rows.write()
 
