@@ -107,10 +107,34 @@ struct node *place_variable(struct op_maker *maker, struct tensor value, bool is
     return node;
 }
 
+static const char *const keys[] = { "Tkey", "Tin", "Tkeys", NULL };
+static const char *const values[] = { "Tval", "Tout", "Tvalues", NULL };
+
+/* A table whose values, and perhaps whose keys, are vectors. */
+static struct node *make_tensor_table(struct op_maker *maker, const struct node *user)
+{
+    struct choices *c = maker->choices;
+    enum dtype key = type_or(user, keys, DT_INT64);
+    bool is_dense = one_in(c, 2);
+    struct shape of_key = one_in(c, 2) ? shape_of(1 + choose(c, 2)) : shape_scalar();
+    struct node *reserved[2] = { NULL, NULL };
+    for (int i = 0; i < 2 && is_dense; i++)
+        reserved[i] = place_tensor(maker, make_tensor_of_shape(maker, key, &of_key, ROLE_ANY));
+    struct node *node =
+        add_node(maker, is_dense ? "MutableDenseHashTableV2" : "MutableHashTableOfTensorsV2");
+    set_type(maker, node, "key_dtype", (int)key);
+    set_type(maker, node, "value_dtype", (int)type_or(user, values, DT_FLOAT));
+    set_shape(maker, node, "value_shape",
+              is_dense && one_in(c, 2) ? shape_scalar() : shape_of(choose(c, 4)));
+    for (int i = 0; i < 2 && is_dense; i++)
+        node_add_input(maker->out->graph, node, (struct endpoint){ reserved[i], 0 });
+    return node;
+}
+
 static struct node *make_table(struct op_maker *maker, const struct node *user, bool is_ref)
 {
-    static const char *const keys[] = { "Tkey", "Tin", "Tkeys", NULL };
-    static const char *const values[] = { "Tval", "Tout", "Tvalues", NULL };
+    if (!is_ref && one_in(maker->choices, 4))
+        return make_tensor_table(maker, user);
     bool is_mutable = one_in(maker->choices, 2);
     const char *op = is_mutable ? (is_ref ? "MutableHashTable" : "MutableHashTableV2")
                                 : (is_ref ? "HashTable" : "HashTableV2");

@@ -60,10 +60,22 @@ struct status infer_assign(struct infer_context *context)
     return status_ok();
 }
 
+/* May one key be a vector? Then the shape of the keys says too little. */
+static bool is_dense_table(const struct infer_context *context)
+{
+    struct endpoint handle = context->node->inputs[0];
+    for (int i = 0; i < 8 && strcmp(handle.node->op_name, "Identity") == 0; i++) {
+        if (handle.node->inputs_count == 0)
+            return false;
+        handle = handle.node->inputs[0];
+    }
+    return strstr(handle.node->op_name, "DenseHashTable") != NULL;
+}
+
 /* One value for each key, of the default's shape; tables of vectors add its dimension. */
 struct status infer_lookup_find(struct infer_context *context)
 {
-    if (infer_input(context, 2)->rank == 0)
+    if (infer_input(context, 2)->rank == 0 && !is_dense_table(context))
         infer_output(context, 0, infer_input(context, 1));
     return status_ok();
 }
@@ -71,7 +83,8 @@ struct status infer_lookup_find(struct infer_context *context)
 struct status infer_lookup_export(struct infer_context *context)
 {
     struct shape keys = shape_unknown_dims(1);
-    infer_output(context, 0, &keys);
+    if (!is_dense_table(context))
+        infer_output(context, 0, &keys);
     return status_ok();
 }
 

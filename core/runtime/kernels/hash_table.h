@@ -1,7 +1,7 @@
 /*
- * hash_table: the object behind HashTable and MutableHashTable (ops: hash_table_ops.c). Keys and
- * values are scalar numbers, bools or strings; the table copies strings. A static table is filled
- * once and never changes afterwards, and reading it takes no lock.
+ * hash_table: the object behind all lookup tables (ops: hash_table_ops.c, table_handles.c).
+ * Elements of keys and values are numbers, bools or strings; the table copies strings. A static
+ * table is filled once and never changes afterwards, and reading it takes no lock.
  */
 #ifndef KERNELS_HASH_TABLE_H
 #define KERNELS_HASH_TABLE_H
@@ -12,10 +12,19 @@ extern const struct object_type hash_table_type;
 
 struct hash_table;
 
-/* UNIMPLEMENTED: a type is neither a plain number nor string. */
-struct status hash_table_create(enum dtype key, enum dtype value, bool is_mutable,
-                                struct object **out);
+struct hash_table_kind {
+    enum dtype key, value;
+    bool is_mutable;
+    struct shape key_shape, value_shape; /* of one key and of one value: mostly scalars */
+    /* Of a dense table: keys that its entries cannot have, and that are an error. NULL: none */
+    const struct tensor *empty_key, *deleted_key;
+};
 
+/* UNIMPLEMENTED: a type is neither a plain number nor string. */
+struct status hash_table_create(const struct hash_table_kind *kind, struct object **out);
+
+/* Without the reserved keys. */
+const struct hash_table_kind *hash_table_kind(const struct hash_table *table);
 enum dtype hash_table_key_dtype(const struct hash_table *table);
 enum dtype hash_table_value_dtype(const struct hash_table *table);
 bool hash_table_is_mutable(const struct hash_table *table);
@@ -24,19 +33,20 @@ int64_t hash_table_size(struct hash_table *table);
 
 /*
  * Adds keys[i] -> values[i]. A mutable table overwrites. A static table is filled once: later calls
- * are ignored, as in TensorFlow; FAILED_PRECONDITION if one key gets two values.
+ * are ignored, as in TensorFlow; FAILED_PRECONDITION if one key gets two values. INVALID_ARGUMENT:
+ * a key is one of the reserved keys. The shapes of keys and values must fit the table's.
  */
 struct status hash_table_add(struct hash_table *table, const struct tensor *keys,
                              const struct tensor *values);
 /* Mutable tables: removes all entries first. */
 struct status hash_table_replace(struct hash_table *table, const struct tensor *keys,
                                  const struct tensor *values);
-void hash_table_remove(struct hash_table *table, const struct tensor *keys);
+struct status hash_table_remove(struct hash_table *table, const struct tensor *keys);
 
 /*
- * out[i] = the value of keys[i], or defaults[i · defaults_step]. FAILED_PRECONDITION `Table not
- * initialized.` Strings of a static table are borrowed; of a mutable one they are copied to
- * `arena`.
+ * out[i] = the value of keys[i], or value i · defaults_step of the defaults. FAILED_PRECONDITION
+ * `Table not initialized.` Strings of a static table are borrowed; of a mutable one they are copied
+ * to `arena`.
  */
 struct status hash_table_find(struct hash_table *table, const struct tensor *keys,
                               const struct tensor *defaults, int defaults_step, struct arena *arena,

@@ -1,66 +1,11 @@
 /*
- * hash_table_ops: HashTable, MutableHashTable, InitializeTable and the LookupTable ops. Their first
- * versions, which pass the table as a reference, share the kernels of the second.
+ * hash_table_ops: InitializeTable and the LookupTable ops. Their first versions, which pass the
+ * table as a reference, share the kernels of the second. table_handles.c makes the tables.
  */
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/hash_table.h"
 #include "runtime/kernels/hash_table_file.h"
 #include "runtime/resources.h"
-
-/* ---- handles ---- */
-
-static struct bytes name_attr(const struct node *node, const char *name)
-{
-    const struct attr_value *value = node_attr(node, name);
-    return value != NULL && value->kind == ATTR_STRING ? value->s : bytes_of("");
-}
-
-struct making {
-    enum dtype key, value;
-    bool is_mutable;
-};
-
-static struct status make(void *argument, struct object **out)
-{
-    const struct making *making = argument;
-    return hash_table_create(making->key, making->value, making->is_mutable, out);
-}
-
-/* A table without a shared name belongs to its node. */
-static struct status handle_prepare(struct prepare_context *p)
-{
-    const struct node *node = prepare_node(p);
-    struct hash_table **state = prepare_state(p, sizeof *state, NULL);
-    struct making making = { .is_mutable = strncmp(node->op_name, "Mutable", 7) == 0 };
-    struct bytes name = name_attr(node, "shared_name");
-    struct object *object;
-    TRY(node_attr_type(node, "key_dtype", &making.key));
-    TRY(node_attr_type(node, "value_dtype", &making.value));
-    if (name.size == 0)
-        name = bytes_of(arena_printf(prepare_arena(p), "%s", node->name));
-    TRY(resources_find_or_create(prepare_resources(p), &hash_table_type,
-                                 name_attr(node, "container"), name, make, &making, &object));
-    *state = (struct hash_table *)object;
-    object_release(object); /* `resources` keeps it, and outlives the plan */
-    if (hash_table_key_dtype(*state) != making.key ||
-        hash_table_value_dtype(*state) != making.value)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Conflicting key/value dtypes %s->%s with %s-%s for table %.*s",
-                            dtype_name(making.key), dtype_name(making.value),
-                            dtype_name(hash_table_key_dtype(*state)),
-                            dtype_name(hash_table_value_dtype(*state)), (int)name.size, name.data);
-    return status_ok();
-}
-
-static struct status handle_compute(struct kernel_context *k)
-{
-    struct hash_table *const *table = kernel_state(k);
-    struct shape scalar = shape_scalar();
-    struct tensor *out;
-    TRY(kernel_output_typed(k, 0, DT_RESOURCE, &scalar, &out));
-    tensor_resources_mut(out)[0] = object_acquire((struct object *)*table);
-    return status_ok();
-}
 
 static struct status input_table(struct kernel_context *k, struct hash_table **out)
 {
@@ -88,13 +33,36 @@ static struct status check_types(const struct hash_table *table, enum dtype key,
 
 /* ---- filling ---- */
 
+/* The shape of the values of these keys: their own, with the shape of a value instead of that of a
+ * key. */
+static struct status values_shape(const struct kernel_context *k, const struct hash_table *table,
+                                  const struct shape *keys, struct shape *out)
+{
+    const struct hash_table_kind *kind = hash_table_kind(table);
+    int outer = keys->rank - kind->key_shape.rank;
+    bool fits = outer >= 0;
+    for (int d = 0; fits && d < kind->key_shape.rank; d++)
+        fits = keys->dims[outer + d] == kind->key_shape.dims[d];
+    if (!fits)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input key shape %s must end with the table's key shape %s",
+                            shape_text(keys), shape_text(&kind->key_shape));
+    TRY(kernel_check_rank(k, outer + kind->value_shape.rank));
+    struct shape shape = shape_make(outer, keys->dims);
+    for (int d = 0; d < kind->value_shape.rank; d++)
+        shape_append(&shape, kind->value_shape.dims[d]);
+    return shape_check(shape.rank, shape.dims, out);
+}
+
 static struct status check_pairs(struct kernel_context *k, const struct hash_table *table)
 {
     const struct tensor *keys = kernel_input(k, 1), *values = kernel_input(k, 2);
+    struct shape wanted;
     TRY(check_types(table, keys->dtype, values->dtype));
-    if (!shape_equal(&keys->shape, &values->shape))
+    TRY(values_shape(k, table, &keys->shape, &wanted));
+    if (!shape_equal(&wanted, &values->shape))
         return status_error(STATUS_INVALID_ARGUMENT, "Expected shape %s for value, got %s",
-                            shape_text(&keys->shape), shape_text(&values->shape));
+                            shape_text(&wanted), shape_text(&values->shape));
     return status_ok();
 }
 
@@ -153,8 +121,9 @@ static struct status remove_compute(struct kernel_context *k)
         return status_error(STATUS_UNIMPLEMENTED,
                             "Remove not supported by InitializableLookupTable implementations");
     TRY(check_types(table, kernel_input(k, 1)->dtype, hash_table_value_dtype(table)));
-    hash_table_remove(table, kernel_input(k, 1));
-    return status_ok();
+    struct shape ignored;
+    TRY(values_shape(k, table, &kernel_input(k, 1)->shape, &ignored));
+    return hash_table_remove(table, kernel_input(k, 1));
 }
 
 static struct status file_prepare(struct prepare_context *p)
@@ -209,12 +178,16 @@ static struct status find_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(input_table(k, &table));
     TRY(check_types(table, keys->dtype, defaults->dtype));
-    bool each = defaults->size != 1 || defaults->shape.rank > 1;
-    if (each && !shape_equal(&defaults->shape, &keys->shape))
+    const struct shape *one = &hash_table_kind(table)->value_shape;
+    struct shape shape;
+    TRY(values_shape(k, table, &keys->shape, &shape));
+    bool each = !shape_equal(&defaults->shape, one) &&
+                (one->rank > 0 || defaults->size != 1 || defaults->shape.rank > 1);
+    if (each && !shape_equal(&defaults->shape, &shape))
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "Expected shape [] or %s for default value, got %s",
-                            shape_text(&keys->shape), shape_text(&defaults->shape));
-    TRY(kernel_output(k, 0, &keys->shape, &out));
+                            "Expected shape %s or %s for default value, got %s", shape_text(one),
+                            shape_text(&shape), shape_text(&defaults->shape));
+    TRY(kernel_output(k, 0, &shape, &out));
     return hash_table_find(table, keys, defaults, each, kernel_arena(k), out);
 }
 
@@ -229,6 +202,18 @@ static struct status size_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* [count] + the shape of one */
+static struct status output_rows(struct kernel_context *k, int index, int64_t count,
+                                 const struct shape *one, struct tensor **out)
+{
+    struct shape shape = shape_of(count);
+    TRY(kernel_check_rank(k, one->rank + 1));
+    for (int d = 0; d < one->rank; d++)
+        shape_append(&shape, one->dims[d]);
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    return kernel_output(k, index, &shape, out);
+}
+
 /* If the table shrinks between reading its size and copying, the outputs are cut to what was
  * copied. */
 static struct status export_compute(struct kernel_context *k)
@@ -237,12 +222,13 @@ static struct status export_compute(struct kernel_context *k)
     struct tensor *keys, *values;
     int64_t count;
     TRY(input_table(k, &table));
-    struct shape shape = shape_of(hash_table_size(table));
-    TRY(kernel_output(k, 0, &shape, &keys));
-    TRY(kernel_output(k, 1, &shape, &values));
+    const struct hash_table_kind *kind = hash_table_kind(table);
+    TRY(output_rows(k, 0, hash_table_size(table), &kind->key_shape, &keys));
+    TRY(output_rows(k, 1, hash_table_size(table), &kind->value_shape, &values));
     TRY(hash_table_export(table, kernel_arena(k), keys, values, &count));
     keys->shape.dims[0] = values->shape.dims[0] = count;
-    keys->size = values->size = count;
+    keys->size = shape_size(&keys->shape);
+    values->size = shape_size(&values->shape);
     return status_ok();
 }
 
@@ -252,8 +238,6 @@ static struct status export_compute(struct kernel_context *k)
         name "V2", DTYPES_ALL, __VA_ARGS__ \
     }
 static const struct kernel rows[] = {
-    BOTH("HashTable", .prepare = handle_prepare, .compute = handle_compute, .once = true),
-    BOTH("MutableHashTable", .prepare = handle_prepare, .compute = handle_compute, .once = true),
     BOTH("InitializeTable", .compute = initialize_compute),
     BOTH("InitializeTableFromTextFile", .prepare = file_prepare, .compute = file_compute),
     BOTH("LookupTableFind", .compute = find_compute),

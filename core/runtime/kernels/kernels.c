@@ -49,6 +49,7 @@
     X(gather)               \
     X(gru)                  \
     X(hash_table_ops)       \
+    X(table_handles)        \
     X(histogram)            \
     X(identity)             \
     X(image_bytes)          \

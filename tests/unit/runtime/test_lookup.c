@@ -241,6 +241,168 @@ static void refuses_types_that_it_cannot_hold(void **state)
     }
 }
 
+/* ---- tables whose keys or values are tensors ---- */
+
+static struct endpoint integers(struct shape shape, const int64_t *values)
+{
+    struct tensor tensor = tensor_borrow(DT_INT64, &shape, values);
+    return build_const(&b, NULL, &tensor);
+}
+
+static struct endpoint table_of_pairs(const char *op)
+{
+    struct shape pair = shape_of(2);
+    return build(&b, op, "pairs", 0, NULL,
+                 (struct attr[]){ attr_type("key_dtype", DT_INT64),
+                                  attr_type("value_dtype", DT_STRING),
+                                  attr_shape("value_shape", &pair), ATTR_END });
+}
+
+static struct endpoint dense_table(const char *op, struct endpoint empty, struct endpoint deleted,
+                                   int64_t buckets)
+{
+    return build(&b, op, "dense", 2, (struct endpoint[]){ empty, deleted },
+                 (struct attr[]){ attr_type("value_dtype", DT_INT64),
+                                  attr_int("initial_num_buckets", buckets), ATTR_END });
+}
+
+static int64_t size_of(struct endpoint handle)
+{
+    struct endpoint fetch = build(&b, "LookupTableSizeV2", "size", 1, &handle, NULL);
+    struct plan *plan = plan_of(0, NULL, 1, &fetch, NULL);
+    struct tensor out;
+    assert_ok(plan_run(plan, run, NULL, &out));
+    int64_t size = tensor_int64s(&out)[0];
+    tensor_release(&out);
+    plan_destroy(plan);
+    return size;
+}
+
+static struct tensor text_pairs(int count, const char *const *values)
+{
+    struct tensor tensor = text_vector(2 * count, values);
+    tensor.shape = shape_of(count, 2);
+    return tensor;
+}
+
+static void finds_values_that_are_vectors(void **state)
+{
+    (void)state;
+    static const char *const put_in[] = { "a", "", "c", "a longer text" };
+    static const char *const default_pair[] = { "none", "?" };
+    struct endpoint handle = table_of_pairs("MutableHashTableOfTensorsV2");
+    struct tensor values = text_pairs(2, put_in), out;
+    struct endpoint keys = integers(shape_of(2), (int64_t[]){ 1, 2 });
+    assert_ok(run_node(fill("LookupTableInsertV2", handle, keys, build_const(&b, NULL, &values))));
+    assert_ok(
+        find(handle, integers(shape_of(2, 1), (int64_t[]){ 2, 5 }), texts(2, default_pair), &out));
+    const struct shape wanted = shape_of(2, 1, 2);
+    assert_true(shape_equal(&out.shape, &wanted));
+    for (int i = 0; i < 4; i++)
+        assert_true(bytes_equal(tensor_strings(&out)[i],
+                                bytes_of(i < 2 ? put_in[2 + i] : default_pair[i - 2])));
+    tensor_release(&out);
+    run_reset(run);
+    assert_fails(find(handle, keys, texts(1, default_pair), &out), STATUS_INVALID_ARGUMENT,
+                 "Expected shape [2] or [2,2] for default value, got [1]");
+    assert_fails(run_node(fill("LookupTableInsertV2", handle, keys, texts(2, default_pair))),
+                 STATUS_INVALID_ARGUMENT, "Expected shape [2,2] for value, got [2]");
+}
+
+static void exports_values_that_are_vectors(void **state)
+{
+    (void)state;
+    static const char *const put_in[] = { "a", "b" };
+    struct endpoint handle = table_of_pairs("MutableHashTableOfTensorsV2");
+    struct tensor values = text_pairs(1, put_in), out[2];
+    assert_ok(run_node(fill("LookupTableInsertV2", handle, integers(shape_of(1), (int64_t[]){ 7 }),
+                            build_const(&b, NULL, &values))));
+    struct node *node = build_node(
+        &b, "LookupTableExportV2", "export", 1, &handle, 0, NULL,
+        (struct attr[]){ attr_type("Tkeys", DT_INT64), attr_type("Tvalues", DT_STRING), ATTR_END });
+    const struct endpoint fetches[] = { { node, 0 }, { node, 1 } };
+    struct plan *plan = plan_of(0, NULL, 2, fetches, NULL);
+    assert_ok(plan_run(plan, run, NULL, out));
+    const struct shape wanted = shape_of(1, 2);
+    assert_int_equal(tensor_int64s(&out[0])[0], 7);
+    assert_true(shape_equal(&out[1].shape, &wanted));
+    assert_true(bytes_equal(tensor_strings(&out[1])[1], bytes_of("b")));
+    tensor_release(&out[0]);
+    tensor_release(&out[1]);
+    plan_destroy(plan);
+}
+
+static void a_dense_table_has_vectors_as_keys(void **state)
+{
+    (void)state;
+    static const int64_t pairs[] = { 1, 2, 3, 4 }, asked[] = { 3, 4, 1, 1 }, minus[] = { -9 };
+    struct endpoint handle =
+        dense_table("MutableDenseHashTableV2", integers(shape_of(2), (int64_t[]){ 0, 0 }),
+                    integers(shape_of(2), (int64_t[]){ -1, -1 }), 4);
+    struct endpoint defaults = integers(shape_scalar(), minus);
+    struct tensor out;
+    assert_ok(run_node(fill("LookupTableInsertV2", handle, integers(shape_of(2, 2), pairs),
+                            numbers(2, (int64_t[]){ 5, 6 }))));
+    assert_ok(find(handle, integers(shape_of(2, 2), asked), defaults, &out));
+    assert_int_equal(out.shape.rank, 1);
+    assert_int_equal(tensor_int64s(&out)[0], 6);
+    assert_int_equal(tensor_int64s(&out)[1], -9);
+    tensor_release(&out);
+    run_reset(run);
+    assert_fails(find(handle, integers(shape_of(1, 2), (int64_t[]){ 0, 0 }), defaults, &out),
+                 STATUS_INVALID_ARGUMENT, "Using the empty_key as a table key is not allowed");
+    assert_fails(run_node(fill("LookupTableInsertV2", handle,
+                               integers(shape_of(1, 2), (int64_t[]){ -1, -1 }),
+                               numbers(1, (int64_t[]){ 5 }))),
+                 STATUS_INVALID_ARGUMENT, "Using the deleted_key as a table key is not allowed");
+    assert_fails(find(handle, integers(shape_of(1, 3), pairs), defaults, &out),
+                 STATUS_INVALID_ARGUMENT,
+                 "Input key shape [1,3] must end with the table's key shape [2]");
+    struct endpoint gone[] = { handle, integers(shape_of(1, 2), pairs) };
+    assert_ok(run_node(build_node(&b, "LookupTableRemoveV2", "remove", 2, gone, 0, NULL, NULL)));
+    assert_int_equal(size_of(handle), 1);
+}
+
+static void a_dense_table_is_refused(void **state)
+{
+    static const int64_t zero = 0, one = 1;
+    (void)state;
+    const char *op = "AnonymousMutableDenseHashTable";
+    struct endpoint a = integers(shape_scalar(), &zero), c = integers(shape_scalar(), &one);
+    assert_fails(run_node(dense_table(op, a, a, 4).node), STATUS_INVALID_ARGUMENT,
+                 "Empty and deleted keys cannot be equal [node 'dense' (AnonymousMutableDenseHash"
+                 "Table)]");
+    assert_fails(run_node(dense_table(op, a, c, 3).node), STATUS_INVALID_ARGUMENT,
+                 "Number of buckets must be at least 4 and a power of 2, got: 3");
+}
+
+static void an_anonymous_table_lives_as_long_as_a_run(void **state)
+{
+    (void)state;
+    struct attr attrs[] = { attr_type("key_dtype", DT_STRING), attr_type("value_dtype", DT_INT64),
+                            ATTR_END };
+    struct endpoint handle = build(&b, "AnonymousMutableHashTable", "table", 0, NULL, attrs);
+    struct endpoint other = build(&b, "AnonymousMutableHashTable", "table", 0, NULL, attrs);
+    struct node *add =
+        fill("LookupTableInsertV2", handle, texts(2, ab), numbers(2, (int64_t[]){ 1, 2 }));
+    struct node *sizes[] = {
+        build_node(&b, "LookupTableSizeV2", "size", 1, &handle, 1, &add, NULL),
+        build_node(&b, "LookupTableSizeV2", "size", 1, &other, 1, &add, NULL),
+    };
+    const struct endpoint fetches[] = { { sizes[0], 0 }, { sizes[1], 0 } };
+    struct plan *plan = plan_of(0, NULL, 2, fetches, NULL);
+    for (int i = 0; i < 2; i++) {
+        struct tensor out[2];
+        assert_ok(plan_run(plan, run, NULL, out));
+        assert_int_equal(tensor_int64s(&out[0])[0], 2);
+        assert_int_equal(tensor_int64s(&out[1])[0], 0);
+        tensor_release(&out[0]);
+        tensor_release(&out[1]);
+        run_reset(run);
+    }
+    plan_destroy(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +415,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_words_and_line_numbers_of_a_file, setup, teardown),
         cmocka_unit_test_setup_teardown(names_what_is_wrong_in_a_file, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_types_that_it_cannot_hold, setup, teardown),
+        TEST(finds_values_that_are_vectors),
+        TEST(exports_values_that_are_vectors),
+        TEST(a_dense_table_has_vectors_as_keys),
+        TEST(a_dense_table_is_refused),
+        TEST(an_anonymous_table_lives_as_long_as_a_run),
     };
     return cmocka_run_group_tests_name("lookup", tests, NULL, NULL);
 }
