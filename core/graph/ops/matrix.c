@@ -47,6 +47,24 @@ struct status infer_determinant(struct infer_context *context)
     return status_ok();
 }
 
+struct status infer_lu(struct infer_context *context)
+{
+    const struct shape *x = infer_input(context, 0);
+
+    infer_output(context, 0, x);
+    if (!is_stack(x))
+        return status_ok();
+    struct shape order = shape_make(x->rank - 1, x->dims);
+    infer_output(context, 1, &order);
+    return status_ok();
+}
+
+struct status infer_fourth_unchanged(struct infer_context *context)
+{
+    infer_output(context, 0, infer_input(context, 3));
+    return status_ok();
+}
+
 struct status infer_qr(struct infer_context *context)
 {
     const struct shape *x = infer_input(context, 0);

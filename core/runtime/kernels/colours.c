@@ -233,11 +233,59 @@ static struct status contrast_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* ---- AdjustContrast: the same of any type, within limits ---- */
+
+/* As stretch_image, but differs where the mean is not finite. */
+static void stretch_from_mean(const float *x, int64_t pixels, int64_t channels, float factor,
+                              float *out)
+{
+    for (int64_t c = 0; c < channels; c++) {
+        double sum = 0;
+        for (int64_t i = c; i < pixels * channels; i += channels)
+            sum += (double)x[i];
+        float mean = (float)(sum / (double)pixels);
+        for (int64_t i = c; i < pixels * channels; i += channels)
+            out[i] = (x[i] - mean) * factor + mean;
+    }
+}
+
+static struct status limited_compute(struct kernel_context *k)
+{
+    static const char *const names[] = { "contrast_factor", "min_value", "max_value" };
+    const struct tensor *x = kernel_input(k, 0);
+    const struct shape *shape = &x->shape;
+    const struct tensor *numbers[3];
+    struct tensor *out, floats;
+    if (shape->rank < 3)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "input must be at least 3-D, got shape%s",
+                            shape_text(shape));
+    for (int i = 0; i < 3; i++)
+        TRY(image_scalar(k, 1 + i, names[i], &numbers[i]));
+    TRY(kernel_output(k, 0, shape, &out));
+    TRY(image_floats(k, x, &floats));
+    const int64_t *dims = shape->dims + shape->rank - 3;
+    float low = tensor_floats(numbers[1])[0], high = tensor_floats(numbers[2])[0];
+    for (int64_t at = 0; at < x->size; at += dims[0] * dims[1] * dims[2])
+        stretch_from_mean(tensor_floats(&floats) + at, dims[0] * dims[1], dims[2],
+                          tensor_floats(numbers[0])[0], tensor_floats_mut(out) + at);
+    for (int64_t i = 0; i < out->size; i++) {
+        float value = tensor_floats(out)[i];
+        value = value < low ? low : value;
+        tensor_floats_mut(out)[i] = value > high ? high : value;
+    }
+    tensor_release(&floats);
+    return status_ok();
+}
+
+#define DTYPES_LIMITED                                                                             \
+    (DTYPES(DT_UINT8) | DTYPES(DT_INT8) | DTYPES(DT_INT16) | DTYPES(DT_INT32) | DTYPES(DT_INT64) | \
+     DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE))
 static const struct kernel rows[] = {
     { "RGBToHSV", DTYPES_FLOATING, .compute = to_hsv_compute },
     { "HSVToRGB", DTYPES_FLOATING, .compute = to_rgb_compute },
     { "AdjustHue", DTYPES(DT_FLOAT), .compute = hue_compute },
     { "AdjustSaturation", DTYPES(DT_FLOAT), .compute = saturation_compute },
     { "AdjustContrastv2", DTYPES(DT_FLOAT), .compute = contrast_compute },
+    { "AdjustContrast", DTYPES_LIMITED, .compute = limited_compute },
 };
 const struct kernel_table kernels_colours = { rows, COUNT(rows) };

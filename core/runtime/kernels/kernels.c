@@ -16,6 +16,7 @@
     X(apply)                \
     X(assert)               \
     X(audio_features)       \
+    X(banded)               \
     X(base64)               \
     X(batch_norm)           \
     X(bias)                 \
@@ -39,6 +40,7 @@
     X(decode_raw)           \
     X(dilation)             \
     X(depth_to_space)       \
+    X(draw_boxes)           \
     X(edit_distance)        \
     X(dynamic_slice)        \
     X(einsum)               \
@@ -131,6 +133,7 @@
     X(variable_life)        \
     X(variable_scatter)     \
     X(vectors)              \
+    X(volume_patches)       \
     X(wav)
 
 #define DECLARE(name) extern const struct kernel_table kernels_##name;

@@ -317,6 +317,183 @@ static struct status triangular_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* ---- Lu ---- */
+
+/* The rows of the input in the order in which they were taken. */
+static void write_order(const struct factors *f, struct tensor *order, int64_t start)
+{
+    for (int64_t i = 0; i < f->n; i++)
+        tensor_set_index(order, start + i, i);
+    for (int64_t i = 0; i < f->n; i++) {
+        int64_t other = tensor_int32s(&f->pivots)[i] - 1, kept = tensor_index(order, start + i);
+        tensor_set_index(order, start + i, tensor_index(order, start + other));
+        tensor_set_index(order, start + other, kept);
+    }
+}
+
+static double complex at_column(const struct factors *f, int64_t row, int64_t column)
+{
+    return matrix_element(f->dtype, f->a.data, column * f->n + row);
+}
+
+static void set_at_column(struct factors *f, int64_t row, int64_t column, double complex value)
+{
+    matrix_set(f->dtype, f->a.data, column * f->n + row, value);
+}
+
+/* The row from `i` on whose element of column i is the greatest. */
+static int64_t find_pivot(const struct factors *f, int64_t i)
+{
+    int64_t best = i;
+    for (int64_t row = i + 1; row < f->n; row++)
+        if (cabs(at_column(f, row, i)) > cabs(at_column(f, best, i)))
+            best = row;
+    return best;
+}
+
+static void exchange_rows(struct factors *f, int64_t a, int64_t b)
+{
+    for (int64_t column = 0; column < f->n && a != b; column++) {
+        double complex kept = at_column(f, a, column);
+        set_at_column(f, a, column, at_column(f, b, column));
+        set_at_column(f, b, column, kept);
+    }
+}
+
+/* The same as linear_lu of a complex matrix, stored by columns, but for the pivots: TensorFlow
+ * takes the greatest |z|, and LAPACK the greatest |re z| + |im z|. */
+static struct status lu_of_complex(struct kernel_context *k, struct factors *f)
+{
+    for (int64_t i = 0; i < f->n; i++) {
+        int64_t best = find_pivot(f, i);
+        TRY(kernel_check(k));
+        tensor_int32s_mut(&f->pivots)[i] = (int32_t)best + 1;
+        exchange_rows(f, i, best);
+        for (int64_t row = i + 1; row < f->n; row++) {
+            double complex factor = at_column(f, row, i) / at_column(f, i, i);
+            set_at_column(f, row, i, factor);
+            for (int64_t column = i + 1; column < f->n; column++)
+                set_at_column(f, row, column,
+                              at_column(f, row, column) - factor * at_column(f, i, column));
+        }
+    }
+    return status_ok();
+}
+
+static struct status lu_factor(struct kernel_context *k, struct factors *f, const void *matrix)
+{
+    if (f->dtype == DT_COMPLEX64 || f->dtype == DT_COMPLEX128) {
+        matrix_transpose(f->dtype, f->n, f->n, matrix, f->a.data);
+        return lu_of_complex(k, f);
+    }
+    TRY(matrices_begin(k));
+    factor(f, matrix, false);
+    linear_end();
+    return status_ok();
+}
+
+static struct status lu_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct matrices m;
+    struct factors factors;
+    struct tensor *out, *order;
+    TRY(matrices_find(k, 0, true, &m));
+    struct shape lines = shape_make(x->shape.rank - 1, x->shape.dims);
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    TRY(kernel_output(k, 1, &lines, &order));
+    if (out->size == 0)
+        return status_ok();
+    TRY(factors_make(k, x->dtype, m.rows, &factors));
+    struct status status = status_ok();
+    size_t size = dtype_size(x->dtype);
+    for (int64_t i = 0; i < m.count && status_is_ok(status); i++) {
+        int64_t at = i * m.rows * m.rows;
+        status = lu_factor(k, &factors, at_bytes_const(x->data, at, size));
+        if (!status_is_ok(status))
+            break;
+        if (!is_invertible(&factors))
+            status = kernel_error(k, STATUS_INVALID_ARGUMENT, "Input is not invertible.");
+        matrix_transpose(x->dtype, m.rows, m.rows, factors.a.data, at_bytes(out->data, at, size));
+        write_order(&factors, order, i * m.rows);
+    }
+    factors_release(&factors);
+    return status;
+}
+
+/* ---- CholeskyGrad ---- */
+
+/* The lower triangle, with half of the diagonal, of the product of two lower triangles, the first
+ * transposed. Stored by rows. */
+static void half_lower_product(enum dtype dtype, int64_t n, const void *l, const void *grad,
+                               void *out)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t p = i; p < n && j <= i; p++)
+                sum += creal(matrix_element(dtype, l, p * n + i)) *
+                       creal(matrix_element(dtype, grad, p * n + j));
+            matrix_set(dtype, out, i * n + j, i == j ? sum / 2 : sum);
+        }
+}
+
+/* The mean of x and its transpose, in place. */
+static void make_symmetric(enum dtype dtype, int64_t n, void *x)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < i; j++) {
+            double complex mean =
+                (matrix_element(dtype, x, i * n + j) + matrix_element(dtype, x, j * n + i)) / 2;
+            matrix_set(dtype, x, i * n + j, mean);
+            matrix_set(dtype, x, j * n + i, mean);
+        }
+}
+
+/* out = l^-T · Φ(l^T · grad) · l^-1, made symmetric; `room` has n² elements. */
+static void cholesky_grad(enum dtype dtype, int n, const void *l, const void *grad, void *room,
+                          void *out)
+{
+    half_lower_product(dtype, n, l, grad, room);
+    linear_solve_triangular(dtype, true, true, n, n, l, room);
+    matrix_transpose(dtype, n, n, room, out);
+    linear_solve_triangular(dtype, true, true, n, n, l, out);
+    make_symmetric(dtype, n, out);
+}
+
+static struct status cholesky_grad_compute(struct kernel_context *k)
+{
+    const struct tensor *l = kernel_input(k, 0), *grad = kernel_input(k, 1);
+    struct matrices m, right;
+    struct tensor *out, room;
+    TRY(matrices_find(k, 0, true, &m));
+    TRY(matrices_find(k, 1, true, &right));
+    if (!shape_equal(&l->shape, &grad->shape))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Inputs must have the same shape: %s and %s", shape_text(&l->shape),
+                            shape_text(&grad->shape));
+    TRY(kernel_output(k, 0, &l->shape, &out));
+    if (out->size == 0)
+        return status_ok();
+    struct shape matrix = shape_of(m.rows, m.rows);
+    TRY(kernel_scratch(k, l->dtype, &matrix, &room));
+    struct status status = status_ok();
+    size_t size = dtype_size(l->dtype);
+    for (int64_t i = 0; i < m.count && status_is_ok(status); i++) {
+        int64_t at = i * m.rows * m.rows;
+        status = matrices_begin(k);
+        if (!status_is_ok(status))
+            break;
+        cholesky_grad(l->dtype, (int)m.rows, at_bytes_const(l->data, at, size),
+                      at_bytes_const(grad->data, at, size), room.data,
+                      at_bytes(out->data, at, size));
+        linear_end();
+    }
+    tensor_release(&room);
+    return status;
+}
+
+#define DTYPES_OLD (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE)) /* of most names that begin with Batch */
 static const struct kernel rows[] = {
     { "Cholesky", DTYPES_LINEAR, .compute = cholesky_compute, .costly = true },
     { "MatrixSolve", DTYPES_LINEAR, .prepare = adjoint_prepare, .compute = solve_compute,
@@ -326,6 +503,17 @@ static const struct kernel rows[] = {
     { "MatrixDeterminant", DTYPES_LINEAR, .compute = determinant_compute, .costly = true },
     { "LogMatrixDeterminant", DTYPES_LINEAR, .compute = determinant_compute, .costly = true },
     { "MatrixTriangularSolve", DTYPES_LINEAR, .prepare = triangular_prepare,
+      .compute = triangular_compute, .costly = true },
+    { "Lu", DTYPES_LINEAR, .compute = lu_compute, .costly = true },
+    { "CholeskyGrad", DTYPES_OLD, .compute = cholesky_grad_compute, .costly = true },
+    { "BatchCholesky", DTYPES_OLD, .compute = cholesky_compute, .costly = true },
+    { "BatchCholeskyGrad", DTYPES_OLD, .compute = cholesky_grad_compute, .costly = true },
+    { "BatchMatrixSolve", DTYPES_OLD, .prepare = adjoint_prepare, .compute = solve_compute,
+      .costly = true },
+    { "BatchMatrixInverse", DTYPES_OLD, .prepare = adjoint_prepare, .compute = inverse_compute,
+      .costly = true },
+    { "BatchMatrixDeterminant", DTYPES_LINEAR, .compute = determinant_compute, .costly = true },
+    { "BatchMatrixTriangularSolve", DTYPES_OLD, .prepare = triangular_prepare,
       .compute = triangular_compute, .costly = true },
 };
 const struct kernel_table kernels_linear_algebra = { rows, COUNT(rows) };

@@ -61,5 +61,6 @@ static struct status band_compute(struct kernel_context *k)
 
 static const struct kernel rows[] = {
     { "MatrixBandPart", DTYPES_MOVED, "T", .compute = band_compute },
+    { "BatchMatrixBandPart", DTYPES_MOVED, "T", .compute = band_compute },
 };
 const struct kernel_table kernels_matrix_band_part = { rows, COUNT(rows) };

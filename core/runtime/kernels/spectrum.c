@@ -334,6 +334,9 @@ static const struct kernel rows[] = {
     { "Svd", DTYPES_LINEAR, .prepare = svd_prepare, .compute = svd_compute, .costly = true },
     { "SelfAdjointEigV2", DTYPES_LINEAR, .prepare = eigen_prepare, .compute = hermitian_compute,
       .costly = true },
+    { "BatchSvd", DTYPES_LINEAR, .prepare = svd_prepare, .compute = svd_compute, .costly = true },
+    { "BatchSelfAdjointEigV2", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .prepare = eigen_prepare,
+      .compute = hermitian_compute, .costly = true },
     { "Eig", DTYPES_LINEAR, .prepare = eigen_prepare, .compute = general_compute, .costly = true },
 };
 const struct kernel_table kernels_spectrum = { rows, COUNT(rows) };

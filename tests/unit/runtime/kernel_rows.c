@@ -22,7 +22,7 @@ static const char *const families[] = {
     "quantized", "spectrum",  "speech",         "ragged",      "random",         "numbers",
     "spectra",   "matrices",  "detection",      "image_files", "image_math",     "image_grads",
     "windows",   "recurrent", "audio",          "functions",   "rounding",       "joins",
-    "sets",      "counts",    "sparse_math",    "serialized",  "xla_slices",
+    "sets",      "counts",    "sparse_math",    "serialized",  "xla_slices",     "leftovers",
 };
 
 static enum dtype dtype_of(const char *name)
