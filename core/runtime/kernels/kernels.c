@@ -79,8 +79,10 @@
     X(ragged_range)         \
     X(random)               \
     X(random_choice)        \
+    X(random_gamma)         \
     X(random_generator)     \
     X(random_ops)           \
+    X(random_poisson)       \
     X(reduce)               \
     X(reduce_join)          \
     X(regex)                \

@@ -23,6 +23,7 @@ static const char *const families[] = {
     "spectra",   "matrices",  "detection",      "image_files", "image_math",     "image_grads",
     "windows",   "recurrent", "audio",          "functions",   "rounding",       "joins",
     "sets",      "counts",    "sparse_math",    "serialized",  "xla_slices",     "leftovers",
+    "gammas",
 };
 
 static enum dtype dtype_of(const char *name)

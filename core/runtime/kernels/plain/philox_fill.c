@@ -38,7 +38,7 @@ static void normal_floats(uint32_t x0, uint32_t x1, float out[2])
     out[1] = cosf(angle) * radius;
 }
 
-static void normal_doubles(const uint32_t x[4], double out[2])
+void philox_normal_doubles(const uint32_t x[4], double out[2])
 {
     double u = fmax(philox_double(x[0], x[1]), LEAST);
     double radius = sqrt(-2 * log(u));
@@ -70,7 +70,7 @@ static void block_of_floats(const struct draw *draw, const uint32_t x[4], float 
 static void block_of_doubles(const struct draw *draw, const uint32_t x[4], double out[2])
 {
     if (draw->distribution == NORMAL) {
-        normal_doubles(x, out);
+        philox_normal_doubles(x, out);
         return;
     }
     out[0] = philox_double(x[0], x[1]);
@@ -113,7 +113,7 @@ static void group_of_doubles(struct philox_reader *reader, double out[2])
         uint32_t x[4];
         for (int i = 0; i < 4; i++)
             x[i] = philox_next(reader);
-        normal_doubles(x, pair);
+        philox_normal_doubles(x, pair);
         for (int i = 0; i < 2 && count < 2; i++)
             if (fabs(pair[i]) < 2)
                 out[count++] = pair[i];

@@ -31,6 +31,9 @@ struct draw {
 void philox_fill(struct philox philox, const struct draw *draw, int64_t first, void *out,
                  int64_t count);
 
+/* Two normal numbers of one block. */
+void philox_normal_doubles(const uint32_t x[4], double out[2]);
+
 /* [0, 1) in steps of 2^-52. */
 double philox_double(uint32_t high, uint32_t low);
 
