@@ -66,6 +66,7 @@
     X(matrix_diag)          \
     X(pad)                  \
     X(parse_example)        \
+    X(parse_sequence)       \
     X(pointwise)            \
     X(pool)                 \
     X(print)                \

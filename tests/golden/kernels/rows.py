@@ -89,6 +89,7 @@ def attr_text(name, kind, value):
 def clean(message):
     message = re.sub(r"^\{\{function_node [^}]*\}\} ?(\{\{node [^}]*\}\} ?)?", "", message)
     message = re.sub(r" \[Op:\w+\].*$", "", message, flags=re.S)
+    message = re.sub(r"goo\.gle/debug.*", "", message, flags=re.S)  # prints of messages differ from process to process
     return message.replace("\n", " ").strip()
 
 
@@ -155,6 +156,8 @@ class Rows:
             if "not in the list of allowed values" in error.message or "Could not find device" in error.message or "No OpKernel was registered" in error.message:
                 return  # TensorFlow has no kernel for this type
             outputs = "!%d %s" % (CODES[type(error).__name__], clean(error.message) if text else "")
+        except UnicodeDecodeError:  # the error's text quotes bytes of the input, as errors of parsers do
+            outputs = "!3 "
         tensors = " ; ".join(tensor_text(v, each is not None) for v in tf.nest.flatten(inputs))
         self.lines.append("\t".join([op, " ".join(words), tensors, outputs]))
 
