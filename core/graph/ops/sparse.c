@@ -109,3 +109,12 @@ struct status infer_sparse_values(struct infer_context *context)
     infer_output(context, 0, infer_input(context, 1));
     return status_ok();
 }
+
+/* The values and the row splits of a ragged matrix. */
+struct status infer_ragged_cross(struct infer_context *context)
+{
+    struct shape vector = shape_of(-1);
+    infer_output(context, 0, &vector);
+    infer_output(context, 1, &vector);
+    return status_ok();
+}

@@ -67,6 +67,7 @@
     X(pad)                  \
     X(parse_example)        \
     X(parse_sequence)       \
+    X(ragged_cross)         \
     X(pointwise)            \
     X(pool)                 \
     X(print)                \
