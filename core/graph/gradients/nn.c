@@ -244,3 +244,11 @@ struct status gradient_fused_batch_norm_v3(struct gradient_context *c)
         send(c, i, (struct endpoint){ gradient.node, i });
     return status_ok();
 }
+
+/* The op computes the gradient of its loss by the inputs as its second output. */
+struct status gradient_ctc_loss(struct gradient_context *c)
+{
+    struct endpoint by_inputs = { c->node, 1 };
+    struct endpoint loss = binary(c, "ExpandDims", dy(c), build_const_int(c->builder, NULL, -1));
+    return flow(c, 0, binary(c, "Mul", loss, by_inputs));
+}

@@ -456,3 +456,14 @@ struct status infer_space_to_batch(struct infer_context *context)
 {
     return move_batch(context);
 }
+
+/* Inputs [steps, batch, classes]; a loss of each row, and a gradient like the inputs. */
+struct status infer_ctc_loss(struct infer_context *context)
+{
+    const struct shape *inputs = infer_input(context, 0);
+    TRY(infer_rank(inputs, 3, "inputs"));
+    struct shape loss = shape_of(inputs->rank == 3 ? inputs->dims[1] : -1);
+    infer_output(context, 0, &loss);
+    infer_output(context, 1, inputs);
+    return status_ok();
+}

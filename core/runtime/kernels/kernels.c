@@ -36,6 +36,8 @@
     X(crop_and_resize)      \
     X(crop_and_resize_grad) \
     X(ctc)                  \
+    X(ctc_beam)             \
+    X(ctc_loss)             \
     X(cumsum)               \
     X(decode_raw)           \
     X(dilation)             \

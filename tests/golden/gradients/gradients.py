@@ -269,6 +269,7 @@ case("slice update", "TensorStridedSliceUpdate", operand(3, 4), const([0, 1]), c
 case("slice update that broadcasts", "TensorStridedSliceUpdate", operand(3, 4), const([1, 0]), const([3, 4]), const([1, 1]), operand(1, 4),
      end_mask=("int", 2))
 case("slice update of a row", "TensorStridedSliceUpdate", operand(3, 4), const([1]), const([2]), const([1]), operand(4), shrink_axis_mask=("int", 1))
+case("ctc loss", "CTCLoss", x(draw(5, 2, 4)), fed([[0, 0], [0, 1], [1, 0]], np.int64), fed([0, 2, 1], np.int32), fed([5, 3], np.int32), outputs=[0])
 
 
 # ---- images ----
