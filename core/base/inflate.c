@@ -7,6 +7,7 @@
 #define WINDOW_BITS 15
 static const int window_bits[] = {
     [INFLATE_GZIP] = WINDOW_BITS + 16,
+    [INFLATE_ZLIB] = WINDOW_BITS,
     [INFLATE_EITHER] = WINDOW_BITS + 32,
 };
 

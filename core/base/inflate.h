@@ -8,6 +8,7 @@
 
 enum inflate_format {
     INFLATE_GZIP,
+    INFLATE_ZLIB,
     INFLATE_EITHER, /* gzip or zlib, told apart by the first bytes */
 };
 

@@ -32,6 +32,7 @@ bool flatten_find_feed(const struct flatten *flatten, struct endpoint endpoint,
 bool node_is_placeholder(const struct node *node)
 {
     return strcmp(node->op_name, "Placeholder") == 0 ||
+           strcmp(node->op_name, "PlaceholderV2") == 0 ||
            strcmp(node->op_name, "PlaceholderWithDefault") == 0;
 }
 

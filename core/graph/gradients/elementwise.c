@@ -1,5 +1,6 @@
 /* Gradients of element-wise ops. Source: TensorFlow's math_grad.py, with whose values the tests
  * compare ties and broadcasts. */
+#include "base/arena.h"
 #include "graph/gradients/emit.h"
 
 struct status gradient_identity(struct gradient_context *c)
@@ -250,4 +251,20 @@ struct status gradient_add_n(struct gradient_context *c)
     for (int i = 0; i < c->node->inputs_count; i++)
         send(c, i, dy(c));
     return status_ok();
+}
+
+/* Checks the gradient in the same way. */
+struct status gradient_check_numerics(struct gradient_context *c)
+{
+    struct endpoint gradient = dy(c);
+    struct bytes message;
+    TRY(node_attr_string(c->node, "message", &message));
+    const struct attr attrs[] = {
+        attr_text("message", arena_printf(c->builder->graph->arena,
+                                          "Not a number (NaN) or infinity (Inf) values detected "
+                                          "in gradient. %.*s",
+                                          (int)message.size, message.data)),
+        ATTR_END
+    };
+    return flow(c, 0, build(c->builder, c->node->op_name, NULL, 1, &gradient, attrs));
 }

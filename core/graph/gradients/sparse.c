@@ -84,3 +84,18 @@ struct status gradient_sparse_segment(struct gradient_context *c)
     return flow(c, 0,
                 build(c->builder, segment_gradient_op(c->node->op_name), NULL, 4, inputs, NULL));
 }
+
+/* ---- SparseFillEmptyRows and RaggedFillEmptyRows: input 1 holds the values, 3 the default ---- */
+
+struct status gradient_fill_empty_rows(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { { c->node, 3 }, c->outputs[1] };
+    const char *op = strcmp(c->node->op_name, "RaggedFillEmptyRows") == 0
+                         ? "RaggedFillEmptyRowsGrad"
+                         : "SparseFillEmptyRowsGrad";
+    if (c->outputs[1].node == NULL)
+        return status_ok();
+    struct node *node = build_node(c->builder, op, NULL, 2, inputs, 0, NULL, NULL);
+    send(c, 1, (struct endpoint){ node, 0 });
+    return flow(c, 3, (struct endpoint){ node, 1 });
+}

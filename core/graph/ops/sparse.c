@@ -118,3 +118,21 @@ struct status infer_ragged_cross(struct infer_context *context)
     infer_output(context, 1, &vector);
     return status_ok();
 }
+
+/* The values are a vector; how many there are depends on which rows are empty. */
+struct status infer_fill_empty_rows(struct infer_context *context)
+{
+    struct shape vector = shape_of(-1);
+    infer_output(context, 1, &vector);
+    infer_output(context, 2, &vector);
+    infer_output(context, 3, infer_input(context, 1));
+    return status_ok();
+}
+
+struct status infer_fill_empty_rows_grad(struct infer_context *context)
+{
+    struct shape scalar = shape_scalar();
+    infer_output(context, 0, infer_input(context, 0));
+    infer_output(context, 1, &scalar);
+    return status_ok();
+}

@@ -35,30 +35,44 @@ static struct status assert_compute(struct kernel_context *k)
     return status;
 }
 
-/* ---- CheckNumerics ---- */
+/* ---- CheckNumerics, and CheckNumericsV2, which tells the infinities apart ---- */
+
+struct numerics_state {
+    struct bytes message;
+    bool signs;
+};
+
+enum { HAS_NEGATIVE = 1, HAS_POSITIVE = 2, HAS_NAN = 4 };
+
+static const char *const signed_texts[] = {
+    "",    "-Inf",         "+Inf",         "-Inf and +Inf",
+    "NaN", "-Inf and NaN", "+Inf and NaN", "-Inf, +Inf, and NaN",
+};
+static const char *const unsigned_texts[] = {
+    "", "Inf", "Inf", "Inf", "NaN", "Inf and NaN", "Inf and NaN", "Inf and NaN",
+};
 
 static struct status numerics_prepare(struct prepare_context *p)
 {
-    struct bytes *message = prepare_state(p, sizeof *message, NULL);
-    return node_attr_string(prepare_node(p), "message", message);
+    struct numerics_state *state = prepare_state(p, sizeof *state, NULL);
+    state->signs = strcmp(prepare_node(p)->op_name, "CheckNumericsV2") == 0;
+    return node_attr_string(prepare_node(p), "message", &state->message);
 }
 
 static struct status numerics_compute(struct kernel_context *k)
 {
-    const struct bytes *message = kernel_state(k);
+    const struct numerics_state *state = kernel_state(k);
     const struct tensor *x = kernel_input(k, 0);
-    bool nan = false, infinite = false;
+    unsigned found = 0;
     for (int64_t i = 0; i < x->size; i++) {
         double value = floating_element(x, i);
-        nan |= isnan(value);
-        infinite |= isinf(value);
+        found |= isnan(value) ? HAS_NAN : 0;
+        found |= !isinf(value) ? 0 : value > 0 ? HAS_POSITIVE : HAS_NEGATIVE;
     }
-    if (nan || infinite)
+    if (found != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "%.*s : Tensor had %s values",
-                            (int)message->size, message->data,
-                            nan && infinite ? "Inf and NaN"
-                            : nan           ? "NaN"
-                                            : "Inf");
+                            (int)state->message.size, state->message.data,
+                            (state->signs ? signed_texts : unsigned_texts)[found]);
     kernel_output_set(k, 0, kernel_take_input(k, 0));
     return status_ok();
 }
@@ -66,5 +80,7 @@ static struct status numerics_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "Assert", DTYPES_ALL, .prepare = assert_prepare, .compute = assert_compute },
     { "CheckNumerics", DTYPES_FLOATING, .prepare = numerics_prepare, .compute = numerics_compute },
+    { "CheckNumericsV2", DTYPES_FLOATING, .prepare = numerics_prepare,
+      .compute = numerics_compute },
 };
 const struct kernel_table kernels_assert = { rows, COUNT(rows) };

@@ -61,6 +61,7 @@ static const struct kernel rows[] = {
     { "Abort", DTYPES_ALL, .compute = abort_compute },
     { "Const", DTYPES_ALL, .prepare = const_prepare, .compute = const_compute, .once = true },
     { "Placeholder", DTYPES_ALL, .compute = placeholder_compute },
+    { "PlaceholderV2", DTYPES_ALL, .compute = placeholder_compute },
     { "If", DTYPES_ALL, .compute = branch_compute },
     { "StatelessIf", DTYPES_ALL, .compute = branch_compute },
     { "Case", DTYPES_ALL, .compute = branch_compute },

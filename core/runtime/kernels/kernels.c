@@ -68,6 +68,13 @@
     X(matrix_diag)          \
     X(pad)                  \
     X(parse_example)        \
+    X(decode_compressed)    \
+    X(decode_csv)           \
+    X(fill_empty_rows)      \
+    X(fingerprint_rows)     \
+    X(sparse_matmul)        \
+    X(to_bool)              \
+    X(unicode_script)       \
     X(parse_sequence)       \
     X(ragged_cross)         \
     X(pointwise)            \

@@ -5,6 +5,7 @@
  * of n.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -237,6 +238,83 @@ static struct status gradient_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* ---- The same, but only of the rows that are in `indices`. ---- */
+
+static int compare_rows(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The rows in ascending order, each once, into `rows`. Returns their number. */
+static int64_t unique_rows(const struct tensor *indices, int64_t *rows)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < indices->size; i++)
+        rows[i] = tensor_index(indices, i);
+    qsort(rows, (size_t)indices->size, sizeof *rows, compare_rows);
+    for (int64_t i = 0; i < indices->size; i++)
+        if (i == 0 || rows[i] != rows[count - 1])
+            rows[count++] = rows[i];
+    return count;
+}
+
+static void add_unique(struct kernel_context *k, const int64_t *rows, int64_t count,
+                       const int64_t *counts, struct tensor *out)
+{
+    const struct sparse_segment_state *state = kernel_state(k);
+    const struct tensor *gradient = kernel_input(k, 0), *indices = kernel_input(k, 1),
+                        *ids = kernel_input(k, 2);
+    int64_t inner = count > 0 ? out->size / count : 0;
+    size_t size = dtype_size(out->dtype);
+    for (int64_t i = 0; i < ids->size && inner > 0; i++) {
+        int64_t id = tensor_index(ids, i), row = tensor_index(indices, i);
+        const int64_t *place = bsearch(&row, rows, (size_t)count, sizeof row, compare_rows);
+        add_scaled(out->dtype, at_bytes_const(gradient->data, id * inner, size),
+                   factor_of(state->divisor, counts[id]),
+                   at_bytes(out->data, (place - rows) * inner, size), inner);
+    }
+}
+
+static struct status make_unique(struct kernel_context *k, int64_t *rows, int64_t *counts)
+{
+    const struct tensor *ids = kernel_input(k, 2);
+    struct shape shape = kernel_input(k, 0)->shape;
+    struct tensor *out, *out_rows;
+    int64_t count = unique_rows(kernel_input(k, 1), rows);
+    struct shape vector = shape_of(count);
+    shape.dims[0] = count;
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    TRY(kernel_output(k, 0, &shape, &out));
+    TRY(kernel_output(k, 1, &vector, &out_rows));
+    for (int64_t i = 0; i < count; i++)
+        tensor_set_index(out_rows, i, rows[i]);
+    if (out->size > 0)
+        memset(out->data, 0, tensor_bytes(out));
+    for (int64_t i = 0; i < ids->size; i++)
+        counts[tensor_index(ids, i)]++;
+    add_unique(k, rows, count, counts, out);
+    return status_ok();
+}
+
+static struct status unique_gradient_compute(struct kernel_context *k)
+{
+    const struct tensor *gradient = kernel_input(k, 0), *indices = kernel_input(k, 1);
+    struct tensor rows, counts = { 0 };
+    TRY(check_gradient(gradient, indices, kernel_input(k, 2), kernel_input(k, 3)));
+    struct shape vector = shape_of(indices->size + 1), segments = shape_of(gradient->shape.dims[0]);
+    TRY(kernel_scratch(k, DT_INT64, &vector, &rows));
+    struct status status = kernel_scratch(k, DT_INT64, &segments, &counts);
+    if (status_is_ok(status)) {
+        if (counts.size > 0)
+            memset(counts.data, 0, tensor_bytes(&counts));
+        status = make_unique(k, tensor_int64s_mut(&rows), tensor_int64s_mut(&counts));
+    }
+    tensor_release(&rows);
+    tensor_release(&counts);
+    return status;
+}
+
 #define SEGMENT(op, dtypes, function)                                    \
     {                                                                    \
         op, dtypes, "T", .prepare = segment_prepare, .compute = function \
@@ -251,5 +329,8 @@ static const struct kernel rows[] = {
     SEGMENT("SparseSegmentSumGrad", DTYPES_FLOATING, gradient_compute),
     SEGMENT("SparseSegmentMeanGrad", DTYPES_FLOATING, gradient_compute),
     SEGMENT("SparseSegmentSqrtNGrad", DTYPES_FLOATING, gradient_compute),
+    SEGMENT("SparseSegmentSumGradV2", DTYPES_FLOATING, unique_gradient_compute),
+    SEGMENT("SparseSegmentMeanGradV2", DTYPES_FLOATING, unique_gradient_compute),
+    SEGMENT("SparseSegmentSqrtNGradV2", DTYPES_FLOATING, unique_gradient_compute),
 };
 const struct kernel_table kernels_segment_sum = { rows, COUNT(rows) };

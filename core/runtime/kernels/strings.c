@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/number_text.h"
 #include "runtime/kernels/plain/text_case.h"
 #include "runtime/resources.h"
 
@@ -304,25 +305,9 @@ static struct status number_error(struct bytes text)
 static struct status store_number(struct kernel_context *k, struct bytes text, struct tensor *out,
                                   int64_t i)
 {
-    char *copy = arena_memdup(kernel_arena(k), text.data, text.size), *end;
-    errno = 0;
-    if (out->dtype == DT_INT32 || out->dtype == DT_INT64) {
-        long long value = strtoll(copy, &end, 10);
-        if (errno == ERANGE || (out->dtype == DT_INT32 && (value < INT32_MIN || value > INT32_MAX)))
-            return number_error(text);
-        tensor_set_index(out, i, value);
-    } else {
-        double value = strtod(copy, &end);
-        if (out->dtype == DT_FLOAT)
-            tensor_floats_mut(out)[i] = strtof(copy, NULL);
-        else
-            tensor_doubles_mut(out)[i] = value;
-    }
-    if (end == copy)
-        return number_error(text);
-    while (is_space(*end))
-        end++;
-    return end != copy + text.size ? number_error(text) : status_ok();
+    bool valid;
+    TRY(number_text_read(k, text, out, i, &valid));
+    return valid ? status_ok() : number_error(text);
 }
 
 static struct status to_number_compute(struct kernel_context *k)

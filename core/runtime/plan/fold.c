@@ -32,7 +32,7 @@ static bool is_inert(const struct region *region, const struct node *node)
 {
     if (node->op == NULL || node_is_control(node))
         return false;
-    if (op_is(node, "Placeholder"))
+    if (op_is(node, "Placeholder") || op_is(node, "PlaceholderV2"))
         return true;
     if (op_is(node, "NoOp"))
         return node->controls_count == 0;

@@ -270,6 +270,10 @@ case("slice update that broadcasts", "TensorStridedSliceUpdate", operand(3, 4), 
      end_mask=("int", 2))
 case("slice update of a row", "TensorStridedSliceUpdate", operand(3, 4), const([1]), const([2]), const([1]), operand(4), shrink_axis_mask=("int", 1))
 case("ctc loss", "CTCLoss", x(draw(5, 2, 4)), fed([[0, 0], [0, 1], [1, 0]], np.int64), fed([0, 2, 1], np.int32), fed([5, 3], np.int32), outputs=[0])
+case("sparse fill empty rows", "SparseFillEmptyRows", fed([[0, 0], [3, 1]], np.int64), x(draw(2)), fed([5, 2], np.int64), x(draw()), outputs=[1])
+case("ragged fill empty rows", "RaggedFillEmptyRows", fed([0, 0, 2], np.int64), x(draw(3)), fed(4, np.int64), x(draw()), outputs=[1])
+case("check numerics", "CheckNumerics", x(draw(3)), message=("text", "seen"))
+case("check numerics v2", "CheckNumericsV2", x(draw(3)), message=("text", "seen"))
 
 
 # ---- images ----

@@ -21,7 +21,7 @@ from tensorflow.python.framework import op_def_registry
 
 CODES = {
     "InvalidArgumentError": 3, "NotFoundError": 5, "FailedPreconditionError": 9, "OutOfRangeError": 11,
-    "UnimplementedError": 12, "InternalError": 13, "ResourceExhaustedError": 8,
+    "UnimplementedError": 12, "InternalError": 13, "ResourceExhaustedError": 8, "DataLossError": 15,
 }
 # Where the Python name of an argument is not that of the op's definition.
 RENAMED = {"reduction_indices": "axis", "dim": "axis", "split_dim": "axis", "squeeze_dims": "axis"}

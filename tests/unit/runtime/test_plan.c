@@ -66,6 +66,24 @@ static void a_placeholder_that_nobody_feeds_says_so(void **state)
     plan_destroy(plan);
 }
 
+static void the_second_form_of_a_placeholder_is_fed_and_missed(void **state)
+{
+    (void)state;
+    const struct shape shape = shape_of(2);
+    const struct attr attrs[] = { attr_type("dtype", DT_FLOAT), attr_shape("shape", &shape),
+                                  ATTR_END };
+    struct endpoint x = build(&b, "PlaceholderV2", "x", 0, NULL, attrs);
+    struct endpoint y = build_unary(&b, "Neg", "y", x);
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    assert_runs(plan, floats(shape_of(2), VALUES(7, 8)), 2, VALUES(-7, -8));
+    plan_destroy(plan);
+    struct tensor out;
+    plan = plan_of(0, NULL, 1, &y, NULL);
+    assert_fails(plan_run(plan, run, NULL, &out), STATUS_INVALID_ARGUMENT,
+                 "You must feed a value for placeholder tensor 'x' with dtype float and shape [2]");
+    plan_destroy(plan);
+}
+
 static void a_feed_of_another_type_is_refused(void **state)
 {
     (void)state;
@@ -727,6 +745,7 @@ int main(void)
         TEST(a_fed_tensor_in_mid_graph_cuts_what_lies_behind),
         TEST(a_constant_can_be_fed),
         TEST(a_placeholder_that_nobody_feeds_says_so),
+        TEST(the_second_form_of_a_placeholder_is_fed_and_missed),
         TEST(a_feed_of_another_type_is_refused),
         TEST(a_fed_output_of_an_unknown_op_has_the_type_its_user_wants),
         TEST(outputs_of_an_unknown_op_are_counted),

@@ -1,0 +1,15 @@
+/*
+ * number_text: a number in a text, as TensorFlow's StringToNumber and DecodeCSV read it: with
+ * white space around it, and nothing else.
+ */
+#ifndef KERNELS_NUMBER_TEXT_H
+#define KERNELS_NUMBER_TEXT_H
+
+#include "runtime/kernel.h"
+
+/* Reads element i of an int32, int64, float or double tensor. *valid is false if the text is no
+ * number of that type. RESOURCE_EXHAUSTED: no memory for a copy of the text. */
+struct status number_text_read(struct kernel_context *k, struct bytes text, struct tensor *out,
+                               int64_t i, bool *valid);
+
+#endif
