@@ -75,6 +75,7 @@
     X(sparse_matmul)        \
     X(to_bool)              \
     X(unicode_script)       \
+    X(ragged_variant)       \
     X(parse_sequence)       \
     X(ragged_cross)         \
     X(pointwise)            \

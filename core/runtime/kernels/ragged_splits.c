@@ -8,8 +8,7 @@ struct status ragged_splits_check(const struct tensor *splits, int64_t values)
 {
     int64_t last = splits->size - 1;
     if (splits->shape.rank != 1)
-        return INVALID("ragged splits must be a vector, not of shape %s",
-                       shape_text(&splits->shape));
+        return INVALID("ragged splits must be rank 1 but is rank %d", splits->shape.rank);
     if (splits->size == 0)
         return INVALID("ragged splits must have at least one splits, but is empty");
     if (tensor_index(splits, 0) != 0)
