@@ -75,6 +75,8 @@
     X(sparse_matmul)        \
     X(to_bool)              \
     X(unicode_script)       \
+    X(serialize_sparse)     \
+    X(deserialize_sparse)   \
     X(ragged_variant)       \
     X(parse_sequence)       \
     X(ragged_cross)         \

@@ -3,6 +3,7 @@ import gzip
 import zlib
 
 from rows import Rows
+from sparse_rows import stored_sparse
 
 import numpy as np
 import tensorflow as tf
@@ -151,4 +152,4 @@ def odds():
     rows.write()
 
 
-FAMILIES = [odds]
+FAMILIES = [odds, stored_sparse]

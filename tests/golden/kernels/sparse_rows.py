@@ -102,6 +102,50 @@ def counts():
     rows.write()
 
 
+def stored_sparse():
+    """Sparse tensors in strings."""
+    rows = Rows("stored_sparse")
+    index, shape = i64([[0, 0], [0, 2], [2, 1]]), i64([3, 4])
+    nothing = np.zeros((0, 2), np.int64)
+    write = tf.raw_ops.SerializeSparse
+    for dtype in [np.float32, np.float64, np.float16, bfloat16, np.int8, np.int32, np.int64, np.uint16, np.complex64, np.bool_, object]:
+        values = np.array([b"a", b"", b"c\0"], object) if dtype is object else np.array([1, 2, 0]).astype(dtype)
+        tensor = tf.convert_to_tensor(values)
+        rows.add("SerializeSparse", [index, values, shape])
+        rows.add("SerializeManySparse", [index, values, shape])
+        one = write(sparse_indices=index, sparse_values=values, sparse_shape=shape)
+        many = tf.raw_ops.SerializeManySparse(sparse_indices=index, sparse_values=values, sparse_shape=shape)
+        rows.add("DeserializeSparse", [one], dtype=tensor.dtype)
+        rows.add("DeserializeManySparse", [many], dtype=tensor.dtype)
+        rows.add("DeserializeSparse", [tf.stack([one, one])], dtype=tensor.dtype)
+    values = np.float32([1, 2, 3])
+    one, many = write(sparse_indices=index, sparse_values=values, sparse_shape=shape), tf.raw_ops.SerializeManySparse(sparse_indices=index, sparse_values=values, sparse_shape=shape)
+    larger = write(sparse_indices=i64([[4, 0]]), sparse_values=values[:1], sparse_shape=i64([7, 2]))
+    flat = write(sparse_indices=i64([[0], [1]]), sparse_values=values[:2], sparse_shape=i64([3]))
+    empty = write(sparse_indices=nothing, sparse_values=values[:0], sparse_shape=i64([0, 4]))
+    for serialized in [one, many, many[:2, None], tf.stack([one, larger]), tf.stack([one, flat]), tf.stack([empty, one]), empty, one[:2], many[:0], tf.constant(["x", "y", "z"]), tf.constant("x"), tf.constant(["", "", ""])]:
+        rows.add("DeserializeSparse", [serialized], dtype=tf.float32)
+        if serialized.shape.rank == 2:
+            rows.add("DeserializeManySparse", [serialized], dtype=tf.float32)
+            rows.add("DeserializeManySparse", [serialized], dtype=tf.int32)
+    text = lambda x: tf.io.serialize_tensor(x)
+    for parts in [(index[:, 0], values, shape), (index, values[:2], shape), (index, values, shape[:1]), (index, values[:, None], shape), (index, values, i64([[3, 4]])), (i64([[0, 0], [5, 0], [-2, 1]]), values, shape),
+                  (index, np.int32([1, 2, 3]), shape)]:
+        row = tf.stack([text(part) for part in parts])
+        rows.add("DeserializeSparse", [row], dtype=tf.float32)
+        rows.add("DeserializeManySparse", [row[None]], dtype=tf.float32)
+        rows.add("DeserializeSparse", [tf.stack([row, row])], dtype=tf.float32)
+    rows.add("DeserializeSparse", [tf.stack([text(part) for part in (index.astype(np.int32), values, shape)])], dtype=tf.float32)
+    wrong = [(index[:, 0], values, shape), (index, values[:, None], shape), (index, values, i64([[3, 4]])), (index, values[:2], shape), (index, values, shape[:1]), (i64([[0], [1], [2]]), values, i64([3]))]
+    for parts in wrong + [(nothing, values[:0], shape), (nothing, values[:0], i64([0, 4]))]:
+        rows.add("SerializeSparse", list(parts))
+        rows.add("SerializeManySparse", list(parts))
+    for parts in [(i64([[0, 0], [5, 0], [2, 1]]), values, shape), (i64([[2, 0], [0, 0], [2, 1]]), values, shape), (i64([[0, 0], [-1, 0], [2, 1]]), values, shape), (i64([[0, 0], [0, 9], [2, 1]]), values, shape),
+                  (i64([[0, 0], [0, 0], [2, 1]]), values, shape), (nothing, values[:0], i64([-1, 4])), (index, values, i64([3, -4]))]:
+        rows.add("SerializeManySparse", list(parts), text=False)
+    rows.write()
+
+
 def sparse_math():
     """Arithmetic, reductions, parts and joins of sparse tensors."""
     rows = Rows("sparse_math")
