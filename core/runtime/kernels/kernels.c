@@ -77,6 +77,7 @@
     X(unicode_script)       \
     X(serialize_sparse)     \
     X(deserialize_sparse)   \
+    X(decode_json_example)  \
     X(ragged_variant)       \
     X(parse_sequence)       \
     X(ragged_cross)         \

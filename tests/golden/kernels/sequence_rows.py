@@ -178,4 +178,26 @@ def disagreeing(rows):
     add_v2(rows, texts(A), Request(list_sparse=["li"], list_ragged=["li"]))
 
 
-FAMILIES = [sequence]
+def json_examples():
+    rows = Rows("json_examples")
+    whole = ["{}", '{"features":{}}', '{"features":null}', '{"features":{"feature":{}}}', '{"features":{"feature":null}}', ' {"features" : {} }\n', '{"features":{"feature":{"\u00e9\\u00e9":{}}}}',
+             '{"features":{"feature":{"a":{"int64List":{"value":[1]}},"b":{"floatList":{"value":[2]}},"":{"bytesList":{"value":["aGk="]}}}}}',
+             "", "[]", "null", '{"feature":{}}', '{"features":{"feature":{"a":{},"a":{}}}}', '{"features":{"feature":[]}}', '{"features":[]}', '{"features":1}', '{"features":{}} x', "{"]
+    features = ["{}", "null", '{"floatList":{}}', '{"float_list":{"value":[1,2.5]}}', '{"floatList":{"value":[]}}', '{"floatList":{"value":null}}', '{"floatList":{"value":["NaN","Infinity","-Infinity","1.5","1e3","-0.0"]}}',
+                '{"floatList":{"value":5}}', '{"floatList":{"value":[null]}}', '{"floatList":{"value":[0,-0.0,0.1,16777217,1e-50,3.4e38]}}', '{"floatList":null,"int64List":{"value":[1]}}',
+                '{"int64List":{"value":[1,"2",-3,"-4",5.0,1e2,"6.0",null]}}', '{"int64_list":{"value":[9223372036854775807,-9223372036854775808,"9223372036854775807","-9223372036854775808"]}}', '{"int64List":{"value":"7"}}',
+                '{"bytesList":{"value":["aGk=","aGk","","-_8=","+/8=","aGl","AAECAwQFBgc",null]}}', '{"bytes_list":{"value":["\\u0061Gk="]}}', '{"bytesList":{"value":["%s"]}}' % ("QUJD" * 60),
+                '{"floatList":{"value":[1e39]}}', '{"floatList":{"value":[true]}}', '{"floatList":{"value":["x"]}}', '{"floatList":{"value":[""]}}', '{"floatList":{"value":["0x10"]}}', '{"floatList":{"value":["inf"]}}',
+                '{"floatList":{"value":[" 1"]}}', '{"floatList":{"value":[[1]]}}', '{"int64List":{"value":[1.5]}}', '{"int64List":{"value":["x"]}}', '{"int64List":{"value":[9223372036854775808]}}',
+                '{"int64List":{"value":["9223372036854775808"]}}', '{"int64List":{"value":["-9223372036854775809"]}}', '{"int64List":{"value":[" 1"]}}', '{"int64List":{"value":["1 "]}}', '{"int64List":{"value":[true]}}',
+                '{"int64List":{"value":[""]}}', '{"int64List":{"value":["NaN"]}}', '{"int64List":{"value":[1e19]}}', '{"bytesList":{"value":["a"]}}', '{"bytesList":{"value":["!"]}}', '{"bytesList":{"value":[1]}}',
+                '{"bytesList":{"value":["aGk=="]}}', '{"bytesList":{"value":["aG k="]}}', '{"bytesList":{"value":["="]}}', '{"other":1}', '{"floatList":{"value":[1]},"int64List":{"value":[1]}}', '{"floatList":{"values":[1]}}',
+                '{"floatList":[]}', "[]", "1"]
+    for text in whole + ['{"features":{"feature":{"k":%s}}}' % feature for feature in features]:
+        rows.add("DecodeJSONExample", [tf.constant(text)], text=False)
+    rows.add("DecodeJSONExample", [tf.constant([["{}", '{"features":{}}']])])
+    rows.add("DecodeJSONExample", [tf.zeros([0, 2], tf.string)])
+    rows.write()
+
+
+FAMILIES = [sequence, json_examples]

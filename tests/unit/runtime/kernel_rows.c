@@ -14,16 +14,19 @@
 
 /* Each family X has a file tests/golden/kernels/X.rows. */
 static const char *const families[] = {
-    "stored_sparse", "odds",           "ctc",         "crossings",      "sequence",    "train",
-    "state",         "binary",         "compare",     "unary",          "cast",        "reduce",
-    "matmul",        "array",          "slices",      "conv",           "pool",        "norm",
-    "order",         "example",        "sparse",      "sparse_product", "volumes",     "quant",
-    "text",          "hashes",         "rest",        "values",         "half",        "einsum",
-    "segments",      "tensor_scatter", "words",       "moved",          "found",       "quantized",
-    "spectrum",      "speech",         "ragged",      "random",         "numbers",     "spectra",
-    "matrices",      "detection",      "image_files", "image_math",     "image_grads", "windows",
-    "recurrent",     "audio",          "functions",   "rounding",       "joins",       "sets",
-    "counts",        "sparse_math",    "serialized",  "xla_slices",     "leftovers",   "gammas",
+    "json_examples", "stored_sparse", "odds",           "ctc",        "crossings",
+    "sequence",      "train",         "state",          "binary",     "compare",
+    "unary",         "cast",          "reduce",         "matmul",     "array",
+    "slices",        "conv",          "pool",           "norm",       "order",
+    "example",       "sparse",        "sparse_product", "volumes",    "quant",
+    "text",          "hashes",        "rest",           "values",     "half",
+    "einsum",        "segments",      "tensor_scatter", "words",      "moved",
+    "found",         "quantized",     "spectrum",       "speech",     "ragged",
+    "random",        "numbers",       "spectra",        "matrices",   "detection",
+    "image_files",   "image_math",    "image_grads",    "windows",    "recurrent",
+    "audio",         "functions",     "rounding",       "joins",      "sets",
+    "counts",        "sparse_math",   "serialized",     "xla_slices", "leftovers",
+    "gammas",
 };
 
 static enum dtype dtype_of(const char *name)
