@@ -1,7 +1,8 @@
 /*
  * cast: from any number type to any other, as TensorFlow's CPU kernels do it: C's conversion, and
  * the result of x86's instructions where C leaves it undefined (a float outside of the integer's
- * range, NaN). half and bfloat16 go through float, complex numbers through their real parts.
+ * range, NaN). half and bfloat16 go through float, quantized integers are plain ones. A complex
+ * number gives its real part.
  */
 #include <complex.h>
 
@@ -149,9 +150,23 @@ struct cast_state {
 
 static enum dtype through(enum dtype dtype)
 {
-    if (dtype == DT_COMPLEX128)
-        return DT_DOUBLE;
-    return dtype_is_half(dtype) || dtype == DT_COMPLEX64 ? DT_FLOAT : dtype;
+    switch (dtype) {
+    case DT_HALF:
+    case DT_BFLOAT16:
+        return DT_FLOAT;
+    case DT_QINT8:
+        return DT_INT8;
+    case DT_QUINT8:
+        return DT_UINT8;
+    case DT_QINT16:
+        return DT_INT16;
+    case DT_QUINT16:
+        return DT_UINT16;
+    case DT_QINT32:
+        return DT_INT32;
+    default:
+        return dtype;
+    }
 }
 
 static int fraction_bits(enum dtype dtype)
@@ -208,56 +223,22 @@ static void cut_bits(const struct cast_state *state, const void *x, double *room
             ((uint64_t *)room)[i] = ((const uint64_t *)x)[i] & state->keep;
 }
 
-static void take_real_parts(enum dtype from, const void *z, double *room, int64_t count)
-{
-    if (from == DT_COMPLEX64)
-        for (int64_t i = 0; i < count; i++)
-            ((float *)room)[i] = ((const float *)z)[2 * i];
-    else
-        for (int64_t i = 0; i < count; i++)
-            room[i] = ((const double *)z)[2 * i];
-}
-
-static void put_real_parts(enum dtype to, const double *room, void *z, int64_t count)
-{
-    if (to == DT_COMPLEX64)
-        for (int64_t i = 0; i < count; i++) {
-            ((float *)z)[2 * i] = ((const float *)room)[i];
-            ((float *)z)[2 * i + 1] = 0;
-        }
-    else
-        for (int64_t i = 0; i < count; i++) {
-            ((double *)z)[2 * i] = room[i];
-            ((double *)z)[2 * i + 1] = 0;
-        }
-}
-
 static void cast_block(const struct cast_state *state, const void *from, void *to, int64_t count)
 {
-    double in[CAST_BLOCK], out[CAST_BLOCK]; /* or as many floats */
-    const void *source = in;
-    if (dtype_is_half(state->from))
-        half_block_load(state->from, from, (float *)in, count);
-    else if (dtype_is_complex(state->from))
-        take_real_parts(state->from, from, in, count);
-    else if (state->keep != UINT64_MAX)
-        cut_bits(state, from, in, count);
-    else
-        source = from;
-    bool to_half = dtype_is_half(state->to), to_complex = dtype_is_complex(state->to);
-    casts[through(state->from)][through(state->to)](source, to_half || to_complex ? out : to,
-                                                    count);
-    if (to_half)
-        half_block_store(state->to, (const float *)out, to, count);
-    else if (to_complex)
-        put_real_parts(state->to, out, to, count);
-}
-
-/* A single loop over the elements does it. */
-static bool is_direct(const struct cast_state *state)
-{
-    return through(state->from) == state->from && through(state->to) == state->to &&
-           state->keep == UINT64_MAX;
+    float in[CAST_BLOCK], out[CAST_BLOCK];
+    double cut[CAST_BLOCK];
+    const void *source = from;
+    if (dtype_is_half(state->from)) {
+        half_block_load(state->from, from, in, count);
+        source = in;
+    } else if (state->keep != UINT64_MAX) {
+        cut_bits(state, from, cut, count);
+        source = cut;
+    }
+    bool narrow = dtype_is_half(state->to);
+    casts[through(state->from)][through(state->to)](source, narrow ? out : to, count);
+    if (narrow)
+        half_block_store(state->to, out, to, count);
 }
 
 static struct status cast_compute(struct kernel_context *k)
@@ -270,12 +251,8 @@ static struct status cast_compute(struct kernel_context *k)
         return status_ok();
     }
     TRY(kernel_output(k, 0, &x->shape, &out));
-    if (is_direct(state)) {
-        casts[state->from][state->to](x->data, out->data, x->size);
-        return status_ok();
-    }
-    if (dtype_is_complex(state->from) && dtype_is_complex(state->to)) {
-        casts[through(state->from)][through(state->to)](x->data, out->data, 2 * x->size);
+    if (!dtype_is_half(state->from) && !dtype_is_half(state->to) && state->keep == UINT64_MAX) {
+        casts[through(state->from)][through(state->to)](x->data, out->data, x->size);
         return status_ok();
     }
     for (int64_t start = 0; start < x->size; start += CAST_BLOCK) {
