@@ -136,6 +136,7 @@
     X(suppression)          \
     X(suppression_combined) \
     X(tensor_list_ops)      \
+    X(tensor_list_parts)    \
     X(tensor_array)         \
     X(tensor_stack)         \
     X(tensor_scatter)       \

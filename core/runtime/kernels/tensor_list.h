@@ -37,4 +37,13 @@ struct status tensor_list_output(struct kernel_context *k, int index, struct ten
 /* Changes the number of elements; new ones are unset. */
 struct status tensor_list_resize(struct kernel_context *k, struct tensor_list *list, int64_t count);
 
+/* For the ops (tensor_list_ops.c): their state begins with the dtype of the elements. */
+struct status tensor_list_prepare(struct prepare_context *p);
+struct status tensor_list_check_dtype(struct kernel_context *k, const struct tensor_list *list);
+/* A shape given as a tensor: a scalar -1 is an unknown rank. */
+struct status tensor_list_read_shape(struct kernel_context *k, int input, struct shape *out);
+struct status tensor_list_read_count(struct kernel_context *k, int input, int64_t *out);
+/* Merges two partly known shapes; false: they contradict each other. */
+bool tensor_list_merge(const struct shape *a, const struct shape *b, struct shape *out);
+
 #endif

@@ -6,8 +6,7 @@
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/tensor_list.h"
 
-/* A shape given as a tensor: a scalar -1 is an unknown rank. */
-static struct status read_shape(struct kernel_context *k, int input, struct shape *out)
+struct status tensor_list_read_shape(struct kernel_context *k, int input, struct shape *out)
 {
     const struct tensor *given = kernel_input(k, input);
     *out = shape_unknown();
@@ -33,8 +32,7 @@ static struct status read_shape(struct kernel_context *k, int input, struct shap
     return status_ok();
 }
 
-/* Merges two partly known shapes; false: they contradict each other. */
-static bool merge(const struct shape *a, const struct shape *b, struct shape *out)
+bool tensor_list_merge(const struct shape *a, const struct shape *b, struct shape *out)
 {
     *out = a->rank < 0 ? *b : *a;
     if (a->rank < 0 || b->rank < 0)
@@ -49,13 +47,13 @@ static bool merge(const struct shape *a, const struct shape *b, struct shape *ou
     return true;
 }
 
-static struct status element_dtype(struct prepare_context *p)
+struct status tensor_list_prepare(struct prepare_context *p)
 {
     enum dtype *dtype = prepare_state(p, sizeof *dtype, NULL);
     return node_attr_type(prepare_node(p), "element_dtype", dtype);
 }
 
-static struct status read_count(struct kernel_context *k, int input, int64_t *out)
+struct status tensor_list_read_count(struct kernel_context *k, int input, int64_t *out)
 {
     const struct tensor *given = kernel_input(k, input);
     if (given->size != 1)
@@ -73,8 +71,8 @@ static struct status reserve_compute(struct kernel_context *k)
     struct shape shape;
     struct tensor_list *list;
     int64_t count = 0;
-    TRY(read_shape(k, 0, &shape));
-    TRY(read_count(k, 1, &count));
+    TRY(tensor_list_read_shape(k, 0, &shape));
+    TRY(tensor_list_read_count(k, 1, &count));
     if (count < 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "The num_elements to reserve must be a non negative number, but got "
@@ -89,7 +87,7 @@ static struct status empty_compute(struct kernel_context *k)
     const enum dtype *dtype = kernel_state(k);
     struct shape shape;
     struct tensor_list *list;
-    TRY(read_shape(k, 0, &shape));
+    TRY(tensor_list_read_shape(k, 0, &shape));
     TRY(tensor_list_create(k, *dtype, &shape, 0, &list));
     return tensor_list_output(k, 0, list);
 }
@@ -110,12 +108,12 @@ static struct status from_tensor_compute(struct kernel_context *k)
     const struct tensor *tensor = kernel_input(k, 0);
     struct tensor_list *list;
     struct shape given, merged;
-    TRY(read_shape(k, 1, &given));
+    TRY(tensor_list_read_shape(k, 1, &given));
     if (tensor->shape.rank == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Tensor must be at least a vector, but saw shape: []");
     struct shape shape = shape_make(tensor->shape.rank - 1, tensor->shape.dims + 1);
-    if (!merge(&given, &shape, &merged))
+    if (!tensor_list_merge(&given, &shape, &merged))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Specified a list with shape %s from a tensor with shape %s",
                             shape_text(&given), shape_text(&shape));
@@ -127,7 +125,7 @@ static struct status from_tensor_compute(struct kernel_context *k)
 
 /* ---- reading ---- */
 
-static struct status check_dtype(struct kernel_context *k, const struct tensor_list *list)
+struct status tensor_list_check_dtype(struct kernel_context *k, const struct tensor_list *list)
 {
     const enum dtype *dtype = kernel_state(k);
     if (list->dtype == *dtype)
@@ -141,7 +139,7 @@ static struct status check_dtype(struct kernel_context *k, const struct tensor_l
 static struct status element_shape(const struct tensor_list *list, const struct shape *given,
                                    struct shape *out)
 {
-    if (!merge(&list->shape, given, out))
+    if (!tensor_list_merge(&list->shape, given, out))
         return status_error(STATUS_INVALID_ARGUMENT, "Incompatible shapes during merge: %s vs. %s",
                             shape_text(given), shape_text(&list->shape));
     for (int64_t i = 0; i < list->count && !shape_is_known(out); i++) {
@@ -149,7 +147,7 @@ static struct status element_shape(const struct tensor_list *list, const struct 
         struct shape merged;
         if (element->dtype == DT_INVALID)
             continue;
-        if (!merge(out, &element->shape, &merged))
+        if (!tensor_list_merge(out, &element->shape, &merged))
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "Tried to stack list which contains tensors of shape %s where %s "
                                 "was wanted",
@@ -176,8 +174,8 @@ static struct status get_item_compute(struct kernel_context *k)
     struct shape given, shape;
     int64_t index = 0;
     TRY(tensor_list_input(k, 0, &list));
-    TRY(check_dtype(k, list));
-    TRY(read_count(k, 1, &index));
+    TRY(tensor_list_check_dtype(k, list));
+    TRY(tensor_list_read_count(k, 1, &index));
     if (index < 0 || index >= list->count)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Trying to access element %lld in a list with %lld elements.",
@@ -187,7 +185,7 @@ static struct status get_item_compute(struct kernel_context *k)
         kernel_output_set(k, 0, tensor_acquire(element));
         return status_ok();
     }
-    TRY(read_shape(k, 2, &given));
+    TRY(tensor_list_read_shape(k, 2, &given));
     TRY(element_shape(list, &given, &shape));
     if (!shape_is_known(&shape))
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -256,7 +254,7 @@ static struct status stack_elements(struct kernel_context *k, const struct tenso
 }
 
 struct stack_state {
-    enum dtype dtype; /* must be first: check_dtype reads it */
+    enum dtype dtype; /* must be first: tensor_list_check_dtype reads it */
     int64_t count;
 };
 
@@ -273,13 +271,13 @@ static struct status stack_compute(struct kernel_context *k)
     const struct tensor_list *list;
     struct shape given, shape;
     TRY(tensor_list_input(k, 0, &list));
-    TRY(check_dtype(k, list));
+    TRY(tensor_list_check_dtype(k, list));
     if (state->count != -1 && state->count != list->count)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Operation expected a list with %lld elements but got a list with %lld "
                             "elements.",
                             (long long)state->count, (long long)list->count);
-    TRY(read_shape(k, 1, &given));
+    TRY(tensor_list_read_shape(k, 1, &given));
     TRY(element_shape(list, &given, &shape));
     if (!shape_is_known(&shape))
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -296,8 +294,8 @@ static struct status gather_compute(struct kernel_context *k)
     const struct tensor_list *list;
     struct shape given, shape;
     TRY(tensor_list_input(k, 0, &list));
-    TRY(check_dtype(k, list));
-    TRY(read_shape(k, 2, &given));
+    TRY(tensor_list_check_dtype(k, list));
+    TRY(tensor_list_read_shape(k, 2, &given));
     TRY(element_shape(list, &given, &shape));
     if (picks->shape.rank != 1)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "indices must be a vector");
@@ -349,7 +347,7 @@ static struct status set_item_compute(struct kernel_context *k)
     struct tensor_list *mine;
     int64_t index = 0;
     TRY(tensor_list_input(k, 0, &list));
-    TRY(read_count(k, 1, &index));
+    TRY(tensor_list_read_count(k, 1, &index));
     if (index < 0 || (index >= list->count && !state->resize))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Trying to modify element %lld in a list with %lld elements.",
@@ -390,8 +388,8 @@ static struct status pop_compute(struct kernel_context *k)
     struct tensor_list *mine;
     struct shape given, shape;
     TRY(tensor_list_input(k, 0, &list));
-    TRY(check_dtype(k, list));
-    TRY(read_shape(k, 1, &given));
+    TRY(tensor_list_check_dtype(k, list));
+    TRY(tensor_list_read_shape(k, 1, &given));
     TRY(element_shape(list, &given, &shape));
     if (list->count == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "Trying to pop from an empty list.");
@@ -414,7 +412,7 @@ static struct status resize_compute(struct kernel_context *k)
 {
     struct tensor_list *mine;
     int64_t count = 0;
-    TRY(read_count(k, 1, &count));
+    TRY(tensor_list_read_count(k, 1, &count));
     if (count < 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "TensorListSlice expects size to be non-negative. Got: %lld",
@@ -509,9 +507,9 @@ static struct status add_n_compute(struct kernel_context *k)
     return tensor_list_output(k, 0, mine);
 }
 
-#define LIST(op, function)                                            \
-    {                                                                 \
-        op, DTYPES_ALL, .prepare = element_dtype, .compute = function \
+#define LIST(op, function)                                                  \
+    {                                                                       \
+        op, DTYPES_ALL, .prepare = tensor_list_prepare, .compute = function \
     }
 static const struct kernel rows[] = {
     LIST("TensorListReserve", reserve_compute),
