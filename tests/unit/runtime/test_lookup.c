@@ -294,14 +294,18 @@ static void finds_values_that_are_vectors(void **state)
     struct tensor values = text_pairs(2, put_in), out;
     struct endpoint keys = integers(shape_of(2), (int64_t[]){ 1, 2 });
     assert_ok(run_node(fill("LookupTableInsertV2", handle, keys, build_const(&b, NULL, &values))));
-    assert_ok(
-        find(handle, integers(shape_of(2, 1), (int64_t[]){ 2, 5 }), texts(2, default_pair), &out));
+    struct endpoint asked[] = { handle, integers(shape_of(2, 1), (int64_t[]){ 2, 5 }),
+                                texts(2, default_pair) };
+    struct endpoint fetch = build(&b, "LookupTableFindV2", "find", 3, asked, NULL);
+    struct plan *plan = plan_of(0, NULL, 1, &fetch, NULL);
+    assert_ok(plan_run(plan, run, NULL, &out));
     const struct shape wanted = shape_of(2, 1, 2);
     assert_true(shape_equal(&out.shape, &wanted));
     for (int i = 0; i < 4; i++)
         assert_true(bytes_equal(tensor_strings(&out)[i],
                                 bytes_of(i < 2 ? put_in[2 + i] : default_pair[i - 2])));
     tensor_release(&out);
+    plan_destroy(plan); /* the texts of the default are its constants */
     run_reset(run);
     assert_fails(find(handle, keys, texts(1, default_pair), &out), STATUS_INVALID_ARGUMENT,
                  "Expected shape [2] or [2,2] for default value, got [1]");
