@@ -16,15 +16,15 @@ typedef void fold(enum combine op, const void *x, void *into, int64_t count);
     {                                       \
         return y / x;                       \
     }
-#define DIVIDE_SIGNED(name, T, W)                                    \
-    static inline T divide_##name(T y, T x)                          \
-    {                                                                \
-        return x == 0 ? 0 : x == -1 ? (T)((W)0 - (W)y) : (T)(y / x); \
+#define DIVIDE_SIGNED(name, T, W)                                         \
+    static inline T divide_##name(T y, T x)                               \
+    {                                                                     \
+        return (T)(x == 0 ? 0 : x == -1 ? (T)((W)0 - (W)y) : (T)(y / x)); \
     }
-#define DIVIDE_UNSIGNED(name, T, W)         \
-    static inline T divide_##name(T y, T x) \
-    {                                       \
-        return x == 0 ? 0 : (T)(y / x);     \
+#define DIVIDE_UNSIGNED(name, T, W)          \
+    static inline T divide_##name(T y, T x)  \
+    {                                        \
+        return (T)(x == 0 ? 0 : (T)(y / x)); \
     }
 FLOAT_TYPES(DIVIDE_FLOAT)
 SIGNED_TYPES(DIVIDE_SIGNED)
