@@ -18,6 +18,8 @@ By hand: python3 tests/e2e/test_x.py takes build/dev/bin. Exit status 77 means t
 Nothing but the standard library is used. If a process prints a sanitizer's report, the test that ran it fails.
 A killed test ends its processes as well: start long-lived processes with start(), from the main thread.
 """
+import contextlib
+import glob
 import http.client
 import json
 import os
@@ -196,6 +198,14 @@ class Server:
         with open("/proc/%d/stat" % self.pid, encoding="ascii") as f:
             fields = f.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def loop_helpers(self):
+        """The number of threads that help with large ops (core/base/parallel.h). Those that load models come and go; these stay."""
+        count = 0
+        for path in glob.glob("/proc/%d/task/*/comm" % self.pid):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(path, encoding="ascii") as f:  # or the thread has ended
+                count += f.read() == "loop helper\n"
+        return count
 
     def output(self):
         """What the server has printed so far, on both streams."""

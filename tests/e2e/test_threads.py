@@ -1,5 +1,4 @@
 """--tensorflow_intra_op_parallelism and --tensorflow_session_parallelism: how many threads a run may use."""
-import glob
 import os
 import resource
 import subprocess
@@ -11,14 +10,6 @@ from harness import SANITIZED, Server, clean_environment, main, program, run
 ROWS = 2000  # a product that is worth several threads
 
 
-def read(path):
-    try:
-        with open(path, encoding="ascii") as file:
-            return file.read()
-    except (FileNotFoundError, ProcessLookupError):  # the thread has ended
-        return ""
-
-
 class Threads(DigitsServer):
     def answer(self, *flags):
         """The answer to a large request, and the number of helpers that the server has started for it."""
@@ -26,11 +17,7 @@ class Threads(DigitsServer):
         with Server(self.base, *flags) as server:
             answer = server.post(ASK, body)
             self.assertEqual(answer.status, 200, answer)
-            return answer.body, self.helpers_of(server)
-
-    @staticmethod
-    def helpers_of(server):
-        return sum(read(path) == "loop helper\n" for path in glob.glob("/proc/%d/task/*/comm" % server.pid))
+            return answer.body, server.loop_helpers()
 
     def test_a_run_has_as_many_threads_as_asked_for_and_the_same_answer(self):
         alone, helpers = self.answer("--tensorflow_session_parallelism=1")
