@@ -302,11 +302,11 @@ struct status hash_table_remove(struct hash_table *table, const struct tensor *k
     return status_ok();
 }
 
-/* Writes a string. Copies its characters if the table may free them. */
+/* Writes a string. Copies its characters if the table may free them during the run. */
 static struct status store_string(const struct hash_table *table, struct arena *arena,
                                   struct bytes text, struct bytes *out)
 {
-    if (table->kind.is_mutable && text.size > 0) {
+    if ((table->kind.is_mutable || table->kind.is_anonymous) && text.size > 0) {
         void *copy;
         TRY(arena_reserve(arena, text.size, &copy));
         memcpy(copy, text.data, text.size);

@@ -15,6 +15,7 @@ struct hash_table;
 struct hash_table_kind {
     enum dtype key, value;
     bool is_mutable;
+    bool is_anonymous;                   /* it may end before what a run found in it */
     struct shape key_shape, value_shape; /* of one key and of one value: mostly scalars */
     /* Of a dense table: keys that its entries cannot have, and that are an error. NULL: none */
     const struct tensor *empty_key, *deleted_key;
@@ -45,8 +46,8 @@ struct status hash_table_remove(struct hash_table *table, const struct tensor *k
 
 /*
  * out[i] = the value of keys[i], or value i · defaults_step of the defaults. FAILED_PRECONDITION
- * `Table not initialized.` Strings of a static table are borrowed; of a mutable one they are copied
- * to `arena`.
+ * `Table not initialized.` Strings of a static table are borrowed; of a mutable or an anonymous one
+ * they are copied to `arena`.
  */
 struct status hash_table_find(struct hash_table *table, const struct tensor *keys,
                               const struct tensor *defaults, int defaults_step, struct arena *arena,

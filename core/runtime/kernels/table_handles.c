@@ -35,6 +35,7 @@ static struct status read_kind(struct prepare_context *p, struct making *making)
     const struct node *node = prepare_node(p);
     const struct shape *shape;
     making->kind.is_mutable = strstr(node->op_name, "Mutable") != NULL;
+    making->kind.is_anonymous = strncmp(node->op_name, "Anonymous", strlen("Anonymous")) == 0;
     making->kind.key_shape = making->kind.value_shape = shape_scalar();
     TRY(node_attr_type(node, "key_dtype", &making->kind.key));
     TRY(node_attr_type(node, "value_dtype", &making->kind.value));
@@ -180,7 +181,7 @@ static struct status dense_compute(struct kernel_context *k)
     struct making making = *(const struct making *)kernel_state(k);
     struct object *table;
     TRY(read_reserved(k, &making.kind));
-    if (strncmp(kernel_node(k)->op_name, "Anonymous", strlen("Anonymous")) == 0)
+    if (making.kind.is_anonymous)
         TRY(hash_table_create(&making.kind, &table));
     else
         TRY(find_or_make(kernel_resources(k), &making, &table));

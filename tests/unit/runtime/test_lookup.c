@@ -407,6 +407,27 @@ static void an_anonymous_table_lives_as_long_as_a_run(void **state)
     plan_destroy(plan);
 }
 
+/* The table ends with its handle, before the texts are fetched. */
+static void texts_of_an_anonymous_table_live_as_long_as_a_run(void **state)
+{
+    (void)state;
+    static const char *const values[] = { "a text", "another text" }, *const none[] = { "none" };
+    struct attr attrs[] = { attr_type("key_dtype", DT_STRING), attr_type("value_dtype", DT_STRING),
+                            ATTR_END };
+    struct endpoint handle = build(&b, "AnonymousHashTable", "table", 0, NULL, attrs);
+    struct node *add = fill("InitializeTableV2", handle, texts(2, ab), texts(2, values));
+    const struct endpoint inputs[] = { handle, texts(2, ab), texts(1, none) };
+    struct node *found = build_node(&b, "LookupTableFindV2", "find", 3, inputs, 1, &add, NULL);
+    const struct endpoint fetch = { found, 0 };
+    struct plan *plan = plan_of(0, NULL, 1, &fetch, NULL);
+    struct tensor out;
+    assert_ok(plan_run(plan, run, NULL, &out));
+    for (int i = 0; i < 2; i++)
+        assert_true(bytes_equal(tensor_strings(&out)[i], bytes_of(values[i])));
+    tensor_release(&out);
+    plan_destroy(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +445,7 @@ int main(void)
         TEST(a_dense_table_has_vectors_as_keys),
         TEST(a_dense_table_is_refused),
         TEST(an_anonymous_table_lives_as_long_as_a_run),
+        TEST(texts_of_an_anonymous_table_live_as_long_as_a_run),
     };
     return cmocka_run_group_tests_name("lookup", tests, NULL, NULL);
 }
