@@ -164,6 +164,10 @@ static struct status read_reserved(struct kernel_context *k, struct hash_table_k
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "Empty key must be a scalar or a vector, got shape %s",
                             shape_text(&kind->key_shape));
+    if (kind->empty_key->size == 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Empty key must have elements, got shape %s",
+                            shape_text(&kind->key_shape));
     if (kernel_inputs_count(k) < 2)
         return status_ok();
     kind->deleted_key = kernel_input(k, 1);

@@ -378,6 +378,12 @@ static void a_dense_table_is_refused(void **state)
                  "Table)]");
     assert_fails(run_node(dense_table(op, a, c, 3).node), STATUS_INVALID_ARGUMENT,
                  "Number of buckets must be at least 4 and a power of 2, got: 3");
+    struct endpoint nothing = integers(shape_of(0), &zero);
+    struct attr attrs[] = { attr_type("value_dtype", DT_INT64), ATTR_END };
+    struct endpoint of_empty_keys = build(&b, "MutableDenseHashTable", "old", 1, &nothing, attrs);
+    assert_fails(
+        run_node(of_empty_keys.node), STATUS_INVALID_ARGUMENT,
+        "Empty key must have elements, got shape [0] [node 'old' (MutableDenseHashTable)]");
 }
 
 static void an_anonymous_table_lives_as_long_as_a_run(void **state)
