@@ -223,8 +223,9 @@ static struct status export_compute(struct kernel_context *k)
     int64_t count;
     TRY(input_table(k, &table));
     const struct hash_table_kind *kind = hash_table_kind(table);
-    TRY(output_rows(k, 0, hash_table_size(table), &kind->key_shape, &keys));
-    TRY(output_rows(k, 1, hash_table_size(table), &kind->value_shape, &values));
+    int64_t room = hash_table_size(table); /* of both: other runs may change it meanwhile */
+    TRY(output_rows(k, 0, room, &kind->key_shape, &keys));
+    TRY(output_rows(k, 1, room, &kind->value_shape, &values));
     TRY(hash_table_export(table, kernel_arena(k), keys, values, &count));
     keys->shape.dims[0] = values->shape.dims[0] = count;
     keys->size = shape_size(&keys->shape);
