@@ -1,14 +1,17 @@
 /* Runs a batch in chunks of rows (plan/chunk.c), and puts their results together. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/parallel.h"
 #include "runtime/steps.h"
 
+/* Rows without elements do not fill a cache, and a client may send any number of them. */
 bool run_takes_chunks(const struct plan *plan, const struct tensor *feeds)
 {
     return plan->chunk_rows > 0 && plan->main->results_count > 0 && plan_rows_fit(plan, feeds) &&
-           feeds[0].shape.dims[0] > plan->chunk_rows;
+           feeds[0].size > 0 && feeds[0].shape.dims[0] > plan->chunk_rows &&
+           feeds[0].shape.dims[0] <= INT_MAX;
 }
 
 struct rows_range {

@@ -109,11 +109,26 @@ static void a_failure_leaves_nothing_behind(void **state)
     plan_destroy(plan);
 }
 
+/* They cost a client nothing to send, in any number. */
+static void rows_without_elements_run_together(void **state)
+{
+    (void)state;
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, -1));
+    struct endpoint sums = build_binary(&b, "Sum", NULL, x, build_const_int(&b, NULL, 1));
+    struct plan *plan = plan_of(1, &x, 1, &sums, NULL);
+    struct run *small = run_create((size_t)1 << 20);
+    struct tensor feed = floats(shape_of((int64_t)1 << 52, 0), NULL), out;
+    assert_int_equal(plan_run(plan, small, &feed, &out).code, STATUS_RESOURCE_EXHAUSTED);
+    run_destroy(small);
+    plan_destroy(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_long_batch_runs_in_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_failure_leaves_nothing_behind, setup, teardown),
+        cmocka_unit_test_setup_teardown(rows_without_elements_run_together, setup, teardown),
     };
     return cmocka_run_group_tests_name("chunks", tests, NULL, NULL);
 }
