@@ -18,6 +18,9 @@ static bool fuse_bias_add(struct fuse *fuse, struct node *node)
     if (!node_is_nhwc(node) || !find_product(fuse, node->inputs[0], &product) ||
         product.bias.node != NULL)
         return false;
+    /* The product takes the place of the Reshape, where a bias may not have been computed. */
+    if (product.reshape != NULL && constant_of(fuse, node->inputs[1]) == NULL)
+        return false;
     product.bias = node->inputs[1];
     fuse_become(fuse, node, &product);
     return true;

@@ -253,6 +253,14 @@ static struct endpoint dense_gelu(struct endpoint x)
     return exact_gelu(bias(dense_of_images(x, 3), 3), 0.5f);
 }
 
+/* The bias is computed behind the Reshape. */
+static struct endpoint dense_computed_bias(struct endpoint x)
+{
+    struct endpoint y = dense_of_images(x, 3);
+    struct endpoint axes = build_const_ints(&b, NULL, 3, (int32_t[]){ 0, 2, 3 });
+    return build_binary(&b, "BiasAdd", NULL, y, build_binary(&b, "Sum", NULL, x, axes));
+}
+
 static struct endpoint dense_scale_relu(struct endpoint x)
 {
     struct endpoint y = bias(dense_of_images(x, 3), 3);
@@ -444,6 +452,7 @@ static const struct row rows[] = {
     { "a product that two use stays", a_product_used_twice, 4, "MatMul", 2 },
     { "a bias that makes the product larger stays", a_bias_that_makes_it_larger, 4, "AddV2", 2 },
     { "a constant per row stays", a_constant_per_row, 4, "AddV2", 2 },
+    { "a computed bias behind a Reshape stays", dense_computed_bias, 0, "BiasAdd", 5 },
     { "a second activation stays", two_activations, 4, "Tanh", 2 },
     { "a vector minus a product stays", a_vector_minus_a_product, 4, "Sub", 2 },
 };
