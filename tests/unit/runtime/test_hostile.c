@@ -1,5 +1,6 @@
 /* Kernels keep to the memory and the time of a run, whatever sizes and texts they are given. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "graph/arguments.h"
 #include "plan_fixture.h"
@@ -389,6 +390,41 @@ static void serializing_a_type_without_a_field_is_refused(void **state)
     plan_destroy(plan);
 }
 
+/* ---- windows and gradients ---- */
+
+#define RUN_SECONDS 15 /* a run takes microseconds */
+
+static enum status_code run_node(const char *op, int count, const struct tensor *feeds,
+                                 const struct attr *attrs)
+{
+    struct endpoint inputs[4];
+    struct tensor out;
+    for (int i = 0; i < count; i++)
+        inputs[i] = build_placeholder(&b, "in", feeds[i].dtype, shape_unknown());
+    struct endpoint y = build(&b, op, NULL, count, inputs, attrs);
+    struct plan *plan = plan_of(count, inputs, 1, &y, NULL);
+    alarm(RUN_SECONDS);
+    struct status status = plan_run(plan, run, feeds, &out);
+    alarm(0);
+    if (status_is_ok(status))
+        tensor_release(&out);
+    plan_destroy(plan);
+    return status.code;
+}
+
+static void a_window_ends_with_the_image(void **state)
+{
+    (void)state;
+    const int64_t ksize[] = { 1, INT32_MAX, INT32_MAX, 1 }, strides[] = { 1, 1, 1, 1 };
+    const struct shape shape = shape_of(1, 1, 1, 1);
+    const int32_t value = 7;
+    const struct tensor x = tensor_borrow(DT_INT32, &shape, &value);
+    const struct attr attrs[] = { attr_ints(&b, "ksize", 4, ksize),
+                                  attr_ints(&b, "strides", 4, strides),
+                                  attr_text("padding", "SAME"), ATTR_END };
+    assert_int_equal(run_node("MaxPool", 1, &x, attrs), STATUS_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +447,7 @@ int main(void)
         TEST(requantizing_other_types_than_qint32_is_refused),
         TEST(a_pool_without_its_attributes_is_refused),
         TEST(serializing_a_type_without_a_field_is_refused),
+        TEST(a_window_ends_with_the_image),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

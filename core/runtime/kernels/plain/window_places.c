@@ -4,31 +4,52 @@
 
 #include "runtime/kernels/plain/types.h"
 
-/* Where tap `kernel` of window `out` lies; false: outside the image. */
-static bool place_in(const struct window *window, int64_t out, int64_t kernel, int64_t *place)
+/* The taps [first, end) of a window that lie inside the image; tap i is at start + i · dilation. A
+ * window may have many more, of which none is looked at. */
+struct taps_inside {
+    int64_t start, first, end;
+};
+
+static struct taps_inside taps_of(const struct window *window, int64_t out)
 {
-    *place = out * window->stride - window->before + kernel * window->dilation;
-    return *place >= 0 && *place < window->in;
+    int64_t start = out * window->stride - window->before, dilation = window->dilation;
+    struct taps_inside taps = { .start = start };
+    if (start < 0)
+        taps.first = (-start - 1) / dilation + 1;
+    if (start < window->in)
+        taps.end = (window->in - start - 1) / dilation + 1;
+    if (taps.end > window->kernel)
+        taps.end = window->kernel;
+    return taps;
 }
 
-#define MAX_PLACES(s, T, W)                                                                     \
-    static void keep_greater_##s(const T *image, int64_t pixel, int64_t c, int64_t *places)     \
-    {                                                                                           \
-        for (int64_t i = 0; i < c; i++)                                                         \
-            if (places[i] < 0 || image[pixel * c + i] > image[places[i] * c + i])               \
-                places[i] = pixel;                                                              \
-    }                                                                                           \
-    static void max_places_##s(const struct conv_size *z, const void *image, int64_t row,       \
-                               int64_t *places)                                                 \
-    {                                                                                           \
-        int64_t y, x;                                                                           \
-        for (int64_t i = 0; i < z->columns.out * z->c; i++)                                     \
-            places[i] = -1;                                                                     \
-        for (int64_t column = 0; column < z->columns.out; column++, places += z->c)             \
-            for (int64_t i = 0; i < z->rows.kernel; i++)                                        \
-                for (int64_t j = 0; j < z->columns.kernel; j++)                                 \
-                    if (place_in(&z->rows, row, i, &y) && place_in(&z->columns, column, j, &x)) \
-                        keep_greater_##s(image, y * z->columns.in + x, z->c, places);           \
+static int64_t place_of(const struct window *window, const struct taps_inside *taps, int64_t tap)
+{
+    return taps->start + tap * window->dilation;
+}
+
+#define MAX_PLACES(s, T, W)                                                                 \
+    static void keep_greater_##s(const T *image, int64_t pixel, int64_t c, int64_t *places) \
+    {                                                                                       \
+        for (int64_t i = 0; i < c; i++)                                                     \
+            if (places[i] < 0 || image[pixel * c + i] > image[places[i] * c + i])           \
+                places[i] = pixel;                                                          \
+    }                                                                                       \
+    static void max_places_##s(const struct conv_size *z, const void *image, int64_t row,   \
+                               int64_t *places)                                             \
+    {                                                                                       \
+        const struct taps_inside rows = taps_of(&z->rows, row);                             \
+        for (int64_t i = 0; i < z->columns.out * z->c; i++)                                 \
+            places[i] = -1;                                                                 \
+        for (int64_t column = 0; column < z->columns.out; column++, places += z->c) {       \
+            const struct taps_inside columns = taps_of(&z->columns, column);                \
+            for (int64_t i = rows.first; i < rows.end; i++)                                 \
+                for (int64_t j = columns.first; j < columns.end; j++)                       \
+                    keep_greater_##s(image,                                                 \
+                                     place_of(&z->rows, &rows, i) * z->columns.in +         \
+                                         place_of(&z->columns, &columns, j),                \
+                                     z->c, places);                                         \
+        }                                                                                   \
     }
 REAL_TYPES(MAX_PLACES)
 
@@ -96,14 +117,15 @@ static int64_t first_pixel(const struct conv_size *z, int64_t row, int64_t colum
                             int64_t *tap)                                                        \
     {                                                                                            \
         T greatest = lowest_##s(narrow);                                                         \
-        int64_t y, x;                                                                            \
+        const struct taps_inside rows = taps_of(&z->rows, row),                                  \
+                                 columns = taps_of(&z->columns, column);                         \
         *pixel = first_pixel(z, row, column);                                                    \
         *tap = 0;                                                                                \
-        for (int64_t i = 0; i < z->rows.kernel; i++)                                             \
-            for (int64_t j = 0; j < z->columns.kernel; j++) {                                    \
-                if (!place_in(&z->rows, row, i, &y) || !place_in(&z->columns, column, j, &x))    \
-                    continue;                                                                    \
-                int64_t at = i * z->columns.kernel + j, from = y * z->columns.in + x;            \
+        for (int64_t i = rows.first; i < rows.end; i++)                                          \
+            for (int64_t j = columns.first; j < columns.end; j++) {                              \
+                int64_t at = i * z->columns.kernel + j,                                          \
+                        from = place_of(&z->rows, &rows, i) * z->columns.in +                    \
+                               place_of(&z->columns, &columns, j);                               \
                 T value = sum_##s(image[from * z->c], filter[at * z->c], narrow);                \
                 if (value > greatest) {                                                          \
                     greatest = value;                                                            \
