@@ -222,6 +222,10 @@ static struct status grad_boxes_compute(struct kernel_context *k)
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size == 0)
         return status_ok();
+    if (dy->size == 0) { /* any number of pixels without channels */
+        memset(out->data, 0, tensor_bytes(out));
+        return status_ok();
+    }
     TRY(image_floats(k, x, &images));
     struct status status = box_gradients(k, &size, images.data, tensor_floats_mut(out));
     tensor_release(&images);

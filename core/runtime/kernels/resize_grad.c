@@ -181,10 +181,11 @@ static struct status nearest_grad_compute(struct kernel_context *k)
     if (out->size == 0)
         return status_ok();
     memset(out->data, 0, tensor_bytes(out));
+    if (kernel_input(k, 0)->size == 0) /* any number of rows without columns */
+        return status_ok();
     TRY(kernel_scratch(k, DT_INT64, &line, &columns));
-    if (size.columns > 0)
-        resize_nearest_places(size.w, size.columns, state->align_corners, state->half_pixel_centers,
-                              tensor_int64s_mut(&columns));
+    resize_nearest_places(size.w, size.columns, state->align_corners, state->half_pixel_centers,
+                          tensor_int64s_mut(&columns));
     struct status status = nearest_rows(k, &size, columns.data, out);
     tensor_release(&columns);
     return status;

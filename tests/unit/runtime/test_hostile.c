@@ -425,6 +425,31 @@ static void a_window_ends_with_the_image(void **state)
     assert_int_equal(run_node("MaxPool", 1, &x, attrs), STATUS_OK);
 }
 
+/* Of lines without pixels, a client may send as many as it likes. */
+static void gradients_of_empty_lines_end_at_once(void **state)
+{
+    (void)state;
+    static const int32_t two[] = { 2, 2 }, first[] = { 0 };
+    static const int64_t ones[] = { 1, 1, 1, 1 };
+    const int64_t many = (int64_t)1 << 40;
+    const struct shape pair = shape_of(2), one = shape_of(1);
+    const struct tensor lines = floats(shape_of(1, many, 0, 1), NULL);
+    const struct tensor nearest[] = { lines, tensor_borrow(DT_INT32, &pair, two) };
+    assert_int_equal(run_node("ResizeNearestNeighborGrad", 2, nearest, NULL), STATUS_OK);
+
+    const struct tensor dilation[] = { lines, floats(shape_of(1, 1, 1), VALUES(1)), lines };
+    const struct attr attrs[] = { attr_ints(&b, "strides", 4, ones),
+                                  attr_ints(&b, "rates", 4, ones), attr_text("padding", "SAME"),
+                                  ATTR_END };
+    assert_int_equal(run_node("Dilation2DBackpropFilter", 3, dilation, attrs), STATUS_OK);
+
+    const struct tensor crops[] = { floats(shape_of(1, many, 4, 0), NULL),
+                                    floats(shape_of(1, 2, 2, 0), NULL),
+                                    floats(shape_of(1, 4), VALUES(0, 0, 1, 1)),
+                                    tensor_borrow(DT_INT32, &one, first) };
+    assert_int_equal(run_node("CropAndResizeGradBoxes", 4, crops, NULL), STATUS_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -448,6 +473,7 @@ int main(void)
         TEST(a_pool_without_its_attributes_is_refused),
         TEST(serializing_a_type_without_a_field_is_refused),
         TEST(a_window_ends_with_the_image),
+        TEST(gradients_of_empty_lines_end_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
