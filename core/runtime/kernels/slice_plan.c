@@ -73,6 +73,7 @@ static struct status slice_whole(struct slice_plan *plan, int d, int64_t dim)
     plan->begin[d] = 0;
     plan->stride[d] = 1;
     plan->count[d] = dim;
+    TRY(shape_check_rank(plan->out.rank + 1));
     shape_append(&plan->out, dim);
     return status_ok();
 }

@@ -450,6 +450,20 @@ static void gradients_of_empty_lines_end_at_once(void **state)
     assert_int_equal(run_node("CropAndResizeGradBoxes", 4, crops, NULL), STATUS_OK);
 }
 
+static void a_new_axis_before_too_many_dimensions_is_refused(void **state)
+{
+    (void)state;
+    static const int64_t ones[SHAPE_RANK_MAX] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    static const int32_t zero[] = { 0 }, step[] = { 1 };
+    const struct shape one = shape_of(1);
+    const struct tensor feeds[] = { floats(shape_make(SHAPE_RANK_MAX, ones), VALUES(1)),
+                                    tensor_borrow(DT_INT32, &one, zero),
+                                    tensor_borrow(DT_INT32, &one, zero),
+                                    tensor_borrow(DT_INT32, &one, step) };
+    const struct attr attrs[] = { attr_int("new_axis_mask", 1), ATTR_END };
+    assert_int_equal(run_node("StridedSlice", 4, feeds, attrs), STATUS_UNIMPLEMENTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +488,7 @@ int main(void)
         TEST(serializing_a_type_without_a_field_is_refused),
         TEST(a_window_ends_with_the_image),
         TEST(gradients_of_empty_lines_end_at_once),
+        TEST(a_new_axis_before_too_many_dimensions_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
