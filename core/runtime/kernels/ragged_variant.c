@@ -373,10 +373,11 @@ static struct status gradient_piece(struct kernel_context *k, int64_t i, int64_t
     int64_t count;
     if (values == NULL && i + 1 >= splits->size)
         return INVALID("no row splits for the gradient of variant %" PRId64, i);
-    if (values == NULL)
-        count = (tensor_index(splits, i + 1) - tensor_index(splits, i)) * inner;
-    else
+    if (values != NULL)
         count = values->size;
+    else if (__builtin_mul_overflow(tensor_index(splits, i + 1) - tensor_index(splits, i), inner,
+                                    &count))
+        count = INT64_MAX;
     if (count < 0 || count > out->size - *at || (values != NULL && values->dtype != out->dtype))
         return INVALID("the gradients of the variants do not fit shape %s",
                        shape_text(&out->shape));

@@ -464,6 +464,26 @@ static void a_new_axis_before_too_many_dimensions_is_refused(void **state)
     assert_int_equal(run_node("StridedSlice", 4, feeds, attrs), STATUS_UNIMPLEMENTED);
 }
 
+/* A list is no ragged tensor: its gradient is as many zeros as the splits say. */
+static void a_ragged_gradient_of_too_many_zeros_is_refused(void **state)
+{
+    (void)state;
+    const int32_t sizes[] = { 1, 4 };
+    const struct endpoint list[] = { build_const_int(&b, NULL, -1), build_const_int(&b, NULL, -1) };
+    const struct endpoint inputs[] = {
+        build(&b, "EmptyTensorList", NULL, 2, list,
+              (struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END }),
+        integers(shape_of(2), (const int64_t[]){ 0, (int64_t)1 << 62 }),
+        build_const_ints(&b, NULL, 2, sizes),
+    };
+    struct endpoint y = build(&b, "RaggedTensorToVariantGradient", NULL, 3, inputs,
+                              (struct attr[]){ attr_type("Tvalues", DT_FLOAT), ATTR_END });
+    struct plan *plan = plan_of(0, NULL, 1, &y, &(struct plan_options){ .no_fold = true });
+    struct tensor out;
+    assert_int_equal(plan_run(plan, run, NULL, &out).code, STATUS_INVALID_ARGUMENT);
+    plan_destroy(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,6 +509,7 @@ int main(void)
         TEST(a_window_ends_with_the_image),
         TEST(gradients_of_empty_lines_end_at_once),
         TEST(a_new_axis_before_too_many_dimensions_is_refused),
+        TEST(a_ragged_gradient_of_too_many_zeros_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
