@@ -312,6 +312,29 @@ static void nothing_is_emitted_for_inputs_nobody_asks_for(void **state)
     arena_destroy(of);
 }
 
+/* The second output of CTCLoss, its own gradient, passes nothing on. */
+static void a_gradient_of_the_second_output_alone_ends(void **state)
+{
+    (void)state;
+    static const int64_t place[] = { 0, 0 };
+    static const int32_t one[] = { 1 };
+    const struct shape pair = shape_of(1, 2), vector = shape_of(1);
+    const struct tensor tensors[] = { tensor_borrow(DT_INT64, &pair, place),
+                                      tensor_borrow(DT_INT32, &vector, one) };
+    struct arena *of = arena_create(0);
+    struct builder b = small_graph(of);
+    struct endpoint logits = build_placeholder(&b, "logits", DT_FLOAT, shape_of(2, 1, 3)), gradient;
+    struct endpoint labels = build_const(&b, NULL, &tensors[1]);
+    const struct endpoint inputs[] = { logits, build_const(&b, NULL, &tensors[0]), labels, labels };
+    struct endpoint slope = build(&b, "CTCLoss", NULL, 4, inputs, NULL);
+
+    slope.index = 1;
+    must(graph_gradients(&b, sum(&b, slope), 1, &logits, &gradient));
+    assert_null(gradient.node);
+    graph_finish(b.graph);
+    arena_destroy(of);
+}
+
 static void an_op_without_a_gradient_is_named(void **state)
 {
     (void)state;
@@ -552,7 +575,7 @@ int main(void)
     arena = arena_create(0);
     cases = read_cases(arena, CASES, &cases_count);
 
-    struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, 2 * cases_count + 10);
+    struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, 2 * cases_count + 11);
     size_t count = 0;
     for (int i = 0; i < cases_count; i++) {
         struct gradient_case *c = &cases[i];
@@ -568,6 +591,8 @@ int main(void)
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(uses_of_a_value_are_added_up);
     tests[count++] =
         (struct CMUnitTest)cmocka_unit_test(nothing_is_emitted_for_inputs_nobody_asks_for);
+    tests[count++] =
+        (struct CMUnitTest)cmocka_unit_test(a_gradient_of_the_second_output_alone_ends);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(an_op_without_a_gradient_is_named);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(a_loop_has_the_gradient_of_its_iterations);
     tests[count++] =
