@@ -97,7 +97,7 @@ void beam_top_push(struct beam_top *top, struct beam_entry *entry)
         entries[count] = entries[0];
         entries[0] = entry;
     }
-    if (count + 1 == top->limit + 1) {
+    if (count == top->limit) {
         make_heap(entries, count + 1);
         pop_heap(entries, count + 1);
         top->state = TOP_HEAP;
