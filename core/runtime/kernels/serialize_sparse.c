@@ -15,6 +15,9 @@
 static struct status serialize_tensor(struct kernel_context *k, const struct tensor *x,
                                       struct bytes *out)
 {
+    if (!tensor_wire_can_put(x->dtype))
+        return kernel_error(k, STATUS_UNIMPLEMENTED, "a tensor of %s as a TensorProto",
+                            dtype_name(x->dtype));
     size_t size =
         tensor_wire_size(x, TENSOR_WIRE_CONTENT); /* of strings, too, as TensorFlow does */
     struct buffer text = { 0 };

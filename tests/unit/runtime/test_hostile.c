@@ -388,6 +388,13 @@ static void serializing_a_type_without_a_field_is_refused(void **state)
     struct plan *plan = plan_of(1, &x, 1, &y, NULL);
     assert_int_equal(plan_run(plan, run, &feed, &out).code, STATUS_UNIMPLEMENTED);
     plan_destroy(plan);
+
+    const struct endpoint parts[] = { integers(shape_of(2, 1), (const int64_t[]){ 0, 1 }), x,
+                                      integers(shape_of(1), (const int64_t[]){ 2 }) };
+    y = build(&b, "SerializeSparse", NULL, 3, parts, NULL);
+    plan = plan_of(1, &x, 1, &y, NULL);
+    assert_int_equal(plan_run(plan, run, &feed, &out).code, STATUS_UNIMPLEMENTED);
+    plan_destroy(plan);
 }
 
 /* ---- windows and gradients ---- */
