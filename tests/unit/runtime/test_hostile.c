@@ -491,6 +491,33 @@ static void a_ragged_gradient_of_too_many_zeros_is_refused(void **state)
     plan_destroy(plan);
 }
 
+/* ---- objects ---- */
+
+static struct endpoint empty_list(void)
+{
+    const struct endpoint inputs[] = { build_const_int(&b, NULL, -1),
+                                       build_const_int(&b, NULL, -1) };
+    return build(&b, "EmptyTensorList", NULL, 2, inputs,
+                 (struct attr[]){ attr_type("element_dtype", DT_VARIANT), ATTR_END });
+}
+
+/* The lists end one in the other, which must not take a call for each. */
+static void lists_within_lists_end_one_by_one(void **state)
+{
+    (void)state;
+    struct endpoint list = empty_list(), empty = list;
+    for (int i = 0; i < 100000; i++)
+        list = build_binary(&b, "TensorListPushBack", "push", empty, list);
+    struct endpoint length = build_unary(&b, "TensorListLength", NULL, list);
+    struct plan *plan =
+        plan_of(0, NULL, 1, &length, &(struct plan_options){ .no_fold = true, .no_fuse = true });
+    struct tensor out;
+    assert_ok(plan_run(plan, run, NULL, &out));
+    assert_int_equal(tensor_int32s(&out)[0], 1);
+    tensor_release(&out);
+    plan_destroy(plan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +544,7 @@ int main(void)
         TEST(gradients_of_empty_lines_end_at_once),
         TEST(a_new_axis_before_too_many_dimensions_is_refused),
         TEST(a_ragged_gradient_of_too_many_zeros_is_refused),
+        TEST(lists_within_lists_end_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
