@@ -397,6 +397,7 @@ struct status kernel_change_variable(struct kernel_context *context, enum dtype 
     return status_ok();
 }
 
+/* No variable holds objects: their memory, and what they hold, is that of a run. */
 static const struct kernel rows[] = {
     { "VarHandleOp", DTYPES_ALL, .prepare = handle_prepare, .compute = handle_compute,
       .once = true },
@@ -408,8 +409,9 @@ static const struct kernel rows[] = {
     { "VarIsInitializedOp", DTYPES_ALL, .compute = is_initialized_compute },
     { "IsVariableInitialized", DTYPES_ALL, .compute = is_initialized_compute },
     { "VariableShape", DTYPES_ALL, .compute = shape_compute },
-    { "AssignVariableOp", DTYPES_ALL, .prepare = assign_prepare, .compute = assign_compute },
-    { "Assign", DTYPES_ALL, .prepare = assign_prepare, .compute = assign_compute },
+    { "AssignVariableOp", DTYPES_MOVED, "dtype", .prepare = assign_prepare,
+      .compute = assign_compute },
+    { "Assign", DTYPES_MOVED, "T", .prepare = assign_prepare, .compute = assign_compute },
     { "AssignAddVariableOp", ADDABLE, "dtype", .compute = add_compute },
     { "AssignSubVariableOp", ADDABLE, "dtype", .compute = add_compute },
     { "AssignAdd", ADDABLE, .compute = add_compute },

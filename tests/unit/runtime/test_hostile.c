@@ -518,6 +518,28 @@ static void lists_within_lists_end_one_by_one(void **state)
     plan_destroy(plan);
 }
 
+/* The memory of a list is the run's, and a variable lives longer. */
+static void a_variable_of_lists_is_refused(void **state)
+{
+    (void)state;
+    const struct attr attrs[] = { attr_type("dtype", DT_VARIANT),
+                                  attr_shape("shape", &(struct shape){ 0 }), ATTR_END };
+    struct endpoint handle = build(&b, "VarHandleOp", "v", 0, NULL, attrs);
+    const struct endpoint inputs[] = { handle, empty_list() };
+    struct node *assign = build_node(&b, "AssignVariableOp", "assign", 2, inputs, 0, NULL, NULL);
+    struct flatten_request request = { .targets = &assign, .targets_count = 1 };
+    struct plan *plan;
+    assert_ok(builder_status(&b));
+    struct status status = plan_create(graph, &request, resources, NULL, NULL, &plan);
+    if (status_is_ok(status)) {
+        struct run *first = run_create(0);
+        status = plan_run(plan, first, NULL, NULL);
+        run_destroy(first);
+        plan_destroy(plan);
+    }
+    assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +566,7 @@ int main(void)
         TEST(gradients_of_empty_lines_end_at_once),
         TEST(a_new_axis_before_too_many_dimensions_is_refused),
         TEST(a_ragged_gradient_of_too_many_zeros_is_refused),
+        TEST(a_variable_of_lists_is_refused),
         TEST(lists_within_lists_end_one_by_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
