@@ -425,10 +425,11 @@ static struct status lu_compute(struct kernel_context *k)
 
 /* The lower triangle, with half of the diagonal, of the product of two lower triangles, the first
  * transposed. Stored by rows. */
-static void half_lower_product(enum dtype dtype, int64_t n, const void *l, const void *grad,
-                               void *out)
+static struct status half_lower_product(struct kernel_context *k, enum dtype dtype, int64_t n,
+                                        const void *l, const void *grad, void *out)
 {
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
+        TRY(kernel_check(k));
         for (int64_t j = 0; j < n; j++) {
             double sum = 0;
             for (int64_t p = i; p < n && j <= i; p++)
@@ -436,6 +437,8 @@ static void half_lower_product(enum dtype dtype, int64_t n, const void *l, const
                        creal(matrix_element(dtype, grad, p * n + j));
             matrix_set(dtype, out, i * n + j, i == j ? sum / 2 : sum);
         }
+    }
+    return status_ok();
 }
 
 /* The mean of x and its transpose, in place. */
@@ -451,14 +454,17 @@ static void make_symmetric(enum dtype dtype, int64_t n, void *x)
 }
 
 /* out = l^-T · Φ(l^T · grad) · l^-1, made symmetric; `room` has n² elements. */
-static void cholesky_grad(enum dtype dtype, int n, const void *l, const void *grad, void *room,
-                          void *out)
+static struct status cholesky_grad(struct kernel_context *k, enum dtype dtype, int n, const void *l,
+                                   const void *grad, void *room, void *out)
 {
-    half_lower_product(dtype, n, l, grad, room);
+    TRY(half_lower_product(k, dtype, n, l, grad, room));
+    TRY(matrices_begin(k));
     linear_solve_triangular(dtype, true, true, n, n, l, room);
     matrix_transpose(dtype, n, n, room, out);
     linear_solve_triangular(dtype, true, true, n, n, l, out);
+    linear_end();
     make_symmetric(dtype, n, out);
+    return status_ok();
 }
 
 static struct status cholesky_grad_compute(struct kernel_context *k)
@@ -481,13 +487,9 @@ static struct status cholesky_grad_compute(struct kernel_context *k)
     size_t size = dtype_size(l->dtype);
     for (int64_t i = 0; i < m.count && status_is_ok(status); i++) {
         int64_t at = i * m.rows * m.rows;
-        status = matrices_begin(k);
-        if (!status_is_ok(status))
-            break;
-        cholesky_grad(l->dtype, (int)m.rows, at_bytes_const(l->data, at, size),
-                      at_bytes_const(grad->data, at, size), room.data,
-                      at_bytes(out->data, at, size));
-        linear_end();
+        status = cholesky_grad(k, l->dtype, (int)m.rows, at_bytes_const(l->data, at, size),
+                               at_bytes_const(grad->data, at, size), room.data,
+                               at_bytes(out->data, at, size));
     }
     tensor_release(&room);
     return status;
