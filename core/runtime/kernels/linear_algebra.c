@@ -412,8 +412,10 @@ static struct status lu_compute(struct kernel_context *k)
         status = lu_factor(k, &factors, at_bytes_const(x->data, at, size));
         if (!status_is_ok(status))
             break;
-        if (!is_invertible(&factors))
+        if (!is_invertible(&factors)) {
             status = kernel_error(k, STATUS_INVALID_ARGUMENT, "Input is not invertible.");
+            break;
+        }
         matrix_transpose(x->dtype, m.rows, m.rows, factors.a.data, at_bytes(out->data, at, size));
         write_order(&factors, order, i * m.rows);
     }
