@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/arena.h"
 #include "runtime/kernels/beam_top.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -238,10 +239,16 @@ static int64_t labels_of(const struct beam_entry *entry, bool merge_repeated, in
     return count;
 }
 
-/* Decoded labels of all rows and paths: the length, then the labels backwards, of each. */
+/* The labels of a path, the last one first. */
+struct decoded_path {
+    int64_t count;
+    int64_t *labels;
+};
+
+/* [batch, paths] each */
 struct decoded {
-    struct buffer labels; /* of int64_t */
-    double *scores;       /* [batch, paths] */
+    struct decoded_path *paths;
+    double *scores;
 };
 
 static struct status keep_paths(struct beam_search *search, const struct ctc_beam_state *state,
@@ -261,11 +268,10 @@ static struct status keep_paths(struct beam_search *search, const struct ctc_bea
     struct beam_entry **paths = branches_of(search, &count);
     for (int64_t p = 0; p < count; p++) {
         int64_t labels = labels_of(paths[p], state->merge_repeated, NULL);
-        buffer_append(&out->labels, &labels, sizeof labels);
-        buffer_reserve(&out->labels, (size_t)labels * sizeof labels);
-        labels_of(paths[p], state->merge_repeated,
-                  (int64_t *)(void *)(out->labels.data + out->labels.size));
-        out->labels.size += (size_t)labels * sizeof labels;
+        void *memory;
+        TRY(arena_reserve(kernel_arena(search->k), (size_t)labels * sizeof(int64_t) + 1, &memory));
+        out->paths[row * state->paths + p] = (struct decoded_path){ labels, memory };
+        labels_of(paths[p], state->merge_repeated, memory);
         out->scores[row * state->paths + p] = paths[p]->now.total;
     }
     return status_ok();
@@ -306,37 +312,27 @@ static struct status check_inputs(const struct tensor *x, const struct tensor *l
     return status_ok();
 }
 
-/* Visits the decoded paths in order; the labels of one are behind *at. */
-static const int64_t *next_path(const int64_t **at, int64_t *count)
-{
-    const int64_t *labels = *at + 1;
-    *count = **at;
-    *at = labels + *count;
-    return labels;
-}
-
+/* Path p of each row. */
 static struct status make_path(struct kernel_context *k, const struct decoded *decoded, int64_t p,
                                int64_t paths, int64_t batch)
 {
     struct tensor *indices, *values, *shape;
-    const int64_t *at = (const void *)decoded->labels.data;
-    int64_t total = 0, most = 0, filled = 0, count;
-    for (int64_t i = 0; i < batch * paths; i++) {
-        next_path(&at, &count);
-        total += i % paths == p ? count : 0;
-        most = i % paths == p && count > most ? count : most;
+    int64_t total = 0, most = 0, filled = 0;
+    for (int64_t row = 0; row < batch; row++) {
+        int64_t count = decoded->paths[row * paths + p].count;
+        total += count;
+        most = count > most ? count : most;
     }
     struct shape pairs = shape_of(total, 2), vector = shape_of(total), two = shape_of(2);
     TRY(kernel_output(k, (int)p, &pairs, &indices));
     TRY(kernel_output(k, (int)(paths + p), &vector, &values));
     TRY(kernel_output(k, (int)(2 * paths + p), &two, &shape));
-    at = (const void *)decoded->labels.data;
-    for (int64_t i = 0; i < batch * paths; i++) {
-        const int64_t *labels = next_path(&at, &count);
-        for (int64_t t = 0; t < count && i % paths == p; t++, filled++) {
-            tensor_int64s_mut(indices)[2 * filled] = i / paths;
+    for (int64_t row = 0; row < batch; row++) {
+        const struct decoded_path *path = &decoded->paths[row * paths + p];
+        for (int64_t t = 0; t < path->count; t++, filled++) {
+            tensor_int64s_mut(indices)[2 * filled] = row;
             tensor_int64s_mut(indices)[2 * filled + 1] = t;
-            tensor_int64s_mut(values)[filled] = labels[count - 1 - t];
+            tensor_int64s_mut(values)[filled] = path->labels[path->count - 1 - t];
         }
     }
     tensor_int64s_mut(shape)[0] = batch;
@@ -365,17 +361,20 @@ static struct status reserve_scratch(struct beam_search *search, int64_t paths,
                                      struct decoded *decoded)
 {
     struct arena *arena = kernel_arena(search->k);
-    size_t classes = (size_t)search->classes, scores;
-    void *children, *logits, *memory;
-    if (__builtin_mul_overflow((size_t)search->batch, (size_t)paths * sizeof(double), &scores))
+    size_t classes = (size_t)search->classes, count, bytes;
+    void *children, *logits, *decoded_paths, *scores;
+    if (__builtin_mul_overflow((size_t)search->batch, (size_t)paths, &count) ||
+        __builtin_mul_overflow(count, sizeof(struct decoded_path), &bytes))
         return status_error(STATUS_RESOURCE_EXHAUSTED, "too many paths");
     TRY(arena_reserve(arena, classes * sizeof(struct beam_entry *), &children));
     TRY(arena_reserve(arena, classes * sizeof(double), &logits));
-    TRY(arena_reserve(arena, scores, &memory));
+    TRY(arena_reserve(arena, bytes, &decoded_paths));
+    TRY(arena_reserve(arena, count * sizeof(double), &scores));
     memset(children, 0, classes * sizeof(struct beam_entry *));
     search->child_of = children;
     search->logits = logits;
-    decoded->scores = memory;
+    decoded->paths = decoded_paths;
+    decoded->scores = scores;
     return status_ok();
 }
 
@@ -408,7 +407,6 @@ static struct status beam_compute(struct kernel_context *k)
         status = make_outputs(k, &decoded, state->paths, search.batch);
     buffer_finish(&search.leaves.held);
     buffer_finish(&search.branches);
-    buffer_finish(&decoded.labels);
     return status;
 }
 
