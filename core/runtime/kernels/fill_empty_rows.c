@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
@@ -120,30 +121,6 @@ static struct status check_map(const struct tensor *map, const struct tensor *gr
     return status_ok();
 }
 
-/* *sum += x[at], for any numbers. */
-static void add_element(const struct tensor *x, int64_t at, struct tensor *sum)
-{
-    const void *from = at_bytes_const(x->data, at, dtype_size(x->dtype));
-    float part, whole;
-    switch (x->dtype) {
-    case DT_COMPLEX64:
-        add_elements(DT_FLOAT, from, sum->data, 2);
-        break;
-    case DT_COMPLEX128:
-        add_elements(DT_DOUBLE, from, sum->data, 2);
-        break;
-    case DT_HALF:
-    case DT_BFLOAT16:
-        half_block_load(x->dtype, from, &part, 1);
-        half_block_load(x->dtype, sum->data, &whole, 1);
-        whole += part;
-        half_block_store(x->dtype, &whole, sum->data, 1);
-        break;
-    default:
-        add_elements(x->dtype, from, sum->data, 1);
-    }
-}
-
 static struct status gradient_compute(struct kernel_context *k)
 {
     const struct tensor *map = kernel_input(k, 0), *gradient = kernel_input(k, 1);
@@ -163,7 +140,9 @@ static struct status gradient_compute(struct kernel_context *k)
     }
     for (int64_t i = 0; i < gradient->size; i++)
         if (!tensor_bools(&visited)[i])
-            add_element(gradient, i, value);
+            combine_elements(COMBINE_ADD, gradient->dtype,
+                             at_bytes_const(gradient->data, i, dtype_size(gradient->dtype)),
+                             value->data, 1);
     tensor_release(&visited);
     return status_ok();
 }

@@ -1,4 +1,5 @@
 /* Pad, PadV2, MirrorPad and its gradient. */
+#include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/strided.h"
@@ -156,17 +157,6 @@ static struct status unpadded(const struct kernel_context *k, const struct pads 
     return status_ok();
 }
 
-/* Adds an element of any number type. */
-static void add_number(enum dtype dtype, const void *x, void *sum)
-{
-    if (dtype == DT_COMPLEX64)
-        add_elements(DT_FLOAT, x, sum, 2);
-    else if (dtype == DT_COMPLEX128)
-        add_elements(DT_DOUBLE, x, sum, 2);
-    else
-        add_elements(dtype, x, sum, 1);
-}
-
 static struct status mirror_pad_grad_compute(struct kernel_context *k)
 {
     const struct mirror_state *state = kernel_state(k);
@@ -187,7 +177,8 @@ static struct status mirror_pad_grad_compute(struct kernel_context *k)
         int64_t to = 0;
         for (int d = 0; d < rank; d++)
             to += strides[d] * mirrored(at[d], pads.before[d], shape.dims[d], state->offset);
-        add_number(dy->dtype, at_bytes_const(dy->data, i, size), at_bytes(out->data, to, size));
+        combine_elements(COMBINE_ADD, dy->dtype, at_bytes_const(dy->data, i, size),
+                         at_bytes(out->data, to, size), 1);
         for (int d = rank - 1; d >= 0 && ++at[d] == dy->shape.dims[d]; d--)
             at[d] = 0;
     }
