@@ -104,15 +104,12 @@ static struct status dynamic_update_slice_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0), *update = kernel_input(k, 1);
     const struct tensor *starts = kernel_input(k, 2);
-    const void *before = x->data;
     struct inner_window window;
     struct tensor *out;
     TRY(check_update(k, &x->shape, &update->shape));
     TRY(check_starts(k, x, starts));
     inner_window_make(x, starts, &update->shape, &window);
-    TRY(kernel_output_forward(k, 0, 0, &x->shape, &out));
-    if (out->data != before && out->size > 0)
-        memcpy(out->data, before, tensor_bytes(out));
+    TRY(kernel_output_copy(k, 0, 0, &out));
     size_t bytes = dtype_size(out->dtype);
     if (update->size > 0)
         strided_write(&window.walk, bytes, update->data, at_bytes(out->data, window.start, bytes));
