@@ -4,8 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/image_tools.h"
 #include "runtime/kernels/plain/matmul.h"
 
 struct sparse_matmul_state {
@@ -37,31 +36,16 @@ static struct status find_size(struct kernel_context *k, struct matmul_size *out
     return status_ok();
 }
 
-/* The matrix as floats: the input itself, or a copy in *held. */
-static struct status as_floats(struct kernel_context *k, int input, struct tensor *held,
-                               const float **out)
-{
-    const struct tensor *x = kernel_input(k, input);
-    if (x->dtype == DT_FLOAT) {
-        *out = tensor_floats(x);
-        return status_ok();
-    }
-    TRY(kernel_scratch(k, DT_FLOAT, &x->shape, held));
-    half_block_load(x->dtype, x->data, tensor_floats_mut(held), x->size);
-    *out = tensor_floats(held);
-    return status_ok();
-}
-
 static struct status multiply(struct kernel_context *k, const struct matmul_size *size,
                               struct tensor *held, struct tensor *out)
 {
-    const float *a, *b;
-    TRY(as_floats(k, 0, &held[0], &a));
-    TRY(as_floats(k, 1, &held[1], &b));
+    TRY(image_floats(k, kernel_input(k, 0), &held[0]));
+    TRY(image_floats(k, kernel_input(k, 1), &held[1]));
     if (size->k == 0 && out->size > 0)
         memset(out->data, 0, tensor_bytes(out));
     else if (out->size > 0)
-        matmul_best_f32(size, a, b, tensor_floats_mut(out));
+        matmul_best_f32(size, tensor_floats(&held[0]), tensor_floats(&held[1]),
+                        tensor_floats_mut(out));
     return status_ok();
 }
 
