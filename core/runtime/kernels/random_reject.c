@@ -3,9 +3,9 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/random_fill.h"
+#include "runtime/kernels/random_seeded.h"
 
-#define BLOCKS_PER_NUMBER 256  /* that TensorFlow reserves */
-#define CHECK_EVERY       1000 /* numbers between two looks at the deadline */
+#define CHECK_EVERY 1000 /* numbers between two looks at the deadline */
 
 static void next_block(struct reject_stream *stream, uint32_t out[4])
 {
@@ -107,7 +107,7 @@ struct status reject_fill(struct kernel_context *k, struct philox philox, int in
     int64_t samples = out->size == 0 ? 0 : out->size / parameters->size;
     for (int64_t n = 0; n < out->size; n++) {
         struct reject_stream stream = {
-            .reader = { .philox = philox_skip(philox, (uint64_t)n * BLOCKS_PER_NUMBER) }
+            .reader = { .philox = philox_skip(philox, (uint64_t)n * RANDOM_BLOCKS_PER_NUMBER) }
         };
         int64_t i = n / samples, sample = n % samples;
         if (n % CHECK_EVERY == 0)
