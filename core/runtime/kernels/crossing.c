@@ -1,10 +1,14 @@
 #include "runtime/kernels/crossing.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/fingerprint.h"
 
-enum { ROWS_PER_CHECK = 1024 }; /* combinations between two looks at the deadline */
+enum {
+    ROWS_PER_CHECK = 1024, /* combinations between two looks at the deadline */
+    INT64_TEXT_MAX = 21,   /* "-9223372036854775808", and a NUL */
+};
 
 static int64_t first_of(const struct crossing_column *column, int64_t row)
 {
@@ -61,27 +65,39 @@ static int64_t hash_combination(const struct crossing *crossing, const int64_t *
     return (int64_t)(hash % (uint64_t)(crossing->buckets > 0 ? crossing->buckets : INT64_MAX));
 }
 
+/* The characters that a feature takes, at most. */
+static size_t text_room(const struct tensor *values, int64_t at)
+{
+    return values->dtype == DT_STRING ? tensor_strings(values)[at].size : INT64_TEXT_MAX;
+}
+
+static size_t put_text(const struct tensor *values, int64_t at, char *to)
+{
+    if (values->dtype != DT_STRING)
+        return (size_t)snprintf(to, INT64_TEXT_MAX, "%" PRId64, tensor_int64s(values)[at]);
+    const struct bytes *text = &tensor_strings(values)[at];
+    if (text->size > 0)
+        memcpy(to, text->data, text->size);
+    return text->size;
+}
+
 static struct status join_combination(struct kernel_context *k, const struct crossing *crossing,
                                       const int64_t *place, struct bytes *out)
 {
-    struct buffer text = { 0 };
-    void *kept;
+    size_t room = 1, used = 0;
+    void *text;
+    for (int c = 0; c < crossing->count; c++)
+        room += crossing->separator.size + text_room(crossing->columns[c].values, place[c]);
+    TRY(arena_reserve(kernel_arena(k), room, &text));
     for (int c = 0; c < crossing->count; c++) {
-        const struct tensor *values = crossing->columns[c].values;
-        if (c > 0)
-            buffer_append(&text, crossing->separator.data, crossing->separator.size);
-        if (values->dtype == DT_STRING)
-            buffer_append(&text, tensor_strings(values)[place[c]].data,
-                          tensor_strings(values)[place[c]].size);
-        else
-            buffer_printf(&text, "%" PRId64, tensor_int64s(values)[place[c]]);
+        if (c > 0 && crossing->separator.size > 0) {
+            memcpy((char *)text + used, crossing->separator.data, crossing->separator.size);
+            used += crossing->separator.size;
+        }
+        used += put_text(crossing->columns[c].values, place[c], (char *)text + used);
     }
-    struct status status = arena_reserve(kernel_arena(k), text.size + 1, &kept);
-    if (status_is_ok(status) && text.size > 0)
-        memcpy(kept, text.data, text.size);
-    *out = (struct bytes){ kept, text.size };
-    buffer_finish(&text);
-    return status;
+    *out = (struct bytes){ text, used };
+    return status_ok();
 }
 
 static void next_combination(const struct crossing *crossing, int64_t row, int64_t *place)
