@@ -75,7 +75,7 @@ static void swap_elements(void *data, size_t size, size_t unit)
 static size_t swap_unit(enum dtype dtype)
 {
     size_t size = dtype_file_size(dtype);
-    return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128 ? size / 2 : size;
+    return dtype_is_complex(dtype) ? size / 2 : size;
 }
 
 static struct status check_bools(const struct bundle_piece *piece, const struct tensor *tensor)

@@ -141,7 +141,7 @@ struct status gradient_einsum(struct gradient_context *c)
     struct bytes equation;
     enum dtype dtype = endpoint_dtype(output(c));
 
-    if (dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128)
+    if (dtype_is_complex(dtype))
         return status_error(STATUS_UNIMPLEMENTED, "the gradient of Einsum of %s",
                             dtype_name(dtype));
     TRY(node_attr_string(c->node, "equation", &equation));

@@ -34,9 +34,7 @@ bool is_one(struct endpoint endpoint)
 
 struct endpoint conjugate(struct gradient_context *c, struct endpoint x)
 {
-    enum dtype dtype = endpoint_dtype(x);
-
-    return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128 ? unary(c, "Conj", x) : x;
+    return dtype_is_complex(endpoint_dtype(x)) ? unary(c, "Conj", x) : x;
 }
 
 struct endpoint times(struct gradient_context *c, struct endpoint gradient, struct endpoint factor)

@@ -28,8 +28,7 @@ static struct status read_rank(const struct gradient_context *c, int *out)
 static struct endpoint adjoint(struct gradient_context *c, struct endpoint x, int rank)
 {
     int32_t order[SHAPE_RANK_MAX];
-    enum dtype dtype = endpoint_dtype(x);
-    bool is_complex = dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128;
+    bool is_complex = dtype_is_complex(endpoint_dtype(x));
 
     for (int i = 0; i < rank; i++)
         order[i] = i;
@@ -242,8 +241,7 @@ static struct endpoint of_deep(struct gradient_context *c, const struct qr_grad 
     struct endpoint rest = binary(c, "Sub", f->dq, product(c, f->q, false, qdq, false));
     struct endpoint sum = binary(c, "AddV2", product(c, f->q, false, inner, false),
                                  solve_right(c, rest, f->r, false, f->rank));
-    enum dtype dtype = endpoint_dtype(f->q);
-    if (dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128)
+    if (dtype_is_complex(endpoint_dtype(f->q)))
         sum = binary(c, "AddV2", sum, qr_correction(c, f, qdq, rdr));
     return sum;
 }
@@ -401,8 +399,7 @@ static struct endpoint of_svd(struct gradient_context *c, const struct svd_grad 
     struct endpoint a = around(c, f->u, middle, v1);
     if (f->m != f->n)
         a = binary(c, "AddV2", a, svd_rest(c, f, v1, dv1));
-    enum dtype dtype = endpoint_dtype(f->u);
-    if (dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128)
+    if (dtype_is_complex(endpoint_dtype(f->u)))
         a = binary(c, "AddV2", a, svd_phase(c, f, v_dv, v1));
     return a;
 }

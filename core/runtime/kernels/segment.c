@@ -142,7 +142,7 @@ static void divide_elements(enum dtype dtype, void *x, int64_t size, int64_t cou
         }
         return;
     }
-    bool parts = dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128;
+    bool parts = dtype_is_complex(dtype);
     if (parts)
         dtype = dtype == DT_COMPLEX64 ? DT_FLOAT : DT_DOUBLE;
     divides[dtype](x, parts ? 2 * size : size, count);
