@@ -32,6 +32,13 @@ bool is_one(struct endpoint endpoint)
            value->dtype == DT_FLOAT && value->size == 1 && tensor_floats(value)[0] == 1;
 }
 
+struct endpoint as_type(struct gradient_context *c, struct endpoint x, enum dtype dtype)
+{
+    const struct attr to[] = { attr_type("DstT", dtype), ATTR_END };
+
+    return build(c->builder, "Cast", NULL, 1, &x, to);
+}
+
 struct endpoint conjugate(struct gradient_context *c, struct endpoint x)
 {
     return dtype_is_complex(endpoint_dtype(x)) ? unary(c, "Conj", x) : x;

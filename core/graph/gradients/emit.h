@@ -61,6 +61,9 @@ struct endpoint uniform(struct endpoint gradient);
 /* Is it the constant 1? */
 bool is_one(struct endpoint endpoint);
 
+/* Cast. */
+struct endpoint as_type(struct gradient_context *c, struct endpoint x, enum dtype dtype);
+
 /* The conjugate of a complex x; any other x itself. */
 struct endpoint conjugate(struct gradient_context *c, struct endpoint x);
 

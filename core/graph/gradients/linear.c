@@ -224,9 +224,7 @@ static struct endpoint qr_correction(struct gradient_context *c, const struct qr
     struct endpoint m = binary(c, "Sub", rdr, adjoint(c, qdq, f->rank));
     struct endpoint diagonal = band(c, m, 0, 0);
     struct endpoint part = build(c->builder, "Real", NULL, 1, &diagonal, real);
-    part = build(c->builder, "Cast", NULL, 1, &part,
-                 (const struct attr[]){ attr_type("DstT", dtype), ATTR_END });
-    struct endpoint imaginary = binary(c, "Sub", diagonal, part);
+    struct endpoint imaginary = binary(c, "Sub", diagonal, as_type(c, part, dtype));
     return solve_right(c, product(c, f->q, false, imaginary, true), f->r, false, f->rank);
 }
 

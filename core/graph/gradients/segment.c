@@ -17,13 +17,6 @@ static struct endpoint selected(struct gradient_context *c, struct endpoint cond
                  NULL);
 }
 
-static struct endpoint as_type(struct gradient_context *c, struct endpoint x, enum dtype dtype)
-{
-    const struct attr to[] = { attr_type("DstT", dtype), ATTR_END };
-
-    return build(c->builder, "Cast", NULL, 1, &x, to);
-}
-
 /* ---- segments, sorted or not ---- */
 
 /* What the op says of its segments. An unsorted segment below 0 is dropped. */

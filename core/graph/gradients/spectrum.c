@@ -4,13 +4,6 @@
 
 #include "graph/gradients/emit.h"
 
-static struct endpoint as_type(struct gradient_context *c, struct endpoint x, enum dtype dtype)
-{
-    const struct attr to[] = { attr_type("DstT", dtype), ATTR_END };
-
-    return build(c->builder, "Cast", NULL, 1, &x, to);
-}
-
 static struct endpoint complex_of(struct gradient_context *c, struct endpoint real,
                                   struct endpoint imaginary)
 {
