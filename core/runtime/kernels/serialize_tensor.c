@@ -58,6 +58,7 @@ static struct status parse_compute(struct kernel_context *k)
 {
     const enum dtype *dtype = kernel_state(k);
     const struct tensor *x = kernel_input(k, 0);
+    int64_t dims[SHAPE_RANK_TENSORFLOW];
     struct tensor_wire wire;
     struct tensor parsed;
 
@@ -66,6 +67,8 @@ static struct status parse_compute(struct kernel_context *k)
                             "Expected `serialized` to be a scalar, got shape: %s",
                             shape_text(&x->shape));
     TRY(tensor_wire_scan(tensor_strings(x)[0], &wire));
+    /* A plan looks for packed shapes only if a feed has one. */
+    TRY(shape_check_rank(shape_unpack(&wire.shape, dims)));
     if (wire.dtype != *dtype)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Type mismatch between parsed tensor (%s) and dtype (%s)",

@@ -1,6 +1,8 @@
 /* Feeds of 13 to 254 dimensions: kernels that take them, and those that say that they do not. */
 #include "plan_fixture.h"
 
+#include "tensor/tensor_wire.h"
+
 #define X build_placeholder(&b, "x", DT_FLOAT, shape_unknown())
 
 /* [first, 1, …, 1, last] of `rank` dimensions. */
@@ -109,13 +111,32 @@ static void other_kernels_say_that_they_do_not(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* No feed has many dimensions, so the plan does not look for them. */
+static void a_parsed_tensor_is_refused(void **state)
+{
+    (void)state;
+    struct buffer wire = { 0 };
+    struct tensor x = floats(wide(14, 2, 3), VALUES(0, 1, 2, 3, 4, 5)), out;
+    tensor_wire_put(&x, TENSOR_WIRE_CONTENT, &wire);
+    const struct bytes text = { wire.data, wire.size };
+    const struct shape scalar = shape_scalar();
+    struct tensor feed = tensor_borrow(DT_STRING, &scalar, &text);
+    struct endpoint in = build_placeholder(&b, "in", DT_STRING, scalar);
+    struct endpoint parsed = build(&b, "ParseTensor", NULL, 1, &in,
+                                   (struct attr[]){ attr_type("out_type", DT_FLOAT), ATTR_END });
+    struct endpoint y = build(&b, "Pack", NULL, 1, &parsed, NULL);
+    struct plan *plan = plan_of(1, &in, 1, &y, NULL);
+    assert_int_equal(plan_run(plan, run, &feed, &out).code, STATUS_UNIMPLEMENTED);
+    plan_destroy(plan);
+    buffer_finish(&wire);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(element_by_element),
-        TEST(no_dimension_is_1),
-        TEST(the_shape_itself),
-        TEST(other_kernels_say_that_they_do_not),
+        TEST(element_by_element),         TEST(no_dimension_is_1),
+        TEST(the_shape_itself),           TEST(other_kernels_say_that_they_do_not),
+        TEST(a_parsed_tensor_is_refused),
     };
     return cmocka_run_group_tests_name("many_dimensions", tests, NULL, NULL);
 }
