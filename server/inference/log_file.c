@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/characters.h"
 #include "base/file.h"
 
 #define SUFFIX    ".tfrecord"
@@ -44,11 +45,25 @@ static struct status open_next(struct log_file *file, struct arena *arena)
     }
 }
 
+/* Does the text begin as the pattern says, in which a 0 stands for any digit? */
+static bool begins(const char *text, const char *pattern)
+{
+    for (; *pattern != '\0'; text++, pattern++)
+        if (*pattern == '0' ? !is_digit(*text) : *text != *pattern)
+            return false;
+    return true;
+}
+
+/* Only names such as open_next makes: m-00001-of-00002.tfrecord is no log, and the log m-x has
+ * files of its own. */
 static bool is_ours(const char *name, const char *stem)
 {
-    size_t size = strlen(name), stem_size = strlen(stem), suffix_size = strlen(SUFFIX);
-    return size > stem_size + 1 + suffix_size && strncmp(name, stem, stem_size) == 0 &&
-           name[stem_size] == '-' && strcmp(name + size - suffix_size, SUFFIX) == 0;
+    static const char pattern[] = "-00000000-000000-000000";
+    size_t stem_size = strlen(stem);
+    if (strncmp(name, stem, stem_size) != 0 || !begins(name + stem_size, pattern))
+        return false;
+    const char *rest = name + stem_size + strlen(pattern);
+    return strcmp(rest + strspn(rest, "0123456789"), SUFFIX) == 0;
 }
 
 /* Removes the oldest files: the names sort by time. */

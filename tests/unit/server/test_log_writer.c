@@ -134,12 +134,25 @@ static void the_oldest_files_go(void **state)
     (void)state;
     limits.file_bytes_max = 1;
     limits.files_max = 2;
-    char other[128];
-    snprintf(other, sizeof other, "%s/mx-20200101-000000-001.tfrecord", directory);
-    assert_ok(file_write(other, framed_record(0)));
     for (int i = 1; i <= 5; i++)
         assert_ok(write_record(i, 1));
-    assert_string_equal(contents(), " 4 | 5 | 0");
+    assert_string_equal(contents(), " 4 | 5");
+}
+
+/* Those of a log whose prefix begins with ours, and those that are no logs. */
+static void the_files_of_others_stay(void **state)
+{
+    (void)state;
+    static const char *const others[] = { "m-00001-of-00002.tfrecord", "m-20200101.tfrecord",
+                                          "m-20200101-000000-000001.tfrecord.gz",
+                                          "m-x-20200101-000000-000001.tfrecord",
+                                          "mx-20200101-000000-000001.tfrecord" };
+    limits.file_bytes_max = limits.files_max = 1;
+    for (size_t i = 0; i < COUNT(others); i++)
+        assert_ok(file_write(file_join(arena, directory, others[i]), framed_record(0)));
+    assert_ok(write_record(1, 1));
+    assert_ok(write_record(2, 1));
+    assert_string_equal(contents(), " 0 | 0 | 0 | 2 | 0 | 0");
 }
 
 /* The limit on the size of files stands for a full disk. */
@@ -293,6 +306,7 @@ int main(void)
         TEST(a_record_larger_than_a_file_has_one_of_its_own),
         TEST(an_old_file_is_followed_by_another),
         TEST(the_oldest_files_go),
+        TEST(the_files_of_others_stay),
         TEST(a_full_disk_leaves_no_half_record),
         TEST(a_missing_directory_is_found_when_it_is_there),
         TEST(what_was_added_is_written_in_order),
