@@ -90,6 +90,15 @@ static struct status read_body(struct exchange *exchange, enum media media,
     }
 }
 
+static struct status check_explain(const struct exchange *exchange, enum media wanted)
+{
+    if (exchange->explain == NULL || wanted == MEDIA_JSON)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "explain adds a member to a JSON answer; Accept asks for %s",
+                        media_name(wanted));
+}
+
 struct status answer_predict(struct exchange *exchange)
 {
     static struct status (*const answers[])(struct served_request *, const struct tensor *) = {
@@ -102,6 +111,7 @@ struct status answer_predict(struct exchange *exchange)
     enum media body = media_of_body(exchange_header(exchange, "Content-Type"));
     enum media wanted = media_of_answer(exchange_header(exchange, "Accept"));
     struct predict_call *call = ARENA_NEW(request->arena, struct predict_call);
+    TRY(check_explain(exchange, wanted));
     TRY(read_body(exchange, body, call));
     TRY(predict_check_answer(call->callable->signature, wanted));
     if (request->server->check_method_names)

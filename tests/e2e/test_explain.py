@@ -46,6 +46,8 @@ class Explain(TestCase):
             self.assertNotIn("explain", answer.json)
         answer = self.server.post(ASK + "?explain=1", {"instances": 1})
         self.assertEqual((answer.status, set(answer.json)), (400, {"error"}))
+        answer = self.server.post(ASK + "?explain=1", body, headers={"Accept": "application/x-npy"})
+        self.assertEqual((answer.status, answer.json["error"]), (400, "explain adds a member to a JSON answer; Accept asks for application/x-npy"))
         self.assertEqual(self.server.get("/v1/models/m?explain=1").status, 404)  # a model of that name, as in TensorFlow Serving
 
     def test_grpc(self):
