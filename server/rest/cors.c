@@ -52,5 +52,7 @@ void rest_cors_add(const struct request *request, struct MHD_Response *response)
         return;
     rest_add_header(response, "Access-Control-Allow-Origin", origin);
     rest_add_header(response, "Access-Control-Allow-Methods", "POST, GET");
-    rest_add_header(response, "Access-Control-Allow-Headers", "Content-Type");
+    bool token = request->rest->server->auth != NULL;
+    rest_add_header(response, "Access-Control-Allow-Headers",
+                    token ? "Content-Type, Authorization" : "Content-Type");
 }

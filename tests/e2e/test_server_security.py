@@ -217,6 +217,12 @@ class Security(TestCase):
             server.wait_for_output("the file has no token: what was read before stays in use")
             self.assertEqual(rest("Bearer secret-4"), (200, ""))
 
+    def test_web_pages_may_send_tokens(self):
+        file = self.write("tokens", "secret\n")
+        with self.serve("--auth_token_file=" + file, "--rest_api_enable_cors_support") as server:
+            answer = server.request("OPTIONS", PATH, headers={"Origin": "http://x", "Access-Control-Request-Headers": "authorization"})
+            self.assertEqual((answer.status, answer.headers["Access-Control-Allow-Headers"]), (200, "Content-Type, Authorization"))
+
     def test_a_file_without_tokens_ends_the_start(self):
         for text, words in (("\n", "the file has no token"), ("a b\n", "line 1: a token has no spaces")):
             server = self.serve("--auth_token_file=" + self.write("tokens", text), wait=False)
