@@ -178,6 +178,15 @@ static enum MHD_Result send_reply(struct request *request)
     return queued;
 }
 
+/* The question that a browser asks before a web page's own request. TensorFlow Serving answers it
+ * for each path of its own; other paths have an answer if web pages may ask at all. */
+static bool is_preflight(const struct request *request)
+{
+    const struct exchange *exchange = &request->exchange;
+    return strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0 &&
+           (route_is_v1(exchange->url) || rest_cors_is_on(request->rest->server));
+}
+
 static enum MHD_Result send_preflight(struct request *request)
 {
     request->exchange.http = rest_cors_is_web_page(request) ? MHD_HTTP_OK : MHD_HTTP_BAD_REQUEST;
@@ -425,7 +434,7 @@ static enum MHD_Result answer_request(struct request *request)
     enum MHD_Result answered;
     request_read(request);
     served_request_begin(served_of(request));
-    if (route_is_v1(exchange->url) && strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0)
+    if (is_preflight(request))
         return send_preflight(request);
     if (request->dropped)
         return send_reply(request);

@@ -181,7 +181,11 @@ class Requests(DigitsServer):
     def test_cross_origin_preflight(self):
         self.assertEqual(self.server.request("OPTIONS", ASK, headers={"Origin": "http://a.example"}).status, 200)
         self.assertEqual(self.server.request("OPTIONS", ASK).status, 400)
+        infer, page = "/v2/models/default/infer", {"Origin": "http://a.example"}
+        self.assertEqual(self.server.request("OPTIONS", infer, headers=page).status, 405)
         with Server(self.base, "--rest_api_enable_cors_support") as server:
+            answer = server.request("OPTIONS", infer, headers=page)
+            self.assertEqual((answer.status, answer.headers["Access-Control-Allow-Origin"]), (200, "*"))
             headers = server.get("/v1/models/default").headers
             self.assertEqual(headers["Access-Control-Allow-Origin"], "*")
             self.assertEqual(headers["Access-Control-Allow-Methods"], "POST, GET")
