@@ -209,7 +209,7 @@ static void handle(struct grpc_service *grpc, struct call *call, struct message 
     X(INFERENCE "ServerLive", oip_server_live, API_HEALTH)               \
     X(INFERENCE "ServerReady", oip_server_ready, API_HEALTH)             \
     X(INFERENCE "ServerMetadata", oip_server_metadata, API_METADATA)     \
-    X(INFERENCE "ModelReady", oip_model_ready, API_STATUS)               \
+    X(INFERENCE "ModelReady", oip_model_ready, API_HEALTH)               \
     X(INFERENCE "ModelMetadata", oip_model_metadata, API_METADATA)       \
     X(INFERENCE "ModelInfer", oip_model_infer, API_INFER)                \
     X(INFERENCE "RepositoryIndex", oip_repository_index, API_STATUS)     \

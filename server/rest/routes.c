@@ -41,7 +41,7 @@ static const struct route routes[] = {
     { "GET", "/v2/health/live", answer_v2_live, .api = API_HEALTH },
     { "GET", "/v2/health/ready", answer_v2_ready, .api = API_HEALTH },
     { "GET", MODEL2, answer_v2_model, .api = API_METADATA },
-    { "GET", MODEL2 "/ready", answer_v2_model_ready, .api = API_STATUS },
+    { "GET", MODEL2 "/ready", answer_v2_model_ready, .api = API_HEALTH },
     { "POST", MODEL2 "/infer", answer_v2_infer, .api = API_INFER, .headers = v2_infer_headers },
     { "POST", "/v2/repository/index", answer_v2_index, .api = API_STATUS },
     { "POST", "/v2/repository/models/{model}/load", answer_v2_load, .api = API_RELOAD },

@@ -191,6 +191,10 @@ class Security(TestCase):
             self.assertEqual(rest(None), (401, "this server wants a token: send the header 'Authorization: Bearer TOKEN'"))
             self.assertEqual(rest("Bearer secret-3"), (401, "the token is not one that this server knows"))
             self.assertEqual(rest("Basic secret-1"), (401, "the header 'Authorization' is not of the form 'Bearer TOKEN'"))
+            for path in ("/healthz", "/readyz", "/readyz/tiny", "/v2/health/live", "/v2/health/ready", "/v2/models/tiny/ready"):
+                self.assertEqual(server.get(path).status, 200, path)
+            for path in ("/metrics", "/v1/models", "/v2", "/v2/models/tiny"):
+                self.assertEqual(server.get(path).status, 401, path)
             answer = server.post(PATH, b"x" * 3000000)  # dropped as it comes
             self.assertEqual((answer.status, answer.headers["WWW-Authenticate"]), (401, "Bearer"))
             self.assertEqual(server.post(PATH, BODY, headers={"Authorization": "Bearer secret-1"}).json, ANSWER)
