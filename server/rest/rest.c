@@ -149,12 +149,13 @@ void rest_accept(void *context, int fd, enum listener_protocol protocol,
     }
 }
 
-static struct tls_bridge *create_bridge(struct rest *rest)
+static struct tls_bridge *create_bridge(struct rest *rest, unsigned connections_max)
 {
     struct tls_bridge_options options = {
         .loop = rest->server->loop,
         .budget = rest->server->budget,
         .tls = rest->server->rest_tls,
+        .connections_max = connections_max,
         .http1 = add_connection,
         .http2 = add_http2,
         .context = rest,
@@ -163,15 +164,17 @@ static struct tls_bridge *create_bridge(struct rest *rest)
 }
 
 /* Of one loop. All loops together leave descriptors for other uses, as for the files of models. */
-static unsigned connections_max(int loops)
+static unsigned connections_max(const struct server_context *server)
 {
+    rlim_t loops = (rlim_t)server->loops;
+    rlim_t each = server->rest_tls != NULL ? 3 : 1; /* the bridge adds a pair of sockets */
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return 1000;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
-    const rlim_t others = 60 + 4 * (rlim_t)loops; /* a loop has 4 of its own */
-    rlim_t most = limit.rlim_cur > others ? (limit.rlim_cur - others) / (rlim_t)loops : 0;
+    const rlim_t others = 60 + 4 * loops; /* a loop has 4 of its own */
+    rlim_t most = limit.rlim_cur > others ? (limit.rlim_cur - others) / loops / each : 0;
     if (most > 100000)
         return 100000;
     return most > 0 ? (unsigned)most : 1;
@@ -180,19 +183,19 @@ static unsigned connections_max(int loops)
 struct status rest_create(struct server_context *server, struct rest **out)
 {
     struct rest *rest = zalloc(sizeof *rest);
+    unsigned most = connections_max(server);
     rest->server = server;
     request_pool_init(&rest->memory, server, &rest_request_kind);
     rest->timer = (struct loop_timer){ .expired = on_timeout, .context = rest };
     rest_connections_start(rest);
-    rest->bridge = create_bridge(rest);
+    rest->bridge = create_bridge(rest, most);
     rest->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
         NULL, NULL, rest_on_request, rest, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_NOTIFY_COMPLETED, rest_on_completed, rest, MHD_OPTION_URI_LOG_CALLBACK,
         rest_on_request_line, rest, MHD_OPTION_NOTIFY_CONNECTION, rest_on_connection, rest,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, REST_CONNECTION_MEMORY, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, connections_max(server->loops),
-        MHD_OPTION_END);
+        (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT, most, MHD_OPTION_END);
     if (rest->daemon == NULL) {
         tls_bridge_destroy(rest->bridge);
         free(rest);

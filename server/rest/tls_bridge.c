@@ -20,6 +20,7 @@
 struct tls_bridge {
     struct tls_bridge_options options;
     struct list_link *connections; /* of struct bridged */
+    unsigned count;                /* of them */
     char scratch[PIECE_BYTES];     /* for bytes on their way */
 };
 
@@ -68,6 +69,7 @@ static void forget(struct bridged *bridged)
     free(bridged->in.data);
     free(bridged->out.data);
     list_remove(&bridged->link);
+    bridged->bridge->count--;
     free(bridged);
     budget_give(options->budget, CONNECTION_BYTES);
 }
@@ -307,6 +309,10 @@ static void on_handshake(void *context, uint32_t events)
 
 static bool has_room(const struct tls_bridge *bridge)
 {
+    if (bridge->count >= bridge->options.connections_max) {
+        log_debug("http: a connection is refused: there are %u", bridge->count);
+        return false;
+    }
     struct status status = budget_take_reserved(bridge->options.budget, CONNECTION_BYTES);
     if (!status_is_ok(status))
         log_debug("http: a connection is refused: %s", status.message);
@@ -337,6 +343,7 @@ void tls_bridge_accept(struct tls_bridge *bridge, int fd, const struct sockaddr 
     bridged->handshake_end =
         (struct loop_timer){ .expired = on_slow_handshake, .context = bridged };
     list_push(&bridge->connections, &bridged->link);
+    bridge->count++;
     loop_set_timer(loop, &bridged->handshake_end, loop_now_ns(loop) + HANDSHAKE_NS);
     on_handshake(bridged, EPOLLIN);
 }
@@ -350,11 +357,7 @@ struct tls_bridge *tls_bridge_create(const struct tls_bridge_options *options)
 
 int tls_bridge_connections(const struct tls_bridge *bridge)
 {
-    int count = 0;
-    for (struct list_link *at = bridge != NULL ? bridge->connections : NULL; at != NULL;
-         at = at->next)
-        count++;
-    return count;
+    return bridge != NULL ? (int)bridge->count : 0;
 }
 
 bool tls_bridge_sends(const struct tls_bridge *bridge)

@@ -23,6 +23,7 @@ struct tls_bridge_options {
     struct loop *loop;
     struct budget *budget;       /* pays for connections */
     struct transport_maker *tls; /* tls_maker's; outlives the bridge */
+    unsigned connections_max;    /* more are closed at once */
     /* Takes the plain end of a connection that speaks HTTP/1. */
     void (*http1)(void *context, int fd, const struct sockaddr *address, socklen_t address_size);
     /* Takes a connection that speaks HTTP/2. NULL: the tls does not offer it. */

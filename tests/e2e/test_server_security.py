@@ -1,12 +1,16 @@
 """TLS on REST, certificates and tokens that are replaced while the server runs."""
+import contextlib
 import http.client
 import json
 import os
+import resource
 import socket
 import ssl
 import subprocess
 import threading
+from unittest import mock
 
+import harness
 import tiny_model
 from grpc_here import Client, messages, tensor
 from harness import DEADLINE_S, Load, Server, TestCase, main, run
@@ -176,6 +180,25 @@ class Security(TestCase):
                 self.assertEqual(server.stop(), 0)
                 load.stopping.set()
             self.assertEqual(set(codes), {200})
+
+    def test_connections_leave_descriptors_for_models(self):
+        self.issue("server")
+        few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))}
+        start = harness.start
+        with mock.patch("harness.start", lambda *args, **more: start(*args, **few, **more)):
+            server = self.serve("--rest_ssl_config_file=" + self.configure(), "--rest_api_num_threads=2", "--file_system_poll_wait_seconds=1")
+        with server, contextlib.ExitStack() as clients:
+            answered = 0
+            for _ in range(120):
+                with contextlib.suppress(OSError):  # it was one too many
+                    plain = clients.enter_context(socket.create_connection(("localhost", server.port), DEADLINE_S))
+                    client = clients.enter_context(self.context().wrap_socket(plain, server_hostname="localhost"))
+                    client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                    answered += client.recv(12) == b"HTTP/1.1 200"
+            self.assertGreater(answered, 60)
+            tiny_model.write(self.path("tiny", "2"))
+            server.wait_for_output("version 2: available")
+            self.assertNotIn("Too many open files", server.output())
 
     # ---- Tokens.
 
