@@ -14,6 +14,7 @@
 
 #define PIECE_BYTES      ((size_t)16 << 10) /* a TLS record at most */
 #define HANDSHAKE_NS     (10 * NS_PER_S)
+#define UNREAD_NS        (600 * NS_PER_S) /* for a client to take a byte, as in libmicrohttpd */
 /* The charge for a connection: GnuTLS's session and our own. */
 #define CONNECTION_BYTES ((int64_t)48 << 10)
 
@@ -44,7 +45,8 @@ struct bridged {
     struct bridge_end client, plain; /* plain.fd -1: the handshake is not done */
     struct leftover in, out;         /* for libmicrohttpd, and for the client */
     enum transport_wants wants;      /* of the handshake */
-    struct loop_timer handshake_end;
+    struct loop_timer timer; /* of the handshake, then of bytes that the client should take */
+    int64_t taken_ns;        /* when the client took bytes last */
     struct sockaddr_storage address;
     socklen_t address_size;
     struct list_link link;
@@ -61,7 +63,7 @@ static void unwatch(struct bridged *bridged, struct bridge_end *end)
 static void forget(struct bridged *bridged)
 {
     struct tls_bridge_options *options = &bridged->bridge->options;
-    loop_clear_timer(options->loop, &bridged->handshake_end);
+    loop_clear_timer(options->loop, &bridged->timer);
     unwatch(bridged, &bridged->client);
     unwatch(bridged, &bridged->plain);
     if (bridged->plain.fd >= 0)
@@ -142,7 +144,10 @@ static ssize_t put_plain(struct bridged *bridged, const char *data, size_t size)
 static ssize_t put_encrypted(struct bridged *bridged, const char *data, size_t size)
 {
     struct iovec piece = { (void *)(uintptr_t)data, size };
-    return bridged->transport->type->write(bridged->transport, &piece, 1);
+    ssize_t taken = bridged->transport->type->write(bridged->transport, &piece, 1);
+    if (taken > 0)
+        bridged->taken_ns = loop_now_ns(bridged->bridge->options.loop);
+    return taken;
 }
 
 static bool is_later(ssize_t result)
@@ -234,6 +239,28 @@ static void discard_unread(struct bridged *bridged)
         ;
 }
 
+/* While bytes wait for the client, nobody hears that libmicrohttpd has closed. */
+static void on_unread(void *context)
+{
+    struct bridged *bridged = context;
+    struct loop *loop = bridged->bridge->options.loop;
+    if (is_empty(&bridged->out))
+        return;
+    if (loop_now_ns(loop) - bridged->taken_ns >= UNREAD_NS)
+        close_bridged(bridged);
+    else
+        loop_set_timer(loop, &bridged->timer, bridged->taken_ns + UNREAD_NS);
+}
+
+static void limit_unread(struct bridged *bridged)
+{
+    struct loop *loop = bridged->bridge->options.loop;
+    if (is_empty(&bridged->out) || bridged->timer.slot != 0)
+        return;
+    bridged->timer.expired = on_unread;
+    loop_set_timer(loop, &bridged->timer, loop_now_ns(loop) + UNREAD_NS);
+}
+
 static void on_bytes(void *context, uint32_t events);
 
 static void move(struct bridged *bridged)
@@ -243,6 +270,7 @@ static void move(struct bridged *bridged)
         close_bridged(bridged);
         return;
     }
+    limit_unread(bridged);
     bool reads_client = is_empty(&bridged->in) && !bridged->client.ended;
     bool reads_plain = is_empty(&bridged->out) && !bridged->plain.ended;
     expect(bridged, &bridged->client,
@@ -298,7 +326,7 @@ static void on_handshake(void *context, uint32_t events)
                bridged->wants == TRANSPORT_WANTS_READ ? EPOLLIN : EPOLLOUT, on_handshake);
         return;
     }
-    loop_clear_timer(bridged->bridge->options.loop, &bridged->handshake_end);
+    loop_clear_timer(bridged->bridge->options.loop, &bridged->timer);
     unwatch(bridged, &bridged->client); /* it is watched with another function from now on */
     bridged->client.events = 0;
     if (bridged->bridge->options.http2 != NULL && tls_chose_http2(transport))
@@ -340,11 +368,10 @@ void tls_bridge_accept(struct tls_bridge *bridge, int fd, const struct sockaddr 
                                  .wants = TRANSPORT_WANTS_READ,
                                  .address_size = address_size };
     memcpy(&bridged->address, address, address_size);
-    bridged->handshake_end =
-        (struct loop_timer){ .expired = on_slow_handshake, .context = bridged };
+    bridged->timer = (struct loop_timer){ .expired = on_slow_handshake, .context = bridged };
     list_push(&bridge->connections, &bridged->link);
     bridge->count++;
-    loop_set_timer(loop, &bridged->handshake_end, loop_now_ns(loop) + HANDSHAKE_NS);
+    loop_set_timer(loop, &bridged->timer, loop_now_ns(loop) + HANDSHAKE_NS);
     on_handshake(bridged, EPOLLIN);
 }
 
