@@ -58,11 +58,12 @@ static struct status answer(struct inference_call *call, const struct tensor *ou
     return status;
 }
 
-/* Counts it among the model's requests that wait, until its run begins. */
+/* Counts it among the model's requests that wait, until its run begins. A handler that asks for
+ * another run in place of one that has not begun is counted already. */
 static struct status begin_to_wait(struct served_request *request)
 {
     struct model_gate *gate = request->gate;
-    if (gate == NULL)
+    if (gate == NULL || request->call.waiting != NULL)
         return status_ok();
     TRY(model_gate_wait(gate));
     request->call.waiting = &gate->waiting;

@@ -71,6 +71,13 @@ class Limits(TestCase):
             self.dear_answers_again(server, calls)
             self.light_answers(server)
 
+    def test_a_request_that_asks_twice_for_its_run_waits_once(self):
+        body = request(2).SerializeToString()  # Predict asks, and then the route, which answers with JSON
+        with self.serve("max_waiting_requests: 2") as server:
+            for _ in range(5):
+                answer = server.post("/v1/models/dear:predict", body, headers={"Content-Type": "application/x-protobuf"})
+                self.assertEqual(answer.status, 200, answer)
+
     def test_deadline(self):
         with self.serve("deadline_ms: 100") as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
             answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 1500}})
