@@ -304,7 +304,6 @@ static void set_update(struct slice *slice, const struct created_piece *piece)
     slice->constraint = piece->constraint;
     slice->shape = piece->shape;
     slice->averaged = piece->averaged;
-    set_momentum(slice, piece->momentum);
 }
 
 /* The secret seed keeps strangers from choosing keys that share a bucket. */
@@ -363,9 +362,6 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
     TRY(check_pieces(ps, request));
     TRY(choose_optimizers(request, out));
     TRY(check_rules(request, out));
-    /* A chief that was started anew may accumulate other numbers of batches. */
-    for (int i = 0; i < ps->variables->slices_count; i++)
-        set_momentum(&ps->variables->slices[i], request->pieces[i].momentum);
     if (ps->variables->slices != NULL)
         return status_ok();
     TRY(pay(ps, request, out));
@@ -400,6 +396,8 @@ void variables_begin(struct ps *ps, const struct create_request *request,
     for (int i = 0; i < variables->slices_count; i++) {
         struct slice *slice = &variables->slices[i];
         slice->rule = (int)request->pieces[i].optimizer;
+        /* a chief that was started anew may accumulate another number of batches */
+        set_momentum(slice, request->pieces[i].momentum);
         const struct training_rule *rule = &training->rules[slice->rule];
         slice_begin(slice, rule->optimizer, rule->settings,
                     slice->rule == 0 && request->scalars_count > 0 ? request->scalars : NULL);
