@@ -11,6 +11,8 @@
 
 #define CONFIG_BYTES_MAX ((size_t)64 << 20)
 #define ARENA_BYTES_MAX  (16 * CONFIG_BYTES_MAX)
+/* A request log keeps its prefix for as long as the server runs. No path is longer. */
+#define PREFIX_BYTES_MAX 4096
 
 typedef Tensorflow__Serving__ModelServerConfig message_type;
 typedef Tensorflow__Serving__FileSystemStoragePathSourceConfig__ServableVersionPolicy policy_type;
@@ -114,6 +116,10 @@ static struct status check_collector(const Tensorflow__Serving__LogCollectorConf
     static const char *const types[] = { "", "file", "tfrecord" };
     if (collector == NULL || collector->filename_prefix[0] == '\0')
         return status_error(STATUS_INVALID_ARGUMENT, "log_collector_config has no filename_prefix");
+    if (strlen(collector->filename_prefix) > PREFIX_BYTES_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "log_collector_config: filename_prefix has more than %d bytes",
+                            PREFIX_BYTES_MAX);
     for (size_t i = 0; i < COUNT(types); i++)
         if (strcmp(collector->type, types[i]) == 0)
             return status_ok();

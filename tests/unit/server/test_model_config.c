@@ -24,6 +24,9 @@ static struct status read_text(const char *text, struct model_configs **out)
     return model_configs_read_file(path, out);
 }
 
+#define X16   "xxxxxxxxxxxxxxxx"
+#define X256  X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16
+#define X4096 X256 X256 X256 X256 X256 X256 X256 X256 X256 X256 X256 X256 X256 X256 X256 X256
 #define MODEL(more)                                                                             \
     "model_config_list { config { name: 'm' base_path: '/m' model_platform: 'tensorflow' " more \
     "} }"
@@ -114,6 +117,10 @@ static const struct row {
       MODEL("logging_config { sampling_config { sampling_rate: 1 } log_collector_config { type: "
             "'kafka' filename_prefix: '/l' } }"),
       "type 'kafka' is not supported", STATUS_UNIMPLEMENTED },
+    { "a log with an endless name",
+      MODEL("logging_config { sampling_config { sampling_rate: 1 } log_collector_config { "
+            "filename_prefix: '" X4096 "x' } }"),
+      "filename_prefix has more than 4096 bytes", STATUS_INVALID_ARGUMENT },
     { "sampling by task",
       MODEL("logging_config { sampling_config { per_task_sampling_configs { dc: 'x' } } }"),
       "per_task_sampling_configs is not supported", STATUS_UNIMPLEMENTED },
