@@ -11,7 +11,7 @@
 #define TAIL_BYTES  4
 #define SINKS_MAX   1024
 #define END_NS      (5 * NS_PER_S)
-#define AGE_NS      NS_PER_S          /* between looks for files that are old enough */
+#define LOOK_NS     NS_PER_S          /* between looks at all logs: old files, dropped records */
 #define BATCH_BYTES ((size_t)1 << 20) /* written in one call */
 
 struct log_sink {
@@ -19,7 +19,10 @@ struct log_sink {
     struct log_file file; /* the writer thread's */
     char *troubled;       /* the failure that was logged; NULL: it writes. The writer thread's */
     uint64_t lost;        /* records, since then */
+    bool crowded;         /* it was logged that records are dropped. The writer thread's */
+    uint64_t crowded_from, crowded_seen; /* of `crowded_out`: then, and at the last look */
     _Atomic uint64_t written, dropped;
+    _Atomic uint64_t crowded_out; /* those of `dropped` for which there was no room */
     struct log_sink *next;
 };
 
@@ -94,6 +97,7 @@ struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size_max)
         give_room(writer, bytes);
     if (entry == NULL) {
         atomic_fetch_add_explicit(&sink->dropped, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&sink->crowded_out, 1, memory_order_relaxed);
         return NULL;
     }
     *entry = (struct log_entry){ .sink = sink, .paid = bytes };
@@ -215,23 +219,44 @@ static struct log_entry *write_some(struct log_entry *first, struct buffer *batc
     return end;
 }
 
-/* The list of sinks only grows, at its head. */
-static void age_files(struct log_sink *sinks, const struct log_file_limits *limits)
+/* One line when records begin to be dropped, and one when there was room for all since the last
+ * look. */
+static void note_crowded(struct log_sink *sink)
 {
-    int64_t now_ns = clock_now_ns(clock_monotonic());
-    for (struct log_sink *sink = sinks; sink != NULL; sink = sink->next)
+    uint64_t count = atomic_load_explicit(&sink->crowded_out, memory_order_relaxed);
+    bool more = count != sink->crowded_seen;
+    if (more && !sink->crowded) {
+        log_error("request log '%s': more waits for the disk than --request_log_waiting_bytes or "
+                  "the memory budget allows: requests are not logged until this is over",
+                  sink->file.prefix);
+        sink->crowded_from = sink->crowded_seen;
+    } else if (!more && sink->crowded) {
+        log_info("request log '%s': has room again; %llu requests were not logged",
+                 sink->file.prefix, (unsigned long long)(count - sink->crowded_from));
+    }
+    sink->crowded = more;
+    sink->crowded_seen = count;
+}
+
+/* The list of sinks only grows, at its head. */
+static void look(struct log_sink *sinks, const struct log_file_limits *limits, int64_t now_ns)
+{
+    for (struct log_sink *sink = sinks; sink != NULL; sink = sink->next) {
         log_file_age(&sink->file, limits, now_ns);
+        note_crowded(sink);
+    }
 }
 
 static void *write_in_thread(void *context)
 {
     struct log_writer *writer = context;
     struct buffer batch = { 0 };
+    int64_t look_ns = 0;
     pthread_mutex_lock(&writer->lock);
     while (!writer->stopping || writer->first != NULL) {
         if (writer->first == NULL)
             clock_wait(clock_monotonic(), &writer->changed, &writer->lock,
-                       clock_now_ns(clock_monotonic()) + AGE_NS);
+                       clock_now_ns(clock_monotonic()) + LOOK_NS);
         struct log_entry *first = writer->first;
         struct log_sink *sinks = writer->sinks;
         writer->first = NULL;
@@ -239,7 +264,11 @@ static void *write_in_thread(void *context)
         pthread_mutex_unlock(&writer->lock);
         while (first != NULL)
             first = write_some(first, &batch);
-        age_files(sinks, &writer->options.files);
+        int64_t now_ns = clock_now_ns(clock_monotonic());
+        if (now_ns >= look_ns) {
+            look(sinks, &writer->options.files, now_ns);
+            look_ns = now_ns + LOOK_NS;
+        }
         pthread_mutex_lock(&writer->lock);
     }
     writer->ended = true;

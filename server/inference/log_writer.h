@@ -6,8 +6,9 @@
  * over. The memory of records that wait is limited, and paid from the budget.
  *
  *     TRY(log_writer_create(&options, &writer));
- *     sink = log_writer_open(writer, "/logs/m");      one per prefix, for the life of the writer
- *     log_writer_add(sink, records);
+ *     TRY(log_writer_open(writer, "/logs/m", &sink));     one per prefix, for the life of the writer
+ *     entry = log_sink_reserve(sink, size);               fill log_entry_data(entry)
+ *     log_entry_submit(entry);
  */
 #ifndef SERVER_INFERENCE_LOG_WRITER_H
 #define SERVER_INFERENCE_LOG_WRITER_H

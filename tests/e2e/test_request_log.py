@@ -87,6 +87,16 @@ class RequestLog(TestCase):
         with self.serve() as server:
             self.assertIn("Number of warmup records read: 10.", server.output())
 
+    def test_requests_for_which_there_is_no_room_are_reported(self):
+        self.put()
+        with self.serve("--request_log_waiting_bytes=1000") as server:
+            for _ in range(3):
+                self.assertEqual(server.post(PREDICT, {"instances": [[1.0]] * 1000}).status, 200)
+            server.wait_for_output("request log '%s': more waits for the disk than" % self.path("logs", "m"))
+            server.wait_for_output("request log '%s': has room again; 3 requests were not logged" % self.path("logs", "m"))
+            server.post(PREDICT, {"instances": [[1.0]]})
+            self.wait_for(1)
+
     def test_a_share_of_the_requests_is_logged_and_the_share_can_be_changed(self):
         self.put(rate=0.5)
         with self.serve("--model_config_file_poll_wait_seconds=1") as server:
