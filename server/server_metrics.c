@@ -54,8 +54,3 @@ void server_metrics_start(struct server_metrics *metrics, const struct server_co
     };
     metrics_add_collector(&metrics->collector);
 }
-
-void server_metrics_stop(struct server_metrics *metrics)
-{
-    metrics_remove_collector(&metrics->collector);
-}

@@ -15,9 +15,8 @@ struct server_metrics {
     double started_s; /* since 1970 */
 };
 
-/* From now until server_metrics_stop, pages have these gauges. */
+/* From now on, pages have these gauges. */
 void server_metrics_start(struct server_metrics *metrics, const struct server_context *server,
                           struct inference_pool *pool);
-void server_metrics_stop(struct server_metrics *metrics);
 
 #endif
