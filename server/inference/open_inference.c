@@ -110,10 +110,13 @@ struct status open_inference_model_ready(struct served_request *request, bool *o
 {
     struct version_choice all = { .kind = VERSION_LATEST };
     struct version_status *versions;
+    struct servable *servable = NULL;
     size_t count;
+    /* Not served_request_find_servable: a probe enters no gate. */
     *out = !server_is_going_down(request->server) &&
-           status_is_ok(served_request_find_servable(request));
-    served_request_drop_servable(request);
+           status_is_ok(manager_find(request->server->manager, request->spec.name,
+                                     &request->spec.version, &servable));
+    servable_release(servable);
     return *out ? status_ok()
                 : manager_status(request->server->manager, request->spec.name, &all, request->arena,
                                  &versions, &count);

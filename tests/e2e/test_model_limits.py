@@ -60,6 +60,8 @@ class Limits(TestCase):
             self.assertEqual((refused.code, refused.text), ("RESOURCE_EXHAUSTED", text))
             answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 2}})
             self.assertEqual((answer.status, answer.json["error"]), (429, text))
+            for path in ("/readyz/dear", "/v2/models/dear/ready"):  # probes do not count
+                self.assertEqual(server.get(path).status, 200, path)
             self.light_answers(server)
             self.dear_answers_again(server, calls)
 
