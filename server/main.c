@@ -603,6 +603,15 @@ static struct status read_models_settings(struct server *server)
     return read_batching(server);
 }
 
+/* Versions without a batching_params.pbtxt of their own still have it. */
+static void check_target(const struct server_options *options)
+{
+    bool all_wait = options->enable_batching && !options->enable_per_model_batching_parameters;
+    if (options->target_p99_ms > 0 && (all_wait || !options->batch_ready))
+        log_warning("--target_p99_ms has no effect with %s",
+                    all_wait ? "--enable_batching" : "--batch_ready=false");
+}
+
 /* Flags count before the file of --tensorflow_session_config_file. */
 static int width_of(const struct server *server)
 {
@@ -652,6 +661,7 @@ int main(int argc, char **argv)
         return EXIT_MODEL;
     }
     options_log_foreign();
+    check_target(&server.options);
     parallel_set_width(width_of(&server));
     return serve(&server);
 }

@@ -201,6 +201,14 @@ class Batching(TestCase):
             self.assertEqual(done.returncode, 255)
             self.assertIn("Failed to start server. Error: " + error, done.stdout)
 
+    def test_a_target_that_has_no_effect_is_a_warning(self):
+        words = "--target_p99_ms has no effect with "
+        for flag in ("--enable_batching", "--batch_ready=false"):
+            with Server(self.path("m"), "--target_p99_ms=10", flag) as server:
+                self.assertIn(words + flag, server.output())
+        with Server(self.path("m"), "--target_p99_ms=10", "--enable_batching", "--enable_per_model_batching_parameters") as server:
+            self.assertNotIn(words, server.output())
+
     def test_files_that_are_refused(self):
         for text, error in (
                 ("max_batch_size { value: 8 } allowed_batch_sizes: 4",
