@@ -101,8 +101,8 @@ static const struct flag rows[] = {
               "large ops; runs at the same time share them. 0 or less: every core of the "
               "process or its control group" },
     { "tensorflow_inter_op_parallelism", FLAG_INT64, &options.tensorflow_inter_op_parallelism, "0",
-      .help = "the most ops of a run that are computed at the same time. They are computed one "
-              "after another, which keeps within any value" },
+      .help = "the most ops of a run that may be computed at the same time. Any value is kept, "
+              "because ops are computed one after another" },
     { "tensorflow_session_parallelism", FLAG_INT64, &options.tensorflow_session_parallelism, "0",
       .help = "the value of both, if neither is given" },
     { "tensorflow_session_config_file", FLAG_TEXT, &options.tensorflow_session_config_file, "",
@@ -152,13 +152,13 @@ static const struct flag rows[] = {
           "model { name: \"m\" max_requests: 32 max_waiting_requests: 16 max_run_memory_bytes: "
           "100000000 deadline_ms: 500 }, and others { … } for those that are not named" },
     { "target_p99_ms", FLAG_INT64, &options.target_p99_ms, "0",
-      .help = "milliseconds within which 99 of 100 requests shall be answered: --batch_ready lets "
-              "only so many rows share a run that two such runs fit, by measured costs. 0: up to "
-              "64 rows",
+      .help = "milliseconds within which the server tries to answer 99 of 100 requests: it limits "
+              "the rows that share a run (--batch_ready) so that two such runs fit, by measured "
+              "costs. 0: up to 64 rows share a run",
       .max = 1e9 },
     { "enable_batching", FLAG_BOOL, &options.enable_batching, "false",
-      .help = "form batches as TensorFlow Serving does, of all requests for a signature, which may "
-              "wait for others, instead of --batch_ready" },
+      .help = "let requests for a signature wait for others and run with them as one batch, as "
+              "TensorFlow Serving does; replaces --batch_ready" },
     { "batching_parameters_file", FLAG_TEXT, &options.batching_parameters_file, "",
       .help = "file with BatchingParameters in text format, for --enable_batching" },
     { "enable_per_model_batching_parameters", FLAG_BOOL,
