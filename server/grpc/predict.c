@@ -288,15 +288,17 @@ static size_t around_size(const struct served_request *request, const struct sig
     return strlen(request->servable->name) + strlen(signature->name) + 16 * VARINT_MAX;
 }
 
-static struct status put_output(struct served_request *request, const struct signature *signature,
-                                int output, const struct tensor *tensor)
+struct status grpc_put_predict_output(struct served_request *request,
+                                      const struct signature *signature, int output,
+                                      const struct tensor *tensor)
 {
     struct bytes key = bytes_of(signature->outputs[output].key);
     enum tensor_wire_form form =
         request->server->tensor_content ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
     if (!tensor_wire_can_put(tensor->dtype))
-        return status_error(STATUS_UNIMPLEMENTED, "output '%s' is of type %s, which has no %s",
-                            key.data, dtype_name(tensor->dtype), "form in an answer");
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "output '%s' is of type %s, which has no form in an answer", key.data,
+                            dtype_name(tensor->dtype));
     size_t size = tensor_wire_size(tensor, form);
     size_t entry =
         wire_head_size(ENTRY_KEY, key.size) + key.size + wire_head_size(ENTRY_VALUE, size) + size;
@@ -317,7 +319,7 @@ static struct status put_outputs(struct served_request *request, const struct te
     const struct signature *signature = predict->form.callable->signature;
     for (int i = 0; i < predict->outputs_count; i++) {
         int output = predict->outputs[i];
-        TRY(put_output(request, signature, output, &outputs[output]));
+        TRY(grpc_put_predict_output(request, signature, output, &outputs[output]));
     }
     if (lone != NULL && lone->dtype == DT_FLOAT)
         form_call_note(&predict->form, request, lone);

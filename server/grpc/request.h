@@ -21,6 +21,12 @@ grpc_method grpc_answer_predict, grpc_answer_classify, grpc_answer_regress,
     grpc_answer_multi_inference;
 grpc_method grpc_answer_model_metadata, grpc_answer_model_status, grpc_answer_reload_config;
 
+/* Appends one of the signature's outputs to a PredictResponse, which is the reply.
+ * RESOURCE_EXHAUSTED; UNIMPLEMENTED: its type has no form there. */
+struct status grpc_put_predict_output(struct served_request *request,
+                                      const struct signature *signature, int output,
+                                      const struct tensor *tensor);
+
 /* In open_inference.c. */
 grpc_method grpc_answer_oip_server_live, grpc_answer_oip_server_ready,
     grpc_answer_oip_server_metadata, grpc_answer_oip_model_ready, grpc_answer_oip_model_metadata,

@@ -1,15 +1,12 @@
 /* Predict requests and answers that are no JSON: one tensor as raw elements or as a .npy file, and
  * PredictResponse. */
-#include "proto/wire.h"
-#include "server/grpc/model_spec.h"
+#include "server/grpc/request.h"
 #include "server/oip/datatype.h"
 #include "server/oip/raw.h"
 #include "server/oip/tensor_body.h"
 #include "server/rest/predict.h"
-#include "tensor/tensor_wire.h"
 
-/* Fields of PredictResponse and of an entry of its map. */
-enum { RESPONSE_OUTPUTS = 1, RESPONSE_SPEC = 2, ENTRY_KEY = 1, ENTRY_VALUE = 2 };
+enum { RESPONSE_SPEC = 2 }; /* of PredictResponse */
 
 struct status predict_read_tensor(struct exchange *exchange, enum media media,
                                   struct predict_call *call)
@@ -69,33 +66,11 @@ struct status predict_answer_npy(struct served_request *request, const struct te
     return status_ok();
 }
 
-static struct status put_output(struct served_request *request, const char *key,
-                                const struct tensor *output)
-{
-    enum tensor_wire_form form =
-        request->server->tensor_content ? TENSOR_WIRE_CONTENT : TENSOR_WIRE_VALUES;
-    if (!tensor_wire_can_put(output->dtype))
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "output '%s' is of type %s, which has no form in "
-                            "an answer",
-                            key, dtype_name(output->dtype));
-    struct buffer *out = &request->reply;
-    size_t size = tensor_wire_size(output, form), key_size = strlen(key);
-    size_t entry =
-        wire_head_size(ENTRY_KEY, key_size) + key_size + wire_head_size(ENTRY_VALUE, size) + size;
-    TRY(served_request_reserve_reply(request, entry + 16 * VARINT_MAX));
-    wire_put_head(out, RESPONSE_OUTPUTS, entry);
-    wire_put_bytes(out, ENTRY_KEY, bytes_of(key));
-    wire_put_head(out, ENTRY_VALUE, size);
-    tensor_wire_put(output, form, out);
-    return status_ok();
-}
-
 struct status predict_answer_protobuf(struct served_request *request, const struct tensor *outputs)
 {
     const struct signature *signature = request->call.callable->signature;
     for (int i = 0; i < signature->outputs_count; i++)
-        TRY(put_output(request, signature->outputs[i].key, &outputs[i]));
+        TRY(grpc_put_predict_output(request, signature, i, &outputs[i]));
     model_spec_put(&request->reply, RESPONSE_SPEC, request->servable, bytes_of(signature->name));
     exchange_of(request)->content_type = media_name(MEDIA_PROTOBUF);
     return status_ok();
