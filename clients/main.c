@@ -9,7 +9,7 @@ static const struct command commands[] = {
     { "regress", command_regress, "examples in, one value for each out" },
     { "metadata", command_metadata, "the model's signatures" },
     { "status", command_status, "the model's versions and their states" },
-    { "replay", command_replay, "a request log again; where the answers differ" },
+    { "replay", command_replay, "the requests of a log, sent again; answers that differ" },
 };
 
 static const struct command_set set = { "modelclient", "[flags]", commands, COUNT(commands), NULL };
