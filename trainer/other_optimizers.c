@@ -45,27 +45,40 @@ struct rule_reader {
     const char *at;
     struct arena *arena;
     struct client_optimizer *out;
+    bool has_rate;
     struct client_setting settings[OPTIMIZER_SETTINGS_MAX];
 };
 
+static struct status given_twice(const char *name)
+{
+    return status_error(STATUS_INVALID_ARGUMENT, "'%s' is given twice", name);
+}
+
+static struct status set_rate(struct rule_reader *reading, float value)
+{
+    if (value < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "learning_rate=%g is below 0", (double)value);
+    if (reading->has_rate)
+        return given_twice("learning_rate");
+    reading->has_rate = true;
+    reading->out->learning_rate = value;
+    return status_ok();
+}
+
 static struct status set(struct rule_reader *reading, const struct optimizer *optimizer,
-                         const char *name, double value)
+                         const char *name, float value)
 {
     struct client_optimizer *out = reading->out;
 
-    if (strcmp(name, "learning_rate") == 0) {
-        if (value < 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "learning_rate=%g is below 0", value);
-        out->learning_rate = (float)value;
-        return status_ok();
-    }
+    if (strcmp(name, "learning_rate") == 0)
+        return set_rate(reading, value);
     if (optimizer_setting_index(optimizer, name) < 0)
         return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has no setting '%s'",
                             optimizer->name, name);
     for (int i = 0; i < out->settings_count; i++)
         if (strcmp(reading->settings[i].name, name) == 0)
-            return status_error(STATUS_INVALID_ARGUMENT, "'%s' is given twice", name);
-    reading->settings[out->settings_count++] = (struct client_setting){ name, (float)value };
+            return given_twice(name);
+    reading->settings[out->settings_count++] = (struct client_setting){ name, value };
     return status_ok();
 }
 
@@ -76,7 +89,7 @@ static struct status read_setting(struct rule_reader *reading, const struct opti
 
     if (*name == '\0' || !take_char(&reading->at, '='))
         return refuse(begin);
-    double value = strtod(reading->at, &end);
+    float value = strtof(reading->at, &end);
     if (end == reading->at || !isfinite(value))
         return refuse(begin);
     reading->at = end;
@@ -107,6 +120,7 @@ static struct status read_optimizer(struct rule_reader *reading)
     TRY(optimizer_can_be_another(optimizer));
     *reading->out =
         (struct client_optimizer){ .name = optimizer->name, .learning_rate = optimizer->rate };
+    reading->has_rate = false;
     TRY(read_settings(reading, optimizer));
     reading->out->settings =
         (void *)arena_memdup(reading->arena, reading->settings,
