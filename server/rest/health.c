@@ -7,29 +7,31 @@ struct status answer_alive(struct exchange *exchange)
     return status_ok();
 }
 
-static void print_state(struct buffer *out, const struct model_listing *model)
+/* `why`: with the errors of versions that failed, which quote paths and graphs. */
+static void print_state(struct buffer *out, const struct model_listing *model, bool why)
 {
     buffer_printf(out, "model '%s' has no version that serves", model->name);
     for (size_t i = 0; i < model->versions_count; i++) {
         const struct version_status *version = &model->versions[i];
         buffer_printf(out, "%s version %lld is %s", i == 0 ? ":" : ",", (long long)version->number,
                       version->state);
-        if (version->status.code != STATUS_OK)
+        if (why && version->status.code != STATUS_OK)
             buffer_printf(out, " (%s)", version->status.message);
     }
     buffer_append_char(out, '\n');
 }
 
-/* Lists what is not ready; nothing: all is. */
+/* Lists what is not ready; nothing: all is. Clients without a token may ask. */
 static void print_problems(struct served_request *request)
 {
     struct model_listing *models;
+    bool why = request->server->auth == NULL;
     if (server_is_going_down(request->server))
         buffer_append_text(&request->reply, "the server is going down\n");
     size_t count = manager_list(request->server->manager, request->arena, &models);
     for (size_t i = 0; i < count; i++)
         if (!models[i].serves && !models[i].unloaded)
-            print_state(&request->reply, &models[i]);
+            print_state(&request->reply, &models[i], why);
 }
 
 struct status answer_ready(struct exchange *exchange)

@@ -244,6 +244,18 @@ class Security(TestCase):
             server.wait_for_output("the file has no token: what was read before stays in use")
             self.assertEqual(rest("Bearer secret-4"), (200, ""))
 
+    def test_whoever_has_no_token_learns_no_errors(self):
+        os.makedirs(self.path("tiny", "2"))
+        with open(self.path("tiny", "2", "saved_model.pb"), "wb") as f:
+            f.write(b"x")
+        os.rename(self.path("tiny", "1"), self.path("gone"))
+        for flags, told in ((["--auth_token_file=" + self.write("tokens", "secret\n")], False), ([], True)):
+            with self.serve("--keep_going", "--max_num_load_retries=0", *flags) as server:
+                answer = server.get("/readyz")
+                self.assertEqual(answer.status, 503)
+                self.assertIn(b"model 'tiny' has no version that serves: version 2 is ", answer.body)
+                self.assertEqual(b"saved_model.pb" in answer.body, told, answer)
+
     def test_web_pages_may_send_tokens(self):
         file = self.write("tokens", "secret\n")
         with self.serve("--auth_token_file=" + file, "--rest_api_enable_cors_support") as server:
