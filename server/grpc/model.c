@@ -273,6 +273,7 @@ static struct status reload(struct served_request *request)
 {
     struct reload *asked = request->method;
     struct model_configs *configs = asked->configs;
+    configs->from_client = true;
     request->next = NULL;
     asked->configs = NULL;
     struct status status = manager_reload(request->server->manager, configs, request->server->loop,

@@ -359,6 +359,14 @@ static struct log_sink *add_sink(struct log_writer *writer, const char *prefix)
     return sink;
 }
 
+struct log_sink *log_writer_find(struct log_writer *writer, const char *prefix)
+{
+    pthread_mutex_lock(&writer->lock);
+    struct log_sink *sink = find_sink(writer, prefix);
+    pthread_mutex_unlock(&writer->lock);
+    return sink;
+}
+
 struct status log_writer_open(struct log_writer *writer, const char *prefix, struct log_sink **out)
 {
     pthread_mutex_lock(&writer->lock);

@@ -33,6 +33,8 @@ void log_writer_destroy(struct log_writer *writer);
 /* The sink of this prefix, which several models may share. RESOURCE_EXHAUSTED: over 1024 prefixes.
  * Threads: safe. */
 struct status log_writer_open(struct log_writer *writer, const char *prefix, struct log_sink **out);
+/* NULL: none was opened. Threads: safe. */
+struct log_sink *log_writer_find(struct log_writer *writer, const char *prefix);
 
 /* A record to be: at most `size_max` bytes, which the caller fills. NULL: dropped, and counted,
  * because too much waits. Threads: safe. */

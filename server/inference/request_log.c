@@ -276,9 +276,18 @@ void request_log_finish(struct request_log *log)
     log->writer = NULL;
 }
 
-struct status request_log_open(void *context, const char *prefix, struct log_sink **out)
+struct status request_log_open(void *context, const char *prefix, bool must_be_open,
+                               struct log_sink **out)
 {
     struct request_log *log = context;
+    *out = log->writer != NULL ? log_writer_find(log->writer, prefix) : NULL;
+    if (*out != NULL)
+        return status_ok();
+    if (must_be_open)
+        return status_error(STATUS_PERMISSION_DENIED,
+                            "filename_prefix '%s' was not in --model_config_file: clients may not "
+                            "choose where the server writes",
+                            prefix);
     if (log->writer == NULL)
         TRY(log_writer_create(&log->options, &log->writer));
     return log_writer_open(log->writer, prefix, out);

@@ -27,6 +27,7 @@ void request_log_init(struct request_log *log, const struct log_writer_options *
 void request_log_finish(struct request_log *log);
 
 /* manager_options.open_log; the context is the request_log. The manager's lock is held. */
-struct status request_log_open(void *log, const char *prefix, struct log_sink **out);
+struct status request_log_open(void *log, const char *prefix, bool must_be_open,
+                               struct log_sink **out);
 
 #endif

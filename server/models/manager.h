@@ -45,9 +45,10 @@ struct manager_options {
     const struct batching *batching;
     bool batching_per_version;
 
-    /* Opens the request log of a model whose configuration has one. NULL: there are none, and such
-     * a configuration is refused. Sinks outlive the manager. */
-    struct status (*open_log)(void *context, const char *prefix, struct log_sink **out);
+    /* Opens the request log of a model whose configuration has one. `must_be_open`: only finds it.
+     * NULL: there are none, and such a configuration is refused. Sinks outlive the manager. */
+    struct status (*open_log)(void *context, const char *prefix, bool must_be_open,
+                              struct log_sink **out);
     void *open_log_context;
 
     /* Called with a version before it serves. NULL: nothing is. A failure fails the load. */

@@ -293,7 +293,8 @@ static struct status open_logs(const struct manager *manager, struct model_confi
             continue;
         if (options->open_log == NULL)
             return status_error(STATUS_INVALID_ARGUMENT, "No request-logger-creator provided.");
-        TRY(status_in(options->open_log(options->open_log_context, logging->prefix, &logging->sink),
+        TRY(status_in(options->open_log(options->open_log_context, logging->prefix,
+                                        configs->from_client, &logging->sink),
                       "model %s: logging_config", configs->items[i].name));
     }
     return status_ok();

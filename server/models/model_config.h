@@ -56,6 +56,7 @@ struct model_configs {
     enum { CONFIGS_NONE, CONFIGS_LIST, CONFIGS_CUSTOM } kind;
     struct model_config *items;
     size_t count;
+    bool from_client;    /* who may not choose new places for request logs */
     struct arena *arena; /* that all of it lives in */
 };
 

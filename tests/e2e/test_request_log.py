@@ -117,6 +117,21 @@ class RequestLog(TestCase):
             connection.close()
         self.assertGreater(before, 100)
 
+    def test_a_client_does_not_choose_where_files_are_written(self):
+        self.put()
+        with self.serve() as server, Client("127.0.0.1:%d" % server.grpc_port) as client:
+            for name, code in ("m", "OK"), ("x", "PERMISSION_DENIED"):
+                config = messages().ReloadConfigRequest()
+                model = config.config.model_config_list.config.add(name="m", base_path=self.path("m"), model_platform="tensorflow")
+                model.logging_config.log_collector_config.type = "file"
+                model.logging_config.log_collector_config.filename_prefix = self.path("logs", name)
+                model.logging_config.sampling_config.sampling_rate = 1
+                answer = client.call("/tensorflow.serving.ModelService/HandleReloadConfigRequest", config, messages().ReloadConfigResponse)
+                self.assertEqual(answer.code, code, answer)
+            self.assertIn("filename_prefix '%s' was not in --model_config_file" % self.path("logs", "x"), answer.text)
+            self.assertEqual(server.post(PREDICT, {"instances": [[1.0]]}).status, 200)
+            self.wait_for(1)  # in the log that was there
+
     def test_files_are_rotated(self):
         self.put()
         with self.serve("--request_log_file_bytes=1000", "--request_log_files_max=3") as server:
