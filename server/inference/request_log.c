@@ -5,6 +5,7 @@
 
 #include "base/random.h"
 #include "proto/wire.h"
+#include "server/metrics/metrics.h"
 #include "storage/prediction_log.h"
 #include "tensor/tensor_wire.h"
 
@@ -235,6 +236,18 @@ static struct request_log *log_of(struct request_observer *observer)
     return CONTAINER_OF(observer, struct request_log, observer);
 }
 
+static void count_record(const struct served_request *request, const char *outcome)
+{
+    metric_add(metric_series(METRIC_TF_REQUEST_LOG_COUNT,
+                             METRIC_LABELS(bytes_of(request->servable->name), bytes_of(outcome))),
+               1);
+}
+
+static void count_dropped(const struct served_request *request)
+{
+    count_record(request, status_code_name(STATUS_RESOURCE_EXHAUSTED));
+}
+
 /* The tensors are gone when the request ends. In the thread that ran it. */
 static void on_outputs(struct request_observer *observer, struct served_request *request,
                        const struct tensor *outputs)
@@ -246,6 +259,8 @@ static void on_outputs(struct request_observer *observer, struct served_request 
         return;
     log_entry_drop(request->notes[observer->index]); /* of a run before */
     request->notes[observer->index] = copy_tensors(log_of(observer), sink, request, outputs);
+    if (request->notes[observer->index] == NULL)
+        count_dropped(request);
 }
 
 static void on_end(struct request_observer *observer, struct served_request *request)
@@ -253,12 +268,17 @@ static void on_end(struct request_observer *observer, struct served_request *req
     struct log_entry *entry = request->notes[observer->index];
     struct log_sink *sink;
     bool succeeded = status_is_ok(request->status);
-    if (succeeded && kind_of(request) != PREDICTION_NONE && (sink = sample(request)) != NULL)
+    if (succeeded && kind_of(request) != PREDICTION_NONE && (sink = sample(request)) != NULL) {
         entry = copy_messages(log_of(observer), sink, request);
-    if (entry != NULL && succeeded)
-        log_entry_submit(entry);
-    else
+        if (entry == NULL)
+            count_dropped(request);
+    }
+    if (entry == NULL || !succeeded) {
         log_entry_drop(entry);
+        return;
+    }
+    count_record(request, status_code_name(STATUS_OK));
+    log_entry_submit(entry);
 }
 
 void request_log_init(struct request_log *log, const struct log_writer_options *options,

@@ -66,13 +66,16 @@ class RequestLog(TestCase):
 
     def test_each_kind_of_request_is_logged_replayed_and_used_for_warm_up(self):
         self.put()
-        with self.serve() as server:
+        with open(self.path("monitoring.config"), "w", encoding="ascii") as f:
+            f.write("prometheus_config { enable: true path: '/counts' }")
+        with self.serve("--monitoring_config_file=" + self.path("monitoring.config")) as server:
             good, bad = self.ask_all(server)
             self.assertEqual((good, bad), (["OK"] * 5, ["INVALID_ARGUMENT", 400]))
             logs = self.wait_for(5)
             replayed = run("modelclient", "replay", self.logs()[1][0], "--against", "127.0.0.1:%d" % server.grpc_port)
             self.assertIn("5 requests: 5 equal, 0 different, 0 refused\n", replayed.stdout, replayed)
             self.wait_for(10)  # the replay is logged as well
+            self.assertIn(':tensorflow:serving:request_log_count{model_name="m",status_code="OK"} 10\n', server.get("/counts").body.decode())
         self.assertEqual([log.WhichOneof("log_type") for log in logs], ["predict_log", "classify_log"] + ["predict_log"] * 3)
         rest = logs[2]
         self.assertEqual((rest.log_metadata.model_spec.name, rest.log_metadata.model_spec.version.value), ("m", 1))
