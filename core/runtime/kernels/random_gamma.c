@@ -6,7 +6,6 @@
 
 #include "runtime/kernels/random_fill.h"
 #include "runtime/kernels/random_reject.h"
-#include "runtime/kernels/random_seeded.h"
 
 /* A gamma number of shape alpha. An alpha below 1 is raised by 1, and the result lowered by a power
  * of a uniform number. NaN is never rejected for long: the first test does not see alpha. */
@@ -28,11 +27,7 @@ static double draw_gamma(struct reject_stream *stream, double alpha)
 
 static struct status seeded_compute(struct kernel_context *k)
 {
-    struct philox philox;
-    struct tensor *out;
-    TRY(random_seeds(k, 1, &philox));
-    TRY(reject_output(k, 2, false, &out));
-    return reject_fill(k, philox, 2, draw_gamma, out);
+    return reject_seeded(k, draw_gamma);
 }
 
 static struct status keyed_compute(struct kernel_context *k)
@@ -44,29 +39,16 @@ static struct status keyed_compute(struct kernel_context *k)
     return reject_fill(k, philox, 4, draw_gamma, out);
 }
 
-/* ---- RandomGamma ---- */
-
-static struct status stateful_prepare(struct prepare_context *p)
-{
-    struct random_seeded *seeded = prepare_state(p, sizeof *seeded, NULL);
-    return random_seeded_init(prepare_node(p), seeded);
-}
-
 static struct status stateful_compute(struct kernel_context *k)
 {
-    /* The count of blocks, which is atomic, is all of a state that changes in a run. */
-    struct random_seeded *seeded = (struct random_seeded *)kernel_state(k);
-    struct tensor *out;
-    TRY(reject_output(k, 1, true, &out));
-    uint64_t blocks = (uint64_t)out->size * RANDOM_BLOCKS_PER_NUMBER;
-    return reject_fill(k, random_seeded_take(k, seeded, blocks), 1, draw_gamma, out);
+    return reject_stateful(k, draw_gamma);
 }
 
 #define DTYPES_GAMMA (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_HALF))
 static const struct kernel rows[] = {
     { "StatelessRandomGammaV2", DTYPES_GAMMA, "dtype", .compute = seeded_compute, .costly = true },
     { "StatelessRandomGammaV3", DTYPES_GAMMA, "dtype", .compute = keyed_compute, .costly = true },
-    { "RandomGamma", DTYPES_GAMMA, "T", .prepare = stateful_prepare, .compute = stateful_compute,
-      .costly = true },
+    { "RandomGamma", DTYPES_GAMMA, "T", .prepare = reject_stateful_prepare,
+      .compute = stateful_compute, .costly = true },
 };
 const struct kernel_table kernels_random_gamma = { rows, COUNT(rows) };

@@ -4,9 +4,7 @@
  */
 #include <math.h>
 
-#include "runtime/kernels/random_fill.h"
 #include "runtime/kernels/random_reject.h"
-#include "runtime/kernels/random_seeded.h"
 
 /* Counts uniform numbers until their product is below e^-rate. */
 static double draw_small(struct reject_stream *stream, double rate)
@@ -48,27 +46,12 @@ static double draw_poisson(struct reject_stream *stream, double rate)
 
 static struct status seeded_compute(struct kernel_context *k)
 {
-    struct philox philox;
-    struct tensor *out;
-    TRY(random_seeds(k, 1, &philox));
-    TRY(reject_output(k, 2, false, &out));
-    return reject_fill(k, philox, 2, draw_poisson, out);
-}
-
-static struct status stateful_prepare(struct prepare_context *p)
-{
-    struct random_seeded *seeded = prepare_state(p, sizeof *seeded, NULL);
-    return random_seeded_init(prepare_node(p), seeded);
+    return reject_seeded(k, draw_poisson);
 }
 
 static struct status stateful_compute(struct kernel_context *k)
 {
-    /* The count of blocks, which is atomic, is all of a state that changes in a run. */
-    struct random_seeded *seeded = (struct random_seeded *)kernel_state(k);
-    struct tensor *out;
-    TRY(reject_output(k, 1, true, &out));
-    uint64_t blocks = (uint64_t)out->size * RANDOM_BLOCKS_PER_NUMBER;
-    return reject_fill(k, random_seeded_take(k, seeded, blocks), 1, draw_poisson, out);
+    return reject_stateful(k, draw_poisson);
 }
 
 #define DTYPES_FLOATS  (DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE) | DTYPES(DT_HALF))
@@ -76,9 +59,9 @@ static struct status stateful_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "StatelessRandomPoisson", DTYPES_NUMBERS, "dtype", .compute = seeded_compute,
       .costly = true },
-    { "RandomPoisson", DTYPES_FLOATS, "dtype", .prepare = stateful_prepare,
+    { "RandomPoisson", DTYPES_FLOATS, "dtype", .prepare = reject_stateful_prepare,
       .compute = stateful_compute, .costly = true },
-    { "RandomPoissonV2", DTYPES_NUMBERS, "dtype", .prepare = stateful_prepare,
+    { "RandomPoissonV2", DTYPES_NUMBERS, "dtype", .prepare = reject_stateful_prepare,
       .compute = stateful_compute, .costly = true },
 };
 const struct kernel_table kernels_random_poisson = { rows, COUNT(rows) };

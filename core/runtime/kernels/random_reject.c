@@ -117,3 +117,28 @@ struct status reject_fill(struct kernel_context *k, struct philox philox, int in
     }
     return status_ok();
 }
+
+struct status reject_seeded(struct kernel_context *k, reject_draw *draw)
+{
+    struct philox philox;
+    struct tensor *out;
+    TRY(random_seeds(k, 1, &philox));
+    TRY(reject_output(k, 2, false, &out));
+    return reject_fill(k, philox, 2, draw, out);
+}
+
+struct status reject_stateful_prepare(struct prepare_context *p)
+{
+    struct random_seeded *seeded = prepare_state(p, sizeof *seeded, NULL);
+    return random_seeded_init(prepare_node(p), seeded);
+}
+
+struct status reject_stateful(struct kernel_context *k, reject_draw *draw)
+{
+    /* The count of blocks, which is atomic, is all of a state that changes in a run. */
+    struct random_seeded *seeded = (struct random_seeded *)kernel_state(k);
+    struct tensor *out;
+    TRY(reject_output(k, 1, true, &out));
+    uint64_t blocks = (uint64_t)out->size * RANDOM_BLOCKS_PER_NUMBER;
+    return reject_fill(k, random_seeded_take(k, seeded, blocks), 1, draw, out);
+}

@@ -26,4 +26,10 @@ struct status reject_output(struct kernel_context *k, int index, bool appended,
 struct status reject_fill(struct kernel_context *k, struct philox philox, int index,
                           reject_draw *draw, struct tensor *out);
 
+/* Kernels whose seeds are input 1, and whose parameters are input 2. */
+struct status reject_seeded(struct kernel_context *k, reject_draw *draw);
+/* Kernels whose generator is their state, and whose parameters are input 1. */
+struct status reject_stateful_prepare(struct prepare_context *p);
+struct status reject_stateful(struct kernel_context *k, reject_draw *draw);
+
 #endif
