@@ -201,14 +201,19 @@ static struct status saturation_compute(struct kernel_context *k)
 
 /* ---- AdjustContrastv2: away from the mean of the channel in its image ---- */
 
+static float channel_mean(const float *x, int64_t pixels, int64_t channels, int64_t c)
+{
+    double sum = 0;
+    for (int64_t i = c; i < pixels * channels; i += channels)
+        sum += (double)x[i];
+    return (float)(sum / (double)pixels);
+}
+
 static void stretch_image(const float *x, int64_t pixels, int64_t channels, float factor,
                           float *out)
 {
     for (int64_t c = 0; c < channels; c++) {
-        double sum = 0;
-        for (int64_t i = c; i < pixels * channels; i += channels)
-            sum += (double)x[i];
-        float mean = (float)(sum / (double)pixels);
+        float mean = channel_mean(x, pixels, channels, c);
         for (int64_t i = c; i < pixels * channels; i += channels)
             out[i] = x[i] * factor + mean * (1 - factor);
     }
@@ -240,10 +245,7 @@ static void stretch_from_mean(const float *x, int64_t pixels, int64_t channels, 
                               float *out)
 {
     for (int64_t c = 0; c < channels; c++) {
-        double sum = 0;
-        for (int64_t i = c; i < pixels * channels; i += channels)
-            sum += (double)x[i];
-        float mean = (float)(sum / (double)pixels);
+        float mean = channel_mean(x, pixels, channels, c);
         for (int64_t i = c; i < pixels * channels; i += channels)
             out[i] = (x[i] - mean) * factor + mean;
     }
