@@ -120,6 +120,9 @@ struct status node_attr_func(const struct node *node, const char *name,
 /* A list of any kind; *out has kind ATTR_LIST. */
 struct status node_attr_list(const struct node *node, const char *name,
                              const struct attr_value **out);
+/* The same for a list whose elements, if it has any, are of a kind. INVALID_ARGUMENT: of another */
+struct status node_attr_list_of(const struct node *node, const char *name, enum attr_kind kind,
+                                const struct attr_value **out);
 /* Is its data_format NHWC? True for a node without one. */
 bool node_is_nhwc(const struct node *node);
 

@@ -104,6 +104,17 @@ struct status node_attr_list(const struct node *node, const char *name,
     return find(node, name, ATTR_LIST, out);
 }
 
+struct status node_attr_list_of(const struct node *node, const char *name, enum attr_kind kind,
+                                const struct attr_value **out)
+{
+    TRY(node_attr_list(node, name, out));
+    if ((*out)->count > 0 && (*out)->element_kind != kind)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "node '%s' (%s): attribute '%s' has wrong kind", node->name,
+                            node->op_name, name);
+    return status_ok();
+}
+
 bool node_is_nhwc(const struct node *node)
 {
     const struct attr_value *format = node_attr(node, "data_format");

@@ -19,28 +19,17 @@ static void parse_destroy(void *state)
     example_spec_destroy(((struct parse_state *)state)->spec);
 }
 
-static struct status list_attr(const struct node *node, const char *name, enum attr_kind kind,
-                               const struct attr_value **out)
-{
-    TRY(node_attr_list(node, name, out));
-    if ((*out)->count > 0 && (*out)->element_kind != kind)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "node '%s' (%s): attribute '%s' has wrong kind", node->name,
-                            node->op_name, name);
-    return status_ok();
-}
-
 /* Types and shapes of all features; the keys come later. */
 static struct status read_features(struct prepare_context *p, struct parse_state *state)
 {
     const struct node *node = prepare_node(p);
     const struct attr_value *sparse, *dense, *shapes, *ragged = NULL, *splits = NULL;
-    TRY(list_attr(node, "sparse_types", ATTR_TYPE, &sparse));
-    TRY(list_attr(node, "Tdense", ATTR_TYPE, &dense));
-    TRY(list_attr(node, "dense_shapes", ATTR_SHAPE, &shapes));
+    TRY(node_attr_list_of(node, "sparse_types", ATTR_TYPE, &sparse));
+    TRY(node_attr_list_of(node, "Tdense", ATTR_TYPE, &dense));
+    TRY(node_attr_list_of(node, "dense_shapes", ATTR_SHAPE, &shapes));
     if (state->form == FORM_V2) {
-        TRY(list_attr(node, "ragged_value_types", ATTR_TYPE, &ragged));
-        TRY(list_attr(node, "ragged_split_types", ATTR_TYPE, &splits));
+        TRY(node_attr_list_of(node, "ragged_value_types", ATTR_TYPE, &ragged));
+        TRY(node_attr_list_of(node, "ragged_split_types", ATTR_TYPE, &splits));
     }
     state->sparse = sparse->count;
     state->dense = dense->count;
@@ -146,8 +135,8 @@ static struct status key_attributes(const struct node *node, const struct parse_
 {
     const struct attr_value *keys[2];
     struct example_feature *feature = state->features;
-    TRY(list_attr(node, "sparse_keys", ATTR_STRING, &keys[0]));
-    TRY(list_attr(node, "dense_keys", ATTR_STRING, &keys[1]));
+    TRY(node_attr_list_of(node, "sparse_keys", ATTR_STRING, &keys[0]));
+    TRY(node_attr_list_of(node, "dense_keys", ATTR_STRING, &keys[1]));
     if (keys[0]->count != state->sparse || keys[1]->count != state->dense)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "node '%s' (%s): as many keys as types are wanted", node->name,

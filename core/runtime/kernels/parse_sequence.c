@@ -38,17 +38,6 @@ struct parse_sequence_state {
 
 /* ---- attributes ---- */
 
-static struct status list_of(const struct node *node, const char *name, enum attr_kind kind,
-                             const struct attr_value **out)
-{
-    TRY(node_attr_list(node, name, out));
-    if ((*out)->count > 0 && (*out)->element_kind != kind)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "node '%s' (%s): attribute '%s' has wrong kind", node->name,
-                            node->op_name, name);
-    return status_ok();
-}
-
 static struct status check_count(enum sequence_form form, const char *side, const char *kind,
                                  int64_t count, int lists, const int *counts,
                                  const char *const *names)
@@ -83,16 +72,16 @@ static struct status read_lists(const struct node *node, enum sequence_form form
 {
     static const struct attr_value none = { .kind = ATTR_LIST };
     *out = (struct parse_sequence_lists){ .ragged = &none, .splits = &none };
-    TRY(list_of(node, names->sparse_types, ATTR_TYPE, &out->sparse));
-    TRY(list_of(node, names->dense_types, ATTR_TYPE, &out->dense));
-    TRY(list_of(node, names->dense_shapes, ATTR_SHAPE, &out->shapes));
+    TRY(node_attr_list_of(node, names->sparse_types, ATTR_TYPE, &out->sparse));
+    TRY(node_attr_list_of(node, names->dense_types, ATTR_TYPE, &out->dense));
+    TRY(node_attr_list_of(node, names->dense_shapes, ATTR_SHAPE, &out->shapes));
     if (form == SEQUENCE_V2) {
-        TRY(list_of(node, names->ragged_types, ATTR_TYPE, &out->ragged));
-        TRY(list_of(node, names->splits_types, ATTR_TYPE, &out->splits));
+        TRY(node_attr_list_of(node, names->ragged_types, ATTR_TYPE, &out->ragged));
+        TRY(node_attr_list_of(node, names->splits_types, ATTR_TYPE, &out->splits));
     }
     if (form == SEQUENCE_V1) {
-        TRY(list_of(node, names->sparse_keys, ATTR_STRING, &out->sparse_keys));
-        TRY(list_of(node, names->dense_keys, ATTR_STRING, &out->dense_keys));
+        TRY(node_attr_list_of(node, names->sparse_keys, ATTR_STRING, &out->sparse_keys));
+        TRY(node_attr_list_of(node, names->dense_keys, ATTR_STRING, &out->dense_keys));
     }
     return status_ok();
 }
@@ -170,7 +159,7 @@ static struct status read_side(struct prepare_context *p, struct parse_sequence_
 static struct status read_missing(const struct node *node, struct parse_sequence_state *state)
 {
     const struct attr_value *keys;
-    TRY(list_of(node, "feature_list_dense_missing_assumed_empty", ATTR_STRING, &keys));
+    TRY(node_attr_list_of(node, "feature_list_dense_missing_assumed_empty", ATTR_STRING, &keys));
     for (int i = 0; i < state->sides[1].dense; i++)
         for (int k = 0; k < keys->count; k++)
             if (bytes_equal(keys->elements[k].s, state->sides[1].features[i].key))
