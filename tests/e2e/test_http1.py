@@ -133,7 +133,7 @@ class Http1(DigitsServer):
     def test_a_request_that_is_given_up_is_freed(self):
         """libmicrohttpd refuses a request with too many arguments itself, and does not tell that the request has ended."""
         before, memory = self.descriptors(), []
-        for _ in range(2):
+        for _ in range(4):
             for _ in range(1000):
                 with self.connect() as s:
                     s.sendall(b"GET /v1/models/default?" + b"&a=b" * 3000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -141,7 +141,8 @@ class Http1(DigitsServer):
             with open("/proc/%d/statm" % self.server.pid) as f:
                 memory.append(int(f.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6)
         if not SANITIZED:
-            self.assertLess(memory[1] - memory[0], 6, memory)  # 12 if each left its URL behind
+            growth = [b - a for a, b in zip(memory, memory[1:])]
+            self.assertLess(min(growth), 6, memory)  # 12 each time if each left its URL behind; the allocator's pools grow once or twice
 
 
 if __name__ == "__main__":
