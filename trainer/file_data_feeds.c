@@ -49,13 +49,13 @@ static bool is_in(const struct text_list *list, const char *text)
     return false;
 }
 
-/* May the rows of an input have any number of values, as those of a ragged column? */
+/* May the rows of an input or of labels have any number of values, as those of a ragged column? */
 static bool takes_lists(const struct training_feed *feed)
 {
     const struct tensor_spec *spec = &feed->spec;
 
-    return feed->role == FEED_INPUT && spec->layout == TENSOR_DENSE && spec->shape.rank == 2 &&
-           spec->shape.dims[1] < 0 && spec->dtype != DT_STRING;
+    return (feed->role == FEED_INPUT || feed->role == FEED_LABEL) && spec->layout == TENSOR_DENSE &&
+           spec->shape.rank == 2 && spec->shape.dims[1] < 0 && spec->dtype != DT_STRING;
 }
 
 /* Only a ragged feed, and one whose rows have any number of values, take ragged columns. */
@@ -180,7 +180,7 @@ static struct status fit_shape(const struct file_data_maker *maker, const struct
                         spec->name, tensor_spec_text(spec), width);
 }
 
-/* The model leaves dimensions of an input open: the data decide. */
+/* The model leaves dimensions of an input or of labels open: the data decide. */
 static struct status decide_shape(const struct file_data_maker *maker,
                                   const struct training_feed *feed, const struct text_list *names,
                                   struct tensor_spec *spec)
@@ -189,7 +189,8 @@ static struct status decide_shape(const struct file_data_maker *maker,
     const struct schema_column *only =
         names->count == 1 ? schema_find(&maker->schema, names->texts[0]) : NULL;
 
-    if (feed->role != FEED_INPUT || spec->layout != TENSOR_DENSE || tensor_spec_row_size(spec) != 0)
+    if ((feed->role != FEED_INPUT && feed->role != FEED_LABEL) || spec->layout != TENSOR_DENSE ||
+        tensor_spec_row_size(spec) != 0)
         return status_ok();
     if (takes_lists(feed) && only != NULL && only->kind == SCHEMA_RAGGED) {
         spec->layout = TENSOR_RAGGED; /* the feeder pads */
@@ -233,6 +234,7 @@ static struct status request_feed(const struct file_data_maker *maker,
                             feed->spec.name, tensor_spec_text(&feed->spec));
     *out = (struct row_request){ .spec = spec,
                                  .classes = feed->classes,
+                                 .ignored_class = feed->ignored_class,
                                  .is_binary = feed->is_binary,
                                  .raw = feed->raw,
                                  .names = names.texts,

@@ -39,7 +39,9 @@ enum feed_role {
 struct training_feed {
     struct tensor_spec spec; /* the shape's dimension 0 is -1 */
     enum feed_role role;
-    int64_t classes;     /* a label that is a class: 0 … classes - 1. 0: it is not a class */
+    int64_t classes; /* a label that is a class: 0 … classes - 1. 0: it is not a class */
+    /* One more number that is no class and that the loss leaves out; NULL: there is none */
+    const int64_t *ignored_class;
     bool is_binary;      /* a label that is 0 or 1, or a probability */
     bool is_example;     /* an input of serialized tf.Examples, which the graph parses */
     enum raw_values raw; /* of an input: what of the schema the graph does itself */

@@ -45,6 +45,8 @@ enum layers_reduction {
 /* What a loss compares the outputs with. */
 enum layers_labels {
     LAYERS_CLASSES,   /* int32 [batch]: the class of each example */
+    LAYERS_GROUPS,    /* int32 [batch]: any number; examples with the same one belong together */
+    LAYERS_LISTS,     /* int32 [batch, longest]: class numbers from 1, then zeros */
     LAYERS_VALUES,    /* float, in the shape of the output */
     LAYERS_NO_LABELS, /* none: it compares the rows of a batch with each other */
 };

@@ -87,6 +87,13 @@ bool loss_from_logits(const struct loss *loss)
     return option != NULL && option->boolean;
 }
 
+const int64_t *loss_ignored_class(const struct loss *loss)
+{
+    const struct arg_value *option = loss_option(loss, "ignore_class");
+
+    return option != NULL && !option->is_null ? &option->integer : NULL;
+}
+
 /* TensorFlow Recommenders sums where Keras takes the mean. */
 const char *loss_default_reduction(const struct loss *loss)
 {
@@ -95,18 +102,14 @@ const char *loss_default_reduction(const struct loss *loss)
 
 /* ---- reading ---- */
 
-static struct status unknown_loss(const struct json_value *value, const char *name,
-                                  struct arena *arena)
+static struct status unknown_loss(const struct json_value *value, struct arena *arena)
 {
     struct buffer known = { 0 };
 
     for (size_t i = 0; i < LOSS_CLASSES_COUNT; i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", loss_classes[i].name);
-    bool of_keras = name != NULL && (same_name(name, "ctc") || same_name(name, "circle"));
-    struct status status = status_error(of_keras ? STATUS_UNIMPLEMENTED : STATUS_INVALID_ARGUMENT,
-                                        "%s is %s; known: %.*s", json_value_show(value, arena),
-                                        of_keras ? "a loss that is not implemented" : "not a loss",
-                                        (int)known.size, known.data);
+    struct status status = status_error(STATUS_INVALID_ARGUMENT, "%s is not a loss; known: %.*s",
+                                        json_value_show(value, arena), (int)known.size, known.data);
     buffer_finish(&known);
     return status;
 }
@@ -133,6 +136,18 @@ static struct status check_smoothing(const struct loss *loss)
                         smoothing->number);
 }
 
+/* Classes are int32 in the graph. */
+static struct status check_ignored(const struct loss *loss)
+{
+    const int64_t *ignored = loss_ignored_class(loss);
+
+    if (ignored == NULL || (*ignored >= INT32_MIN && *ignored <= INT32_MAX))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "argument 'ignore_class': got %lld, expected an int32",
+                        (long long)*ignored);
+}
+
 static struct status read_config(const struct json_value *config, struct arena *arena,
                                  struct loss *out, const char **reduction)
 {
@@ -141,6 +156,7 @@ static struct status read_config(const struct json_value *config, struct arena *
     TRY(check_axis(config, arena));
     TRY(args_read(&list, config, arena, &out->args));
     *reduction = json_value_get_text(config, "reduction");
+    TRY(check_ignored(out));
     return check_smoothing(out);
 }
 
@@ -156,7 +172,7 @@ struct status loss_read(const struct json_value *value, struct arena *arena, str
         return status_ok();
     out->class = name != NULL ? find_class(name) : NULL;
     if (out->class == NULL)
-        return unknown_loss(value, name, arena);
+        return unknown_loss(value, arena);
     return status_in(read_config(config, arena, out, reduction), "loss '%s'", name);
 }
 
@@ -169,6 +185,20 @@ static bool is_linear(struct endpoint output)
         if (strcmp(output.node->op_name, ops[i]) == 0)
             return true;
     return false;
+}
+
+static struct status check_rank(const struct loss_class *class, const struct shape *output)
+{
+    bool lists = class->labels == LAYERS_LISTS, groups = class->labels == LAYERS_GROUPS;
+    bool classifies = class->kind == LAYERS_CLASSIFIER;
+    const char *rest = lists ? "steps, classes" : groups ? "numbers" : classifies ? "classes" : "…";
+
+    if (lists                  ? output->rank == 3 && output->dims[2] > 1
+        : groups || classifies ? output->rank == 2
+                               : output->rank >= 2)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "%s needs an output [batch, %s]; it has shape %s",
+                        class->name, rest, shape_text(output));
 }
 
 struct status loss_check(const struct layers_model *model, int output,
@@ -185,9 +215,5 @@ struct status loss_check(const struct layers_model *model, int output,
         return status_error(STATUS_INVALID_ARGUMENT,
                             "%scross-entropy needs an output that ends in %s, or from_logits",
                             classifies ? "" : "binary ", classifies ? "softmax" : "sigmoid");
-    if (classifies ? shape->rank != 2 : shape->rank < 2)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "%s needs an output [batch, %s]; it has shape %s", loss->class->name,
-                            classifies ? "classes" : "…", shape_text(shape));
-    return status_ok();
+    return check_rank(loss->class, shape);
 }

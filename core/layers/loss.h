@@ -39,9 +39,13 @@ struct status loss_check(const struct layers_model *model, int output,
 
 bool loss_is_known(const char *name);
 /* Adds the losses by example, or by output if the loss of an example is the mean of its outputs.
- * `output` and `labels` are a head's predictions and truths. */
+ * `output` and `labels` are a head's predictions and truths. *counted: bool, which losses count; a
+ * null node: all. */
 struct endpoint loss_values(struct layer_context *context, const struct loss *loss,
-                            struct endpoint output, struct endpoint labels);
+                            struct endpoint output, struct endpoint labels,
+                            struct endpoint *counted);
+/* The class that does not count; NULL: there is none. */
+const int64_t *loss_ignored_class(const struct loss *loss);
 
 /* Adds the placeholder of the labels of each output that has a loss, and the sum of the losses. */
 void loss_build(struct layer_context *context, const struct layers_model *model,

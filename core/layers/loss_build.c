@@ -33,9 +33,11 @@ static struct endpoint reduce_losses(struct loss_context *c, enum layers_reducti
 static struct endpoint place_labels(struct builder *b, const struct loss *loss, const char *name,
                                     const struct shape *output)
 {
-    return loss->class->labels == LAYERS_CLASSES
-               ? build_placeholder(b, name, DT_INT32, shape_of(output->dims[0]))
-               : build_placeholder(b, name, DT_FLOAT, *output);
+    if (loss->class->labels == LAYERS_VALUES)
+        return build_placeholder(b, name, DT_FLOAT, *output);
+    if (loss->class->labels == LAYERS_LISTS)
+        return build_placeholder(b, name, DT_INT32, shape_of(output->dims[0], -1));
+    return build_placeholder(b, name, DT_INT32, shape_of(output->dims[0]));
 }
 
 static struct loss_context loss_context_init(struct layer_context *context, const struct loss *loss,
@@ -53,11 +55,22 @@ static struct loss_context loss_context_init(struct layer_context *context, cons
 }
 
 struct endpoint loss_values(struct layer_context *context, const struct loss *loss,
-                            struct endpoint output, struct endpoint labels)
+                            struct endpoint output, struct endpoint labels,
+                            struct endpoint *counted)
 {
     struct loss_context c = loss_context_init(context, loss, output, labels);
+    struct endpoint losses = loss->class->build(&c);
 
-    return loss->class->build(&c);
+    *counted = c.counted;
+    return losses;
+}
+
+/* The losses that count by the mask of the output and by the loss itself. */
+static struct endpoint join_masks(struct builder *b, struct endpoint mask, struct endpoint counted)
+{
+    if (mask.node == NULL || counted.node == NULL)
+        return mask.node != NULL ? mask : counted;
+    return build_binary(b, "LogicalAnd", NULL, mask, counted);
 }
 
 /* Sets what the loss and the metrics of an output compare, and enters the scope of its loss. */
@@ -116,7 +129,8 @@ static struct endpoint build_target(struct layer_context *context, const struct 
     compare_output(context, model, output);
     struct loss_context c = loss_context_init(context, loss, head->predictions, head->truths);
     struct endpoint losses = build_weights(context, build_losses(context, &c, head));
-    losses = build_loss_mask(context, head->mask, losses, loss->class->by_output, mean);
+    losses = build_loss_mask(context, join_masks(b, head->mask, c.counted), losses,
+                             loss->class->by_output, mean);
     struct endpoint reduced = reduce_losses(&c, reduction, losses);
     if (model->targets[output].weight != 1)
         reduced = scale(b, reduced, model->targets[output].weight);

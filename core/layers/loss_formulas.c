@@ -108,18 +108,52 @@ static struct endpoint categorical_labels(struct loss_context *c)
 
 static const struct layer_arg sparse_categorical_args[] = {
     { "from_logits", ARG_BOOL, "false" },
-    { "ignore_class", ARG_NONE, "null" },
+    { "ignore_class", ARG_NULL_OR_INT, "null" },
 };
+
+static struct endpoint select(struct loss_context *c, struct endpoint where, struct endpoint x,
+                              struct endpoint y)
+{
+    const struct endpoint inputs[] = { where, x, y };
+
+    return build(c->builder, "SelectV2", NULL, 3, inputs, NULL);
+}
+
+static struct endpoint sparse_cross_entropy(struct loss_context *c, struct endpoint logits,
+                                            struct endpoint classes)
+{
+    const struct endpoint inputs[] = { logits, classes };
+
+    return build(c->builder, "SparseSoftmaxCrossEntropyWithLogits", "cross_entropy", 2, inputs,
+                 NULL);
+}
+
+/* Rows of the ignored class get the class 0 and outputs of 0, whatever the model computed for them,
+ * and their losses do not count. Keras then sees no softmax before the loss. */
+static struct endpoint cross_entropy_of_others(struct loss_context *c, int64_t ignored)
+{
+    struct builder *b = c->builder;
+    struct endpoint zero = build_const_int(b, NULL, 0);
+
+    c->counted = binary(c, "NotEqual", c->classes, build_const_int(b, NULL, (int32_t)ignored));
+    struct endpoint row = binary(c, "ExpandDims", c->counted, build_const_int(b, NULL, -1));
+    struct endpoint y = select(c, row, c->output, build_const_float(b, NULL, 0));
+    if (!loss_from_logits(c->loss))
+        y = unary(c, "Log", clip(c, y, EPSILON, 1 - EPSILON));
+    struct endpoint losses = sparse_cross_entropy(c, y, select(c, c->counted, c->classes, zero));
+    return select(c, c->counted, losses, build_const_float(b, NULL, 0));
+}
 
 static struct endpoint sparse_categorical_crossentropy(struct loss_context *c)
 {
+    const int64_t *ignored = loss_ignored_class(c->loss);
     struct endpoint logits = find_logits(c->loss, c->output);
 
+    if (ignored != NULL)
+        return cross_entropy_of_others(c, *ignored);
     if (logits.node == NULL)
         logits = unary(c, "Log", clip(c, c->output, EPSILON, 1 - EPSILON));
-    const struct endpoint inputs[] = { logits, c->classes };
-    return build(c->builder, "SparseSoftmaxCrossEntropyWithLogits", "cross_entropy", 2, inputs,
-                 NULL);
+    return sparse_cross_entropy(c, logits, c->classes);
 }
 
 static const struct layer_arg categorical_args[] = {
@@ -279,10 +313,8 @@ static struct endpoint hinge_labels(struct loss_context *c)
     struct endpoint zeros_and_ones = binary(c, "LogicalOr", by_number(c, "Equal", c->labels, 0),
                                             by_number(c, "Equal", c->labels, 1));
     struct endpoint doubled = by_number(c, "Sub", by_number(c, "Mul", c->labels, 2), 1);
-    const struct endpoint inputs[] = { loss_reduce(b, "All", NULL, zeros_and_ones), doubled,
-                                       c->labels };
 
-    return build(b, "SelectV2", NULL, 3, inputs, NULL);
+    return select(c, loss_reduce(b, "All", NULL, zeros_and_ones), doubled, c->labels);
 }
 
 static struct endpoint hinge(struct loss_context *c)
@@ -338,13 +370,10 @@ static struct endpoint huber(struct loss_context *c)
     double delta = option_number(c, "delta");
     struct endpoint error = binary(c, "Sub", c->output, c->labels);
     struct endpoint size = unary(c, "Abs", error);
-    const struct endpoint inputs[] = {
-        by_number(c, "LessEqual", size, delta),
-        by_number(c, "Mul", unary(c, "Square", error), 0.5),
-        by_number(c, "Sub", by_number(c, "Mul", size, delta), delta * delta / 2),
-    };
 
-    return build(c->builder, "SelectV2", NULL, 3, inputs, NULL);
+    return select(c, by_number(c, "LessEqual", size, delta),
+                  by_number(c, "Mul", unary(c, "Square", error), 0.5),
+                  by_number(c, "Sub", by_number(c, "Mul", size, delta), delta * delta / 2));
 }
 
 /* log cosh e = e + softplus(-2 e) - log 2 */
@@ -490,6 +519,8 @@ const struct loss_class loss_classes[LOSS_CLASSES_COUNT] = {
     { "kl_divergence", LAYERS_VALUES, LAYERS_REGRESSION, false, false, kl_divergence, NO_ARGS },
     { "cosine_similarity", LAYERS_VALUES, LAYERS_REGRESSION, false, false,
       cosine_similarity, NO_ARGS },
+    { "circle", LAYERS_GROUPS, LAYERS_REGRESSION, false, false, loss_circle, ARGS(circle_args) },
+    { "ctc", LAYERS_LISTS, LAYERS_REGRESSION, false, false, loss_ctc, NO_ARGS },
     { "dice", LAYERS_VALUES, LAYERS_REGRESSION, false, false, dice, ARGS(dice_args) },
     { "tversky", LAYERS_VALUES, LAYERS_REGRESSION, false, false, tversky, ARGS(tversky_args) },
     { "retrieval", LAYERS_NO_LABELS, LAYERS_REGRESSION, false, false,

@@ -13,7 +13,9 @@ struct loss_context {
     const struct loss *loss;
     struct endpoint output;
     struct endpoint labels;  /* float, in the shape of the output; a null node: see classes */
-    struct endpoint classes; /* int32 [batch]; a null node: the data have labels */
+    struct endpoint classes; /* int32: class numbers, groups or lists; a null node: see labels */
+    struct endpoint counted; /* bool, in the shape of the losses: `build` sets it if some losses
+                                count for nothing. Their mean is that of the others */
     bool keras2;
 };
 
@@ -29,8 +31,13 @@ struct loss_class {
     int args_count;
 };
 
-#define LOSS_CLASSES_COUNT 21
+#define LOSS_CLASSES_COUNT 23
 extern const struct loss_class loss_classes[LOSS_CLASSES_COUNT];
+
+/* Formulas of files of their own: loss_circle.c, loss_ctc.c. */
+extern const struct layer_arg circle_args[3];
+struct endpoint loss_circle(struct loss_context *c);
+struct endpoint loss_ctc(struct loss_context *c);
 
 /* Reduces all dimensions. */
 struct endpoint loss_reduce(struct builder *b, const char *op, const char *name, struct endpoint x);

@@ -269,10 +269,13 @@ static double area_under_curve(const struct training_metric *given, const double
 
 /* ---- losses ---- */
 
-/* The sum of the losses, and their number. */
+/* The sum of the losses, and their number. As in Keras, a metric also counts those that the loss
+ * leaves out. */
 static struct endpoint mean_loss(struct metric_context *c)
 {
-    struct endpoint losses = loss_values(c->layers, &c->metric->loss, c->output, c->labels);
+    struct endpoint counted;
+    struct endpoint losses =
+        loss_values(c->layers, &c->metric->loss, c->output, c->labels, &counted);
 
     return metric_pair(c, metric_sum(c, metric_weigh(c, losses)), metric_count(c, losses));
 }
@@ -281,7 +284,11 @@ static struct endpoint mean_loss(struct metric_context *c)
  * divides by their number and not by their weight. */
 static struct endpoint mean_of_target(struct metric_context *c)
 {
-    struct endpoint losses = loss_values(c->layers, &c->metric->loss, c->output, c->labels);
+    struct endpoint counted;
+    struct endpoint losses =
+        loss_values(c->layers, &c->metric->loss, c->output, c->labels, &counted);
+    if (counted.node != NULL)
+        c->mask = c->mask.node != NULL ? metric_binary(c, "LogicalAnd", c->mask, counted) : counted;
     struct endpoint weighed = metric_weigh(c, losses);
 
     c->weighted = false;
@@ -448,15 +455,29 @@ static struct status check_ranking(const struct metric *metric)
                         metric->name);
 }
 
+static const char *label_words(enum layers_labels labels)
+{
+    static const char *const words[] = {
+        [LAYERS_CLASSES] = "class numbers",        [LAYERS_GROUPS] = "numbers of groups",
+        [LAYERS_LISTS] = "lists of class numbers", [LAYERS_VALUES] = "numbers like the outputs",
+        [LAYERS_NO_LABELS] = "not there",
+    };
+
+    return words[labels];
+}
+
 struct status metric_check(const struct metric *metric, enum layers_labels labels,
                            const struct shape *output)
 {
     const struct metric_class *class = metric->class;
-    bool fits = labels == LAYERS_VALUES ? class->takes_values : class->takes_classes;
+    bool is_mean = metric->loss.class != NULL;
+    bool fits = labels == LAYERS_VALUES    ? class->takes_values
+                : labels == LAYERS_CLASSES ? class->takes_classes
+                                           : is_mean;
 
     if (labels == LAYERS_NO_LABELS)
         return check_ranking(metric);
-    if (metric->loss.class != NULL)
+    if (is_mean)
         fits = fits && loss_labels(&metric->loss) == labels;
     if (class->build == categorical_accuracy || class->build == top_k_accuracy)
         fits = fits && output->rank == 2;
@@ -467,9 +488,7 @@ struct status metric_check(const struct metric *metric, enum layers_labels label
     return status_error(STATUS_INVALID_ARGUMENT,
                         "metric '%.100s' does not fit: with this loss, the labels are %s and the "
                         "outputs %s",
-                        metric->name,
-                        labels == LAYERS_CLASSES ? "class numbers" : "numbers like the outputs",
-                        shape_text(output));
+                        metric->name, label_words(labels), shape_text(output));
 }
 
 /* ---- building ---- */

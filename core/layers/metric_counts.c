@@ -371,15 +371,15 @@ static struct status check_last_axis(const struct metric *metric, const struct s
 #define IOU_MAX 1000 /* classes: a batch has the square of it as totals */
 
 static const struct layer_arg mean_iou_args[] = {
-    { "num_classes", ARG_INT, REQUIRED },  { "ignore_class", ARG_NONE, "null" },
+    { "num_classes", ARG_INT, REQUIRED },  { "ignore_class", ARG_NULL_OR_INT, "null" },
     { "sparse_y_true", ARG_BOOL, "true" }, { "sparse_y_pred", ARG_BOOL, "true" },
     { "axis", ARG_NULL_OR_INT, "-1" },
 };
 
 static const struct layer_arg iou_args[] = {
-    { "num_classes", ARG_INT, REQUIRED },  { "target_class_ids", ARG_INTS, REQUIRED },
-    { "ignore_class", ARG_NONE, "null" },  { "sparse_y_true", ARG_BOOL, "true" },
-    { "sparse_y_pred", ARG_BOOL, "true" }, { "axis", ARG_NULL_OR_INT, "-1" },
+    { "num_classes", ARG_INT, REQUIRED },        { "target_class_ids", ARG_INTS, REQUIRED },
+    { "ignore_class", ARG_NULL_OR_INT, "null" }, { "sparse_y_true", ARG_BOOL, "true" },
+    { "sparse_y_pred", ARG_BOOL, "true" },       { "axis", ARG_NULL_OR_INT, "-1" },
 };
 
 static const struct layer_arg binary_iou_args[] = {
@@ -400,6 +400,30 @@ static int64_t iou_totals(const struct metric *metric, const struct shape *outpu
     return iou_classes(metric) * iou_classes(metric);
 }
 
+/* Which labels are classes, and not the one that does not count. */
+static struct endpoint counted_labels(struct metric_context *c, struct endpoint labels)
+{
+    struct builder *b = c->builder;
+    const struct arg_value *ignored = metric_option(c->metric, "ignore_class");
+    struct endpoint least = build_const_int(b, NULL, 0),
+                    end = build_const_int(b, NULL, (int32_t)iou_classes(c->metric));
+    struct endpoint counted =
+        metric_binary(c, "LogicalAnd", metric_binary(c, "GreaterEqual", labels, least),
+                      metric_binary(c, "Less", labels, end));
+
+    if (ignored == NULL || ignored->is_null)
+        return counted;
+    struct endpoint other = build_const_int(b, NULL, (int32_t)ignored->integer);
+    return metric_binary(c, "LogicalAnd", counted, metric_binary(c, "NotEqual", labels, other));
+}
+
+static struct endpoint or_zero(struct metric_context *c, struct endpoint where, struct endpoint x)
+{
+    const struct endpoint inputs[] = { where, x, build_unary(c->builder, "ZerosLike", NULL, x) };
+
+    return build(c->builder, "SelectV2", NULL, 3, inputs, NULL);
+}
+
 /* The number of rows of each class of label (row) and answer (column). */
 static struct endpoint iou(struct metric_context *c)
 {
@@ -415,10 +439,13 @@ static struct endpoint iou(struct metric_context *c)
     } else {
         answers = metric_largest(c, c->output);
     }
-    struct endpoint rows = metric_binary(c, "Mul", labels, build_const_int(b, NULL, classes));
+    struct endpoint counted = counted_labels(c, labels);
+    struct endpoint rows =
+        metric_binary(c, "Mul", or_zero(c, counted, labels), build_const_int(b, NULL, classes));
     struct endpoint weights =
         metric_flat(c, metric_weights_like(c, threshold != NULL ? c->output : c->labels));
-    const struct endpoint inputs[] = { weights, metric_binary(c, "AddV2", rows, answers),
+    const struct endpoint inputs[] = { or_zero(c, counted, weights),
+                                       metric_binary(c, "AddV2", rows, answers),
                                        build_const_int(b, NULL, classes * classes) };
     return build(b, "UnsortedSegmentSum", NULL, 3, inputs, NULL);
 }
@@ -452,6 +479,18 @@ static double mean_iou(const struct training_metric *given, const double *totals
     return divide(sum, valid);
 }
 
+static struct status check_ignored(const struct metric *metric)
+{
+    const struct arg_value *ignored = metric_option(metric, "ignore_class");
+
+    if (ignored == NULL || ignored->is_null ||
+        (ignored->integer >= INT32_MIN && ignored->integer <= INT32_MAX))
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "argument 'ignore_class': got %lld, expected an int32",
+                        (long long)ignored->integer);
+}
+
 static struct status check_iou(const struct metric *metric, const struct shape *output)
 {
     const struct arg_value *targets = metric_option(metric, "target_class_ids");
@@ -467,6 +506,7 @@ static struct status check_iou(const struct metric *metric, const struct shape *
                             "argument 'num_classes': got %lld, expected those of the output, %s, "
                             "and at most %d",
                             (long long)classes, shape_text(output), IOU_MAX);
+    TRY(check_ignored(metric));
     for (int i = 0; targets != NULL && i < targets->ints.count; i++)
         if (targets->ints.values[i] < 0 || targets->ints.values[i] >= classes)
             return status_error(STATUS_INVALID_ARGUMENT,
@@ -480,14 +520,14 @@ static struct status check_iou(const struct metric *metric, const struct shape *
 
 /* OneHotIoU and OneHotMeanIoU: Keras takes one-hot labels, which are class numbers here. */
 static const struct layer_arg one_hot_iou_args[] = {
-    { "num_classes", ARG_INT, REQUIRED }, { "target_class_ids", ARG_INTS, REQUIRED },
-    { "ignore_class", ARG_NONE, "null" }, { "sparse_y_pred", ARG_BOOL, "false" },
+    { "num_classes", ARG_INT, REQUIRED },        { "target_class_ids", ARG_INTS, REQUIRED },
+    { "ignore_class", ARG_NULL_OR_INT, "null" }, { "sparse_y_pred", ARG_BOOL, "false" },
     { "axis", ARG_NULL_OR_INT, "-1" },
 };
 
 static const struct layer_arg one_hot_mean_iou_args[] = {
     { "num_classes", ARG_INT, REQUIRED },
-    { "ignore_class", ARG_NONE, "null" },
+    { "ignore_class", ARG_NULL_OR_INT, "null" },
     { "sparse_y_pred", ARG_BOOL, "false" },
     { "axis", ARG_NULL_OR_INT, "-1" },
 };

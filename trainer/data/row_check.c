@@ -15,6 +15,8 @@ static struct status check_class(const struct row_tensor *tensor, double value)
 {
     double number = row_class_number(tensor, value);
 
+    if (row_is_ignored(tensor, value))
+        return status_ok();
     if (tensor->is_binary && number >= 0 && number <= 1)
         return status_ok();
     if (tensor->is_binary)

@@ -281,6 +281,7 @@ static struct status make_tensor(const struct schema *schema, const struct row_r
     bool ragged = request->spec.layout == TENSOR_RAGGED;
 
     *out = (struct row_tensor){ .column = { .spec = request->spec, .classes = request->classes },
+                                .ignored_class = request->ignored_class,
                                 .is_binary = request->is_binary,
                                 .width = ragged ? 0 : tensor_spec_row_size(&request->spec),
                                 .parts =

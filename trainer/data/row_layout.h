@@ -30,10 +30,11 @@ struct row_request {
     /* dense: float, int32, int64 or string; sparse: float; ragged: float, int64 or string.
      * Dimension 0 is -1 */
     struct tensor_spec spec;
-    int64_t classes;          /* of class numbers; 0: they are none */
-    bool is_binary;           /* float: 0 or 1, or a probability; -1 means 0 */
-    enum raw_values raw;      /* what of the schema does not apply */
-    const char *const *names; /* the columns of the schema that it is made of */
+    int64_t classes;              /* of class numbers; 0: they are none */
+    const int64_t *ignored_class; /* one more number that may stand there; NULL: none */
+    bool is_binary;               /* float: 0 or 1, or a probability; -1 means 0 */
+    enum raw_values raw;          /* what of the schema does not apply */
+    const char *const *names;     /* the columns of the schema that it is made of */
     int names_count;
 };
 
@@ -48,6 +49,7 @@ struct row_part {
 
 struct row_tensor {
     struct data_column column;
+    const int64_t *ignored_class;
     bool is_binary;
     bool is_one_hot; /* a class number, made of a column for each class */
     int64_t width;   /* values in a row; of a ragged tensor: 0 */

@@ -44,11 +44,16 @@ static inline double row_default(const struct schema_column *from)
     return (from->default_value - from->mean) / from->stddev;
 }
 
-/* Of two classes, -1 means the first. */
+static inline bool row_is_ignored(const struct row_tensor *tensor, double value)
+{
+    return tensor->ignored_class != NULL && value == (double)*tensor->ignored_class;
+}
+
+/* Of two classes, -1 means the first, unless it is the class that does not count. */
 static inline double row_class_number(const struct row_tensor *tensor, double value)
 {
     bool is_one_of_two = tensor->is_binary || tensor->column.classes == 2;
-    return value == -1 && is_one_of_two ? 0 : value;
+    return value == -1 && is_one_of_two && !row_is_ignored(tensor, value) ? 0 : value;
 }
 
 /* The bucket of a value's hash, as Keras' Hashing and tf.strings.to_hash_bucket_fast compute it:

@@ -25,10 +25,10 @@ def name_of(variable):
     return "/".join(variable.path.split("/")[-2:])
 
 
-def case(name, loss, labels, activation="linear", units=3, shown=None, hidden=(), printed=()):
+def case(name, loss, labels, activation="linear", units=3, shown=None, hidden=(), after=(), printed=()):
     """labels: a function from the shape of the output to what Keras takes; shown: from these to what is written;
     printed: a part of the text that is replaced, for options that Keras does not print."""
-    model = keras.Sequential([L.Input((4,)), *hidden, L.Dense(units, activation=activation, name="answer")], name=name)
+    model = keras.Sequential([L.Input((4,)), *hidden, L.Dense(units, activation=activation, name="answer"), *after], name=name)
     model.compile(optimizer=keras.optimizers.SGD(RATE, momentum=0.5, nesterov=True), loss=loss)
     for variable in model.weights:
         variable.assign(random.uniform(-0.7, 0.7, variable.shape).astype(np.float32))
@@ -129,3 +129,26 @@ case("cosine_similarity", K.CosineSimilarity(reduction="sum"), numbers_like)
 case("dice", K.Dice(), zero_or_one, "sigmoid")
 case("tversky", K.Tversky(alpha=0.3, beta=0.6), zero_or_one, "sigmoid")
 case("categorical_generalized", K.CategoricalGeneralizedCrossEntropy(q=0.7), lambda shape: random.randint(0, shape[-1], shape[:-1]), "softmax")
+
+
+def classes_or(ignored):
+    """Class numbers, of which some are the ignored one."""
+    def labels(shape):
+        numbers = random.randint(0, shape[-1], shape[:-1])
+        numbers[[1, 4]] = ignored
+        return numbers
+    return labels
+
+
+def lists(shape):
+    """Lists of 2 classes, 1, 0, …, the last ones with a repetition; zeros behind them."""
+    return np.array([[1, 2, 0], [3, 0, 0], [0, 0, 0], [2, 2, 0], [1, 3, 1], [3, 3, 2]], np.int32)
+
+
+case("sparse_ignored", K.SparseCategoricalCrossentropy(ignore_class=-1), classes_or(-1), "softmax")
+case("sparse_ignored_logits", K.SparseCategoricalCrossentropy(ignore_class=255, from_logits=True), classes_or(255))
+case("sparse_ignored_probabilities", K.SparseCategoricalCrossentropy(ignore_class=1), classes_or(1), "sigmoid")
+case("circle", K.Circle(), lambda shape: np.array([7, -2, 7, -2, 7, 5], np.int32), after=[L.UnitNormalization()])
+case("circle_of_all", K.Circle(gamma=16.0, margin=0.25, remove_diagonal=False), lambda shape: np.array([0, 1, 0, 1, 0, 2], np.int32),
+     after=[L.UnitNormalization()])
+case("ctc", K.CTC(), lists, units=4, hidden=[L.Dense(24, activation="tanh"), L.Reshape((6, 4))])

@@ -298,6 +298,15 @@ static const struct golden goldens[] = {
       "\"int64\", \"ignore_class\": null, \"sparse_y_pred\": false, \"axis\": -1}, "
       "\"registered_name\": null}",
       "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.528571486 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanIoU\", \"config\": {\"num_classes\": "
+      "4, \"name\": \"mean_io_u_1\", \"dtype\": \"int64\", \"ignore_class\": 2, \"sparse_y_true\": "
+      "true, \"sparse_y_pred\": false, \"axis\": -1}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.419429332 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"OneHotIoU\", \"config\": "
+      "{\"num_classes\": 4, \"target_class_ids\": [0, 2], \"name\": \"one_hot_io_u_1\", \"dtype\": "
+      "\"int64\", \"ignore_class\": 0, \"sparse_y_pred\": false, \"axis\": -1}, "
+      "\"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.285714298 },
     { "\"R2Score\"", "mse", golden_outputs, golden_targets, 4, -0.24043557 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"R2Score\", \"config\": {\"name\": "
       "\"r2_score\", \"dtype\": \"float32\", \"class_aggregation\": \"variance_weighted_average\", "

@@ -656,9 +656,44 @@ static void a_row_that_does_not_fit_is_bad(void **state)
     }
 }
 
+/* Of two classes, the label -1 is the first one, unless the loss ignores it. */
+static void keeps_the_ignored_class(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "id" };
+    const int64_t ignored = -1;
+    const struct row_request request = {
+        .spec = { .name = "labels", .dtype = DT_INT32, .shape = shape_of(-1) },
+        .classes = 2,
+        .ignored_class = &ignored,
+        .names = names,
+        .names_count = 1
+    };
+    const int64_t labels[] = { 1, -1, 0, 2 };
+    const uint32_t order[] = { 0, 1, 2 };
+    const int32_t want[] = { 1, -1, 0 };
+    struct layout_fixture fixture = begin();
+    int32_t got[3];
+
+    assert_string_equal(
+        row_layout_make(&fixture.schema, &request, 1, fixture.arena, &fixture.layout).message, "");
+    for (size_t i = 0; i < COUNT(labels); i++) {
+        column_add_int64(column_of(&fixture, "id"), labels[i]);
+        columns_end_row(&fixture.columns);
+    }
+    for (size_t row = 0; row < 3; row++)
+        assert_string_equal(row_layout_check(&fixture.layout, &fixture.columns, row).message, "");
+    assert_int_equal(row_layout_check(&fixture.layout, &fixture.columns, 3).code,
+                     STATUS_INVALID_ARGUMENT);
+    row_layout_gather(&fixture.layout, 0, &fixture.columns, order, 3, got);
+    assert_memory_equal(got, want, sizeof want);
+    end(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_the_ignored_class),
         cmocka_unit_test(columns_stand_side_by_side),
         cmocka_unit_test(a_sparse_tensor_has_only_the_values_of_the_file),
         cmocka_unit_test(a_ragged_tensor_has_any_number_of_values),
