@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "layers/layer_image.h"
+#include "layers/layer_augment.h"
 
 #define PI 3.14159265358979323846
 
@@ -12,16 +12,24 @@
         { "interpolation", ARG_CHOICE, "bilinear nearest" }, { "seed", ARG_NULL_OR_INT, "null" }, \
         { "fill_value", ARG_NUMBER, "0" }, DATA_FORMAT
 
-static struct endpoint by_number(struct builder *b, const char *op, struct endpoint x, double value)
+struct endpoint augment_by_number(struct builder *b, const char *op, struct endpoint x,
+                                  double value)
 {
     return build_binary(b, op, NULL, x, build_const_float(b, NULL, (float)value));
 }
 
+struct endpoint augment_clip(struct builder *b, struct endpoint x, const double range[2])
+{
+    const struct endpoint inputs[] = { x, build_const_float(b, NULL, (float)range[0]),
+                                       build_const_float(b, NULL, (float)range[1]) };
+
+    return build(b, "ClipByValue", NULL, 3, inputs, NULL);
+}
+
 /* ---- arguments ---- */
 
-/* A range as Keras takes it: [lower, upper], or f for [-f, f] without what is below `least`. */
-static bool read_range(struct layer_context *context, const struct layer *layer, const char *name,
-                       double least, double range[2])
+bool augment_range(struct layer_context *context, const struct layer *layer, const char *name,
+                   double least, double range[2])
 {
     const struct json_value *value = layer_arg(layer, name)->value;
     bool pair = value->kind == JSON_VALUE_LIST && value->count == 2;
@@ -39,11 +47,9 @@ static bool read_range(struct layer_context *context, const struct layer *layer,
     return true;
 }
 
-/* Checks the input. False: it failed, or images are passed on. */
-static bool changes_images(struct layer_context *context, const struct layer *layer,
-                           struct endpoint x)
+bool augment_has_pixels(struct layer_context *context, const struct layer *layer, struct endpoint x)
 {
-    if (!layer_wants_rank(context, layer, x, 4) || context->mode != LAYERS_TRAIN)
+    if (!layer_wants_rank(context, layer, x, 4))
         return false;
     const struct shape *shape = endpoint_shape(x);
     if (shape->dims[1] < 1 || shape->dims[2] < 1)
@@ -51,22 +57,33 @@ static bool changes_images(struct layer_context *context, const struct layer *la
     return status_is_ok(context->builder.status);
 }
 
+bool augment_changes(struct layer_context *context, const struct layer *layer, struct endpoint x)
+{
+    return augment_has_pixels(context, layer, x) && context->mode == LAYERS_TRAIN;
+}
+
 /* ---- numbers for each image ---- */
 
-/* Uniform in the range: [batch, 1, 1, 1]. */
-static struct endpoint draw(struct layer_context *context, const struct layer *layer,
-                            struct endpoint x, const double range[2])
+struct endpoint augment_seed(struct layer_context *context, const struct layer *layer)
+{
+    const struct arg_value *seed = layer_arg(layer, "seed");
+
+    return layer_seed(context, seed->is_null ? 0 : seed->integer);
+}
+
+struct endpoint augment_draw(struct layer_context *context, const struct layer *layer,
+                             struct endpoint x, const double range[2])
 {
     struct builder *b = &context->builder;
-    const struct arg_value *seed = layer_arg(layer, "seed");
     const int32_t begin[4] = { 0 }, size[] = { -1, 1, 1, 1 };
     const struct endpoint corner[] = { x, build_const_ints(b, NULL, 4, begin),
                                        build_const_ints(b, NULL, 4, size) };
     struct endpoint shape = build_unary(b, "Shape", NULL, build(b, "Slice", NULL, 3, corner, NULL));
-    struct endpoint unit = build_binary(b, "StatelessRandomUniform", NULL, shape,
-                                        layer_seed(context, seed->is_null ? 0 : seed->integer));
+    struct endpoint unit =
+        build_binary(b, "StatelessRandomUniform", NULL, shape, augment_seed(context, layer));
 
-    return by_number(b, "AddV2", by_number(b, "Mul", unit, range[1] - range[0]), range[0]);
+    return augment_by_number(b, "AddV2", augment_by_number(b, "Mul", unit, range[1] - range[0]),
+                             range[0]);
 }
 
 /* The same as [batch, 1], for a matrix of each image. */
@@ -76,7 +93,7 @@ static struct endpoint draw_column(struct layer_context *context, const struct l
     static const int32_t column[] = { -1, 1 };
     struct builder *b = &context->builder;
 
-    return build_binary(b, "Reshape", NULL, draw(context, layer, x, range),
+    return build_binary(b, "Reshape", NULL, augment_draw(context, layer, x, range),
                         build_const_ints(b, NULL, 2, column));
 }
 
@@ -134,9 +151,9 @@ static struct endpoint random_translation_build(struct layer_context *context,
     struct builder *b = &context->builder;
     double height[2], width[2];
 
-    if (!read_range(context, layer, "height_factor", -1, height) ||
-        !read_range(context, layer, "width_factor", -1, width) ||
-        !changes_images(context, layer, x))
+    if (!augment_range(context, layer, "height_factor", -1, height) ||
+        !augment_range(context, layer, "width_factor", -1, width) ||
+        !augment_changes(context, layer, x))
         return x;
     struct endpoint down = draw_column(context, layer, x, height);
     struct endpoint right = draw_column(context, layer, x, width);
@@ -145,10 +162,10 @@ static struct endpoint random_translation_build(struct layer_context *context,
     const struct image_map m = {
         .a0 = one,
         .a1 = zero,
-        .a2 = by_number(b, "Mul", right, -(double)endpoint_shape(x)->dims[2]),
+        .a2 = augment_by_number(b, "Mul", right, -(double)endpoint_shape(x)->dims[2]),
         .b0 = zero,
         .b1 = one,
-        .b2 = by_number(b, "Mul", down, -(double)endpoint_shape(x)->dims[1]),
+        .b2 = augment_by_number(b, "Mul", down, -(double)endpoint_shape(x)->dims[1]),
     };
     return move_pixels(context, layer, x, &m);
 }
@@ -168,22 +185,22 @@ static struct endpoint random_zoom_build(struct layer_context *context, const st
     bool same = json_value_is_null(layer_arg(layer, "width_factor")->value);
     double height[2], width[2];
 
-    if (!read_range(context, layer, "height_factor", -1, height) ||
-        (!same && !read_range(context, layer, "width_factor", -1, width)) ||
-        !changes_images(context, layer, x))
+    if (!augment_range(context, layer, "height_factor", -1, height) ||
+        (!same && !augment_range(context, layer, "width_factor", -1, width)) ||
+        !augment_changes(context, layer, x))
         return x;
-    struct endpoint tall = by_number(b, "AddV2", draw_column(context, layer, x, height), 1);
+    struct endpoint tall = augment_by_number(b, "AddV2", draw_column(context, layer, x, height), 1);
     struct endpoint wide =
-        same ? tall : by_number(b, "AddV2", draw_column(context, layer, x, width), 1);
+        same ? tall : augment_by_number(b, "AddV2", draw_column(context, layer, x, width), 1);
     struct endpoint zero = build_unary(b, "ZerosLike", NULL, tall);
     struct endpoint one = build_const_float(b, NULL, 1);
     const struct image_map m = {
         .a0 = wide,
         .a1 = zero,
-        .a2 = by_number(b, "Mul", build_binary(b, "Sub", NULL, one, wide), middle(x, 2)),
+        .a2 = augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, wide), middle(x, 2)),
         .b0 = zero,
         .b1 = tall,
-        .b2 = by_number(b, "Mul", build_binary(b, "Sub", NULL, one, tall), middle(x, 1)),
+        .b2 = augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, tall), middle(x, 1)),
     };
     return move_pixels(context, layer, x, &m);
 }
@@ -198,8 +215,8 @@ static const struct layer_arg random_rotation_args[] = {
 static struct endpoint around(struct builder *b, double p, double x, struct endpoint u, double y,
                               struct endpoint v)
 {
-    struct endpoint moved =
-        build_binary(b, "AddV2", NULL, by_number(b, "Mul", u, x), by_number(b, "Mul", v, y));
+    struct endpoint moved = build_binary(b, "AddV2", NULL, augment_by_number(b, "Mul", u, x),
+                                         augment_by_number(b, "Mul", v, y));
 
     return build_binary(b, "Sub", NULL, build_const_float(b, NULL, (float)p), moved);
 }
@@ -210,9 +227,10 @@ static struct endpoint random_rotation_build(struct layer_context *context,
     struct builder *b = &context->builder;
     double turns[2];
 
-    if (!read_range(context, layer, "factor", -1, turns) || !changes_images(context, layer, x))
+    if (!augment_range(context, layer, "factor", -1, turns) || !augment_changes(context, layer, x))
         return x;
-    struct endpoint angle = by_number(b, "Mul", draw_column(context, layer, x, turns), 2 * PI);
+    struct endpoint angle =
+        augment_by_number(b, "Mul", draw_column(context, layer, x, turns), 2 * PI);
     struct endpoint cosine = build_unary(b, "Cos", NULL, angle);
     struct endpoint sine = build_unary(b, "Sin", NULL, angle);
     struct endpoint minus = build_unary(b, "Neg", NULL, sine);
@@ -227,57 +245,31 @@ static struct endpoint random_rotation_build(struct layer_context *context,
 }
 LAYER_CLASS(random_rotation, "RandomRotation", random_rotation_args, random_rotation_build);
 
-/* ---- changing pixels ---- */
-
-static const struct layer_arg random_value_args[] = {
-    { "factor", ARG_VALUE, REQUIRED },
-    { "value_range", ARG_VALUE, "[0, 255]" },
-    { "seed", ARG_NULL_OR_INT, "null" },
-    DATA_FORMAT,
+static const struct layer_arg random_shear_args[] = {
+    { "x_factor", ARG_VALUE, "0" },
+    { "y_factor", ARG_VALUE, "0" },
+    WHERE_IT_READS,
 };
 
-static struct endpoint clip(struct builder *b, struct endpoint x, const double range[2])
+/* Half of the images are sheared in the other direction. */
+static struct endpoint random_shear_build(struct layer_context *context, const struct layer *layer,
+                                          struct endpoint x)
 {
-    const struct endpoint inputs[] = { x, build_const_float(b, NULL, (float)range[0]),
-                                       build_const_float(b, NULL, (float)range[1]) };
-
-    return build(b, "ClipByValue", NULL, 3, inputs, NULL);
-}
-
-static struct endpoint random_brightness_build(struct layer_context *context,
-                                               const struct layer *layer, struct endpoint x)
-{
+    static const double unit[] = { 0, 1 };
     struct builder *b = &context->builder;
-    double factor[2], values[2];
+    double across[2], down[2];
 
-    if (!read_range(context, layer, "factor", -1, factor) ||
-        !read_range(context, layer, "value_range", -INFINITY, values) ||
-        !changes_images(context, layer, x))
+    if (!augment_range(context, layer, "x_factor", -1, across) ||
+        !augment_range(context, layer, "y_factor", -1, down) || !augment_changes(context, layer, x))
         return x;
-    struct endpoint delta =
-        by_number(b, "Mul", draw(context, layer, x, factor), values[1] - values[0]);
-    return clip(b, build_binary(b, "AddV2", NULL, x, delta), values);
+    struct endpoint side = draw_column(context, layer, x, unit);
+    struct endpoint sign = augment_by_number(
+        b, "Mul", build_unary(b, "Sign", NULL, augment_by_number(b, "Sub", side, 0.5)), -1);
+    struct endpoint v = build_binary(b, "Mul", NULL, draw_column(context, layer, x, down), sign);
+    struct endpoint u = build_binary(b, "Mul", NULL, draw_column(context, layer, x, across), sign);
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, u);
+    struct endpoint one = build_unary(b, "OnesLike", NULL, u);
+    const struct image_map m = { one, u, zero, v, one, zero };
+    return move_pixels(context, layer, x, &m);
 }
-LAYER_CLASS(random_brightness, "RandomBrightness", random_value_args, random_brightness_build);
-
-/* Moves each channel away from its mean, or towards it. */
-static struct endpoint random_contrast_build(struct layer_context *context,
-                                             const struct layer *layer, struct endpoint x)
-{
-    static const int32_t pixels[] = { 1, 2 };
-    struct builder *b = &context->builder;
-    const struct attr kept[] = { attr_bool("keep_dims", true), ATTR_END };
-    double factor[2], values[2];
-
-    if (!read_range(context, layer, "factor", 0, factor) ||
-        !read_range(context, layer, "value_range", -INFINITY, values) ||
-        !changes_images(context, layer, x))
-        return x;
-    const double range[] = { 1 - factor[0], 1 + factor[1] };
-    const struct endpoint inputs[] = { x, build_const_ints(b, NULL, 2, pixels) };
-    struct endpoint mean = build(b, "Mean", NULL, 2, inputs, kept);
-    struct endpoint away = build_binary(b, "Mul", NULL, build_binary(b, "Sub", NULL, x, mean),
-                                        draw(context, layer, x, range));
-    return clip(b, build_binary(b, "AddV2", NULL, away, mean), values);
-}
-LAYER_CLASS(random_contrast, "RandomContrast", random_value_args, random_contrast_build);
+LAYER_CLASS(random_shear, "RandomShear", random_shear_args, random_shear_build);

@@ -62,9 +62,17 @@ extern const struct layer_class layer_adaptive_average_pooling1d, layer_adaptive
     layer_adaptive_max_pooling3d;
 /* layer_augment.c */
 extern const struct layer_class layer_random_translation, layer_random_zoom, layer_random_rotation,
-    layer_random_brightness, layer_random_contrast;
+    layer_random_shear;
+/* layer_colours.c */
+extern const struct layer_class layer_random_brightness, layer_random_contrast, layer_auto_contrast,
+    layer_random_hue, layer_random_saturation, layer_random_color_jitter, layer_random_grayscale,
+    layer_random_color_degeneration, layer_random_invert, layer_random_posterization,
+    layer_solarization;
+/* layer_patches.c */
+extern const struct layer_class layer_random_sharpness, layer_random_gaussian_blur,
+    layer_random_erasing;
 /* layer_resize.c */
-extern const struct layer_class layer_resizing, layer_center_crop;
+extern const struct layer_class layer_resizing, layer_center_crop, layer_random_crop;
 /* layer_norm.c */
 extern const struct layer_class layer_layer_normalization, layer_group_normalization,
     layer_unit_normalization, layer_rms_normalization, layer_batch_normalization;

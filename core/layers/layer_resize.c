@@ -1,5 +1,5 @@
-/* layer_resize: Resizing and CenterCrop, which give images one size. */
-#include "layers/layer_image.h"
+/* layer_resize: Resizing, CenterCrop and RandomCrop, which give images one size. */
+#include "layers/layer_augment.h"
 
 /* The height and the width of an image, and those that are wanted. */
 struct image_size {
@@ -159,3 +159,63 @@ static struct endpoint center_crop_build(struct layer_context *context, const st
     return resize(b, x, wanted, "bilinear");
 }
 LAYER_CLASS(center_crop, "CenterCrop", center_crop_args, center_crop_build);
+
+static const struct layer_arg random_crop_args[] = {
+    { "height", ARG_INT, REQUIRED },
+    { "width", ARG_INT, REQUIRED },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+/* A whole number below `end`, for all images of the batch: int32 [1]. */
+static struct endpoint draw_place(struct layer_context *context, const struct layer *layer,
+                                  int64_t end)
+{
+    static const int32_t one[] = { 1 };
+    struct builder *b = &context->builder;
+    struct endpoint number =
+        build_binary(b, "StatelessRandomUniform", NULL, build_const_ints(b, NULL, 1, one),
+                     augment_seed(context, layer));
+
+    number = augment_by_number(b, "Mul", number, (double)end);
+    return build(b, "Cast", NULL, 1, &number,
+                 (const struct attr[]){ attr_type("DstT", DT_INT32), ATTR_END });
+}
+
+/* The same place in all images of a batch, as in Keras. */
+static struct endpoint crop_anywhere(struct layer_context *context, const struct layer *layer,
+                                     struct endpoint x, struct image_size wanted)
+{
+    static const int32_t zero[] = { 0 };
+    struct builder *b = &context->builder;
+    const int32_t sizes[] = { -1, (int32_t)wanted.height, (int32_t)wanted.width, -1 };
+    const struct endpoint begin[] = {
+        build_const_ints(b, NULL, 1, zero),
+        draw_place(context, layer, size_of(x).height - wanted.height + 1),
+        draw_place(context, layer, size_of(x).width - wanted.width + 1),
+        build_const_ints(b, NULL, 1, zero), build_const_int(b, NULL, 0)
+    };
+    const struct endpoint inputs[] = { x, build(b, "ConcatV2", NULL, 5, begin, NULL),
+                                       build_const_ints(b, NULL, 4, sizes) };
+
+    return build(b, "Slice", NULL, 3, inputs, NULL);
+}
+
+/* Without a random place, because the image is too small or training is over, it is the largest
+ * part in the middle that has the proportions of the result. Keras 3's documentation says so as
+ * well, but its code passes the images of an evaluation on as they are, which fails in the layers
+ * behind. */
+static struct endpoint random_crop_build(struct layer_context *context, const struct layer *layer,
+                                         struct endpoint x)
+{
+    struct image_size wanted;
+
+    if (!read_size(context, layer, x, &wanted))
+        return x;
+    if (context->mode == LAYERS_TRAIN && size_of(x).height > wanted.height &&
+        size_of(x).width > wanted.width)
+        return crop_anywhere(context, layer, x, wanted);
+    x = crop_to_ratio(&context->builder, x, wanted);
+    return resize(&context->builder, x, wanted, "bilinear");
+}
+LAYER_CLASS(random_crop, "RandomCrop", random_crop_args, random_crop_build);

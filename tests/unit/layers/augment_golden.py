@@ -7,9 +7,10 @@ import os
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import keras
 import numpy as np
+import tensorflow as tf
 
 L = keras.layers
-SHAPE = (2, 5, 6, 2)
+SHAPE = (2, 5, 6, 3)
 random = np.random.RandomState(7)
 images = random.uniform(0, 255, SHAPE).astype(np.float32)
 cases = [
@@ -23,7 +24,38 @@ cases = [
     ("brightness", L.RandomBrightness((0.3, 0.3))),
     ("brightness in another range", L.RandomBrightness((-0.5, -0.5), value_range=(50, 150))),
     ("contrast", L.RandomContrast((-0.5, 0.5))),
+    ("automatic contrast", L.AutoContrast()),
+    ("automatic contrast in another range", L.AutoContrast(value_range=(-20, 280))),
+    ("hue by half a circle", L.RandomHue((1.0, 1.0))),  # in either direction
+    ("saturation", L.RandomSaturation((0.3, 0.3))),
+    ("more saturation", L.RandomSaturation((0.6, 0.6))),
+    ("jitter", L.RandomColorJitter(brightness_factor=(0.1, 0.1), contrast_factor=(-0.4, 0.4), saturation_factor=(0.45, 0.45), hue_factor=(1.0, 1.0))),
+    ("grey", L.RandomGrayscale(1.0)),
+    ("never grey", L.RandomGrayscale(0.0)),
+    ("less colour", L.RandomColorDegeneration((0.7, 0.7))),
+    ("inverted", L.RandomInvert((1.0, 1.0))),
+    ("inverted in another range", L.RandomInvert((1.0, 1.0), value_range=(0, 300))),
+    ("posterized", L.RandomPosterization((3, 3))),
+    ("posterized in another range", L.RandomPosterization((2, 2), value_range=(-10, 260))),
+    ("solarized", L.Solarization(addition_factor=(0, 0), threshold_factor=(0, 0), value_range=(0, 240))),
+    ("sharpened", L.RandomSharpness((0.9, 0.9))),
+    ("smoothed", L.RandomSharpness((0.2, 0.2))),
+    ("blurred", L.RandomGaussianBlur((1.0, 1.0), kernel_size=5, sigma=(0.8, 0.8))),
+    ("erased", L.RandomErasing((1.0, 1.0), scale=(1.0, 1.0), fill_value=7.0)),
+    ("erased with a colour", L.RandomErasing((1.0, 1.0), scale=(1.0, 1.0), fill_value=(7.0, 300.0, 9.0))),
+    ("never erased", L.RandomErasing((0.0, 0.0))),
+    ("shear", L.RandomShear((0.3, 0.3), (0.2, 0.2), fill_mode="constant")),
+    ("shear of rows", L.RandomShear((0.4, 0.4))),
 ]
+
+
+def sheared(layer):
+    """What Keras makes of the images with the directions that the test's seed draws: 1, the step, is multiplied, and 1 the first layer."""
+    factor = 0x9E3779B97F4A7C15 - 2**64
+    draws = tf.random.stateless_uniform((2, 1), seed=[factor, factor + 1]).numpy()
+    sign = np.where(draws > 0.5, -1, 1).astype(np.float32)
+    return layer.transform_images(images, {"shear_factor": np.array([[layer.x_factor[0], layer.y_factor[0]]], np.float32) * sign})
+
 
 
 def numbers(array):
@@ -33,12 +65,12 @@ def numbers(array):
 
 
 print("/* Written by augment_golden.py with Keras %s. */" % keras.__version__)
-print("#define IMAGES 2\n#define PIXELS 60 /* of an image: 5 x 6 with 2 channels */")
+print("#define IMAGES 2\n#define PIXELS 90 /* of an image: 5 x 6 with 3 channels */")
 print("static const float images[IMAGES * PIXELS] = {\n      " + numbers(images) + "\n};")
 print("static const struct augmentation {\n    const char *label, *layer;\n    float out[IMAGES * PIXELS];\n} augmentations[] = {")
 for label, layer in cases:
     config = {k: v for k, v in layer.get_config().items() if k not in ("name", "trainable", "dtype", "seed")}
     text = json.dumps({"class_name": type(layer).__name__, "config": config})
-    out = np.asarray(layer(images, training=True))
+    out = np.asarray(sheared(layer) if isinstance(layer, L.RandomShear) else layer(images, training=True))
     print("    { %s,\n      %s,\n      { %s } }," % (json.dumps(label), json.dumps(text), numbers(out)))
 print("};")
