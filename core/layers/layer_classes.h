@@ -111,6 +111,8 @@ extern const struct layer_class layer_attention, layer_additive_attention,
 extern const struct layer_class layer_simple_rnn, layer_lstm, layer_gru, layer_rnn,
     layer_bidirectional, layer_simple_rnn_cell, layer_lstm_cell, layer_gru_cell,
     layer_stacked_rnn_cells;
+/* layer_conv_lstm.c */
+extern const struct layer_class layer_conv_lstm1d, layer_conv_lstm2d, layer_conv_lstm3d;
 /* layer_noise.c */
 extern const struct layer_class layer_dropout, layer_spatial_dropout1d, layer_spatial_dropout2d,
     layer_spatial_dropout3d, layer_gaussian_noise, layer_gaussian_dropout, layer_alpha_dropout,

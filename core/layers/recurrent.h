@@ -34,6 +34,7 @@ struct cell {
     const struct layer *layer; /* has the arguments and the variables */
     const char *prefix;        /* in front of the names of the variables: "lstm_cell/", or "" */
     int64_t units;
+    struct shape image; /* of a ConvLSTM: a state is [sides…, filters], `units` numbers */
     bool use_bias, reset_after;
     const struct activation *activation,
         *recurrent_activation; /* the second: NULL for cell_simple */

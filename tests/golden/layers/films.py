@@ -1,0 +1,22 @@
+"""Writes a file per model of films: ConvLSTM layers. The files are as those of models.py.
+
+    python tests/golden/layers/films.py tests/golden/layers            Keras 3.15
+"""
+from cases import L, case, keras, sequential
+
+
+def film_case(name, shape, *layers, trained=True):
+    case(name, sequential(L.Input(shape), *layers), trained=trained, batch=2)
+
+
+film_case("film_1d", (3, 5, 2), L.ConvLSTM1D(2, 2, return_sequences=True, strides=2), L.ConvLSTM1D(3, 2, padding="same", go_backwards=True),
+          L.Flatten(), L.Dense(2))
+film_case("film_2d", (3, 4, 5, 2), L.ConvLSTM2D(2, (2, 3), return_sequences=True), L.ConvLSTM2D(
+    3, 2, padding="same", strides=2, use_bias=False, unroll=True, kernel_regularizer="l2"), L.Flatten(), L.Dense(2))
+film_case("film_2d_dilated", (3, 5, 5, 1), L.ConvLSTM2D(2, 2, dilation_rate=2, unit_forget_bias=False, activation="relu"), L.Flatten(), L.Dense(2))
+film_case("film_3d", (2, 3, 3, 2, 2), L.ConvLSTM3D(2, (2, 2, 1), return_sequences=True), L.ConvLSTM3D(1, 2, padding="same"), L.Flatten(), L.Dense(2))
+film_case("film_dropped", (3, 4, 4, 2), L.ConvLSTM2D(2, 2, dropout=0.3, recurrent_dropout=0.2, return_sequences=True), L.ConvLSTM2D(2, 2, dropout=0.5),
+          L.Flatten(), L.Dense(2), trained=False)
+x = L.Input((3, 4, 4, 2))
+whole, h, c = L.ConvLSTM2D(2, 2, return_sequences=True, return_state=True, padding="same")(x)
+case("film_states", keras.Model(x, L.Dense(2)(L.Flatten()(L.ConvLSTM2D(2, 2, padding="same")(whole, initial_state=[h, c])))), trained=True, batch=2)
