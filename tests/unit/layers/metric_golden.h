@@ -196,13 +196,17 @@ static const struct golden goldens[] = {
       "null}, \"registered_name\": null}",
       "binary_crossentropy", golden_scores, golden_binary, 1, 0.607142866 },
     { "\"binary_crossentropy\"", "binary_crossentropy", golden_scores, golden_binary, 1,
-      0.991739988 },
+      0.991739929 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"BinaryCrossentropy\", \"config\": "
       "{\"name\": \"binary_crossentropy\", \"dtype\": \"float32\", \"from_logits\": false, "
       "\"label_smoothing\": 0.1}, \"registered_name\": null}",
-      "binary_crossentropy", golden_scores, golden_binary, 1, 1.02093756 },
+      "binary_crossentropy", golden_scores, golden_binary, 1, 1.02093768 },
     { "\"acc\"", "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4,
       0.683333337 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"SparseCategoricalAccuracy\", \"config\": "
+      "{\"name\": \"sparse_categorical_accuracy\", \"dtype\": \"float32\"}, \"registered_name\": "
+      "null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.683333337 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SparseTopKCategoricalAccuracy\", "
       "\"config\": {\"name\": \"sparse_top_k_categorical_accuracy\", \"dtype\": \"float32\", "
       "\"k\": 2}, \"registered_name\": null}",
@@ -212,12 +216,15 @@ static const struct golden goldens[] = {
     { "\"mse\"", "mse", golden_outputs, golden_targets, 4, 0.417737067 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanAbsoluteError\", \"config\": "
       "{\"name\": \"mean_absolute_error\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.543071628 },
+      "mse", golden_outputs, golden_targets, 4, 0.543071508 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"RootMeanSquaredError\", \"config\": "
       "{\"name\": \"root_mean_squared_error\", \"dtype\": \"float32\"}, \"registered_name\": null}",
       "mse", golden_outputs, golden_targets, 4, 0.646325827 },
-    { "\"cosine_similarity\"", "mse", golden_outputs, golden_targets, 4, 0.0204700399 },
+    { "\"cosine_similarity\"", "mse", golden_outputs, golden_targets, 4, 0.0204700436 },
     { "\"accuracy\"", "mse", golden_outputs, golden_targets, 4, 0.333333343 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"CategoricalAccuracy\", \"config\": "
+      "{\"name\": \"categorical_accuracy\", \"dtype\": \"float32\"}, \"registered_name\": null}",
+      "mse", golden_outputs, golden_targets, 4, 0.333333343 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"TopKCategoricalAccuracy\", \"config\": "
       "{\"name\": \"top_k_categorical_accuracy\", \"dtype\": \"float32\", \"k\": 2}, "
       "\"registered_name\": null}",
@@ -319,14 +326,14 @@ static const struct golden goldens[] = {
     { "{\"module\": \"keras.metrics\", \"class_name\": \"PearsonCorrelation\", \"config\": "
       "{\"name\": \"pearson_correlation\", \"dtype\": \"float32\", \"axis\": -1}, "
       "\"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.0787538216 },
+      "mse", golden_outputs, golden_targets, 4, 0.0787538141 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"ConcordanceCorrelation\", \"config\": "
       "{\"name\": \"concordance_correlation\", \"dtype\": \"float32\", \"axis\": -1}, "
       "\"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.00871238392 },
+      "mse", golden_outputs, golden_targets, 4, 0.00871238671 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"LogCoshError\", \"config\": {\"name\": "
       "\"logcosh\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.184592858 },
+      "mse", golden_outputs, golden_targets, 4, 0.184592813 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanAbsolutePercentageError\", "
       "\"config\": {\"name\": \"mean_absolute_percentage_error\", \"dtype\": \"float32\"}, "
       "\"registered_name\": null}",
@@ -334,10 +341,10 @@ static const struct golden goldens[] = {
     { "{\"module\": \"keras.metrics\", \"class_name\": \"MeanSquaredLogarithmicError\", "
       "\"config\": {\"name\": \"mean_squared_logarithmic_error\", \"dtype\": \"float32\"}, "
       "\"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.0663674101 },
+      "mse", golden_outputs, golden_targets, 4, 0.0663674176 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Hinge\", \"config\": {\"name\": "
       "\"hinge\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.998536706 },
+      "mse", golden_outputs, golden_targets, 4, 0.998536766 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"SquaredHinge\", \"config\": {\"name\": "
       "\"squared_hinge\", \"dtype\": \"float32\"}, \"registered_name\": null}",
       "mse", golden_outputs, golden_targets, 4, 1.0231806 },
@@ -346,7 +353,7 @@ static const struct golden goldens[] = {
       "mse", golden_outputs, golden_targets, 4, 1.02066684 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Poisson\", \"config\": {\"name\": "
       "\"poisson\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "mse", golden_outputs, golden_targets, 4, 0.187139377 },
+      "mse", golden_outputs, golden_targets, 4, 0.187139362 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"Precision\", \"config\": {\"name\": "
       "\"precision_2\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": 2, \"class_id\": "
       "null}, \"registered_name\": null}",
@@ -381,9 +388,9 @@ static const struct golden goldens[] = {
       "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.923076928 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"CategoricalHinge\", \"config\": "
       "{\"name\": \"categorical_hinge\", \"dtype\": \"float32\"}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.920161009 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.920161128 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"CategoricalCrossentropy\", \"config\": "
       "{\"name\": \"categorical_crossentropy\", \"dtype\": \"float32\", \"from_logits\": false, "
       "\"label_smoothing\": 0.1, \"axis\": -1}, \"registered_name\": null}",
-      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1.05579102 },
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 1.05579114 },
 };

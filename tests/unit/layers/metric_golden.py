@@ -1,4 +1,4 @@
-"""Writes metric_golden.h: what the metrics of Keras 3 say of two batches of predictions. Run clang-format on it."""
+"""Writes metric_golden.h: what the metrics of Keras 3 say of 20 batches of predictions. Run clang-format on it."""
 import json
 import os
 
@@ -6,16 +6,16 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import keras
 import numpy as np
 
-M, ROWS = keras.metrics, 30
+M, BATCHES, ROWS = keras.metrics, 20, 3
 random = np.random.RandomState(5)
-binary = random.randint(0, 2, (2 * ROWS, 1)).astype(np.float32)
+binary = random.randint(0, 2, (BATCHES * ROWS, 1)).astype(np.float32)
 scores = np.clip(binary * 0.3 + random.uniform(0, 0.7, binary.shape), 0, 1).astype(np.float32)
 scores[:2, 0] = 0, 1
-classes = random.randint(0, 4, 2 * ROWS)
-outputs = random.uniform(0.01, 1, (2 * ROWS, 4)).astype(np.float32)
-outputs[np.arange(2 * ROWS), classes] += 0.3
+classes = random.randint(0, 4, BATCHES * ROWS)
+outputs = random.uniform(0.01, 1, (BATCHES * ROWS, 4)).astype(np.float32)
+outputs[np.arange(BATCHES * ROWS), classes] += 0.3
 outputs /= outputs.sum(-1, keepdims=True)
-targets = random.uniform(-1, 1, (2 * ROWS, 4)).astype(np.float32)
+targets = random.uniform(-1, 1, (BATCHES * ROWS, 4)).astype(np.float32)
 BINARY, CLASSES, VALUES = (scores, binary, "binary_crossentropy"), (outputs, classes, "sparse_categorical_crossentropy"), (outputs, targets, "mse")
 CASES = [
     (BINARY, M.BinaryAccuracy(name="accuracy"), "accuracy"), (BINARY, M.BinaryAccuracy(threshold=0.3), None), (BINARY, M.AUC(), "AUC"),
@@ -24,10 +24,10 @@ CASES = [
     (BINARY, M.AUC(from_logits=True), None), (BINARY, M.Precision(), "Precision"), (BINARY, M.Precision(thresholds=0.6), None),
     (BINARY, M.Recall(), None), (BINARY, M.Recall(thresholds=0.6), None), (BINARY, M.BinaryCrossentropy(), "binary_crossentropy"),
     (BINARY, M.BinaryCrossentropy(label_smoothing=0.1), None),
-    (CLASSES, M.SparseCategoricalAccuracy(), "acc"), (CLASSES, M.SparseTopKCategoricalAccuracy(k=2), None),
+    (CLASSES, M.SparseCategoricalAccuracy(), "acc"), (CLASSES, M.SparseCategoricalAccuracy(), None), (CLASSES, M.SparseTopKCategoricalAccuracy(k=2), None),
     (CLASSES, M.SparseCategoricalCrossentropy(), "sparse_categorical_crossentropy"),
     (VALUES, M.MeanSquaredError(), "mse"), (VALUES, M.MeanAbsoluteError(), None), (VALUES, M.RootMeanSquaredError(), None),
-    (VALUES, M.CosineSimilarity(), "cosine_similarity"), (VALUES, M.CategoricalAccuracy(), "accuracy"),
+    (VALUES, M.CosineSimilarity(), "cosine_similarity"), (VALUES, M.CategoricalAccuracy(), "accuracy"), (VALUES, M.CategoricalAccuracy(), None),
     (VALUES, M.TopKCategoricalAccuracy(k=2), None),
     (BINARY, M.TruePositives(), "TruePositives"), (BINARY, M.TrueNegatives(thresholds=0.4), None), (BINARY, M.FalsePositives(), None),
     (BINARY, M.FalseNegatives(), None), (BINARY, M.SensitivityAtSpecificity(0.7), None),
@@ -63,7 +63,7 @@ with open(os.path.join(os.path.dirname(__file__), "metric_golden.h"), "w") as ou
     out.write("static const struct golden goldens[] = {\n")
     names = {"binary_crossentropy": ("scores", "binary", 1), "sparse_categorical_crossentropy": ("outputs", "classes", 4), "mse": ("outputs", "targets", 4)}
     for (x, y, loss), metric, short in CASES:
-        for part in (slice(0, ROWS), slice(ROWS, None)):
+        for part in (slice(i * ROWS, (i + 1) * ROWS) for i in range(BATCHES)):
             one_hot = y is classes and isinstance(metric, ONE_HOT)
             metric.update_state(np.eye(4, dtype=np.float32)[y[part]] if one_hot else y[part], x[part])
         text = json.dumps(short) if short else json.dumps(keras.saving.serialize_keras_object(metric))

@@ -311,7 +311,7 @@ static void session_open(struct session *s, const struct printed *p, enum layers
     }
     if (weighted)
         feed(s, s->built.weights, p->weights);
-    if (mode == LAYERS_TRAIN && p->is_sampled)
+    if (s->built.random_seed.node != NULL)
         feed(s, s->built.random_seed, tensor_borrow(DT_INT64, &pair, (void *)(uintptr_t)p->seed));
     if (s->built.lookups_count > 0)
         feed_lookups(s, p, s->built.graph, s->built.lookups, s->built.lookups_count);

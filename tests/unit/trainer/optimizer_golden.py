@@ -1,4 +1,4 @@
-"""Writes optimizer_golden.h: five updates by each of TensorFlow's own optimizers, with the same
+"""Writes optimizer_golden.h: 20 updates by each of TensorFlow's own optimizers, with the same
 first values and gradients for all."""
 import os
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 v1 = tf.compat.v1
 v1.disable_eager_execution()
 W = [0.5, -0.25, 1.5, 0.0, -2.0, 0.125, 0.75]
-G = [[0.1 * (i + 1) * (-1) ** (i + t) + 0.05 * t for i in range(7)] for t in range(5)]
+G = [[0.1 * (i + 1) * (-1) ** (i + t) + 0.05 * t for i in range(7)] for t in range(20)]
 t = v1.train
 ROWS = [
     ("sgd", 0.1, {}, lambda: t.GradientDescentOptimizer(0.1)),
@@ -35,12 +35,13 @@ ROWS = [
 
 
 def floats(values):
-    return ", ".join(f"{float(v)!r}f".replace("0.0f", "0.0f") for v in np.asarray(values).ravel())
+    texts = ["%.9g" % v for v in np.asarray(values).ravel()]
+    return ", ".join(t + ("f" if "." in t or "e" in t else ".0f") for t in texts)
 
 
 with open(os.path.join(os.path.dirname(__file__), "optimizer_golden.h"), "w") as out:
     out.write("/* Made by optimizer_golden.py with TensorFlow %s. */\n" % tf.__version__)
-    out.write("#define GOLDEN_STEPS 5\n#define GOLDEN_COUNT 7\n\n")
+    out.write("#define GOLDEN_STEPS 20\n#define GOLDEN_COUNT 7\n\n")
     out.write("static const float golden_start[GOLDEN_COUNT] = { %s };\n\n" % floats(np.float32(W)))
     out.write("static const float golden_gradients[GOLDEN_STEPS][GOLDEN_COUNT] = {\n")
     for g in G:

@@ -1,4 +1,4 @@
-"""Writes optimizer_keras_golden.h: five updates by the optimizers of Keras 3 that differ
+"""Writes optimizer_keras_golden.h: 20 updates by the optimizers of Keras 3 that differ
 from TensorFlow's. First values and gradients are those of optimizer_golden.py."""
 import os
 
@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 W = [0.5, -0.25, 1.5, 0.0, -2.0, 0.125, 0.75]
-G = [[0.1 * (i + 1) * (-1) ** (i + t) + 0.05 * t for i in range(7)] for t in range(5)]
+G = [[0.1 * (i + 1) * (-1) ** (i + t) + 0.05 * t for i in range(7)] for t in range(20)]
 o = keras.optimizers
 KERAS = {"epsilon": 1e-7, "initial_rms": 0}  # options.c sets these for Keras' RMSprop
 ROWS = [
@@ -18,6 +18,7 @@ ROWS = [
     ("adagrad", 0.1, {"epsilon": 1e-7}, lambda: o.Adagrad(0.1)),
     ("adagrad", 0.1, {"initial_accumulator_value": 0, "epsilon": 0.1}, lambda: o.Adagrad(0.1, initial_accumulator_value=0.0, epsilon=0.1)),
     ("adam", 0.01, {"epsilon": 1e-7}, lambda: o.Adam(0.01)),
+    ("adamw", 0.01, {"epsilon": 1e-7, "weight_decay": 0.5}, lambda: o.AdamW(0.01, weight_decay=0.5)),
     ("adadelta", 0.5, {"epsilon": 1e-7}, lambda: o.Adadelta(0.5)),
     ("adamax", 0.01, {"epsilon": 1e-7}, lambda: o.Adamax(0.01)),
     ("adamax", 0.01, {"beta_1": 0.8, "beta_2": 0.5, "epsilon": 0.1, "weight_decay": 0.5},
@@ -43,7 +44,8 @@ ROWS = [
 
 
 def floats(values):
-    return ", ".join(f"{float(v)!r}f" for v in np.asarray(values).ravel())
+    texts = ["%.9g" % v for v in np.asarray(values).ravel()]
+    return ", ".join(t + ("f" if "." in t or "e" in t else ".0f") for t in texts)
 
 
 with open(os.path.join(os.path.dirname(__file__), "optimizer_keras_golden.h"), "w") as out:
