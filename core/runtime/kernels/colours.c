@@ -4,7 +4,8 @@
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
+#include "runtime/kernels/kernel_tools.h"
 
 /* ---- RGBToHSV and HSVToRGB ---- */
 
@@ -91,7 +92,7 @@ static struct status convert(struct kernel_context *k, pixel_rows *narrow, pixel
         (x->dtype == DT_DOUBLE ? wide : narrow)(x->data, out->data, x->size);
         return status_ok();
     }
-    TRY(image_floats(k, x, &floats));
+    TRY(float_values(k, x, &floats));
     narrow(floats.data, floats.data, x->size);
     half_block_store(out->dtype, floats.data, out->data, x->size);
     tensor_release(&floats);
@@ -262,9 +263,9 @@ static struct status limited_compute(struct kernel_context *k)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "input must be at least 3-D, got shape%s",
                             shape_text(shape));
     for (int i = 0; i < 3; i++)
-        TRY(image_scalar(k, 1 + i, names[i], &numbers[i]));
+        TRY(kernel_scalar(k, 1 + i, names[i], &numbers[i]));
     TRY(kernel_output(k, 0, shape, &out));
-    TRY(image_floats(k, x, &floats));
+    TRY(float_values(k, x, &floats));
     const int64_t *dims = shape->dims + shape->rank - 3;
     float low = tensor_floats(numbers[1])[0], high = tensor_floats(numbers[2])[0];
     for (int64_t at = 0; at < x->size; at += dims[0] * dims[1] * dims[2])

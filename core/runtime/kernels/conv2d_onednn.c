@@ -483,7 +483,7 @@ static bool find_pieces(struct pieces *pieces, int count)
     return true;
 }
 
-static int64_t image_floats(const struct conv2d_onednn_size *size, int64_t channels)
+static int64_t float_values(const struct conv2d_onednn_size *size, int64_t channels)
 {
     return size->batch * size->height * size->width * channels;
 }
@@ -502,7 +502,7 @@ static bool pieces_agree(const struct pieces *many, int many_count, const struct
     memcpy(first.primitives, many->primitives, sizeof first.primitives);
     memcpy(second.list, few->list, sizeof second.list);
     memcpy(second.primitives, few->primitives, sizeof second.primitives);
-    int64_t image = image_floats(size, many->conv->spec.channels);
+    int64_t image = float_values(size, many->conv->spec.channels);
     int64_t result = result_floats(size, many->conv->spec.filters);
     float *in = malloc((size_t)(image + 2 * result) * sizeof *in);
     if (in == NULL)
@@ -555,7 +555,7 @@ static bool find_few(const struct pieces *many, int many_count,
 {
     struct conv2d_onednn *conv = many->conv;
     if (parallel_width() >= many_count || size->batch > 1 || atomic_load(&conv->uneven) ||
-        image_floats(size, conv->spec.channels) + 2 * result_floats(size, conv->spec.filters) >
+        float_values(size, conv->spec.channels) + 2 * result_floats(size, conv->spec.filters) >
             COMPARE_FLOATS)
         return false;
     *count = conv2d_cut(&conv->spec, size, parallel_width(), few->list);

@@ -2,7 +2,7 @@
  * crop_and_resize: CropAndResize, which cuts boxes out of images and makes them equally large.
  */
 #include "runtime/kernels/crop_lines.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 
 struct crop_state {
     bool nearest;
@@ -146,7 +146,7 @@ static struct status crop_compute(struct kernel_context *k)
     TRY(check_values(k));
     if (out->size == 0)
         return status_ok();
-    TRY(image_floats(k, kernel_input(k, 0), &image));
+    TRY(float_values(k, kernel_input(k, 0), &image));
     int64_t image_size = size.h * size.w * size.c, crop_size = out->size / indices->size;
     struct status status = status_ok();
     for (int64_t i = 0; i < indices->size && status_is_ok(status); i++) {

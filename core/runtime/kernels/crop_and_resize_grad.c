@@ -2,7 +2,7 @@
  * crop_and_resize_grad: the gradients of CropAndResize: of the image, and of the boxes.
  */
 #include "runtime/kernels/crop_lines.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 
 static struct status grad_prepare(struct prepare_context *p)
 {
@@ -141,9 +141,9 @@ static struct status grad_image_compute(struct kernel_context *k)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "image_size and grads are incompatible");
     TRY(crop_check_indices(kernel_input(k, 2), size.n));
     TRY(kernel_output(k, 0, &shape, &out));
-    TRY(image_sums_begin(k, out, &sums));
+    TRY(float_sums_begin(k, out, &sums));
     struct status status = out->size > 0 ? spread_boxes(k, &size, sums.data) : status_ok();
-    image_sums_end(&sums, out);
+    float_sums_end(&sums, out);
     return status;
 }
 
@@ -226,7 +226,7 @@ static struct status grad_boxes_compute(struct kernel_context *k)
         memset(out->data, 0, tensor_bytes(out));
         return status_ok();
     }
-    TRY(image_floats(k, x, &images));
+    TRY(float_values(k, x, &images));
     struct status status = box_gradients(k, &size, images.data, tensor_floats_mut(out));
     tensor_release(&images);
     return status;

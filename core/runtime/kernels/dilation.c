@@ -3,7 +3,7 @@
  * which go to the element that was the greatest.
  */
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/window_places.h"
 #include "runtime/kernels/sliding_window.h"
@@ -73,7 +73,7 @@ struct operands {
 static struct status wide(struct kernel_context *k, const struct tensor *x, struct tensor *out)
 {
     if (dtype_is_half(x->dtype))
-        return image_floats(k, x, out);
+        return float_values(k, x, out);
     *out = tensor_acquire(x);
     return status_ok();
 }

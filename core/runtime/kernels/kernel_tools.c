@@ -97,3 +97,13 @@ struct status node_attr_ints(const struct node *node, const char *name, int max,
     *count = list->count;
     return status_ok();
 }
+
+struct status kernel_scalar(struct kernel_context *k, int index, const char *name,
+                            const struct tensor **out)
+{
+    *out = kernel_input(k, index);
+    if ((*out)->shape.rank != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s must be 0-D, got shape %s", name,
+                            shape_text(&(*out)->shape));
+    return status_ok();
+}

@@ -17,6 +17,10 @@ struct status kernel_output_copy(struct kernel_context *k, int index, int input,
 /* An axis given as a scalar of input `index`: from [-rank, rank) to [0, rank). */
 struct status kernel_axis(struct kernel_context *k, int index, int rank, int *out);
 
+/* An input that must be a scalar; `name` is for the error. */
+struct status kernel_scalar(struct kernel_context *k, int index, const char *name,
+                            const struct tensor **out);
+
 /* The number of elements in the dimensions before an axis, and behind it. */
 int64_t shape_outer(const struct shape *shape, int axis);
 int64_t shape_inner(const struct shape *shape, int axis);

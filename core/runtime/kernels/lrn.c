@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 
 #define CHECK_EVERY 1000000 /* squares between two looks at the deadline */
 
@@ -72,7 +72,7 @@ static struct status lrn_compute(struct kernel_context *k)
     TRY(kernel_output(k, 0, &x->shape, &out));
     if (x->dtype == DT_FLOAT)
         return normalize(k, x, tensor_floats_mut(out));
-    TRY_OR(done, image_floats(k, x, &floats));
+    TRY_OR(done, float_values(k, x, &floats));
     TRY_OR(done, kernel_scratch(k, DT_FLOAT, &x->shape, &wide));
     TRY_OR(done, normalize(k, &floats, tensor_floats_mut(&wide)));
     half_block_store(out->dtype, wide.data, out->data, out->size);
@@ -150,14 +150,14 @@ static struct status lrn_grad_compute(struct kernel_context *k)
     struct status status;
     TRY(check_lrn_shapes(k));
     TRY(kernel_output(k, 0, &kernel_input(k, 0)->shape, &out));
-    TRY(image_sums_begin(k, out, &sums));
+    TRY(float_sums_begin(k, out, &sums));
     for (int i = 0; i < 3; i++)
-        TRY_OR(done, image_floats(k, kernel_input(k, i), &inputs[i]));
+        TRY_OR(done, float_values(k, kernel_input(k, i), &inputs[i]));
     status = lrn_gradients(k, inputs, tensor_floats_mut(&sums));
 done:
     for (int i = 0; i < 3; i++)
         tensor_release(&inputs[i]);
-    image_sums_end(&sums, out);
+    float_sums_end(&sums, out);
     return status;
 }
 

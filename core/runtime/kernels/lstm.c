@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/matmul.h"
 
 struct status lstm_prepare(struct prepare_context *p)
@@ -116,7 +116,7 @@ struct status lstm_inputs_make(struct kernel_context *k, struct lstm_inputs *out
     struct status status = status_ok();
     *out = (struct lstm_inputs){ .count = kernel_inputs_count(k), .at_x = state->sequence ? 1 : 0 };
     for (int i = out->at_x; i < out->count && status_is_ok(status); i++)
-        status = image_floats(k, kernel_input(k, i), &out->all[i]);
+        status = float_values(k, kernel_input(k, i), &out->all[i]);
     if (!status_is_ok(status))
         lstm_inputs_release(out);
     return status;
@@ -255,12 +255,12 @@ static struct status lstm_compute(struct kernel_context *k)
     for (int i = 0; i < 7; i++)
         TRY(kernel_output(k, i, &shape, &out[i]));
     for (int i = 0; i < 7 && status_is_ok(status); i++)
-        status = image_sums_begin(k, out[i], &sums[i]);
+        status = float_sums_begin(k, out[i], &sums[i]);
     if (status_is_ok(status))
         status = run_steps(k, &size, sums);
     for (int i = 0; i < 7; i++)
         if (sums[i].dtype == DT_FLOAT) /* begun */
-            image_sums_end(&sums[i], out[i]);
+            float_sums_end(&sums[i], out[i]);
     return status;
 }
 

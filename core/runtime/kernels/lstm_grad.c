@@ -2,7 +2,7 @@
  * lstm_grad: the gradients of LSTMBlockCell, BlockLSTM and BlockLSTMV2, by the activations that
  * these put out.
  */
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/lstm.h"
 #include "runtime/kernels/plain/matmul.h"
 
@@ -52,7 +52,7 @@ static void back_step(const struct lstm_state *state, const struct lstm_inputs *
         back_row(state, in, size->cells, row, step);
 }
 
-/* Makes the outputs and their sums; image_sums_end ends them. */
+/* Makes the outputs and their sums; float_sums_end ends them. */
 static struct status outputs_begin(struct kernel_context *k, int count, const struct shape *shapes,
                                    struct tensor **out, struct tensor *sums)
 {
@@ -63,7 +63,7 @@ static struct status outputs_begin(struct kernel_context *k, int count, const st
         if (status_is_ok(status))
             status = kernel_output(k, i, &shape, &out[i]);
         if (status_is_ok(status))
-            status = image_sums_begin(k, out[i], &sums[i]);
+            status = float_sums_begin(k, out[i], &sums[i]);
     }
     return status;
 }
@@ -72,7 +72,7 @@ static void outputs_end(int count, struct tensor **out, struct tensor *sums)
 {
     for (int i = 0; i < count; i++)
         if (sums[i].dtype == DT_FLOAT) /* begun */
-            image_sums_end(&sums[i], out[i]);
+            float_sums_end(&sums[i], out[i]);
 }
 
 /* ---- LSTMBlockCellGrad ---- */

@@ -5,7 +5,7 @@
 #include "runtime/kernels/pool_places.h"
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/window_places.h"
 
 struct status pool_places_find(struct kernel_context *k, const struct conv_size *size,
@@ -19,7 +19,7 @@ struct status pool_places_find(struct kernel_context *k, const struct conv_size 
         return status_ok();
     struct status status = status_ok();
     if (dtype_is_half(x->dtype))
-        status = image_floats(k, x, &image);
+        status = float_values(k, x, &image);
     else
         image = tensor_acquire(x);
     if (status_is_ok(status)) {

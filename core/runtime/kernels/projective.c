@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/types.h"
 
 enum fill_mode { FILL_REFLECT, FILL_WRAP, FILL_CONSTANT, FILL_NEAREST };
@@ -248,7 +248,7 @@ static struct status transform_halves(struct kernel_context *k, struct projectiv
     struct tensor images = { 0 }, wide = { 0 };
     struct status status;
     p->fill = half_round(out->dtype, p->fill);
-    TRY_OR(done, image_floats(k, kernel_input(k, 0), &images));
+    TRY_OR(done, float_values(k, kernel_input(k, 0), &images));
     TRY_OR(done, kernel_scratch(k, DT_FLOAT, &out->shape, &wide));
     TRY_OR(done, transform_images(k, p, &images, &wide));
     half_block_store(out->dtype, wide.data, out->data, out->size);

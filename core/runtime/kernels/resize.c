@@ -1,7 +1,8 @@
 /*
  * resize: ResizeBilinear and ResizeNearestNeighbor.
  */
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
+#include "runtime/kernels/image_size.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/resize.h"
 
@@ -62,7 +63,7 @@ static struct status bilinear_compute(struct kernel_context *k)
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size == 0)
         return status_ok();
-    TRY_OR(done, image_floats(k, kernel_input(k, 0), &image));
+    TRY_OR(done, float_values(k, kernel_input(k, 0), &image));
     TRY_OR(done, scratch_bytes(k, size.out_h, sizeof(struct resize_between), &rows));
     TRY_OR(done, scratch_bytes(k, size.out_w, sizeof(struct resize_between), &columns));
     resize_places(size.h, size.out_h, size.align_corners, size.half_pixel_centers, rows.data);

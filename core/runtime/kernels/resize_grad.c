@@ -3,7 +3,8 @@
  * of the gradient is added to the pixels that it was made of, by the weights of the forward op.
  */
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
+#include "runtime/kernels/image_size.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/cubic.h"
 #include "runtime/kernels/plain/resize.h"
@@ -115,11 +116,11 @@ static struct status smooth_grad(struct kernel_context *k, share_at *share)
     struct tensor *out, sums;
     TRY(check_shapes(&dy->shape, &x->shape, &size));
     TRY(kernel_output(k, 0, &x->shape, &out));
-    TRY(image_sums_begin(k, out, &sums));
+    TRY(float_sums_begin(k, out, &sums));
     struct status status = status_ok();
     if (out->size > 0 && dy->size > 0)
         status = share_out(k, share, &size, tensor_floats(dy), tensor_floats_mut(&sums));
-    image_sums_end(&sums, out);
+    float_sums_end(&sums, out);
     return status;
 }
 

@@ -4,7 +4,8 @@
  */
 #include <math.h>
 
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
+#include "runtime/kernels/image_size.h"
 #include "runtime/kernels/plain/cubic.h"
 #include "runtime/kernels/plain/resize.h"
 
@@ -183,7 +184,7 @@ static struct status smooth_compute(struct kernel_context *k)
     struct shape room =
         shape_of(width * (int64_t)(state->area ? sizeof(struct area) : sizeof(struct cubic)));
     TRY_OR(done, kernel_scratch(k, DT_UINT8, &room, &columns));
-    TRY_OR(done, image_floats(k, x, &images));
+    TRY_OR(done, float_values(k, x, &images));
     weigh_columns(&size, state, columns.data);
     status = smooth_images(k, &size, &images, columns.data, tensor_floats_mut(out));
 done:

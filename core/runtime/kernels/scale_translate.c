@@ -6,7 +6,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 
 /* ---- the kernels, by the distance from a position ---- */
 
@@ -327,7 +327,7 @@ static struct status scale_compute(struct kernel_context *k)
     TRY(size_make(k, &x->shape, height, width, &size));
     struct status status = kernel_output(k, 0, &shape, &out);
     if (status_is_ok(status) && out->size > 0)
-        status = image_floats(k, x, &images);
+        status = float_values(k, x, &images);
     if (status_is_ok(status) && out->size > 0) {
         memset(out->data, 0, tensor_bytes(out));
         status = draw(k, &size, tensor_floats(&images), tensor_floats_mut(out));

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/matmul.h"
 
 struct sparse_matmul_state {
@@ -39,8 +39,8 @@ static struct status find_size(struct kernel_context *k, struct matmul_size *out
 static struct status multiply(struct kernel_context *k, const struct matmul_size *size,
                               struct tensor *held, struct tensor *out)
 {
-    TRY(image_floats(k, kernel_input(k, 0), &held[0]));
-    TRY(image_floats(k, kernel_input(k, 1), &held[1]));
+    TRY(float_values(k, kernel_input(k, 0), &held[0]));
+    TRY(float_values(k, kernel_input(k, 1), &held[1]));
     if (size->k == 0 && out->size > 0)
         memset(out->data, 0, tensor_bytes(out));
     else if (out->size > 0)

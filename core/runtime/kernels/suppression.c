@@ -6,7 +6,8 @@
 
 #include "runtime/kernels/box_heap.h"
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
+#include "runtime/kernels/kernel_tools.h"
 
 #define CHECK_EVERY 100000 /* comparisons between two looks at the deadline */
 
@@ -108,7 +109,7 @@ static struct status suppression_prepare(struct prepare_context *p)
 static struct status read_threshold(struct suppression *s, int index, const char *name, float *out)
 {
     const struct tensor *scalar;
-    TRY(image_scalar(s->k, index, name, &scalar));
+    TRY(kernel_scalar(s->k, index, name, &scalar));
     *out = rounded(s, (float)floating_element(scalar, 0));
     return status_ok();
 }
@@ -192,8 +193,8 @@ static struct status suppress(struct suppression *s, struct suppression_memory *
 {
     const struct suppression_state *state = kernel_state(s->k);
     struct box_heap heap = { .ties_by_box = true };
-    TRY(image_floats(s->k, kernel_input(s->k, 0), &memory->boxes));
-    TRY(image_floats(s->k, kernel_input(s->k, 1), &memory->scores));
+    TRY(float_values(s->k, kernel_input(s->k, 0), &memory->boxes));
+    TRY(float_values(s->k, kernel_input(s->k, 1), &memory->scores));
     s->count = memory->scores.size;
     s->scores = memory->scores.data;
     s->boxes = are_overlaps ? NULL : memory->boxes.data;
@@ -215,7 +216,7 @@ static struct status suppression(struct kernel_context *k, bool are_overlaps)
                              .dtype = boxes->dtype,
                              .overlaps = are_overlaps ? boxes->data : NULL };
     struct suppression_memory memory = { 0 };
-    TRY(image_scalar(k, 2, "max_output_size", &size));
+    TRY(kernel_scalar(k, 2, "max_output_size", &size));
     TRY(read_thresholds(&s));
     TRY(check_shapes(boxes, kernel_input(k, 1), are_overlaps));
     int64_t output_size = tensor_int32s(size)[0];

@@ -3,7 +3,7 @@
  * then takes the best of all classes.
  */
 #include "runtime/kernels/box_heap.h"
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/kernel_tools.h"
 
 #define CHECK_EVERY 100000 /* comparisons between two looks at the deadline */
 
@@ -145,7 +145,7 @@ static struct status read_combined(struct kernel_context *k, struct combined *ou
                                          "score_threshold" };
     const struct tensor *scalars[4];
     for (int i = 0; i < 4; i++)
-        TRY(image_scalar(k, i + 2, names[i], &scalars[i]));
+        TRY(kernel_scalar(k, i + 2, names[i], &scalars[i]));
     out->per_class = tensor_int32s(scalars[0])[0];
     out->total = tensor_int32s(scalars[1])[0];
     out->overlap_max = tensor_floats(scalars[2])[0];

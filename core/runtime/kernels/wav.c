@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernel.h"
 
 #define HEADER_BYTES 44
 #define FULL_SCALE   32768.0f

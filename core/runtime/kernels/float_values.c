@@ -1,4 +1,4 @@
-#include "runtime/kernels/image_tools.h"
+#include "runtime/kernels/float_values.h"
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/plain/types.h"
@@ -14,7 +14,7 @@ REAL_TYPES(TO_FLOATS)
 typedef void to_floats(const void *x, float *out, int64_t count);
 static to_floats *const to_floats_of[DTYPE_COUNT] = { ROWS_REAL(to_floats) };
 
-struct status image_floats(struct kernel_context *k, const struct tensor *x, struct tensor *out)
+struct status float_values(struct kernel_context *k, const struct tensor *x, struct tensor *out)
 {
     if (x->dtype == DT_FLOAT) {
         *out = tensor_acquire(x);
@@ -28,7 +28,7 @@ struct status image_floats(struct kernel_context *k, const struct tensor *x, str
     return status_ok();
 }
 
-struct status image_sums_begin(struct kernel_context *k, struct tensor *out, struct tensor *sums)
+struct status float_sums_begin(struct kernel_context *k, struct tensor *out, struct tensor *sums)
 {
     if (out->dtype == DT_FLOAT)
         *sums = tensor_acquire(out);
@@ -39,7 +39,7 @@ struct status image_sums_begin(struct kernel_context *k, struct tensor *out, str
     return status_ok();
 }
 
-void image_sums_end(struct tensor *sums, struct tensor *out)
+void float_sums_end(struct tensor *sums, struct tensor *out)
 {
     if (out->dtype == DT_DOUBLE)
         for (int64_t i = 0; i < out->size; i++)
@@ -47,29 +47,4 @@ void image_sums_end(struct tensor *sums, struct tensor *out)
     else if (dtype_is_half(out->dtype))
         half_block_store(out->dtype, tensor_floats(sums), out->data, out->size);
     tensor_release(sums);
-}
-
-struct status image_out_size(struct kernel_context *k, int index, int64_t *height, int64_t *width)
-{
-    const struct tensor *size = kernel_input(k, index);
-    if (size->shape.rank != 1 || size->size != 2)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            size->shape.rank != 1 ? "shape_t must be 1-dimensional%s"
-                                                  : "shape_t must have two elements%s",
-                            shape_text(&size->shape));
-    *height = tensor_index(size, 0);
-    *width = tensor_index(size, 1);
-    if (*height <= 0 || *width <= 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "output dimensions must be positive");
-    return status_ok();
-}
-
-struct status image_scalar(struct kernel_context *k, int index, const char *name,
-                           const struct tensor **out)
-{
-    *out = kernel_input(k, index);
-    if ((*out)->shape.rank != 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "%s must be 0-D, got shape %s", name,
-                            shape_text(&(*out)->shape));
-    return status_ok();
 }

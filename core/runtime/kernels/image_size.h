@@ -1,0 +1,10 @@
+/* image_size: the size that an op gives its images. */
+#ifndef KERNELS_IMAGE_SIZE_H
+#define KERNELS_IMAGE_SIZE_H
+
+#include "runtime/kernel.h"
+
+/* The two positive numbers of input `index`, in the words of TensorFlow's ops that resize. */
+struct status image_out_size(struct kernel_context *k, int index, int64_t *height, int64_t *width);
+
+#endif
