@@ -98,6 +98,7 @@
     X(random_generator)     \
     X(random_ops)           \
     X(random_poisson)       \
+    X(recurrence)           \
     X(reduce)               \
     X(reduce_join)          \
     X(regex)                \

@@ -44,6 +44,9 @@ struct status tensor_list_check_dtype(struct kernel_context *k, const struct ten
 /* A shape given as a tensor: a scalar -1 is an unknown rank. */
 struct status tensor_list_read_shape(struct kernel_context *k, int input, struct shape *out);
 struct status tensor_list_read_count(struct kernel_context *k, int input, int64_t *out);
+/* INVALID_ARGUMENT: the list takes no such item; `verb` is "set" or "append". */
+struct status tensor_list_check_item(const struct tensor_list *list, const struct tensor *item,
+                                     const char *verb);
 /* Merges two partly known shapes; false: they contradict each other. */
 bool tensor_list_merge(const struct shape *a, const struct shape *b, struct shape *out);
 

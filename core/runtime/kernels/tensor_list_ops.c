@@ -314,8 +314,8 @@ static struct status gather_compute(struct kernel_context *k)
 
 /* ---- writing ---- */
 
-static struct status check_item(const struct tensor_list *list, const struct tensor *item,
-                                const char *verb)
+struct status tensor_list_check_item(const struct tensor_list *list, const struct tensor *item,
+                                     const char *verb)
 {
     if (list->dtype != item->dtype)
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -352,7 +352,7 @@ static struct status set_item_compute(struct kernel_context *k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "Trying to modify element %lld in a list with %lld elements.",
                             (long long)index, (long long)list->count);
-    TRY(check_item(list, kernel_input(k, 2), "set"));
+    TRY(tensor_list_check_item(list, kernel_input(k, 2), "set"));
     TRY(tensor_list_take(k, 0, &mine));
     if (index >= mine->count) {
         struct status status = tensor_list_resize(k, mine, index + 1);
@@ -371,7 +371,7 @@ static struct status push_compute(struct kernel_context *k)
     const struct tensor_list *list;
     struct tensor_list *mine;
     TRY(tensor_list_input(k, 0, &list));
-    TRY(check_item(list, kernel_input(k, 1), "append"));
+    TRY(tensor_list_check_item(list, kernel_input(k, 1), "append"));
     TRY(tensor_list_take(k, 0, &mine));
     struct status status = tensor_list_resize(k, mine, mine->count + 1);
     if (!status_is_ok(status)) {

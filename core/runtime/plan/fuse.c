@@ -108,6 +108,8 @@ void region_fuse(struct plan_maker *maker, struct region *region)
     for (int i = 0; i < region->nodes_count; i++) {
         struct node *node = region->nodes[i];
         const struct branches *branches = region->branches[node->id];
+        if (branches != NULL && branches->is_loop && fuse_recurrence(&fuse, node))
+            continue;
         for (int j = 0; branches != NULL && j < branches->count; j++) {
             if (branches->chosen < 0 || branches->chosen == j)
                 region_fuse(maker, branches->regions[j]);

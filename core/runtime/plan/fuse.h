@@ -84,6 +84,9 @@ bool fuse_batch_norm(struct fuse *fuse, struct node *node);
 bool fuse_flatten(struct fuse *fuse, struct node *node);
 bool fuse_pad(struct fuse *fuse, struct node *node);
 
+/* A loop with the body of a recurrent layer. */
+bool fuse_recurrence(struct fuse *fuse, struct node *node);
+
 /* After the patterns, with uses counted anew. */
 void fuse_pointwise(struct fuse *fuse);
 

@@ -13,6 +13,7 @@
 #include "runtime/kernels/plain/conv.h"
 #include "runtime/kernels/plain/fast_math.h"
 #include "runtime/kernels/plain/matmul.h"
+#include "runtime/kernels/plain/recurrent.h"
 #include "runtime/kernels/plain/strided.h"
 
 #define ROUNDS 300
@@ -340,6 +341,61 @@ static void convolves_each_channel_by_itself(void **state)
     }
 }
 
+/* ---- recurrent cells ---- */
+
+static void multiplies_by_panels_as_the_plain_loop_does(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t m = pick(0, 40), k = pick(0, 70), columns = pick(1, 200);
+        int64_t n = panels_columns(columns), lda = k + pick(0, 3), ldout = n + pick(0, 3);
+        const struct panels_size size = { m, k, n, lda, i % 2 ? n : 0, ldout };
+        float *a = random_floats(m * lda), *b = random_floats(k * columns);
+        float *packed = random_floats(n * k), *start = random_floats((m + 1) * n);
+        float *got = random_floats(m * ldout), *want = random_floats(m * ldout);
+        memcpy(got, want, (size_t)(m * ldout) * sizeof *got); /* between rows */
+        panels_pack(k, columns, b, columns, packed);
+        panels_multiply(&size, a, packed, start, got);
+        panels_multiply_plain(&size, a, packed, start, want);
+        assert_close(got, want, m * ldout, 2e-5);
+        for (int64_t row = 0; row < m; row++) { /* alone, a row has the same bits */
+            const struct panels_size one = { 1, k, n, lda, 0, n };
+            float *out = random_floats(n);
+            panels_multiply(&one, a + row * lda, packed, start + row * size.ld_start, out);
+            assert_memory_equal(out, got + row * ldout, (size_t)n * sizeof *out);
+            free(out);
+        }
+        float *all[] = { a, b, packed, start, got, want };
+        for (size_t j = 0; j < sizeof all / sizeof *all; j++)
+            free(all[j]);
+    }
+}
+
+static void computes_gates_as_libm_does(void **state)
+{
+    (void)state;
+    for (int64_t cells = 1; cells < 70; cells++) {
+        float *z = random_floats(4 * cells), *c = random_floats(cells), *h = random_floats(cells);
+        float *want_c = random_floats(cells), *want_h = random_floats(cells);
+        memcpy(want_c, c, (size_t)cells * sizeof *c);
+        for (int64_t i = 0; i < 4 * cells; i++)
+            z[i] *= 12;
+        lstm_gates(cells, z, c, h);
+        lstm_gates_plain(cells, z, want_c, want_h);
+        assert_close(c, want_c, cells, 2e-6);
+        assert_close(h, want_h, cells, 2e-6);
+        gru_gates(cells, z, z + 2 * cells, z + 3 * cells, c, h);
+        gru_gates_plain(cells, z, z + 2 * cells, z + 3 * cells, c, want_h);
+        assert_close(h, want_h, cells, 2e-6);
+        simple_gates(cells, z, h);
+        simple_gates_plain(cells, z, want_h);
+        assert_close(h, want_h, cells, 2e-6);
+        float *all[] = { z, c, h, want_c, want_h };
+        for (size_t j = 0; j < sizeof all / sizeof *all; j++)
+            free(all[j]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +410,8 @@ int main(void)
         cmocka_unit_test(convolves_as_the_plain_loops_do),
         cmocka_unit_test(has_gradients_that_are_its_transposes),
         cmocka_unit_test(convolves_each_channel_by_itself),
+        cmocka_unit_test(multiplies_by_panels_as_the_plain_loop_does),
+        cmocka_unit_test(computes_gates_as_libm_does),
     };
     return cmocka_run_group_tests_name("plain", tests, start, NULL);
 }
