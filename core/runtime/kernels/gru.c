@@ -3,6 +3,7 @@
 
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/matmul.h"
+#include "runtime/kernels/plain/recurrent.h"
 
 enum { X, H_PREV, W_RU, W_C, B_RU, B_C, R, U, C, DH };
 
@@ -51,11 +52,6 @@ static const float *floats_of(struct kernel_context *k, int index)
     return tensor_floats(kernel_input(k, index));
 }
 
-static float sigmoid(float x)
-{
-    return 1 / (1 + expf(-x));
-}
-
 /* xh [batch, inputs + cells] = [x, h · factor]; factor NULL: 1 */
 static void join(const struct gru_size *size, const float *x, const float *h, const float *factor,
                  float *xh)
@@ -76,8 +72,8 @@ struct gru_outputs {
     float *r, *u, *c, *h;
 };
 
-static void gru_gates(struct kernel_context *k, const struct gru_size *size, float *xh,
-                      float *gates, const struct gru_outputs *out)
+static void find_gates(struct kernel_context *k, const struct gru_size *size, float *xh,
+                       float *gates, const struct gru_outputs *out)
 {
     const struct matmul_size product = { size->batch, size->inputs + size->cells, 2 * size->cells,
                                          false, false };
@@ -86,8 +82,8 @@ static void gru_gates(struct kernel_context *k, const struct gru_size *size, flo
     matmul_best_f32(&product, xh, floats_of(k, W_RU), gates);
     for (int64_t i = 0; i < size->batch * size->cells; i++) {
         int64_t j = i % size->cells, row = i / size->cells * 2 * size->cells;
-        out->r[i] = sigmoid(gates[row + j] + b[j]);
-        out->u[i] = sigmoid(gates[row + size->cells + j] + b[size->cells + j]);
+        out->r[i] = sigmoid_f32(gates[row + j] + b[j]);
+        out->u[i] = sigmoid_f32(gates[row + size->cells + j] + b[size->cells + j]);
     }
 }
 
@@ -133,7 +129,7 @@ static struct status gru_compute(struct kernel_context *k)
     TRY(gru_room(k, &size, &xh, &gates));
     const struct gru_outputs out = { outputs[0]->data, outputs[1]->data, outputs[2]->data,
                                      outputs[3]->data };
-    gru_gates(k, &size, xh.data, gates.data, &out);
+    find_gates(k, &size, xh.data, gates.data, &out);
     gru_state(k, &size, xh.data, &out);
     tensor_release(&xh);
     tensor_release(&gates);

@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/matmul.h"
+#include "runtime/kernels/plain/recurrent.h"
 
 struct status lstm_prepare(struct prepare_context *p)
 {
@@ -135,11 +136,6 @@ struct lstm_step {
     float *i, *cs, *f, *o, *ci, *co, *h;
 };
 
-static float sigmoid(float x)
-{
-    return 1 / (1 + expf(-x));
-}
-
 static float clipped(float x, float limit)
 {
     if (!(limit > 0))
@@ -160,15 +156,15 @@ static void step_row(const struct lstm_state *state, const struct lstm_inputs *i
             i += cs_prev[j] * wci[j];
             f += cs_prev[j] * wcf[j];
         }
-        out->i[j] = sigmoid(i);
+        out->i[j] = sigmoid_f32(i);
         out->ci[j] = tanhf(ci);
-        out->f[j] = sigmoid(f);
+        out->f[j] = sigmoid_f32(f);
         float cs = out->i[j] * out->ci[j] + out->f[j] * cs_prev[j];
         out->cs[j] = clipped(cs, state->clip);
         out->co[j] = tanhf(out->cs[j]);
         if (state->peephole)
             o += out->cs[j] * wco[j];
-        out->o[j] = sigmoid(o);
+        out->o[j] = sigmoid_f32(o);
         out->h[j] = out->o[j] * out->co[j];
     }
 }
