@@ -8,6 +8,7 @@
 #include "base/digits.h"
 #include "base/json_number.h"
 #include "trainer/data/number_text.h"
+#include "trainer/data/svm_pairs.h"
 #include "trainer/data/text_input.h"
 
 enum svm_field { SVM_LABEL, SVM_INDEX, SVM_VALUE, SVM_QID, SVM_FIELD, SVM_FIELDS };
@@ -161,36 +162,27 @@ static inline const char *skip_blanks(const char *at)
     return at;
 }
 
-/*
- * Reads pairs of an index of up to seven digits and a value until another kind comes, or an error:
- * read_pair then meets it. Returns where that is.
- *
- * The columns have room for a pair in every four characters of the line, so that the loop has no
- * memory to look after.
- */
-static const char *read_short_pairs(const struct svm_reader *reader, const char *at,
-                                    const char *end, struct columns *columns)
+/* Reads pairs of the usual form. Returns where another one begins, or the line's end. */
+static const char *read_usual_pairs(const struct svm_reader *reader, const char *at,
+                                    const char *end, size_t part_bytes, struct columns *columns)
 {
     struct column *index = &columns->list[reader->targets[SVM_INDEX]];
     struct column *value = &columns->list[reader->targets[SVM_VALUE]];
-    size_t most = (size_t)(end - at) / 4 + 1, pairs = 0;
+    size_t room = svm_pairs_room(at, end), pairs;
 
-    column_reserve(index, most);
-    column_reserve(value, most);
-    int64_t *indices = index->ints + index->count;
-    float *values = value->floats + value->count;
-    for (; pairs < most; pairs++) {
-        uint64_t number;
-        int digits = digits_read(at, &number);
-        const char *next = at + digits + 1;
-        if (digits == 0 || at[digits] != ':' || !status_is_ok(read_float(&next, &values[pairs])))
-            break;
-        indices[pairs] = (int64_t)number;
-        at = skip_blanks(next);
-    }
+    column_reserve(index, room);
+    column_reserve(value, room);
+    at = svm_pairs_read(at, end, part_bytes, index->ints + index->count,
+                        value->floats + value->count, &pairs);
     index->count += pairs;
     value->count += pairs;
-    return at;
+    return skip_blanks(at);
+}
+
+static inline bool takes_pairs(const struct svm_reader *reader)
+{
+    return !reader->has_fields && reader->targets[SVM_INDEX] >= 0 &&
+           reader->targets[SVM_VALUE] >= 0;
 }
 
 /* Reads the line at `at`, which has a '\n'. *found: it is not only blanks and a comment. */
@@ -206,11 +198,13 @@ static struct status read_line(const struct svm_reader *reader, const char *at, 
     TRY(status_in(read_float(&at, &label), "the label"));
     add_float(reader, columns, SVM_LABEL, label);
     at = skip_blanks(at);
-    if (!reader->has_fields && reader->targets[SVM_INDEX] >= 0 && reader->targets[SVM_VALUE] >= 0)
-        at = read_short_pairs(reader, at, end, columns);
+    if (takes_pairs(reader))
+        at = read_usual_pairs(reader, at, end, SVM_PART_FIRST, columns);
     while (*at != '\n' && *at != '#') {
         TRY(read_pair(reader, &at, columns));
         at = skip_blanks(at);
+        if (takes_pairs(reader))
+            at = read_usual_pairs(reader, at, end, SVM_PART_NEXT, columns);
     }
     return status_ok();
 }

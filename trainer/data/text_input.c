@@ -2,12 +2,11 @@
 
 #include <stdlib.h>
 
-#include "base/json_number.h"
 #include "storage/gzip_file.h"
 
 static void set_guard(struct text_input *input)
 {
-    memset(input->data + input->size, 0, JSON_PADDING);
+    memset(input->data + input->size, 0, TEXT_PADDING);
     input->data[input->size] = '\n';
 }
 
@@ -43,7 +42,7 @@ struct status text_input_open(const char *path, size_t window_bytes, struct text
 
     TRY(file_reader_open(path, &input.file));
     input.capacity = window_bytes > 0 ? window_bytes : TEXT_WINDOW_BYTES;
-    input.data = zalloc(input.capacity + JSON_PADDING);
+    input.data = zalloc(input.capacity + TEXT_PADDING);
     TRY_OR(fail, open_compressed(path, &input));
     TRY_OR(fail, text_input_more(&input, &grown));
     if (input.size >= 3 && memcmp(input.data, "\xef\xbb\xbf", 3) == 0)
@@ -77,7 +76,7 @@ static struct status make_room(struct text_input *input)
                             "'%s' line %llu: a record of more than %zu MiB", input->file.path,
                             (unsigned long long)input->line, TEXT_RECORD_BYTES_MAX >> 20);
     input->capacity *= 2;
-    input->data = xrealloc(input->data, input->capacity + JSON_PADDING);
+    input->data = xrealloc(input->data, input->capacity + TEXT_PADDING);
     return status_ok();
 }
 

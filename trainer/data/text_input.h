@@ -4,7 +4,7 @@
  * The window holds whole records: a reader that finds no end of a record in it asks for more. What
  * was read is moved to the front of the buffer, which grows only for a record that does not fit.
  * Behind the window stand a '\n' and zero bytes, so that loops stop without comparing positions
- * and numbers may be read eight bytes at a time. The last line of a file has a '\n' even if the
+ * and text may be read in blocks. The last line of a file has a '\n' even if the
  * file has none there.
  *
  * A gzip file is read as what it holds; the lines count in that.
@@ -18,6 +18,7 @@
 #include "base/file.h"
 
 #define TEXT_WINDOW_BYTES     ((size_t)256 << 10)
+#define TEXT_PADDING          80                 /* bytes behind the window that may be read */
 #define TEXT_RECORD_BYTES_MAX ((size_t)16 << 20) /* of one record */
 
 struct text_input {

@@ -1,0 +1,245 @@
+#include "trainer/data/svm_pairs.h"
+
+#include <stdbool.h>
+
+#include "base/clones.h"
+#include "base/digits.h"
+#include "base/tens.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#define BLOCK_BYTES 64
+#define PART_BYTES  2048 /* the most of a line whose separators are found together */
+#define GROUP       8    /* separators that are listed without asking whether there are so many */
+
+/* ---- Where numbers end. ---- */
+
+/* A bit for each of 64 bytes that may end a number: a blank, a line end, '#' or ':'. Some others
+ * are taken along because that is cheaper: the reader looks at what stands there. */
+static inline uint64_t separators_in(const char *at)
+{
+    uint64_t bits = 0;
+
+#if defined(__SSE2__)
+    const __m128i above = _mm_set1_epi8('#' + 1), colon = _mm_set1_epi8(':');
+    for (int i = 0; i < BLOCK_BYTES; i += 16) {
+        __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(at + i));
+        __m128i found = _mm_or_si128(_mm_cmplt_epi8(bytes, above), _mm_cmpeq_epi8(bytes, colon));
+        bits |= (uint64_t)(unsigned)_mm_movemask_epi8(found) << i;
+    }
+#else
+    for (int i = 0; i < BLOCK_BYTES; i++)
+        bits |= (uint64_t)((signed char)at[i] <= '#' || at[i] == ':') << i;
+#endif
+    return bits;
+}
+
+/* Lists the offsets of the separators in a part of the line; returns their number. Few blocks have
+ * more than twice GROUP, so the processor guesses well how often the inner loop runs. */
+CLONES static size_t list_separators(const char *at, size_t size, uint16_t *out)
+{
+    size_t count = 0;
+
+    for (size_t block = 0; block < size; block += BLOCK_BYTES) {
+        uint64_t bits = separators_in(at + block);
+        if (size - block < BLOCK_BYTES)
+            bits &= ((uint64_t)1 << (size - block)) - 1;
+        size_t found = (size_t)__builtin_popcountll(bits);
+        for (size_t listed = 0; listed < found; listed += GROUP)
+            for (size_t i = 0; i < GROUP; i++) {
+                uint64_t none = (uint64_t)1 << 63; /* there is no lowest bit of 0 */
+                out[count + listed + i] = (uint16_t)(block + (size_t)__builtin_ctzll(bits | none));
+                bits &= bits - 1;
+            }
+        count += found;
+    }
+    return count;
+}
+
+/* ---- The texts of numbers. ---- */
+
+#define ZEROS 0x3030303030303030u
+
+#define PAIRS_MAX 64 /* that are converted together */
+#define LANES     8  /* the count is rounded up, so that all are converted as vectors */
+
+static inline size_t round_up(size_t count)
+{
+    return (count + LANES - 1) / LANES * LANES;
+}
+
+/* The texts of some pairs, eight characters each, and what else tells their form. */
+struct pair_texts {
+    uint64_t index[PAIRS_MAX], index_size[PAIRS_MAX];
+    uint64_t value[PAIRS_MAX], value_size[PAIRS_MAX]; /* without the sign; the last eight */
+    uint64_t head[PAIRS_MAX];                         /* the first eight of the value */
+    uint64_t negative[PAIRS_MAX], places[PAIRS_MAX];
+    uint64_t bad[PAIRS_MAX]; /* not 0: not of the usual form */
+};
+
+static inline uint64_t load_eight(const char *at)
+{
+    uint64_t eight;
+
+    memcpy(&eight, at, sizeof eight);
+    return eight;
+}
+
+/* Copies the texts of pairs. The first begins at *begin, which moves behind the last. */
+static void copy_texts(const char *at, const uint16_t *separators, size_t count, size_t *begin,
+                       struct pair_texts *out)
+{
+    size_t index = *begin;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t colon = separators[2 * i], end = separators[2 * i + 1];
+        uint64_t negative = at[colon + 1] == '-';
+        size_t value = colon + 1 + negative, size = end - value;
+        out->bad[i] = (at[colon] != ':') | ((at[end] != ' ') & (at[end] != '\n'));
+        out->index[i] = load_eight(at + index);
+        out->index_size[i] = colon - index;
+        out->head[i] = load_eight(at + value);
+        out->value[i] = load_eight(at + value + (size > 8 ? size - 8 : 0));
+        out->value_size[i] = size;
+        out->negative[i] = negative;
+        index = end + 1;
+    }
+    for (size_t i = count; i < round_up(count); i++) {
+        out->index[i] = out->value[i] = out->head[i] = ZEROS;
+        out->index_size[i] = out->value_size[i] = 1;
+        out->negative[i] = out->bad[i] = 0;
+    }
+    *begin = index;
+}
+
+/* ---- Numbers from texts, without branches, so that the compiler converts several at once. ---- */
+
+/* The high bits of bytes that are not digits, once the text was xored with ZEROS. As in digits_in,
+ * those behind the first may be wrong. */
+static inline uint64_t others_in(uint64_t eight)
+{
+    return ((eight + 0x7676767676767676u) | eight) & 0x8080808080808080u;
+}
+
+/* The text of up to 8 characters as digits at the end of eight, with zeros before them. */
+static inline uint64_t align_text(uint64_t text, uint64_t size)
+{
+    return (text ^ ZEROS) << ((8 - size) * 8 & 63);
+}
+
+CLONES static void convert_indices(struct pair_texts *texts, size_t count, int64_t *out)
+{
+    for (size_t i = 0; i < round_up(count); i++) {
+        uint64_t eight = align_text(texts->index[i], texts->index_size[i]);
+        texts->bad[i] |= others_in(eight) | (texts->index_size[i] - 1) >> 3;
+        out[i] = (int64_t)eight_digits(eight);
+    }
+}
+
+#define EACH_BYTE 0x0101010101010101u
+
+/* 0 if nothing, "0" or "0." stands before the last eight characters. */
+static inline uint64_t check_before_eight(uint64_t head, uint64_t size)
+{
+    uint64_t more = size > 8 ? size - 8 : 0, allowed = more == 1 ? '0' : '0' | '.' << 8;
+
+    head &= more == 1 ? 0xFF : 0xFFFF;
+    return (more == 0 ? 0 : head ^ allowed) | more >> 2 | (more == 3 ? 1 : 0);
+}
+
+/* Reads the digits of values to `value`, and how many of them stand behind a point to `places`.
+ * Conditions are numbers, because this compiler makes no vectors of bool. */
+CLONES static void convert_digits(struct pair_texts *texts, size_t count)
+{
+    for (size_t i = 0; i < round_up(count); i++) {
+        uint64_t size = texts->value_size[i], last = size > 8 ? 8 : size;
+        uint64_t eight = align_text(texts->value[i], last);
+        uint64_t others = others_in(eight),
+                 first = (others & (0 - others)) >> 7; /* 1 in its byte */
+        uint64_t point = first * 0xFF, before = first - 1;
+        uint64_t has_point = first * EACH_BYTE >> 56;
+        uint64_t bytes_before = (before & EACH_BYTE) * EACH_BYTE >> 56;
+        uint64_t digits = (eight & ~(before | point)) | (eight & before) << 8 * has_point;
+        uint64_t bad = ((eight & point) ^ first * ('.' ^ '0')) | others_in(digits) |
+                       check_before_eight(texts->head[i], size);
+
+        digits = eight_digits(digits);
+        bad |= last == has_point ? 1 : 0;            /* no digits */
+        bad |= size == 10 ? has_point : 0;           /* two points */
+        bad |= digits == 0 ? texts->negative[i] : 0; /* an integer zero has no sign */
+        texts->bad[i] |= bad;
+        texts->value[i] = digits;
+        texts->places[i] = size == 10 ? 8 : 8 - bytes_before - has_point;
+    }
+}
+
+/* digits / 10^places is rounded correctly as a double, because both are exact, and then to a float:
+ * the same as in json_number_float. */
+CLONES static void convert_values(const struct pair_texts *texts, size_t count, float *out)
+{
+    for (size_t i = 0; i < round_up(count); i++) {
+        double sign = 1 - 2 * (int)texts->negative[i];
+        out[i] = (float)(sign * (int)texts->value[i] / tens[texts->places[i] & 15]);
+    }
+}
+
+/* ---- Pairs. ---- */
+
+static size_t count_good(const struct pair_texts *texts, size_t count)
+{
+    uint64_t any = 0;
+    size_t good = 0;
+
+    for (size_t i = 0; i < count; i++)
+        any |= texts->bad[i];
+    if (any == 0)
+        return count;
+    while (texts->bad[good] == 0)
+        good++;
+    return good;
+}
+
+/* Reads the pairs that end in a part of the line. *ended: the part has no more, or not a whole one.
+ * Otherwise the next pair has another form. */
+static const char *read_part(const char *at, size_t size, int64_t *indices, float *values,
+                             size_t *count, bool *ended)
+{
+    uint16_t separators[PART_BYTES + GROUP];
+    struct pair_texts texts;
+    size_t pairs = list_separators(at, size, separators) / 2, begin = 0, n = 0;
+
+    *ended = true;
+    while (n < pairs && *ended) {
+        size_t some = pairs - n < PAIRS_MAX ? pairs - n : PAIRS_MAX;
+        copy_texts(at, separators + 2 * n, some, &begin, &texts);
+        convert_indices(&texts, some, indices + n);
+        convert_digits(&texts, some);
+        convert_values(&texts, some, values + n);
+        size_t good = count_good(&texts, some);
+        *ended = good == some;
+        n += good;
+    }
+    *count += n;
+    return n > 0 ? at + separators[2 * n - 1] + 1 : at;
+}
+
+const char *svm_pairs_read(const char *at, const char *end, size_t part_bytes, int64_t *indices,
+                           float *values, size_t *count)
+{
+    *count = 0;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (bool ended = true; at < end && ended;) {
+        size_t left = (size_t)(end + 1 - at), before = *count;
+        at = read_part(at, left < part_bytes ? left : part_bytes, indices + before, values + before,
+                       count, &ended);
+        part_bytes = 2 * part_bytes < PART_BYTES ? 2 * part_bytes : PART_BYTES;
+        if (*count == before)
+            break;
+    }
+#else
+    (void)part_bytes, (void)indices, (void)values;
+#endif
+    return at < end ? at : end;
+}
