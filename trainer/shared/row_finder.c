@@ -14,6 +14,7 @@ void row_finder_begin(struct row_finder *finder, int64_t rows_count)
 }
 
 #define ANY_KEY (-1)
+#define LISTED  4 /* rows of a word that are listed without asking whether it has so many */
 
 void row_finder_begin_keys(struct row_finder *finder)
 {
@@ -27,19 +28,37 @@ static void reserve(struct row_finder *finder, size_t count)
     finder->capacity = count > 2 * finder->capacity ? count : 2 * finder->capacity;
     finder->added = xrealloc(finder->added, finder->capacity * sizeof *finder->added);
     finder->places = xrealloc(finder->places, finder->capacity * sizeof *finder->places);
-    finder->ids = xrealloc(finder->ids, finder->capacity * sizeof *finder->ids);
+    finder->ids = xrealloc(finder->ids, (finder->capacity + LISTED) * sizeof *finder->ids);
+}
+
+/* Without a branch for each id, so that the compiler can compare several at once. A negative id is
+ * a large number. */
+CLONES static bool are_rows(const int64_t *ids, size_t count, uint64_t rows_count)
+{
+    uint64_t wrong = 0;
+
+    for (size_t i = 0; i < count; i++)
+        wrong |= (uint64_t)ids[i] >= rows_count ? 1 : 0;
+    return wrong == 0;
+}
+
+static struct status refuse_id(const struct row_finder *finder, const int64_t *ids)
+{
+    while (*ids >= 0 && *ids < finder->rows_count)
+        ids++;
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "the id %" PRId64 " is out of range; expected 0 to %" PRId64, *ids,
+                        finder->rows_count - 1);
 }
 
 struct status row_finder_add(struct row_finder *finder, const int64_t *ids, size_t count)
 {
     reserve(finder, finder->count + count);
-    for (size_t i = 0; i < count; i++) {
-        if (finder->rows_count != ANY_KEY && (ids[i] < 0 || ids[i] >= finder->rows_count))
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "the id %" PRId64 " is out of range; expected 0 to %" PRId64,
-                                ids[i], finder->rows_count - 1);
-        finder->added[finder->count++] = ids[i];
-    }
+    if (finder->rows_count != ANY_KEY && !are_rows(ids, count, (uint64_t)finder->rows_count))
+        return refuse_id(finder, ids);
+    if (count > 0)
+        memcpy(finder->added + finder->count, ids, count * sizeof *ids);
+    finder->count += count;
     return status_ok();
 }
 
@@ -68,15 +87,22 @@ static void reserve_words(struct row_finder *finder)
     finder->words = words;
 }
 
-/* Lists the marked rows; returns their number. */
-static size_t list_marked(struct row_finder *finder)
+/* Lists the marked rows; returns their number. `ids` has room for LISTED more. How many rows a word
+ * has is random, and the processor guesses it wrong for most words; few words have more than
+ * LISTED. Of 39 k ids in 2^20 rows, find_by_marks takes 0.11 ms, with a loop over the bits 0.20. */
+CLONES static size_t list_marked(const uint64_t *marks, size_t words, uint32_t *ranks, int64_t *ids)
 {
     size_t rows = 0;
 
-    for (size_t w = 0, words = words_of(finder); w < words; w++) {
-        finder->ranks[w] = (uint32_t)rows;
-        for (uint64_t bits = finder->marks[w]; bits != 0; bits &= bits - 1)
-            finder->ids[rows++] = (int64_t)(w * WORD_BITS) + __builtin_ctzll(bits);
+    for (size_t w = 0; w < words; w++) {
+        uint64_t bits = marks[w];
+        int64_t first = (int64_t)(w * WORD_BITS), *out = ids + rows;
+        ranks[w] = (uint32_t)rows;
+        rows += (size_t)__builtin_popcountll(bits);
+        do
+            for (int i = 0; i < LISTED; i++, bits &= bits - 1) /* there is no lowest bit of 0 */
+                *out++ = first + __builtin_ctzll(bits | (uint64_t)1 << 63);
+        while (bits != 0);
     }
     return rows;
 }
@@ -96,10 +122,11 @@ static size_t find_by_marks(struct row_finder *finder)
     reserve_words(finder);
     for (size_t i = 0; i < finder->count; i++)
         finder->marks[finder->added[i] / WORD_BITS] |= (uint64_t)1 << finder->added[i] % WORD_BITS;
-    size_t rows = list_marked(finder);
+    size_t words = words_of(finder);
+    size_t rows = list_marked(finder->marks, words, finder->ranks, finder->ids);
     rank_ids(finder->added, finder->count, finder->marks, finder->ranks, finder->places);
-    for (size_t r = 0; r < rows; r++)
-        finder->marks[finder->ids[r] / WORD_BITS] = 0;
+    if (words > 0)
+        memset(finder->marks, 0, words * sizeof *finder->marks);
     return rows;
 }
 
