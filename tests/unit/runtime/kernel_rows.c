@@ -6,28 +6,37 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TOLERANCE 1e-5 /* relative to the output's largest magnitude */
 
-/* Each family X has a file tests/golden/kernels/X.rows. */
-static const char *const families[] = {
-    "json_examples", "stored_sparse", "odds",           "ctc",        "crossings",
-    "sequence",      "train",         "state",          "binary",     "compare",
-    "unary",         "cast",          "reduce",         "matmul",     "array",
-    "slices",        "conv",          "pool",           "norm",       "order",
-    "example",       "sparse",        "sparse_product", "volumes",    "quant",
-    "text",          "hashes",        "rest",           "values",     "half",
-    "einsum",        "segments",      "tensor_scatter", "words",      "moved",
-    "found",         "quantized",     "spectrum",       "speech",     "ragged",
-    "random",        "numbers",       "spectra",        "matrices",   "detection",
-    "image_files",   "image_math",    "image_grads",    "windows",    "recurrent",
-    "audio",         "functions",     "rounding",       "joins",      "sets",
-    "counts",        "sparse_math",   "serialized",     "xla_slices", "leftovers",
-    "gammas",
-};
+#define ROWS_DIRECTORY "tests/golden/kernels"
+
+static int is_rows_file(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return dot != NULL && strcmp(dot, ".rows") == 0;
+}
+
+/* The families, sorted: each family X has a file tests/golden/kernels/X.rows. */
+static const char **list_families(struct arena *arena, int *count)
+{
+    struct dirent **entries;
+    *count = scandir(ROWS_DIRECTORY, &entries, is_rows_file, alphasort);
+    if (*count <= 0)
+        fail_msg("no rows in %s", ROWS_DIRECTORY);
+    const char **families = ARENA_ARRAY(arena, const char *, *count);
+    for (int i = 0; i < *count; i++) {
+        char *name = entries[i]->d_name;
+        families[i] = arena_printf(arena, "%.*s", (int)(strrchr(name, '.') - name), name);
+        free(entries[i]);
+    }
+    free(entries);
+    return families;
+}
 
 static enum dtype dtype_of(const char *name)
 {
@@ -292,12 +301,13 @@ static struct kernel_row *read_rows(struct arena *arena, const char *path, int *
 
 int kernel_rows_run(const char *family, CMUnitTestFunction test, struct arena *arena)
 {
-    int failed = 0;
-    for (size_t f = 0; f < COUNT(families); f++) {
+    int failed = 0, families_count;
+    const char **families = list_families(arena, &families_count);
+    for (int f = 0; f < families_count; f++) {
         int count;
         if (family != NULL && strcmp(family, families[f]) != 0)
             continue;
-        const char *path = arena_printf(arena, "tests/golden/kernels/%s.rows", families[f]);
+        const char *path = arena_printf(arena, ROWS_DIRECTORY "/%s.rows", families[f]);
         struct kernel_row *rows = read_rows(arena, path, &count);
         struct CMUnitTest *tests = ARENA_ARRAY(arena, struct CMUnitTest, count);
         for (int i = 0; i < count; i++)
@@ -313,8 +323,10 @@ int kernel_rows_run(const char *family, CMUnitTestFunction test, struct arena *a
 void kernel_rows_visit(struct arena *arena, void (*visit)(struct kernel_row *row, void *context),
                        void *context)
 {
-    for (size_t f = 0; f < COUNT(families); f++) {
-        const char *path = arena_printf(arena, "tests/golden/kernels/%s.rows", families[f]);
+    int families_count;
+    const char **families = list_families(arena, &families_count);
+    for (int f = 0; f < families_count; f++) {
+        const char *path = arena_printf(arena, ROWS_DIRECTORY "/%s.rows", families[f]);
         int count;
         struct kernel_row *rows = read_rows(arena, path, &count);
         for (int i = 0; i < count; i++)
