@@ -167,6 +167,31 @@ struct status gradient_max_pool(struct gradient_context *c)
     return pooling(c, "MaxPoolGrad", 3, (const struct endpoint[]){ input(c, 0), output(c), dy(c) });
 }
 
+static struct endpoint output_at(const struct gradient_context *c, int index)
+{
+    return (struct endpoint){ c->node, index };
+}
+
+struct status gradient_fractional_max_pool(struct gradient_context *c)
+{
+    if (dy(c).node == NULL)
+        return status_ok();
+    const struct endpoint inputs[] = { input(c, 0), output(c), dy(c), output_at(c, 1),
+                                       output_at(c, 2) };
+    const struct attr attrs[] = { same_attr(c, "overlapping"), ATTR_END };
+    return flow(c, 0, build(c->builder, "FractionalMaxPoolGrad", NULL, 5, inputs, attrs));
+}
+
+struct status gradient_fractional_avg_pool(struct gradient_context *c)
+{
+    if (dy(c).node == NULL)
+        return status_ok();
+    const struct endpoint inputs[] = { as_type(c, shape_tensor(c, input(c, 0)), DT_INT64), dy(c),
+                                       output_at(c, 1), output_at(c, 2) };
+    const struct attr attrs[] = { same_attr(c, "overlapping"), ATTR_END };
+    return flow(c, 0, build(c->builder, "FractionalAvgPoolGrad", NULL, 4, inputs, attrs));
+}
+
 struct status gradient_max_pool3d(struct gradient_context *c)
 {
     return pooling(c, "MaxPool3DGrad", 3,

@@ -108,6 +108,32 @@ struct status infer_top_k(struct infer_context *context)
     return status_ok();
 }
 
+/* Sizes other than k depend on a compiler for other devices. */
+struct status infer_approx_top_k(struct infer_context *context)
+{
+    struct shape shape = *infer_input(context, 0);
+    int64_t k, axis;
+    bool aggregates;
+    int dim;
+    TRY(node_attr_int(context->node, "k", &k));
+    TRY(node_attr_int(context->node, "reduction_dimension", &axis));
+    TRY(node_attr_bool(context->node, "aggregate_to_topk", &aggregates));
+    if (shape.rank < 0)
+        return status_ok();
+    TRY(infer_axis(axis, shape.rank, &dim));
+    shape.dims[dim] = aggregates ? k : -1;
+    infer_output(context, 0, &shape);
+    infer_output(context, 1, &shape);
+    return status_ok();
+}
+
+struct status infer_isotonic(struct infer_context *context)
+{
+    infer_output(context, 0, infer_input(context, 0));
+    infer_output(context, 1, infer_input(context, 0));
+    return status_ok();
+}
+
 struct status infer_unique(struct infer_context *context)
 {
     struct shape vector = shape_unknown_dims(1);

@@ -175,6 +175,25 @@ struct status infer_pool_fed(struct infer_context *context)
     return status_ok();
 }
 
+/* The borders of windows are one more than the rows and columns. */
+struct status infer_fractional_pool(struct infer_context *context)
+{
+    struct shape shape = *infer_input(context, 0);
+    const struct attr_value *ratio = node_attr(context->node, "pooling_ratio");
+    TRY(infer_rank(&shape, 4, "value"));
+    if (shape.rank < 0)
+        shape = shape_unknown_dims(4);
+    for (int64_t i = 1; i < 3; i++) {
+        bool is_known = shape.dims[i] >= 0 && ratio != NULL && ratio->count == 4 &&
+                        ratio->element_kind == ATTR_FLOAT && ratio->elements[i].f >= 1;
+        shape.dims[i] = is_known ? (int64_t)((float)shape.dims[i] / ratio->elements[i].f) : -1;
+        struct shape borders = shape_of(is_known ? shape.dims[i] + 1 : -1);
+        infer_output(context, (int)i, &borders);
+    }
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
 struct status infer_pool_with_argmax(struct infer_context *context)
 {
     TRY(pool(context, 4));

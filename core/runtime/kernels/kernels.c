@@ -39,25 +39,33 @@
     X(ctc_beam)             \
     X(ctc_loss)             \
     X(cumsum)               \
+    X(decode_compressed)    \
+    X(decode_csv)           \
+    X(decode_json_example)  \
     X(decode_raw)           \
-    X(dilation)             \
     X(depth_to_space)       \
+    X(deserialize_sparse)   \
+    X(dilation)             \
     X(draw_boxes)           \
-    X(edit_distance)        \
     X(dynamic_slice)        \
+    X(edit_distance)        \
     X(einsum)               \
     X(fake_quant)           \
     X(fft)                  \
     X(fill)                 \
+    X(fill_empty_rows)      \
+    X(fingerprint_rows)     \
+    X(fractional_pool)      \
     X(fused)                \
     X(gather)               \
     X(gru)                  \
     X(hash_table_ops)       \
-    X(table_handles)        \
     X(histogram)            \
     X(identity)             \
     X(image_bytes)          \
     X(image_patches)        \
+    X(inplace)              \
+    X(isotonic)             \
     X(layout)               \
     X(linear_algebra)       \
     X(lrn)                  \
@@ -68,19 +76,7 @@
     X(matrix_diag)          \
     X(pad)                  \
     X(parse_example)        \
-    X(decode_compressed)    \
-    X(decode_csv)           \
-    X(fill_empty_rows)      \
-    X(fingerprint_rows)     \
-    X(sparse_matmul)        \
-    X(to_bool)              \
-    X(unicode_script)       \
-    X(serialize_sparse)     \
-    X(deserialize_sparse)   \
-    X(decode_json_example)  \
-    X(ragged_variant)       \
     X(parse_sequence)       \
-    X(ragged_cross)         \
     X(pointwise)            \
     X(pool)                 \
     X(print)                \
@@ -89,9 +85,11 @@
     X(quantize)             \
     X(quantized)            \
     X(ragged)               \
+    X(ragged_cross)         \
     X(ragged_dense)         \
     X(ragged_gather)        \
     X(ragged_range)         \
+    X(ragged_variant)       \
     X(random)               \
     X(random_choice)        \
     X(random_gamma)         \
@@ -114,6 +112,7 @@
     X(segment)              \
     X(segment_sum)          \
     X(select)               \
+    X(serialize_sparse)     \
     X(serialize_tensor)     \
     X(sets)                 \
     X(shape_ops)            \
@@ -124,6 +123,7 @@
     X(sparse)               \
     X(sparse_cross)         \
     X(sparse_math)          \
+    X(sparse_matmul)        \
     X(sparse_parts)         \
     X(sparse_product)       \
     X(sparse_reduce)        \
@@ -136,19 +136,21 @@
     X(substr)               \
     X(suppression)          \
     X(suppression_combined) \
+    X(table_handles)        \
+    X(tensor_array)         \
     X(tensor_list_ops)      \
     X(tensor_list_parts)    \
-    X(tensor_array)         \
-    X(tensor_stack)         \
     X(tensor_scatter)       \
+    X(tensor_stack)         \
     X(tile)                 \
+    X(to_bool)              \
     X(top_k)                \
     X(transpose)            \
     X(unary)                \
     X(unicode)              \
+    X(unicode_script)       \
     X(unique)               \
     X(variable)             \
-    X(inplace)              \
     X(variable_life)        \
     X(variable_scatter)     \
     X(vectors)              \

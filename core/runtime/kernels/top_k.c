@@ -1,7 +1,7 @@
 /*
- * top_k: TopKV2, NthElement, InTopKV2 and InTopK. Of equal values, the lower index comes first. NaN
- * comes after all numbers; in TensorFlow its place depends on the sort. A heap holds the k best so
- * far: a row of n costs at most n log k.
+ * top_k: TopKV2, ApproxTopK (which is exact, as in TensorFlow on a CPU), NthElement, InTopKV2 and
+ * InTopK. Of equal values, the lower index comes first. NaN comes after all numbers; in TensorFlow
+ * its place depends on the sort. A heap holds the k best so far: a row of n costs at most n log k.
  */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -75,34 +75,29 @@ static void best_of_row(before *less, const void *x, int64_t n, int64_t k, int32
     }
 }
 
-static struct status top_k_check(const struct tensor *x, const struct tensor *k_tensor, int64_t *k)
+static struct status top_k_check(const struct tensor *x, int64_t k)
 {
-    if (k_tensor->shape.rank != 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "k must be scalar, got shape %s",
-                            shape_text(&k_tensor->shape));
-    *k = tensor_index(k_tensor, 0);
-    if (*k < 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "Need k >= 0, got %lld", (long long)*k);
+    if (k < 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "Need k >= 0, got %lld", (long long)k);
     if (x->shape.rank < 1)
         return status_error(STATUS_INVALID_ARGUMENT, "input must be >= 1-D, got shape %s",
                             shape_text(&x->shape));
     int64_t n = x->shape.dims[x->shape.rank - 1];
-    if (n < *k)
+    if (n < k)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "input must have at least k columns. Had %lld, needed %lld",
-                            (long long)n, (long long)*k);
+                            (long long)n, (long long)k);
     if (n > INT32_MAX)
         return status_error(STATUS_INVALID_ARGUMENT, "input has %lld columns, over %d",
                             (long long)n, INT32_MAX);
     return status_ok();
 }
 
-static struct status top_k_compute(struct kernel_context *k)
+static struct status find_top(struct kernel_context *k, int64_t count)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct tensor *values, *indices, heap;
-    int64_t count = 0;
-    TRY(top_k_check(x, kernel_input(k, 1), &count));
+    TRY(top_k_check(x, count));
     struct shape shape = x->shape, one_row = shape_of(count);
     int64_t n = shape.dims[shape.rank - 1], rows = shape_outer(&shape, shape.rank - 1);
     shape.dims[shape.rank - 1] = count;
@@ -124,6 +119,36 @@ static struct status top_k_compute(struct kernel_context *k)
     }
     tensor_release(&heap);
     return status_ok();
+}
+
+static struct status top_k_compute(struct kernel_context *k)
+{
+    const struct tensor *count = kernel_input(k, 1);
+    if (count->shape.rank != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "k must be scalar, got shape %s",
+                            shape_text(&count->shape));
+    return find_top(k, tensor_index(count, 0));
+}
+
+/* TensorFlow has CPU kernels for these values of the attributes only. */
+static struct status approximate_prepare(struct prepare_context *p)
+{
+    const struct node *node = prepare_node(p);
+    int64_t *count = prepare_state(p, sizeof *count, NULL), axis;
+    bool is_max;
+    TRY(node_attr_int(node, "k", count));
+    TRY(node_attr_int(node, "reduction_dimension", &axis));
+    TRY(node_attr_bool(node, "is_max_k", &is_max));
+    if (axis != -1 || !is_max)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "ApproxTopK of the %s values along dimension %lld",
+                            is_max ? "greatest" : "least", (long long)axis);
+    return status_ok();
+}
+
+static struct status approximate_compute(struct kernel_context *k)
+{
+    return find_top(k, *(const int64_t *)kernel_state(k));
 }
 
 /* ---- NthElement: the one that sorting would put at place n ---- */
@@ -231,6 +256,8 @@ static struct status in_top_k_compute(struct kernel_context *k)
 
 static const struct kernel rows[] = {
     { "TopKV2", DTYPES_REAL, "T", .compute = top_k_compute },
+    { "ApproxTopK", DTYPES_FLOATING, "T", .prepare = approximate_prepare,
+      .compute = approximate_compute },
     { "NthElement", DTYPES_REAL, "T", .prepare = nth_prepare, .compute = nth_compute,
       .costly = true },
     { "InTopKV2", DTYPES_ALL, .compute = in_top_k_compute },

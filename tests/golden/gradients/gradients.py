@@ -426,6 +426,15 @@ for length in (6, 5):
     case("rfft2d %d" % length, "RFFT2D", x(matrices(2, 3, length)), const([3, length]), Tcomplex=("type", tf.complex64))
     case("irfft2d %d" % length, "IRFFT2D", z(turned(2, 3, length // 2 + 1)), const([3, length]), Treal=("type", tf.float32))
 
+# ---- fractional pooling, and the greatest values of rows ----
+fractions = np.random.RandomState(23)
+for overlapping in (False, True):
+    for op in ("FractionalAvgPool", "FractionalMaxPool"):
+        case("%s %d" % (op, overlapping), op, x(fractions.permutation(2 * 7 * 5 * 2).reshape(2, 7, 5, 2) / 10), outputs=[0], kink=True,
+             pooling_ratio=("floats", [1, 1.5, 1.3, 1]), overlapping=("bool", overlapping), deterministic=("bool", True), seed=("int", 5 + overlapping))
+for shape_of in ((9,), (2, 3, 5)):
+    case("approximate top k %d" % len(shape_of), "ApproxTopK", x(fractions.permutation(int(np.prod(shape_of))).reshape(shape_of)), outputs=[0], k=("int", 3))
+
 
 def numbers(array):
     if array.dtype == bool:
