@@ -1,4 +1,5 @@
 /* Gradients of special functions. Source: TensorFlow's math_grad.py. */
+#include <float.h>
 #include <math.h>
 
 #include "graph/gradients/emit.h"
@@ -103,19 +104,51 @@ static struct endpoint gamma_density(struct gradient_context *c)
     return unary(c, "Exp", sub(c, sub(c, power, x), unary(c, "Lgamma", a)));
 }
 
-/* TensorFlow also has a gradient of a, by the op IgammaGradA, which has no kernel here. */
+/* Gradients of both arguments of P(a, x), times a sign. */
+static struct status igamma_gradients(struct gradient_context *c, bool negate)
+{
+    struct endpoint upstream = negate ? unary(c, "Neg", dy(c)) : dy(c);
+    if (c->wanted[0]) {
+        struct endpoint slope = binary(c, "IgammaGradA", input(c, 0), input(c, 1));
+        send(c, 0, reduce_to(c, mul(c, upstream, slope), 0));
+    }
+    if (c->wanted[1])
+        send(c, 1, reduce_to(c, mul(c, upstream, gamma_density(c)), 1));
+    return status_ok();
+}
+
 struct status gradient_igamma(struct gradient_context *c)
 {
-    if (c->wanted[0])
-        return gradient_none(c);
-    return second_only(c, gamma_density(c));
+    return igamma_gradients(c, false);
 }
 
 struct status gradient_igammac(struct gradient_context *c)
 {
-    if (c->wanted[0])
-        return gradient_none(c);
-    return second_only(c, unary(c, "Neg", gamma_density(c)));
+    return igamma_gradients(c, true);
+}
+
+/* Of the parameters of gamma numbers, which are input `index`. */
+static struct status gamma_number_gradient(struct gradient_context *c, int index)
+{
+    if (!c->wanted[index])
+        return status_ok();
+    struct endpoint slope = binary(c, "RandomGammaGrad", input(c, index), output(c));
+    return flow(c, index, reduce_from(c, mul(c, dy(c), slope), endpoint_shape(output(c)), index));
+}
+
+struct status gradient_random_gamma(struct gradient_context *c)
+{
+    return gamma_number_gradient(c, 1);
+}
+
+struct status gradient_stateless_random_gamma_v2(struct gradient_context *c)
+{
+    return gamma_number_gradient(c, 2);
+}
+
+struct status gradient_stateless_random_gamma_v3(struct gradient_context *c)
+{
+    return gamma_number_gradient(c, 4);
 }
 
 /* Of x alone: (1 - x)^(b - 1) x^(a - 1) / B(a, b) */
@@ -141,4 +174,54 @@ struct status gradient_next_after(struct gradient_context *c)
     if (!c->wanted[0])
         return status_ok();
     return flow(c, 0, reduce_to(c, dy(c), 0));
+}
+
+/* ---- numbers of a truncated normal distribution ---- */
+
+/* The share of a normal distribution below w: erfc(-w / √2) / 2. */
+static struct endpoint normal_below(struct gradient_context *c, struct endpoint w)
+{
+    struct endpoint z = mul(c, w, number(c, w, -0.70710678118654752440));
+    return mul(c, unary(c, "Erfc", z), number(c, w, 0.5));
+}
+
+/* e^((sample² - bound²) / 2 + log_share) */
+static struct endpoint bound_slope(struct gradient_context *c, struct endpoint sample,
+                                   struct endpoint bound, struct endpoint log_share)
+{
+    struct endpoint squares = sub(c, unary(c, "Square", sample), unary(c, "Square", bound));
+    struct endpoint half = mul(c, squares, number(c, squares, 0.5));
+    return unary(c, "Exp", binary(c, "AddV2", half, log_share));
+}
+
+/* The share of the distribution between the bounds that is below the sample stays the same. */
+struct status gradient_truncated_normal(struct gradient_context *c)
+{
+    const struct shape *shape = endpoint_shape(output(c));
+    struct endpoint mean = input(c, 2), deviation = input(c, 3);
+    struct endpoint places[3]; /* of the least value, the greatest one and the sample */
+    struct endpoint shares[3];
+    const struct endpoint values[] = { input(c, 4), input(c, 5), output(c) };
+    bool is_double = endpoint_dtype(mean) == DT_DOUBLE;
+    if (endpoint_dtype(mean) == DT_HALF)
+        return gradient_none(c);
+    for (int i = 0; i < 3; i++) {
+        places[i] = binary(c, "RealDiv", sub(c, values[i], mean), deviation);
+        shares[i] = normal_below(c, places[i]);
+    }
+    struct endpoint share =
+        binary(c, "RealDiv", sub(c, shares[2], shares[0]), sub(c, shares[1], shares[0]));
+    const struct endpoint clip[] = { share, number(c, share, is_double ? DBL_MIN : (double)FLT_MIN),
+                                     number(c, share,
+                                            1 - (is_double ? DBL_EPSILON : (double)FLT_EPSILON)) };
+    share = build(c->builder, "ClipByValue", NULL, 3, clip, NULL);
+    const struct endpoint slopes[] = {
+        number(c, places[2], 1), places[2],
+        bound_slope(c, places[2], places[0], unary(c, "Log1p", unary(c, "Neg", share))),
+        bound_slope(c, places[2], places[1], unary(c, "Log", share))
+    };
+    for (int i = 0; i < 4; i++)
+        if (c->wanted[i + 2])
+            send(c, i + 2, reduce_from(c, mul(c, dy(c), slopes[i]), shape, i + 2));
+    return status_ok();
 }

@@ -134,6 +134,21 @@ struct status infer_filled(struct infer_context *context)
     return status_ok();
 }
 
+/* The shape in input 0, and that of input 1 behind it. */
+struct status infer_appended(struct infer_context *context)
+{
+    struct shape shape = infer_shape_value(context, 0), behind = *infer_input(context, 1);
+    if (shape.rank < 0 || behind.rank < 0)
+        return status_ok();
+    if (shape.rank + behind.rank > SHAPE_RANK_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT, "%d dimensions, over %d",
+                            shape.rank + behind.rank, SHAPE_RANK_MAX);
+    for (int i = 0; i < behind.rank; i++)
+        shape_append(&shape, behind.dims[i]);
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
 struct status infer_filled_by_second(struct infer_context *context)
 {
     struct shape shape = infer_shape_value(context, 1);

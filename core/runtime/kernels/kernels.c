@@ -91,11 +91,13 @@
     X(ragged_range)         \
     X(ragged_variant)       \
     X(random)               \
+    X(random_binomial)      \
     X(random_choice)        \
     X(random_gamma)         \
     X(random_generator)     \
     X(random_ops)           \
     X(random_poisson)       \
+    X(random_truncated)     \
     X(recurrence)           \
     X(reduce)               \
     X(reduce_join)          \

@@ -2,6 +2,8 @@
  * random_generator: the ops of tf.random.Generator. The generator is an int64 variable: the
  * counter, in two elements, and the key. Each op moves the counter on, as far as TensorFlow does.
  */
+#include "runtime/kernels/random_generator.h"
+
 #include <string.h>
 
 #include "runtime/kernels/kernel_tools.h"
@@ -74,6 +76,14 @@ static struct status take(struct kernel_context *k, struct advance *advance)
         advance->algorithm = tensor_index(algorithm, 0);
     }
     return variable_modify(variable, advance_state, advance);
+}
+
+struct status random_generator_take(struct kernel_context *k, uint64_t numbers, struct philox *out)
+{
+    struct advance advance = { .context = k, .numbers = numbers };
+    TRY(take(k, &advance));
+    *out = advance.old;
+    return status_ok();
 }
 
 /* ---- numbers ---- */

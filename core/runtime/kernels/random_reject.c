@@ -36,7 +36,7 @@ double reject_uniform(struct reject_stream *stream)
     return stream->uniforms[--stream->uniforms_left];
 }
 
-static bool ends_with(const struct shape *shape, const struct shape *end)
+bool reject_shape_ends_with(const struct shape *shape, const struct shape *end)
 {
     for (int i = 0; i < end->rank; i++)
         if (end->rank > shape->rank || shape->dims[shape->rank - end->rank + i] != end->dims[i])
@@ -68,20 +68,20 @@ struct status reject_output(struct kernel_context *k, int index, bool appended, 
     if (appended)
         return appended_output(k, parameters, out);
     TRY(random_output(k, 0, out));
-    if ((*out)->size > 0 && !ends_with(&(*out)->shape, parameters))
+    if ((*out)->size > 0 && !reject_shape_ends_with(&(*out)->shape, parameters))
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "Shape passed in must end with broadcasted shape.");
     return status_ok();
 }
 
-static double parameter_at(const struct tensor *x, int64_t i)
+double reject_parameter(const struct tensor *x, int64_t i)
 {
     if (x->dtype == DT_INT32 || x->dtype == DT_INT64)
         return (double)tensor_index(x, i);
     return floating_element(x, i);
 }
 
-static void store_number(struct tensor *out, int64_t i, double value)
+void reject_store(struct tensor *out, int64_t i, double value)
 {
     float narrow = (float)value;
     if (out->dtype == DT_DOUBLE)
@@ -112,8 +112,8 @@ struct status reject_fill(struct kernel_context *k, struct philox philox, int in
         int64_t i = n / samples, sample = n % samples;
         if (n % CHECK_EVERY == 0)
             TRY(kernel_check(k));
-        store_number(out, sample * parameters->size + i,
-                     draw(&stream, parameter_at(parameters, i)));
+        reject_store(out, sample * parameters->size + i,
+                     draw(&stream, reject_parameter(parameters, i)));
     }
     return status_ok();
 }

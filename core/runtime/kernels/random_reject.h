@@ -26,6 +26,13 @@ struct status reject_output(struct kernel_context *k, int index, bool appended,
 struct status reject_fill(struct kernel_context *k, struct philox philox, int index,
                           reject_draw *draw, struct tensor *out);
 
+/* Element i of a parameter of any type. */
+double reject_parameter(const struct tensor *x, int64_t i);
+/* Makes a number element i. An integer that does not fit becomes the lowest one. */
+void reject_store(struct tensor *out, int64_t i, double value);
+/* Are the last dimensions of `shape` those of `end`? */
+bool reject_shape_ends_with(const struct shape *shape, const struct shape *end);
+
 /* Kernels whose seeds are input 1, and whose parameters are input 2. */
 struct status reject_seeded(struct kernel_context *k, reject_draw *draw);
 /* Kernels whose generator is their state, and whose parameters are input 1. */

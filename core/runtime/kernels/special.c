@@ -114,6 +114,11 @@ static struct status unary_compute(struct kernel_context *k)
 #define POLYGAMMA(T, W, x, y)        BY_DOUBLE(T, special_polygamma, x, y)
 #define IGAMMA(T, W, x, y)           BY_DOUBLE(T, special_igamma, x, y)
 #define IGAMMAC(T, W, x, y)          BY_DOUBLE(T, special_igammac, x, y)
+#define IGAMMA_SLOPE(T, W, x, y)     BY_DOUBLE(T, special_igamma_slope, x, y)
+#define LOG_F32                      88.7228391 /* of the greatest float, and double */
+#define LOG_F64                      709.782712893384
+#define SAMPLE_F32(T, W, x, y)       (T) special_gamma_sample_slope((double)x, (double)y, LOG_F32)
+#define SAMPLE_F64(T, W, x, y)       special_gamma_sample_slope(x, y, LOG_F64)
 #define NEXT_F32(T, W, x, y)         nextafterf(x, y)
 #define NEXT_F64(T, W, x, y)         nextafter(x, y)
 #define BOTH(name, f32, f64)                           \
@@ -123,6 +128,8 @@ BOTH(zeta, ZETA, ZETA)
 BOTH(polygamma, POLYGAMMA, POLYGAMMA)
 BOTH(igamma, IGAMMA, IGAMMA)
 BOTH(igammac, IGAMMAC, IGAMMAC)
+BOTH(igamma_slope, IGAMMA_SLOPE, IGAMMA_SLOPE)
+BOTH(sample_slope, SAMPLE_F32, SAMPLE_F64)
 BOTH(next_after, NEXT_F32, NEXT_F64)
 
 static const struct special_binary {
@@ -133,6 +140,8 @@ static const struct special_binary {
     { "Polygamma", { ROWS_FLOAT(polygamma) } },
     { "Igamma", { ROWS_FLOAT(igamma) } },
     { "Igammac", { ROWS_FLOAT(igammac) } },
+    { "IgammaGradA", { ROWS_FLOAT(igamma_slope) } },
+    { "RandomGammaGrad", { ROWS_FLOAT(sample_slope) } },
     { "NextAfter", { ROWS_FLOAT(next_after) } },
 };
 
@@ -197,6 +206,8 @@ static const struct kernel rows[] = {
     BINARY_KERNEL("Polygamma"),
     BINARY_KERNEL("Igamma"),
     BINARY_KERNEL("Igammac"),
+    BINARY_KERNEL("IgammaGradA"),
+    BINARY_KERNEL("RandomGammaGrad"),
     BINARY_KERNEL("NextAfter"),
     { "Betainc", DTYPES_WIDE, .compute = betainc_compute },
 };

@@ -435,6 +435,16 @@ for overlapping in (False, True):
 for shape_of in ((9,), (2, 3, 5)):
     case("approximate top k %d" % len(shape_of), "ApproxTopK", x(fractions.permutation(int(np.prod(shape_of))).reshape(shape_of)), outputs=[0], k=("int", 3))
 
+# ---- gamma and truncated normal numbers, by their parameters ----
+shapes = np.random.RandomState(29)
+for op in ("Igamma", "Igammac"):
+    case("%s of both" % op, op, x(shapes.uniform(0.3, 4, (3, 1))), x(shapes.uniform(0.3, 6, (4,))))
+case("gamma numbers", "StatelessRandomGammaV2", const([5, 2, 3]), const([1, 2]), x(shapes.uniform(0.3, 4, (2, 1))* np.ones((1, 3))), kink=True)
+case("gamma numbers by a key", "StatelessRandomGammaV3", const([5, 3]), const([7], np.uint64), const([1, 2], np.uint64), const(1), x(shapes.uniform(0.3, 4, (3,))), kink=True)
+case("gamma numbers of a stream", "RandomGamma", const([5]), x(shapes.uniform(0.3, 4, (3,))), kink=True, seed=("int", 5))
+case("truncated normal numbers", "StatelessParameterizedTruncatedNormal", const([5, 2, 3]), const([1, 2]), x([[0.5], [-1]]), x([1, 2, 0.5]), x([-1.5]), x([[1, 2, 2.5], [1.5, 1, 3]]),
+     kink=True)
+
 
 def numbers(array):
     if array.dtype == bool:

@@ -63,6 +63,7 @@ static struct tensor case_tensor(struct arena *arena, enum dtype dtype, char *at
             ((int32_t *)data)[i] = (int32_t)value;
             break;
         case DT_INT64:
+        case DT_UINT64: /* small numbers only */
             ((int64_t *)data)[i] = (int64_t)value;
             break;
         case DT_BOOL:

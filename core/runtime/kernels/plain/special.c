@@ -352,6 +352,73 @@ double special_igammac(double a, double x)
     return x > 1 && x > a ? igammac_fraction(a, x) : 1 - igamma_series(a, x);
 }
 
+/* igamma_series and its derivative by a, over the density x^(a - 1) e^-x / Γ(a). */
+static double igamma_series_slope(double a, double x)
+{
+    double sum = 1, term = 1, sum_slope = 0, term_slope = 0;
+    for (int k = 1; k < STEPS_MAX; k++) {
+        term_slope = (term_slope - term / (a + k)) * x / (a + k);
+        term *= x / (a + k);
+        sum += term;
+        sum_slope += term_slope;
+        if (term <= EPSILON * sum && fabs(term_slope) <= EPSILON * fabs(sum_slope))
+            break;
+    }
+    return (sum_slope + sum * (log(x) - special_digamma(a + 1))) * x / a;
+}
+
+/* The same of 1 - igammac_fraction. Each step of Lentz's method is differentiated. */
+static double igammac_fraction_slope(double a, double x)
+{
+    double b = x + 1 - a, c = 1e300, d = 1 / away_from_0(b), product = d;
+    double c_slope = 0, d_slope = d * d, product_slope = d_slope;
+    for (int k = 1; k < STEPS_MAX; k++) {
+        double numerator = -k * (k - a);
+        b += 2;
+        double below = away_from_0(numerator * d + b), before = c;
+        d_slope = -(k * d + numerator * d_slope - 1) / below / below;
+        d = 1 / below;
+        c_slope = k / before - numerator * c_slope / before / before - 1;
+        c = away_from_0(b + numerator / before);
+        double change = c_slope * d + c * d_slope;
+        product_slope = product_slope * c * d + product * change;
+        product *= c * d;
+        if (fabs(c * d - 1) < EPSILON && fabs(change) < EPSILON)
+            break;
+    }
+    return -(product_slope + product * (log(x) - special_digamma(a))) * x;
+}
+
+static double igamma_slope_per_density(double a, double x)
+{
+    return x > 1 && x > a ? igammac_fraction_slope(a, x) : igamma_series_slope(a, x);
+}
+
+double special_igamma_slope(double a, double x)
+{
+    double limit = igamma_limit(a, x);
+    if (isnan(limit) || isinf(a) || isinf(x))
+        return NAN;
+    if (x == 0)
+        return 0;
+    return igamma_slope_per_density(a, x) * exp((a - 1) * log(x) - x - special_lgamma(a));
+}
+
+double special_gamma_sample_slope(double alpha, double sample, double log_max)
+{
+    double limit = igamma_limit(alpha, sample);
+    if (isnan(limit) || isinf(alpha) || isinf(sample))
+        return NAN;
+    if (sample == 0)
+        return 0;
+    bool by_fraction = sample > 1 && sample > alpha;
+    double log_density =
+        alpha * log(sample) - sample - special_lgamma(by_fraction ? alpha : alpha + 1);
+    if (log_density < -log_max)
+        return by_fraction ? -0.0 : 0;
+    return -igamma_slope_per_density(alpha, sample);
+}
+
 static double betainc_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / away_from_0(1 - (a + b) * x / (a + 1)), product = d;

@@ -20,8 +20,12 @@ double special_fresnel_sin(double x);
 double special_spence(double x); /* the dilogarithm of 1 - x */
 double special_zeta(double x, double q);
 double special_polygamma(double n, double x);
-double special_igamma(double a, double x);  /* P(a, x), regularised */
-double special_igammac(double a, double x); /* Q(a, x) = 1 - P(a, x) */
+double special_igamma(double a, double x);       /* P(a, x), regularised */
+double special_igammac(double a, double x);      /* Q(a, x) = 1 - P(a, x) */
+double special_igamma_slope(double a, double x); /* ∂P(a, x) / ∂a */
+/* The derivative by alpha of a sample of a gamma distribution of that shape, at a fixed P. As in
+ * TensorFlow, it is 0 if the logarithm of the density is below -log_max. */
+double special_gamma_sample_slope(double alpha, double sample, double log_max);
 double special_betainc(double a, double b, double x);
 
 #endif
