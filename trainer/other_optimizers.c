@@ -158,15 +158,15 @@ struct status other_optimizers_read(const char *text, const char *const *names, 
                                     struct arena *arena, struct client_job *job)
 {
     struct client_optimizer *others =
-        ARENA_ARRAY(arena, struct client_optimizer, OTHER_OPTIMIZERS_MAX);
+        ARENA_ARRAY(arena, struct client_optimizer, OPTIMIZERS_MAX - 1);
     int *optimizer_of = ARENA_ARRAY(arena, int, count), number = 0;
     struct rule_reader reading = { .at = text, .arena = arena };
 
     do {
         const char *begin = reading.at, *pattern = take_until(&reading.at, "=;", arena);
-        if (number == OTHER_OPTIMIZERS_MAX)
+        if (number == OPTIMIZERS_MAX - 1)
             return status_error(STATUS_INVALID_ARGUMENT, "more than %d patterns",
-                                OTHER_OPTIMIZERS_MAX);
+                                OPTIMIZERS_MAX - 1);
         if (*pattern == '\0' || !take_char(&reading.at, '='))
             return refuse(begin);
         reading.out = &others[number++];

@@ -11,14 +11,12 @@
 
 #include "trainer/client/client.h"
 
-#define OTHER_OPTIMIZERS_MAX 7
-
 /**
  * names: [count], of the job's variables, by which its optimizer_of is indexed.
  *
  * Owner   what it sets in `job` lives in the arena
  * Errors  INVALID_ARGUMENT not of this form, an unknown optimizer or setting, a pattern that no
- *         name fits, more than OTHER_OPTIMIZERS_MAX; UNIMPLEMENTED see optimizer_can_be_another
+ *         name fits, more than OPTIMIZERS_MAX - 1; UNIMPLEMENTED see optimizer_can_be_another
  */
 struct status other_optimizers_read(const char *text, const char *const *names, int count,
                                     struct arena *arena, struct client_job *job);

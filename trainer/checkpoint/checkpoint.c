@@ -39,9 +39,9 @@ struct status checkpoint_layout_init(struct checkpoint_layout *layout,
 {
     *layout =
         (struct checkpoint_layout){ .placement = placement, .optimizer_of = job->optimizer_of };
-    if (job->others_count > LAYOUT_OPTIMIZERS_MAX - 1)
+    if (job->others_count > OPTIMIZERS_MAX - 1)
         return status_error(STATUS_INVALID_ARGUMENT, "%d other optimizers, and at most %d",
-                            job->others_count, LAYOUT_OPTIMIZERS_MAX - 1);
+                            job->others_count, OPTIMIZERS_MAX - 1);
     for (int i = 0; i <= job->others_count; i++) {
         const struct client_optimizer optimizer = client_job_optimizer(job, i);
         TRY(choose(&optimizer, &layout->optimizers[i]));

@@ -16,8 +16,6 @@
 #include "storage/bundle.h"
 #include "trainer/client/client.h"
 
-#define LAYOUT_OPTIMIZERS_MAX 8
-
 struct layout_optimizer {
     const struct optimizer *optimizer;
     float settings[OPTIMIZER_SETTINGS_MAX];
@@ -25,7 +23,7 @@ struct layout_optimizer {
 
 struct checkpoint_layout {
     const struct placement *placement; /* names, dtypes and shapes; the pieces do not matter */
-    struct layout_optimizer optimizers[LAYOUT_OPTIMIZERS_MAX]; /* the first one is the job's */
+    struct layout_optimizer optimizers[OPTIMIZERS_MAX]; /* the first one is the job's */
     const int *optimizer_of; /* [variables_count]; NULL: all have the first one */
 };
 

@@ -95,7 +95,7 @@ static const float *push_read_keys(struct push_reader *reader, const struct slic
  * by one, and updated after the last one. */
 struct applying {
     const struct variables *variables;
-    struct slice_update updates[TRAINING_RULES_MAX]; /* of each rule */
+    struct slice_update updates[OPTIMIZERS_MAX]; /* of each rule */
     float *zeros; /* as many as the largest slice with rows has; NULL: not needed */
     int first;    /* of the variable's slices */
     struct optimizer_norms norms;

@@ -119,10 +119,8 @@ struct training_rule {
     bool all_rows; /* a gradient of some rows changes the others as well */
 };
 
-#define TRAINING_RULES_MAX 8
-
 struct training {
-    struct training_rule rules[TRAINING_RULES_MAX]; /* the first one is the job's */
+    struct training_rule rules[OPTIMIZERS_MAX]; /* the first one is the job's */
     int rules_count;
     struct schedule schedule;  /* of rule 0's rate */
     uint64_t batches_per_step; /* that the schedule counts: gradient_accumulation_steps */

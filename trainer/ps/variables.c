@@ -161,9 +161,9 @@ static struct status choose_rule(const struct created_optimizer *from, struct tr
 
 static struct status choose_others(const struct create_request *request, struct training *out)
 {
-    if (request->others_count > TRAINING_RULES_MAX - 1)
+    if (request->others_count > OPTIMIZERS_MAX - 1)
         return status_error(STATUS_INVALID_ARGUMENT, "%zu other optimizers, and at most %d",
-                            request->others_count, TRAINING_RULES_MAX - 1);
+                            request->others_count, OPTIMIZERS_MAX - 1);
     for (size_t i = 0; i < request->others_count; i++) {
         TRY(choose_rule(&request->others[i], &out->rules[1 + i]));
         TRY(optimizer_can_be_another(out->rules[1 + i].optimizer));

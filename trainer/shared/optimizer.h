@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 
+#define OPTIMIZERS_MAX         8 /* of a job: its own, and those of some variables */
 #define OPTIMIZER_SETTINGS_MAX 8
 #define OPTIMIZER_SLOTS_MAX    4
 #define OPTIMIZER_SCALARS_MAX  3
