@@ -106,6 +106,8 @@ struct data_split {
     /* Appends "name=value" that tells these rows from others: two tasks with equal texts have the
      * same rows in the same places. May read all rows. */
     struct status (*identify)(const struct data_split *split, struct buffer *out);
+
+    int64_t share_rows; /* a reader that takes so many in order wastes little; 0: any number */
 };
 
 /* Names that columns have by convention, as those of a graph's feeds. */

@@ -23,14 +23,18 @@ struct file_source {
     struct batch_order how;
     bool quiet; /* bad records are not counted: for file_source_count_rows */
 
-    uint32_t *files; /* the reader's files in the epoch's order */
-    uint32_t files_count, next_file;
+    uint32_t *files; /* [paths_count]: in the epoch's order */
+    uint32_t next_file;
     uint32_t file;               /* that is open */
     struct record_reader *open;  /* NULL: none */
     uint64_t record;             /* of this file: number of the next one, bad ones included */
+    uint64_t index;              /* the same in the epoch */
     uint64_t epoch, epoch_taken; /* rows of this epoch in earlier blocks */
-    uint64_t epoch_rows;         /* of any whole epoch; 0: not known yet */
+    uint64_t epoch_records;      /* of all readers; 0: not known yet */
+    uint64_t epoch_rows;         /* of this reader, in the first epoch that it read to its end */
     bool unread;                 /* blocks of this epoch were passed unread */
+    bool astray;                 /* a failure has left it at an unknown place */
+    bool reads_blocks;           /* some block could not be passed unread */
 
     struct columns block;
     size_t block_rows; /* of the block, whether they were read or passed */
@@ -44,9 +48,28 @@ struct file_source {
 
 /* ---- The files of an epoch. ---- */
 
-static bool shards_by_file(const struct file_source *source)
+/* A record is as good as a row if none may be bad. */
+static bool rows_are_records(const struct file_source *source)
 {
-    return (uint32_t)source->split->options.paths_count >= source->how.workers;
+    return source->split->options.max_bad_records == 0;
+}
+
+/* The rows that this reader has in the epochs before this one. */
+static uint64_t rows_before(const struct file_source *source, uint64_t epoch)
+{
+    uint64_t workers = source->how.workers, worker = source->how.worker;
+
+    if (!rows_are_records(source))
+        return epoch * source->epoch_rows;
+    return (epoch * source->epoch_records + workers - 1 - worker) / workers;
+}
+
+/* The epoch of this reader's row of this number. The length of an epoch is known. */
+static uint64_t epoch_of(const struct file_source *source, uint64_t row)
+{
+    if (!rows_are_records(source))
+        return row / source->epoch_rows;
+    return (row * source->how.workers + source->how.worker) / source->epoch_records;
 }
 
 static void begin_epoch(struct file_source *source, uint64_t epoch)
@@ -57,17 +80,17 @@ static void begin_epoch(struct file_source *source, uint64_t epoch)
     source->open = NULL;
     columns_clear(&source->block);
     source->block_rows = 0;
-    source->place = source->files_count = source->next_file = 0;
+    source->place = source->next_file = 0;
+    source->index = 0;
     source->epoch = epoch;
     source->epoch_taken = 0;
     source->unread = false;
     for (uint32_t i = 0; i < all; i++)
-        if (!shards_by_file(source) || i % source->how.workers == source->how.worker)
-            source->files[source->files_count++] = i;
+        source->files[i] = i;
     if (!source->how.shuffle || source->split->options.shuffle_buffer == 0)
         return;
     random_init(&source->random, source->how.seed, STREAM_FILES + epoch);
-    for (uint32_t i = source->files_count; i > 1; i--) {
+    for (uint32_t i = all; i > 1; i--) {
         uint32_t other = (uint32_t)random_below(&source->random, i), file = source->files[i - 1];
         source->files[i - 1] = source->files[other];
         source->files[other] = file;
@@ -92,12 +115,27 @@ static uint64_t reader_bit(const struct file_source *source)
     return (uint64_t)1 << source->how.worker % 64;
 }
 
-/* Counts a bad record when its reader meets it for the first time, and reports it. */
+/* Does a reader meet the record that was just read for the first time? One that has a part of the
+ * records does in its first epoch. Otherwise each reader reads all of them. */
+static bool is_new(struct file_source *source)
+{
+    struct file_split *split = source->split;
+    _Atomic uint64_t *seen = &split->records_seen[source->file];
+    uint64_t before = atomic_load(seen);
+
+    if (source->how.workers > 1)
+        return (atomic_load(&split->passed) & reader_bit(source)) == 0;
+    while (source->record > before && !atomic_compare_exchange_weak(seen, &before, source->record))
+        ;
+    return source->record > before;
+}
+
+/* Counts a bad record when it is met for the first time, and reports it. */
 static struct status count_bad(struct file_source *source, struct status bad)
 {
     struct file_split *split = source->split;
 
-    if (source->quiet || (atomic_load(&split->passed) & reader_bit(source)) != 0)
+    if (source->quiet || !is_new(source))
         return status_ok();
     int64_t count = atomic_fetch_add(&split->bad, 1) + 1;
     if (count > split->options.max_bad_records)
@@ -116,11 +154,15 @@ static struct status count_bad(struct file_source *source, struct status bad)
 
 /* ---- Blocks of rows. ---- */
 
-/* Does the record belong to this reader? By file and number, so that no order matters. */
+/* Does the record belong to this reader? If some may be bad, it always has the same ones, so that
+ * it knows how many rows it has in an epoch. */
 static bool is_own(const struct file_source *source)
 {
-    return shards_by_file(source) ||
-           (source->record + source->file) % source->how.workers == source->how.worker;
+    uint64_t number = rows_are_records(source)
+                          ? source->epoch * source->epoch_records + source->index
+                          : source->record + source->file;
+
+    return number % source->how.workers == source->how.worker;
 }
 
 /* Passes a record of another reader. */
@@ -130,6 +172,7 @@ static struct status skip_row(struct file_source *source, bool *ended)
 
     TRY(record_reader_skip(source->open, &found));
     source->record += found;
+    source->index += found;
     *ended = !found;
     return status_ok();
 }
@@ -150,6 +193,7 @@ static struct status read_row(struct file_source *source, bool *ended)
     if (*ended)
         return status_ok();
     source->record++;
+    source->index++;
     if (added && own) {
         struct status wrong = row_layout_check(&source->split->options.layout, block, rows);
         bad = status_is_ok(wrong) ? wrong : record_reader_at(source->open, wrong);
@@ -161,10 +205,15 @@ static struct status read_row(struct file_source *source, bool *ended)
     return status_is_ok(bad) || !own ? status_ok() : count_bad(source, bad);
 }
 
+int64_t file_source_block_rows(const struct file_split_options *options)
+{
+    return options->shuffle_buffer > 0 ? options->shuffle_buffer : PLAIN_BLOCK_ROWS;
+}
+
 static size_t rows_wanted(const struct file_source *source)
 {
-    uint32_t buffer = source->split->options.shuffle_buffer;
-    return source->how.shuffle && buffer > 0 ? buffer : PLAIN_BLOCK_ROWS;
+    return source->how.shuffle ? (size_t)file_source_block_rows(&source->split->options)
+                               : PLAIN_BLOCK_ROWS;
 }
 
 static void order_block(struct file_source *source)
@@ -186,7 +235,8 @@ static void order_block(struct file_source *source)
 /* Opens the next file of the epoch if none is open. False: there is none. */
 static struct status open_next(struct file_source *source, bool *more)
 {
-    *more = source->open != NULL || source->next_file < source->files_count;
+    *more =
+        source->open != NULL || source->next_file < (uint32_t)source->split->options.paths_count;
     if (source->open != NULL || !*more)
         return status_ok();
     return open_file(source, source->files[source->next_file++]);
@@ -262,6 +312,14 @@ static struct status pass_block(struct file_source *source, bool *passed)
     return status_ok();
 }
 
+/* Has this reader rows in this epoch, which was read, or in one of the next? */
+static bool has_rows(const struct file_source *source)
+{
+    bool later = rows_are_records(source) && source->epoch_records < source->how.workers;
+
+    return source->epoch_taken > 0 || (later && source->epoch_records > 0);
+}
+
 /* Makes sure that the block has a row left. *found is false at the end of the input. */
 static struct status find_row(struct file_source *source, bool *found)
 {
@@ -270,12 +328,14 @@ static struct status find_row(struct file_source *source, bool *found)
         *found = source->block_rows > 0;
         if (*found)
             return status_ok();
-        source->epoch_rows = source->epoch_taken;
+        if (source->epoch_rows == 0)
+            source->epoch_rows = source->epoch_taken;
+        source->epoch_records = source->index;
         if (!source->quiet && !source->unread)
             atomic_fetch_or(&source->split->passed, reader_bit(source));
         if (!source->how.repeat)
             return status_ok();
-        if (source->epoch_rows == 0)
+        if (!has_rows(source))
             return status_error(
                 STATUS_DATA_LOSS, "'%s' and the others: no rows for worker %u of %u",
                 source->split->options.paths[0], source->how.worker, source->how.workers);
@@ -296,10 +356,8 @@ static struct kept_batch *next_memory(struct file_source *source)
     return &source->batches[source->current];
 }
 
-static struct status file_source_next(struct batch_source *base, int64_t rows_max,
-                                      struct batch *out)
+static struct status take_rows(struct file_source *source, int64_t rows_max, struct batch *out)
 {
-    struct file_source *source = (struct file_source *)base;
     const struct row_layout *layout = &source->split->options.layout;
     bool found = true;
 
@@ -319,6 +377,16 @@ static struct status file_source_next(struct batch_source *base, int64_t rows_ma
     return status_ok();
 }
 
+static struct status file_source_next(struct batch_source *base, int64_t rows_max,
+                                      struct batch *out)
+{
+    struct file_source *source = (struct file_source *)base;
+    struct status status = take_rows(source, rows_max, out);
+
+    source->astray |= !status_is_ok(status);
+    return status;
+}
+
 /* Can all records be counted without reading them? If no record may be bad, each is a row. */
 static bool can_count_records(const struct file_split *split)
 {
@@ -329,37 +397,52 @@ static bool can_count_records(const struct file_split *split)
     return can;
 }
 
-/* Goes `rows` further from the beginning. *passed is false if a block could not be passed: then the
- * place is undefined. */
-static struct status go_to(struct file_source *source, uint64_t rows, bool passes, bool *passed)
+/* The rows that were taken since the beginning. */
+static uint64_t rows_taken(const struct file_source *source)
 {
-    bool found = true;
+    return rows_before(source, source->epoch) + source->epoch_taken + source->place;
+}
+
+/* Goes on to the place after `rows` rows. *passed is false if a block could not be passed: then the
+ * place is undefined. */
+static struct status go_on(struct file_source *source, uint64_t rows, bool passes, bool *passed)
+{
+    bool found = true, knows;
 
     *passed = true;
-    begin_epoch(source, 0);
-    for (uint64_t left = rows; left > 0 && found;) {
-        uint64_t epoch = source->epoch;
-        if (source->epoch_rows > 0 && left >= source->epoch_rows && source->how.repeat) {
-            begin_epoch(source, source->epoch + left / source->epoch_rows);
-            left %= source->epoch_rows;
+    while (rows_taken(source) < rows && found) {
+        knows = source->epoch_records > 0 && source->epoch_rows > 0 && source->how.repeat;
+        if (knows && epoch_of(source, rows) > source->epoch) {
+            begin_epoch(source, epoch_of(source, rows));
             continue;
         }
+        uint64_t left = rows - rows_taken(source);
         if (passes && source->place == source->block_rows && left >= rows_wanted(source)) {
             TRY(pass_block(source, passed));
-            left -= source->block_rows;
             if (!*passed)
                 return status_ok();
             if (source->block_rows > 0)
                 continue;
         }
+        bool knew = source->epoch_records > 0;
         TRY(find_row(source, &found));
-        if (source->epoch != epoch && source->epoch == 1 && left >= source->epoch_rows)
+        if (!knew && source->epoch_records > 0)
             continue; /* the length of an epoch has just become known */
         size_t here = source->block_rows - source->place;
-        here = here < left ? here : (size_t)left;
-        source->place += here;
-        left -= here;
+        left = rows - rows_taken(source);
+        source->place += here < left ? here : (size_t)left;
     }
+    return status_ok();
+}
+
+/* Goes there from where it is, or from the beginning if that is behind it. */
+static struct status go_to(struct file_source *source, uint64_t rows, bool passes, bool *passed)
+{
+    if (source->astray || rows < rows_taken(source))
+        begin_epoch(source, 0);
+    source->astray = true;
+    TRY(go_on(source, rows, passes, passed));
+    source->astray = !*passed;
     return status_ok();
 }
 
@@ -371,8 +454,9 @@ static struct status file_source_seek(struct batch_source *base, uint64_t rows)
     struct file_source *source = (struct file_source *)base;
     bool passed = false;
 
-    if (can_count_records(source->split))
+    if (can_count_records(source->split) && !source->reads_blocks)
         TRY(go_to(source, rows, true, &passed));
+    source->reads_blocks = !passed;
     return passed ? status_ok() : go_to(source, rows, false, &passed);
 }
 
@@ -415,9 +499,9 @@ struct status file_source_open(const struct data_split *base, const struct batch
 
 static struct status count_records(struct file_source *source, int64_t *rows)
 {
-    for (uint32_t i = 0; i < source->files_count; i++) {
+    for (int i = 0; i < source->split->options.paths_count; i++) {
         bool found = true;
-        TRY(open_file(source, i));
+        TRY(open_file(source, (uint32_t)i));
         while (found) {
             TRY(record_reader_skip(source->open, &found));
             *rows += found;

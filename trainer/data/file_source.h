@@ -15,7 +15,12 @@ struct file_split {
     struct data_column *columns;
     _Atomic int64_t bad;     /* records */
     _Atomic uint64_t passed; /* bit w % 64: reader w has read all of its files once */
+    /* [paths_count]: the bad records among the first so many of a file are counted */
+    _Atomic uint64_t *records_seen;
 };
+
+/* The rows that are read and ordered together, if they are small. */
+int64_t file_source_block_rows(const struct file_split_options *options);
 
 /* As data_split.open. */
 struct status file_source_open(const struct data_split *split, const struct batch_order *order,

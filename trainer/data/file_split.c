@@ -94,6 +94,8 @@ static struct status try_files(struct file_split *split)
     return status;
 }
 
+#define SHARE_BLOCKS 4 /* of which one may be read for a part of it */
+
 struct status file_split_create(const struct file_split_options *options, struct data_split **out)
 {
     struct file_split *split = zalloc(sizeof *split);
@@ -102,14 +104,17 @@ struct status file_split_create(const struct file_split_options *options, struct
     assert(options->paths_count > 0);
     split->options = *options;
     split->formats = zalloc((size_t)options->paths_count * sizeof *split->formats);
+    split->records_seen = zalloc((size_t)options->paths_count * sizeof *split->records_seen);
     split->columns = zalloc((size_t)options->layout.count * sizeof *split->columns);
     for (int t = 0; t < options->layout.count; t++)
         split->columns[t] = options->layout.tensors[t].column;
-    split->split = (struct data_split){ .columns = split->columns,
-                                        .columns_count = options->layout.count,
-                                        .rows = ROWS_UNKNOWN,
-                                        .open = file_source_open,
-                                        .identify = file_split_identify };
+    split->split =
+        (struct data_split){ .columns = split->columns,
+                             .columns_count = options->layout.count,
+                             .rows = ROWS_UNKNOWN,
+                             .share_rows = SHARE_BLOCKS * file_source_block_rows(options),
+                             .open = file_source_open,
+                             .identify = file_split_identify };
     TRY_OR(fail, find_formats(split));
     TRY_OR(fail, try_files(split));
     *out = &split->split;
@@ -127,6 +132,7 @@ void file_split_destroy(struct data_split *base)
     if (split == NULL)
         return;
     free(split->formats);
+    free(split->records_seen);
     free(split->columns);
     free(split);
 }

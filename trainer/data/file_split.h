@@ -3,16 +3,17 @@
  *
  * Each epoch reads the files in an order of its own (with `shuffle`), in blocks of shuffle_buffer
  * rows, and each block in a random order. Rows of different blocks are not mixed, so a file that is
- * sorted by its label needs a buffer of its size. If there are at least as many files as readers,
- * reader w of W takes the files w, w + W, … of the sorted list. Otherwise each reads all files and
- * takes every W-th record. In both cases, together they take every row once per epoch.
+ * sorted by its label needs a buffer of its size. Reader w of W reads all files and takes the
+ * records w, w + W, … of the endless sequence of epochs: together, readers that take equally many
+ * rows take every row once per epoch. If records may be bad, nobody knows how many rows that is,
+ * and a reader has the same records in each epoch.
  *
  * With batch_order.ahead, a source reads in a thread of its own (prefetch.h). Up to 16
  * batches of a source stay valid, each in memory of its own.
  *
- * `seek` goes through the rows that it passes, at most two epochs. If the format can skip records,
- * and none may be bad, it only finds where they end: blocks whose rows surely take less memory than
- * a block may have are passed unread.
+ * `seek` goes through the rows that it passes, at most two epochs, from where it is if it can. If
+ * the format can skip records, and none may be bad, it only finds where they end: blocks whose rows
+ * surely take less memory than a block may have are passed unread.
  *
  * A bad record is reported and passed, until there are more than max_bad_records of them in the
  * first epoch of the split's readers: then `next` fails with DATA_LOSS. Later epochs meet the same

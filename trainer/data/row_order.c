@@ -24,59 +24,46 @@ void row_order_init(struct row_order *order, const struct batch_order *how, uint
 {
     assert(rows > 0);
     assert(how->worker < how->workers);
-    *order = (struct row_order){ .how = *how, .rows = rows, .place = how->worker };
+    *order = (struct row_order){ .how = *how, .rows = rows };
     if (how->shuffle)
         order->permutation = zalloc(rows * sizeof *order->permutation);
     epoch_begin(order, 0);
+    row_order_seek(order, 0);
 }
 
-/* This worker's first place in an epoch. If there are more workers than rows, it moves with the
- * epoch: each worker has rows in some epochs. */
-static uint64_t first_place(const struct row_order *order, uint64_t epoch)
+/* Goes to the row of this number in the endless sequence of epochs. */
+static void go_to(struct row_order *order, uint64_t number)
 {
-    const struct batch_order *how = &order->how;
+    uint64_t epoch = number / order->rows;
 
-    return how->workers <= order->rows ? how->worker : (how->worker + epoch) % how->workers;
-}
-
-static uint64_t share(const struct row_order *order, uint64_t epoch)
-{
-    uint64_t first = first_place(order, epoch), workers = order->how.workers;
-
-    return first < order->rows ? (order->rows - first + workers - 1) / workers : 0;
+    if (epoch != order->epoch)
+        epoch_begin(order, epoch);
+    order->place = number % order->rows;
 }
 
 void row_order_seek(struct row_order *order, uint64_t count)
 {
     const struct batch_order *how = &order->how;
-    uint64_t epoch = 0;
+    uint64_t share = how->worker < order->rows
+                         ? (order->rows - how->worker + how->workers - 1) / how->workers
+                         : 0;
 
-    if (!how->repeat) { /* the end is as far as it goes */
-        count = count < share(order, 0) ? count : share(order, 0);
-    } else {
-        if (how->workers <= order->rows) { /* the share is the same in every epoch */
-            epoch = count / share(order, 0);
-            count %= share(order, 0);
-        }
-        for (; count >= share(order, epoch) && count > 0; epoch++)
-            count -= share(order, epoch);
-    }
-    epoch_begin(order, epoch);
-    order->place = first_place(order, epoch) + count * how->workers;
+    order->ended = !how->repeat && count >= share;
+    if (!order->ended)
+        go_to(order, count * how->workers + how->worker);
 }
 
 uint32_t row_order_next(struct row_order *order, uint32_t *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        while (order->place >= order->rows) {
-            if (!order->how.repeat)
-                return i;
-            epoch_begin(order, order->epoch + 1);
-            order->place = first_place(order, order->epoch);
-        }
+        if (order->ended)
+            return i;
         rows[i] =
             order->permutation != NULL ? order->permutation[order->place] : (uint32_t)order->place;
-        order->place += order->how.workers;
+        uint64_t next = order->place + order->how.workers;
+        order->ended = !order->how.repeat && next >= order->rows;
+        if (!order->ended)
+            go_to(order, order->epoch * order->rows + next);
     }
     return count;
 }

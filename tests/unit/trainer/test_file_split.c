@@ -295,14 +295,46 @@ static void workers_share_the_rows(void **state)
     }
 }
 
+/* Also if an epoch cannot be divided by the workers, and some have more files than others. */
+static void workers_take_every_row_equally_often(void **state)
+{
+    (void)state;
+    for (int files = 1; files <= 7; files += 3) {
+        struct data_split *split = make_split(files, 100, 16, -1, 0);
+        int rows[300], seen[100] = { 0 };
+        for (uint32_t w = 0; w < 3; w++) {
+            const struct batch_order order = {
+                .shuffle = true, .repeat = true, .seed = 9, .worker = w, .workers = 3
+            };
+            struct batch_source *source;
+            assert_ok(split->open(split, &order, &source));
+            assert_int_equal(take(source, 300, rows), 300);
+            for (int i = 0; i < 300; i++)
+                seen[rows[i]]++;
+            source->destroy(source);
+        }
+        for (int i = 0; i < 100; i++)
+            assert_int_equal(seen[i], 9);
+        file_split_destroy(split);
+    }
+}
+
 static void seeking_is_as_good_as_taking(void **state)
 {
     (void)state;
-    static const int places[] = { 0, 1, 16, 17, 49, 50, 51, 99, 100, 101, 260 };
-    struct data_split *split = make_split(2, 100, 16, 30, 5);
+    static const int places[] = {
+        0, 1, 16, 17, 49, 50, 51, 99, 100, 101, 260, 90, 120, 219, 7, 300
+    };
+    static const struct {
+        int bad;
+        int64_t max_bad;
+    } cases[] = { { 30, 5 }, { -1, 0 } };
     int all[400], rows[100];
 
-    for (uint32_t workers = 1; workers <= 3; workers++) {
+    for (uint32_t test = 0; test < 3 * COUNT(cases); test++) {
+        uint32_t workers = 1 + test % 3;
+        struct data_split *split =
+            make_split(2, 100, 16, cases[test / 3].bad, cases[test / 3].max_bad);
         const struct batch_order order = {
             .shuffle = true, .repeat = true, .seed = 3, .worker = workers - 1, .workers = workers
         };
@@ -317,8 +349,8 @@ static void seeking_is_as_good_as_taking(void **state)
         }
         source->destroy(source);
         other->destroy(other);
+        file_split_destroy(split);
     }
-    file_split_destroy(split);
 }
 
 static void bad_records_are_reported_once_and_end_the_job_over_the_limit(void **state)
@@ -344,6 +376,28 @@ static void bad_records_are_reported_once_and_end_the_job_over_the_limit(void **
     assert_non_null(strstr(status.message, "line 9"));
     assert_non_null(strstr(status.message, "--max_bad_records=0"));
     source->destroy(source);
+    file_split_destroy(split);
+}
+
+static void a_bad_record_that_several_readers_meet_is_counted_once(void **state)
+{
+    (void)state;
+    const struct batch_order order = { .repeat = true, .workers = 1 };
+    struct data_split *split = make_split(1, 20, 0, 7, 1);
+    struct batch_source *sources[3];
+    int rows[60];
+
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        assert_ok(split->open(split, &order, &sources[i]));
+        assert_ok(sources[i]->seek(sources[i], 10));
+    }
+    for (size_t i = 0; i < COUNT(sources); i++) {
+        assert_int_equal(take(sources[i], 60, rows), 60);
+        assert_ok(sources[i]->seek(sources[i], 0));
+        assert_int_equal(take(sources[i], 60, rows), 60);
+        sources[i]->destroy(sources[i]);
+    }
+    assert_int_equal(file_split_bad_records(split), 1);
     file_split_destroy(split);
 }
 
@@ -395,7 +449,7 @@ static void other_rows_have_another_identity(void **state)
 static void blocks_that_are_passed_unread_are_as_good_as_read(void **state)
 {
     (void)state;
-    static const int seeks[] = { 0, 5, 16, 33, 120, 249, 250, 251, 300, 500, 777 };
+    static const int seeks[] = { 0, 5, 16, 33, 120, 249, 250, 251, 300, 500, 777, 60, 800, 33 };
     int expected[850], rows[50];
 
     for (int test = 0; test < 8; test++) {
@@ -410,13 +464,19 @@ static void blocks_that_are_passed_unread_are_as_good_as_read(void **state)
         assert_ok(split->open(split, &order, &source));
         assert_int_equal(take(source, 850, expected), 850);
         source->destroy(source);
+        struct batch_source *again; /* goes on from where it is */
+        assert_ok(split->open(split, &order, &again));
         for (size_t i = 0; i < COUNT(seeks); i++) {
             assert_ok(split->open(split, &order, &source));
             assert_ok(source->seek(source, (uint64_t)seeks[i]));
             assert_int_equal(take(source, 50, rows), 50);
             assert_memory_equal(rows, expected + seeks[i], sizeof rows);
             source->destroy(source);
+            assert_ok(again->seek(again, (uint64_t)seeks[i]));
+            assert_int_equal(take(again, 50, rows), 50);
+            assert_memory_equal(rows, expected + seeks[i], sizeof rows);
         }
+        again->destroy(again);
         file_split_destroy(split);
     }
 }
@@ -509,6 +569,8 @@ int main(void)
         TEST_IN_DIRECTORY(workers_share_the_records_of_a_file),
         TEST_IN_DIRECTORY(each_epoch_has_all_rows_in_an_order_of_its_own),
         TEST_IN_DIRECTORY(workers_share_the_rows),
+        TEST_IN_DIRECTORY(workers_take_every_row_equally_often),
+        TEST_IN_DIRECTORY(a_bad_record_that_several_readers_meet_is_counted_once),
         TEST_IN_DIRECTORY(seeking_is_as_good_as_taking),
         TEST_IN_DIRECTORY(blocks_that_are_passed_unread_are_as_good_as_read),
         TEST_IN_DIRECTORY(a_seek_reads_no_row_that_it_passes),
