@@ -134,18 +134,31 @@ static void stop(struct prefetch_source *source)
 
 /* ---- The batch_source. ---- */
 
+/* Was a batch without rows the last one, and did the caller get it? */
+static bool has_given_the_end(struct prefetch_source *source)
+{
+    pthread_mutex_lock(&source->lock);
+    const struct made *last = &source->ring[(source->made - 1) % RING];
+    bool given = source->ended && source->made > 0 && source->taken == source->made &&
+                 status_is_ok(last->status);
+    pthread_mutex_unlock(&source->lock);
+    return given;
+}
+
 static struct status next(struct batch_source *base, int64_t rows_max, struct batch *out)
 {
     struct prefetch_source *source = (struct prefetch_source *)base;
 
     assert(rows_max == source->options.rows);
     (void)rows_max;
+    if (source->runs && has_given_the_end(source))
+        stop(source); /* the source below may have rows again */
     if (!source->runs && !start(source))
         return status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread that reads batches");
     pthread_mutex_lock(&source->lock);
     while (source->made == source->taken && !source->ended)
         pthread_cond_wait(&source->was_made, &source->lock);
-    /* The last batch, which is an error or has no rows, comes again. */
+    /* An error comes again. */
     uint64_t at = source->made > source->taken ? source->taken++ : source->taken - 1;
     struct made made = source->ring[at % RING];
     if (source->made - source->taken <= (uint64_t)source->ahead_max / 2)

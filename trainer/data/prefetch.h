@@ -7,7 +7,8 @@
  *
  * The batches come in the same order and with the same rows as without the thread, and an error
  * comes after the rows before it. Bad records are reported when the thread meets them, which is up
- * to batches_max batches earlier than they are taken. The thread begins with the first `next`.
+ * to batches_max batches earlier than they are taken. The thread begins with the first `next`, and
+ * again if `next` is called after a batch without rows.
  *
  * Memory   that of the batches, which lie in the source below: up to batches_max + 2. A source that
  *          keeps fewer than three (keep_max) is returned as it is

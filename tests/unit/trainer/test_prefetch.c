@@ -151,6 +151,25 @@ static void the_end_comes_after_the_last_row_and_again(void **state)
     finish(source);
 }
 
+/* As a source whose rows others give out: it has none now, and some later. */
+static void rows_may_come_after_an_end(void **state)
+{
+    struct numbers *numbers = make_numbers(7, -1);
+    struct batch_source *source = prefetch(numbers, 4, 0);
+    struct batch batch;
+    (void)state;
+
+    for (int i = 0; i < 4; i++)
+        assert_ok(source->next(source, ROWS, &batch));
+    assert_int_equal(batch.rows, 0);
+    numbers->end = 10;
+    assert_ok(source->next(source, ROWS, &batch));
+    assert_true(first_of(&batch, ROWS) == 7);
+    assert_ok(source->next(source, ROWS, &batch));
+    assert_int_equal(batch.rows, 0);
+    finish(source);
+}
+
 static void an_error_comes_after_the_rows_before_it_and_again(void **state)
 {
     struct batch_source *source = prefetch(make_numbers(-1, 6), 4, 0);
@@ -249,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_come_in_order_and_two_stay_valid),
         cmocka_unit_test(the_end_comes_after_the_last_row_and_again),
+        cmocka_unit_test(rows_may_come_after_an_end),
         cmocka_unit_test(an_error_comes_after_the_rows_before_it_and_again),
         cmocka_unit_test(an_error_that_nobody_takes_is_freed),
         cmocka_unit_test(a_seek_forgets_what_was_made),
