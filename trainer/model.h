@@ -7,7 +7,7 @@
 
 #include "graph/training_graph.h"
 #include "runtime/plan.h"
-#include "trainer/data/batch_source.h"
+#include "trainer/data/share_source.h"
 #include "trainer/job/worker.h"
 
 struct model {
@@ -46,13 +46,15 @@ void model_fill_rows(const struct model *model, uint64_t seed, int variable, int
  * Makes a worker's source of gradients, of batches that it takes from the split in this order. With
  * `sync`, each step takes a batch from every worker; otherwise the workers share the steps. The
  * rows of up to `batches` of them are asked for before they are used; the source holds so many.
+ * giver: gives out turns of so many batches, whoever the worker is; NULL: the worker takes its own
+ * part of the rows, as the order says.
  *
  * Owner   *out: its destroy
  * Errors  as feeder_check and data_split.open
  */
 struct status model_source(const struct model *model, const struct data_split *split,
                            const struct batch_order *order, bool sync, uint32_t batches,
-                           struct gradient_source **out);
+                           const struct turn_giver *giver, struct gradient_source **out);
 
 #define EVALUATION_METRICS_MAX 64
 

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "trainer/feeder.h"
 #include "trainer/model.h"
+#include "trainer/data/prefetch.h"
 
 struct model_source {
     struct gradient_source source; /* first */
@@ -40,14 +41,17 @@ static struct feeder *oldest(const struct model_source *source)
     return source->feeders[(source->next - source->ready + count) % count];
 }
 
-/* Takes the next batch and finds its rows. */
-static struct status take_batch(struct model_source *source)
+/* Takes the next batch and finds its rows. *found is false if the source has none now. */
+static struct status take_batch(struct model_source *source, bool *found)
 {
     const struct model *model = source->model;
     struct feeder *feeder = source->feeders[source->next];
     struct batch batch;
 
     TRY(source->rows->next(source->rows, model->graph->step.batch, &batch));
+    *found = batch.rows > 0;
+    if (!*found)
+        return status_ok();
     feeder->random_seed[0] = (int64_t)source->order.seed;
     feeder->random_seed[1] =
         (int64_t)(source->batches++ * source->order.workers + source->order.worker);
@@ -68,8 +72,9 @@ static struct status source_need_rows(struct gradient_source *base, const struct
 
     assert(source->ready < source->feeders_count - 1);
     int taken = source->next;
-    TRY(take_batch(source));
-    *rows = source->feeders[taken]->rows;
+    bool found;
+    TRY(take_batch(source, &found));
+    *rows = found ? source->feeders[taken]->rows : NULL;
     return status_ok();
 }
 
@@ -80,10 +85,14 @@ static struct status source_step(struct gradient_source *base, const void *const
     const struct model *model = source->model;
     const struct training_pass *pass = &model->graph->step;
     int fetch = 1;
+    bool found = true;
 
     release_fetches(source);
     if (source->ready == 0)
-        TRY(take_batch(source));
+        TRY(take_batch(source, &found));
+    *gradients = NULL;
+    if (!found)
+        return status_ok();
     struct feeder *feeder = oldest(source);
     source->ready--;
     feeder_fill_values(feeder, values);
@@ -137,9 +146,37 @@ static int count_fetches(const struct model *model)
     return count;
 }
 
+/* Opens the rows, of which `giver` gives out turns. They are read in advance behind it, so that the
+ * next share is there before this one ends. */
+static struct status open_shared(const struct model_source *source, const struct data_split *split,
+                                 const struct turn_giver *giver, uint32_t batches,
+                                 struct batch_source **out)
+{
+    int64_t batch = source->model->graph->step.batch;
+    struct batch_order all = source->order;
+    const struct prefetch_options ahead = { .rows = batch, .batches_max = all.ahead };
+
+    all.worker = 0;
+    all.workers = 1;
+    all.ahead = 0;
+    TRY(split->open(split, &all, out));
+    *out = share_source(*out, giver, (uint64_t)batch, batches);
+    *out = prefetch_source(*out, split->columns_count, &ahead);
+    return status_ok();
+}
+
+static struct status open_rows(struct model_source *source, const struct data_split *split,
+                               const struct turn_giver *giver, uint32_t batches)
+{
+    if (giver != NULL)
+        return open_shared(source, split, giver, batches, &source->rows);
+    source->order.ahead_rows = source->model->graph->step.batch;
+    return split->open(split, &source->order, &source->rows);
+}
+
 struct status model_source(const struct model *model, const struct data_split *split,
                            const struct batch_order *order, bool sync, uint32_t batches,
-                           struct gradient_source **out)
+                           const struct turn_giver *giver, struct gradient_source **out)
 {
     struct status status;
     struct model_source *source = zalloc(sizeof *source);
@@ -161,8 +198,7 @@ struct status model_source(const struct model *model, const struct data_split *s
         source->source.need_rows = source_need_rows;
     for (int i = 0; i < source->feeders_count; i++)
         TRY_OR(fail, feeder_create(model->graph, &model->graph->step, split, &source->feeders[i]));
-    source->order.ahead_rows = model->graph->step.batch;
-    TRY_OR(fail, split->open(split, &source->order, &source->rows));
+    TRY_OR(fail, open_rows(source, split, giver, batches));
     if (model->step_ids != NULL && source->rows->keep_max >= source->feeders_count)
         source->rows->keep = source->feeders_count;
     *out = &source->source;

@@ -6,6 +6,7 @@
 
 #include "base/crc32c.h"
 #include "base/memory.h"
+#include "trainer/client/shares.h"
 #include "trainer/job/accumulate.h"
 #include "trainer/job/local_job.h"
 #include "trainer/session_adapt.h"
@@ -30,27 +31,33 @@ bool session_is_chief(const struct session *session)
 
 /* ---- Callbacks of the job. ---- */
 
-static struct status make_source(void *context, uint32_t index, struct gradient_source **out)
+static struct status give_turn(void *client, bool *found, uint64_t *turn)
+{
+    return client_next_turn(client, found, turn);
+}
+
+static void begin_turns(void *client)
+{
+    client_shares_begin(client);
+}
+
+static struct status make_source(void *context, struct ps_client *client,
+                                 struct gradient_source **out)
 {
     struct session *session = context;
     const struct client_job *job = &session->options.job;
+    uint32_t index = client->options.index;
     struct batch_order order = { .shuffle = true,
                                  .repeat = true,
                                  .seed = (uint64_t)session->options.flags.seed,
                                  .worker = index,
-                                 .workers = job->workers,
+                                 .workers = index < job->workers ? job->workers : index + 1,
                                  .ahead = session->options.flags.prefetch_batches };
-
-    /* In a sparse cluster the number of workers is unknown: each goes through all rows in its own
-     * order. */
-    if (session->options.map.sparse) {
-        order.seed += index;
-        order.worker = 0;
-        order.workers = 1;
-    }
+    const struct turn_giver giver = { give_turn, begin_turns, client };
     struct gradient_source *source;
+
     TRY(model_source(session->model, session->data->train, &order, job->sync,
-                     session->options.accumulation, &source));
+                     session->options.accumulation, job->sync ? NULL : &giver, &source));
     source = accumulate_source(source, session->options.accumulation, session->options.loss_scale,
                                &session->placement);
     *out = clip_source(source, &session->options.clip, &session->placement);

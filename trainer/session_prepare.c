@@ -346,6 +346,22 @@ static struct status choose_serving(struct session *session)
                      "the export");
 }
 
+#define SHARE_ROWS 4096 /* takes many steps, so that a task seldom asks ps 0 for rows */
+
+/* How the rows of an asynchronous job are given out. Those of a synchronous one follow from its
+ * step. */
+static void choose_shares(struct session *session)
+{
+    const struct data_split *train = session->data->train;
+    struct client_job *job = &session->options.job;
+    uint64_t rows = train->share_rows > SHARE_ROWS ? (uint64_t)train->share_rows : SHARE_ROWS;
+
+    if (job->sync)
+        return;
+    job->rows_per_turn = options_rows_per_step(&session->options);
+    job->turns_per_share = rows > job->rows_per_turn ? rows / job->rows_per_turn : 1;
+}
+
 struct status session_prepare(struct session *session)
 {
     struct options *options = &session->options;
@@ -365,6 +381,7 @@ struct status session_prepare(struct session *session)
     spare_resting_rows(session);
     TRY(check_tables(session));
     TRY(options_steps(options, session->data->train->rows, &options->job.stop_step));
+    choose_shares(session);
     place(session);
     TRY(session_prepare_evaluation(session));
     TRY(open_init(session));

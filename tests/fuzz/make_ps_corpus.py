@@ -10,7 +10,7 @@ import random
 import re
 import struct
 
-METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "beat", "stop", "pass"]
+METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "beat", "stop", "pass", "take"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 OUT = os.path.join(HERE, "corpus", "ps")
 # A ps rejects another version of the protocol, or another placement, early.
@@ -131,6 +131,7 @@ VALID = {
     "beat": request("beat", f1=identity(1, 5)),
     "stop": request("stop", f1=CHIEF),
     "pass": request("pass", f1=CHIEF, f2=0),
+    "take": request("take", f1=CHIEF, f2=1, f3=1),
     "reader_stop": request("stop", f1=READER),
     "reader_join": request("join", f1=identity(0, 7, 1), f2=1),
     "reader_beat": request("beat", f1=identity(0, 7, 1)),
@@ -165,6 +166,9 @@ SEQUENCES = {
     "rows_before": request("create", f1=identity(0, 1), f2=2, f3="ftrl", f4=0.1, f6=PIECES, f7=1, f8=1, f12=1) + V["pull_rows"],
     "pass_after_a_push": V["push"] + V["pass"] + request("pass", f1=CHIEF, f2=1) + request("pass", f1=CHIEF, f2=99) + V["finish"],
     "paced": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f18=1) + V["pass"] + V["push"] + V["pass"],
+    "shares": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f21=4, f22=[9, 1, 2, 5, 1]) + V["write"] + V["open"]
+    + V["take"] + request("take", f1=CHIEF, f2=2) + request("push", GRADIENTS, f1=CHIEF, f2=1, f12=2) + V["hold"] + V["cut"],
+    "shares_of_no_position": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f21=4, f22=[9, 8, 2]) + V["take"],
     "stop_early": V["reader_join"] + V["reader_stop"] + V["push"] + V["stop"] + V["push"] + V["join"],
     "all_rows": request("create", f1=identity(0, 1), f2=2, f3="ftrl", f4=0.1, f6=PIECES, f7=1, f8=1, f16=1) + V["push_rows"],
     "other_optimizers": request("create", f1=identity(0, 1), f2=2, f3="adam", f4=0.1, f6=[piece + message(f11=i % 3) for i, piece in enumerate(PIECES)],

@@ -9,8 +9,10 @@
 #include "storage/bundle_writer.h"
 #include "trainer/checkpoint/checkpoint_keys.h"
 #include "trainer/shared/finite.h"
+#include "trainer/shared/share_table.h"
 
 #define GLOBAL_STEP "global_step"
+#define POSITION    "input_position"
 #define NAMES_SHOWN 8
 
 static struct status choose(const struct client_optimizer *from, struct layout_optimizer *out)
@@ -37,8 +39,9 @@ struct status checkpoint_layout_init(struct checkpoint_layout *layout,
                                      const struct placement *placement,
                                      const struct client_job *job)
 {
-    *layout =
-        (struct checkpoint_layout){ .placement = placement, .optimizer_of = job->optimizer_of };
+    *layout = (struct checkpoint_layout){ .placement = placement,
+                                          .optimizer_of = job->optimizer_of,
+                                          .rows_per_turn = job->rows_per_turn };
     if (job->others_count > OPTIMIZERS_MAX - 1)
         return status_error(STATUS_INVALID_ARGUMENT, "%d other optimizers, and at most %d",
                             job->others_count, OPTIMIZERS_MAX - 1);
@@ -118,6 +121,21 @@ static struct status write_scalar(struct bundle_writer *writer, const char *key,
     return bundle_writer_end(writer);
 }
 
+static struct status write_position(const struct checkpoint_layout *layout,
+                                    const struct client_snapshot *snapshot,
+                                    struct bundle_writer *writer)
+{
+    struct shape shape = shape_of(1 + (int64_t)snapshot->position_count);
+
+    if (layout->rows_per_turn == 0 || snapshot->position_count == 0)
+        return status_ok();
+    TRY(bundle_writer_begin(writer, POSITION, DT_INT64, &shape));
+    TRY(bundle_writer_append(writer, &layout->rows_per_turn, sizeof layout->rows_per_turn));
+    TRY(bundle_writer_append(writer, snapshot->position,
+                             snapshot->position_count * sizeof *snapshot->position));
+    return bundle_writer_end(writer);
+}
+
 static struct status write_all(const struct checkpoint_layout *layout,
                                struct client_snapshot *snapshot, struct bundle_writer *writer,
                                struct arena *arena)
@@ -133,6 +151,7 @@ static struct status write_all(const struct checkpoint_layout *layout,
         if (optimizer->scalars[s].name != NULL)
             TRY(write_scalar(writer, optimizer->scalars[s].name, DT_FLOAT, &snapshot->scalars[s],
                              sizeof(float)));
+    TRY(write_position(layout, snapshot, writer));
     return write_scalar(writer, GLOBAL_STEP, DT_INT64, &step, sizeof step);
 }
 
@@ -232,6 +251,45 @@ static struct status read_step(struct checkpoint *checkpoint)
     checkpoint->global_step = (uint64_t)step;
     checkpoint->has_global_step = true;
     return status_ok();
+}
+
+#define ROWS_PER_TURN_MAX ((uint64_t)1 << 32)
+#define TURNS_MAX         ((uint64_t)1 << 30) /* of another size: their rows can be computed with */
+
+static struct status take_position(struct checkpoint *checkpoint, const uint64_t *given,
+                                   size_t count)
+{
+    uint64_t to = checkpoint->layout->rows_per_turn;
+    uint64_t *numbers = ARENA_ARRAY(checkpoint->arena, uint64_t, count);
+    struct share_table table = { 0 };
+
+    memcpy(numbers, given + 1, (count - 1) * sizeof *numbers);
+    struct status status = share_table_begin(&table, numbers, count - 1);
+    share_table_finish(&table);
+    TRY(status);
+    if (given[0] == 0 || given[0] > ROWS_PER_TURN_MAX || (given[0] != to && numbers[0] > TURNS_MAX))
+        return status_error(STATUS_INVALID_ARGUMENT, "%" PRIu64 " turns of %" PRIu64 " rows",
+                            numbers[0], given[0]);
+    checkpoint->position = numbers;
+    checkpoint->position_count =
+        given[0] == to ? count - 1 : share_position_convert(numbers, count - 1, given[0], to);
+    return status_ok();
+}
+
+/* A job that gives out no rows has no use for it. */
+static struct status read_position(struct checkpoint *checkpoint)
+{
+    const struct bundle_entry *entry = bundle_find(checkpoint->bundle, POSITION);
+    struct tensor tensor;
+
+    if (entry == NULL || checkpoint->layout->rows_per_turn == 0)
+        return status_ok();
+    if (entry->dtype != DT_INT64 || entry->shape.rank != 1 || entry->shape.dims[0] < 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "'" POSITION "' is no list of int64");
+    TRY(bundle_read(checkpoint->bundle, POSITION, &tensor));
+    struct status status = take_position(checkpoint, tensor.data, (size_t)tensor.size);
+    tensor_release(&tensor);
+    return status_in(status, "'" POSITION "'");
 }
 
 /* A scalar starts with its initial value if slots are missing. A power of β that is missing alone
@@ -366,6 +424,7 @@ struct status checkpoint_open(const struct checkpoint_layout *layout, const char
     TRY_OR(fail, bundle_open(prefix, &checkpoint->bundle));
     TRY_OR(fail, check_all(checkpoint));
     TRY_OR(fail, read_step(checkpoint));
+    TRY_OR(fail, read_position(checkpoint));
     for (int s = 0; s < layout->optimizers[0].optimizer->scalars_count; s++)
         TRY_OR(fail, read_scalar(checkpoint, s));
     *out = checkpoint;

@@ -1,8 +1,9 @@
 /*
  * checkpoint: the state from which a job can continue: every variable under its name, the
  * optimizer's slots and scalars under TensorFlow's names (`dense/kernel/Adam_1`, `beta1_power`),
- * and `global_step`. It is written as a bundle that TensorFlow can read, and can be read from a
- * bundle that TensorFlow wrote.
+ * and `global_step`; of an asynchronous job also `input_position`, int64: the rows of a turn, then
+ * the position in the turns (trainer/shared/share_table.h). It is written as a bundle that
+ * TensorFlow can read, and can be read from a bundle that TensorFlow wrote.
  *
  *     struct checkpoint *checkpoint;
  *     TRY(checkpoint_open(&layout, "ckpt/model.ckpt-100", &checkpoint));     names and shapes fit
@@ -25,6 +26,7 @@ struct checkpoint_layout {
     const struct placement *placement; /* names, dtypes and shapes; the pieces do not matter */
     struct layout_optimizer optimizers[OPTIMIZERS_MAX]; /* the first one is the job's */
     const int *optimizer_of; /* [variables_count]; NULL: all have the first one */
+    uint64_t rows_per_turn;  /* 0: the job has no position in its rows */
 };
 
 /* The optimizer of a variable. */
@@ -54,6 +56,9 @@ struct checkpoint {
     int slots_missing;        /* over all variables */
     const char *slot_missing; /* the first one's name */
     bool has_global_step;
+    /* In the rows, in turns of layout->rows_per_turn: [position_count]; NULL: it has none. */
+    const uint64_t *position;
+    size_t position_count;
     struct checkpoint_table *tables; /* [variables_count], of hash tables; NULL until needed */
     struct key_values table;         /* what `source` reads instead of a stream, if it is open */
     struct tensor keys;              /* the part of a hash table that was read last */

@@ -13,6 +13,7 @@ void client_init(struct ps_client *client, const struct ps_client_options *optio
     client_make_chunks(client);
     call_group_init(&client->calls, channel_clock(options->channels[0]), client->chunks_count);
     client->calls.retry = client_retry(client);
+    client->shares = client_shares_create(client->calls.clock, client_retry(client));
     client_rows_init(client);
     client->values = zalloc((size_t)placement->variables_count * sizeof *client->values);
     client->assembled = zalloc((size_t)placement->variables_count * sizeof *client->assembled);
@@ -34,6 +35,7 @@ struct call_retry client_retry(const struct ps_client *client)
 void client_finish(struct ps_client *client)
 {
     call_group_finish(&client->calls);
+    client_shares_destroy(client->shares);
     for (int v = 0; v < client->options.placement->variables_count; v++)
         free(client->assembled[v]);
     client_rows_finish(client);
@@ -52,6 +54,7 @@ void client_interrupt(struct ps_client *client)
 {
     if (!atomic_load(&client->leaving))
         call_group_cancel(&client->calls);
+    client_shares_interrupt(client->shares);
 }
 
 int64_t client_deadline_ns(const struct ps_client *client, int64_t timeout_ms)

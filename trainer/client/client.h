@@ -114,6 +114,7 @@ struct ps_client {
     struct piece_rows *pulled, *pushed; /* [pieces_count]: of the calls in flight */
     struct row_ids_writer *lists;       /* [chunks_count]: the lists of rows in these calls */
     struct client_keys *keys;           /* for variables by keys; NULL if there are none */
+    struct client_shares *shares;       /* the turns that it has been given: shares.h */
     /* A pull gives a key without a row the default value, as an evaluation wants it, not its first
      * one. Set before the pull. */
     bool evaluates;
@@ -163,6 +164,12 @@ struct client_job {
     bool all_rows; /* a gradient of some rows changes the others as well, as if theirs were 0 */
     uint64_t global_step, stop_step;
     const float *scalars; /* the optimizer's, from a checkpoint; NULL: its initial ones */
+    /* Of an asynchronous job whose rows ps 0 gives out: how many a turn has, how many turns a share
+     * at most (0: it does not), and where it goes on in them, as in share_table.h (none: at
+     * global_step). */
+    uint64_t rows_per_turn, turns_per_share;
+    const uint64_t *position;
+    size_t position_count;
     const struct client_optimizer *others;
     int others_count;
     const int *optimizer_of; /* [variables_count]: 0, or 1 + the index in `others`; NULL: all 0 */
@@ -268,8 +275,10 @@ struct client_snapshot {
     uint64_t *ids;                        /* by ps */
     uint64_t global_step;                 /* the cut's */
     float scalars[OPTIMIZER_SCALARS_MAX]; /* the optimizer's; with slots only */
-    int trained_part;                     /* what source.begin reads of a trained variable: 0 */
-    int variable, part, piece;            /* what `next` reads */
+    uint64_t *position; /* in the rows, as in share_table.h: [position_count]; NULL: none */
+    size_t position_count;
+    int trained_part;          /* what source.begin reads of a trained variable: 0 */
+    int variable, part, piece; /* what `next` reads */
     size_t offset;
     struct message chunk;
     struct key_values table; /* what `next` reads instead, if it is open */

@@ -126,6 +126,13 @@ static void describe_job(const struct client_job *job, struct create_request *he
     }
 }
 
+static void describe_rows(const struct client_job *job, struct create_request *header)
+{
+    header->turns_per_share = job->turns_per_share;
+    header->position = job->position;
+    header->position_count = job->position_count;
+}
+
 /* Can a worker's process end when its push has reached only some of the ps tasks? */
 static bool may_tear(const struct ps_client *client, const struct client_job *job)
 {
@@ -144,6 +151,8 @@ static struct status create(struct ps_client *client, const struct client_job *j
         header.keep_before = may_tear(client, job);
         describe_job(job, &header, arena);
         list_pieces(client, ps, job, &header, arena);
+        if (ps == 0)
+            describe_rows(job, &header);
         struct message request = pack_create_request(&header);
         call_ps(client, ps, PS_CREATE, &request);
     }

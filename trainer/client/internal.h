@@ -1,7 +1,7 @@
 /*
  * client_internal: the types and functions that the files of the client share: client.c (joining),
  * client/create.c (beginning a generation), client/chunks.c, client/values.c (pulling, pushing),
- * client/snapshot.c, client/end.c.
+ * client/shares.c, client/snapshot.c, client/end.c.
  */
 #ifndef TRAINER_CLIENT_INTERNAL_H
 #define TRAINER_CLIENT_INTERNAL_H
@@ -67,6 +67,15 @@ size_t client_keys_reply_bytes(const struct ps_client *client, const struct piec
 /* Copies the rows of a piece from a reply to their places in the variable's value. */
 void client_keys_scatter(const struct ps_client *client, const struct piece *piece,
                          struct payload_cursor *payload, char *out);
+
+/* ---- Shares (shares.c), beside the functions of shares.h. ---- */
+
+struct client_shares *client_shares_create(struct clock *clock, struct call_retry retry);
+void client_shares_destroy(struct client_shares *shares);
+void client_shares_interrupt(struct client_shares *shares);
+/* 1 + the turn that the next push is of; 0: none. */
+uint64_t client_pushed_turn(struct client_shares *shares);
+void client_turn_was_pushed(struct client_shares *shares);
 
 /* All that was appended to a chunk's list. */
 struct bytes client_list_bytes(const struct ps_client *client, int chunk);

@@ -123,6 +123,12 @@ static void take_cut(const struct cut_reply *reply, int ps, struct client_snapsh
         reply->global_step > out->global_step ? reply->global_step : out->global_step;
     for (size_t i = 0; i < reply->scalars_count && i < OPTIMIZER_SCALARS_MAX; i++)
         out->scalars[i] = reply->scalars[i];
+    if (ps > 0 || reply->position_count == 0)
+        return;
+    free(out->position); /* of a cut that was begun again */
+    out->position = zalloc(reply->position_count * sizeof *out->position);
+    out->position_count = reply->position_count;
+    memcpy(out->position, reply->position, reply->position_count * sizeof *out->position);
 }
 
 static struct status cut(struct ps_client *client, bool slots, int64_t deadline_ns,
@@ -385,5 +391,6 @@ void client_snapshot_end(struct client_snapshot *snapshot)
     key_values_finish(&snapshot->table);
     drop(snapshot);
     free(snapshot->ids);
-    snapshot->ids = NULL;
+    free(snapshot->position);
+    snapshot->ids = snapshot->position = NULL;
 }

@@ -289,6 +289,7 @@ static int call_push(struct ps_client *client, int c, struct push_request *heade
     int count = gather_gradients(client, chunk, gradients, pieces);
 
     header->ticket = &ticket;
+    header->turn = chunk->ps == 0 ? client_pushed_turn(client->shares) : 0;
     header->first_piece = (uint32_t)chunk->first_piece;
     header->end_piece = wire_end(client, chunk);
     header->rows = client_list_pushed(client, c, gradients);
@@ -326,6 +327,7 @@ static struct status push(struct ps_client *client, const struct variable_gradie
      * waits at another ps for that worker. */
     struct call_watch watch = { CLIENT_LOOK_MS, client_look, client };
     TRY(call_group_wait_watched(&client->calls, &watch));
+    client_turn_was_pushed(client->shares);
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status =
         status_in(unpack_push_reply(&client->calls.replies[0], arena, &reply), "ps 0");

@@ -107,11 +107,19 @@ static struct row_finder *finder_of(const struct accumulating_source *source, in
     return &source->variables[v].finders[source->current];
 }
 
+/* A turn of rows has all batches of a step. */
+static struct status half_a_step(void)
+{
+    return status_error(STATUS_INTERNAL, "there are rows for some batches of a step only");
+}
+
 static struct status add_batch(struct accumulating_source *source, uint32_t batch)
 {
     const struct row_ids **rows = &source->asked[batch];
 
     TRY(source->inner->need_rows(source->inner, rows));
+    if (*rows == NULL)
+        return batch == 0 ? status_ok() : half_a_step();
     for (int v = 0; v < source->placement->variables_count; v++)
         if (joins_rows(source, v))
             TRY(row_finder_add(finder_of(source, v), (*rows)[v].ids, (*rows)[v].count));
@@ -129,8 +137,12 @@ static struct status need_rows(struct gradient_source *base, const struct row_id
     for (int v = 0; v < count; v++)
         if (joins_rows(source, v))
             begin_finder(&source->placement->variables[v], finder_of(source, v));
-    for (uint32_t i = 0; i < source->batches; i++)
+    *rows = NULL;
+    for (uint32_t i = 0; i < source->batches; i++) {
         TRY(add_batch(source, i));
+        if (source->asked[i] == NULL)
+            return status_ok();
+    }
     for (int v = 0; v < count; v++)
         if (joins_rows(source, v)) {
             row_finder_finish(finder_of(source, v));
@@ -283,6 +295,10 @@ static struct status step(struct gradient_source *base, const void *const *value
     for (uint32_t i = 0; i < source->batches; i++) {
         const void *const *chosen = values_of(source, i, values);
         TRY(source->inner->step(source->inner, chosen, &given, &one));
+        if (given == NULL) {
+            *gradients = NULL;
+            return i == 0 ? status_ok() : half_a_step();
+        }
         take_batch(source, i, given);
         sum += (double)one;
     }

@@ -58,6 +58,8 @@ static struct status begin_from(struct chief *chief, const char *prefix)
     job.global_step = checkpoint->global_step;
     job.stop_step = chief->stop_step;
     job.scalars = checkpoint->scalars;
+    job.position = checkpoint->position;
+    job.position_count = checkpoint->position_count;
     struct status status = client_begin(chief->client, &job, &checkpoint->state);
     if (status_is_ok(status)) {
         progress_say(chief->progress, "Restored %s, step %llu", prefix, step_of(chief));

@@ -140,6 +140,9 @@ static struct status step(struct gradient_source *source, const void *const *val
     float global = 1;
 
     TRY(clipping->inner->step(clipping->inner, values, &given, loss));
+    *gradients = NULL;
+    if (given == NULL)
+        return status_ok();
     if (clipping->clip.kind == CLIP_GLOBAL_NORM)
         global = global_factor(clipping, given);
     for (int v = 0; v < clipping->placement->variables_count; v++) {

@@ -46,7 +46,7 @@ static struct status task_work(struct local_task *task)
     struct gradient_source *source;
 
     chief.checkpoints.channels = task->saver_channels;
-    TRY(options->make_source(options->context, task->index, &source));
+    TRY(options->make_source(options->context, &task->client, &source));
     struct status status = task->index == 0
                                ? chief_run(&task->client, source, &chief, task->job->progress)
                                : worker_run(&task->client, source, &worker, task->job->progress);

@@ -12,8 +12,10 @@ struct local_job_options {
     const struct placement *placement;
     uint32_t workers;
     struct chief_options chief;
-    /* Makes the source of gradients for worker `index`, which is destroyed when the worker ends. */
-    struct status (*make_source)(void *context, uint32_t index, struct gradient_source **out);
+    /* Makes the source of gradients for the worker with this client, which is destroyed when the
+     * worker ends. The client has not joined yet. */
+    struct status (*make_source)(void *context, struct ps_client *client,
+                                 struct gradient_source **out);
     void *context;
     /* Called about ten times a second, in the caller's thread; false stops the job. */
     bool (*watch)(void *context, const struct progress *progress);

@@ -46,8 +46,9 @@ struct task_training {
     struct chief_options chief; /* the chief's; workers use its job and timeouts */
     struct evaluator_options evaluator;
     int64_t alone_timeout_ms; /* to give up if no ps is there by then; negative: start_timeout */
-    /* For this task's rank. */
-    struct status (*make_source)(void *context, uint32_t rank, struct gradient_source **out);
+    /* For this task, whose client has not joined yet. */
+    struct status (*make_source)(void *context, struct ps_client *client,
+                                 struct gradient_source **out);
 };
 
 /**

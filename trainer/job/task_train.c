@@ -51,7 +51,7 @@ static struct status work(struct trainee *trainee)
     if (is_evaluator(trainee))
         return evaluator_run(&trainee->client, &training->evaluator, trainee->progress);
     chief.checkpoints.channels = trainee->saver_channels.channels;
-    TRY(training->make_source(trainee->options->context, trainee->client.options.index, &source));
+    TRY(training->make_source(trainee->options->context, &trainee->client, &source));
     struct status status = job_map_is_chief(trainee->options->map)
                                ? chief_run(&trainee->client, source, &chief, trainee->progress)
                                : worker_run(&trainee->client, source, &worker, trainee->progress);

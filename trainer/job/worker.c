@@ -6,6 +6,7 @@
 
 #define RETRY_MS  200
 #define REJOIN_MS 20
+#define ROWS_MS   100 /* between two questions for rows when all are given out */
 
 void progress_say(const struct progress *progress, const char *format, ...)
 {
@@ -53,16 +54,20 @@ static void publish_begin(struct progress *progress, const struct ps_client *cli
         atomic_store(&progress->first_step, client->global_step);
 }
 
-/* Tells the client which rows the source needs for its next step. */
-static struct status want_rows(struct ps_client *client, struct gradient_source *source)
+/* Tells the client which rows the source needs for its next step. *ready is false if the source has
+ * no rows of data for one now. */
+static struct status want_rows(struct ps_client *client, struct gradient_source *source,
+                               bool *ready)
 {
     const struct placement *placement = client->options.placement;
     const struct row_ids *rows;
 
+    *ready = true;
     if (source->need_rows == NULL)
         return status_ok();
     TRY(source->need_rows(source, &rows));
-    for (int v = 0; v < placement->variables_count; v++)
+    *ready = rows != NULL;
+    for (int v = 0; v < placement->variables_count && *ready; v++)
         if (placed_variable_is_sparse(&placement->variables[v]))
             client_want_rows(client, v, rows[v]);
     return status_ok();
@@ -76,26 +81,34 @@ static struct status pull_values(struct ps_client *client)
 
 /* The first values. Only they tell at which step the job is, so only then is it known which batch
  * comes next, and which rows it needs. */
-static struct status pull_first(struct ps_client *client, struct gradient_source *source)
+static struct status pull_first(struct ps_client *client, struct gradient_source *source,
+                                bool *ready)
 {
     TRY(pull_values(client));
     if (source->seek != NULL)
         TRY(source->seek(source, client->begin_step, client->global_step));
-    if (source->need_rows == NULL)
-        return status_ok();
-    TRY(want_rows(client, source));
+    TRY(want_rows(client, source, ready));
+    return source->need_rows != NULL ? pull_values(client) : status_ok();
+}
+
+/* Other workers have all rows that are left. It may be over with them, or one may be lost. */
+static struct status await_rows(struct ps_client *client, struct gradient_source *source,
+                                bool *ready)
+{
+    clock_sleep(client->calls.clock, ROWS_MS);
+    TRY(want_rows(client, source, ready));
     return pull_values(client);
 }
 
 /* Pushes, and takes the values of the next step: with the reply or, if the worker may have to wait
  * for others, after that. */
 static struct status push_step(struct ps_client *client, struct gradient_source *source,
-                               const struct variable_gradient *gradients)
+                               const struct variable_gradient *gradients, bool *ready)
 {
     int64_t limit_ms = client->options.call_timeout_ms;
     bool asks = client_needs_pass(client);
 
-    TRY(want_rows(client, source));
+    TRY(want_rows(client, source, ready));
     TRY(worker_name_wait(client_push(client, gradients, !asks), limit_ms,
                          "the ps tasks to make the step"));
     if (!asks)
@@ -111,28 +124,48 @@ uint64_t worker_last_step(const struct ps_client *client, uint64_t stop_step)
     return earlier ? client->stop_step : stop_step;
 }
 
+static struct status check_loss(const struct ps_client *client, float loss)
+{
+    if (isfinite(loss))
+        return status_ok();
+    return status_error(STATUS_OUT_OF_RANGE,
+                        "the loss is %g at step %llu: try a smaller --learning_rate", (double)loss,
+                        (unsigned long long)client->global_step);
+}
+
 struct status worker_steps(struct ps_client *client, struct gradient_source *source,
                            uint64_t stop_step, struct progress *progress,
                            const struct step_hook *hook)
 {
     const struct variable_gradient *gradients;
-    float loss;
+    float loss = NAN;
+    bool ready;    /* the rows for the next step are there, as far as is known */
+    uint64_t told; /* the step that the hook knows of */
 
-    TRY(pull_first(client, source));
+    TRY(pull_first(client, source, &ready));
     publish_begin(progress, client);
+    told = client->global_step;
     while (client->global_step < worker_last_step(client, stop_step)) {
         if (atomic_load_explicit(&progress->stop, memory_order_relaxed))
             return status_error(STATUS_CANCELLED, "stopped");
-        TRY(source->step(source, client->values, &gradients, &loss));
-        if (!isfinite(loss))
-            return status_error(STATUS_OUT_OF_RANGE,
-                                "the loss is %g at step %llu: try a smaller --learning_rate",
-                                (double)loss, (unsigned long long)client->global_step);
-        TRY(push_step(client, source, gradients));
+        gradients = NULL;
+        if (ready)
+            TRY(source->step(source, client->values, &gradients, &loss));
+        if (gradients == NULL) {
+            TRY(await_rows(client, source, &ready));
+            publish_global_step(progress, client);
+            continue;
+        }
+        TRY(check_loss(client, loss));
+        TRY(push_step(client, source, gradients, &ready));
         publish_step(progress, client, loss);
+        told = client->global_step;
         if (hook != NULL)
-            TRY(hook->stepped(hook->context, client->global_step, loss));
+            TRY(hook->stepped(hook->context, told, loss));
     }
+    /* Other workers have made the last steps. */
+    if (hook != NULL && told < client->global_step && isfinite(loss))
+        return hook->stepped(hook->context, client->global_step, loss);
     return status_ok();
 }
 

@@ -14,7 +14,8 @@
 struct gradient_source {
     /**
      * Computes the gradients of the next batch. values and *gradients: [variables_count], in the
-     * placement's order. The source owns the gradients, which are valid until the next step.
+     * placement's order. The source owns the gradients, which are valid until the next step. NULL:
+     * it has no rows now, and may have some later.
      */
     struct status (*step)(struct gradient_source *source, const void *const *values,
                           const struct variable_gradient **gradients, float *loss);
@@ -24,7 +25,8 @@ struct gradient_source {
     struct status (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step);
     /* Says which rows, or keys, of each sparse variable a step needs: *rows is [variables_count]
      * and valid until that step has been made. Called once for each step, before it, when the
-     * gradients of the step before are still in use. NULL: the model has no sparse variables. */
+     * gradients of the step before are still in use. *rows is NULL if the source has no rows now:
+     * ask again. NULL: the model has no sparse variables. */
     struct status (*need_rows)(struct gradient_source *source, const struct row_ids **rows);
 };
 

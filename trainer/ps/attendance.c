@@ -7,7 +7,7 @@
 #include "trainer/ps/internal.h"
 
 #define BACK_MS   3000 /* three beats */
-#define SILENT_MS 5000
+#define SILENT_MS 5000 /* nobody waits for a worker that was not heard of for so long */
 
 struct attendance {
     struct member *members; /* [PS_WORKERS_MAX], by rank */
@@ -123,6 +123,17 @@ bool ps_news(struct ps *ps, int64_t lost_ms, char *out, size_t size)
             any = tell(ps, &ps->attendance->members[rank], lost_ms, out, size);
     ps_unlock(ps);
     return any;
+}
+
+/* A task in the same process sends no beats, and is never silent. */
+bool attendance_is_present(const struct ps *ps, const struct worker *worker)
+{
+    const struct member *member = attendance_find(ps, worker->index);
+    int64_t since_ns = clock_now_ns(ps->options.clock) - (int64_t)SILENT_MS * NS_PER_MS;
+
+    if (!worker->joined || worker->finished)
+        return false;
+    return member == NULL || (member->left == NULL && member->heard_ns >= since_ns);
 }
 
 /* ---- For the process. ---- */

@@ -73,7 +73,9 @@ static struct message cut_reply(const struct ps *ps, const struct cutter *cutter
 {
     const struct variables *variables = ps->variables;
     struct cut_reply header = { .snapshot = cutter->snapshot.id,
-                                .global_step = cutter->snapshot.global_step };
+                                .global_step = cutter->snapshot.global_step,
+                                .position = cutter->snapshot.position,
+                                .position_count = cutter->snapshot.position_count };
 
     for (int i = 0; i < variables->slices_count && is_taken(cutter) && cutter->slots; i++)
         if (variables->slices[i].trainable && variables->slices[i].rule == 0) {
@@ -115,6 +117,7 @@ static void take_snapshot(struct ps *ps)
                                           .number = cutter->number,
                                           .global_step = pushes_step(ps),
                                           .states = states };
+    shares_position(ps, &cutter->snapshot.position, &cutter->snapshot.position_count);
     end_hold(ps);
 }
 

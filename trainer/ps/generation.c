@@ -117,6 +117,7 @@ static struct status create(struct ps *ps, const struct create_request *request,
     TRY(check_chief(ps, request));
     if (generation->number == request->generation)
         return status_ok(); /* repeated: the first reply was lost */
+    TRY(shares_check(request));
     TRY(variables_prepare(ps, request, &training));
     generation->number = request->generation;
     generation->creator = request->identity->incarnation;
@@ -128,6 +129,7 @@ static struct status create(struct ps *ps, const struct create_request *request,
     variables_begin(ps, request, &training);
     pushes_begin(ps, request->global_step);
     pace_begin(ps);
+    shares_begin(ps, request);
     membership_begin(ps);
     begin_generation(ps, request);
     return status_ok();

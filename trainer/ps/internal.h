@@ -9,6 +9,7 @@
  *     attendance   attendance.c     when each task was heard of, and what people were told of it
  *     pushes       push.c           gradients that wait, and how far each worker has come
  *     pace         pace.c           how far a worker of an asynchronous job may be ahead
+ *     shares       shares.c         which rows each worker of an asynchronous job has
  *     snapshots    cut.c, snapshot.c (snapshots.h)   who holds the ps, and what was taken
  *     outcome      finish.c         how the job ended, and those who wait for that
  *     board        board.c          notes that tasks leave for each other
@@ -42,6 +43,7 @@ struct ps {
     struct attendance *attendance;
     struct pushes *pushes;
     struct pace *pace;
+    struct shares *shares;
     struct snapshots *snapshots;
     struct outcome *outcome;
     struct board *board;
@@ -311,6 +313,8 @@ void attendance_mark_told(struct ps *ps, uint32_t rank); /* the outcome, if ther
 bool attendance_has_begun(const struct ps *ps);          /* has any task ever been heard of? */
 /* NULL: never heard of. */
 const struct member *attendance_find(const struct ps *ps, uint32_t rank);
+/* Does this worker take part, and was it heard of in the last seconds? */
+bool attendance_is_present(const struct ps *ps, const struct worker *worker);
 /* Does the job need the task of this rank in order to continue? */
 bool ps_is_needed(const struct ps *ps, uint32_t rank);
 
@@ -318,8 +322,9 @@ bool ps_is_needed(const struct ps *ps, uint32_t rank);
 
 struct pushes *pushes_create(void);
 void pushes_destroy(struct pushes *pushes);
-uint64_t pushes_step(const struct ps *ps); /* updates applied so far */
-bool pushes_is_idle(const struct ps *ps);  /* true if no push is being applied */
+uint64_t pushes_step(const struct ps *ps);  /* updates applied so far */
+uint64_t pushes_begun(const struct ps *ps); /* with those that are being applied */
+bool pushes_is_idle(const struct ps *ps);   /* true if no push is being applied */
 void pushes_wait_until_idle(struct ps *ps);
 bool pushes_is_empty(const struct ps *ps); /* true if no push waits */
 /* Have all chunks of this worker's next push arrived? */
@@ -358,12 +363,31 @@ bool pace_is_empty(const struct ps *ps); /* true if no worker waits */
 /* Appends whom workers wait for. */
 void pace_note(const struct ps *ps, struct buffer *out);
 
+/* ---- Shares. ---- */
+
+struct shares *shares_create(void);
+void shares_destroy(struct shares *shares);
+/* INVALID_ARGUMENT: the position of a job that shares its rows cannot be one. */
+struct status shares_check(const struct create_request *request);
+void shares_begin(struct ps *ps, const struct create_request *request); /* a generation; checked */
+/* Another process takes this worker's place. */
+void shares_forget(struct ps *ps, const struct worker *worker);
+/* ABORTED: the turn is not the worker's next one. It was given to another one, since this one had
+ * not been heard of. */
+struct status shares_check_turn(const struct ps *ps, const struct worker *worker, uint64_t turn);
+void shares_count(struct ps *ps, const struct worker *worker, uint64_t turn); /* it counts */
+/* Has this worker no turn, since all are given out? */
+bool shares_is_idle(const struct ps *ps, const struct worker *worker);
+/* On the heap; NULL if the job does not share its rows. */
+void shares_position(const struct ps *ps, uint64_t **numbers, size_t *count);
+
 /* The chunks of one push, in the order of their pieces (apply.c). */
 struct push {
     struct waiting waiting; /* first; `next` is the next chunk */
     const struct worker *worker;
     uint64_t incarnation, sequence;
     uint64_t local_step;      /* of a synchronous job: the step of the values that it is for */
+    uint64_t turn;            /* 1 + the number of its rows' turn; 0: none */
     struct piece_range range; /* what this chunk has gradients for */
     bool pull;
     float rate;    /* of a batch's first push, once it is taken: the learning rate of its step */
@@ -411,6 +435,6 @@ void ps_tell(struct ps *ps, struct ending *ending); /* without the lock */
 method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await, ps_beat,
     ps_post, ps_fetch;
 method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop, ps_stop_early,
-    ps_pass;
+    ps_pass, ps_take;
 
 #endif

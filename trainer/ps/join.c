@@ -184,6 +184,7 @@ static struct waiting *enter(struct ps *ps, const struct identity *identity, str
         stale = pushes_forget(ps, worker);
         waiting_append(&stale, snapshots_forget(ps, worker));
         waiting_append(&stale, pace_forget(ps, worker));
+        shares_forget(ps, worker);
     }
     free(worker->agreed);
     *worker = (struct worker){ .joined = true,

@@ -12,8 +12,6 @@
 
 #include "trainer/ps/internal.h"
 
-#define SILENT_MS 5000 /* a worker that was not heard of for so long is not waited for */
-
 struct clock_of_worker {
     uint64_t base;  /* where it began: with the slowest */
     uint64_t asked; /* the last push that it has named in asking for a pass */
@@ -46,15 +44,10 @@ void pace_destroy(struct pace *pace)
 
 /* ---- Clocks. ---- */
 
-/* A task in the same process sends no beats, and is never silent. */
-static bool is_present(const struct ps *ps, const struct worker *worker)
+/* A worker without rows makes no step until it gets some. */
+static bool is_waited_for(const struct ps *ps, const struct worker *worker)
 {
-    const struct member *member = attendance_find(ps, worker->index);
-    int64_t since_ns = clock_now_ns(ps->options.clock) - (int64_t)SILENT_MS * NS_PER_MS;
-
-    if (!worker->joined || worker->finished)
-        return false;
-    return member == NULL || (member->left == NULL && member->heard_ns >= since_ns);
+    return attendance_is_present(ps, worker) && !shares_is_idle(ps, worker);
 }
 
 static uint64_t clock_of(const struct ps *ps, const struct worker *worker)
@@ -65,14 +58,14 @@ static uint64_t clock_of(const struct ps *ps, const struct worker *worker)
     return clock->base + (known > clock->asked ? known : clock->asked);
 }
 
-/* The clock of the slowest worker that is present, apart from one. False: there is none. */
+/* The clock of the slowest worker that others wait for, apart from one. False: there is none. */
 static bool find_slowest(const struct ps *ps, const struct worker *apart, uint64_t *out)
 {
     bool found = false;
 
     for (uint32_t i = 0; i < membership_count(ps); i++) {
         const struct worker *worker = membership_find(ps, i);
-        if (worker == NULL || worker == apart || !is_present(ps, worker))
+        if (worker == NULL || worker == apart || !is_waited_for(ps, worker))
             continue;
         uint64_t now = clock_of(ps, worker);
         if (!found || now < *out)
@@ -192,7 +185,7 @@ void pace_note(const struct ps *ps, struct buffer *out)
         return;
     for (uint32_t i = 0; i < membership_count(ps); i++) {
         const struct worker *worker = membership_find(ps, i);
-        if (worker != NULL && is_present(ps, worker) && clock_of(ps, worker) == slowest)
+        if (worker != NULL && is_waited_for(ps, worker) && clock_of(ps, worker) == slowest)
             buffer_printf(out, "%s%s", out->size > 0 ? ", " : "", worker->name);
     }
     buffer_append_text(out, " to catch up");

@@ -16,6 +16,7 @@ struct ps *ps_create(const struct ps_options *options)
     ps->attendance = attendance_create();
     ps->pushes = pushes_create();
     ps->pace = pace_create();
+    ps->shares = shares_create();
     ps->snapshots = snapshots_create();
     ps->outcome = outcome_create();
     ps->board = board_create();
@@ -33,6 +34,7 @@ void ps_destroy(struct ps *ps)
     attendance_destroy(ps->attendance);
     pushes_destroy(ps->pushes);
     pace_destroy(ps->pace);
+    shares_destroy(ps->shares);
     outcome_destroy(ps->outcome);
     board_destroy(ps->board, ps->options.budget);
     pthread_mutex_destroy(&ps->lock);
@@ -117,6 +119,7 @@ static const struct method methods[] = {
     { PS_FETCH, ps_fetch, METHOD_UNARY, true },
     { PS_STOP, ps_stop_early, METHOD_UNARY, true },
     { PS_PASS, ps_pass, METHOD_UNARY, true },
+    { PS_TAKE, ps_take, METHOD_UNARY, true },
 };
 
 const struct service ps_service = { methods, COUNT(methods) };

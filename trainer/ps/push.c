@@ -45,6 +45,11 @@ uint64_t pushes_step(const struct ps *ps)
     return ps->pushes->step;
 }
 
+uint64_t pushes_begun(const struct ps *ps)
+{
+    return pushes_step(ps) + (uint64_t)ps->pushes->applying;
+}
+
 uint64_t ps_global_step(struct ps *ps)
 {
     ps_lock(ps);
@@ -233,6 +238,8 @@ static struct push *asynchronous_push(struct ps *ps)
         if (push->sequence <= progress->applied || !permitted || !is_whole(ps, push))
             continue;
         progress->applied = push->sequence;
+        if (push->turn > 0)
+            shares_count(ps, push->worker, push->turn - 1);
         return take_whole(ps, push);
     }
     return NULL;
@@ -290,7 +297,7 @@ static struct push *take_next(struct ps *ps)
         return NULL;
     const struct training *training = &ps->variables->training;
     /* Pushes that are still being applied come before this one. */
-    uint64_t step = ps->pushes->step + (uint64_t)ps->pushes->applying;
+    uint64_t step = pushes_begun(ps);
     batch->rate = schedule_rate(&training->schedule, training->rules[0].rate,
                                 schedule_step(step, training->batches_per_step));
     /* More than the step of any snapshot that was taken before, as key_table wants it. */
@@ -512,6 +519,9 @@ static struct status admit_push(struct ps *ps, const struct push_request *reques
                             "worker %u pushed gradients of %zu bytes, but the pieces that ps %u "
                             "trains have %zu",
                             request->ticket->worker, push->rows.offset, ps->options.index, wanted);
+    if (request->turn > 0 && request->sequence > progress_of(ps, push->worker)->applied)
+        TRY(shares_check_turn(ps, push->worker, request->turn - 1));
+    push->turn = request->turn;
     push->incarnation = push->worker->incarnation;
     push->sequence = request->sequence;
     push->local_step = request->local_step;

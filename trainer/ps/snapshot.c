@@ -14,6 +14,7 @@ void snapshot_drop(struct ps *ps, struct snapshot *snapshot)
         slice_let_go(&snapshot->states[i]);
     }
     free(snapshot->states);
+    free(snapshot->position);
     *snapshot = (struct snapshot){ 0 };
 }
 

@@ -8,6 +8,8 @@
 struct snapshot {
     uint64_t id, number, global_step;
     struct slice_state *states; /* [slices_count]; NULL: no snapshot here */
+    uint64_t *position;         /* [position_count], in the rows; NULL: none */
+    size_t position_count;
 };
 
 /* A task that takes snapshots: the chief, or the task that only reads. */

@@ -20,9 +20,10 @@
 #include "rpc/message.h"
 #include "tensor/constraint.h"
 #include "trainer/shared/row_keys.h"
+#include "trainer/shared/share_table.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 16
+#define PROTOCOL_VERSION 17
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -42,6 +43,7 @@
 #define PS_FETCH        PS_PATH("Fetch")
 #define PS_STOP         PS_PATH("Stop")
 #define PS_PASS         PS_PATH("Pass")
+#define PS_TAKE         PS_PATH("Take")
 #define TASK_IDENTIFY   "/slipway.training.Task/Identify"
 
 /* Adds a payload to a packed message. The pieces are borrowed: they outlive it. */
@@ -122,6 +124,16 @@ struct pass_reply {
     uint64_t until;
 };
 
+struct take_request {
+    const struct ticket *ticket;
+    uint64_t number;
+    bool begins;
+};
+
+struct take_reply {
+    struct turn_range share;
+};
+
 struct identify_reply {
     const char *cluster, *task, *ps_list, *version;
     uint64_t incarnation;
@@ -155,6 +167,8 @@ struct message pack_stop_request(const struct stop_request *request);
 struct message pack_stop_reply(const struct stop_reply *reply);
 struct message pack_pass_request(const struct pass_request *request);
 struct message pack_pass_reply(const struct pass_reply *reply);
+struct message pack_take_request(const struct take_request *request);
+struct message pack_take_reply(const struct take_reply *reply);
 struct message pack_identify_reply(const struct identify_reply *reply);
 struct status unpack_join_request(const struct message *message, struct arena *arena,
                                   struct join_request *out);
@@ -178,6 +192,10 @@ struct status unpack_pass_request(const struct message *message, struct arena *a
                                   struct pass_request *out);
 struct status unpack_pass_reply(const struct message *message, struct arena *arena,
                                 struct pass_reply *out);
+struct status unpack_take_request(const struct message *message, struct arena *arena,
+                                  struct take_request *out);
+struct status unpack_take_reply(const struct message *message, struct arena *arena,
+                                struct take_reply *out);
 struct status unpack_identify_reply(const struct message *message, struct arena *arena,
                                     struct identify_reply *out);
 
@@ -232,6 +250,9 @@ struct create_request {
     size_t schedule_values_count;
     uint32_t workers, batches_per_step, backup_workers, lead_max;
     bool sync, keep_before, all_rows;
+    uint64_t turns_per_share;
+    const uint64_t *position; /* [position_count] */
+    size_t position_count;
 };
 
 struct create_reply {
@@ -289,6 +310,7 @@ struct push_request {
     bool pull;
     uint32_t first_piece, end_piece;
     uint64_t rows, pull_rows, ids_bytes;
+    uint64_t turn; /* 1 + its number; 0: none */
     struct key_counts keys, pull_keys;
 };
 
@@ -341,6 +363,8 @@ struct cut_reply {
     uint64_t snapshot, global_step;
     const float *scalars; /* [scalars_count] */
     size_t scalars_count;
+    const uint64_t *position; /* [position_count] */
+    size_t position_count;
 };
 
 struct read_request {

@@ -146,6 +146,9 @@ struct message pack_create_request(const struct create_request *request)
     header.stop_step = request->stop_step;
     header.keep_before = request->keep_before;
     header.all_rows = request->all_rows;
+    header.turns_per_share = request->turns_per_share;
+    header.n_position = request->position_count;
+    header.position = (uint64_t *)(uintptr_t)request->position;
     header.n_scalars = request->scalars_count;
     header.scalars = (float *)(uintptr_t)request->scalars;
     header.n_settings = request->settings_count;
@@ -266,6 +269,9 @@ struct status unpack_create_request(const struct message *message, struct arena 
         .sync = header->sync,
         .keep_before = header->keep_before,
         .all_rows = header->all_rows,
+        .turns_per_share = header->turns_per_share,
+        .position = header->position,
+        .position_count = header->n_position,
     };
     return status_ok();
 }

@@ -110,6 +110,8 @@ struct message pack_cut_reply(const struct cut_reply *reply)
     header.global_step = reply->global_step;
     header.scalars = (float *)(uintptr_t)reply->scalars;
     header.n_scalars = reply->scalars_count;
+    header.position = (uint64_t *)(uintptr_t)reply->position;
+    header.n_position = reply->position_count;
     return protocol_pack(&header);
 }
 
@@ -122,7 +124,9 @@ struct status unpack_cut_reply(const struct message *message, struct arena *aren
     *out = (struct cut_reply){ .snapshot = header->snapshot,
                                .global_step = header->global_step,
                                .scalars = header->scalars,
-                               .scalars_count = header->n_scalars };
+                               .scalars_count = header->n_scalars,
+                               .position = header->position,
+                               .position_count = header->n_position };
     return status_ok();
 }
 

@@ -251,6 +251,48 @@ struct status unpack_pass_reply(const struct message *message, struct arena *are
     return status_ok();
 }
 
+struct message pack_take_request(const struct take_request *request)
+{
+    PROTO(TakeRequest) header = SLIPWAY__TRAINING__TAKE_REQUEST__INIT;
+    PROTO(Ticket) ticket;
+
+    header.ticket = ticket_to_proto(request->ticket, &ticket);
+    header.number = request->number;
+    header.begins = request->begins;
+    return protocol_pack(&header);
+}
+
+struct status unpack_take_request(const struct message *message, struct arena *arena,
+                                  struct take_request *out)
+{
+    PROTO(TakeRequest) * header;
+
+    TRY(PROTOCOL_UNPACK(message, take_request, arena, &header));
+    *out = (struct take_request){ .ticket = ticket_from_proto(header->ticket, arena),
+                                  .number = header->number,
+                                  .begins = header->begins };
+    return status_ok();
+}
+
+struct message pack_take_reply(const struct take_reply *reply)
+{
+    PROTO(TakeReply) header = SLIPWAY__TRAINING__TAKE_REPLY__INIT;
+
+    header.first = reply->share.first;
+    header.count = reply->share.count;
+    return protocol_pack(&header);
+}
+
+struct status unpack_take_reply(const struct message *message, struct arena *arena,
+                                struct take_reply *out)
+{
+    PROTO(TakeReply) * header;
+
+    TRY(PROTOCOL_UNPACK(message, take_reply, arena, &header));
+    *out = (struct take_reply){ { header->first, header->count } };
+    return status_ok();
+}
+
 struct message pack_identify_reply(const struct identify_reply *reply)
 {
     PROTO(IdentifyReply) header = SLIPWAY__TRAINING__IDENTIFY_REPLY__INIT;

@@ -66,6 +66,7 @@ struct message pack_push_request(const struct push_request *request)
     header.rows = request->rows;
     header.pull_rows = request->pull_rows;
     header.ids_bytes = request->ids_bytes;
+    header.turn = request->turn;
     header.n_keys = request->keys.pieces_count;
     header.keys = (uint64_t *)(uintptr_t)request->keys.counts;
     header.n_pull_keys = request->pull_keys.pieces_count;
@@ -88,6 +89,7 @@ struct status unpack_push_request(const struct message *message, struct arena *a
                                   .rows = header->rows,
                                   .pull_rows = header->pull_rows,
                                   .ids_bytes = header->ids_bytes,
+                                  .turn = header->turn,
                                   .keys = { header->keys, header->n_keys },
                                   .pull_keys = { header->pull_keys, header->n_pull_keys } };
     return status_ok();

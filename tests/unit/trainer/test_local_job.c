@@ -72,8 +72,10 @@ struct job {
     int watched, stop_at_watch;
 };
 
-static struct status make_source(void *context, uint32_t index, struct gradient_source **out)
+static struct status make_source(void *context, struct ps_client *client,
+                                 struct gradient_source **out)
 {
+    uint32_t index = client->options.index;
     const struct job *job = context;
     struct line_source *source = zalloc(sizeof *source);
 

@@ -117,7 +117,8 @@ static void a_model_learns(void **state)
     float losses[40];
     bool convolutions = strcmp(name, "convnet") == 0;
 
-    assert_string_equal(model_source(model, &digits.split, &order, false, 1, &source).message, "");
+    assert_string_equal(model_source(model, &digits.split, &order, false, 1, NULL, &source).message,
+                        "");
     assert_string_equal(evaluate(model, values, &digits.split, &before).message, "");
     descend(model, values, source, convolutions ? 10 : 40, convolutions ? .05f : .2f, losses);
     assert_string_equal(evaluate(model, values, &digits.split, &after).message, "");
@@ -143,7 +144,8 @@ static void the_sum_of_losses_has_batch_times_the_gradient_of_their_mean(void **
     for (int i = 0; i < 2; i++) {
         const void *const *values = first_values(models[i], 1, arena);
         assert_string_equal(
-            model_source(models[i], &digits.split, &order, false, 1, &sources[i]).message, "");
+            model_source(models[i], &digits.split, &order, false, 1, NULL, &sources[i]).message,
+            "");
         assert_string_equal(sources[i]->step(sources[i], values, &gradients[i], &losses[i]).message,
                             "");
     }
@@ -183,7 +185,8 @@ static void a_source_goes_on_where_it_is_told(void **state)
     struct gradient_source *source;
     float losses[6], loss;
 
-    assert_string_equal(model_source(model, &digits.split, &order, true, 1, &source).message, "");
+    assert_string_equal(model_source(model, &digits.split, &order, true, 1, NULL, &source).message,
+                        "");
     for (int i = 0; i < 6; i++)
         assert_string_equal(source->step(source, values, &gradients, &losses[i]).message, "");
     assert_true(losses[0] != losses[4]);
@@ -242,7 +245,7 @@ static void data_that_do_not_fit_are_refused(void **state)
 
     rows.width = 100;
     dataset_split_init(&narrow, &rows);
-    struct status status = model_source(model, &narrow.split, &order, false, 1, &source);
+    struct status status = model_source(model, &narrow.split, &order, false, 1, NULL, &source);
     assert_non_null(strstr(status.message, "784"));
     status = evaluate(model, NULL, &narrow.split, &evaluation);
     assert_non_null(strstr(status.message, "784"));

@@ -211,8 +211,9 @@ static void a_step_of_some_rows_is_that_of_the_whole_table(void **state)
 
     assert_true(some->variables[0].by_rows);
     assert_false(whole->variables[0].by_rows);
-    assert_string_equal(model_source(some, &data, &order, false, 1, &sources[0]).message, "");
-    assert_string_equal(model_source(whole, &data, &order, false, 1, &sources[1]).message, "");
+    assert_string_equal(model_source(some, &data, &order, false, 1, NULL, &sources[0]).message, "");
+    assert_string_equal(model_source(whole, &data, &order, false, 1, NULL, &sources[1]).message,
+                        "");
     assert_null(sources[1]->need_rows);
     for (int step = 0; step < 6; step++)
         check_step(arena, sources[0], sources[1], values, &rows, BATCH * IDS);
@@ -242,8 +243,8 @@ static void several_batches_of_some_rows_are_those_of_the_whole_table(void **sta
     for (int i = 0; i < 2; i++) {
         placement_create(models[i]->variables, models[i]->variables_count, 1, 1 << 20,
                          PLACE_BY_BYTES, &placements[i]);
-        assert_string_equal(model_source(models[i], &data, &order, false, 3, &sources[i]).message,
-                            "");
+        assert_string_equal(
+            model_source(models[i], &data, &order, false, 3, NULL, &sources[i]).message, "");
         sources[i] = accumulate_source(sources[i], 3, 2, &placements[i]);
     }
     for (int step = 0; step < 4; step++)
@@ -291,7 +292,7 @@ static void an_id_out_of_range_is_named(void **state)
     struct gradient_source *source;
     int64_t good = ids[1][0];
 
-    assert_string_equal(model_source(model, &data, &order, false, 1, &source).message, "");
+    assert_string_equal(model_source(model, &data, &order, false, 1, NULL, &source).message, "");
     ids[1][0] = TABLE;
     assert_string_equal(source->need_rows(source, &rows).message,
                         "'e/embeddings': the id 40 is out of range; expected 0 to 39");
