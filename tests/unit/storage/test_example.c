@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "storage/example.h"
+#include "storage/example_wire.h"
 
 /* One case of tests/golden/example/cases.txt: its inputs and TensorFlow's outputs. */
 #define MANY 16
@@ -278,9 +279,46 @@ static void a_batch_is_paid_from_the_pool(void **state)
     arena_destroy(keys);
 }
 
+/* Numbers of all sizes, alone, first, in the middle and last: some are read four bytes at a time,
+ * and those at the end of a list one by one. */
+static void integers_of_all_sizes_are_read(void **state)
+{
+    static const int64_t sizes[] = { 0,         1,         127,       128,       16383,     16384,
+                                     2097151,   2097152,   268435455, 268435456, INT32_MAX, -1,
+                                     INT64_MAX, INT64_MIN, 5000,      (1 << 20) };
+    (void)state;
+
+    for (size_t c = 0; c < 3 * COUNT(sizes) * COUNT(sizes); c++) {
+        size_t count = 1 + c % 3;
+        int64_t wanted[3] = { sizes[c / 3 % COUNT(sizes)], sizes[c / 3 / COUNT(sizes)], 9 }, got[3];
+        char feature[2 + 2 + 3 * VARINT_MAX];
+        char *at = feature + 4;
+        for (size_t i = 0; i < count; i++)
+            at += varint_put(at, (uint64_t)wanted[(i + c) % 3]);
+        feature[0] = 3 << 3 | 2; /* int64_list */
+        feature[1] = (char)(at - feature - 2);
+        feature[2] = 1 << 3 | 2; /* packed */
+        feature[3] = (char)(at - feature - 4);
+        char *exact = malloc((size_t)(at - feature)); /* its end is where the number's is */
+        memcpy(exact, feature, (size_t)(at - feature));
+        size_t read = 0;
+        assert_true(example_wire_list((struct bytes){ exact, (size_t)(at - feature) }, DT_INT64,
+                                      got, 3, &read));
+        assert_int_equal(read, count);
+        free(exact);
+        for (size_t i = 0; i < count; i++)
+            assert_true(got[i] == wanted[(i + c) % 3]);
+        feature[3]++; /* a list that is cut short ends at the end, and its last number is damaged */
+        at[-1] = (char)(at[-1] | 0x80);
+        assert_false(example_wire_list((struct bytes){ feature, (size_t)(at - feature) }, DT_INT64,
+                                       got, 3, &read));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_of_all_sizes_are_read),
         cmocka_unit_test(gives_what_tensorflow_gives),
         cmocka_unit_test(built_examples_have_the_known_bytes),
         cmocka_unit_test(built_examples_are_parsed_back),
