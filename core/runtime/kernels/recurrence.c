@@ -32,6 +32,7 @@ static const struct {
 struct fused_recurrence {
     enum fused_cell cell;
     int64_t inputs, cells, at;
+    bool masked, zeroed;              /* there is a mask; the output of a masked step is 0 */
     int64_t gates_columns;            /* of the sums that x and h have together, in whole panels */
     int64_t columns;                  /* of all sums; a GRU's candidate begins at gates_columns */
     struct tensor weights, recurrent; /* packed */
@@ -60,9 +61,18 @@ static struct status not_of_a_plan(const struct node *node)
 
 static bool has_type(const struct node *node, int output, enum recurrence_role role)
 {
-    static const enum dtype types[RECURRENCE_ROLES] = { DT_INVALID, DT_INT32, DT_INT32,
-                                                        DT_VARIANT, DT_FLOAT, DT_FLOAT };
+    static const enum dtype types[RECURRENCE_ROLES] = {
+        [RECURRENCE_TIME] = DT_INT32,   [RECURRENCE_COUNTER] = DT_INT32,
+        [RECURRENCE_LIST] = DT_VARIANT, [RECURRENCE_H] = DT_FLOAT,
+        [RECURRENCE_C] = DT_FLOAT,      [RECURRENCE_OUTPUT] = DT_FLOAT,
+    };
     return role == RECURRENCE_NONE || node->outputs[output].dtype == types[role];
+}
+
+/* The mask comes behind the limits, the carried values behind the mask. */
+static int first_carried(const struct fused_recurrence *r)
+{
+    return LIMITS + r->limits_count + r->masked;
 }
 
 static struct status read_roles(const struct node *node, struct fused_recurrence *r)
@@ -75,7 +85,7 @@ static struct status read_roles(const struct node *node, struct fused_recurrence
     if (roles->count != node->outputs_count || roles->count > RECURRENCE_VALUES_MAX ||
         limited->count < 1 || limited->count > RECURRENCE_LIMITS_MAX)
         return not_of_a_plan(node);
-    int at = LIMITS + r->limits_count;
+    int at = first_carried(r);
     for (int i = 0; i < RECURRENCE_ROLES; i++)
         r->input_of[i] = -1;
     for (int i = 0; i < roles->count; i++) {
@@ -95,14 +105,22 @@ static struct status read_roles(const struct node *node, struct fused_recurrence
         r->limited[i] = input_of[output];
     }
     bool is_complete = r->input_of[RECURRENCE_TIME] >= 0 && r->input_of[RECURRENCE_H] >= 0 &&
-                       (r->input_of[RECURRENCE_C] >= 0) == cell_kinds[r->cell].has_c;
+                       (r->input_of[RECURRENCE_C] >= 0) == cell_kinds[r->cell].has_c &&
+                       (r->input_of[RECURRENCE_OUTPUT] >= 0) == r->masked;
     return is_complete && node->inputs_count == at ? status_ok() : not_of_a_plan(node);
 }
 
 static struct status read_cell(const struct node *node, struct fused_recurrence *r)
 {
-    struct bytes name;
+    struct bytes name, masked;
+    int64_t masks;
     TRY(node_attr_string(node, "cell", &name));
+    TRY(node_attr_string(node, "masked", &masked));
+    TRY(node_attr_int32(node, "N", &masks));
+    r->masked = masked.size > 0;
+    r->zeroed = bytes_equal(masked, bytes_of("zero"));
+    if (masks != r->masked)
+        return not_of_a_plan(node);
     TRY(node_attr_int32(node, "at", &r->at));
     for (int i = 0; i < CELLS; i++)
         if (bytes_equal(name, bytes_of(cell_kinds[i].name))) {
@@ -194,9 +212,14 @@ struct turns {
     float *h;             /* [steps, rows, cells]; without `keeps`: [rows, cells], h_first */
     float *c;             /* [rows, cells] */
     bool keeps;           /* each step's h */
-    float *sums;          /* [blocks] [block_sums] */
-    int64_t block_sums;   /* floats */
-    int64_t products;     /* steps of x that a block multiplies at a time */
+    const bool *mask;     /* [steps, mask_rows]; NULL: h is the output */
+    int64_t mask_rows;    /* rows, or 1 */
+    float *output;        /* [steps, rows, cells]; without `keeps_output`: [rows, cells] */
+    const float *output_first;
+    bool keeps_output;
+    float *sums;        /* [blocks] [block_sums] */
+    int64_t block_sums; /* floats */
+    int64_t products;   /* steps of x that a block multiplies at a time */
     int blocks;
 };
 
@@ -216,7 +239,7 @@ static struct status count_steps(struct kernel_context *k, int64_t *out, int64_t
     const struct fused_recurrence *r = kernel_state(k);
     int64_t steps = INT64_MAX;
     for (int i = 0; i < r->limits_count; i++) {
-        int64_t limit, from;
+        int64_t limit = 0, from = 0;
         TRY(read_count(k, LIMITS + i, &limit));
         TRY(read_count(k, r->limited[i], &from));
         steps = limit - from < steps ? limit - from : steps;
@@ -259,6 +282,21 @@ static struct status join_rows(struct kernel_context *k, int input, int64_t *row
     return status_ok();
 }
 
+static struct status find_mask(struct kernel_context *k, int64_t time, struct turns *t)
+{
+    const struct tensor *mask = kernel_input(k, LIMITS + t->cell->limits_count);
+    const int64_t *dims = mask->shape.dims;
+    if (mask->shape.rank != 3 || dims[2] != 1 || (dims[1] != t->rows && dims[1] != 1) ||
+        time > dims[0] - t->steps)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Incompatible shapes: a mask %s for %lld steps of %lld rows",
+                            shape_text(&mask->shape), (long long)(time + t->steps),
+                            (long long)t->rows);
+    t->mask_rows = dims[1];
+    t->mask = (const bool *)mask->data + time * t->mask_rows;
+    return status_ok();
+}
+
 static struct status find_sizes(struct kernel_context *k, int64_t time, struct turns *t)
 {
     const struct fused_recurrence *r = t->cell;
@@ -268,6 +306,10 @@ static struct status find_sizes(struct kernel_context *k, int64_t time, struct t
     TRY(join_rows(k, r->input_of[RECURRENCE_H], &t->rows));
     if (r->input_of[RECURRENCE_C] >= 0)
         TRY(join_rows(k, r->input_of[RECURRENCE_C], &t->rows));
+    if (r->masked) {
+        TRY(join_rows(k, r->input_of[RECURRENCE_OUTPUT], &t->rows));
+        TRY(find_mask(k, time, t));
+    }
     int64_t blocks = (t->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
     t->blocks = blocks < INT32_MAX ? (int)blocks : INT32_MAX;
     /* The rows of x of several steps lie one after the other if the block has all of them. */
@@ -316,13 +358,20 @@ static void multiply_state(const struct turns *t, const struct row_block *b, con
                     tensor_floats(&r->bias) + r->columns, b->sums + r->gates_columns);
 }
 
-static void find_states(const struct turns *t, const struct row_block *b, const float *products,
-                        const float *h_before, float *h)
+static bool is_masked(const struct turns *t, int64_t step, int64_t row)
+{
+    return t->mask != NULL && !t->mask[step * t->mask_rows + (t->mask_rows == 1 ? 0 : row)];
+}
+
+static void find_states(const struct turns *t, const struct row_block *b, int64_t step,
+                        const float *products, const float *h_before, float *h)
 {
     const struct fused_recurrence *r = t->cell;
     int64_t cells = r->cells, x_step = b->x_count == b->count ? r->columns : 0;
     for (int64_t i = 0; i < b->count; i++) {
         const float *sums = b->sums + i * r->columns;
+        if (is_masked(t, step, b->row + i)) /* with a mask, h is h_before */
+            continue;
         if (r->cell == LSTM)
             lstm_gates(cells, sums, t->c + (b->row + i) * cells, h + i * cells);
         else if (r->cell == GRU)
@@ -333,6 +382,23 @@ static void find_states(const struct turns *t, const struct row_block *b, const 
     }
 }
 
+/* The outputs of a step with a mask: h, that of the step before, or 0. */
+static void find_outputs(const struct turns *t, const struct row_block *b, int64_t step,
+                         const float *h)
+{
+    int64_t cells = t->cell->cells, each = t->rows * cells, at = b->row * cells;
+    float *out = t->output + at + (t->keeps_output ? step * each : 0);
+    const float *before = step == 0 || !t->keeps_output ? t->output_first + at : out - each;
+    for (int64_t i = 0; i < b->count; i++) {
+        bool masked = is_masked(t, step, b->row + i);
+        const float *from = masked ? before + i * cells : h + i * cells;
+        if (masked && t->cell->zeroed)
+            memset(out + i * cells, 0, (size_t)cells * sizeof *out);
+        else if (out + i * cells != from)
+            memcpy(out + i * cells, from, (size_t)cells * sizeof *out);
+    }
+}
+
 static void run_step(const struct turns *t, const struct row_block *b, int64_t step,
                      const float *products)
 {
@@ -340,7 +406,9 @@ static void run_step(const struct turns *t, const struct row_block *b, int64_t s
     float *h = t->h + at + (t->keeps ? step * each : 0);
     const float *before = step == 0 || !t->keeps ? t->h_first + at : h - each;
     multiply_state(t, b, products, before);
-    find_states(t, b, products, before, h);
+    find_states(t, b, step, products, before, h);
+    if (t->mask != NULL)
+        find_outputs(t, b, step, h);
 }
 
 static void run_block(const struct turns *t, int block)
@@ -401,48 +469,74 @@ static struct status copy_state(struct kernel_context *k, const struct turns *t,
 }
 
 struct turn_values {
-    struct tensor first, h, c, sums; /* h: of all steps; empty: `first` becomes the last one */
+    struct tensor first, h;             /* h: of all steps; empty: `first` becomes the last one */
+    struct tensor output_first, output; /* the same with a mask */
+    struct tensor c, sums;
 };
 
 static void values_release(struct turn_values *v)
 {
-    struct tensor *all[] = { &v->first, &v->h, &v->c, &v->sums };
+    struct tensor *all[] = { &v->first, &v->h, &v->output_first, &v->output, &v->c, &v->sums };
     for (size_t i = 0; i < COUNT(all); i++)
         tensor_release(all[i]);
+}
+
+/* Room for the values of all steps. Without `keeps`, each step overwrites `first`. */
+static struct status make_steps(struct kernel_context *k, const struct turns *t, bool keeps,
+                                const struct tensor *first, struct tensor *all, float **out)
+{
+    struct shape shape = shape_of(t->steps, t->rows, t->cell->cells);
+    *out = first->data;
+    if (!keeps)
+        return status_ok();
+    TRY(shape_check(3, shape.dims, &shape));
+    TRY(kernel_scratch(k, DT_FLOAT, &shape, all));
+    *out = all->data;
+    return status_ok();
 }
 
 static struct status make_values(struct kernel_context *k, struct turns *t, struct turn_values *v)
 {
     const struct fused_recurrence *r = t->cell;
-    struct shape h = shape_of(t->steps, t->rows, r->cells);
     struct shape sums = shape_of(t->blocks, t->block_sums);
     TRY(shape_check(2, sums.dims, &sums));
     TRY(kernel_scratch(k, DT_FLOAT, &sums, &v->sums));
     TRY(copy_state(k, t, r->input_of[RECURRENCE_H], &v->first));
+    TRY(make_steps(k, t, t->keeps, &v->first, &v->h, &t->h));
     if (r->input_of[RECURRENCE_C] >= 0)
         TRY(copy_state(k, t, r->input_of[RECURRENCE_C], &v->c));
-    t->h = v->first.data;
-    if (t->keeps) {
-        TRY(shape_check(3, h.dims, &h));
-        TRY(kernel_scratch(k, DT_FLOAT, &h, &v->h));
-        t->h = v->h.data;
+    if (r->masked) {
+        TRY(copy_state(k, t, r->input_of[RECURRENCE_OUTPUT], &v->output_first));
+        TRY(make_steps(k, t, t->keeps_output, &v->output_first, &v->output, &t->output));
     }
     t->h_first = v->first.data;
+    t->output_first = v->output_first.data;
     t->c = v->c.data;
     t->sums = v->sums.data;
     return status_ok();
 }
 
-/* h of a step as a tensor. */
-static struct tensor h_view(const struct turns *t, const struct turn_values *v, int64_t step)
+/* The value of a step, of all steps or of the only one that is kept. */
+static struct tensor step_view(const struct turns *t, const struct tensor *all,
+                               const struct tensor *only, int64_t step)
 {
-    if (!t->keeps)
-        return tensor_acquire(&v->first);
-    struct tensor view = tensor_acquire(&v->h);
+    if (all->buffer == NULL)
+        return tensor_acquire(only);
+    struct tensor view = tensor_acquire(all);
     view.shape = shape_of(t->rows, t->cell->cells);
     view.size = t->rows * t->cell->cells;
-    view.data = (float *)v->h.data + step * view.size;
+    view.data = (float *)all->data + step * view.size;
     return view;
+}
+
+static struct tensor h_view(const struct turns *t, const struct turn_values *v, int64_t step)
+{
+    return step_view(t, &v->h, &v->first, step);
+}
+
+static struct tensor output_view(const struct turns *t, const struct turn_values *v, int64_t step)
+{
+    return t->cell->masked ? step_view(t, &v->output, &v->output_first, step) : h_view(t, v, step);
 }
 
 /* INVALID_ARGUMENT: the results do not fit into the list. */
@@ -469,7 +563,7 @@ static struct status fill_list(struct kernel_context *k, const struct turns *t,
     for (int64_t step = r->at >= 0 ? t->steps - 1 : 0; step < t->steps; step++) {
         struct tensor *element = &list->elements[r->at >= 0 ? r->at : time + step];
         tensor_release(element);
-        *element = h_view(t, v, step);
+        *element = output_view(t, v, step);
     }
     return tensor_list_output(k, output, list);
 }
@@ -488,7 +582,7 @@ static struct status give_outputs(struct kernel_context *k, const struct turns *
                                   const struct turn_values *v, int64_t time)
 {
     const struct fused_recurrence *r = t->cell;
-    int input = LIMITS + r->limits_count;
+    int input = first_carried(r);
     for (int i = 0; i < kernel_outputs_count(k); i++) {
         enum recurrence_role role = r->roles[i];
         if (role == RECURRENCE_NONE)
@@ -499,9 +593,12 @@ static struct status give_outputs(struct kernel_context *k, const struct turns *
             TRY(give_count(k, i, input, t->steps));
         else if (role == RECURRENCE_LIST)
             TRY(fill_list(k, t, v, time, i));
+        else if (role == RECURRENCE_C)
+            kernel_output_set(k, i, tensor_acquire(&v->c));
+        else if (role == RECURRENCE_OUTPUT)
+            kernel_output_set(k, i, output_view(t, v, t->steps - 1));
         else
-            kernel_output_set(
-                k, i, role == RECURRENCE_C ? tensor_acquire(&v->c) : h_view(t, v, t->steps - 1));
+            kernel_output_set(k, i, h_view(t, v, t->steps - 1));
         input++;
     }
     return status_ok();
@@ -514,7 +611,9 @@ static struct status run_loop(struct kernel_context *k, struct turns *t, int64_t
     struct status status;
     TRY(check_input(k, time, t->steps));
     TRY(find_sizes(k, time, t));
-    t->keeps = r->input_of[RECURRENCE_LIST] >= 0 && r->at < 0;
+    bool keeps = r->input_of[RECURRENCE_LIST] >= 0 && r->at < 0;
+    t->keeps = keeps && !r->masked;
+    t->keeps_output = keeps && r->masked;
     if (r->input_of[RECURRENCE_LIST] >= 0)
         TRY(check_list(k, t, time));
     TRY_OR(done, make_values(k, t, &v));
@@ -529,7 +628,7 @@ done:
 static struct status recurrence_compute(struct kernel_context *k)
 {
     struct turns t = { .cell = kernel_state(k) };
-    int64_t time;
+    int64_t time = 0;
     TRY(count_steps(k, &t.steps, &time));
     return t.steps == 0 ? give_outputs(k, &t, NULL, time) : run_loop(k, &t, time);
 }

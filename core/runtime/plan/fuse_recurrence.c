@@ -8,8 +8,9 @@
  *         time = time + 1
  *
  * The cells are LSTM, GRU (reset_after) and SimpleRNN, with the usual activations and constant
- * weights; which sums, products and splits compute them does not matter. A loop that does anything
- * else (a mask, another activation) stays a loop.
+ * weights; which sums, products and splits compute them does not matter. With a mask, SelectV2
+ * chooses between the new h, c and output and those of the step before. A loop that does anything
+ * else (another activation) stays a loop.
  */
 #include "runtime/plan/fuse.h"
 #include "runtime/recurrence.h"
@@ -37,8 +38,13 @@ struct recurrence_match {
     struct endpoint new_h, new_c;
     struct addends input, inner; /* inner: of a GRU, the sum of h · u */
     int list, time;              /* arguments that x is read from */
-    int64_t at;                  /* where results are written; -1: at the time */
-    struct endpoint x;           /* [time, batch, inputs], outside the loop */
+    int mask_list;               /* the argument that the mask is read from; -1: there is no mask */
+    const char *masked;          /* what the output of a masked step is */
+    struct endpoint mask;        /* [time, batch, 1], outside the loop */
+    struct endpoint output;      /* with a mask: what a step gives to the list */
+    int64_t cells;
+    int64_t at;        /* where results are written; -1: at the time */
+    struct endpoint x; /* [time, batch, inputs], outside the loop */
 };
 
 /* ---- values of the body ---- */
@@ -351,6 +357,7 @@ static bool match_cell(const struct loop_match *loop, struct endpoint h,
         *out = (struct recurrence_match){ .new_h = h };
         if (cells[i](loop, h, out) && out->input.w != NULL) {
             const struct tensor *u = out->inner.u != NULL ? out->inner.u : out->input.u;
+            out->cells = u->shape.dims[0];
             return out->input.w->shape.dims[1] == u->shape.dims[1];
         }
     }
@@ -359,30 +366,106 @@ static bool match_cell(const struct loop_match *loop, struct endpoint h,
 
 /* ---- the input ---- */
 
-/* A TensorListFromTensor whose element_shape says nothing that the weights do not say. */
-static bool find_sequence(const struct loop_match *loop, struct recurrence_match *found)
+/* Finds the tensor [time, batch, columns] behind a list that the loop reads: a TensorListFromTensor
+ * whose element_shape says nothing else. */
+static bool find_sequence(const struct loop_match *loop, int list_argument, int64_t columns,
+                          struct endpoint *out)
 {
-    struct endpoint list = region_resolve(loop->fuse->region, loop->node->inputs[found->list]);
+    struct endpoint list = region_resolve(loop->fuse->region, loop->node->inputs[list_argument]);
     if (!is_op_of(list, "TensorListFromTensor", 2))
         return false;
     const struct tensor *given = constant_of(loop->fuse, list.node->inputs[1]);
     if (given == NULL || given->shape.rank != 1 || given->size != 2 ||
         tensor_index(given, 0) != -1 ||
-        (tensor_index(given, 1) != -1 && tensor_index(given, 1) != found->input.w->shape.dims[0]))
+        (tensor_index(given, 1) != -1 && tensor_index(given, 1) != columns))
         return false;
-    found->x = list.node->inputs[0];
-    return found->x.node->outputs[found->x.index].dtype == DT_FLOAT;
+    *out = list.node->inputs[0];
+    return true;
+}
+
+/* Is the value an element of an invariant list, at a counter? */
+static bool is_item(const struct loop_match *loop, struct endpoint value, int *list, int *time)
+{
+    if (!is_op_of(value, "TensorListGetItem", 3))
+        return false;
+    *list = find_argument(loop->body, value.node->inputs[0]);
+    *time = find_argument(loop->body, value.node->inputs[1]);
+    return *list >= 0 && loop->invariant[*list] && *time >= 0 && !loop->invariant[*time];
 }
 
 static bool find_input(const struct loop_match *loop, struct recurrence_match *found)
 {
-    const struct node *item = found->input.x.node;
-    if (item->inputs_count != 3)
+    return is_item(loop, found->input.x, &found->list, &found->time) &&
+           find_sequence(loop, found->list, found->input.w->shape.dims[0], &found->x) &&
+           found->x.node->outputs[found->x.index].dtype == DT_FLOAT;
+}
+
+/* ---- the mask ---- */
+
+/* A choice by the mask: SelectV2(mask, taken, kept). Keras tiles the mask
+ * [batch, 1], by 1. */
+static bool is_choice(const struct loop_match *loop, const struct recurrence_match *found,
+                      struct endpoint value, struct endpoint taken, struct endpoint *kept)
+{
+    int list, time;
+    if (!is_op_of(value, "SelectV2", 3) || !is_same(value.node->inputs[1], taken))
         return false;
-    found->list = find_argument(loop->body, item->inputs[0]);
-    found->time = find_argument(loop->body, item->inputs[1]);
-    return found->list >= 0 && loop->invariant[found->list] && found->time >= 0 &&
-           !loop->invariant[found->time] && find_sequence(loop, found);
+    struct endpoint mask = value.node->inputs[0];
+    if (is_op_of(mask, "Tile", 2)) {
+        const struct tensor *times = body_constant(loop, mask.node->inputs[1]);
+        if (times == NULL || times->shape.rank != 1 || times->size != 2 ||
+            tensor_index(times, 0) != 1 ||
+            (tensor_index(times, 1) != 1 && tensor_index(times, 1) != found->cells))
+            return false;
+        mask = mask.node->inputs[0];
+    }
+    *kept = value.node->inputs[2];
+    return is_item(loop, mask, &list, &time) && list == found->mask_list && time == found->time;
+}
+
+/* The list of masks, from the choice that gives the new h or the output. */
+static bool find_mask(const struct loop_match *loop, struct recurrence_match *found)
+{
+    int time;
+    if (found->mask_list < 0)
+        return true;
+    struct endpoint mask = found->output.node->inputs[0];
+    if (is_op_of(mask, "Tile", 2))
+        mask = mask.node->inputs[0];
+    return is_item(loop, mask, &found->mask_list, &time) &&
+           find_sequence(loop, found->mask_list, 1, &found->mask) &&
+           found->mask.node->outputs[found->mask.index].dtype == DT_BOOL;
+}
+
+/* Is a value of the body a tensor of zeros, computed outside? */
+static bool is_zeros(const struct loop_match *loop, struct endpoint value)
+{
+    int argument = find_argument(loop->body, value);
+    if (argument < 0 || !loop->invariant[argument])
+        return false;
+    struct endpoint outside = region_resolve(loop->fuse->region, loop->node->inputs[argument]);
+    return is_op_of(outside, "ZerosLike", 1) && is_float(outside.node);
+}
+
+/* The argument that holds the output of the step before. */
+static bool is_output(const struct loop_match *loop, struct recurrence_match *found, int index)
+{
+    struct endpoint result = loop->body->results[index], kept;
+    if (!is_choice(loop, found, result, found->new_h, &kept))
+        return false;
+    found->masked = is_same(kept, loop->body->args[index]) ? "keep" : "zero";
+    found->output = result;
+    return is_same(kept, loop->body->args[index]) || is_zeros(loop, kept);
+}
+
+/* Is the result the new state, or with a mask the choice between it and the state? */
+static bool is_next(const struct loop_match *loop, const struct recurrence_match *found, int index,
+                    struct endpoint state)
+{
+    struct endpoint result = loop->body->results[index], kept;
+    if (found->mask_list < 0)
+        return is_same(result, state);
+    return is_choice(loop, found, result, state, &kept) && is_same(kept, loop->body->args[index]);
 }
 
 /* ---- what the loop carries ---- */
@@ -410,7 +493,8 @@ static bool is_results_list(const struct loop_match *loop, struct recurrence_mat
         return false;
     const struct endpoint *inputs = result.node->inputs;
     status_ignore(node_attr_bool(result.node, "resize_if_index_out_of_bounds", &resize));
-    if (resize || !is_same(inputs[0], loop->body->args[index]) || !is_same(inputs[2], found->new_h))
+    if (resize || !is_same(inputs[0], loop->body->args[index]) ||
+        !is_same(inputs[2], found->output))
         return false;
     const struct tensor *at = body_constant(loop, inputs[1]);
     found->at = at == NULL ? -1 : tensor_index(at, 0);
@@ -421,32 +505,38 @@ static bool is_results_list(const struct loop_match *loop, struct recurrence_mat
 static enum recurrence_role find_role(const struct loop_match *loop, struct recurrence_match *found,
                                       int index)
 {
-    struct endpoint argument = loop->body->args[index], result = loop->body->results[index];
+    struct endpoint argument = loop->body->args[index];
     if (is_same(argument, found->h))
-        return is_same(result, found->new_h) ? RECURRENCE_H : RECURRENCE_NONE;
+        return is_next(loop, found, index, found->new_h) ? RECURRENCE_H : RECURRENCE_NONE;
     if (found->c.node != NULL && is_same(argument, found->c))
-        return is_same(result, found->new_c) ? RECURRENCE_C : RECURRENCE_NONE;
+        return is_next(loop, found, index, found->new_c) ? RECURRENCE_C : RECURRENCE_NONE;
+    if (found->mask_list >= 0 && is_output(loop, found, index))
+        return RECURRENCE_OUTPUT;
     if (is_counter(loop, index))
         return index == found->time ? RECURRENCE_TIME : RECURRENCE_COUNTER;
-    return is_results_list(loop, found, index) ? RECURRENCE_LIST : RECURRENCE_NONE;
+    return RECURRENCE_NONE;
 }
 
-/* Each value that changes must have a role, and the time, h and c exactly one value. */
+/* Each value that changes must have a role, and the time, h, c and the output exactly one value.
+ * What the list receives is known when the others are. */
 static bool find_roles(const struct loop_match *loop, struct recurrence_match *found,
                        enum recurrence_role *roles)
 {
     int counts[RECURRENCE_ROLES] = { 0 };
+    for (int i = 0; i < loop->node->inputs_count; i++)
+        roles[i] = loop->invariant[i] ? RECURRENCE_NONE : find_role(loop, found, i);
     for (int i = 0; i < loop->node->inputs_count; i++) {
-        roles[i] = RECURRENCE_NONE;
         if (loop->invariant[i])
             continue;
-        roles[i] = find_role(loop, found, i);
+        if (roles[i] == RECURRENCE_NONE && is_results_list(loop, found, i))
+            roles[i] = RECURRENCE_LIST;
         if (roles[i] == RECURRENCE_NONE)
             return false;
         counts[roles[i]]++;
     }
     return counts[RECURRENCE_TIME] == 1 && counts[RECURRENCE_H] == 1 &&
-           counts[RECURRENCE_C] == (found->c.node != NULL) && counts[RECURRENCE_LIST] <= 1;
+           counts[RECURRENCE_C] == (found->c.node != NULL) && counts[RECURRENCE_LIST] <= 1 &&
+           counts[RECURRENCE_OUTPUT] == (found->mask_list >= 0);
 }
 
 /* ---- the condition: counters below limits ---- */
@@ -563,7 +653,7 @@ static void set_attrs(const struct loop_match *loop, const struct recurrence_mat
 {
     struct node *node = loop->node;
     struct arena *arena = loop->fuse->maker->arena;
-    struct attr *attrs = ARENA_ARRAY(arena, struct attr, 7);
+    struct attr *attrs = ARENA_ARRAY(arena, struct attr, 9);
     struct attr_value *role, *limited, *given, *made;
     attrs[0] = (struct attr){ "cell", { .kind = ATTR_STRING, .s = bytes_of(found->cell) } };
     attrs[1] = (struct attr){ "at", { .kind = ATTR_INT, .i = found->at } };
@@ -572,6 +662,8 @@ static void set_attrs(const struct loop_match *loop, const struct recurrence_mat
     attrs[4] = list_attr(arena, "roles", ATTR_INT, node->outputs_count, &role);
     attrs[5] = list_attr(arena, "Tcarried", ATTR_TYPE, carried, &given);
     attrs[6] = list_attr(arena, "Tresults", ATTR_TYPE, node->outputs_count, &made);
+    attrs[7] = (struct attr){ "masked", { .kind = ATTR_STRING, .s = bytes_of(found->masked) } };
+    attrs[8] = (struct attr){ "N", { .kind = ATTR_INT, .i = found->mask_list >= 0 } };
     for (int i = 0; i < limits->count; i++)
         limited[i] = (struct attr_value){ .kind = ATTR_INT, .i = limits->counters[i] };
     for (int i = 0, at = 0; i < node->outputs_count; i++) {
@@ -582,7 +674,7 @@ static void set_attrs(const struct loop_match *loop, const struct recurrence_mat
             given[at++] = made[i];
     }
     node->attrs = attrs;
-    node->attrs_count = node->attrs_capacity = 7;
+    node->attrs_count = node->attrs_capacity = 9;
 }
 
 static void become_recurrence(const struct loop_match *loop, const struct recurrence_match *found,
@@ -594,7 +686,7 @@ static void become_recurrence(const struct loop_match *loop, const struct recurr
     if (bias.node == NULL)
         return;
     struct endpoint *inputs =
-        ARENA_ARRAY(loop->fuse->maker->arena, struct endpoint, node->inputs_count + 6);
+        ARENA_ARRAY(loop->fuse->maker->arena, struct endpoint, node->inputs_count + 7);
     int count = 0;
     inputs[count++] = found->x;
     inputs[count++] = outer_constant(loop, found->input.w);
@@ -602,6 +694,8 @@ static void become_recurrence(const struct loop_match *loop, const struct recurr
     inputs[count++] = bias;
     for (int i = 0; i < limits->count; i++)
         inputs[count++] = limits->values[i];
+    if (found->mask_list >= 0)
+        inputs[count++] = found->mask;
     int first = count;
     for (int i = 0; i < node->inputs_count; i++)
         if (roles[i] != RECURRENCE_NONE)
@@ -614,16 +708,20 @@ static void become_recurrence(const struct loop_match *loop, const struct recurr
     loop->fuse->region->branches[node->id] = NULL;
 }
 
-/* The body's new h: what a list receives, or a float that it returns. */
+/* Finds the cell whose new h the body returns, as it is or chosen by a mask. */
 static bool find_cell(const struct loop_match *loop, struct recurrence_match *found)
 {
     const struct region *body = loop->body;
     for (int i = 0; i < body->results_count; i++) {
         struct endpoint result = body->results[i];
+        bool is_masked = is_op_of(result, "SelectV2", 3);
         if (loop->invariant[i] || result.node->outputs[result.index].dtype != DT_FLOAT ||
-            !match_cell(loop, result, found))
+            !match_cell(loop, is_masked ? result.node->inputs[1] : result, found))
             continue;
-        return true;
+        found->output = result;
+        found->mask_list = is_masked ? 0 : -1;
+        found->masked = "";
+        return find_input(loop, found) && find_mask(loop, found);
     }
     return false;
 }
@@ -635,8 +733,7 @@ bool fuse_recurrence(struct fuse *fuse, struct node *node)
                                branches->invariant };
     struct recurrence_match found;
     struct loop_limits limits = { .count = 0 };
-    if (node->inputs_count > RECURRENCE_VALUES_MAX || !find_cell(&loop, &found) ||
-        !find_input(&loop, &found))
+    if (node->inputs_count > RECURRENCE_VALUES_MAX || !find_cell(&loop, &found))
         return false;
     enum recurrence_role roles[RECURRENCE_VALUES_MAX];
     if (!find_roles(&loop, &found, roles) || !find_limits(&loop, roles, &limits) ||

@@ -16,7 +16,19 @@
 enum cell { LSTM, GRU, GRU_SLICED, SIMPLE };
 
 /* What differs from the loop that Keras exports. */
-enum oddity { NONE, NO_BIAS, SWAPPED, RELU, CHANGED_INPUT, SHIFTED, NEGATIVE_STEP, HALF_GATE };
+enum oddity {
+    NONE,
+    NO_BIAS,
+    SWAPPED,
+    RELU,
+    CHANGED_INPUT,
+    SHIFTED,
+    NEGATIVE_STEP,
+    HALF_GATE,
+    MASK,
+    ZEROING_MASK,
+    HALF_MASK
+};
 
 static const struct row {
     const char *label;
@@ -36,6 +48,13 @@ static const struct row {
     { "gru without bias", GRU, true, NO_BIAS, false },
     { "simple", SIMPLE, false, NONE, false },
     { "simple, sequences", SIMPLE, true, NONE, false },
+    { "lstm with a mask", LSTM, false, MASK, false },
+    { "lstm with a mask, sequences", LSTM, true, MASK, false },
+    { "gru with a mask", GRU, true, MASK, false },
+    { "simple with a mask", SIMPLE, false, MASK, false },
+    { "gru with a mask that gives 0", GRU, true, ZEROING_MASK, false },
+    { "simple with a mask that gives 0", SIMPLE, false, ZEROING_MASK, false },
+    { "a mask of the output alone stays", GRU, false, HALF_MASK, true },
     { "another activation stays", LSTM, false, RELU, true },
     { "another activation stays (simple)", SIMPLE, false, RELU, true },
     { "an input that is changed first stays", SIMPLE, false, CHANGED_INPUT, true },
@@ -159,7 +178,7 @@ static struct endpoint cell(const struct body *body, struct endpoint x, struct e
 
 /* ---- the loop ---- */
 
-enum { LIST, RESULTS, H, C, CARRIED };
+enum { LIST, RESULTS, H, C, MASKS, ZEROS, OUTPUT, CARRIED };
 
 static struct endpoint element_shape(struct builder *builder, int32_t columns)
 {
@@ -174,6 +193,29 @@ static struct endpoint reserve(const struct row *row)
                  (struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END });
 }
 
+static bool is_masked(const struct row *row)
+{
+    return row->oddity == MASK || row->oddity == ZEROING_MASK || row->oddity == HALF_MASK;
+}
+
+static struct endpoint item_of(struct builder *builder, struct endpoint list, struct endpoint time,
+                               int32_t columns, enum dtype dtype)
+{
+    const struct endpoint item[] = { list, time, element_shape(builder, columns) };
+    return build(builder, "TensorListGetItem", NULL, 3, item,
+                 (struct attr[]){ attr_type("element_dtype", dtype), ATTR_END });
+}
+
+/* SelectV2, by the mask of this step. */
+static struct endpoint choose(struct while_loop *loop, struct endpoint yes, struct endpoint no)
+{
+    struct builder *builder = &loop->builder;
+    struct endpoint mask = item_of(builder, loop->values[MASKS], loop->time, 1, DT_BOOL);
+    const int32_t times[] = { 1, 1 };
+    mask = build_binary(builder, "Tile", NULL, mask, build_const_ints(builder, NULL, 2, times));
+    return build(builder, "SelectV2", NULL, 3, (struct endpoint[]){ mask, yes, no }, NULL);
+}
+
 static void build_body(struct while_loop *loop, const struct row *row, struct endpoint *results)
 {
     struct builder *builder = &loop->builder;
@@ -181,19 +223,26 @@ static void build_body(struct while_loop *loop, const struct row *row, struct en
     struct endpoint time = loop->time, h = loop->values[H], c = loop->values[C];
     if (row->oddity == NEGATIVE_STEP)
         time = build_binary(builder, "Sub", NULL, build_const_int(builder, NULL, STEPS - 1), time);
-    const struct endpoint item[] = { loop->values[LIST], time, element_shape(builder, INPUTS) };
-    struct endpoint x = build(builder, "TensorListGetItem", NULL, 3, item,
-                              (struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END });
+    struct endpoint x = item_of(builder, loop->values[LIST], time, INPUTS, DT_FLOAT);
     if (row->oddity == CHANGED_INPUT)
         x = build_unary(builder, "Abs", NULL, x);
     h = cell(&body, x, h, &c);
+    struct endpoint output = h;
+    if (is_masked(row)) {
+        struct endpoint zeros = loop->values[row->oddity == ZEROING_MASK ? ZEROS : OUTPUT];
+        output = choose(loop, h, zeros);
+        h = row->oddity == HALF_MASK ? h : choose(loop, h, loop->values[H]);
+        c = row->cell == LSTM ? choose(loop, c, loop->values[C]) : c;
+    }
     const struct endpoint set[] = { loop->values[RESULTS],
                                     row->sequences ? loop->time : build_const_int(builder, NULL, 0),
-                                    h };
+                                    output };
     memcpy(results, loop->values, CARRIED * sizeof *results);
     results[RESULTS] = build(builder, "TensorListSetItem", NULL, 3, set, NULL);
     results[H] = h;
     results[C] = c;
+    if (is_masked(row))
+        results[OUTPUT] = output;
 }
 
 /* x [STEPS, ?, INPUTS], h and c [?, CELLS] -> h and c after the last step, and the stacked
@@ -208,6 +257,11 @@ static void build_loop(const struct row *row, const struct endpoint *feeds,
         [RESULTS] = reserve(row),
         [H] = feeds[1],
         [C] = feeds[2],
+        [MASKS] = build(&b, "TensorListFromTensor", NULL, 2,
+                        (struct endpoint[]){ feeds[3], element_shape(&b, 1) },
+                        (struct attr[]){ attr_type("element_dtype", DT_BOOL), ATTR_END }),
+        [ZEROS] = build_unary(&b, "ZerosLike", NULL, feeds[1]),
+        [OUTPUT] = build_unary(&b, "Neg", NULL, feeds[1]),
     };
     struct endpoint results[CARRIED], outputs[CARRIED];
     assert_ok(while_loop_begin(&loop, &b, "loop", CARRIED, carried));
@@ -224,6 +278,7 @@ static void build_loop(const struct row *row, const struct endpoint *feeds,
 
 struct feeds {
     float x[STEPS * ROWS_MAX * INPUTS], h[ROWS_MAX * CELLS], c[ROWS_MAX * CELLS];
+    bool mask[STEPS * ROWS_MAX];
 };
 
 static void fill(struct feeds *feeds, float special)
@@ -234,7 +289,15 @@ static void fill(struct feeds *feeds, float special)
         feeds->h[i] = (float)((i * 3) % 7) / 4 - 0.8f;
         feeds->c[i] = (float)((i * 3) % 11) / 5 - 1;
     }
+    for (int i = 0; i < STEPS * ROWS_MAX; i++)
+        feeds->mask[i] = i % 3 != 0 && i % 7 != 5;
     feeds->x[4] = special;
+}
+
+static struct tensor masks(int64_t rows_count, const struct feeds *values)
+{
+    struct shape shape = shape_of(STEPS, rows_count, 1);
+    return tensor_borrow(DT_BOOL, &shape, values->mask);
 }
 
 static void run_both(const struct plan *fused, const struct plan *loop, const struct feeds *values,
@@ -242,7 +305,8 @@ static void run_both(const struct plan *fused, const struct plan *loop, const st
 {
     const struct tensor feeds[] = { floats(shape_of(STEPS, x_rows, INPUTS), values->x),
                                     floats(shape_of(rows_count, CELLS), values->h),
-                                    floats(shape_of(rows_count, CELLS), values->c) };
+                                    floats(shape_of(rows_count, CELLS), values->c),
+                                    masks(rows_count, values) };
     struct tensor got[3], want[3];
     assert_ok(plan_run(fused, run, feeds, got));
     assert_ok(plan_run(loop, run, feeds, want));
@@ -269,10 +333,11 @@ static void make_plans(const struct row *row, struct plan **fused, struct plan *
         build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, -1, INPUTS)),
         build_placeholder(&b, "h", DT_FLOAT, shape_of(-1, CELLS)),
         build_placeholder(&b, "c", DT_FLOAT, shape_of(-1, CELLS)),
+        build_placeholder(&b, "mask", DT_BOOL, shape_of(-1, -1, 1)),
     };
     build_loop(row, feeds, fetches);
-    *fused = plan_of(3, feeds, 3, fetches, NULL);
-    *loop = plan_of(3, feeds, 3, fetches, &off);
+    *fused = plan_of(4, feeds, 3, fetches, NULL);
+    *loop = plan_of(4, feeds, 3, fetches, &off);
 }
 
 static void gives_what_the_loop_gives(void **state)
@@ -305,7 +370,8 @@ static void run_once(const struct plan *plan, const struct feeds *values, int64_
 {
     const struct tensor feeds[] = { floats(shape_of(STEPS, rows_count, INPUTS), values->x),
                                     floats(shape_of(rows_count, CELLS), values->h),
-                                    floats(shape_of(rows_count, CELLS), values->c) };
+                                    floats(shape_of(rows_count, CELLS), values->c),
+                                    masks(rows_count, values) };
     assert_ok(plan_run(plan, run, feeds, out));
 }
 
@@ -359,7 +425,7 @@ static void fails_as_the_loop_does(void **state)
         const struct tensor feeds[] = {
             floats(shape_of(wrong[i].steps, wrong[i].rows, wrong[i].columns), values.x),
             floats(shape_of(wrong[i].h_rows, wrong[i].h_columns), values.h),
-            floats(shape_of(wrong[i].rows, CELLS), values.c)
+            floats(shape_of(wrong[i].rows, CELLS), values.c), masks(wrong[i].rows, &values)
         };
         struct status status = plan_run(fused, run, feeds, out);
         assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
@@ -373,13 +439,13 @@ static void fails_as_the_loop_does(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 4];
+    struct CMUnitTest tests[COUNT(rows) + 5];
     size_t count = 0;
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
                                               .test_func = gives_what_the_loop_gives,
                                               .initial_state = (void *)&rows[i] };
-    static const int wide[] = { 1, 5, 10 };
+    static const int wide[] = { 1, 5, 10, 12 };
     for (size_t i = 0; i < COUNT(wide); i++)
         tests[count++] = (struct CMUnitTest){ .name = "has_the_same_bits_for_any_width",
                                               .test_func = has_the_same_bits_for_any_width,
