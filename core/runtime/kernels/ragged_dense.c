@@ -45,6 +45,12 @@ static struct status prepare(struct prepare_context *p)
 
 /* ---- Reading the partitions. ---- */
 
+/* Element i of a partition, which is int64 or int32. */
+static inline int64_t index_at(const struct tensor *tensor, int64_t i)
+{
+    return tensor->dtype == DT_INT64 ? tensor_int64s(tensor)[i] : tensor_int32s(tensor)[i];
+}
+
 static struct status check_partition_tensor(const struct tensor *tensor, enum partition_kind kind)
 {
     if (kind == FIRST_DIM_SIZE)
@@ -57,11 +63,11 @@ static struct status check_partition_tensor(const struct tensor *tensor, enum pa
                             "row partition tensors must be vectors, got shape %s",
                             shape_text(&tensor->shape));
     for (int64_t i = 0; i < tensor->size; i++)
-        if (tensor_index(tensor, i) < (i > 0 ? tensor_index(tensor, i - 1) : 0))
+        if (index_at(tensor, i) < (i > 0 ? index_at(tensor, i - 1) : 0))
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "row partition tensors must not descend, got %lld behind %lld",
-                                (long long)tensor_index(tensor, i),
-                                (long long)(i > 0 ? tensor_index(tensor, i - 1) : 0));
+                                (long long)index_at(tensor, i),
+                                (long long)(i > 0 ? index_at(tensor, i - 1) : 0));
     return status_ok();
 }
 
@@ -98,7 +104,7 @@ static int64_t count_parts(const struct row_padding *padding, int d)
 {
     const struct tensor *tensor = padding->tensors[d];
 
-    return padding->kinds[d] == ROW_SPLITS ? tensor_index(tensor, tensor->size - 1) : tensor->size;
+    return padding->kinds[d] == ROW_SPLITS ? index_at(tensor, tensor->size - 1) : tensor->size;
 }
 
 /* Do the parts of a dimension fit the rows of the one before? */
@@ -106,9 +112,9 @@ static struct status check_dimension(const struct row_padding *padding, int d, i
 {
     const struct tensor *tensor = padding->tensors[d];
     bool splits = padding->kinds[d] == ROW_SPLITS;
-    int64_t last = tensor->size > 0 ? tensor_index(tensor, tensor->size - 1) : -1;
+    int64_t last = tensor->size > 0 ? index_at(tensor, tensor->size - 1) : -1;
 
-    if (splits ? tensor->size - 1 == rows && tensor_index(tensor, 0) == 0 : last < rows)
+    if (splits ? tensor->size - 1 == rows && index_at(tensor, 0) == 0 : last < rows)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT,
                         "row partition %d does not fit the %lld rows before it", d,
@@ -122,9 +128,9 @@ static int64_t longest_row(const struct row_padding *padding, int d)
 
     for (int64_t i = 0; i < tensor->size; i++) {
         if (padding->kinds[d] == VALUE_ROWIDS)
-            run = i > 0 && tensor_index(tensor, i) == tensor_index(tensor, i - 1) ? run + 1 : 1;
+            run = i > 0 && index_at(tensor, i) == index_at(tensor, i - 1) ? run + 1 : 1;
         else
-            run = i > 0 ? tensor_index(tensor, i) - tensor_index(tensor, i - 1) : 0;
+            run = i > 0 ? index_at(tensor, i) - index_at(tensor, i - 1) : 0;
         most = run > most ? run : most;
     }
     return most;
@@ -194,9 +200,9 @@ static void place_parts(const struct row_padding *padding, int d, const int64_t 
     for (int64_t part = 0; part < parts; part++, in_row++) {
         int64_t of = row;
         if (padding->kinds[d] == VALUE_ROWIDS)
-            of = tensor_index(tensor, part);
+            of = index_at(tensor, part);
         else
-            while (of < 0 || tensor_index(tensor, of + 1) <= part)
+            while (of < 0 || index_at(tensor, of + 1) <= part)
                 of++;
         in_row = of == row ? in_row : 0;
         row = of;
@@ -295,6 +301,25 @@ static struct status fill_default(struct kernel_context *k, int64_t inner, struc
     return status_ok();
 }
 
+/* Single elements of 8 bytes, such as the ids of words. */
+static void place_words(const int64_t *values, const int64_t *places, int64_t count, int64_t *out)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (places[i] >= 0)
+            out[places[i]] = values[i];
+}
+
+static void place_rows(const struct tensor *values, const int64_t *places, int64_t inner,
+                       struct tensor *out)
+{
+    size_t bytes = dtype_size(out->dtype) * (size_t)inner;
+
+    for (int64_t i = 0; i < values->shape.dims[0]; i++)
+        if (places[i] >= 0)
+            copy_elements(out->dtype, (char *)out->data + (size_t)places[i] * bytes,
+                          (const char *)values->data + (size_t)i * bytes, inner);
+}
+
 static struct status compute(struct kernel_context *k)
 {
     const struct tensor *values = kernel_input(k, 1);
@@ -313,10 +338,10 @@ static struct status compute(struct kernel_context *k)
     if (out->size == 0)
         return status_ok();
     TRY(fill_default(k, inner, out));
-    for (int64_t i = 0; i < values->shape.dims[0]; i++)
-        if (places[i] >= 0)
-            copy_elements(out->dtype, (char *)out->data + (size_t)places[i] * bytes,
-                          (const char *)values->data + (size_t)i * bytes, inner);
+    if (inner == 1 && bytes == sizeof(int64_t))
+        place_words(values->data, places, values->shape.dims[0], out->data);
+    else
+        place_rows(values, places, inner, out);
     return status_ok();
 }
 

@@ -1,4 +1,7 @@
 /* string_split: StringSplit, StringSplitV2 and StringNGrams, which make ragged lists of strings. */
+#include <endian.h>
+#include <string.h>
+
 #include "base/arena.h"
 #include "base/characters.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -25,6 +28,36 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+#define EACH_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
+
+/* The high bit of each byte that is white space, at least up to the first one. */
+static uint64_t spaces_among(uint64_t bytes)
+{
+    uint64_t low = bytes & EACH_BYTE(0x7f), blank = bytes ^ EACH_BYTE(' ');
+    uint64_t below_cr = EACH_BYTE(127 + '\r' + 1) - low,
+             above_tab = low + EACH_BYTE(127 - '\t' + 1);
+    return ((blank - EACH_BYTE(1)) & ~blank & EACH_BYTE(0x80)) |
+           (below_cr & ~bytes & above_tab & EACH_BYTE(0x80));
+}
+
+/* The bytes before the first white space. Eight bytes at a time: words end anywhere, so a branch
+ * for each byte is mispredicted once a word, which took a fifth of a text classifier's time. */
+static size_t word_size(struct bytes text)
+{
+    size_t size = 0;
+
+    for (; size + 8 <= text.size; size += 8) {
+        uint64_t bytes;
+        memcpy(&bytes, text.data + size, sizeof bytes);
+        uint64_t found = spaces_among(le64toh(bytes));
+        if (found != 0)
+            return size + (size_t)__builtin_ctzll(found) / 8;
+    }
+    while (size < text.size && !is_space(text.data[size]))
+        size++;
+    return size;
+}
+
 static struct bytes without(struct bytes text, size_t size)
 {
     return (struct bytes){ text.data + size, text.size - size };
@@ -49,13 +82,10 @@ static bool take_rest(struct splitting *s, struct bytes *part)
 
 static bool next_word(struct splitting *s, struct bytes *part)
 {
-    size_t size = 0;
-
     s->rest = skip_spaces(s->rest);
     if (s->left == 0)
         return take_rest(s, part);
-    while (size < s->rest.size && !is_space(s->rest.data[size]))
-        size++;
+    size_t size = word_size(s->rest);
     if (size == 0)
         return false;
     *part = (struct bytes){ s->rest.data, size };
