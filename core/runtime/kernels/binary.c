@@ -21,6 +21,7 @@
 #define DIV_NO_NAN(T, W, x, y) (y) == 0 ? 0 : (x) / (y)
 #define MUL_NO_NAN(T, W, x, y) (y) == 0 ? 0 : (x) * (y)
 #define FLOOR_DIV(T, W, x, y)  (T) floor((double)((x) / (y)))
+#define TRUNC_DIV(T, W, x, y)  (T) trunc((double)((x) / (y)))
 #define POW(T, W, x, y)        (T) pow((double)(x), (double)(y))
 #define ATAN2(T, W, x, y)      (T) atan2((double)(x), (double)(y))
 #define XDIVY(T, W, x, y)      (x) == 0 ? (x) : (x) / (y)
@@ -72,6 +73,7 @@ static uint64_t integer_power(uint64_t base, uint64_t exponent)
 #define DIV_ROW(s, T, W)              ROW_OF(s, T, W, div, DIV)
 #define SIGNED_DIV_ROW(s, T, W)       ROW_OF(s, T, W, div, SIGNED_DIV)
 #define FLOOR_DIV_ROW(s, T, W)        ROW_OF(s, T, W, floor_div, FLOOR_DIV)
+#define TRUNC_DIV_ROW(s, T, W)        ROW_OF(s, T, W, trunc_div, TRUNC_DIV)
 #define SIGNED_FLOOR_DIV_ROW(s, T, W) ROW_OF(s, T, W, floor_div, SIGNED_FLOOR_DIV)
 #define UINT_FLOOR_DIV_ROW(s, T, W)   ROW_OF(s, T, W, floor_div, DIV)
 #define FLOOR_MOD_ROW(s, T, W)        ROW_OF(s, T, W, floor_mod, FLOOR_MOD)
@@ -101,6 +103,7 @@ REAL_TYPES(MINIMUM_ROW)
 FLOAT_TYPES(DIV_ROW)
 UNSIGNED_TYPES(DIV_ROW)
 SIGNED_TYPES(SIGNED_DIV_ROW)
+FLOAT_TYPES(TRUNC_DIV_ROW)
 FLOAT_TYPES(FLOOR_DIV_ROW)
 UNSIGNED_TYPES(UINT_FLOOR_DIV_ROW)
 SIGNED_TYPES(SIGNED_FLOOR_DIV_ROW)
@@ -145,7 +148,7 @@ static const struct binary_op ops[] = {
     { "SquaredDifference", CHECK_NOTHING, { ROWS_REAL(squared_difference) } },
     { "RealDiv", CHECK_NOTHING, { ROWS_FLOAT(div) } },
     { "Div", CHECK_DIVISOR, { ROWS_REAL(div) } },
-    { "TruncateDiv", CHECK_TRUNCATED, { ROWS_INTEGER(div) } },
+    { "TruncateDiv", CHECK_TRUNCATED, { ROWS_FLOAT(trunc_div), ROWS_INTEGER(div) } },
     { "FloorDiv", CHECK_DIVISOR, { ROWS_REAL(floor_div) } },
     { "FloorMod", CHECK_DIVISOR, { ROWS_REAL(floor_mod) } },
     { "Mod", CHECK_DIVISOR, { ROWS_REAL(trunc_mod) } },
@@ -314,7 +317,7 @@ static const struct kernel rows[] = {
     BINARY("SquaredDifference", DTYPES_REAL),
     BINARY("RealDiv", DTYPES_FLOATING),
     BINARY("Div", DTYPES_REAL),
-    BINARY("TruncateDiv", DTYPES_INTEGER),
+    BINARY("TruncateDiv", DTYPES_REAL),
     BINARY("FloorDiv", DTYPES_REAL),
     BINARY("FloorMod", DTYPES_REAL),
     BINARY("Mod", DTYPES_REAL),

@@ -220,11 +220,24 @@ static struct status conv_leaf_filter(struct kernel_context *k, const struct con
     return status_ok();
 }
 
+/* A depthwise convolution is one with a group for each channel; the filters lie in memory alike. */
+static struct conv_size in_groups(const struct conv_size *depthwise)
+{
+    struct conv_size size = *depthwise;
+    size.groups = size.c;
+    return size;
+}
+
 static struct status depthwise_leaf_input(struct kernel_context *k, const struct conv_size *size,
                                           const struct tensor *filter, const struct tensor *dy,
                                           struct tensor *out)
 {
     (void)k;
+    if (out->dtype == DT_DOUBLE) {
+        struct conv_size groups = in_groups(size);
+        conv_input_grad_f64(&groups, dy->data, filter->data, out->data);
+        return status_ok();
+    }
     depthwise_input_grad_f32(size, dy->data, filter->data, out->data);
     return status_ok();
 }
@@ -234,6 +247,11 @@ static struct status depthwise_leaf_filter(struct kernel_context *k, const struc
                                            struct tensor *out)
 {
     (void)k;
+    if (out->dtype == DT_DOUBLE) {
+        struct conv_size groups = in_groups(size);
+        conv_filter_grad_f64(&groups, x->data, dy->data, out->data);
+        return status_ok();
+    }
     depthwise_filter_grad_f32(size, x->data, dy->data, out->data);
     return status_ok();
 }
@@ -296,6 +314,11 @@ static struct status depthwise_leaf_forward(struct kernel_context *k, const stru
                                             struct tensor *out)
 {
     (void)k;
+    if (out->dtype == DT_DOUBLE) {
+        struct conv_size groups = in_groups(size);
+        conv_direct_f64(&groups, x->data, filter->data, out->data);
+        return status_ok();
+    }
     depthwise_f32(size, x->data, filter->data, out->data);
     return status_ok();
 }
@@ -313,7 +336,6 @@ static struct status depthwise_compute(struct kernel_context *k)
                           : in_floats(k, depthwise_leaf_forward, &size, x, filter, out);
 }
 
-#define DTYPES_NARROW (DTYPES(DT_FLOAT) | DTYPES(DT_HALF) | DTYPES(DT_BFLOAT16))
 #define CONV(op, dtypes, function)                                               \
     {                                                                            \
         op, dtypes, .prepare = conv_prepare, .compute = function, .costly = true \
@@ -327,8 +349,8 @@ static const struct kernel rows[] = {
     CONV("Conv3DBackpropFilterV2", DTYPES_FLOATING, conv_filter_grad_compute),
     CONV("Conv3DBackpropInput", DTYPES_FLOATING, conv_input_grad_compute),
     CONV("Conv3DBackpropFilter", DTYPES_FLOATING, conv_filter_grad_compute),
-    CONV("DepthwiseConv2dNative", DTYPES_NARROW, depthwise_compute),
-    CONV("DepthwiseConv2dNativeBackpropInput", DTYPES_NARROW, depthwise_input_grad_compute),
-    CONV("DepthwiseConv2dNativeBackpropFilter", DTYPES_NARROW, depthwise_filter_grad_compute),
+    CONV("DepthwiseConv2dNative", DTYPES_FLOATING, depthwise_compute),
+    CONV("DepthwiseConv2dNativeBackpropInput", DTYPES_FLOATING, depthwise_input_grad_compute),
+    CONV("DepthwiseConv2dNativeBackpropFilter", DTYPES_FLOATING, depthwise_filter_grad_compute),
 };
 const struct kernel_table kernels_conv2d = { rows, COUNT(rows) };

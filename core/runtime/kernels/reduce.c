@@ -303,13 +303,16 @@ static struct status l2_loss_compute(struct kernel_context *k)
     double sum = 0;
     TRY(kernel_output(k, 0, &scalar, &out));
     for (int64_t i = 0; i < x->size; i++) {
-        double value = x->dtype == DT_FLOAT ? (double)tensor_floats(x)[i] : tensor_doubles(x)[i];
+        double value = floating_element(x, i);
         sum += value * value;
     }
-    if (x->dtype == DT_FLOAT)
-        tensor_floats_mut(out)[0] = (float)(sum / 2);
-    else
+    float half = (float)(sum / 2);
+    if (x->dtype == DT_DOUBLE)
         tensor_doubles_mut(out)[0] = sum / 2;
+    else if (x->dtype == DT_FLOAT)
+        tensor_floats_mut(out)[0] = half;
+    else
+        half_block_store(x->dtype, &half, out->data, 1);
     return status_ok();
 }
 
@@ -326,6 +329,6 @@ static const struct kernel rows[] = {
       .compute = arg_compute },
     { "ArgMin", DTYPES_REAL | DTYPES(DT_BOOL), "T", .prepare = arg_prepare,
       .compute = arg_compute },
-    { "L2Loss", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .compute = l2_loss_compute },
+    { "L2Loss", DTYPES_FLOATING, .compute = l2_loss_compute },
 };
 const struct kernel_table kernels_reduce = { rows, COUNT(rows) };

@@ -58,6 +58,20 @@ static struct status scatter_nd_prepare(struct prepare_context *p)
     return nd_index_prepare(p, &state->skips);
 }
 
+/* The sum of truth values is their or. */
+static void scatter_add(enum dtype dtype, const void *x, void *sum, int64_t count)
+{
+    if (dtype == DT_COMPLEX64)
+        add_elements(DT_FLOAT, x, sum, 2 * count);
+    else if (dtype == DT_COMPLEX128)
+        add_elements(DT_DOUBLE, x, sum, 2 * count);
+    else if (dtype == DT_BOOL)
+        for (int64_t i = 0; i < count; i++)
+            ((bool *)sum)[i] |= ((const bool *)x)[i];
+    else
+        add_elements(dtype, x, sum, count);
+}
+
 static struct status scatter_nd_compute(struct kernel_context *k)
 {
     const struct scatter_nd_state *state = kernel_state(k);
@@ -82,8 +96,8 @@ static struct status scatter_nd_compute(struct kernel_context *k)
         int64_t at;
         TRY(nd_index_read(indices, i, depth, &shape, state->skips, &at));
         if (at >= 0 && inner > 0)
-            add_elements(out->dtype, at_bytes_const(updates->data, i * inner, size),
-                         at_bytes(out->data, at * inner, size), inner);
+            scatter_add(out->dtype, at_bytes_const(updates->data, i * inner, size),
+                        at_bytes(out->data, at * inner, size), inner);
     }
     return status_ok();
 }
@@ -355,8 +369,8 @@ static struct status ragged_bincount_compute(struct kernel_context *k)
 }
 
 static const struct kernel rows[] = {
-    { "ScatterNd", DTYPES_LOOPS, "T", .prepare = scatter_nd_prepare,
-      .compute = scatter_nd_compute },
+    { "ScatterNd", DTYPES_REAL | DTYPES_COMPLEX | DTYPES(DT_BOOL), "T",
+      .prepare = scatter_nd_prepare, .compute = scatter_nd_compute },
     { "DynamicStitch", DTYPES_MOVED, "T", .compute = stitch_compute },
     { "ParallelDynamicStitch", DTYPES_MOVED, "T", .compute = stitch_compute },
     { "DynamicPartition", DTYPES_ALL, "T", .compute = partition_compute },

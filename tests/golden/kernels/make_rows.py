@@ -831,6 +831,13 @@ def conv():
                     dy = floats(*y.shape)
                     rows.add("DepthwiseConv2dNativeBackpropInput", [i32(*x.shape), d, dy], **attrs)
                     rows.add("DepthwiseConv2dNativeBackpropFilter", [x, i32(*d.shape), dy], **attrs)
+    for strides, padding in [([1, 1, 1, 1], "SAME"), ([1, 2, 2, 1], "VALID")]:
+        attrs = dict(strides=strides, padding=padding)
+        x, d = (np.arange(n, dtype=np.float64).reshape(dims) % 7 - 3 for n, dims in ((50, (1, 5, 5, 2)), (24, (3, 2, 2, 2))))
+        y = tf.raw_ops.DepthwiseConv2dNative(input=x, filter=d, **attrs)
+        rows.add("DepthwiseConv2dNative", [x, d], **attrs)
+        rows.add("DepthwiseConv2dNativeBackpropInput", [i32(*x.shape), d, y.numpy() / 2], **attrs)
+        rows.add("DepthwiseConv2dNativeBackpropFilter", [x, i32(*d.shape), y.numpy() / 2], **attrs)
     rows.add("Conv2D", [floats(1, 4, 4, 4), floats(2, 2, 2, 6)], strides=[1, 1, 1, 1], padding="VALID")
     rows.add("Conv2D", [floats(1, 4, 4, 2), floats(3, 3, 2, 2)], strides=[1, 1, 1, 1], padding="EXPLICIT",
              explicit_paddings=[0, 0, 2, 1, 0, 1, 0, 0])
@@ -969,6 +976,10 @@ def order():
         rows.add(op, [floats(2), np.int32(1)])
         rows.add(op, [floats(0, 2), np.int32(0)])
     rows.add("L2Loss", [floats(5)])
+    for dtype in [np.float16, tf.bfloat16.as_numpy_dtype]:
+        rows.add("L2Loss", [np.array([1, -2, 0.5], dtype)])
+        rows.add("L2Loss", [np.array([1, np.nan, 2], dtype)])
+        rows.add("L2Loss", [np.zeros(0, dtype)])
     rows.add("ClipByValue", [floats(2, 3), np.float32(-0.5), np.float32(0.5)])
     rows.add("ClipByValue", [floats(3), floats(3, high=0), floats(3, low=0)])
     rows.add("ClipByValue", [floats(3), floats(2), np.float32(1)])
@@ -1252,6 +1263,11 @@ def rest():
     rows.add("ListDiff", [i32(1), np.int32(1)])
     rows.add("ScatterNd", [np.array([[1], [3], [1]], np.int32), f32(1, 2, 3), i32(5)])
     rows.add("ScatterNd", [np.array([[0, 1], [1, 0]], np.int64), floats(2, 2), np.array([2, 2, 2], np.int64)])
+    for dtype in [np.float16, tf.bfloat16.as_numpy_dtype, np.complex64, np.complex128]:
+        rows.add("ScatterNd", [np.array([[1], [3], [1]], np.int32), np.array([1, -2, 0.5], dtype), i32(5)])
+        rows.add("ScatterNd", [np.array([[2]], np.int32), np.array([[1, 2]], dtype), i32(3, 2)])
+    for truths in [[True, False, True], [False, True, False]]:
+        rows.add("ScatterNd", [np.array([[1], [3], [1]], np.int32), np.array(truths), i32(5)])
     rows.add("ScatterNd", [np.array([[5]], np.int32), f32(1), i32(5)], text=False)
     rows.add("ScatterNd", [np.array([[1]], np.int32), f32(1, 2), i32(5)], text=False)
     rows.add("DynamicStitch", [[i32(0, 2), i32(1)], [floats(2, 2), floats(1, 2)]])
@@ -1344,7 +1360,7 @@ def value_unary(rows):
 
 def value_binary(rows):
     for op in ["AddV2", "Sub", "Mul", "Maximum", "Minimum", "SquaredDifference", "Div", "RealDiv", "FloorDiv", "FloorMod", "Mod",
-               "TruncateMod", "Pow", "DivNoNan", "MulNoNan", "Atan2", "Xdivy", "Xlogy", "Equal", "Less", "LessEqual", "Greater",
+               "TruncateMod", "TruncateDiv", "Pow", "DivNoNan", "MulNoNan", "Atan2", "Xdivy", "Xlogy", "Equal", "Less", "LessEqual", "Greater",
                "GreaterEqual", "NotEqual"]:
         for dtype in FLOATS:
             values = edges(dtype)[:14]
