@@ -5,6 +5,11 @@
   keras NAME VERSION_DIR         exports a model of keras.applications, or one of KERAS below, with drawn weights
   openvino-time VERSION_DIR BATCH REPEAT
                                  median µs of a run in OpenVINO, one thread
+  onnx-recurrent NAME VERSION_DIR FILE
+                                 writes the exported LSTM or GRU as onnxruntime's own node
+  sentences BATCH FILE           writes texts of 40 words as JSON, for TextClassifier
+  tensorflow-time VERSION_DIR FILE REPEAT
+                                 median µs of a run of these texts in TensorFlow, one thread, called from Python
   onnx-time FILE FEED REPEAT     median µs of a run in onnxruntime, one thread
   train-tensorflow MODEL STEPS   samples/s of a compiled loop, batch 100, one thread
   train-jax MODEL STEPS          the same in jax
@@ -16,6 +21,7 @@
   train-clicks MODEL FILE EPOCHS samples/s of a built-in model of clicks, read by Keras; the rows are in memory
   train-sparse FILE EPOCHS       samples/s of a sparse logistic regression on a libsvm file, reading included: FTRL, 2^20 columns
 """
+import json
 import os
 import sys
 import time
@@ -53,7 +59,28 @@ def transformer(keras, layers, width, heads, length, words, causal):
     return keras.Model(ids, L.Dense(words)(x) if causal else L.Dense(2)(x[:, 0]))
 
 
-KERAS = {"LSTM": lstm, "GRU": gru, "BERT-tiny": lambda keras: transformer(keras, 2, 128, 2, 128, 30522, False),
+def words():
+    draw = np.random.default_rng(7)
+    return ["".join(chr(97 + c) for c in draw.integers(0, 26, draw.integers(2, 11))) + str(i) for i in range(2000)]
+
+
+def sentences(batch, path):
+    draw, vocabulary = np.random.default_rng(8), words()
+    texts = [" ".join(vocabulary[i] for i in draw.integers(0, 2000, 40)).capitalize() + ", really!" for _ in range(int(batch))]
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump([[text] for text in texts], f)
+
+
+def text_classifier(keras):
+    """Lower case, no punctuation, words by white space, ids, embeddings, their mean, two dense layers."""
+    L = keras.layers
+    text = L.Input((1,), dtype="string", name="text")
+    ids = L.TextVectorization(max_tokens=2002, output_sequence_length=100, vocabulary=words())(text)
+    mean = L.GlobalAveragePooling1D()(L.Embedding(2002, 64)(ids))
+    return keras.Model(text, L.Dense(1, activation="sigmoid")(L.Dense(16, activation="relu")(mean)))
+
+
+KERAS = {"LSTM": lstm, "TextClassifier": text_classifier, "GRU": gru, "BERT-tiny": lambda keras: transformer(keras, 2, 128, 2, 128, 30522, False),
          "GPT-like": lambda keras: transformer(keras, 6, 256, 8, 64, 2000, True)}
 
 
@@ -154,6 +181,60 @@ def onnx(directory, path):
     got = session(path).run(None, {"images": x})[0]
     if np.max(np.abs(got - want)) > 1e-4:
         raise SystemExit("the ONNX graph of %s does not give the model's answers" % directory)
+
+
+def recurrent_layer(keras_weights, gates):
+    """W, R and B of an ONNX node: a row for each cell of each gate, the gates in `gates`' order of Keras'."""
+    kernel, recurrent, bias = keras_weights
+
+    def rows(x):
+        return np.concatenate([np.split(x, len(gates), -1)[g] for g in gates], -1)
+    bias = bias if bias.ndim == 2 else np.stack([bias, np.zeros_like(bias)])
+    return rows(kernel).T[None], rows(recurrent).T[None], np.concatenate([rows(bias[0]), rows(bias[1])])[None]
+
+
+def onnx_recurrent(name, directory, path):
+    import onnx as o
+    import tensorflow as tf
+    from onnx import TensorProto, helper, numpy_helper
+    values = {v.name: v.numpy() for v in tf.saved_model.load(directory).variables}
+
+    def find(end):
+        return next(v for k, v in values.items() if k.split(":")[0].endswith("/" + end))
+    cell = name.lower() + "_cell"
+    layer = recurrent_layer([find(cell + "/" + part) for part in ("kernel", "recurrent_kernel", "bias")], [0, 3, 1, 2] if name == "LSTM" else [0, 1, 2])
+    constants = dict(zip(("W", "R", "B", "D", "d"), [*layer, find("dense/kernel"), find("dense/bias")]), flat=np.array([-1, 64], np.int64))
+    attributes = {"linear_before_reset": 1} if name == "GRU" else {}
+    nodes = [helper.make_node("Transpose", ["images"], ["x"], perm=[1, 0, 2]),
+             helper.make_node(name, ["x", "W", "R", "B"], ["", "last"], hidden_size=64, **attributes),
+             helper.make_node("Reshape", ["last", "flat"], ["h"]), helper.make_node("Gemm", ["h", "D", "d"], ["y"])]
+    graph = helper.make_graph(nodes, "peer", [helper.make_tensor_value_info("images", TensorProto.FLOAT, [None, 50, 64])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None, 10])],
+                              [numpy_helper.from_array(np.ascontiguousarray(v, v.dtype), k) for k, v in constants.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    o.save(model, path)
+    x = np.random.default_rng(2).random((3, 50, 64), np.float32)
+    want = next(iter(tf.saved_model.load(directory).signatures["serving_default"](tf.constant(x)).values())).numpy()
+    if np.max(np.abs(session(path).run(None, {"images": x})[0] - want)) > 1e-4:
+        raise SystemExit("the ONNX graph of %s does not give the model's answers" % directory)
+    for batch in (1, 32):
+        np.save("%s.%d.npy" % (path, batch), np.random.default_rng(1).random((batch, 50, 64), np.float32))
+
+
+def tensorflow_time(directory, path, repeat):
+    import tensorflow as tf
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    run = tf.saved_model.load(directory).signatures["serving_default"]
+    with open(path, encoding="utf-8") as f:
+        feeds = {name: tf.constant(json.load(f)) for name in run.structured_input_signature[1]}
+    seconds = []
+    for _ in range(int(repeat) + 10):
+        begun = time.perf_counter()
+        next(iter(run(**feeds).values())).numpy()
+        seconds.append(time.perf_counter() - begun)
+    print(np.median(seconds[10:]) * 1e6)
 
 
 def session(path):
@@ -411,7 +492,7 @@ def train_clicks(model, path, epochs):
 
 
 WHAT = {"clicks": clicks, "train-clicks": train_clicks,
-        "train-xlearn": train_xlearn, "bandwidth": bandwidth, "train-sparse": train_sparse, "records": records, "read-tensorflow": read_tensorflow, "onnx": onnx, "feed": feed, "keras": export_keras, "onnx-time": onnx_time, "openvino-time": openvino_time, "train-tensorflow": train_tensorflow, "train-jax": train_jax}
+        "train-xlearn": train_xlearn, "bandwidth": bandwidth, "train-sparse": train_sparse, "records": records, "read-tensorflow": read_tensorflow, "onnx": onnx, "feed": feed, "keras": export_keras, "onnx-recurrent": onnx_recurrent, "sentences": sentences, "tensorflow-time": tensorflow_time, "onnx-time": onnx_time, "openvino-time": openvino_time, "train-tensorflow": train_tensorflow, "train-jax": train_jax}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in WHAT:

@@ -351,6 +351,41 @@ class Bench:
                 self.table.add("executor %s, batch %d, one thread" % (name, batch), "%.2f ms" % (got["ours"] / 1e3),
                                "OpenVINO %.2f ms: %.2f of it" % (got["theirs"] / 1e3, ratio), "<= 1.0", ratio <= 1.0)
 
+    def recurrent(self):
+        """executor, one thread, batch 1 and 32: LSTM and GRU of 64 cells over 50 steps as Keras makes them, against onnxruntime's own nodes"""
+        for name in ("LSTM", "GRU"):
+            version, onnx = self.path(name), self.path(name + ".onnx")
+            peer("keras", name, version)
+            peer("onnx-recurrent", name, version, onnx)
+            for batch, repeat in ((1, 1000), (32, 100)):
+                def ours():
+                    text = out(bench_program("executor_bench"), version, "serving_default", batch, repeat, core=SERVER_CORE)
+                    return float(re.search(r"^executor_run ([\d.]+)", text, re.M).group(1))
+
+                got = self.interleaved(ours=ours, theirs=lambda: float(peer("onnx-time", onnx, "%s.%d.npy" % (onnx, batch), repeat)))
+                ratio = got["ours"] / got["theirs"]
+                self.table.add("executor %s, batch %d, one thread" % (name, batch), "%.1f µs" % got["ours"],
+                               "onnxruntime %.1f µs: %.2f of it" % (got["theirs"], ratio), "<= 1.0", ratio <= 1.0)
+
+    def text(self):
+        """executor, one thread, batch 1 and 32: a text classifier with TextVectorization, against TensorFlow called from Python"""
+        version = self.path("TextClassifier")
+        peer("keras", "TextClassifier", version)
+        for batch, repeat in ((1, 2000), (32, 400)):
+            texts = self.path("sentences-%d.json" % batch)
+            peer("sentences", batch, texts)
+            with open(texts, encoding="utf-8") as f:
+                feed = "text=" + f.read()
+
+            def ours():
+                text = out(program("savedmodel"), "run", version, "--input", feed, "--threads", 1, "--repeat", repeat, core=SERVER_CORE)
+                return float(re.search(r"latency over .*, µs: .*\bp50 ([\d.]+)", text).group(1))
+
+            got = self.interleaved(ours=ours, theirs=lambda: float(peer("tensorflow-time", version, texts, repeat)))
+            ratio = got["ours"] / got["theirs"]
+            self.table.add("executor text classifier, batch %d, one thread" % batch, "%.1f µs" % got["ours"],
+                           "TensorFlow %.1f µs: %.2f of it" % (got["theirs"], ratio), "<= 0.3", ratio <= 0.3)
+
     def cores(self):
         """executor, two threads against one: ResNet-50 and MobileNetV2 as Keras makes them, batch 1, runs of both widths in turn"""
         if len(CORES) < 2:
@@ -566,7 +601,8 @@ class Bench:
 ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_softmax, "rest-mlp": Bench.rest_mlp,
         "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "target-p99": Bench.target_p99, "request-metrics": Bench.request_metrics, "loops": Bench.loops,
         "rpc": Bench.rpc,
-        "executor": Bench.executor, "models": Bench.models, "cores": Bench.cores, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
+        "executor": Bench.executor, "models": Bench.models, "recurrent": Bench.recurrent, "text": Bench.text,
+        "cores": Bench.cores, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
         "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes, "ps-rows": Bench.ps_rows,
         "readers": Bench.readers, "sparse": Bench.sparse, "checkpoint-large": Bench.checkpoint_large, "clicks": Bench.clicks}
 
