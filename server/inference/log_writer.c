@@ -14,8 +14,11 @@
 #define LOOK_NS     NS_PER_S          /* between looks at all logs: old files, dropped records */
 #define BATCH_BYTES ((size_t)1 << 20) /* written in one call */
 
+/* The log of one prefix. Without users or records, its place may go to another prefix. */
 struct log_sink {
     struct log_writer *writer;
+    uint64_t id;
+    int users, records;   /* records: those that wait or will. Under the writer's lock */
     struct log_file file; /* the writer thread's */
     char *troubled;       /* the failure that was logged; NULL: it writes. The writer thread's */
     uint64_t lost;        /* records, since then */
@@ -23,7 +26,6 @@ struct log_sink {
     uint64_t crowded_from, crowded_seen; /* of `crowded_out`: then, and at the last look */
     _Atomic uint64_t written, dropped;
     _Atomic uint64_t crowded_out; /* those of `dropped` for which there was no room */
-    struct log_sink *next;
 };
 
 /* One record that waits. */
@@ -42,62 +44,85 @@ struct log_writer {
     pthread_cond_t changed, ended_changed;
     struct log_entry *first, **last; /* what waits, in order */
     size_t waiting_bytes;
-    struct log_sink *sinks;
-    int sinks_count;
+    struct log_sink *sinks[SINKS_MAX]; /* sinks_count are there */
+    int sinks_count, next_victim;
+    uint64_t generation; /* of ids */
     bool stopping, ended;
 };
 
 /* ---- Records, in any thread. ---- */
 
-static bool take_room(struct log_writer *writer, size_t bytes)
+static void note_no_room(struct log_sink *sink)
 {
-    pthread_mutex_lock(&writer->lock);
-    bool fits = bytes <= writer->options.waiting_bytes_max - writer->waiting_bytes;
-    if (fits)
-        writer->waiting_bytes += bytes;
-    pthread_mutex_unlock(&writer->lock);
-    return fits;
+    atomic_fetch_add_explicit(&sink->dropped, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&sink->crowded_out, 1, memory_order_relaxed);
 }
 
-static void give_room(struct log_writer *writer, size_t bytes)
+/* NULL: the log of this id has gone. Called with the lock held. */
+static struct log_sink *sink_of(const struct log_writer *writer, uint64_t id)
+{
+    struct log_sink *sink = writer->sinks[id % SINKS_MAX];
+    return sink != NULL && sink->id == id ? sink : NULL;
+}
+
+/* Counts a record of `bytes` to be. NULL: the log has gone, or more waits than may. */
+static struct log_sink *take_room(struct log_writer *writer, uint64_t id, size_t bytes)
 {
     pthread_mutex_lock(&writer->lock);
-    writer->waiting_bytes -= bytes;
+    struct log_sink *sink = sink_of(writer, id);
+    bool fits = bytes <= writer->options.waiting_bytes_max - writer->waiting_bytes;
+    if (sink != NULL && fits) {
+        writer->waiting_bytes += bytes;
+        sink->records++;
+    } else if (sink != NULL) {
+        note_no_room(sink);
+        sink = NULL;
+    }
     pthread_mutex_unlock(&writer->lock);
-    if (writer->options.budget != NULL)
-        budget_give(writer->options.budget, (int64_t)bytes);
+    return sink;
+}
+
+static void give_room(struct log_sink *sink, size_t bytes)
+{
+    struct log_writer *writer = sink->writer;
+    pthread_mutex_lock(&writer->lock);
+    writer->waiting_bytes -= bytes;
+    sink->records--;
+    pthread_mutex_unlock(&writer->lock);
 }
 
 /* Does not ask those who keep memory: a request does not wait for its log. */
-static bool pay(struct log_writer *writer, size_t bytes)
+static struct log_entry *pay(struct log_writer *writer, size_t bytes)
 {
-    if (!take_room(writer, bytes))
-        return false;
-    if (writer->options.budget == NULL || budget_try(writer->options.budget, (int64_t)bytes))
-        return true;
-    pthread_mutex_lock(&writer->lock);
-    writer->waiting_bytes -= bytes;
-    pthread_mutex_unlock(&writer->lock);
-    return false;
+    struct budget *budget = writer->options.budget;
+    if (budget != NULL && !budget_try(budget, (int64_t)bytes))
+        return NULL;
+    struct log_entry *entry = malloc(bytes);
+    if (entry == NULL && budget != NULL)
+        budget_give(budget, (int64_t)bytes);
+    return entry;
 }
 
 static void free_entry(struct log_entry *entry)
 {
-    give_room(entry->sink->writer, entry->paid);
+    struct budget *budget = entry->sink->writer->options.budget;
+    if (budget != NULL)
+        budget_give(budget, (int64_t)entry->paid);
+    give_room(entry->sink, entry->paid);
     free(entry);
 }
 
-struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size_max)
+struct log_entry *log_writer_reserve(struct log_writer *writer, uint64_t id, size_t size_max)
 {
-    struct log_writer *writer = sink->writer;
-    size_t bytes = sizeof(struct log_entry) + HEAD_BYTES + size_max + TAIL_BYTES;
-    bool paid = size_max <= writer->options.waiting_bytes_max && pay(writer, bytes);
-    struct log_entry *entry = paid ? malloc(bytes) : NULL;
-    if (paid && entry == NULL)
-        give_room(writer, bytes);
+    const size_t frame = sizeof(struct log_entry) + HEAD_BYTES + TAIL_BYTES;
+    size_t bytes = size_max <= SIZE_MAX - frame ? frame + size_max : SIZE_MAX;
+    struct log_sink *sink = take_room(writer, id, bytes);
+    if (sink == NULL)
+        return NULL;
+    struct log_entry *entry = pay(writer, bytes);
     if (entry == NULL) {
-        atomic_fetch_add_explicit(&sink->dropped, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&sink->crowded_out, 1, memory_order_relaxed);
+        note_no_room(sink);
+        give_room(sink, bytes);
         return NULL;
     }
     *entry = (struct log_entry){ .sink = sink, .paid = bytes };
@@ -133,12 +158,17 @@ void log_entry_submit(struct log_entry *entry)
     pthread_mutex_unlock(&writer->lock);
 }
 
-struct log_counts log_sink_counts(const struct log_sink *sink)
+struct log_counts log_writer_counts(struct log_writer *writer, uint64_t id)
 {
-    return (struct log_counts){
-        .written = atomic_load_explicit(&sink->written, memory_order_relaxed),
-        .dropped = atomic_load_explicit(&sink->dropped, memory_order_relaxed),
-    };
+    struct log_counts counts = { 0 };
+    pthread_mutex_lock(&writer->lock);
+    const struct log_sink *sink = sink_of(writer, id);
+    if (sink != NULL) {
+        counts.written = atomic_load_explicit(&sink->written, memory_order_relaxed);
+        counts.dropped = atomic_load_explicit(&sink->dropped, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    return counts;
 }
 
 /* ---- The thread. ---- */
@@ -238,13 +268,30 @@ static void note_crowded(struct log_sink *sink)
     sink->crowded_seen = count;
 }
 
-/* The list of sinks only grows, at its head. */
-static void look(struct log_sink *sinks, const struct log_file_limits *limits, int64_t now_ns)
+/* A log that no model has keeps no file open. */
+static void look_at(struct log_sink *sink, bool is_used, int64_t now_ns)
 {
-    for (struct log_sink *sink = sinks; sink != NULL; sink = sink->next) {
-        log_file_age(&sink->file, limits, now_ns);
-        note_crowded(sink);
+    if (is_used)
+        log_file_age(&sink->file, &sink->writer->options.files, now_ns);
+    else
+        log_file_close(&sink->file);
+    note_crowded(sink);
+}
+
+/* The lock is not held while a file is closed; `records` keeps the log there. */
+static void look(struct log_writer *writer, int64_t now_ns)
+{
+    pthread_mutex_lock(&writer->lock);
+    for (int i = 0; i < writer->sinks_count; i++) {
+        struct log_sink *sink = writer->sinks[i];
+        bool is_used = sink->users > 0 || sink->records > 0;
+        sink->records++;
+        pthread_mutex_unlock(&writer->lock);
+        look_at(sink, is_used, now_ns);
+        pthread_mutex_lock(&writer->lock);
+        sink->records--;
     }
+    pthread_mutex_unlock(&writer->lock);
 }
 
 static void *write_in_thread(void *context)
@@ -258,7 +305,6 @@ static void *write_in_thread(void *context)
             clock_wait(clock_monotonic(), &writer->changed, &writer->lock,
                        clock_now_ns(clock_monotonic()) + LOOK_NS);
         struct log_entry *first = writer->first;
-        struct log_sink *sinks = writer->sinks;
         writer->first = NULL;
         writer->last = &writer->first;
         pthread_mutex_unlock(&writer->lock);
@@ -266,7 +312,7 @@ static void *write_in_thread(void *context)
             first = write_some(first, &batch);
         int64_t now_ns = clock_now_ns(clock_monotonic());
         if (now_ns >= look_ns) {
-            look(sinks, &writer->options.files, now_ns);
+            look(writer, now_ns);
             look_ns = now_ns + LOOK_NS;
         }
         pthread_mutex_lock(&writer->lock);
@@ -311,16 +357,12 @@ static bool wait_for_end(struct log_writer *writer)
     return ended;
 }
 
-static void free_sinks(struct log_sink *sink)
+static void free_sink(struct log_sink *sink)
 {
-    while (sink != NULL) {
-        struct log_sink *next = sink->next;
-        log_file_close(&sink->file);
-        free((char *)(uintptr_t)sink->file.prefix);
-        free(sink->troubled);
-        free(sink);
-        sink = next;
-    }
+    log_file_close(&sink->file);
+    free((char *)(uintptr_t)sink->file.prefix);
+    free(sink->troubled);
+    free(sink);
 }
 
 void log_writer_destroy(struct log_writer *writer)
@@ -333,7 +375,8 @@ void log_writer_destroy(struct log_writer *writer)
         return;
     }
     pthread_join(writer->thread, NULL);
-    free_sinks(writer->sinks);
+    for (int i = 0; i < writer->sinks_count; i++)
+        free_sink(writer->sinks[i]);
     pthread_cond_destroy(&writer->changed);
     pthread_cond_destroy(&writer->ended_changed);
     pthread_mutex_destroy(&writer->lock);
@@ -342,41 +385,77 @@ void log_writer_destroy(struct log_writer *writer)
 
 static struct log_sink *find_sink(const struct log_writer *writer, const char *prefix)
 {
-    struct log_sink *sink = writer->sinks;
-    while (sink != NULL && strcmp(sink->file.prefix, prefix) != 0)
-        sink = sink->next;
-    return sink;
+    for (int i = 0; i < writer->sinks_count; i++)
+        if (strcmp(writer->sinks[i]->file.prefix, prefix) == 0)
+            return writer->sinks[i];
+    return NULL;
+}
+
+/* A place that is empty, or that of a log which nobody has; the search goes on where the last one
+ * ended, so that the logs that went out of use last stay known. -1: there is none. */
+static int find_place(struct log_writer *writer)
+{
+    if (writer->sinks_count < SINKS_MAX)
+        return writer->sinks_count++;
+    for (int i = 0; i < SINKS_MAX; i++) {
+        int at = (writer->next_victim + i) % SINKS_MAX;
+        struct log_sink *sink = writer->sinks[at];
+        if (sink->users > 0 || sink->records > 0)
+            continue;
+        free_sink(sink);
+        writer->next_victim = at + 1;
+        return at;
+    }
+    return -1;
 }
 
 static struct log_sink *add_sink(struct log_writer *writer, const char *prefix)
 {
+    int place = find_place(writer);
+    if (place < 0)
+        return NULL;
     struct log_sink *sink = zalloc(sizeof *sink);
     sink->writer = writer;
+    sink->id = ++writer->generation * SINKS_MAX + (uint64_t)place;
     sink->file.prefix = xstrdup(prefix);
-    sink->next = writer->sinks;
-    writer->sinks = sink;
-    writer->sinks_count++;
+    writer->sinks[place] = sink;
     return sink;
 }
 
-struct log_sink *log_writer_find(struct log_writer *writer, const char *prefix)
+static uint64_t use(struct log_sink *sink)
+{
+    if (sink == NULL)
+        return 0;
+    sink->users++;
+    return sink->id;
+}
+
+uint64_t log_writer_find(struct log_writer *writer, const char *prefix)
+{
+    pthread_mutex_lock(&writer->lock);
+    uint64_t id = use(find_sink(writer, prefix));
+    pthread_mutex_unlock(&writer->lock);
+    return id;
+}
+
+struct status log_writer_open(struct log_writer *writer, const char *prefix, uint64_t *out)
 {
     pthread_mutex_lock(&writer->lock);
     struct log_sink *sink = find_sink(writer, prefix);
+    *out = use(sink != NULL ? sink : add_sink(writer, prefix));
     pthread_mutex_unlock(&writer->lock);
-    return sink;
-}
-
-struct status log_writer_open(struct log_writer *writer, const char *prefix, struct log_sink **out)
-{
-    pthread_mutex_lock(&writer->lock);
-    *out = find_sink(writer, prefix);
-    if (*out == NULL && writer->sinks_count < SINKS_MAX)
-        *out = add_sink(writer, prefix);
-    pthread_mutex_unlock(&writer->lock);
-    if (*out == NULL)
+    if (*out == 0)
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "'%s' would be request log number %d; %d is the most", prefix,
                             SINKS_MAX + 1, SINKS_MAX);
     return status_ok();
+}
+
+void log_writer_close(struct log_writer *writer, uint64_t id)
+{
+    pthread_mutex_lock(&writer->lock);
+    struct log_sink *sink = sink_of(writer, id);
+    if (sink != NULL)
+        sink->users--;
+    pthread_mutex_unlock(&writer->lock);
 }

@@ -6,9 +6,13 @@
  * over. The memory of records that wait is limited, and paid from the budget.
  *
  *     TRY(log_writer_create(&options, &writer));
- *     TRY(log_writer_open(writer, "/logs/m", &sink));     one per prefix, for the life of the writer
- *     entry = log_sink_reserve(sink, size);               fill log_entry_data(entry)
+ *     TRY(log_writer_open(writer, "/logs/m", &id));       a log for each prefix
+ *     entry = log_writer_reserve(writer, id, size);       fill log_entry_data(entry)
  *     log_entry_submit(entry);
+ *     log_writer_close(writer, id);
+ *
+ * A log is known by a number and not by its address: a request may hold the number of a log that a
+ * reload of the configuration has closed.
  */
 #ifndef SERVER_INFERENCE_LOG_WRITER_H
 #define SERVER_INFERENCE_LOG_WRITER_H
@@ -17,7 +21,6 @@
 #include "server/inference/log_file.h"
 
 struct log_writer;
-struct log_sink;
 
 struct log_writer_options {
     struct log_file_limits files;
@@ -30,16 +33,19 @@ struct status log_writer_create(const struct log_writer_options *options, struct
  * stays until the process ends. Accepts NULL. */
 void log_writer_destroy(struct log_writer *writer);
 
-/* The sink of this prefix, which several models may share. RESOURCE_EXHAUSTED: over 1024 prefixes.
- * Threads: safe. */
-struct status log_writer_open(struct log_writer *writer, const char *prefix, struct log_sink **out);
-/* NULL: none was opened. Threads: safe. */
-struct log_sink *log_writer_find(struct log_writer *writer, const char *prefix);
+/* The number of the log with this prefix, which several models may share; never 0. Each call wants a
+ * log_writer_close. RESOURCE_EXHAUSTED: over 1024 logs are open. Threads: safe. */
+struct status log_writer_open(struct log_writer *writer, const char *prefix, uint64_t *out);
+/* As log_writer_open, for a prefix that was opened before. 0: it was not, or over 1024 others were
+ * opened after it was closed. Threads: safe. */
+uint64_t log_writer_find(struct log_writer *writer, const char *prefix);
+/* The caller writes no more; what waits is written. Threads: safe. */
+void log_writer_close(struct log_writer *writer, uint64_t id);
 
 /* A record to be: at most `size_max` bytes, which the caller fills. NULL: dropped, and counted,
- * because too much waits. Threads: safe. */
+ * because too much waits; or there is no such log any more. Threads: safe. */
 struct log_entry;
-struct log_entry *log_sink_reserve(struct log_sink *sink, size_t size_max);
+struct log_entry *log_writer_reserve(struct log_writer *writer, uint64_t id, size_t size_max);
 char *log_entry_data(struct log_entry *entry);
 void log_entry_set_size(struct log_entry *entry, size_t size);
 /* Hands the entry over. */
@@ -50,6 +56,6 @@ void log_entry_drop(struct log_entry *entry);
 struct log_counts {
     uint64_t written, dropped; /* records */
 };
-struct log_counts log_sink_counts(const struct log_sink *sink);
+struct log_counts log_writer_counts(struct log_writer *writer, uint64_t id);
 
 #endif

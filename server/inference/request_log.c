@@ -31,16 +31,17 @@ static uint64_t draw(void)
     return random_u64(&random);
 }
 
-static struct log_sink *sample(const struct served_request *request)
+/* The number of the log that the request goes to; 0: none. */
+static uint64_t sample(const struct served_request *request)
 {
     const struct servable *servable = request->servable;
     if (servable == NULL)
-        return NULL;
-    struct log_sink *sink = atomic_load_explicit(&servable->log.sink, memory_order_relaxed);
-    if (sink == NULL)
-        return NULL;
+        return 0;
+    uint64_t id = atomic_load_explicit(&servable->log.id, memory_order_relaxed);
+    if (id == 0)
+        return 0;
     uint64_t threshold = atomic_load_explicit(&servable->log.threshold, memory_order_relaxed);
-    return threshold == UINT64_MAX || draw() < threshold ? sink : NULL;
+    return threshold == UINT64_MAX || draw() < threshold ? id : 0;
 }
 
 /* The kind of record in which the messages of the request stand as they came. */
@@ -86,10 +87,11 @@ static struct buffer buffer_of(struct log_entry *entry, size_t size)
     return (struct buffer){ .data = log_entry_data(entry), .capacity = size };
 }
 
-static struct log_entry *make_entry(struct log_sink *sink, const struct prediction_log *record)
+static struct log_entry *make_entry(const struct request_log *log, uint64_t id,
+                                    const struct prediction_log *record)
 {
     size_t size = prediction_log_size(record) + SLACK_BYTES;
-    struct log_entry *entry = log_sink_reserve(sink, size);
+    struct log_entry *entry = log_writer_reserve(log->writer, id, size);
     if (entry == NULL)
         return NULL;
     struct buffer out = buffer_of(entry, size);
@@ -100,7 +102,7 @@ static struct log_entry *make_entry(struct log_sink *sink, const struct predicti
 }
 
 /* gRPC's messages, as they came. */
-static struct log_entry *copy_messages(const struct request_log *log, struct log_sink *sink,
+static struct log_entry *copy_messages(const struct request_log *log, uint64_t id,
                                        const struct served_request *request)
 {
     struct buffer metadata = { 0 };
@@ -112,7 +114,7 @@ static struct log_entry *copy_messages(const struct request_log *log, struct log
         .response = bytes_in(&request->reply),
         .has_response = true,
     };
-    struct log_entry *entry = make_entry(sink, &record);
+    struct log_entry *entry = make_entry(log, id, &record);
     buffer_finish(&metadata);
     return entry;
 }
@@ -189,8 +191,9 @@ static void put_spec(const struct served_request *request, struct buffer *out)
     wire_put_bytes(out, SPEC_SIGNATURE, bytes_of(request->call.callable->signature->name));
 }
 
-static struct log_entry *make_predict(struct log_sink *sink, struct bytes metadata,
-                                      const struct side *input, const struct side *output)
+static struct log_entry *make_predict(const struct request_log *log, uint64_t id,
+                                      struct bytes metadata, const struct side *input,
+                                      const struct side *output)
 {
     if (!can_put(input) || !can_put(output))
         return NULL;
@@ -198,7 +201,7 @@ static struct log_entry *make_predict(struct log_sink *sink, struct bytes metada
         field_size(LOG_REQUEST, side_size(input)) + field_size(LOG_RESPONSE, side_size(output));
     size_t size = field_size(LOG_METADATA, metadata.size) +
                   field_size(PREDICTION_PREDICT, exchange) + SLACK_BYTES;
-    struct log_entry *entry = log_sink_reserve(sink, size);
+    struct log_entry *entry = log_writer_reserve(log->writer, id, size);
     if (entry == NULL)
         return NULL;
     struct buffer out = buffer_of(entry, size);
@@ -211,7 +214,7 @@ static struct log_entry *make_predict(struct log_sink *sink, struct bytes metada
     return entry;
 }
 
-static struct log_entry *copy_tensors(const struct request_log *log, struct log_sink *sink,
+static struct log_entry *copy_tensors(const struct request_log *log, uint64_t id,
                                       const struct served_request *request,
                                       const struct tensor *outputs)
 {
@@ -223,7 +226,7 @@ static struct log_entry *copy_tensors(const struct request_log *log, struct log_
                           signature->inputs, request->call.inputs, signature->inputs_count };
     struct side output = { RESPONSE_SPEC,      RESPONSE_OUTPUTS, bytes_in(&spec),
                            signature->outputs, outputs,          signature->outputs_count };
-    struct log_entry *entry = make_predict(sink, bytes_in(&metadata), &input, &output);
+    struct log_entry *entry = make_predict(log, id, bytes_in(&metadata), &input, &output);
     buffer_finish(&spec);
     buffer_finish(&metadata);
     return entry;
@@ -254,11 +257,11 @@ static void on_outputs(struct request_observer *observer, struct served_request 
 {
     if (kind_of(request) != PREDICTION_NONE)
         return;
-    struct log_sink *sink = sample(request);
-    if (sink == NULL)
+    uint64_t id = sample(request);
+    if (id == 0)
         return;
     log_entry_drop(request->notes[observer->index]); /* of a run before */
-    request->notes[observer->index] = copy_tensors(log_of(observer), sink, request, outputs);
+    request->notes[observer->index] = copy_tensors(log_of(observer), id, request, outputs);
     if (request->notes[observer->index] == NULL)
         count_dropped(request);
 }
@@ -266,10 +269,10 @@ static void on_outputs(struct request_observer *observer, struct served_request 
 static void on_end(struct request_observer *observer, struct served_request *request)
 {
     struct log_entry *entry = request->notes[observer->index];
-    struct log_sink *sink;
+    uint64_t id;
     bool succeeded = status_is_ok(request->status);
-    if (succeeded && kind_of(request) != PREDICTION_NONE && (sink = sample(request)) != NULL) {
-        entry = copy_messages(log_of(observer), sink, request);
+    if (succeeded && kind_of(request) != PREDICTION_NONE && (id = sample(request)) != 0) {
+        entry = copy_messages(log_of(observer), id, request);
         if (entry == NULL)
             count_dropped(request);
     }
@@ -296,12 +299,11 @@ void request_log_finish(struct request_log *log)
     log->writer = NULL;
 }
 
-struct status request_log_open(void *context, const char *prefix, bool must_be_open,
-                               struct log_sink **out)
+struct status request_log_open(void *context, const char *prefix, bool must_be_open, uint64_t *out)
 {
     struct request_log *log = context;
-    *out = log->writer != NULL ? log_writer_find(log->writer, prefix) : NULL;
-    if (*out != NULL)
+    *out = log->writer != NULL ? log_writer_find(log->writer, prefix) : 0;
+    if (*out != 0)
         return status_ok();
     if (must_be_open)
         return status_error(STATUS_PERMISSION_DENIED,
@@ -311,4 +313,10 @@ struct status request_log_open(void *context, const char *prefix, bool must_be_o
     if (log->writer == NULL)
         TRY(log_writer_create(&log->options, &log->writer));
     return log_writer_open(log->writer, prefix, out);
+}
+
+void request_log_close(void *context, uint64_t id)
+{
+    struct request_log *log = context;
+    log_writer_close(log->writer, id);
 }

@@ -26,8 +26,9 @@ void request_log_init(struct request_log *log, const struct log_writer_options *
                       const char *const *tags, int tags_count);
 void request_log_finish(struct request_log *log);
 
-/* manager_options.open_log; the context is the request_log. The manager's lock is held. */
-struct status request_log_open(void *log, const char *prefix, bool must_be_open,
-                               struct log_sink **out);
+/* manager_options.open_log and close_log; the context is the request_log. The manager's lock is
+ * held. */
+struct status request_log_open(void *log, const char *prefix, bool must_be_open, uint64_t *out);
+void request_log_close(void *log, uint64_t id);
 
 #endif

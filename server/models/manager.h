@@ -46,10 +46,11 @@ struct manager_options {
     bool batching_per_version;
 
     /* Opens the request log of a model whose configuration has one. `must_be_open`: only finds it.
-     * NULL: there are none, and such a configuration is refused. Sinks outlive the manager. */
-    struct status (*open_log)(void *context, const char *prefix, bool must_be_open,
-                              struct log_sink **out);
-    void *open_log_context;
+     * NULL: there are none, and such a configuration is refused. close_log is called for each that
+     * was opened, once its configuration has been replaced. */
+    struct status (*open_log)(void *context, const char *prefix, bool must_be_open, uint64_t *out);
+    void (*close_log)(void *context, uint64_t id);
+    void *log_context;
 
     /* Called with a version before it serves. NULL: nothing is. A failure fails the load. */
     struct status (*warm_up)(void *context, struct servable *servable, const char *directory,

@@ -293,11 +293,20 @@ static struct status open_logs(const struct manager *manager, struct model_confi
             continue;
         if (options->open_log == NULL)
             return status_error(STATUS_INVALID_ARGUMENT, "No request-logger-creator provided.");
-        TRY(status_in(options->open_log(options->open_log_context, logging->prefix,
-                                        configs->from_client, &logging->sink),
+        TRY(status_in(options->open_log(options->log_context, logging->prefix, configs->from_client,
+                                        &logging->id),
                       "model %s: logging_config", configs->items[i].name));
     }
     return status_ok();
+}
+
+/* Forgets a configuration, and closes the logs that were opened for it. */
+static void drop_configs(const struct manager *manager, struct model_configs *configs)
+{
+    for (size_t i = 0; configs != NULL && i < configs->count; i++)
+        if (configs->items[i].logging.id != 0)
+            manager->options.close_log(manager->options.log_context, configs->items[i].logging.id);
+    model_configs_destroy(configs);
 }
 
 static bool is_same_policy(const struct version_policy *a, const struct version_policy *b)
@@ -355,10 +364,10 @@ static struct status apply(struct manager *manager, struct model_configs *config
             configure(manager, &configs->items[i], waiter);
         remove_others(manager, old);
         manager->configs = configs;
-        model_configs_destroy(old);
+        drop_configs(manager, old);
     } else {
         log_info("Taking no action for empty config.");
-        model_configs_destroy(configs);
+        drop_configs(manager, configs);
     }
     waiter->next = manager->waiters;
     manager->waiters = waiter;
@@ -375,7 +384,7 @@ struct status manager_apply(struct manager *manager, struct model_configs *confi
     struct status status = apply(manager, configs, waiter);
     pthread_mutex_unlock(&manager->lock);
     if (!status_is_ok(status)) {
-        model_configs_destroy(configs); /* not before: the text may quote it */
+        drop_configs(manager, configs); /* not before: the text may quote it */
         waiter_destroy(waiter);
     }
     return status;

@@ -32,13 +32,11 @@ struct version_label {
     int64_t version;
 };
 
-struct log_sink;
-
 /* logging_config: which share of the requests is logged, and to where. */
 struct model_logging {
-    double rate;           /* 0: none; 1: all */
-    const char *prefix;    /* of the files; NULL: none are logged */
-    struct log_sink *sink; /* of the prefix, once the configuration is applied */
+    double rate;        /* 0: none; 1: all */
+    const char *prefix; /* of the files; NULL: none are logged */
+    uint64_t id;        /* of the log, once the configuration is applied; 0: none */
 };
 
 struct model_config {

@@ -69,11 +69,9 @@ struct own_references {
     _Alignas(64) _Atomic int count;
 };
 
-struct log_sink;
-
 /* Where requests of the version are logged, and how many of them. The manager sets it. */
 struct servable_log {
-    _Atomic(struct log_sink *) sink; /* NULL: none are */
+    _Atomic uint64_t id;        /* of the log, which may have gone; 0: none are */
     _Atomic uint64_t threshold; /* a random number of 64 bits is below it; UINT64_MAX: all are */
 };
 

@@ -108,7 +108,7 @@ static void set_log(const struct served_model *model, struct servable *servable)
     const struct model_logging *logging = &model->config->logging;
     uint64_t threshold = logging->rate < 1 ? (uint64_t)(logging->rate * 0x1p64) : UINT64_MAX;
     atomic_store_explicit(&servable->log.threshold, threshold, memory_order_relaxed);
-    atomic_store_explicit(&servable->log.sink, logging->sink, memory_order_relaxed);
+    atomic_store_explicit(&servable->log.id, logging->id, memory_order_relaxed);
 }
 
 static void want_nothing(struct served_model *model)

@@ -201,9 +201,9 @@ static struct log_writer *start(size_t waiting_bytes_max)
     return writer;
 }
 
-static void add(struct log_sink *sink, int number)
+static void add(struct log_writer *writer, uint64_t id, int number)
 {
-    struct log_entry *entry = log_sink_reserve(sink, RECORD_BYTES);
+    struct log_entry *entry = log_writer_reserve(writer, id, RECORD_BYTES);
     assert_non_null(entry);
     memset(log_entry_data(entry), 0, RECORD_BYTES);
     snprintf(log_entry_data(entry), RECORD_BYTES, "%d", number);
@@ -213,21 +213,21 @@ static void add(struct log_sink *sink, int number)
 static void what_was_added_is_written_in_order(void **state)
 {
     enum { COUNT_OF_RECORDS = 200 };
-    struct log_sink *sink, *same;
+    uint64_t id, same;
     char expected[2048];
     size_t size = 0;
     (void)state;
     struct log_writer *writer = start(1 << 20);
-    assert_ok(log_writer_open(writer, prefix, &sink));
+    assert_ok(log_writer_open(writer, prefix, &id));
     assert_ok(log_writer_open(writer, prefix, &same));
-    assert_ptr_equal(sink, same);
+    assert_int_equal(id, same);
     for (int i = 0; i < COUNT_OF_RECORDS; i++) {
-        add(sink, i);
+        add(writer, id, i);
         size += (size_t)snprintf(expected + size, sizeof expected - size, " %d", i);
     }
-    while (log_sink_counts(sink).written < COUNT_OF_RECORDS)
+    while (log_writer_counts(writer, id).written < COUNT_OF_RECORDS)
         sched_yield();
-    assert_int_equal(log_sink_counts(sink).dropped, 0);
+    assert_int_equal(log_writer_counts(writer, id).dropped, 0);
     log_writer_destroy(writer);
     assert_int_equal(budget.used_bytes, 0);
     assert_string_equal(contents(), expected);
@@ -235,65 +235,113 @@ static void what_was_added_is_written_in_order(void **state)
 
 static void what_waits_is_written_at_the_end(void **state)
 {
-    struct log_sink *sink;
+    uint64_t id;
     (void)state;
     struct log_writer *writer = start(1 << 20);
-    assert_ok(log_writer_open(writer, prefix, &sink));
-    add(sink, 1);
+    assert_ok(log_writer_open(writer, prefix, &id));
+    add(writer, id, 1);
     log_writer_destroy(writer);
     assert_string_equal(contents(), " 1");
 }
 
 static void too_much_that_waits_is_dropped(void **state)
 {
-    struct log_sink *sink;
+    uint64_t id;
     (void)state;
     struct log_writer *writer = start(2000);
-    assert_ok(log_writer_open(writer, prefix, &sink));
-    struct log_entry *held = log_sink_reserve(sink, 1000);
+    assert_ok(log_writer_open(writer, prefix, &id));
+    struct log_entry *held = log_writer_reserve(writer, id, 1000);
     assert_non_null(held);
-    assert_null(log_sink_reserve(sink, 1000));
-    assert_null(log_sink_reserve(sink, SIZE_MAX - 5));
+    assert_null(log_writer_reserve(writer, id, 1000));
+    assert_null(log_writer_reserve(writer, id, SIZE_MAX - 5));
     log_entry_drop(held);
-    assert_int_equal(log_sink_counts(sink).dropped, 2);
-    held = log_sink_reserve(sink, 1000);
+    assert_int_equal(log_writer_counts(writer, id).dropped, 2);
+    held = log_writer_reserve(writer, id, 1000);
     assert_non_null(held);
     log_entry_drop(held);
     budget.limit_bytes = 500;
-    assert_null(log_sink_reserve(sink, 1000));
+    assert_null(log_writer_reserve(writer, id, 1000));
     log_writer_destroy(writer);
     assert_int_equal(budget.used_bytes, 0);
 }
 
 static void records_for_a_missing_directory_are_counted(void **state)
 {
-    struct log_sink *sink;
+    uint64_t id;
     (void)state;
     snprintf(prefix, sizeof prefix, "%s/none/m", directory);
     struct log_writer *writer = start(1 << 20);
-    assert_ok(log_writer_open(writer, prefix, &sink));
+    assert_ok(log_writer_open(writer, prefix, &id));
     for (int i = 0; i < 10; i++)
-        add(sink, i);
-    while (log_sink_counts(sink).dropped < 10)
+        add(writer, id, i);
+    while (log_writer_counts(writer, id).dropped < 10)
         sched_yield();
     log_writer_destroy(writer);
     assert_int_equal(budget.used_bytes, 0);
 }
 
-static void the_number_of_logs_has_a_limit(void **state)
+static void open_all(struct log_writer *writer, uint64_t *ids)
 {
-    struct log_sink *sink;
-    struct status status = status_ok();
-    (void)state;
-    struct log_writer *writer = start(1 << 20);
     for (int i = 0; i < 1024; i++) {
         char name[32];
         snprintf(name, sizeof name, "/%d", i);
-        assert_ok(log_writer_open(writer, name, &sink));
+        assert_ok(log_writer_open(writer, name, &ids[i]));
     }
-    status = log_writer_open(writer, prefix, &sink);
+}
+
+static void the_number_of_open_logs_has_a_limit(void **state)
+{
+    uint64_t ids[1024], id;
+    (void)state;
+    struct log_writer *writer = start(1 << 20);
+    open_all(writer, ids);
+    struct status status = log_writer_open(writer, prefix, &id);
     assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
-    assert_ok(log_writer_open(writer, "/7", &sink));
+    assert_ok(log_writer_open(writer, "/7", &id));
+    assert_int_equal(id, ids[7]);
+    log_writer_destroy(writer);
+}
+
+/* In place of another log, which the writer's thread may look at just now. */
+static uint64_t open_in_place(struct log_writer *writer, const char *name)
+{
+    uint64_t id;
+    while (!status_is_ok(log_writer_open(writer, name, &id)))
+        sched_yield();
+    return id;
+}
+
+/* As after many reloads of a configuration. */
+static void a_closed_log_gives_its_place_to_another(void **state)
+{
+    uint64_t ids[1024], id;
+    (void)state;
+    struct log_writer *writer = start(1 << 20);
+    open_all(writer, ids);
+    log_writer_close(writer, ids[3]);
+    assert_int_equal(log_writer_find(writer, "/3"), ids[3]); /* while there is room */
+    log_writer_close(writer, ids[3]);
+    id = open_in_place(writer, prefix);
+    assert_int_equal(log_writer_find(writer, "/3"), 0);
+    assert_null(log_writer_reserve(writer, ids[3], RECORD_BYTES)); /* and not a record for `id` */
+    add(writer, id, 1);
+    log_writer_destroy(writer);
+    assert_int_equal(budget.used_bytes, 0);
+    assert_string_equal(contents(), " 1");
+}
+
+static void a_closed_log_stays_while_a_record_waits(void **state)
+{
+    uint64_t ids[1024], id;
+    (void)state;
+    struct log_writer *writer = start(1 << 20);
+    open_all(writer, ids);
+    struct log_entry *held = log_writer_reserve(writer, ids[0], RECORD_BYTES);
+    log_writer_close(writer, ids[0]);
+    assert_int_equal(log_writer_open(writer, prefix, &id).code, STATUS_RESOURCE_EXHAUSTED);
+    log_entry_drop(held);
+    id = open_in_place(writer, prefix);
+    assert_int_not_equal(id, ids[0]);
     log_writer_destroy(writer);
 }
 
@@ -313,7 +361,9 @@ int main(void)
         TEST(what_waits_is_written_at_the_end),
         TEST(too_much_that_waits_is_dropped),
         TEST(records_for_a_missing_directory_are_counted),
-        TEST(the_number_of_logs_has_a_limit),
+        TEST(the_number_of_open_logs_has_a_limit),
+        TEST(a_closed_log_gives_its_place_to_another),
+        TEST(a_closed_log_stays_while_a_record_waits),
     };
     return cmocka_run_group_tests_name("log_writer", tests, NULL, NULL);
 }
