@@ -53,11 +53,13 @@ struct variable {
     struct shape shape;  /* declared; may be partly unknown */
     struct tensor value; /* dtype DT_INVALID: not initialised */
     bool is_ref;         /* VariableV2: TensorFlow has another error text if it is not
-                            initialised */
+                            initialised; under the lock */
 };
 struct status variable_find_or_create(struct resources *resources, struct bytes container,
                                       struct bytes name, enum dtype dtype,
                                       const struct shape *shape, struct variable **out);
+/* A plan is made that has it as a VariableV2. */
+void variable_set_ref(struct variable *variable);
 /* A snapshot of the value; the caller owns one reference. FAILED_PRECONDITION in TensorFlow's words
  * if it is not initialised. */
 struct status variable_read(struct variable *variable, struct tensor *out);

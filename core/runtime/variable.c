@@ -50,6 +50,14 @@ struct status variable_find_or_create(struct resources *resources, struct bytes 
     return status_ok();
 }
 
+void variable_set_ref(struct variable *variable)
+{
+    pthread_mutex_lock(&variable->lock);
+    variable->is_ref = true;
+    pthread_mutex_unlock(&variable->lock);
+}
+
+/* Called with the lock held. */
 static struct status uninitialised(const struct variable *variable)
 {
     if (variable->is_ref)
@@ -66,11 +74,13 @@ static struct status uninitialised(const struct variable *variable)
 struct status variable_read(struct variable *variable, struct tensor *out)
 {
     pthread_mutex_lock(&variable->lock);
-    bool initialised = variable->value.dtype != DT_INVALID;
-    if (initialised)
+    struct status status = status_ok();
+    if (variable->value.dtype != DT_INVALID)
         *out = tensor_acquire(&variable->value);
+    else
+        status = uninitialised(variable);
     pthread_mutex_unlock(&variable->lock);
-    return initialised ? status_ok() : uninitialised(variable);
+    return status;
 }
 
 /* Does it live as long as its owner wants? Strings live in a run's arena, pooled buffers in its

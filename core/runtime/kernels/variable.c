@@ -53,7 +53,7 @@ static struct status make_handle(struct prepare_context *context, struct bytes n
     TRY(variable_find_or_create(prepare_resources(context), name_attr(node, "container"), name,
                                 dtype, declared, state));
     if (is_ref)
-        (*state)->is_ref = true;
+        variable_set_ref(*state);
     object_release(&(*state)->object); /* `resources` keeps it, and outlives the plan */
     return status_ok();
 }
