@@ -60,8 +60,9 @@ struct status infer_assign(struct infer_context *context)
     return status_ok();
 }
 
-/* May one key be a vector? Then the shape of the keys says too little. */
-static bool is_dense_table(const struct infer_context *context)
+/* Is each key a scalar, for certain? A dense table may have vectors as keys, and then the shape of
+ * the keys says too little. The handle may also come from an argument or a branch. */
+static bool has_scalar_keys(const struct infer_context *context)
 {
     struct endpoint handle = context->node->inputs[0];
     for (int i = 0; i < 8 && strcmp(handle.node->op_name, "Identity") == 0; i++) {
@@ -69,13 +70,14 @@ static bool is_dense_table(const struct infer_context *context)
             return false;
         handle = handle.node->inputs[0];
     }
-    return strstr(handle.node->op_name, "DenseHashTable") != NULL;
+    const char *op = handle.node->op_name;
+    return strstr(op, "HashTable") != NULL && strstr(op, "DenseHashTable") == NULL;
 }
 
 /* One value for each key, of the default's shape; tables of vectors add its dimension. */
 struct status infer_lookup_find(struct infer_context *context)
 {
-    if (infer_input(context, 2)->rank == 0 && !is_dense_table(context))
+    if (infer_input(context, 2)->rank == 0 && has_scalar_keys(context))
         infer_output(context, 0, infer_input(context, 1));
     return status_ok();
 }
@@ -83,7 +85,7 @@ struct status infer_lookup_find(struct infer_context *context)
 struct status infer_lookup_export(struct infer_context *context)
 {
     struct shape keys = shape_unknown_dims(1);
-    if (!is_dense_table(context))
+    if (has_scalar_keys(context))
         infer_output(context, 0, &keys);
     return status_ok();
 }

@@ -178,6 +178,25 @@ static void an_unknown_op_is_unimplemented(void **state)
     assert_failed(STATUS_UNIMPLEMENTED, "there is no op 'Frobnicate'");
 }
 
+/* A handle that comes from elsewhere may be of a dense table, whose keys may be vectors. */
+static void what_is_looked_up_has_a_known_shape_if_the_table_is_known(void **state)
+{
+    (void)state;
+    const struct attr types[] = { attr_type("key_dtype", DT_INT64),
+                                  attr_type("value_dtype", DT_FLOAT), ATTR_END };
+    const struct attr found[] = { attr_type("Tin", DT_INT64), attr_type("Tout", DT_FLOAT),
+                                  ATTR_END };
+    struct endpoint keys = placeholder(DT_INT64, shape_of(5));
+    struct endpoint tables[] = { build(&b, "HashTableV2", NULL, 0, NULL, types),
+                                 placeholder(DT_RESOURCE, shape_scalar()) };
+    for (int i = 0; i < 2; i++) {
+        struct endpoint inputs[] = { tables[i], keys, build_const_float(&b, NULL, 0) };
+        struct endpoint y = build(&b, "LookupTableFindV2", NULL, 3, inputs, found);
+        assert_true(status_is_ok(builder_status(&b)));
+        assert_int_equal(y.node->outputs[y.index].shape.rank, i == 0 ? 1 : -1);
+    }
+}
+
 static void a_constant_is_copied(void **state)
 {
     (void)state;
@@ -238,6 +257,7 @@ int main(void)
         TEST(a_missing_input_is_named),
         TEST(an_unknown_op_is_unimplemented),
         TEST(a_constant_is_copied),
+        TEST(what_is_looked_up_has_a_known_shape_if_the_table_is_known),
         TEST(a_convolution_shrinks_its_image),
         TEST(an_endpoint_is_found_by_its_text),
     };
