@@ -58,12 +58,40 @@ struct scatter {
     struct kernel_context *context;
     const struct variable_scatter_state *state;
     const struct tensor *indices, *updates;
+    bool may_stop; /* if the deadline passes: what is changed is thrown away then */
     int64_t since_check;
 };
 
 static struct scatter scatter_of(struct kernel_context *k)
 {
-    return (struct scatter){ k, kernel_state(k), kernel_input(k, 1), kernel_input(k, 2), 0 };
+    return (struct scatter){ k, kernel_state(k), kernel_input(k, 1), kernel_input(k, 2), false, 0 };
+}
+
+/* A variable must not keep half an update. One that costs less than a copy of the variable is
+ * finished whatever the time. A longer one may stop, so it changes a copy, `target`. */
+static struct status begin_change(struct scatter *scatter, struct tensor *value, int64_t places,
+                                  int64_t inner, struct tensor *target)
+{
+    int64_t elements;
+    if (__builtin_mul_overflow(places, inner, &elements))
+        elements = INT64_MAX;
+    scatter->may_stop = elements > ELEMENTS_PER_CHECK && elements > value->size;
+    if (scatter->may_stop)
+        return tensor_copy_deep(value, target);
+    *target = *value;
+    return status_ok();
+}
+
+static struct status end_change(const struct scatter *scatter, struct tensor *value,
+                                struct tensor *target, struct status status)
+{
+    if (!scatter->may_stop)
+        return status;
+    struct tensor *unused = status_is_ok(status) ? value : target;
+    tensor_release(unused);
+    if (unused == value)
+        *value = *target;
+    return status;
 }
 
 /* Puts `count` elements of the update into those at `at` of the value. */
@@ -78,7 +106,7 @@ static struct status put(struct scatter *scatter, struct tensor *value, int64_t 
     else
         combine_elements(scatter->state->combine, value->dtype, update, into, count);
     scatter->since_check += count;
-    if (scatter->since_check < ELEMENTS_PER_CHECK)
+    if (!scatter->may_stop || scatter->since_check < ELEMENTS_PER_CHECK)
         return status_ok();
     scatter->since_check = 0;
     return kernel_check(scatter->context);
@@ -153,16 +181,19 @@ static struct status scatter_rows(void *argument, struct tensor *value)
     const struct tensor *indices = scatter->indices, *updates = scatter->updates;
     TRY(check_rows(scatter, &value->shape));
     int64_t inner = shape_inner(&value->shape, 0), step = updates->shape.rank > 0 ? inner : 0;
-    struct tensor row = { 0 };
-    struct status status = status_ok();
+    struct tensor row = { 0 }, target;
     if (inner == 0)
         return status_ok();
     if (updates->shape.rank == 0)
         TRY(repeat_scalar(scatter->context, updates, inner, &row));
     const void *from = updates->shape.rank == 0 ? row.data : updates->data;
-    for (int64_t i = 0; i < indices->size && status_is_ok(status); i++)
-        status = put(scatter, value, tensor_index(indices, i) * inner,
-                     at_bytes_const(from, i * step, dtype_size(value->dtype)), inner);
+    struct status status = begin_change(scatter, value, indices->size, inner, &target);
+    if (status_is_ok(status)) {
+        for (int64_t i = 0; i < indices->size && status_is_ok(status); i++)
+            status = put(scatter, &target, tensor_index(indices, i) * inner,
+                         at_bytes_const(from, i * step, dtype_size(value->dtype)), inner);
+        status = end_change(scatter, value, &target, status);
+    }
     tensor_release(&row);
     return status;
 }
@@ -241,11 +272,14 @@ static struct status scatter_slices(void *argument, struct tensor *value)
         return status_ok();
     for (int64_t i = places.count - 1; i >= 0; i--) /* TensorFlow names the last one */
         TRY(nd_index_read(indices, i, places.depth, &value->shape, scatter->state->skips, &at));
-    for (int64_t i = 0; i < places.count; i++)
+    struct tensor target;
+    struct status status = status_ok();
+    TRY(begin_change(scatter, value, places.count, inner, &target));
+    for (int64_t i = 0; i < places.count && status_is_ok(status); i++)
         if (nd_index_find(indices, i, places.depth, &value->shape, &at))
-            TRY(put(scatter, value, at * inner,
-                    at_bytes_const(scatter->updates->data, i * inner, size), inner));
-    return status_ok();
+            status = put(scatter, &target, at * inner,
+                         at_bytes_const(scatter->updates->data, i * inner, size), inner);
+    return end_change(scatter, value, &target, status);
 }
 
 static struct status scatter_nd_compute(struct kernel_context *k)

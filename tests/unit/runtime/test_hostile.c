@@ -159,6 +159,73 @@ static void a_long_pattern_is_refused(void **state)
     assert_non_null(strstr(status.message, "it has 16385 bytes, at most 16384 are allowed"));
 }
 
+static struct endpoint zeros(struct shape shape)
+{
+    int64_t size = shape_size(&shape);
+    float *values = arena_alloc(arena, (size_t)size * sizeof *values);
+    memset(values, 0, (size_t)size * sizeof *values);
+    return const_floats(NULL, shape, values);
+}
+
+static struct endpoint integers32(struct shape shape, const int32_t *values)
+{
+    struct tensor tensor = tensor_borrow(DT_INT32, &shape, values);
+    return build_const(&b, NULL, &tensor);
+}
+
+/* ---- variables ---- */
+
+static struct status stop_at_once(const void *context)
+{
+    (void)context;
+    return status_error(STATUS_DEADLINE_EXCEEDED, "stopped");
+}
+
+static struct status run_target(struct node *node, struct run *in)
+{
+    struct flatten_request request = { .targets = &node, .targets_count = 1 };
+    struct plan *plan;
+    assert_ok(builder_status(&b));
+    assert_ok(plan_create(graph, &request, resources, NULL, NULL, &plan));
+    struct status status = plan_run(plan, in, NULL, NULL);
+    plan_destroy(plan);
+    return status;
+}
+
+/* Adds 1 to a row of half a million zeros, `count` times, in a run that has no time. Returns the
+ * sum of the first and the last element; *status: how it ended. */
+static float add_to_row(int count, struct status *status)
+{
+    const int width = 1 << 19;
+    const int32_t rows[8] = { 0 };
+    struct endpoint handle = variable_handle("v", DT_FLOAT, shape_of(1, width));
+    struct endpoint start[] = { handle, zeros(shape_of(1, width)) };
+    assert_ok(run_target(build_node(&b, "AssignVariableOp", NULL, 2, start, 0, NULL, NULL), run));
+    struct endpoint inputs[] = { handle, integers32(shape_of(count), rows),
+                                 build_const_float(&b, NULL, 1) };
+    struct node *add = build_node(&b, "ResourceScatterAdd", NULL, 3, inputs, 0, NULL,
+                                  (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+    run_set_check(run, stop_at_once, NULL);
+    *status = run_target(add, run);
+    run_set_check(run, NULL, NULL);
+    struct endpoint value = read_variable(handle, DT_FLOAT);
+    struct plan *plan = plan_of(0, NULL, 1, &value, NULL);
+    struct tensor out;
+    assert_ok(plan_run(plan, run, NULL, &out));
+    float sum = tensor_floats(&out)[0] + tensor_floats(&out)[width - 1];
+    tensor_release(&out);
+    plan_destroy(plan);
+    return sum;
+}
+
+static void a_long_update_that_ends_at_the_deadline_changes_nothing(void **state)
+{
+    struct status status;
+    (void)state;
+    assert_float_equal(add_to_row(8, &status), 0, 0);
+    assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
+}
+
 /* ---- types ---- */
 
 static void the_two_types_of_a_pool_gradient_must_be_float(void **state)
@@ -204,20 +271,6 @@ static int checks_of(struct endpoint y)
     tensor_release(&out);
     plan_destroy(plan);
     return checks;
-}
-
-static struct endpoint zeros(struct shape shape)
-{
-    int64_t size = shape_size(&shape);
-    float *values = arena_alloc(arena, (size_t)size * sizeof *values);
-    memset(values, 0, (size_t)size * sizeof *values);
-    return const_floats(NULL, shape, values);
-}
-
-static struct endpoint integers32(struct shape shape, const int32_t *values)
-{
-    struct tensor tensor = tensor_borrow(DT_INT32, &shape, values);
-    return build_const(&b, NULL, &tensor);
 }
 
 /* Each of 4000 channels needs the squares of all. */
@@ -550,6 +603,7 @@ int main(void)
         TEST(an_empty_part_at_the_end_is_written_nowhere),
         TEST(quadratic_searches_end_at_the_deadline),
         TEST(a_long_pattern_is_refused),
+        TEST(a_long_update_that_ends_at_the_deadline_changes_nothing),
         TEST(the_two_types_of_a_pool_gradient_must_be_float),
         TEST(a_wide_normalization_looks_at_the_deadline),
         TEST(a_negative_depth_radius_is_refused),
