@@ -25,6 +25,7 @@ struct arena {
     size_t limit, used, held, next_size;
     struct budget *budget;    /* NULL: none */
     const _Atomic bool *stop; /* NULL: none */
+    bool hit_limit;           /* since the last reset */
 };
 
 static _Noreturn void die(size_t size)
@@ -176,10 +177,12 @@ void *arena_array(struct arena *arena, size_t element_bytes, size_t count)
 struct status arena_reserve(struct arena *arena, size_t size_bytes, void **out)
 {
     if (arena->limit != 0 &&
-        (arena->used > arena->limit || size_bytes > arena->limit - arena->used))
+        (arena->used > arena->limit || size_bytes > arena->limit - arena->used)) {
+        arena->hit_limit = true;
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "%zu bytes wanted, %zu of the limit of %zu are in use", size_bytes,
                             arena->used, arena->limit);
+    }
     return take(arena, size_bytes, 64, PAY_IF_THERE_IS, out);
 }
 
@@ -227,6 +230,12 @@ void arena_reset(struct arena *arena)
     }
     arena->current = arena->first;
     arena->used = 0;
+    arena->hit_limit = false;
+}
+
+bool arena_hit_limit(const struct arena *arena)
+{
+    return arena->hit_limit;
 }
 
 void arena_trim(struct arena *arena)

@@ -48,8 +48,10 @@ char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 
 size_t arena_used(const struct arena *arena); /* bytes handed out since the last reset */
 size_t arena_held(const struct arena *arena); /* bytes of all blocks */
 void arena_reset(struct arena *arena);        /* forget the contents, keep the blocks */
-void arena_trim(struct arena *arena);         /* forget the contents, free the blocks */
-void arena_destroy(struct arena *arena);      /* accepts NULL */
+/* Has arena_reserve failed because of the arena's own limit, since the last reset? */
+bool arena_hit_limit(const struct arena *arena);
+void arena_trim(struct arena *arena);    /* forget the contents, free the blocks */
+void arena_destroy(struct arena *arena); /* accepts NULL */
 
 /* The heap, for objects with a lifetime of their own: zeroed. They die if there is no memory.
  * Release with free(). */

@@ -106,6 +106,8 @@ void run_set_profile(struct run *run, struct run_profile *profile);
 void run_set_limits(struct run *run, const struct work_limits *limits); /* deadline and check */
 struct tensor_pool *run_pool(struct run *run); /* feeds may be made in it */
 void run_reset(struct run *run);               /* after the fetches were released or copied */
+/* Has the run asked for more memory than its own limit, since the last reset? */
+bool run_hit_limit(const struct run *run);
 /* Resets a run that is kept for a later request, and frees memory that recent runs did not need. */
 void run_settle(struct run *run);
 void run_destroy(struct run *run); /* accepts NULL */

@@ -74,10 +74,17 @@ struct tensor_pool *run_pool(struct run *run)
 void run_reset(struct run *run)
 {
     arena_reset(run->arena);
+    tensor_pool_forget_limit(run->pool);
+}
+
+bool run_hit_limit(const struct run *run)
+{
+    return arena_hit_limit(run->arena) || tensor_pool_hit_limit(run->pool);
 }
 
 void run_settle(struct run *run)
 {
+    tensor_pool_forget_limit(run->pool);
     if (arena_held(run->arena) > ARENA_KEPT_BYTES)
         arena_trim(run->arena);
     else

@@ -158,6 +158,10 @@ struct tensor_pool *tensor_pool_create(size_t limit_bytes);
  * buffer. A buffer that is used again costs nothing. */
 void tensor_pool_charge(struct tensor_pool *pool, struct budget *budget);
 size_t tensor_pool_used(const struct tensor_pool *pool); /* bytes handed out at the moment */
+/* Has tensor_pool_take failed because of the pool's own limit, since the last call of
+ * tensor_pool_forget_limit? */
+bool tensor_pool_hit_limit(const struct tensor_pool *pool);
+void tensor_pool_forget_limit(struct tensor_pool *pool);
 size_t tensor_pool_held(const struct tensor_pool *pool); /* those and the bytes of free buffers */
 /* Call it after each run: if the pool holds much more than runs hand out at once, it frees the
  * buffers that the last runs did not use. */

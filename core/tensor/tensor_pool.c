@@ -28,6 +28,7 @@
 
 struct tensor_pool {
     size_t limit;
+    bool hit_limit;       /* since tensor_pool_forget_limit */
     _Atomic size_t taken; /* bytes handed out since the start; only the run writes it */
     /*
      * Bytes returned since the start, in multiples of TENSOR_ALIGNMENT, plus 1 while the pool is
@@ -86,6 +87,16 @@ struct tensor_pool *tensor_pool_create(size_t limit_bytes)
     pool->limit = limit_bytes;
     atomic_init(&pool->home, 1);
     return pool;
+}
+
+bool tensor_pool_hit_limit(const struct tensor_pool *pool)
+{
+    return pool->hit_limit;
+}
+
+void tensor_pool_forget_limit(struct tensor_pool *pool)
+{
+    pool->hit_limit = false;
 }
 
 size_t tensor_pool_used(const struct tensor_pool *pool)
@@ -183,10 +194,12 @@ struct status tensor_pool_take(struct tensor_pool *pool, size_t size_bytes,
         return no_memory(size_bytes);
     struct size_class class = class_of(size_bytes);
     size_t used = tensor_pool_used(pool);
-    if (pool->limit != 0 && (used > pool->limit || class.capacity > pool->limit - used))
+    if (pool->limit != 0 && (used > pool->limit || class.capacity > pool->limit - used)) {
+        pool->hit_limit = true;
         return status_error(STATUS_RESOURCE_EXHAUSTED,
                             "a tensor of %zu bytes wanted, %zu of the limit of %zu are in use",
                             size_bytes, used, pool->limit);
+    }
 
     collect(pool, class.index);
     struct tensor_buffer *buffer = pool->free[class.index];

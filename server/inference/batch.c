@@ -266,12 +266,30 @@ static struct status run_together(struct inference_call *calls, struct batch_siz
     return status;
 }
 
-/* The most that a run may hold. */
-static size_t run_memory_bytes(const struct callable *callable, const struct batch_limits *limits)
+/* The gate whose limit on memory counts for a run of the model; NULL: that of the server counts. */
+static const struct model_gate *memory_gate(const struct callable *callable,
+                                            const struct batch_limits *limits)
 {
     const struct model_gate *gate = callable->servable != NULL ? callable->servable->gate : NULL;
     size_t own = gate != NULL ? gate->limits.max_run_bytes : 0, all = limits->run_memory_bytes;
-    return own != 0 && (all == 0 || own < all) ? own : all;
+    return own != 0 && (all == 0 || own < all) ? gate : NULL;
+}
+
+/* The most that a run may hold. */
+static size_t run_memory_bytes(const struct callable *callable, const struct batch_limits *limits)
+{
+    const struct model_gate *gate = memory_gate(callable, limits);
+    return gate != NULL ? gate->limits.max_run_bytes : limits->run_memory_bytes;
+}
+
+/* Keeps the failure of a run. Memory may also lack because the whole server is short of it. */
+static void keep_failure(struct inference_call *call, const struct batch_limits *limits,
+                         const struct run *run, struct status status)
+{
+    const struct model_gate *gate = memory_gate(call->callable, limits);
+    if (gate != NULL && run_hit_limit(run))
+        status = model_gate_name_memory(gate, status);
+    call->status = status_keep(call->arena, status);
 }
 
 static int64_t rows_of_all(const struct inference_call *calls)
@@ -293,7 +311,7 @@ void batch_run_merged(struct inference_call *calls, const struct batch_limits *l
     struct status status = run_together(calls, size, limits, 0, run);
     for (struct inference_call *call = calls; call != NULL && !status_is_ok(status);
          call = call->next)
-        call->status = status_keep(call->arena, status);
+        keep_failure(call, limits, run, status);
     callable_give_run(callable, run);
 }
 
@@ -308,7 +326,7 @@ void batch_run(struct inference_call *calls, const struct batch_limits *limits, 
     for (struct inference_call *call = calls; !ran && call != NULL; call = call->next) {
         run_reset(run);
         if (!call->unfinished) /* it was stopped together with the others */
-            call->status = status_keep(call->arena, run_one(call, limits, run_ns, run));
+            keep_failure(call, limits, run, run_one(call, limits, run_ns, run));
     }
     callable_give_run(callable, run);
 }

@@ -114,8 +114,8 @@ bool served_request_go_on(struct served_request *request, struct status status)
 static void run_done(struct inference_call *call, struct status status)
 {
     struct served_request *request = served_request_of(call);
-    if (request->gate != NULL)
-        status = model_gate_explain(request->gate, status);
+    if (request->gate != NULL && request->gate_limits_time)
+        status = model_gate_name_deadline(request->gate, status);
     if (status_is_ok(status) && request->next != NULL)
         status = request->next(request);
     if (served_request_go_on(request, status))
@@ -184,7 +184,8 @@ static void limit_time(struct served_request *request, int64_t limit_ns)
 {
     int64_t *deadline_ns = &request->call.deadline_ns;
     int64_t own_ns = clock_now_ns(clock_monotonic()) + limit_ns;
-    if (*deadline_ns == 0 || own_ns < *deadline_ns)
+    request->gate_limits_time = *deadline_ns == 0 || own_ns < *deadline_ns;
+    if (request->gate_limits_time)
         *deadline_ns = own_ns;
 }
 
@@ -193,6 +194,7 @@ static struct status enter_gate(struct served_request *request, struct model_gat
 {
     TRY(model_gate_enter(gate));
     request->gate = gate;
+    request->gate_limits_time = false;
     if (gate->limits.deadline_ns > 0)
         limit_time(request, gate->limits.deadline_ns);
     return status_ok();

@@ -85,6 +85,7 @@ struct served_request {
     struct model_spec spec;     /* filled in while the message is read */
     struct servable *servable;  /* NULL: not found yet; held until the end */
     struct model_gate *gate;    /* where it counts, if its model has limits */
+    bool gate_limits_time;      /* the deadline is the gate's, and not the client's */
     struct inference_call call; /* call.callable: the signature; NULL: nothing was run */
     struct request_times times;
     struct status status; /* how it ended; the text lives until the observers return */

@@ -190,13 +190,18 @@ struct status model_gate_wait(struct model_gate *gate)
                         gate->name, max);
 }
 
-struct status model_gate_explain(const struct model_gate *gate, struct status status)
+struct status model_gate_name_deadline(const struct model_gate *gate, struct status status)
 {
-    if (status.code == STATUS_DEADLINE_EXCEEDED && gate->limits.deadline_ns > 0)
-        return status_in(status, "model '%s' (deadline_ms: %lld in " FLAG ")", gate->name,
-                         (long long)(gate->limits.deadline_ns / NS_PER_MS));
-    if (status.code == STATUS_RESOURCE_EXHAUSTED && gate->limits.max_run_bytes > 0)
-        return status_in(status, "model '%s' (max_run_memory_bytes: %zu in " FLAG ")", gate->name,
-                         gate->limits.max_run_bytes);
-    return status;
+    if (status.code != STATUS_DEADLINE_EXCEEDED)
+        return status;
+    return status_in(status, "model '%s' (deadline_ms: %lld in " FLAG ")", gate->name,
+                     (long long)(gate->limits.deadline_ns / NS_PER_MS));
+}
+
+struct status model_gate_name_memory(const struct model_gate *gate, struct status status)
+{
+    if (status.code != STATUS_RESOURCE_EXHAUSTED)
+        return status;
+    return status_in(status, "model '%s' (max_run_memory_bytes: %zu in " FLAG ")", gate->name,
+                     gate->limits.max_run_bytes);
 }

@@ -59,8 +59,9 @@ static inline void model_gate_stop_waiting(_Atomic int *waiting)
     atomic_fetch_sub_explicit(waiting, 1, memory_order_relaxed);
 }
 
-/* Names the model and the limit in the failure of a run, if one of its limits may have caused it.
- */
-struct status model_gate_explain(const struct model_gate *gate, struct status status);
+/* These name the model and its limit in a failure with the limit's code. The caller knows that it
+ * was this limit, and not that of the client or the server. */
+struct status model_gate_name_deadline(const struct model_gate *gate, struct status status);
+struct status model_gate_name_memory(const struct model_gate *gate, struct status status);
 
 #endif

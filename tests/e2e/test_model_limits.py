@@ -22,7 +22,7 @@ def request(n):
 class Limits(TestCase):
     """Two models: `dear` computes for minutes if n is 1500, `light` is cheap and has no limits."""
 
-    def serve(self, limits):
+    def serve(self, limits, *flags):
         write_chain(self.path("dear", "1"))
         tiny_model.write(self.path("light", "1"))
         with open(self.path("models.config"), "w", encoding="ascii") as f:
@@ -30,7 +30,7 @@ class Limits(TestCase):
         with open(self.path("limits"), "w", encoding="ascii") as f:
             f.write("model { name: 'dear' %s }\n" % limits)
         return Server(None, "--model_config_file=" + self.path("models.config"), FLAG + "=" + self.path("limits"), "--rest_api_num_threads=2",
-                      grpc=True)
+                      *flags, grpc=True)
 
     def light_answers(self, server):
         for _ in range(5):
@@ -86,6 +86,8 @@ class Limits(TestCase):
             self.assertEqual(answer.status, 504)
             self.assertTrue(answer.json["error"].startswith("model 'dear' (deadline_ms: 100 in --model_limits_file): "), answer)
             self.assertEqual(client.predict(request(1500), timeout=3600).code, "DEADLINE_EXCEEDED")
+            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 2}})
+            self.assertEqual(answer.status, 200, answer)
             self.light_answers(server)
 
     def test_memory_of_a_run(self):
@@ -95,6 +97,15 @@ class Limits(TestCase):
             self.assertTrue(answer.json["error"].startswith("model 'dear' (max_run_memory_bytes: 1000000 in --model_limits_file): "), answer)
             self.assertEqual(server.post("/v1/models/dear:predict", {"inputs": {"n": 2}}).status, 200)
             self.light_answers(server)
+
+    def test_a_limit_that_was_not_reached_is_not_named(self):
+        """The server's own memory is short, and the client's own deadline passes."""
+        with self.serve("max_run_memory_bytes: 1000000000 deadline_ms: 3600000", "--memory_budget_bytes=20000000") as server, \
+                Client("127.0.0.1:%d" % server.grpc_port) as client:
+            answer = server.post("/v1/models/dear:predict", {"inputs": {"n": 3000}})
+            self.assertEqual(answer.status, 429)
+            self.assertNotIn("max_run_memory_bytes", answer.json["error"])
+            self.assertNotIn("deadline_ms", client.predict(request(1000), timeout=0.2).text)
 
     def test_a_wrong_file_is_named(self):
         server = Server(self.path("none"), FLAG + "=" + self.path("limits"), wait=False)
