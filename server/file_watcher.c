@@ -17,6 +17,8 @@ struct file_watcher {
     bool stopping, ended;
 };
 
+#define RETRIES 60 /* of a reload, one at each look */
+
 /* For a disk that does not answer. */
 #define END_NS (5 * NS_PER_S)
 
@@ -32,19 +34,24 @@ static uint64_t fingerprint(const char *path)
     return bytes_hash((struct bytes){ (const char *)facts, sizeof facts });
 }
 
-/* A file that is read in the middle of a copy changes once more. */
+/* A file that is read in the middle of a copy changes once more. A reload may also fail for other
+ * reasons that pass: no memory or descriptors, or a file that this one names and that comes later. */
 static void look(struct watched_file *file)
 {
     uint64_t seen = fingerprint(file->path);
-    if (seen == file->seen)
+    bool changed = seen != file->seen;
+    if (!changed && file->retries == 0)
         return;
     file->seen = seen;
+    file->retries = changed ? RETRIES : file->retries - 1;
     struct status status = file->reload(file->context);
-    if (status_is_ok(status))
+    if (status_is_ok(status)) {
         log_info("%s=%s: has changed, and was read again", file->flag, file->path);
-    else
+        file->retries = 0;
+    } else if (changed) {
         log_error("%s=%s: %s: what was read before stays in use", file->flag, file->path,
                   status.message);
+    }
 }
 
 static void *watch(void *context)

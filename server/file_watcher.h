@@ -12,10 +12,12 @@
 struct watched_file {
     const char *flag; /* that named the file, for the log: "--ssl_config_file" */
     const char *path;
-    /* Reads it again. A failure is logged, and changes nothing. In the watcher's thread. */
+    /* Reads it again. A failure is logged, and changes nothing; it is tried again for a minute. In
+     * the watcher's thread. */
     struct status (*reload)(void *context);
     void *context;
     uint64_t seen; /* a fingerprint of its inode, size and times */
+    int retries;   /* that are left of a reload that failed */
 };
 
 struct file_watcher;
