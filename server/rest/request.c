@@ -434,10 +434,10 @@ static enum MHD_Result answer_request(struct request *request)
     enum MHD_Result answered;
     request_read(request);
     served_request_begin(served_of(request));
-    if (is_preflight(request))
-        return send_preflight(request);
     if (request->dropped)
         return send_reply(request);
+    if (is_preflight(request))
+        return send_preflight(request);
     if (!find_route(request, &answered))
         return answered;
     keep_headers(request);

@@ -110,6 +110,8 @@ class Requests(DigitsServer):
         chunks = b"%x\r\n%s\r\n" % (65536, b" " * 65536) * (LIMIT // 65536 + 1) + b"0\r\n\r\n"
         head = b"POST " + ASK.encode() + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
         self.assertTrue(self.server.raw(head + chunks).startswith(b"HTTP/1.1 429 "))
+        answer = self.server.request("OPTIONS", ASK, b" " * (LIMIT + 1), headers={"Origin": "http://a.example"})
+        self.expect(answer, 429, "over --max_request_bytes=%d" % LIMIT)
 
     def test_slow_and_half_requests_do_not_hold_up_others(self):
         body = json.dumps(row()).encode()
