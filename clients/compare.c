@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/text_print.h"
 #include "clients/grpc_messages.h"
 #include "proto/wire.h"
 #include "tensor/value_json.h"
@@ -11,6 +12,14 @@ struct comparison {
     struct arena *arena;
     struct buffer *out; /* empty as long as nothing differs */
 };
+
+/* Names and labels are a server's: they do not reach the terminal as they are. */
+static void print_name(const char *before, struct bytes name, struct buffer *out)
+{
+    buffer_printf(out, "%s'", before);
+    text_print_visible(out, name);
+    buffer_append_char(out, '\'');
+}
 
 static bool is_close(const struct comparison *in, double expected, double got)
 {
@@ -88,7 +97,8 @@ static void compare_tensors(const struct comparison *in, const char *name,
 {
     int64_t count = 0, first = 0;
     if (expected->dtype != got->dtype || !shape_equal(&expected->shape, &got->shape)) {
-        buffer_printf(in->out, "output '%s' is %s %s, was %s %s", name, dtype_name(got->dtype),
+        print_name("output ", bytes_of(name), in->out);
+        buffer_printf(in->out, " is %s %s, was %s %s", dtype_name(got->dtype),
                       shape_text(&got->shape), dtype_name(expected->dtype),
                       shape_text(&expected->shape));
         return;
@@ -98,7 +108,7 @@ static void compare_tensors(const struct comparison *in, const char *name,
             first = i;
     if (count == 0)
         return;
-    buffer_printf(in->out, "output '%s'", name);
+    print_name("output ", bytes_of(name), in->out);
     print_index(&expected->shape, first, in->out);
     buffer_append_text(in->out, " is ");
     value_element_to_text(got, first, in->out);
@@ -118,6 +128,12 @@ static const struct client_tensor *find_output(const struct client_outputs *outp
     return NULL;
 }
 
+static void tell_output(const struct comparison *in, const char *name, const char *what)
+{
+    print_name("output ", bytes_of(name), in->out);
+    buffer_append_text(in->out, what);
+}
+
 static struct status compare_predict(const struct comparison *in, struct bytes expected_message,
                                      struct bytes got_message)
 {
@@ -128,13 +144,13 @@ static struct status compare_predict(const struct comparison *in, struct bytes e
         const struct client_tensor *was = &expected.outputs[i];
         const struct client_tensor *is = find_output(&got, was->name);
         if (is == NULL)
-            buffer_printf(in->out, "output '%s' is missing", was->name);
+            tell_output(in, was->name, " is missing");
         else
             compare_tensors(in, was->name, &was->tensor, &is->tensor);
     }
     for (int i = 0; i < got.count && in->out->size == 0; i++)
         if (find_output(&expected, got.outputs[i].name) == NULL)
-            buffer_printf(in->out, "output '%s' is new", got.outputs[i].name);
+            tell_output(in, got.outputs[i].name, " is new");
     return status_ok();
 }
 
@@ -148,11 +164,14 @@ static void compare_rows(const struct comparison *in, const struct client_classe
         buffer_printf(in->out, "example %d has %d classes, had %d", row, is_count, was_count);
     for (int i = 0; i < was_count && in->out->size == 0; i++) {
         const struct client_class *was = &expected->rows[row][i], *is = &got->rows[row][i];
-        if (!bytes_equal(was->label, is->label) ||
-            !is_close(in, (double)was->score, (double)is->score))
-            buffer_printf(in->out, "example %d, class %d is '%.*s' %.9g, was '%.*s' %.9g", row, i,
-                          (int)is->label.size, is->label.data, (double)is->score,
-                          (int)was->label.size, was->label.data, (double)was->score);
+        if (bytes_equal(was->label, is->label) &&
+            is_close(in, (double)was->score, (double)is->score))
+            continue;
+        buffer_printf(in->out, "example %d, class %d", row, i);
+        print_name(" is ", is->label, in->out);
+        buffer_printf(in->out, " %.9g", (double)is->score);
+        print_name(", was ", was->label, in->out);
+        buffer_printf(in->out, " %.9g", (double)was->score);
     }
 }
 

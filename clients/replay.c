@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/text_print.h"
 #include "clients/client_type.h"
 #include "clients/interrupt.h"
 #include "clients/log_request.h"
@@ -134,7 +135,8 @@ static void note_refusal(struct replay *replay, const struct replay_slot *slot,
         return;
     }
     replay->result->refused++;
-    buffer_printf(&text, "%s: %s", status_code_name(status.code), status.message);
+    buffer_printf(&text, "%s: ", status_code_name(status.code));
+    text_print_visible(&text, bytes_of(status.message));
     show(replay, slot, (struct bytes){ text.data, text.size });
     buffer_finish(&text);
 }

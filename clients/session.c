@@ -5,6 +5,7 @@
 
 #include "base/command.h"
 #include "base/file.h"
+#include "base/text_print.h"
 #include "rpc/tls.h"
 
 #define ARENA_BYTES          ((size_t)4 << 30)
@@ -79,6 +80,15 @@ static struct status describe(const struct modelclient_options *options, struct 
                         status.message);
 }
 
+/* The names and texts in it are a server's. */
+static void print_answer(const struct buffer *out)
+{
+    struct buffer text = { 0 };
+    text_print_lines(&text, (struct bytes){ out->data, out->size });
+    fwrite(text.data, 1, text.size, stdout);
+    buffer_finish(&text);
+}
+
 struct status session_run(int argc, char **argv, session_function *run)
 {
     const struct modelclient_options *options;
@@ -107,7 +117,7 @@ struct status session_run(int argc, char **argv, session_function *run)
     if (!status_is_ok(status))
         status = describe(options, status);
     else if (session.out.size > 0)
-        fwrite(session.out.data, 1, session.out.size, stdout);
+        print_answer(&session.out);
     tls_destroy(tls);
     buffer_finish(&session.out);
     arena_destroy(session.arena);

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
+#include "base/text_print.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -82,6 +83,15 @@ static void print_usage(const struct command_set *set, FILE *out)
             set->program, set->program);
 }
 
+/* The text may be of a server or a file. */
+static void print_failure(const char *program, const char *message)
+{
+    struct buffer text = { 0 };
+    text_print_lines(&text, bytes_of(message));
+    fprintf(stderr, "%s: %.*s\n", program, (int)text.size, text.data);
+    buffer_finish(&text);
+}
+
 static int run_command(const struct command_set *set, const struct command *command, int argc,
                        char **argv)
 {
@@ -92,7 +102,7 @@ static int run_command(const struct command_set *set, const struct command *comm
         status = file_flush_stdout();
     if (status_is_ok(status))
         return chosen_exit;
-    fprintf(stderr, "%s: %s\n", set->program, status.message);
+    print_failure(set->program, status.message);
     return line_is_wrong ? EXIT_USAGE : EXIT_FAILED;
 }
 

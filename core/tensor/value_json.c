@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/json_value.h"
+#include "base/text_print.h"
 
 /* ---- reading ---- */
 
@@ -154,21 +155,6 @@ struct status value_from_json(const char *text, enum dtype dtype, struct arena *
 
 /* ---- printing ---- */
 
-static void print_string(struct bytes text, struct buffer *out)
-{
-    buffer_append_char(out, '"');
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (c == '"' || c == '\\')
-            buffer_printf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            buffer_printf(out, "\\u%04x", c);
-        else
-            buffer_append_char(out, (char)c);
-    }
-    buffer_append_char(out, '"');
-}
-
 static void print_floating(double value, int digits, struct buffer *out)
 {
     if (isnan(value))
@@ -198,7 +184,7 @@ void value_element_to_text(const struct tensor *tensor, int64_t i, struct buffer
         buffer_append_text(out, tensor_bools(tensor)[i] ? "true" : "false");
         break;
     case DT_STRING:
-        print_string(tensor_strings(tensor)[i], out);
+        json_print_visible(out, tensor_strings(tensor)[i]);
         break;
 #define CASE(dt, type, format)                                           \
     case dt:                                                             \

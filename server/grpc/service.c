@@ -88,14 +88,18 @@ static void on_sent(void *owner)
     request_pool_give(owner);
 }
 
-/* A trailer: clients take 8 KiB of them by default. */
+/* A trailer: clients take 8 KiB of them by default. If names are long, it has fewer ops. */
 static void add_explanation(struct grpc_request *request)
 {
     struct buffer text = { 0 };
-    explain_print(request->explain, &request->served, NULL, EXPLAINED_OPS_MAX, &text);
+    size_t ops = 2 * EXPLAINED_OPS_MAX;
+    do {
+        ops /= 2;
+        text.size = 0;
+        explain_print(request->explain, &request->served, NULL, ops, &text);
+    } while (text.size > EXPLANATION_BYTES_MAX && ops > 0);
     buffer_append_char(&text, '\0');
-    if (text.size <= EXPLANATION_BYTES_MAX)
-        call_add_metadata(request->call, EXPLAIN_HEADER, text.data);
+    call_add_metadata(request->call, EXPLAIN_HEADER, text.data);
     buffer_finish(&text);
 }
 

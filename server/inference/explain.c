@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/map.h"
+#include "base/text_print.h"
 #include "graph/graph.h"
 #include "server/inference/request_metrics.h"
 
@@ -67,20 +68,6 @@ static void new_line(const char *indent, const char *more, struct buffer *out)
     buffer_append_text(out, more);
 }
 
-static void print_text(const char *text, struct buffer *out)
-{
-    buffer_append_char(out, '"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            buffer_append_char(out, '\\');
-        if ((unsigned char)*text < ' ')
-            buffer_printf(out, "\\u%04x", (unsigned char)*text);
-        else
-            buffer_append_char(out, *text);
-    }
-    buffer_append_char(out, '"');
-}
-
 static double us(int64_t ns)
 {
     return ns > 0 ? (double)ns / 1000 : 0;
@@ -108,14 +95,16 @@ static void print_ops(const struct explain *explain, const char *indent, size_t 
     for (size_t i = 0; i < count; i++) {
         new_line(indent, "        ", out);
         buffer_append_text(out, "{\"node\": ");
-        print_text(ops[i]->node->name, out);
+        json_print_ascii(out, bytes_of(ops[i]->node->name));
         buffer_append_text(out, ", \"op\": ");
-        print_text(ops[i]->node->op_name, out);
+        json_print_ascii(out, bytes_of(ops[i]->node->op_name));
         buffer_printf(out, ", \"count\": %llu, \"us\": %.1f}%s", (unsigned long long)ops[i]->count,
                       us(ops[i]->took_ns), i + 1 < count ? "," : "");
     }
     new_line(indent, "    ", out);
     buffer_append_char(out, ']');
+    if (count < map->count)
+        buffer_printf(out, ", \"ops_left_out\": %zu", map->count - count);
 }
 
 void explain_print(const struct explain *explain, const struct served_request *request,

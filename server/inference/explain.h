@@ -21,7 +21,7 @@ bool explain_is_asked(const char *value);
 /**
  * Appends {"stages_us": {…}, "ops": [{"node": …, "op": …, "count": …, "us": …}, …]}, with `indent`
  * before each line but the first; without line feeds if it is NULL. The slowest ops come first, up
- * to ops_max. Times of ops are their own, without the ops of their branches and bodies.
+ * to ops_max; if there are more, "ops_left_out": … tells how many. Names are printed in ASCII. Times of ops are their own, without the ops of their branches and bodies.
  */
 void explain_print(const struct explain *explain, const struct served_request *request,
                    const char *indent, size_t ops_max, struct buffer *out);

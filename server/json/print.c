@@ -298,34 +298,6 @@ char *json_put_double(char *out, double value)
     return end != NULL ? end : put_by_printf(out, value, false);
 }
 
-static void print_escape(struct buffer *out, unsigned char c)
-{
-    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
-    const char *found = c == 0 ? NULL : strchr(from, c);
-    if (found != NULL) {
-        buffer_append_char(out, '\\');
-        buffer_append_char(out, to[found - from]);
-    } else {
-        buffer_printf(out, "\\u%04X", c);
-    }
-}
-
-void json_print_string(struct buffer *out, struct bytes text)
-{
-    size_t plain = 0;
-    buffer_append_char(out, '"');
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (c >= 0x20 && c != '"' && c != '\\')
-            continue;
-        buffer_append(out, text.data + plain, i - plain);
-        print_escape(out, c);
-        plain = i + 1;
-    }
-    buffer_append(out, text.data + plain, text.size - plain);
-    buffer_append_char(out, '"');
-}
-
 void json_print_base64(struct buffer *out, struct bytes data)
 {
     static const char alphabet[] =

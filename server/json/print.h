@@ -9,7 +9,7 @@
 #ifndef SERVER_JSON_PRINT_H
 #define SERVER_JSON_PRINT_H
 
-#include "base/bytes.h"
+#include "base/text_print.h"
 
 #define JSON_NUMBER_MAX 32 /* the longest number fits */
 
@@ -18,9 +18,6 @@ char *json_put_float(char *out, float value);
 char *json_put_double(char *out, double value);
 char *json_put_int64(char *out, int64_t value);
 char *json_put_uint64(char *out, uint64_t value);
-
-/* Prints the text with quotes and escapes. Bytes from 0x80 pass unchanged. */
-void json_print_string(struct buffer *out, struct bytes text);
 
 /* Prints {"b64": "…"} with standard, padded base64. */
 void json_print_base64(struct buffer *out, struct bytes data);

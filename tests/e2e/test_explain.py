@@ -18,6 +18,23 @@ class Explain(TestCase):
         self.server = Server(base, name="m", grpc=True)
         self.addCleanup(self.server.stop)
 
+    def serve_long_names(self):
+        """A model of 40 nodes whose names are 1 KB, not ASCII, and not JSON."""
+        b = tiny_model.Builder()
+        b.placeholder("x", 7, [-1])
+        last = "x"
+        for i in range(40):
+            name = "\u00e9\u20ac" * 200 + str(i)
+            b.node(name, "StringLower" if i % 2 else "StringUpper", last, encoding=("s", b""))
+            last = name
+        b.signature("serving_default", "predict", {"x": ("x:0", 7, [-1])}, {"y": (last + ":0", 7, [-1])})
+        os.makedirs(self.path("long", "1"))
+        with open(self.path("long", "1", "saved_model.pb"), "wb") as f:
+            f.write(b.model.SerializeToString())
+        server = Server(self.path("long"), name="m", grpc=True)
+        self.addCleanup(server.stop)
+        return server
+
     def check(self, explain, *ops):
         self.assertEqual(set(explain), {"stages_us", "ops"})
         self.assertEqual(list(explain["stages_us"]), ["queue", "parse", "run", "print"])
@@ -61,6 +78,19 @@ class Explain(TestCase):
                 self.assertEqual(NAME in trailers, there)
                 if there:
                     self.check(json.loads(trailers[NAME]), "_FusedPointwise")
+
+    def test_long_names_leave_ops_out_of_the_trailer(self):
+        server = self.serve_long_names()
+        ops = server.post(ASK + "?explain=1", {"instances": ["a"]}).json["explain"]["ops"]
+        self.assertEqual((len(ops), ops[0]["node"][:2]), (40, "\u00e9\u20ac"))
+        request = messages().PredictRequest(model_spec={"name": "m"})
+        request.inputs["x"].CopyFrom(tensor(7, [1], [b"a"]))
+        with Client("127.0.0.1:%d" % server.grpc_port) as client:
+            future = client.start(PREDICTION + "Predict", request, messages().PredictResponse, metadata=((NAME, "1"),))
+            self.assertEqual(list(future.result().outputs["y"].string_val), [b"a"])
+            explain = json.loads(dict(future.trailing_metadata())[NAME])
+        self.assertEqual(len(explain["ops"]) + explain["ops_left_out"], 40)
+        self.assertEqual(explain["ops"][0]["node"][:2], "\u00e9\u20ac")
 
 
 if __name__ == "__main__":

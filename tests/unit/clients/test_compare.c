@@ -128,6 +128,16 @@ static void classes_and_values_are_compared(void **state)
     assert_string_equal(difference(PREDICTION_REGRESS), "value 0 is 2, was 1");
 }
 
+/* A label could clear the terminal. */
+static void control_characters_are_escaped(void **state)
+{
+    (void)state;
+    put_class(&expected, RESULT, "cat", 0.5f);
+    put_class(&got, RESULT, "\x1b[2Jdog", 0.5f);
+    assert_string_equal(difference(PREDICTION_CLASSIFY),
+                        "example 0, class 0 is '\\u001B[2Jdog' 0.5, was 'cat' 0.5");
+}
+
 static void put_multi(struct buffer *out, float score, float value)
 {
     size_t result = wire_open(out, 1);
@@ -160,6 +170,7 @@ int main(void)
         cmocka_unit_test(whole_numbers_and_strings_have_none),
         cmocka_unit_test(shapes_dtypes_and_names_count),
         cmocka_unit_test(classes_and_values_are_compared),
+        cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(each_result_of_a_multi_inference_is_compared),
     };
     return cmocka_run_group_tests_name("compare", tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void prints_both_formats(void **state)
     (void)state;
     assert_true(status_is_ok(prediction_check(columns, 4, 2)));
     assert_string_equal(print(PREDICTION_JSONL, columns, 4, 2),
-                        "{\"id\": [\"a,\\\"b\\\"\\u000a\"], \"p\": [0.100000001, NaN], "
+                        "{\"id\": [\"a,\\\"b\\\"\\n\"], \"p\": [0.100000001, NaN], "
                         "\"n,1\": -9223372036854775808, \"t\": true}\n"
                         "{\"id\": [\"\"], \"p\": [-Infinity, 3], \"n,1\": 7, \"t\": false}\n");
     assert_string_equal(print(PREDICTION_CSV, columns, 4, 2),

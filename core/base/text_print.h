@@ -1,0 +1,26 @@
+/*
+ * text_print: a stranger's text inside JSON, a header or a line on a terminal.
+ */
+#ifndef BASE_TEXT_PRINT_H
+#define BASE_TEXT_PRINT_H
+
+#include "base/bytes.h"
+
+/* With quotes and the escapes that JSON asks for, as TensorFlow Serving prints them. Bytes from
+ * 0x7f pass unchanged. */
+void json_print_string(struct buffer *out, struct bytes text);
+
+/* The same in printable ASCII, as a header wants it. What is not UTF-8 becomes \uFFFD. */
+void json_print_ascii(struct buffer *out, struct bytes text);
+
+/* The same for a terminal: control characters beyond ASCII are escaped as well. */
+void json_print_visible(struct buffer *out, struct bytes text);
+
+/* For a terminal, without quotes: control characters, which could move the cursor or change
+ * settings, become \u001B and the like. Bytes that are not UTF-8 stay, but for those that some
+ * terminals take for control characters. */
+void text_print_visible(struct buffer *out, struct bytes text);
+/* The same for several lines: line feeds stay. */
+void text_print_lines(struct buffer *out, struct bytes text);
+
+#endif
