@@ -6,10 +6,18 @@
 
 #define TIMEOUT_MS 60000
 #define HTTP       "http://"
+#define HTTPS      "https://"
 
 const char *rest_address(const char *server)
 {
-    return strncmp(server, HTTP, strlen(HTTP)) == 0 ? server + strlen(HTTP) : NULL;
+    if (strncmp(server, HTTP, strlen(HTTP)) == 0)
+        return server + strlen(HTTP);
+    return rest_is_encrypted(server) ? server + strlen(HTTPS) : NULL;
+}
+
+bool rest_is_encrypted(const char *server)
+{
+    return strncmp(server, HTTPS, strlen(HTTPS)) == 0;
 }
 
 void client_request_finish(struct client_request *request)
@@ -21,6 +29,9 @@ void client_request_finish(struct client_request *request)
 struct status client_open(const char *server, const struct client_options *options,
                           struct client **out)
 {
+    if (rest_is_encrypted(server) != (options->tls != NULL) && rest_address(server) != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT, "%s: TLS and https:// want each other",
+                            server);
     if (rest_address(server) != NULL)
         TRY(rest_client_open(rest_address(server), options, out));
     else

@@ -8,8 +8,8 @@
  *     … answer.outputs[i].name, answer.outputs[i].tensor
  *     client_close(client);
  *
- * The address chooses the protocol: "host:port" and "unix:/path" are gRPC, "http://host:port" is
- * REST. The server may also be TensorFlow Serving. If it refuses a request, the status has the
+ * The address chooses the protocol: "host:port" and "unix:/path" are gRPC, "http://host:port"
+ * and "https://host:port" are REST. The server may also be TensorFlow Serving. If it refuses a request, the status has the
  * server's code and text; over REST the code is the one that the HTTP status stands for.
  */
 #ifndef CLIENTS_CLIENT_H
@@ -23,7 +23,7 @@ struct transport_maker;
 
 struct client_options {
     int64_t timeout_ms;          /* for each call; 0: 60000 */
-    struct transport_maker *tls; /* from rpc/tls.h, for gRPC; NULL: no TLS. Outlives the client */
+    struct transport_maker *tls; /* from rpc/tls.h; NULL: no TLS. Outlives the client */
     const char *server_name;     /* the name that TLS checks; NULL: the host of the address */
     const char *token;           /* that the server wants; NULL: none. Outlives the client */
 };

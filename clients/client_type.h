@@ -33,8 +33,10 @@ struct status grpc_client_open(const char *address, const struct client_options 
                                struct client **out);
 struct status rest_client_open(const char *address, const struct client_options *options,
                                struct client **out);
-/* The "host:port" of "http://host:port"; NULL: the address is not one of REST. */
+/* The "host:port" of "http://host:port" or "https://host:port"; NULL: the address is not one of
+ * REST. */
 const char *rest_address(const char *server);
+bool rest_is_encrypted(const char *server);
 /* The failure that an answer other than 200 describes. */
 struct status rest_refusal(int http, struct bytes answer);
 

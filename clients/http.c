@@ -26,12 +26,12 @@ struct status http_init(struct http *http, const char *text)
     if (text[size] != '\0' && text[size + 1] != '\0') {
         buffer_finish(&address);
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "'http://%s': want http://host:port with nothing behind it", text);
+                            "'%s': want http://host:port with nothing behind it", text);
     }
     const char *bracket = strchr(address.data, ']');
     if (strchr(bracket != NULL ? bracket : address.data, ':') == NULL)
         buffer_printf(&address, ":%d", PORT_DEFAULT);
-    *http = (struct http){ .fd = -1 };
+    *http = (struct http){ 0 };
     struct status status = address_parse(address.data, &http->address);
     snprintf(http->host, sizeof http->host, "%s", address.data);
     buffer_finish(&address);
@@ -40,9 +40,9 @@ struct status http_init(struct http *http, const char *text)
 
 static void disconnect(struct http *http)
 {
-    if (http->fd >= 0)
-        close(http->fd);
-    http->fd = -1;
+    if (http->transport != NULL)
+        http->transport->type->close(http->transport);
+    http->transport = NULL;
     http->in.size = 0;
 }
 
@@ -93,6 +93,36 @@ static struct status connect_to(const struct socket_address *address, int64_t de
     return status_ok();
 }
 
+static struct status shake_hands(struct http *http, int64_t deadline_ns)
+{
+    struct transport *transport = http->transport;
+    enum transport_wants wants;
+    for (;;) {
+        TRY(transport->type->handshake(transport, &wants));
+        if (wants == TRANSPORT_DONE)
+            return status_ok();
+        TRY(wait_for(transport->fd, wants == TRANSPORT_WANTS_READ ? POLLIN : POLLOUT, deadline_ns,
+                     "to connect"));
+    }
+}
+
+/* Takes the descriptor. */
+static struct status encrypt(struct http *http, int fd, int64_t deadline_ns)
+{
+    if (http->tls == NULL) {
+        http->transport = transport_plain(fd);
+        return status_ok();
+    }
+    const char *peer = http->server_name != NULL ? http->server_name : http->address.host;
+    struct status status = http->tls->make(http->tls, fd, peer, &http->transport);
+    if (status_is_ok(status)) {
+        status = shake_hands(http, deadline_ns);
+        if (!status_is_ok(status))
+            disconnect(http);
+    }
+    return status_in(status, "%s", http->host);
+}
+
 static struct status connect_any(struct http *http, int64_t deadline_ns)
 {
     struct socket_address addresses[ADDRESSES_MAX];
@@ -101,26 +131,39 @@ static struct status connect_any(struct http *http, int64_t deadline_ns)
     if (!status_is_ok(status))
         return status_error(STATUS_UNAVAILABLE, "%s: %s", http->host, status.message);
     for (int i = 0; i < count; i++) {
-        status = connect_to(&addresses[i], deadline_ns, &http->fd);
+        int fd = -1;
+        status = connect_to(&addresses[i], deadline_ns, &fd);
         if (status_is_ok(status))
-            return status;
+            return encrypt(http, fd, deadline_ns);
     }
     return status_error(status.code == STATUS_DEADLINE_EXCEEDED ? status.code : STATUS_UNAVAILABLE,
                         "%s: %s", http->host, status.message);
 }
 
+/* Why read or write failed, in words. */
+static const char *trouble(const struct http *http)
+{
+    const struct transport *transport = http->transport;
+    const char *words = errno == EPROTO && transport->type->trouble != NULL
+                            ? transport->type->trouble(transport)
+                            : NULL;
+    return words != NULL ? words : strerror(errno);
+}
+
 static struct status send_all(struct http *http, const void *data, size_t size, int64_t deadline_ns)
 {
-    for (const char *at = data; size > 0;) {
-        ssize_t sent = send(http->fd, at, size, MSG_NOSIGNAL);
+    struct transport *transport = http->transport;
+    struct iovec left = { (void *)(uintptr_t)data, size };
+    while (left.iov_len > 0) {
+        ssize_t sent = transport->type->write(transport, &left, 1);
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
-            return status_error(STATUS_UNAVAILABLE, "%s: send: %s", http->host, strerror(errno));
+            return status_error(STATUS_UNAVAILABLE, "%s: send: %s", http->host, trouble(http));
         if (sent < 0) {
-            TRY(wait_for(http->fd, POLLOUT, deadline_ns, "to send the request"));
+            TRY(wait_for(transport->fd, POLLOUT, deadline_ns, "to send the request"));
             continue;
         }
-        at += sent;
-        size -= (size_t)sent;
+        left.iov_base = (char *)left.iov_base + sent;
+        left.iov_len -= (size_t)sent;
     }
     return status_ok();
 }
@@ -128,18 +171,20 @@ static struct status send_all(struct http *http, const void *data, size_t size, 
 /* Reads more bytes into `in`. Sets *end if the server has closed the connection. */
 static struct status receive(struct http *http, int64_t deadline_ns, bool *end)
 {
+    struct transport *transport = http->transport;
     *end = false;
     buffer_reserve(&http->in, READ_BYTES);
+    struct iovec to = { http->in.data + http->in.size, READ_BYTES };
     for (;;) {
-        ssize_t got = recv(http->fd, http->in.data + http->in.size, READ_BYTES, 0);
+        ssize_t got = transport->type->read(transport, &to, 1);
         if (got >= 0) {
             http->in.size += (size_t)got;
             *end = got == 0;
             return status_ok();
         }
         if (errno != EAGAIN && errno != EINTR)
-            return status_error(STATUS_UNAVAILABLE, "%s: receive: %s", http->host, strerror(errno));
-        TRY(wait_for(http->fd, POLLIN, deadline_ns, "for the answer"));
+            return status_error(STATUS_UNAVAILABLE, "%s: receive: %s", http->host, trouble(http));
+        TRY(wait_for(transport->fd, POLLIN, deadline_ns, "for the answer"));
     }
 }
 
@@ -216,7 +261,7 @@ static struct status read_answer(struct http *http, int64_t deadline_ns, struct 
 static struct status ask_once(struct http *http, const struct buffer *head,
                               const struct buffer *body, int64_t deadline_ns, struct head *answer)
 {
-    if (http->fd < 0)
+    if (http->transport == NULL)
         TRY(connect_any(http, deadline_ns));
     http->in.size = 0;
     TRY(send_all(http, head->data, head->size, deadline_ns));
@@ -238,7 +283,7 @@ struct status http_ask(struct http *http, const char *method, const char *path,
     if (http->token != NULL)
         buffer_printf(&text, "Authorization: Bearer %s\r\n", http->token);
     buffer_append_text(&text, "\r\n");
-    bool kept = http->fd >= 0;
+    bool kept = http->transport != NULL;
     struct status status = ask_once(http, &text, body, deadline_ns, &head);
     if (kept && status.code == STATUS_UNAVAILABLE) { /* the server closed the idle connection */
         disconnect(http);
@@ -252,8 +297,8 @@ struct status http_ask(struct http *http, const char *method, const char *path,
     *code = head.code;
     *body_out = (struct bytes){ http->in.data + head.size, head.body_size };
     if (head.closes) {
-        close(http->fd);
-        http->fd = -1;
+        http->transport->type->close(http->transport);
+        http->transport = NULL;
     }
     return status_ok();
 }

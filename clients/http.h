@@ -1,22 +1,26 @@
 /*
  * http: an HTTP/1.1 client with one connection, which stays open between requests. It supports what
- * TensorFlow Serving's REST API needs: no chunks, no redirects, no TLS.
+ * TensorFlow Serving's REST API needs: no chunks, no redirects.
  */
 #ifndef CLIENTS_HTTP_H
 #define CLIENTS_HTTP_H
 
 #include "base/bytes.h"
 #include "rpc/address.h"
+#include "rpc/transport.h"
 
 struct http {
     struct address address;
     char host[ADDRESS_TEXT_MAX + 256]; /* the Host header */
-    const char *token; /* sent with each request; set it after http_init; NULL: none. Borrowed */
-    int fd;            /* -1: not connected */
-    struct buffer in;  /* received, and not consumed yet */
+    /* Set these after http_init; they are borrowed. */
+    const char *token;           /* sent with each request; NULL: none */
+    struct transport_maker *tls; /* NULL: not encrypted */
+    const char *server_name;     /* in the server's certificate; NULL: the host of the address */
+    struct transport *transport; /* NULL: not connected */
+    struct buffer in;            /* received, and not consumed yet */
 };
 
-/* The address is "host:port" or "host", whose port is 8501. INVALID_ARGUMENT: it is neither. */
+/* The address, behind http:// or https://, is "host:port" or "host", whose port is 8501. INVALID_ARGUMENT: it is neither. */
 struct status http_init(struct http *http, const char *address);
 void http_finish(struct http *http);
 

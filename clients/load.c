@@ -152,6 +152,8 @@ static void *ask_in_thread(void *context)
     struct status status = http_init(&http, load->server);
     if (status_is_ok(status)) {
         http.token = load->options->token;
+        http.tls = load->options->tls;
+        http.server_name = load->options->server_name;
         status = ask_until_done(load, &http);
         http_finish(&http);
     }

@@ -6,7 +6,7 @@ static struct modelclient_options options;
 
 static const struct flag rows[] = {
     { "server", FLAG_TEXT, &options.server, "localhost:8500",
-      .help = "host:port or unix:/path for gRPC, http://host:port for REST" },
+      .help = "host:port or unix:/path for gRPC, http://host:port or https://host:port for REST" },
     { "model", FLAG_TEXT, &options.model, "",
       .help = "the model's name; empty: default, or for replay the name in each request" },
     { "model_version", FLAG_INT64, &options.version_number, "-1",
@@ -51,7 +51,8 @@ static const struct flag rows[] = {
       .help = "the timeout of each request in milliseconds", .min = 1, .max = 1e9 },
     { "auth_token_file", FLAG_TEXT, &options.auth_token_file, "",
       .help = "file whose first line is a token that the server wants" },
-    { "tls", FLAG_BOOL, &options.tls, "false", .help = "use TLS, over gRPC" },
+    { "tls", FLAG_BOOL, &options.tls, "false",
+      .help = "use TLS, over gRPC; https:// uses it over REST" },
     { "tls_ca", FLAG_TEXT, &options.tls_ca, "",
       .help = "PEM file of the authorities to trust; empty: the system's" },
     { "tls_cert", FLAG_TEXT, &options.tls_cert, "",
@@ -102,6 +103,11 @@ static const struct {
     { "server_name", NULL, "tls", NULL },
 };
 
+static bool is_https(const char *server)
+{
+    return strncmp(server, "https://", 8) == 0;
+}
+
 static struct status check_limited(const char *command)
 {
     for (size_t i = 0; i < COUNT(limited); i++) {
@@ -112,6 +118,8 @@ static struct status check_limited(const char *command)
             return status_error(STATUS_INVALID_ARGUMENT, "--%s does not apply to %s, only to: %s",
                                 limited[i].flag, command, commands);
         bool alone = limited[i].alone != NULL && strcmp(limited[i].alone, command) == 0;
+        if (with != NULL && strcmp(with, "tls") == 0)
+            alone = alone || is_https(options.server);
         if (with != NULL && !alone && flag_is_default(flags_find(&flags, with)))
             return status_error(STATUS_INVALID_ARGUMENT, "--%s needs --%s", limited[i].flag, with);
     }
@@ -134,12 +142,10 @@ struct status options_parse(int argc, char **argv, const struct modelclient_opti
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--label and --model_version exclude each other");
     if (options.tls && strncmp(options.server, "http://", 7) == 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "--tls is for gRPC");
-    if (strncmp(options.server, "https://", 8) == 0)
-        return status_error(
-            STATUS_INVALID_ARGUMENT,
-            "--server=%s: REST has no TLS; gRPC is encrypted with --tls --server=%s",
-            options.server, options.server + 8);
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--tls is for gRPC; REST is encrypted with --server=https://%s",
+                            options.server + 7);
+    options.tls = options.tls || is_https(options.server);
     *out = &options;
     return status_ok();
 }

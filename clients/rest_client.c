@@ -392,6 +392,8 @@ struct status rest_client_open(const char *address, const struct client_options 
         return status;
     }
     client->http.token = options->token;
+    client->http.tls = options->tls;
+    client->http.server_name = options->server_name;
     client->client.type = &type;
     *out = &client->client;
     return status_ok();

@@ -6,6 +6,7 @@
 #include "base/command.h"
 #include "base/file.h"
 #include "base/text_print.h"
+#include "clients/client_type.h"
 #include "rpc/tls.h"
 
 #define ARENA_BYTES          ((size_t)4 << 30)
@@ -33,7 +34,9 @@ static struct status make_tls(const struct modelclient_options *options, struct 
 {
     struct tls_options tls = { .cert.file = or_null(options->tls_cert),
                                .key.file = or_null(options->tls_key),
-                               .ca.file = or_null(options->tls_ca) };
+                               .ca.file = or_null(options->tls_ca),
+                               .protocols =
+                                   rest_is_encrypted(options->server) ? TLS_HTTP1 : TLS_HTTP2 };
     *out = NULL;
     return options->tls ? command_line_fault(tls_client_create(&tls, out)) : status_ok();
 }

@@ -99,6 +99,20 @@ class Security(TestCase):
                 with socket.create_connection(("localhost", server.port), DEADLINE_S) as s:
                     self.context(alpn=["h2"]).wrap_socket(s, server_hostname="localhost")
 
+    def test_modelclient_over_https(self):
+        self.issue("server")
+        self.issue("client")
+        with self.serve("--rest_ssl_config_file=" + self.configure(verify=True)) as server:
+            command = ["modelclient", "predict", "--model=tiny", "--input=x=[[1.0]]", "--server=https://localhost:%d" % server.port]
+            ca, certificate = "--tls_ca=" + self.path("ca.pem"), ["--tls_cert=" + self.path("client.pem"), "--tls_key=" + self.path("client.key")]
+            done = run(*command, ca, *certificate)
+            self.assertEqual((done.stdout, done.returncode), ("y: float [1,1]\n[[2.5]]\n", 0), done)
+            done = run(*command, ca, *certificate, "--repeat=20", "--concurrency=2")
+            self.assertEqual(done.returncode, 0, done)
+            for flags in ([ca], certificate, [ca, *certificate, "--server_name=other.example"]):
+                done = run(*command, *flags)
+                self.assertEqual(done.returncode, 1, (flags, done))
+
     def test_clients_that_leave_or_say_nothing_harm_nobody(self):
         self.issue("server")
         with self.serve("--rest_ssl_config_file=" + self.configure()) as server:

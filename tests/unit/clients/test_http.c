@@ -33,7 +33,7 @@ static void meet(struct peer *peer)
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, ends), 0);
     assert_string_equal(http_init(&peer->http, "localhost:1").message, "");
-    peer->http.fd = ends[0];
+    peer->http.transport = transport_plain(ends[0]);
     peer->fd = ends[1];
 }
 
@@ -123,7 +123,7 @@ static void reads_the_answer(void **state)
         if (strstr(status.message, row->error) == NULL)
             fail_msg("'%s' is not in '%s'", row->error, status.message);
     }
-    assert_int_equal(peer.http.fd >= 0, row->stays);
+    assert_int_equal(peer.http.transport != NULL, row->stays);
     leave(&peer);
 }
 
@@ -203,7 +203,7 @@ static void a_kept_connection_that_was_closed_is_opened_again(void **state)
     (void)state;
     listen_for(&listener, &http);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    http.fd = ends[0];
+    http.transport = transport_plain(ends[0]);
     close(ends[1]);
     struct status status = http_ask(&http, "GET", "/", NULL, in_a_minute(), &code, &body);
     assert_string_equal(status.message, "");
@@ -286,7 +286,7 @@ static void a_deadline_that_has_passed_ends_the_wait(void **state)
     (void)state;
     meet(&peer);
     assert_int_equal(ask(&peer, 0, &code, &body).code, STATUS_DEADLINE_EXCEEDED);
-    assert_int_equal(peer.http.fd, -1);
+    assert_null(peer.http.transport);
     leave(&peer);
 }
 
