@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -37,7 +38,8 @@ struct listener {
     struct loop_timer pause;
     listener_accept *accepted;
     void *context;
-    struct list_link *silent;
+    struct list_link *silent, *oldest; /* by age, the newest first; `oldest` is the last */
+    int silent_count, silent_max;
 };
 
 /* Recognises HTTP/2 with prior knowledge, and a TLS handshake. False: more bytes are needed. */
@@ -59,12 +61,22 @@ static bool tell_protocol(int fd, enum listener_protocol *out)
     return true; /* even if it is closed: whoever reads it will see */
 }
 
+/* The links point forward only; the one before is found by where its `next` lies. */
+static struct list_link *link_before(const struct listener *listener, const struct list_link *link)
+{
+    return link->from == &listener->silent ? NULL
+                                           : CONTAINER_OF(link->from, struct list_link, next);
+}
+
 static void forget_silent(struct silent *silent)
 {
-    struct loop *loop = silent->listener->loop;
-    loop_unwatch(loop, silent->watch);
-    loop_clear_timer(loop, &silent->timer);
+    struct listener *listener = silent->listener;
+    loop_unwatch(listener->loop, silent->watch);
+    loop_clear_timer(listener->loop, &silent->timer);
+    if (listener->oldest == &silent->link)
+        listener->oldest = link_before(listener, &silent->link);
     list_remove(&silent->link);
+    listener->silent_count--;
     free(silent);
 }
 
@@ -94,9 +106,20 @@ static void on_silence(void *context)
     close(fd);
 }
 
+/* False: there is none. */
+static bool close_oldest(struct listener *listener)
+{
+    if (listener->oldest == NULL)
+        return false;
+    on_silence(CONTAINER_OF(listener->oldest, struct silent, link));
+    return true;
+}
+
 static void wait_for_first_bytes(struct listener *listener, int fd,
                                  const struct sockaddr_storage *address, socklen_t size)
 {
+    if (listener->silent_count >= listener->silent_max)
+        close_oldest(listener);
     struct silent *silent = zalloc(sizeof *silent);
     *silent = (struct silent){ .listener = listener,
                                .fd = fd,
@@ -111,6 +134,9 @@ static void wait_for_first_bytes(struct listener *listener, int fd,
         return;
     }
     list_push(&listener->silent, &silent->link);
+    listener->silent_count++;
+    if (listener->oldest == NULL)
+        listener->oldest = &silent->link;
     loop_set_timer(listener->loop, &silent->timer, loop_now_ns(listener->loop) + SILENCE_MAX_NS);
 }
 
@@ -124,6 +150,13 @@ void listener_take(struct listener *listener, int fd, const struct sockaddr_stor
         wait_for_first_bytes(listener, fd, address, size);
 }
 
+static void pause_accepting(struct listener *listener, int error)
+{
+    log_error("accept: %s", strerror(error));
+    status_ignore(loop_rewatch(listener->loop, listener->watch, 0));
+    loop_set_timer(listener->loop, &listener->pause, loop_now_ns(listener->loop) + PAUSE_NS);
+}
+
 /* False: none is waiting. */
 static bool accept_one(struct listener *listener)
 {
@@ -134,12 +167,11 @@ static bool accept_one(struct listener *listener)
         accept4(listener->fd, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
         int error = errno;
-        if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
-            log_error("accept: %s", strerror(error));
-            status_ignore(loop_rewatch(listener->loop, listener->watch, 0));
-            loop_set_timer(listener->loop, &listener->pause,
-                           loop_now_ns(listener->loop) + PAUSE_NS);
-        }
+        bool full = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+        if (full && close_oldest(listener))
+            return true;
+        if (full)
+            pause_accepting(listener, error);
         return error == ECONNABORTED || error == EINTR;
     }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -184,6 +216,16 @@ static struct status bind_port(int family, int port, int *out)
     return status_ok();
 }
 
+/* A part of the descriptors of the process, so that requests and files find some. */
+static int silent_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 100;
+    rlim_t part = limit.rlim_cur / LISTENER_SILENT_PART;
+    return part < 1 ? 1 : part > 100000 ? 100000 : (int)part;
+}
+
 struct status listener_open(struct loop *loop, int port, listener_accept *accepted, void *context,
                             struct listener **out)
 {
@@ -197,6 +239,7 @@ struct status listener_open(struct loop *loop, int port, listener_accept *accept
                                    .fd = fd,
                                    .accepted = accepted,
                                    .context = context,
+                                   .silent_max = silent_max(),
                                    .pause = { .expired = resume, .context = listener } };
     status = loop_watch(loop, fd, EPOLLIN, on_connections, listener, &listener->watch);
     if (!status_is_ok(status)) {

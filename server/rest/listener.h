@@ -1,6 +1,9 @@
 /*
  * listener: a TCP port that several protocols share: it tells connections apart by their first
  * bytes.
+ *
+ * A connection may be silent for a minute. Silent connections have a part of the descriptors; if it
+ * is used up, or if there are no descriptors, the one that has been silent for longest is closed.
  */
 #ifndef SERVER_REST_LISTENER_H
 #define SERVER_REST_LISTENER_H
@@ -10,6 +13,8 @@
 #include "base/loop.h"
 
 struct listener;
+
+#define LISTENER_SILENT_PART 8 /* of the descriptors: one in so many */
 
 enum listener_protocol { LISTENER_HTTP1, LISTENER_HTTP2, LISTENER_TLS };
 

@@ -173,7 +173,8 @@ static unsigned connections_max(const struct server_context *server)
         return 1000;
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
-    const rlim_t others = 60 + 4 * loops; /* a loop has 4 of its own */
+    const rlim_t others = 60 + 4 * loops /* a loop has 4 of its own */
+                          + limit.rlim_cur / LISTENER_SILENT_PART;
     rlim_t most = limit.rlim_cur > others ? (limit.rlim_cur - others) / loops / each : 0;
     if (most > 100000)
         return 100000;

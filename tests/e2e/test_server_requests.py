@@ -3,6 +3,7 @@ import gzip
 import json
 import os
 import signal
+import resource
 import socket
 import tempfile
 import threading
@@ -139,6 +140,17 @@ class Requests(DigitsServer):
         self.assertTrue(got and got[0].startswith(b"HTTP/1.1 200 "), got)
         for s in silent + half:
             s.close()
+
+    def test_silent_connections_leave_descriptors_to_others(self):
+        """The oldest of them is closed: at their limit, and when the process has no descriptors."""
+        with Server(self.base) as server:
+            used = len(os.listdir("/proc/%d/fd" % server.process.pid))
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (used + 20, used + 20))
+            silent = [socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) for _ in range(60)]
+            self.assertEqual(server.post(ASK, row()).status, 200)
+            self.assertEqual(silent[0].recv(1), b"")
+            for s in silent:
+                s.close()
 
     def test_the_beginning_of_a_preface_costs_nothing(self):
         """"PRI" may or may not become HTTP/2: until the next byte the server can only wait."""
