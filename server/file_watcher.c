@@ -35,7 +35,8 @@ static uint64_t fingerprint(const char *path)
 }
 
 /* A file that is read in the middle of a copy changes once more. A reload may also fail for other
- * reasons that pass: no memory or descriptors, or a file that this one names and that comes later. */
+ * reasons that pass: no memory or descriptors, or a file that this one names and that comes
+ * later. */
 static void look(struct watched_file *file)
 {
     uint64_t seen = fingerprint(file->path);
