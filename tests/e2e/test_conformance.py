@@ -13,7 +13,7 @@ import test_batching
 import test_warmup
 import tiny_model
 from grpc_here import MODEL, Client, messages, module, tensor, values
-from harness import Server, TestCase, main, run
+from harness import DEADLINE_S, Server, TestCase, main, run
 from test_grpc import example
 
 TALLY = {}  # section -> [passed, failed]
@@ -130,6 +130,8 @@ def write_signatures(directory):
         add(name, "classify", outputs)
     add("r_two_outputs", "regress", {"outputs": "n2", "z": "n2"})
     add("r_wrong_input", "regress", {"outputs": "n2"}, {"other": ("examples:0", STRING, [-1])})
+    add("r_float_input", "regress", {"outputs": "n2"}, {"inputs": ("x:0", FLOAT, [-1])})
+    b.signature("references", "predict", {"x": ("x:0", FLOAT + 100, [-1])}, {"y": ("x:0", FLOAT + 100, [-1])})
     for name, outputs in (("r_wrong_output", {"z": "n2"}), ("r_shape", {"outputs": "n2x2"}), ("r_rows", {"outputs": "n1"}),
                           ("r_dtype", {"outputs": "i2"}), ("r_vector", {"outputs": "n2"}), ("r_column", {"outputs": "n2x1"})):
         add(name, "regress", outputs)
@@ -153,6 +155,7 @@ CLASSIFY_ROWS = [
 REGRESS_ROWS = [
     ("c_two_inputs", BAD, "Expected one input Tensor."), ("r_two_outputs", BAD, "Expected one output Tensor."),
     ("r_wrong_input", BAD, Has("No regression inputs found in SignatureDef: ")),
+    ("r_float_input", BAD, Has("to be float but string is provided")),
     ("r_wrong_output", BAD, Begins("No regression outputs found in SignatureDef: ")),
     ("r_shape", BAD, "Expected output Tensor shape to be either [batch_size] or [batch_size, 1] but got [2,2]"),
     ("r_rows", BAD, "Input batch size did not match output batch size: 2 vs. 1"),
@@ -201,6 +204,7 @@ class Calls(Conformance):
             self.multi_inference()
             self.metadata_and_status()
             self.tensors()
+            self.wire_forms()
             self.odd_signatures()
             self.paths_of_metrics()
 
@@ -278,6 +282,12 @@ class Calls(Conformance):
                 request.tasks.add(model_spec=spec(name, signature=signature), method_name=method)
             request.input.example_list.examples.append(example({"x": 1.0}))
             message = self.answer("8.5", label, self.grpc.multi_inference(request), code, text)
+        request = m.MultiInferenceRequest()
+        request.tasks.add(model_spec=spec(version=1, signature="regress_x_to_y"), method_name=REGRESS)
+        request.tasks.add(model_spec=spec(version=7, signature="classify_x"), method_name=CLASSIFY)
+        request.input.example_list.examples.append(example({"x": 1.0}))
+        first = self.answer("8.5", "the first task tells the version", self.grpc.multi_inference(request), "OK")
+        self.check("8.5", "the version of all", [r.model_spec.version.value for r in first.results], [1, 1])
         self.check("8.5", "results in the order of the tasks", [r.WhichOneof("result") for r in message.results],
                    ["regression_result", "classification_result"])
         self.check("8.5", "their versions", [r.model_spec.version.value for r in message.results], [2, 2])
@@ -316,6 +326,9 @@ class Calls(Conformance):
         y("fewer values: the last one repeats", "OK", [4.0, 4.0], float_val=[4.0])
         y("more values: the first ones count", "OK", [2.5, 3.0], float_val=[1.0, 2.0, 9.0])
         y("no dtype", BAD, "tensor parsing error: x", dtype=0, float_val=[1.0, 2.0])
+        rank = floats(1.0)
+        rank.tensor_shape.unknown_rank = True
+        self.answer("9.2", "unknown_rank beside dimensions is not looked at, as in TensorFlow", self.grpc.predict(predict(x=rank)), "OK")
         unknown = floats(1.0)
         unknown.tensor_shape.dim[0].size = -1
         self.answer("9.2", "an unknown dimension", self.grpc.predict(predict(x=unknown)), BAD, "tensor parsing error: x")
@@ -328,6 +341,25 @@ class Calls(Conformance):
         outputs = self.grpc.predict(predict(spec(signature="types"), **types)).message.outputs
         self.check("9.2", "narrow integers are cut off", list(outputs["out_int8"].int_val), [44])
         self.check("9.2", "strings in tensor_content", list(outputs["out_string"].string_val), [b"a\0b"])
+
+    def wire_forms(self):
+        """9.1: what a client's library may write in another way than ours."""
+        body = predict(spec("m", version=1)).SerializeToString()
+        packed, unpacked = b"\x2a\x04" + struct.pack("<f", 1), b"\x2d" + struct.pack("<f", 1)  # float_val
+        self.check("9.1", "float_val is packed by this library", body.count(packed), 1)
+        at, end = body.index(b"\x12"), body.index(packed)
+        shrunk = bytearray(body.replace(packed, unpacked))
+        for i in range(at, end):  # the lengths of the messages around it
+            if body[i] == len(body) - i - 1:
+                shrunk[i] -= 1
+        call = self.grpc.channel.unary_unary("/tensorflow.serving.PredictionService/Predict", response_deserializer=messages().PredictResponse.FromString)
+        self.check("9.1", "numbers that are not packed", values(call(bytes(shrunk), timeout=DEADLINE_S).outputs["y"]), ([1, 1], [2.5]))
+        message = self.answer("9.1", "a signature of references", self.grpc.predict(predict(spec("odd", signature="references"), x=tensor(FLOAT, [1], [1.5]))), "OK")
+        self.check("9.1", "its outputs have the base type", message.outputs["y"].dtype, FLOAT)
+        half = tensor(tiny_model.DTYPES["half"], [2], [0x3c00, 0x13c00])  # the low 16 bits count
+        types = {"in_" + name: tensor(dtype, [2], [b"a"] * 2 if name == "string" else [1, 1]) for name, dtype in tiny_model.DTYPES.items()}
+        message = self.answer("9.1", "half_val", self.grpc.predict(predict(spec(signature="types"), **dict(types, in_half=half))), "OK")
+        self.check("9.1", "its low 16 bits", list(message.outputs["out_half"].half_val), [0x3c00, 0x3c00])
 
     def odd_signatures(self):
         two = {"examples": [{"x": 1.0}, {"x": 2.0}]}
@@ -355,6 +387,11 @@ class Calls(Conformance):
             answer = self.grpc.predict(predict(spec("odd", signature="foreign"), x=x))
             self.check("10.2", "predict with another one", (answer.code, answer.text), ("INTERNAL", Begins("Expected prediction signature method_name to be one of {")))
 
+    def test_tensor_content(self):
+        with self.serve("--enable_serialization_as_tensor_content") as server:
+            y = self.client(server).predict(predict()).message.outputs["y"]
+            self.check("8.2", "answers as tensor_content", (y.tensor_content, len(y.float_val)), (struct.pack("<f", 2.5), 0))
+
     def paths_of_metrics(self):
         self.check("15", "not enabled", self.server.get("/monitoring/prometheus/metrics").status, 404)
 
@@ -364,8 +401,23 @@ class Calls(Conformance):
             self.server, self.grpc = server, self.client(server)
             self.grpc.predict(predict())
             server.post("/v1/models/m:predict", {"instances": [[1.0]]})
+            request = messages().MultiInferenceRequest()
+            request.tasks.add(model_spec=spec(signature="regress_x_to_y"), method_name=REGRESS)
+            request.input.example_list.examples.append(example({"x": 1.0}))
+            def counted():
+                return dict(re.findall(r":tensorflow:serving:request_count\{(.*)\} (\d+)\n", server.get(path).body.decode()))
+            before, ok = counted(), 'model_name="m",status="OK"'
+            self.grpc.multi_inference(request)
+            self.check("15", "MultiInference is not counted", counted(), before)
+            server.get("/v1/models/m")
+            self.check("15", "status is counted", counted(), dict(before, **{ok: str(int(before[ok]) + 1)}))
+            self.grpc.predict(predict(spec("none")))
+            self.check("15", "failures are counted", counted().get('model_name="none",status="NOT_FOUND"'), "1")
             answer = server.get(path)
             text = answer.body.decode()
+            limits = re.findall(r'request_latency_bucket\{model_name="m",API="Predict",entrypoint="GRPC",le="(.*?)"', text)
+            self.check("15", "the limits of the buckets", limits, ["%g" % (10 * 1.8 ** i) for i in range(33)] + ["+Inf"])
+            self.check("15", "examples of MultiInference", text, Has('request_example_count_total{model="m"} 1\n'))
             self.check("15", "content type", answer.headers["Content-Type"].split(";")[0], "text/plain")
             self.check("15", "a query", (server.get(path + "?x").status, server.get(path + "?x").body.decode()),
                        (400, "Unexpected path: %s?x. Should be %s" % (path, path)))
@@ -419,6 +471,11 @@ class Models(Conformance):
             self.check("10.7", "no SavedModel", self.error(server, 5)[0] != "OK", True)
             self.check("11.4", "a failed version ends with its error", self.states(server, "m")["2"], ("END", MISSING))
             self.check("11.3", "the version before serves", server.post("/v1/models/m:predict", {"instances": [[1.0]]}).json, {"predictions": [[2.5]]})
+        text = tiny_model.build()
+        from google.protobuf import text_format
+        self.write(text_format.MessageToString(text), "text", "1", "saved_model.pbtxt")
+        with Server(self.path("text"), name="text") as server:
+            self.check("10.7", "saved_model.pbtxt", server.post("/v1/models/text:predict", {"instances": [[1.0]]}).json, {"predictions": [[2.5]]})
         with Server(self.path("m"), "--saved_model_tags=gpu,serve", "--max_num_load_retries=0", name="m", wait=False) as server:
             server.process.wait()
             self.check("10.7", "the highest version fails", (server.process.returncode, server.output()), (255, Has("1 servable(s) did not become available: {{{name: m version: 5} due to error: ")))
@@ -437,6 +494,18 @@ class Models(Conformance):
                 for version in want:
                     server.wait_for_state(version, "AVAILABLE", name="m")
                 self.check("11.2", label, list(self.states(server, "m")), want)
+        tiny_model.write(self.path("twice", "01"))
+        self.write("x", "twice", "1", "saved_model.pb")  # "1" sorts later than "01"
+        with Server(self.path("m"), "--file_system_poll_wait_seconds=0", name="m") as server:
+            tiny_model.write(self.path("m", "13"))
+            flag = self.configs(self.config("twice", self.path("twice")))
+            with Server(None, flag, "--max_num_load_retries=0", "--keep_going") as other:
+                self.check("11.1", "of two names with one number, the later one counts", self.error(other, 1, "twice")[0] != "OK", True)
+                os.rename(self.path("twice", "1"), self.path("unused"))
+                other.wait_for_state(1, "AVAILABLE", name="twice")
+                self.check("11.4", "a failed version whose directory is another one", self.states(other, "twice"), {"1": ("AVAILABLE", "OK")})
+            self.check("11.2", "a poll time of 0: the base path is read once", list(self.states(server, "m")), ["12"])
+        os.rename(self.path("m", "13"), self.path("later"))
         with Server(self.path("m"), name="m") as server:
             self.check("11.1", "other names are no versions", list(self.states(server, "m")), ["12"])
             os.rename(self.path("m", "12"), self.path("gone"))
@@ -637,6 +706,16 @@ class Programs(Conformance):
                            ("--port=x", "--port"), ("--no_such=1", "--no_such")):
             done = run("modelserver", flag)
             self.check("16", flag, (done.returncode, done.stderr), (2, Has(text)))
+        tiny_model.write(self.path("all", "1"))
+        accepted = ["--num_load_threads=1", "--num_unload_threads=1", "--rest_api_timeout_in_ms=0", "--flush_filesystem_caches=false",
+                    "--tensorflow_session_parallelism=2", "--use_alts_credentials=false", "--per_process_gpu_memory_fraction=0.5", "--grpc_max_threads=4",
+                    "--grpc_channel_arguments=grpc.max_connection_age_ms=600000", "--num_request_iterations_for_warmup=2",
+                    "--remove_unused_fields_from_bundle_metagraph=false", "--prefer_tflite_model=false", "--num_tflite_pools=1",
+                    "--num_tflite_interpreters_per_pool=1", "--xla_cpu_compilation_enabled=false", "--xla_gpu_compilation_enabled=false",
+                    "--enable_profiler=false", "--thread_pool_factory_config_file=", "--mixed_precision=", "--skip_initialize_tpu",
+                    "--grpc_socket_path=" + self.path("socket"), "--tensorflow_session_config_file="]
+        with Server(self.path("all"), *accepted, name="all") as server:
+            self.check("16", "flags that change nothing here", server.post("/v1/models/all:predict", {"instances": [[1.0]]}).json, {"predictions": [[2.5]]})
         done = run("modelserver", "--version")
         self.check("16", "--version", (done.returncode, bool(re.match(r"modelserver [\d.]+\n", done.stdout))), (0, True))
         server = Server(self.path("late"), name="late", grpc=True, wait=False)
