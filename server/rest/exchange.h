@@ -31,7 +31,7 @@ struct exchange {
  * large or compressed. */
 route_handler answer_predict, answer_classify, answer_regress;         /* predict.c, examples.c */
 route_handler answer_model_status, answer_model_list, answer_metadata; /* model_info.c */
-route_handler answer_alive, answer_ready, answer_model_ready;          /* health.c */
+route_handler answer_alive, answer_ready, answer_model_ready, answer_v1_alive; /* health.c */
 
 route_handler answer_metrics, answer_tensorflow_metrics; /* metrics.c */
 

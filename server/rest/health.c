@@ -7,6 +7,13 @@ struct status answer_alive(struct exchange *exchange)
     return status_ok();
 }
 
+/* What clients of KServe's V1 protocol ask. */
+struct status answer_v1_alive(struct exchange *exchange)
+{
+    buffer_append_text(&exchange->served.reply, "{\"status\":\"alive\"}");
+    return status_ok();
+}
+
 /* `why`: with the errors of versions that failed, which quote paths and graphs. */
 static void print_state(struct buffer *out, const struct model_listing *model, bool why)
 {

@@ -33,6 +33,7 @@ static const struct route routes[] = {
     { "GET", "/v1/models", answer_model_list, .api = API_STATUS },
 
     { "GET, HEAD", "/healthz", answer_alive, .api = API_HEALTH, .content_type = TEXT },
+    { "GET, HEAD", "/", answer_v1_alive, .api = API_HEALTH },
     { "GET, HEAD", "/readyz", answer_ready, .api = API_HEALTH, .content_type = TEXT },
     { "GET, HEAD", "/readyz/{model}{selector}", answer_model_ready, .api = API_HEALTH,
       .content_type = TEXT },

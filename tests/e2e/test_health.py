@@ -69,9 +69,10 @@ class Health(TestCase):
                 answer = server.post(path, b"")
                 self.assertEqual((answer.status, answer.headers["Allow"]), (405, "GET, HEAD"))
                 self.assertEqual(answer.json["error"], "POST %s: wants GET, HEAD" % path)
+            self.assertEqual(server.get("/").json, {"status": "alive"})  # KServe V1
             answer = server.request("HEAD", "/healthz")
             self.assertEqual((answer.status, answer.body, answer.headers["Content-Length"]), (200, b"", "3"))
-            for path in ("/healthz/", "/HEALTHZ", "/", "/readyz/", "/readyz/a/b"):
+            for path in ("/healthz/", "/HEALTHZ", "//", "/readyz/", "/readyz/a/b"):
                 self.assertEqual(server.get(path).status, 404)
 
     def test_readiness_goes_first_and_requests_are_answered(self):

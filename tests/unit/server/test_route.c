@@ -35,6 +35,7 @@ static const struct row {
     { "GET", "/v1/models/m/versions/00042/METADATA", MODEL "/metadata", "m", VERSION_SPECIFIC, 42,
       NULL, NULL },
     { "GET", "/v1/models", "/v1/models", "", VERSION_LATEST, 0, NULL, NULL },
+    { "GET", "/", "/", "", VERSION_LATEST, 0, NULL, NULL },
     { "GET", "/healthz", "/healthz", "", VERSION_LATEST, 0, NULL, NULL },
     { "HEAD", "/healthz?x=/y", "/healthz", "", VERSION_LATEST, 0, NULL, NULL },
     { "GET", "/readyz/a%2Fb", "/readyz/{model}{selector}", "a/b", VERSION_LATEST, 0, NULL, NULL },
@@ -96,7 +97,7 @@ static void other_paths_are_foreign_or_have_other_methods(void **state)
         { "GET", "/Healthz", NULL },
         { "GET", "/healthz/", NULL },
         { "GET", "/readyz/", NULL },
-        { "GET", "/", NULL },
+        { "GET", "//", NULL },
         { "GET", "", NULL },
         { "GET", "/v1", NULL },
     };
