@@ -70,7 +70,7 @@ uint32_t cost_find(const struct cost_table *table, struct cost_key key)
     for (int i = index; i >= 0; i--) {
         uint32_t cost = cell_cost(&cells[i], key.shape);
         if (cost != 0)
-            return cost_for(cost, i, key.rows > (int64_t)1 << i ? key.rows : (int64_t)1 << i);
+            return cost_for(cost, i, key.rows);
     }
     for (int i = index + 1; i < COST_ROWS_COUNT; i++) {
         uint32_t cost = cell_cost(&cells[i], key.shape);
@@ -86,12 +86,20 @@ uint32_t cost_measured(const struct cost_table *table, struct cost_key key)
     return cell_cost(&cells[rows_index(key.rows)], key.shape);
 }
 
+/* What a run of the class's own number of rows would have taken, given one of `rows`: otherwise a
+ * class that is mostly measured by its smallest runs looks cheaper than it is. */
+static int64_t cost_of_class(int64_t took_ns, int64_t rows, int index)
+{
+    double full = (double)took_ns * (double)((int64_t)1 << index) / (double)(rows > 0 ? rows : 1);
+    return full < 1 ? 1 : full > UINT32_MAX ? UINT32_MAX : (int64_t)full;
+}
+
 void cost_add(struct cost_table *table, struct cost_key key, int64_t took_ns)
 {
-    _Atomic uint64_t *cell = &table->cells[key.shape % COST_SHAPES_COUNT][rows_index(key.rows)];
+    int index = rows_index(key.rows);
+    _Atomic uint64_t *cell = &table->cells[key.shape % COST_SHAPES_COUNT][index];
     int64_t old = cell_cost(cell, key.shape);
-    if (took_ns < 1)
-        took_ns = 1;
+    took_ns = cost_of_class(took_ns, key.rows, index);
     /* The first run also pays for cold caches and page faults: a much lower cost counts at once, a
      * higher one slowly. */
     int64_t smoothed = old == 0 || took_ns < old / 2 ? took_ns : old + (took_ns - old) / 8;

@@ -17,8 +17,8 @@
 #define COST_SHAPES_COUNT 32
 
 struct cost_table {
-    /* The upper half is the shape of the row. The lower half is the smoothed cost in ns; 0: not
-     * measured. */
+    /* The upper half is the shape of the row. The lower half is the smoothed cost in ns of a run
+     * of the class's own number of rows, to which others are scaled; 0: not measured. */
     _Atomic uint64_t cells[COST_SHAPES_COUNT][COST_ROWS_COUNT];
 };
 

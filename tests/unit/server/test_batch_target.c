@@ -39,12 +39,27 @@ static void chooses(void **state)
     assert_int_equal(choice.rows_max, row->rows_max);
 }
 
+/* Runs of 33 rows fit twice into the target; runs of 64 do not, and none was measured yet. */
+static void a_class_is_not_judged_by_its_smallest_runs(void **state)
+{
+    struct cost_table costs = { 0 };
+    (void)state;
+    for (int64_t rows = 1; rows <= 32; rows *= 2)
+        cost_add(&costs, (struct cost_key){ rows, SHAPE }, rows * NS_PER_MS);
+    cost_add(&costs, (struct cost_key){ 33, SHAPE }, 33 * NS_PER_MS);
+    struct batch_target choice =
+        batch_target_choose(&costs, (struct cost_key){ 1, SHAPE }, 100 * NS_PER_MS, false);
+    assert_int_equal(choice.rows_max, 32);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases)];
+    struct CMUnitTest tests[COUNT(cases) + 1];
     for (size_t i = 0; i < COUNT(cases); i++)
         tests[i] = (struct CMUnitTest){ .name = cases[i].label,
                                         .test_func = chooses,
                                         .initial_state = (void *)(uintptr_t)&cases[i] };
+    tests[COUNT(cases)] =
+        (struct CMUnitTest)cmocka_unit_test(a_class_is_not_judged_by_its_smallest_runs);
     return cmocka_run_group_tests_name("batch_target", tests, NULL, NULL);
 }

@@ -18,7 +18,9 @@ static const struct row {
 } cases[] = {
     { "nothing was measured", { { 0 } }, 1, 0 },
     { "this size was measured", { { 1, 500 } }, 1, 500 },
-    { "sizes up to the next power of two are one class", { { 7, 800 } }, 8, 800 },
+    { "sizes up to the next power of two are one class", { { 6, 600 } }, 8, 800 },
+    { "and are scaled to its size", { { 5, 1000 } }, 5, 1000 },
+    { "also above the largest class", { { 128, 12800 } }, 128, 12800 },
     { "a smaller size is scaled up", { { 2, 1000 } }, 16, 8000 },
     { "a size above the largest class is scaled up", { { 64, 6400 } }, 128, 12800 },
     { "the nearest smaller size counts", { { 1, 900 }, { 4, 1000 } }, 8, 2000 },
