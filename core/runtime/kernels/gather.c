@@ -122,10 +122,11 @@ static struct status gather_compute(struct kernel_context *k)
     for (int d = (int)axis + 1; d < params->shape.rank; d++)
         shape_append(&shape, params->shape.dims[d]);
     TRY(shape_check(shape.rank, shape.dims, &shape));
-    TRY(nd_index_check_rows(indices, size.axis));
     TRY(kernel_output(k, 0, &shape, &out));
-    if (out->size > 0)
-        gather_all(&size, params, indices, out);
+    if (out->size == 0) /* TensorFlow looks at no index then */
+        return status_ok();
+    TRY(nd_index_check_rows(indices, size.axis));
+    gather_all(&size, params, indices, out);
     return status_ok();
 }
 
@@ -178,17 +179,17 @@ struct status gather_nd(struct kernel_context *k, const struct tensor *params, b
         shape_append(&shape, params->shape.dims[d]);
     }
     TRY(shape_check(shape.rank, shape.dims, &shape));
+    if (places > 0 && params->size == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Requested more than 0 entries, but params is empty.  Params shape: %s",
+                            shape_text(&params->shape));
     TRY(kernel_output(k, 0, &shape, out));
     size_t bytes = dtype_size(params->dtype);
-    if (depth == 0 && inner == 0) /* nothing to check, and nothing to copy */
-        return status_ok();
     for (int64_t i = 0; i < places; i++) {
         int64_t at;
         bool found = nd_index_find(indices, i, depth, &params->shape, &at);
         if (!found && !skips)
             return place_error(k, params, i, depth);
-        if (inner == 0)
-            continue;
         void *slice = at_bytes((*out)->data, i * inner, bytes);
         if (found)
             copy_elements(params->dtype, slice, at_bytes_const(params->data, at * inner, bytes),

@@ -793,6 +793,9 @@ def slices():
     rows.add("GatherV2", [floats(3, 4), np.array([[0, 1], [-1, 1]], np.int32), np.int32(0)])
     rows.add("GatherV2", [floats(3, 4), i32(0), np.int32(2)], text=False)
     rows.add("GatherV2", [floats(0, 4), np.zeros(0, np.int32), np.int32(0)])
+    for dims, axis in [((2, 0), 0), ((0, 2), 1), ((0, 0), 1), ((0, 3), 0), ((3, 0), 1)]:  # no index is checked if the result is empty
+        rows.add("GatherV2", [np.zeros(dims, np.float32), i32(-1, 2), np.int32(axis)])
+    rows.add("Gather", [np.zeros((2, 0), np.float32), i32(5)])
     rows.add("GatherV2", [floats(2, 3, 4), np.array([[0, 2], [1, 1]], np.int32), np.int32(1)], batch_dims=1)
     rows.add("GatherV2", [floats(2, 3, 4), np.array([[0, 3], [1, 1]], np.int32), np.int32(2)], batch_dims=1)
     rows.add("GatherV2", [floats(2, 3), np.array([[0], [1], [1]], np.int32), np.int32(1)], batch_dims=1)
@@ -802,6 +805,8 @@ def slices():
     rows.add("GatherNd", [floats(3, 4), np.array([[0, 1], [2, 3]], np.int32)])
     rows.add("GatherNd", [floats(3, 4), np.array([[0], [2]], np.int64)])
     rows.add("GatherNd", [floats(3, 4), np.zeros((2, 0), np.int32)])
+    for dims, indices in [((2, 0), [[1]]), ((0,), [[0]]), ((0, 2), np.zeros((3, 0))), ((0, 3), np.zeros((0, 1)))]:
+        rows.add("GatherNd", [np.zeros(dims, np.float32), np.array(indices, np.int32)])
     rows.add("GatherNd", [floats(3, 4), np.array([[0, 4]], np.int32)])
     rows.add("GatherNd", [floats(3, 4), np.array([[0, 1, 2]], np.int32)])
     rows.write()
