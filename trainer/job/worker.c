@@ -91,11 +91,14 @@ static struct status pull_first(struct ps_client *client, struct gradient_source
     return source->need_rows != NULL ? pull_values(client) : status_ok();
 }
 
-/* Other workers have all rows that are left. It may be over with them, or one may be lost. */
+/* Other workers have all rows that are left. It may be over with them, or one may be lost. Looks at
+ * the ps tasks first, because only the reply to a push would tell that the job's last step has been
+ * brought forward. */
 static struct status await_rows(struct ps_client *client, struct gradient_source *source,
                                 bool *ready)
 {
     clock_sleep(client->calls.clock, ROWS_MS);
+    TRY(client_check(client));
     TRY(want_rows(client, source, ready));
     return pull_values(client);
 }

@@ -265,6 +265,42 @@ static void nobody_waits_for_a_worker_without_rows(void **state)
     stop(&f);
 }
 
+/* A source without rows, while another worker ends the training. */
+struct idle_source {
+    struct gradient_source source; /* first */
+    struct ps_client *other;
+    int asked;
+};
+
+static struct status step_without_rows(struct gradient_source *base, const void *const *values,
+                                       const struct variable_gradient **gradients, float *loss)
+{
+    struct idle_source *source = (struct idle_source *)base;
+
+    (void)values;
+    (void)loss;
+    *gradients = NULL;
+    if (source->asked++ == 0)
+        OK(client_stop(source->other));
+    return source->asked < 20 ? status_ok() : status_error(STATUS_INTERNAL, "it never ends");
+}
+
+static void a_worker_without_rows_learns_of_the_end(void **state)
+{
+    struct fixture f;
+    struct idle_source idle = { .source = { .step = step_without_rows } };
+    struct progress progress = { 0 };
+
+    (void)state;
+    start(&f, 2, 2, &small_job);
+    next(&f, 0);
+    OK(push(&f, 0));
+    idle.other = &f.workers[0];
+    OK(worker_steps(&f.workers[1], &idle.source, STEPS, &progress, NULL));
+    assert_int_equal(f.workers[1].global_step, 1);
+    stop(&f);
+}
+
 static const struct row {
     const char *label;
     bool sync;
@@ -318,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_repeated_request_gets_the_same_share),
         cmocka_unit_test(a_job_goes_on_where_its_snapshot_was),
         cmocka_unit_test(nobody_waits_for_a_worker_without_rows),
+        cmocka_unit_test(a_worker_without_rows_learns_of_the_end),
         cmocka_unit_test(a_job_that_shares_no_rows_says_so),
         { bad_jobs[0].label, refuses_a_job, NULL, NULL, (void *)(uintptr_t)&bad_jobs[0] },
         { bad_jobs[1].label, refuses_a_job, NULL, NULL, (void *)(uintptr_t)&bad_jobs[1] },
