@@ -28,14 +28,6 @@ static uint64_t next_due_step(const struct saver *saver, uint64_t step)
     return every > 0 ? (step / every + 1) * every : UINT64_MAX;
 }
 
-/* Takes the generation and the ps tasks that the chief's client has joined. */
-static void follow_client(struct saver *saver, const struct ps_client *client)
-{
-    saver->client.generation = client->generation;
-    memcpy(saver->client.incarnations, client->incarnations,
-           (size_t)client->options.placement->ps_count * sizeof *client->incarnations);
-}
-
 struct snapshot_writer {
     const struct saver *saver;
     struct client_snapshot *snapshot;
@@ -175,7 +167,7 @@ struct status saver_start(const struct saver_options *options, const struct ps_c
     pthread_mutex_init(&saver->saving, NULL);
     pthread_mutex_init(&saver->lock, NULL);
     clock_cond_init(&saver->changed);
-    follow_client(saver, client);
+    client_follow(&saver->client, client);
     set_next(saver);
     struct status status = save(saver);
     if (status_is_ok(status)) {
@@ -203,6 +195,11 @@ void saver_step(struct saver *saver, uint64_t global_step)
     pthread_mutex_unlock(&saver->lock);
 }
 
+void saver_interrupt(struct saver *saver)
+{
+    client_interrupt(&saver->client);
+}
+
 void saver_pause(struct saver *saver)
 {
     pthread_mutex_lock(&saver->lock);
@@ -214,7 +211,7 @@ void saver_pause(struct saver *saver)
 
 void saver_resume(struct saver *saver, const struct ps_client *client)
 {
-    follow_client(saver, client);
+    client_follow(&saver->client, client);
     atomic_store(&saver->next_step, next_due_step(saver, client->global_step));
     pthread_mutex_unlock(&saver->saving);
     pthread_mutex_lock(&saver->lock);

@@ -33,10 +33,13 @@ struct status saver_start(const struct saver_options *options, const struct ps_c
 void saver_step(struct saver *saver, uint64_t global_step);
 
 /* Takes a snapshot with slots and passes it to `use`. First waits for a checkpoint that is being
- * written. Call it in the chief's thread, between two steps. */
+ * written; none is written while `use` runs. Not during a pause. Any thread. */
 struct status saver_snapshot(struct saver *saver,
                              struct status (*use)(void *context, struct client_snapshot *snapshot),
                              void *context);
+
+/* Ends the calls that a snapshot waits for: it fails. */
+void saver_interrupt(struct saver *saver);
 
 /* Called before and after a recovery: nothing is saved until the chief knows the new generation. */
 void saver_pause(struct saver *saver);

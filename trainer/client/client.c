@@ -57,6 +57,13 @@ void client_interrupt(struct ps_client *client)
     client_shares_interrupt(client->shares);
 }
 
+void client_follow(struct ps_client *client, const struct ps_client *other)
+{
+    client->generation = other->generation;
+    memcpy(client->incarnations, other->incarnations,
+           (size_t)client->options.placement->ps_count * sizeof *client->incarnations);
+}
+
 int64_t client_deadline_ns(const struct ps_client *client, int64_t timeout_ms)
 {
     return clock_deadline_ns(client->calls.clock, timeout_ms);

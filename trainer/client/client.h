@@ -129,6 +129,9 @@ void client_finish(struct ps_client *client);
 /* Ends the waiting calls of this client with CANCELLED, from another thread. */
 void client_interrupt(struct ps_client *client);
 
+/* Takes the generation and the ps tasks that another client of this process has joined. */
+void client_follow(struct ps_client *client, const struct ps_client *other);
+
 /* Joins every ps. With wait_until_created, also waits until the chief has created the variables. */
 struct status client_join(struct ps_client *client, bool wait_until_created, int64_t timeout_ms);
 

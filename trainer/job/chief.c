@@ -253,7 +253,8 @@ static struct status start_monitor(struct chief *chief)
 
     if (!chief->watches) {
         TRY(checkpoint_layout_init(&layout, client->options.placement, &chief->options->job));
-        monitor_init(&chief->monitor, &chief->options->monitor, &layout, client->global_step);
+        monitor_init(&chief->monitor, &chief->options->monitor, &layout, client,
+                     chief->options->job.sync);
         chief->watches = true;
     }
     if (!monitor_is_due(&chief->monitor, client->global_step))
@@ -283,6 +284,7 @@ static struct status work(struct chief *chief)
         warn_of_workers(chief);
     else
         TRY(waited);
+    TRY(monitor_wait(&chief->monitor, &chief->progress->stop));
     return save_and_conclude(chief);
 }
 
@@ -306,14 +308,24 @@ static struct status go_back(struct chief *chief)
     return begin_anew(chief);
 }
 
+/* An evaluation may be using the saver's snapshot. */
+static void stop_threads(struct chief *chief)
+{
+    if (chief->saver != NULL)
+        saver_interrupt(chief->saver);
+    if (chief->watches)
+        monitor_drop(&chief->monitor);
+    if (chief->saver != NULL)
+        saver_pause(chief->saver);
+}
+
 /* Repeats, because the next ps may be lost while the first one gets its values back. */
 static struct status recover(struct chief *chief)
 {
     struct ps_client *client = chief->client;
     int64_t until = clock_deadline_ns(client->calls.clock, chief->options->recovery_timeout_ms);
 
-    if (chief->saver != NULL)
-        saver_pause(chief->saver);
+    stop_threads(chief);
     struct status status = go_back(chief);
     while (worker_may_return(status, client, chief->progress) &&
            clock_now_ns(client->calls.clock) < until) {
@@ -362,8 +374,9 @@ struct status chief_run(struct ps_client *client, struct gradient_source *source
                                    options->start_timeout_ms, "the ps tasks to answer"),
                   "the chief joins"));
     struct status status = begin_and_work(&chief);
+    if (chief.watches)
+        monitor_finish(&chief.monitor);
     saver_destroy(chief.saver);
-    monitor_finish(&chief.monitor);
     status = worker_settle(status, client, progress);
     if (status.code == STATUS_CANCELLED && atomic_load(&progress->stop)) {
         status = worker_stopped(client, progress);

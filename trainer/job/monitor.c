@@ -1,20 +1,26 @@
 #include "trainer/job/monitor.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define SNAPSHOT_TIMEOUT_MS 30000
+#define LOOK_MS             5 /* between two looks at an evaluation that the chief waits for */
 
 void monitor_init(struct monitor *monitor, const struct monitor_options *options,
-                  const struct checkpoint_layout *layout, uint64_t step)
+                  const struct checkpoint_layout *layout, const struct ps_client *client,
+                  bool waits)
 {
-    *monitor = (struct monitor){ .options = options, .layout = *layout };
-    monitor->last_step = options->evaluated_step > 0 ? options->evaluated_step : step;
+    *monitor = (struct monitor){ .options = options, .layout = *layout, .waits = waits };
+    monitor->last_step =
+        options->evaluated_step > 0 ? options->evaluated_step : client->global_step;
+    client_init(&monitor->client, &client->options);
 }
 
 void monitor_finish(struct monitor *monitor)
 {
+    monitor_drop(monitor);
     all_values_destroy(monitor->values);
-    monitor->values = NULL;
+    client_finish(&monitor->client);
 }
 
 bool monitor_is_due(const struct monitor *monitor, uint64_t step)
@@ -92,8 +98,7 @@ static bool has_sparse(const struct placement *placement)
 }
 
 /* Of a table, the chief has only the rows of its next batch: the evaluation reads those of its own
- * batches from a snapshot. The values that the next step needs are pulled again, as reading the
- * snapshot has used the client. */
+ * batches from a snapshot. */
 static struct status evaluate_rows(struct evaluating *evaluating, struct ps_client *client)
 {
     struct client_snapshot snapshot;
@@ -101,18 +106,152 @@ static struct status evaluate_rows(struct evaluating *evaluating, struct ps_clie
     TRY(client_snapshot_begin(client, false, SNAPSHOT_TIMEOUT_MS, &snapshot));
     struct status held = status_hold(evaluate_snapshot(evaluating, &snapshot));
     client_snapshot_end(&snapshot);
-    TRY(status_resume(held));
-    return client_pull_again(client);
+    return status_resume(held);
 }
 
-static struct status evaluate_values(struct evaluating *evaluating, const struct ps_client *client)
+static struct status evaluate_values(struct evaluating *evaluating, uint64_t step,
+                                     const void *const *values)
 {
     const struct monitor_options *options = evaluating->monitor->options;
 
-    TRY(options->evaluate(options->context, client->global_step, client->values, NULL,
-                          evaluating->enough, &evaluating->verdict));
+    TRY(options->evaluate(options->context, step, values, NULL, evaluating->enough,
+                          &evaluating->verdict));
     options->settled(options->context, true);
     return status_ok();
+}
+
+static bool takes_snapshot(const struct monitor *monitor, const struct saver *saver)
+{
+    return has_sparse(monitor->layout.placement) ||
+           (monitor->options->best != NULL && saver != NULL);
+}
+
+/* A task has one snapshot at a time: with a saver, it is the saver's. The values that the chief's
+ * next step needs are pulled again, if its client has read the snapshot. */
+static struct status evaluate_here(struct evaluating *evaluating, struct ps_client *client,
+                                   struct saver *saver)
+{
+    if (!takes_snapshot(evaluating->monitor, saver))
+        return evaluate_values(evaluating, client->global_step, client->values);
+    if (saver != NULL)
+        return saver_snapshot(saver, evaluate_snapshot, evaluating);
+    TRY(evaluate_rows(evaluating, client));
+    return client_pull_again(client);
+}
+
+/* ---- While the chief goes on. ---- */
+
+static struct status evaluate_behind(struct evaluating *evaluating)
+{
+    struct monitor *monitor = evaluating->monitor;
+
+    if (!takes_snapshot(monitor, monitor->saver))
+        return evaluate_values(evaluating, monitor->step,
+                               (const void *const *)monitor->values->data);
+    if (monitor->saver != NULL)
+        return saver_snapshot(monitor->saver, evaluate_snapshot, evaluating);
+    return evaluate_rows(evaluating, &monitor->client);
+}
+
+static void *run(void *context)
+{
+    struct monitor *monitor = context;
+    struct evaluating evaluating = { monitor, monitor->layout.placement, &monitor->enough, { 0 } };
+
+    monitor->status = status_hold(evaluate_behind(&evaluating));
+    monitor->verdict = evaluating.verdict;
+    atomic_store(&monitor->over, true);
+    return NULL;
+}
+
+static void copy_values(struct monitor *monitor, const struct ps_client *client)
+{
+    const struct placement *placement = monitor->layout.placement;
+
+    if (monitor->values == NULL)
+        monitor->values = all_values_create(placement, false);
+    for (int v = 0; v < placement->variables_count; v++) {
+        const struct placed_variable *variable = &placement->variables[v];
+        memcpy(monitor->values->data[v], client->values[v],
+               (size_t)shape_size(&variable->shape) * dtype_size(variable->dtype));
+    }
+}
+
+static struct status begin_behind(struct monitor *monitor, const struct ps_client *client,
+                                  struct saver *saver)
+{
+    if (!takes_snapshot(monitor, saver))
+        copy_values(monitor, client);
+    client_follow(&monitor->client, client);
+    monitor->saver = saver;
+    monitor->step = client->global_step;
+    atomic_store(&monitor->enough, false);
+    atomic_store(&monitor->over, false);
+    monitor->runs = pthread_create(&monitor->thread, NULL, run, monitor) == 0;
+    return monitor->runs ? status_ok()
+                         : status_error(STATUS_RESOURCE_EXHAUSTED, "cannot start a thread");
+}
+
+/* The evaluation has ended, or is about to. */
+static struct status end_behind(struct monitor *monitor, struct verdict *verdict)
+{
+    *verdict = (struct verdict){ 0 };
+    if (!monitor->runs)
+        return status_ok();
+    pthread_join(monitor->thread, NULL);
+    monitor->runs = false;
+    atomic_store(&monitor->over, false);
+    *verdict = monitor->verdict;
+    return status_resume(monitor->status);
+}
+
+static void interrupt(struct monitor *monitor)
+{
+    atomic_store(&monitor->enough, true);
+    client_interrupt(&monitor->client);
+}
+
+static struct status wait_behind(struct monitor *monitor, const _Atomic bool *enough,
+                                 struct verdict *verdict)
+{
+    while (monitor->runs && !atomic_load(&monitor->over)) {
+        if (atomic_load(enough))
+            interrupt(monitor);
+        clock_sleep(monitor->client.calls.clock, LOOK_MS);
+    }
+    return end_behind(monitor, verdict);
+}
+
+struct status monitor_wait(struct monitor *monitor, const _Atomic bool *enough)
+{
+    struct verdict verdict;
+
+    return wait_behind(monitor, enough, &verdict);
+}
+
+void monitor_drop(struct monitor *monitor)
+{
+    struct verdict verdict;
+
+    interrupt(monitor);
+    status_ignore(end_behind(monitor, &verdict));
+}
+
+/* ---- A step. ---- */
+
+static struct status step_behind(struct monitor *monitor, struct ps_client *client,
+                                 struct saver *saver, const _Atomic bool *enough)
+{
+    struct verdict verdict = { 0 };
+    bool due = monitor_is_due(monitor, client->global_step);
+
+    if (due || atomic_load(&monitor->over))
+        TRY(wait_behind(monitor, enough, &verdict));
+    if (due)
+        monitor->last_step = client->global_step;
+    if (verdict.stop)
+        return client_stop(client);
+    return due ? begin_behind(monitor, client, saver) : status_ok();
 }
 
 struct status monitor_step(struct monitor *monitor, struct ps_client *client, struct saver *saver,
@@ -120,14 +259,11 @@ struct status monitor_step(struct monitor *monitor, struct ps_client *client, st
 {
     struct evaluating evaluating = { monitor, client->options.placement, enough, { 0 } };
 
+    if (!monitor->waits)
+        return step_behind(monitor, client, saver, enough);
     if (!monitor_is_due(monitor, client->global_step))
         return status_ok();
-    if (monitor->options->best != NULL && saver != NULL)
-        TRY(saver_snapshot(saver, evaluate_snapshot, &evaluating));
-    else if (has_sparse(client->options.placement))
-        TRY(evaluate_rows(&evaluating, client));
-    else
-        TRY(evaluate_values(&evaluating, client));
+    TRY(evaluate_here(&evaluating, client, saver));
     monitor->last_step = client->global_step;
     return evaluating.verdict.stop ? client_stop(client) : status_ok();
 }

@@ -3,11 +3,15 @@
  * the values, keeps them as a checkpoint if they are the best so far, and ends the training of all
  * tasks if the evaluation says that it is enough. What is best and enough is the caller's to say.
  *
- * In an asynchronous job, the other workers go on meanwhile. What is kept is what was evaluated: a
- * snapshot. In a synchronous job, they wait with their next step.
+ * In an asynchronous job, all workers go on meanwhile. So does the chief: it evaluates the values
+ * of a moment in a thread of their own, and waits only if the next evaluation is due before one has
+ * ended. In a synchronous job, all workers wait, so that the job ends at a step that follows from
+ * the data alone. What is kept is what was evaluated: a snapshot.
  */
 #ifndef TRAINER_JOB_MONITOR_H
 #define TRAINER_JOB_MONITOR_H
+
+#include <pthread.h>
 
 #include "trainer/checkpoint/saver.h"
 #include "trainer/client/all_values.h"
@@ -37,13 +41,24 @@ struct monitor_options {
 struct monitor {
     const struct monitor_options *options;
     struct checkpoint_layout layout; /* of the best checkpoint */
-    uint64_t last_step;              /* of the last evaluation */
+    bool waits;                      /* the chief does, for each evaluation */
+    uint64_t last_step;              /* of the last evaluation that was begun */
     struct all_values *values;       /* NULL until needed */
+    /* The evaluation under way, in its thread. */
+    bool runs; /* there is one: the thread is to be joined */
+    pthread_t thread;
+    struct ps_client client;
+    struct saver *saver;
+    uint64_t step;
+    _Atomic bool enough, over;
+    struct verdict verdict;
+    struct status status; /* held */
 };
 
-/* The job is at `step`. Owner: monitor_finish. */
+/* The job that the client has joined is at its client->global_step. Owner: monitor_finish. */
 void monitor_init(struct monitor *monitor, const struct monitor_options *options,
-                  const struct checkpoint_layout *layout, uint64_t step);
+                  const struct checkpoint_layout *layout, const struct ps_client *client,
+                  bool waits);
 void monitor_finish(struct monitor *monitor);
 
 /* Is an evaluation due at this step? */
@@ -53,5 +68,11 @@ bool monitor_is_due(const struct monitor *monitor, uint64_t step);
  * checkpoints. *enough ends a long evaluation. */
 struct status monitor_step(struct monitor *monitor, struct ps_client *client, struct saver *saver,
                            const _Atomic bool *enough);
+
+/* Waits for the evaluation under way. */
+struct status monitor_wait(struct monitor *monitor, const _Atomic bool *enough);
+
+/* Ends the evaluation under way without a result, since the job goes back. */
+void monitor_drop(struct monitor *monitor);
 
 #endif

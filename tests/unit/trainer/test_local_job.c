@@ -70,6 +70,10 @@ struct job {
     uint64_t global_step;
     int lost;
     int watched, stop_at_watch;
+    uint64_t evaluate_steps; /* 0: no evaluations */
+    int enough_at;           /* this evaluation ends the training; 0: none */
+    struct progress *progress;
+    int evaluations, steps_meanwhile;
 };
 
 static struct status make_source(void *context, struct ps_client *client,
@@ -131,6 +135,34 @@ static struct status first_values(void *context, struct arena *arena, const void
     return status_ok();
 }
 
+/* Waits until the chief has made some steps, if it has any to make. The values stay as they are. */
+static struct status evaluate(void *context, uint64_t step, const void *const *values,
+                              struct client_snapshot *snapshot, const _Atomic bool *enough,
+                              struct verdict *out)
+{
+    struct job *job = context;
+    int64_t until = clock_deadline_ns(clock_monotonic(), 20000);
+    float before[WIDE];
+
+    assert_null(snapshot);
+    assert_false(atomic_load(enough));
+    memcpy(before, values[1], sizeof before);
+    while (!job->sync && step + 4 < job->steps &&
+           atomic_load(&job->progress->global_step) < step + 4 &&
+           clock_now_ns(clock_monotonic()) < until)
+        clock_sleep(clock_monotonic(), 1);
+    assert_memory_equal(before, values[1], sizeof before);
+    job->steps_meanwhile += (int)(atomic_load(&job->progress->global_step) - step);
+    *out = (struct verdict){ .stop = ++job->evaluations == job->enough_at };
+    return status_ok();
+}
+
+static void settled(void *context, bool kept)
+{
+    (void)context;
+    assert_true(kept);
+}
+
 static struct status run(struct job *job)
 {
     struct placed_variable variables[] = {
@@ -140,6 +172,7 @@ static struct status run(struct job *job)
     struct placement placement;
     struct progress progress = { 0 };
 
+    job->progress = &progress;
     placement_create(variables, 2, job->ps, 1024, PLACE_BY_BYTES, &placement);
     struct local_job_options options = {
         .placement = &placement,
@@ -149,6 +182,10 @@ static struct status run(struct job *job)
                             .workers = job->workers,
                             .sync = job->sync,
                             .stop_step = job->steps },
+                   .monitor = { .every_steps = job->evaluate_steps,
+                                .evaluate = evaluate,
+                                .settled = settled,
+                                .context = job },
                    .first_values = first_values,
                    .start_timeout_ms = 20000,
                    .finish_timeout_ms = 20000,
@@ -253,6 +290,43 @@ static void it_stops_when_told(void **state)
     }
 }
 
+static void the_chief_goes_on_while_it_evaluates(void **state)
+{
+    (void)state;
+    for (int sync = 0; sync < 2; sync++) {
+        struct job job = { .ps = 2,
+                           .workers = 1,
+                           .steps = 100,
+                           .optimizer = "sgd",
+                           .rate = .1f,
+                           .sync = sync,
+                           .evaluate_steps = 20 };
+        struct status status = run(&job);
+        assert_string_equal(status.message, "");
+        assert_int_equal(job.evaluations, 5);
+        if (sync)
+            assert_in_range(job.steps_meanwhile + 5, 0, 5); /* the bar is a step behind */
+        else
+            assert_in_range(job.steps_meanwhile, 4 * 4, 4 * 20);
+    }
+}
+
+static void an_evaluation_ends_the_training(void **state)
+{
+    (void)state;
+    struct job job = { .ps = 2,
+                       .workers = 1,
+                       .steps = 1000,
+                       .optimizer = "sgd",
+                       .rate = .1f,
+                       .evaluate_steps = 20,
+                       .enough_at = 2 };
+    struct status status = run(&job);
+    assert_string_equal(status.message, "");
+    assert_int_equal(job.evaluations, 2);
+    assert_in_range(job.global_step, 41, 60);
+}
+
 static void a_bad_optimizer_is_refused_by_the_ps(void **state)
 {
     (void)state;
@@ -287,6 +361,8 @@ int main(void)
         cmocka_unit_test(a_killed_worker_costs_only_its_speed),
         cmocka_unit_test(a_synchronous_job_ends_with_the_cause_when_a_worker_dies),
         cmocka_unit_test(it_stops_when_told),
+        cmocka_unit_test(the_chief_goes_on_while_it_evaluates),
+        cmocka_unit_test(an_evaluation_ends_the_training),
         cmocka_unit_test(a_bad_optimizer_is_refused_by_the_ps),
         cmocka_unit_test(a_worker_says_for_whom_it_has_waited),
     };
