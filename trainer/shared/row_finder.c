@@ -195,7 +195,8 @@ static size_t find_by_sorting(struct row_finder *finder)
 
 void row_finder_finish(struct row_finder *finder)
 {
-    bool marks = finder->rows_count != ANY_KEY && finder->count < UINT32_MAX &&
+    /* Without an id there may be no room yet, and marks list LISTED rows for each word. */
+    bool marks = finder->rows_count != ANY_KEY && finder->count > 0 && finder->count < UINT32_MAX &&
                  words_of(finder) / WORDS_OF_AN_ID <= finder->count;
 
     finder->rows =

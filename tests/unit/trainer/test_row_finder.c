@@ -35,6 +35,19 @@ static void gives_each_row_once_and_in_order(void **state)
     row_finder_free(&finder);
 }
 
+/* The first batch of a job may have no ids at all. */
+static void finds_no_rows_before_it_has_room(void **state)
+{
+    (void)state;
+    struct row_finder finder = { 0 };
+
+    row_finder_begin(&finder, 10);
+    assert_int_equal(row_finder_add(&finder, NULL, 0).code, STATUS_OK);
+    row_finder_finish(&finder);
+    assert_int_equal(finder.rows.count, 0);
+    row_finder_free(&finder);
+}
+
 #define MANY 50000
 
 /* By a bit for each row, and by sorting; a batch leaves nothing behind for the next. */
@@ -129,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_each_row_once_and_in_order),
+        cmocka_unit_test(finds_no_rows_before_it_has_room),
         cmocka_unit_test(finds_the_rows_of_large_tables),
         cmocka_unit_test(finds_the_keys_of_hash_tables),
         cmocka_unit_test(names_an_id_that_is_out_of_range),
