@@ -9,6 +9,7 @@
 #include "runtime/recurrence.h"
 
 #include "base/parallel.h"
+#include "graph/build.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/recurrent.h"
 #include "runtime/kernels/tensor_list.h"
@@ -75,6 +76,21 @@ static int first_carried(const struct fused_recurrence *r)
     return LIMITS + r->limits_count + r->masked;
 }
 
+/* Limits are int32, and a carried value has the type of its result. The attributes of a node that
+ * was not made by a plan may say otherwise. */
+static bool have_types(const struct node *node, const struct fused_recurrence *r)
+{
+    int input = first_carried(r);
+    for (int i = 0; i < r->limits_count; i++)
+        if (endpoint_dtype(node->inputs[LIMITS + i]) != DT_INT32)
+            return false;
+    for (int i = 0; i < node->outputs_count; i++)
+        if (r->roles[i] != RECURRENCE_NONE &&
+            endpoint_dtype(node->inputs[input++]) != node->outputs[i].dtype)
+            return false;
+    return true;
+}
+
 static struct status read_roles(const struct node *node, struct fused_recurrence *r)
 {
     const struct attr_value *roles, *limited;
@@ -107,7 +123,8 @@ static struct status read_roles(const struct node *node, struct fused_recurrence
     bool is_complete = r->input_of[RECURRENCE_TIME] >= 0 && r->input_of[RECURRENCE_H] >= 0 &&
                        (r->input_of[RECURRENCE_C] >= 0) == cell_kinds[r->cell].has_c &&
                        (r->input_of[RECURRENCE_OUTPUT] >= 0) == r->masked;
-    return is_complete && node->inputs_count == at ? status_ok() : not_of_a_plan(node);
+    return is_complete && node->inputs_count == at && have_types(node, r) ? status_ok()
+                                                                          : not_of_a_plan(node);
 }
 
 static struct status read_cell(const struct node *node, struct fused_recurrence *r)
@@ -145,7 +162,8 @@ static struct status read_sizes(struct prepare_context *p, struct fused_recurren
     int64_t cells = recurrent->shape.dims[0], columns = recurrent->shape.dims[1];
     r->inputs = weights->shape.dims[0];
     r->cells = cells;
-    if (cells < 1 || columns != cells * cell_kinds[r->cell].gates ||
+    int gates = cell_kinds[r->cell].gates;
+    if (cells < 1 || columns % gates != 0 || columns / gates != cells ||
         weights->shape.dims[1] != columns || bias->dtype != DT_FLOAT ||
         bias->size != columns + (r->cell == GRU ? cells : 0))
         return not_of_a_plan(prepare_node(p));
@@ -302,7 +320,7 @@ static struct status find_sizes(struct kernel_context *k, int64_t time, struct t
     const struct fused_recurrence *r = t->cell;
     const struct tensor *x = kernel_input(k, X);
     t->x_rows = t->rows = x->shape.dims[1];
-    t->x = tensor_floats(x) + time * t->x_rows * r->inputs;
+    t->x = tensor_floats(x) + time * (t->x_rows * r->inputs);
     TRY(join_rows(k, r->input_of[RECURRENCE_H], &t->rows));
     if (r->input_of[RECURRENCE_C] >= 0)
         TRY(join_rows(k, r->input_of[RECURRENCE_C], &t->rows));
@@ -310,7 +328,7 @@ static struct status find_sizes(struct kernel_context *k, int64_t time, struct t
         TRY(join_rows(k, r->input_of[RECURRENCE_OUTPUT], &t->rows));
         TRY(find_mask(k, time, t));
     }
-    int64_t blocks = (t->rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    int64_t blocks = t->rows / BLOCK_ROWS + (t->rows % BLOCK_ROWS > 0);
     t->blocks = blocks < INT32_MAX ? (int)blocks : INT32_MAX;
     /* The rows of x of several steps lie one after the other if the block has all of them. */
     int64_t most = PRODUCT_ROWS / (t->x_rows > 0 ? t->x_rows : 1);
@@ -568,13 +586,14 @@ static struct status fill_list(struct kernel_context *k, const struct turns *t,
     return tensor_list_output(k, output, list);
 }
 
+/* A counter that limits nothing may have any shape. */
 static struct status give_count(struct kernel_context *k, int output, int input, int64_t steps)
 {
-    struct shape scalar = shape_scalar();
+    const struct tensor *count = kernel_input(k, input);
     struct tensor *out;
-    TRY(kernel_output(k, output, &scalar, &out));
-    int64_t value = tensor_int32s(kernel_input(k, input))[0] + steps;
-    tensor_int32s_mut(out)[0] = (int32_t)(uint32_t)value;
+    TRY(kernel_output(k, output, &count->shape, &out));
+    for (int64_t i = 0; i < count->size; i++)
+        tensor_int32s_mut(out)[i] = (int32_t)((uint32_t)tensor_int32s(count)[i] + (uint32_t)steps);
     return status_ok();
 }
 

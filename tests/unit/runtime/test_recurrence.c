@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "graph/while_loop.h"
+#include "runtime/recurrence.h"
 
 #define INPUTS   3
 #define CELLS    2
@@ -437,9 +438,105 @@ static void fails_as_the_loop_does(void **state)
     plan_destroy(loop);
 }
 
+/* ---- counters that limit nothing ---- */
+
+enum { COUNTED_LIST, COUNTED_H, COUNTER, COUNTED };
+
+/* A simple cell whose loop also counts in each element of feeds[2]. */
+static void build_counting_loop(const struct endpoint *feeds, struct endpoint *fetches)
+{
+    struct while_loop loop;
+    const struct row row = { .cell = SIMPLE };
+    const struct endpoint carried[] = { build_binary(&b, "TensorListFromTensor", NULL, feeds[0],
+                                                     element_shape(&b, INPUTS)),
+                                        feeds[1], feeds[2] };
+    struct endpoint results[COUNTED];
+    assert_ok(while_loop_begin(&loop, &b, "counting", COUNTED, carried));
+    struct builder *builder = &loop.builder;
+    struct body body = { builder, &row };
+    const struct endpoint item[] = { loop.values[COUNTED_LIST], loop.time,
+                                     element_shape(builder, INPUTS) };
+    struct endpoint x = build(builder, "TensorListGetItem", NULL, 3, item,
+                              (struct attr[]){ attr_type("element_dtype", DT_FLOAT), ATTR_END });
+    results[COUNTED_LIST] = loop.values[COUNTED_LIST];
+    results[COUNTED_H] = simple(&body, x, loop.values[COUNTED_H]);
+    results[COUNTER] = build_binary(builder, "AddV2", NULL, loop.values[COUNTER],
+                                    build_const_int(builder, NULL, 1));
+    assert_ok(while_loop_end(&loop, STEPS, results, fetches));
+}
+
+static void counts_in_any_shape(void **state)
+{
+    (void)state;
+    static struct feeds values;
+    static const int32_t counts[] = { 7, INT32_MAX, -2 };
+    const struct endpoint feeds[] = { build_placeholder(&b, "x", DT_FLOAT,
+                                                        shape_of(-1, -1, INPUTS)),
+                                      build_placeholder(&b, "h", DT_FLOAT, shape_of(-1, CELLS)),
+                                      build_placeholder(&b, "n", DT_INT32, shape_of(-1)) };
+    struct endpoint fetches[COUNTED];
+    build_counting_loop(feeds, fetches);
+    struct plan *plan = plan_of(3, feeds, 1, &fetches[COUNTER], NULL);
+    assert_true(plan_has(plan, "_Recurrence"));
+    fill(&values, 0);
+    for (int64_t size = 0; size <= 3; size++) {
+        const struct shape shape = shape_of(size);
+        const struct tensor given[] = { floats(shape_of(STEPS, 2, INPUTS), values.x),
+                                        floats(shape_of(2, CELLS), values.h),
+                                        tensor_borrow(DT_INT32, &shape, counts) };
+        struct tensor got;
+        assert_ok(plan_run(plan, run, given, &got));
+        assert_string_equal(shape_text(&got.shape), shape_text(&shape));
+        for (int64_t i = 0; i < size; i++)
+            assert_int_equal(tensor_int32s(&got)[i],
+                             (int32_t)((uint32_t)counts[i] + (uint32_t)STEPS));
+        tensor_release(&got);
+    }
+    plan_destroy(plan);
+}
+
+/* ---- nodes that a graph has already ---- */
+
+/* h is float in a result and uint8 before the first step: too short for its rows. */
+static void refuses_a_state_of_another_type(void **state)
+{
+    (void)state;
+    const struct row row = { .cell = SIMPLE };
+    const struct body body = { &b, &row };
+    const struct endpoint inputs[] = { build_placeholder(&b, "x", DT_FLOAT,
+                                                         shape_of(-1, -1, INPUTS)),
+                                       weights(&body, INPUTS, CELLS),
+                                       weights(&body, CELLS, CELLS),
+                                       weights(&body, 0, CELLS),
+                                       build_const_int(&b, NULL, STEPS),
+                                       build_const_int(&b, NULL, 0),
+                                       build_placeholder(&b, "h", DT_UINT8, shape_of(-1, CELLS)) };
+    static const int64_t limited[] = { 0 }, roles[] = { RECURRENCE_TIME, RECURRENCE_H };
+    static const enum dtype given[] = { DT_INT32, DT_UINT8 }, made[] = { DT_INT32, DT_FLOAT };
+    const struct attr attrs[] = { attr_text("cell", "simple"),
+                                  attr_int("at", -1),
+                                  attr_text("masked", ""),
+                                  attr_int("M", 1),
+                                  attr_int("N", 0),
+                                  attr_ints(&b, "limited", 1, limited),
+                                  attr_ints(&b, "roles", 2, roles),
+                                  attr_types(&b, "Tcarried", 2, given),
+                                  attr_types(&b, "Tresults", 2, made),
+                                  ATTR_END };
+    struct node *node = build_node(&b, "_Recurrence", NULL, 7, inputs, 0, NULL, attrs);
+    const struct endpoint feeds[] = { inputs[0], inputs[6] }, fetch = { node, 1 };
+    struct flatten_request request = {
+        .feeds = feeds, .feeds_count = 2, .fetches = &fetch, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_ok(builder_status(&b));
+    struct status status = plan_create(graph, &request, resources, NULL, NULL, &plan);
+    assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 5];
+    struct CMUnitTest tests[COUNT(rows) + 7];
     size_t count = 0;
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[count++] = (struct CMUnitTest){ .name = rows[i].label,
@@ -451,6 +548,8 @@ int main(void)
                                               .test_func = has_the_same_bits_for_any_width,
                                               .initial_state = (void *)&rows[wide[i]] };
     tests[count++] = (struct CMUnitTest)TEST(fails_as_the_loop_does);
+    tests[count++] = (struct CMUnitTest)TEST(counts_in_any_shape);
+    tests[count++] = (struct CMUnitTest)TEST(refuses_a_state_of_another_type);
     assert(count == COUNT(tests));
     return cmocka_run_group_tests_name("recurrence", tests, NULL, NULL);
 }
