@@ -508,6 +508,12 @@ static void gradients_of_empty_lines_end_at_once(void **state)
                                     floats(shape_of(1, 4), VALUES(0, 0, 1, 1)),
                                     tensor_borrow(DT_INT32, &one, first) };
     assert_int_equal(run_node("CropAndResizeGradBoxes", 4, crops, NULL), STATUS_OK);
+
+    const int64_t ends[] = { 0, 1 };
+    const struct tensor images = floats(shape_of(many, 1, 1, 0), NULL),
+                        borders = tensor_borrow(DT_INT64, &pair, ends);
+    const struct tensor windows[] = { images, images, images, borders, borders };
+    assert_int_equal(run_node("FractionalMaxPoolGrad", 5, windows, NULL), STATUS_OK);
 }
 
 static void a_new_axis_before_too_many_dimensions_is_refused(void **state)

@@ -12,6 +12,7 @@
 #include "runtime/kernels/plain/broadcast.h"
 #include "runtime/kernels/plain/conv.h"
 #include "runtime/kernels/plain/fast_math.h"
+#include "runtime/kernels/plain/fractional.h"
 #include "runtime/kernels/plain/matmul.h"
 #include "runtime/kernels/plain/recurrent.h"
 #include "runtime/kernels/plain/strided.h"
@@ -396,6 +397,27 @@ static void computes_gates_as_libm_does(void **state)
     }
 }
 
+/* ---- fractional pooling ---- */
+
+/* Of an image of 2^24 + 3 columns and the ratio 1, a float makes one more window than columns. */
+static void takes_the_mean_of_no_pixel(void **state)
+{
+    (void)state;
+    static const int64_t rows[] = { 0, 1 }, columns[] = { 0, 2, 2 };
+    const int32_t x[] = { 3, 6 };
+    int32_t y[] = { 7, 7 };
+    const struct fractional_cells cells = { .images = 1,
+                                            .in = { 1, 2 },
+                                            .out = { 1, 2 },
+                                            .depth = 1,
+                                            .borders = { rows, columns },
+                                            .x = x,
+                                            .y = y };
+    fractional_row(&cells, DT_INT32, FRACTIONAL_MEAN, 0, 0);
+    assert_int_equal(y[0], 4);
+    assert_int_equal(y[1], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +434,7 @@ int main(void)
         cmocka_unit_test(convolves_each_channel_by_itself),
         cmocka_unit_test(multiplies_by_panels_as_the_plain_loop_does),
         cmocka_unit_test(computes_gates_as_libm_does),
+        cmocka_unit_test(takes_the_mean_of_no_pixel),
     };
     return cmocka_run_group_tests_name("plain", tests, start, NULL);
 }

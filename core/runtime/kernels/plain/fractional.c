@@ -150,7 +150,7 @@ void fractional_row(const struct fractional_cells *c, enum dtype dtype, enum fra
         if (begin != NULL)
             begin(&visit);
         visit_window(c, pixel_loops[kind][dtype], image, rows, columns, &visit);
-        if (end != NULL)
+        if (end != NULL && visit.size > 0) /* an integer cannot be divided by 0 */
             end(&visit);
     }
 }

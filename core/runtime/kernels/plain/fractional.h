@@ -23,7 +23,7 @@ struct fractional_cells {
 
 enum fractional_kind {
     FRACTIONAL_MAX,    /* y is the greatest x of the window */
-    FRACTIONAL_MEAN,   /* or their mean */
+    FRACTIONAL_MEAN,   /* or their mean; 0: the window has no pixel */
     FRACTIONAL_PLACES, /* the greatest as well, and which element of x that is: the first one */
     FRACTIONAL_SPREAD, /* x has windows, y pixels, which are doubles: each gets its share of x */
     FRACTIONAL_KINDS,
