@@ -206,3 +206,15 @@ struct status infer_matrix_diag_v2(struct infer_context *context)
     infer_output(context, 0, &shape);
     return status_ok();
 }
+
+/* a [.., m, n], b [.., m, columns] -> [.., n, columns] */
+struct status infer_least_squares(struct infer_context *context)
+{
+    const struct shape *a = infer_input(context, 0), *b = infer_input(context, 1);
+    struct shape shape = *b;
+    if (a->rank < 2 || b->rank < 2)
+        return status_ok();
+    shape.dims[shape.rank - 2] = a->dims[a->rank - 1];
+    infer_output(context, 0, &shape);
+    return status_ok();
+}

@@ -17,6 +17,7 @@
     X(assert)               \
     X(audio_features)       \
     X(banded)               \
+    X(banded_solve)         \
     X(base64)               \
     X(batch_norm)           \
     X(bias)                 \
@@ -67,6 +68,7 @@
     X(inplace)              \
     X(isotonic)             \
     X(layout)               \
+    X(least_squares)        \
     X(linear_algebra)       \
     X(lrn)                  \
     X(lstm)                 \
@@ -74,6 +76,7 @@
     X(matmul)               \
     X(matrix_band_part)     \
     X(matrix_diag)          \
+    X(matrix_functions)     \
     X(pad)                  \
     X(parse_example)        \
     X(parse_sequence)       \

@@ -286,6 +286,48 @@ done:
     return status;
 }
 
+/* ---- SelfAdjointEig: the values are the first row of the output, the vectors the others ---- */
+
+static struct status joined_one(struct job *job, int64_t i, struct tensor *const *out)
+{
+    int64_t n = job->m.rows, at = i * (n + 1) * n;
+    size_t bytes = dtype_size(job->dtype);
+    void *a = job->scratch[A].data;
+    memcpy(a, at_bytes_const(kernel_input(job->k, 0)->data, i * n * n, bytes),
+           (size_t)(n * n) * bytes);
+    if (!is_finite(job->dtype, a, n * n) ||
+        !spectrum_hermitian(job->dtype, true, (int)n, a, job->scratch[VALUES].data,
+                            job->scratch[WORK].data)) {
+        fill_nan(out[0], at, (n + 1) * n);
+        return status_ok();
+    }
+    put_real(job->dtype, job->scratch[VALUES].data, n, at_bytes(out[0]->data, at, bytes));
+    matrix_transpose(job->dtype, n, n, a, at_bytes(out[0]->data, at + n, bytes));
+    return status_ok();
+}
+
+static struct status joined_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct job job = { .k = k, .dtype = x->dtype };
+    struct tensor *out[1];
+    struct status status;
+    TRY(matrices_find(k, 0, true, &job.m));
+    struct shape shape = x->shape;
+    shape.dims[shape.rank - 2]++;
+    TRY(shape_check(shape.rank, shape.dims, &shape));
+    TRY(kernel_output(k, 0, &shape, &out[0]));
+    if (x->size == 0)
+        return status_ok();
+    TRY_OR(done, take(&job, A, job.m.rows, job.m.rows));
+    TRY_OR(done, take(&job, VALUES, job.m.rows, 1));
+    TRY_OR(done, take_work(&job));
+    TRY_OR(done, for_each_matrix(&job, joined_one, out));
+done:
+    job_release(&job);
+    return status;
+}
+
 /* ---- Eig ---- */
 
 static struct status general_one(struct job *job, int64_t i, struct tensor *const *out)
@@ -337,6 +379,10 @@ static const struct kernel rows[] = {
     { "BatchSvd", DTYPES_LINEAR, .prepare = svd_prepare, .compute = svd_compute, .costly = true },
     { "BatchSelfAdjointEigV2", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .prepare = eigen_prepare,
       .compute = hermitian_compute, .costly = true },
+    { "SelfAdjointEig", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .compute = joined_compute,
+      .costly = true },
+    { "BatchSelfAdjointEig", DTYPES(DT_FLOAT) | DTYPES(DT_DOUBLE), .compute = joined_compute,
+      .costly = true },
     { "Eig", DTYPES_LINEAR, .prepare = eigen_prepare, .compute = general_compute, .costly = true },
 };
 const struct kernel_table kernels_spectrum = { rows, COUNT(rows) };

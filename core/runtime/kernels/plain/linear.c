@@ -113,3 +113,12 @@ void linear_reflections_to_q(enum dtype dtype, int m, int columns, int reflectio
     int info, size = work_size(m, columns);
     lapacks[dtype].orgqr(&m, &columns, &reflections, a, &m, scales, work, &size, &info);
 }
+
+void linear_multiply(int m, int n, int k, bool adjoint_x, const void *x, bool adjoint_y,
+                     const void *y, void *out)
+{
+    const double one[2] = { 1, 0 }, zero[2] = { 0, 0 };
+    cblas_zgemm(CblasColMajor, adjoint_x ? CblasConjTrans : CblasNoTrans,
+                adjoint_y ? CblasConjTrans : CblasNoTrans, m, n, k, one, x, adjoint_x ? k : m, y,
+                adjoint_y ? n : k, zero, out, m);
+}

@@ -24,6 +24,11 @@ bool linear_cholesky(enum dtype dtype, int n, void *a);
  * row pivots[i], counted from 1. */
 void linear_lu(enum dtype dtype, int n, void *a, int *pivots);
 
+/* out [m, n] = x · y, of complex128: x [m, k], and y [k, n] or the adjoint of a y [n, k]; x may be
+ * given by its adjoint [k, m], too. */
+void linear_multiply(int m, int n, int k, bool adjoint_x, const void *x, bool adjoint_y,
+                     const void *y, void *out);
+
 /* Replaces b [n, columns] by the x of a · x = b; a and pivots are from linear_lu. */
 void linear_solve(enum dtype dtype, int n, int columns, const void *a, const int *pivots, void *b);
 

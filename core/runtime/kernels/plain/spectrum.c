@@ -15,11 +15,19 @@ typedef void heev(const char *vectors, const char *triangle, const int *n, void 
 typedef void geev(const char *left, const char *right, const int *n, void *a, const int *lda,
                   void *values, void *left_out, const int *ldl, void *right_out, const int *ldr,
                   void *work, const int *work_size, void *real_work, int *info);
+typedef void gees(const char *vectors, const char *sort, void *select, const int *n, void *a,
+                  const int *lda, int *selected, void *values, void *u, const int *ldu, void *work,
+                  const int *work_size, void *real_work, int *selected_work, int *info);
+typedef void gelsy(const int *m, const int *n, const int *columns, void *a, const int *lda, void *b,
+                   const int *ldb, int *order, const double *rcond, int *rank, void *work,
+                   const int *work_size, void *real_work, int *info);
 gesvd sgesvd_, dgesvd_;
 gesvd_complex cgesvd_, zgesvd_;
 syev ssyev_, dsyev_;
 heev cheev_, zheev_;
 geev cgeev_, zgeev_;
+gees zgees_;
+gelsy zgelsy_;
 
 #define BLOCK 32 /* columns that LAPACK works on at once; its least work is 5 n numbers */
 
@@ -81,4 +89,23 @@ bool spectrum_general(enum dtype dtype, int n, void *a, void *values, void *vect
                                               NULL, &one, vectors, vectors != NULL ? &n : &one,
                                               work, &size, real, &info);
     return info == 0;
+}
+
+bool spectrum_schur(int n, void *a, void *u, void *values, void *work)
+{
+    int info = 0, size = work_size(n), selected = 0;
+    zgees_("V", "N", NULL, &n, a, &n, &selected, values, u, &n, work, &size,
+           real_work(DT_COMPLEX128, n, work), NULL, &info);
+    return info == 0;
+}
+
+void spectrum_least_squares(int m, int n, int columns, double rcond, void *a, void *b, int *order,
+                            void *work)
+{
+    int rows = m > n ? m : n, most = rows > columns ? rows : columns;
+    int info = 0, size = work_size(most), rank = 0;
+    for (int i = 0; i < n; i++)
+        order[i] = 0;
+    zgelsy_(&m, &n, &columns, a, &m, b, &rows, order, &rcond, &rank, work, &size,
+            real_work(DT_COMPLEX128, most, work), &info);
 }

@@ -30,4 +30,15 @@ bool spectrum_hermitian(enum dtype dtype, bool vectors, int n, void *a, void *va
  * NULL. Overwrites a. False: no convergence. */
 bool spectrum_general(enum dtype dtype, int n, void *a, void *values, void *vectors, void *work);
 
+/* The Schur form of any a [n, n] of complex128: a = u · t · u^H, where t is upper triangular and
+ * replaces a. `values` has room for n. False: no convergence. */
+bool spectrum_schur(int n, void *a, void *u, void *values, void *work);
+
+/* Replaces b by the x [n, columns] of least norm among those with the least |a · x - b|, for a
+ * [m, n] of complex128, which is overwritten. b has max(m, n) rows. Singular values below rcond
+ * times the greatest count as 0. `order` has n elements; `work` is of
+ * spectrum_work(DT_COMPLEX128, max(m, n, columns)). */
+void spectrum_least_squares(int m, int n, int columns, double rcond, void *a, void *b, int *order,
+                            void *work);
+
 #endif
