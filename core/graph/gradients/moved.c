@@ -61,6 +61,25 @@ struct status gradient_space_to_batch(struct gradient_context *c)
     return batches(c, "BatchToSpaceND");
 }
 
+/* The first versions, whose blocks have one size. */
+static struct status square_batches(struct gradient_context *c, const char *op)
+{
+    const struct endpoint inputs[] = { dy(c), input(c, 1) };
+    const struct attr attrs[] = { same_attr(c, "block_size"), ATTR_END };
+
+    return flow(c, 0, build(c->builder, op, NULL, 2, inputs, attrs));
+}
+
+struct status gradient_batch_to_space_v1(struct gradient_context *c)
+{
+    return square_batches(c, "SpaceToBatch");
+}
+
+struct status gradient_space_to_batch_v1(struct gradient_context *c)
+{
+    return square_batches(c, "BatchToSpace");
+}
+
 /* ---- by indices ---- */
 
 /* The shape of x, of the dtype of the indices. */

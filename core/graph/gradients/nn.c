@@ -246,8 +246,9 @@ struct status gradient_dilation2d(struct gradient_context *c)
 
 /* ---- batch normalization ---- */
 
-/* In training, the op reserves its statistics for the gradient; otherwise they are inputs. */
-struct status gradient_fused_batch_norm_v3(struct gradient_context *c)
+/* In training, the op reserves its statistics for the gradient; otherwise they are inputs. The
+ * third version reserves one more output. */
+static struct status fused_batch_norm(struct gradient_context *c, const char *op, int inputs_count)
 {
     bool training;
 
@@ -258,14 +259,41 @@ struct status gradient_fused_batch_norm_v3(struct gradient_context *c)
         dy(c),
         input(c, 0),
         input(c, 1),
-        training ? (struct endpoint){ c->node, 3 } : input(c, 3),
-        training ? (struct endpoint){ c->node, 4 } : input(c, 4),
-        { c->node, 5 },
+        training ? output_at(c, 3) : input(c, 3),
+        training ? output_at(c, 4) : input(c, 4),
+        output_at(c, 5),
     };
     const struct attr attrs[] = { same_attr(c, "epsilon"), same_attr(c, "data_format"),
                                   same_attr(c, "is_training"), ATTR_END };
-    struct endpoint gradient = build(c->builder, "FusedBatchNormGradV3", NULL, 6, inputs, attrs);
+    struct endpoint gradient = build(c->builder, op, NULL, inputs_count, inputs, attrs);
     for (int i = 0; i < 3; i++)
+        send(c, i, (struct endpoint){ gradient.node, i });
+    return status_ok();
+}
+
+struct status gradient_fused_batch_norm(struct gradient_context *c)
+{
+    return fused_batch_norm(c, "FusedBatchNormGrad", 5);
+}
+
+struct status gradient_fused_batch_norm_v2(struct gradient_context *c)
+{
+    return fused_batch_norm(c, "FusedBatchNormGradV2", 5);
+}
+
+struct status gradient_fused_batch_norm_v3(struct gradient_context *c)
+{
+    return fused_batch_norm(c, "FusedBatchNormGradV3", 6);
+}
+
+struct status gradient_batch_norm_with_global_normalization(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { input(c, 0), input(c, 1), input(c, 2), input(c, 4), dy(c) };
+    const struct attr attrs[] = { same_attr(c, "variance_epsilon"),
+                                  same_attr(c, "scale_after_normalization"), ATTR_END };
+    struct endpoint gradient =
+        build(c->builder, "BatchNormWithGlobalNormalizationGrad", NULL, 5, inputs, attrs);
+    for (int i = 0; i < 5; i++)
         send(c, i, (struct endpoint){ gradient.node, i });
     return status_ok();
 }

@@ -257,6 +257,15 @@ struct status infer_fused_batch_norm_grad(struct infer_context *context)
     return status_ok();
 }
 
+/* An image, and a vector for each of the others. */
+struct status infer_global_norm_grad(struct infer_context *context)
+{
+    infer_output(context, 0, infer_input(context, 0));
+    for (int i = 1; i < 5; i++)
+        infer_output(context, i, infer_input(context, 1));
+    return status_ok();
+}
+
 struct status infer_resize(struct infer_context *context)
 {
     struct shape shape = *infer_input(context, 0);
@@ -474,6 +483,18 @@ struct status infer_batch_to_space(struct infer_context *context)
 struct status infer_space_to_batch(struct infer_context *context)
 {
     return move_batch(context);
+}
+
+/* Rank 4, and the depth is kept. */
+struct status infer_square_batches(struct infer_context *context)
+{
+    struct shape shape = shape_unknown_dims(4);
+    const struct shape *x = infer_input(context, 0);
+    TRY(infer_rank(x, 4, "input"));
+    if (x->rank == 4)
+        shape.dims[3] = x->dims[3];
+    infer_output(context, 0, &shape);
+    return status_ok();
 }
 
 /* Inputs [steps, batch, classes]; a loss of each row, and a gradient like the inputs. */

@@ -49,7 +49,8 @@ static void solve_row(const struct band_system *s, int64_t i, bool from_above)
 {
     double complex divisor = band_element(s, i, i);
     for (int64_t c = 0; c < s->columns; c++) {
-        double complex sum = matrix_element(s->out->dtype, s->out->data, s->at + i * s->columns + c);
+        double complex sum =
+            matrix_element(s->out->dtype, s->out->data, s->at + i * s->columns + c);
         for (int64_t d = 1; d < s->bands && d < s->n; d++) {
             int64_t j = from_above ? i - d : i + d;
             if (j < 0 || j >= s->n)

@@ -294,6 +294,10 @@ static const struct kernel rows[] = {
     { "FusedBatchNorm", DTYPES(DT_FLOAT), "T", .prepare = norm_prepare, .compute = norm_compute },
     { "FusedBatchNormV2", DTYPES_NARROW, "T", .prepare = norm_prepare, .compute = norm_compute },
     { "FusedBatchNormV3", DTYPES_NARROW, "T", .prepare = norm_prepare, .compute = norm_compute },
+    { "FusedBatchNormGrad", DTYPES(DT_FLOAT), "T", .prepare = norm_prepare,
+      .compute = norm_grad_compute },
+    { "FusedBatchNormGradV2", DTYPES(DT_FLOAT), "T", .prepare = norm_prepare,
+      .compute = norm_grad_compute },
     { "FusedBatchNormGradV3", DTYPES(DT_FLOAT), "T", .prepare = norm_prepare,
       .compute = norm_grad_compute },
 };

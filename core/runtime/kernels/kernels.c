@@ -59,6 +59,7 @@
     X(fractional_pool)      \
     X(fused)                \
     X(gather)               \
+    X(global_norm)          \
     X(gru)                  \
     X(hash_table_ops)       \
     X(histogram)            \

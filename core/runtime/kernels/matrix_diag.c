@@ -271,11 +271,11 @@ static struct status diag_compute(struct kernel_context *k)
         op, DTYPES_MOVED, "T", .prepare = diag_prepare, .compute = function \
     }
 static const struct kernel rows[] = {
-    MATRIX("MatrixDiag", diag_compute),       MATRIX("MatrixDiagV2", diag_compute),
-    MATRIX("MatrixDiagV3", diag_compute),     MATRIX("MatrixDiagPart", part_compute),
-    MATRIX("MatrixDiagPartV2", part_compute), MATRIX("MatrixDiagPartV3", part_compute),
-    MATRIX("MatrixSetDiag", set_compute),     MATRIX("MatrixSetDiagV2", set_compute),
-    MATRIX("MatrixSetDiagV3", set_compute),   MATRIX("BatchMatrixDiag", diag_compute),
+    MATRIX("MatrixDiag", diag_compute),          MATRIX("MatrixDiagV2", diag_compute),
+    MATRIX("MatrixDiagV3", diag_compute),        MATRIX("MatrixDiagPart", part_compute),
+    MATRIX("MatrixDiagPartV2", part_compute),    MATRIX("MatrixDiagPartV3", part_compute),
+    MATRIX("MatrixSetDiag", set_compute),        MATRIX("MatrixSetDiagV2", set_compute),
+    MATRIX("MatrixSetDiagV3", set_compute),      MATRIX("BatchMatrixDiag", diag_compute),
     MATRIX("BatchMatrixDiagPart", part_compute), MATRIX("BatchMatrixSetDiag", set_compute),
 };
 const struct kernel_table kernels_matrix_diag = { rows, COUNT(rows) };

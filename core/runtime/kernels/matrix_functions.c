@@ -172,8 +172,7 @@ static struct status apply(struct function_job *job, bool root)
         return status_ok();
     }
     TRY(matrices_begin(job->k));
-    bool converged =
-        spectrum_schur(job->n, job->m[A], job->m[B], job->values.data, job->work.data);
+    bool converged = spectrum_schur(job->n, job->m[A], job->m[B], job->values.data, job->work.data);
     linear_end();
     if (!converged) {
         fill_nan(job);
@@ -236,11 +235,12 @@ static struct status polynomial(const struct function_job *job, const double *fa
  * the one before. E and f are scratch. */
 static struct status approximate(struct function_job *job, double complex *f)
 {
-    static const double even[] = { 64764752532480000, 7771770303897600, 129060195264000,
-                                   670442572800,      1323241920,       960960,
-                                   182 };
-    static const double odd[] = { 32382376266240000, 1187353796428800, 10559470521600, 33522128640,
-                                  40840800,          16380,            1 };
+    static const double even[] = {
+        64764752532480000, 7771770303897600, 129060195264000, 670442572800, 1323241920, 960960, 182
+    };
+    static const double odd[] = {
+        32382376266240000, 1187353796428800, 10559470521600, 33522128640, 40840800, 16380, 1
+    };
     int64_t size = (int64_t)job->n * job->n;
     TRY(multiply(job, job->m[A], false, job->m[A], job->m[B]));
     TRY(multiply(job, job->m[B], false, job->m[B], job->m[C]));

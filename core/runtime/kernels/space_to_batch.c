@@ -1,4 +1,5 @@
-/* SpaceToBatchND and BatchToSpaceND. */
+/* SpaceToBatchND and BatchToSpaceND, and SpaceToBatch and BatchToSpace, which cut rows and columns
+ * by one size. */
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
@@ -9,21 +10,36 @@ struct spaces {
     struct shape image, batch; /* the image without padding */
 };
 
-static struct status read_blocks(struct kernel_context *k, bool to_batch, struct spaces *s)
+/* The sizes of blocks, which are an input or an attribute (kernel_state). */
+static struct status read_sizes(struct kernel_context *k, struct spaces *s)
 {
     const struct tensor *x = kernel_input(k, 0), *block = kernel_input(k, 1);
-    const struct tensor *pads = kernel_input(k, 2);
-    int64_t product = 1;
-    *s = (struct spaces){ .blocks = (int)block->size };
-    if (block->shape.rank != 1 || block->size + 1 > x->shape.rank)
+    const int64_t *same = kernel_state(k);
+    int64_t count = same != NULL ? 2 : block->size;
+    if ((same == NULL && block->shape.rank != 1) || count + 1 > x->shape.rank)
         return status_error(STATUS_INVALID_ARGUMENT, "input rank should be >= %lld instead of %d",
-                            (long long)(block->size + 1), x->shape.rank);
-    if (pads->shape.rank != 2 || pads->shape.dims[0] != block->size || pads->shape.dims[1] != 2)
+                            (long long)(count + 1), x->shape.rank);
+    if (same != NULL && x->shape.rank != 4)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "input rank should be 4 instead of %d",
+                            x->shape.rank);
+    *s = (struct spaces){ .blocks = (int)count };
+    for (int d = 0; d < s->blocks; d++)
+        s->block[d] = same != NULL ? *same : tensor_index(block, d);
+    return status_ok();
+}
+
+static struct status read_blocks(struct kernel_context *k, bool to_batch, struct spaces *s)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    const struct tensor *pads = kernel_input(k, kernel_inputs_count(k) - 1);
+    int64_t product = 1;
+    TRY(read_sizes(k, s));
+    if (pads->shape.rank != 2 || pads->shape.dims[0] != s->blocks || pads->shape.dims[1] != 2)
         return status_error(STATUS_INVALID_ARGUMENT, "%s should have shape [%d, 2] instead of %s",
                             to_batch ? "paddings" : "crops", s->blocks, shape_text(&pads->shape));
     s->image = s->batch = x->shape;
     for (int d = 0; d < s->blocks; d++) {
-        int64_t b = tensor_index(block, d), before = tensor_index(pads, 2 * d);
+        int64_t b = s->block[d], before = tensor_index(pads, 2 * d);
         int64_t after = tensor_index(pads, 2 * d + 1), dim = x->shape.dims[d + 1], padded;
         if (b < 1 || b > INT32_MAX)
             return status_error(STATUS_INVALID_ARGUMENT,
@@ -43,7 +59,6 @@ static struct status read_blocks(struct kernel_context *k, bool to_batch, struct
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "cropped_shape[%d]=%lld must be non-negative", d,
                                 (long long)padded);
-        s->block[d] = b;
         s->before[d] = before;
         if (to_batch)
             s->batch.dims[d + 1] = padded / b;
@@ -123,7 +138,15 @@ static struct status to_space_compute(struct kernel_context *k)
     return batch_space(k, false);
 }
 
+static struct status size_prepare(struct prepare_context *p)
+{
+    int64_t *size = prepare_state(p, sizeof *size, NULL);
+    return node_attr_int(prepare_node(p), "block_size", size);
+}
+
 static const struct kernel rows[] = {
+    { "SpaceToBatch", DTYPES_MOVED, "T", .prepare = size_prepare, .compute = to_batch_compute },
+    { "BatchToSpace", DTYPES_MOVED, "T", .prepare = size_prepare, .compute = to_space_compute },
     { "SpaceToBatchND", DTYPES_MOVED, "T", .compute = to_batch_compute },
     { "BatchToSpaceND", DTYPES_MOVED, "T", .compute = to_space_compute },
 };

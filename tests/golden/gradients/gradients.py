@@ -445,6 +445,19 @@ case("gamma numbers of a stream", "RandomGamma", const([5]), x(shapes.uniform(0.
 case("truncated normal numbers", "StatelessParameterizedTruncatedNormal", const([5, 2, 3]), const([1, 2]), x([[0.5], [-1]]), x([1, 2, 0.5]), x([-1.5]), x([[1, 2, 2.5], [1.5, 1, 3]]),
      kink=True)
 
+# ---- older versions ----
+older = np.random.RandomState(31)
+def old(*shape): return x(older.uniform(0.2, 2, shape).astype(np.float32))
+for training in (True, False):
+    for op in ("FusedBatchNorm", "FusedBatchNormV2"):
+        statistics = [const([], np.float32)] * 2 if training else [fed(older.uniform(0.2, 2, 3), np.float32), fed(older.uniform(0.5, 2, 3), np.float32)]
+        case("%s %d" % (op, training), op, old(2, 2, 3, 3), old(3), old(3), *statistics, outputs=[0], epsilon=("float", 0.01), is_training=("bool", training))
+for scale in (True, False):
+    case("global normalization %d" % scale, "BatchNormWithGlobalNormalization", old(2, 2, 1, 3), *[old(3) for _ in range(4)], variance_epsilon=("float", 0.01),
+         scale_after_normalization=("bool", scale))
+case("space to batch of one size", "SpaceToBatch", old(1, 3, 4, 2), const([[1, 0], [0, 2]]), block_size=("int", 2))
+case("batch to space of one size", "BatchToSpace", old(4, 2, 2, 1), const([[1, 0], [0, 2]]), block_size=("int", 2))
+
 
 def numbers(array):
     if array.dtype == bool:
@@ -537,6 +550,9 @@ def write(label, op, inputs, kink, outputs, attrs):
                     given = {"input": given["input"], "axis": given["dim"]}
                 if raw == "Select":
                     given = {"condition": tensors[0], "x": tensors[1], "y": tensors[2]}
+                if raw == "BatchNormWithGlobalNormalization":  # removed from eager TensorFlow, which has it by this name
+                    function = lambda t, m, v, beta, gamma, variance_epsilon, scale_after_normalization: tf.nn.batch_normalization(
+                        t, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon)
                 if raw == "BlockLSTMV2":
                     function = lambda use_peephole, **values: block_lstm_v2(*values.values(), use_peephole=use_peephole)
                 result = function(**given, **extra)
