@@ -147,21 +147,14 @@ struct resources *kernel_resources(struct kernel_context *context)
     return context->plan->resources;
 }
 
-static size_t kept_bytes(const struct tensor *value)
-{
-    size_t bytes = tensor_bytes(value);
-    for (int64_t i = 0; value->dtype == DT_STRING && i < value->size; i++)
-        bytes += tensor_strings(value)[i].size;
-    return bytes;
-}
-
 struct status kernel_keep(struct kernel_context *context, const struct tensor *value,
                           const struct tensor *replaced)
 {
     struct run *run = context->run;
     if (run->kept_max == 0)
         return status_ok();
-    size_t bytes = kept_bytes(value), before = replaced != NULL ? kept_bytes(replaced) : 0;
+    size_t bytes = tensor_content_bytes(value),
+           before = replaced != NULL ? tensor_content_bytes(replaced) : 0;
     run->kept_bytes -= run->kept_bytes < before ? run->kept_bytes : before;
     if (bytes > run->kept_max - run->kept_bytes)
         return kernel_error(context, STATUS_RESOURCE_EXHAUSTED,
@@ -170,6 +163,22 @@ struct status kernel_keep(struct kernel_context *context, const struct tensor *v
                             bytes, run->kept_bytes, run->kept_max);
     run->kept_bytes += bytes;
     return status_ok();
+}
+
+struct status kernel_table_may_grow(struct kernel_context *context, size_t bytes, size_t more)
+{
+    const struct run *run = context->run;
+    size_t most = bytes > run->grown_bytes ? bytes : run->grown_bytes;
+    if (run->memory_max == 0 || (most <= run->memory_max && more <= run->memory_max - most))
+        return status_ok();
+    return kernel_error(context, STATUS_RESOURCE_EXHAUSTED,
+                        "a table would have %zu bytes more, after %zu; a run may hold %zu", more,
+                        most, run->memory_max);
+}
+
+void kernel_table_grew(struct kernel_context *context, size_t bytes)
+{
+    context->run->grown_bytes += bytes;
 }
 
 struct status kernel_check(const struct kernel_context *context)

@@ -103,6 +103,15 @@ struct resources *kernel_resources(struct kernel_context *context);
  */
 struct status kernel_keep(struct kernel_context *context, const struct tensor *value,
                           const struct tensor *replaced);
+/**
+ * May a table of `bytes` bytes grow by `more`? The memory of tables is not the run's. Therefore no
+ * run makes tables grow by more than the run may hold, and none makes one larger than that. Call
+ * kernel_table_grew after the change, with the growth.
+ *
+ * Errors  RESOURCE_EXHAUSTED
+ */
+struct status kernel_table_may_grow(struct kernel_context *context, size_t bytes, size_t more);
+void kernel_table_grew(struct kernel_context *context, size_t bytes);
 /* For long loops to call: DEADLINE_EXCEEDED, or the reason why the run must end. */
 struct status kernel_check(const struct kernel_context *context);
 /* A fresh seed, for random ops that have none. */

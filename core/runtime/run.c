@@ -29,6 +29,7 @@ struct run *run_create(size_t memory_limit_bytes)
     struct run *run = zalloc(sizeof *run);
     run->arena = arena_create(memory_limit_bytes);
     run->pool = tensor_pool_create(memory_limit_bytes);
+    run->memory_max = memory_limit_bytes;
     run->random = fresh_seed();
     return run;
 }
@@ -73,6 +74,7 @@ struct tensor_pool *run_pool(struct run *run)
 
 void run_reset(struct run *run)
 {
+    run->grown_bytes = 0;
     arena_reset(run->arena);
     tensor_pool_forget_limit(run->pool);
 }
@@ -84,6 +86,7 @@ bool run_hit_limit(const struct run *run)
 
 void run_settle(struct run *run)
 {
+    run->grown_bytes = 0;
     tensor_pool_forget_limit(run->pool);
     if (arena_held(run->arena) > ARENA_KEPT_BYTES)
         arena_trim(run->arena);

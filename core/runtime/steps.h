@@ -102,6 +102,8 @@ struct run {
     bool packed;          /* a feed has a packed shape, so others may */
     size_t kept_bytes;    /* what variables and tables have taken over */
     size_t kept_max;      /* of kept_bytes; 0: not counted */
+    size_t memory_max;    /* of the arena, of the pool, and of each table that the run fills */
+    size_t grown_bytes;   /* by which tables have grown in this run */
     struct status (*check)(const void *context);
     const void *check_context;
     struct run_profile *profile; /* NULL: steps are not timed */

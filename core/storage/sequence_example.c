@@ -31,7 +31,19 @@ struct sequence_parsing {
     int64_t batch;
     bool single;
     struct sequence_side sides[2];
+    struct status (*check)(const void *context);
+    const void *check_context;
+    int64_t steps; /* entries and rows that were read */
 };
+
+#define STEPS_PER_CHECK 4096
+
+static struct status step(struct sequence_parsing *parse)
+{
+    if (parse->check == NULL || ++parse->steps % STEPS_PER_CHECK != 0)
+        return status_ok();
+    return parse->check(parse->check_context);
+}
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)
 #define KEY(feature) (int)(feature)->key.size, (feature)->key.data
@@ -91,40 +103,46 @@ static struct status add_slots(struct sequence_parsing *parse, struct sequence_s
 
 /* ---- what the examples hold ---- */
 
-static bool collect_entries(struct sequence_side *side, struct sequence_wire *wire, int64_t example)
+static struct status damaged_message(const struct sequence_parsing *parse, int64_t example)
+{
+    struct bytes name = name_of(parse, example);
+    return INVALID("Invalid protocol message input, example id: %.*s", (int)name.size, name.data);
+}
+
+static struct status collect_entries(struct sequence_parsing *parse, struct sequence_side *side,
+                                     struct sequence_wire *wire, int64_t example)
 {
     struct sequence_entry entry;
     const char *outer;
     if (!sequence_enter(wire, &outer))
-        return false;
+        return damaged_message(parse, example);
     while (!sequence_at_end(wire)) {
+        TRY(step(parse));
         if (!sequence_next_entry(wire, &entry))
-            return false;
+            return damaged_message(parse, example);
         struct sequence_slot *slot = map_get(&side->by_key, entry.key);
         if (slot != NULL)
             slot->protos[example] = entry.value; /* the last one of a key counts */
     }
     wire->end = outer;
-    return true;
+    return status_ok();
 }
 
 static struct status collect(struct sequence_parsing *parse, int64_t example)
 {
     struct sequence_wire wire = sequence_of(parse->serialized[example]);
-    struct bytes name = name_of(parse, example);
     while (!sequence_at_end(&wire)) {
         enum sequence_field field = sequence_next_field(&wire);
-        if (field == SEQUENCE_OTHER)
-            continue;
-        if (field == SEQUENCE_DAMAGED ||
-            !collect_entries(&parse->sides[field == SEQUENCE_LISTS], &wire, example))
-            return INVALID("Invalid protocol message input, example id: %.*s", (int)name.size,
-                           name.data);
+        TRY(step(parse));
+        if (field == SEQUENCE_DAMAGED)
+            return damaged_message(parse, example);
+        if (field != SEQUENCE_OTHER)
+            TRY(collect_entries(parse, &parse->sides[field == SEQUENCE_LISTS], &wire, example));
     }
     return status_ok();
 }
 
-static struct status context_length(const struct sequence_parsing *parse,
+static struct status context_length(struct sequence_parsing *parse,
                                     const struct sequence_feature *f, struct sequence_slot *slot,
                                     int64_t example)
 {
@@ -150,10 +168,11 @@ static struct status damaged_list(const struct sequence_parsing *parse,
                    name.data);
 }
 
-static struct status next_row(const struct sequence_parsing *parse,
-                              const struct sequence_feature *f, struct sequence_wire *wire,
-                              int64_t example, int64_t row, void *out, int64_t *count)
+static struct status next_row(struct sequence_parsing *parse, const struct sequence_feature *f,
+                              struct sequence_wire *wire, int64_t example, int64_t row, void *out,
+                              int64_t *count)
 {
+    TRY(step(parse));
     struct bytes name = name_of(parse, example);
     switch (sequence_next_row(wire, f->dtype, out, count)) {
     case SEQUENCE_ROW_OK:
@@ -167,9 +186,8 @@ static struct status next_row(const struct sequence_parsing *parse,
     }
 }
 
-static struct status list_length(const struct sequence_parsing *parse,
-                                 const struct sequence_feature *f, struct sequence_slot *slot,
-                                 int64_t example)
+static struct status list_length(struct sequence_parsing *parse, const struct sequence_feature *f,
+                                 struct sequence_slot *slot, int64_t example)
 {
     struct sequence_wire wire = sequence_of(slot->protos[example]);
     int64_t rows = 0, elements = 0, count;
@@ -475,6 +493,8 @@ struct status sequence_parse(struct sequence_spec *spec, const struct tensor *se
         .single = serialized->shape.rank == 0,
         .sides = { { .features = &spec->context, .what = "Context" },
                    { .features = &spec->lists, .what = "Sequence", .is_list = true } },
+        .check = spec->check,
+        .check_context = spec->check_context,
     };
     struct status status = parse_all(&parse);
     finish(&parse.sides[0]);

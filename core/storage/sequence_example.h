@@ -39,6 +39,9 @@ struct sequence_features {
 
 struct sequence_spec {
     struct sequence_features context, lists;
+    /* Called now and then: a failure ends the parsing (a deadline has passed). NULL: none */
+    struct status (*check)(const void *context);
+    const void *check_context;
 };
 
 /**

@@ -14,7 +14,18 @@ struct sequence_single {
     struct bytes serialized, name;
     struct tensor_pool *pool;
     struct feature_values held;
+    const struct sequence_spec *spec;
+    int64_t steps; /* rows that were read */
 };
+
+#define STEPS_PER_CHECK 4096
+
+static struct status step(struct sequence_single *single)
+{
+    if (single->spec->check == NULL || ++single->steps % STEPS_PER_CHECK != 0)
+        return status_ok();
+    return single->spec->check(single->spec->check_context);
+}
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)
 #define NAME(single) (int)(single)->name.size, (single)->name.data
@@ -323,6 +334,7 @@ static struct status list_dense(struct sequence_single *single, struct sequence_
     TRY(tensor_create_pooled(single->pool, f->dtype, &shape, &f->made[0]));
     struct sequence_rows rows = rows_of(entry);
     for (int64_t row = 0; next_row(&rows, &feature); row++) {
+        TRY(step(single));
         clear_values(&single->held);
         (void)read_feature(feature, &single->held);
         TRY(check_type(single, f, "list", row));
@@ -341,6 +353,7 @@ static struct status measure_list(struct sequence_single *single, struct sequenc
     struct sequence_rows rows = rows_of(entry);
     struct bytes feature;
     for (; next_row(&rows, &feature); out->rows++) {
+        TRY(step(single));
         clear_values(&single->held);
         (void)read_feature(feature, &single->held);
         if (single->held.dtype != DT_INVALID)
@@ -405,7 +418,9 @@ struct status sequence_parse_single(struct sequence_spec *spec, struct bytes ser
 {
     if (serialized.size == 0)
         serialized.data = "";
-    struct sequence_single single = { .serialized = serialized, .name = name, .pool = pool };
+    struct sequence_single single = {
+        .serialized = serialized, .name = name, .pool = pool, .spec = spec
+    };
     struct status status = parse(&single, spec);
     buffer_finish(&single.held.values);
     return status;

@@ -118,6 +118,15 @@ static inline size_t tensor_bytes(const struct tensor *tensor)
     return (size_t)tensor->size * dtype_size(tensor->dtype);
 }
 
+/* The same, and the characters of strings. */
+static inline size_t tensor_content_bytes(const struct tensor *tensor)
+{
+    size_t bytes = tensor_bytes(tensor);
+    for (int64_t i = 0; tensor->dtype == DT_STRING && i < tensor->size; i++)
+        bytes += ((const struct bytes *)tensor->data)[i].size;
+    return bytes;
+}
+
 /* Typed access; the dtype is asserted. */
 #define TENSOR_ACCESS(name, type, dt)                                    \
     static inline const type *tensor_##name(const struct tensor *tensor) \

@@ -17,8 +17,11 @@ struct csv_state {
     const struct attr_value *chosen; /* ascending fields; none: all */
 };
 
+#define FIELDS_PER_CHECK 4096 /* between two looks at the deadline */
+
 /* One record while it is read. */
 struct csv_record {
+    const struct kernel_context *k;
     const struct csv_state *state;
     struct bytes text;
     size_t at;
@@ -115,6 +118,8 @@ static struct status read_record(struct csv_record *record)
             continue;
         }
         bool chosen = is_chosen(record);
+        if (record->field % FIELDS_PER_CHECK == FIELDS_PER_CHECK - 1)
+            TRY(kernel_check(record->k));
         if (state->quotes && text[record->at] == '"')
             TRY(read_quoted(record, &field));
         else
@@ -158,7 +163,8 @@ static struct status store_field(struct kernel_context *k, struct bytes text, in
 static struct status decode_record(struct kernel_context *k, int64_t row, struct bytes *fields,
                                    struct tensor **outputs)
 {
-    struct csv_record record = { .state = kernel_state(k),
+    struct csv_record record = { .k = k,
+                                 .state = kernel_state(k),
                                  .text = tensor_strings(kernel_input(k, 0))[row],
                                  .fields = fields };
     void *characters = NULL;

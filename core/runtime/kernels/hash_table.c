@@ -18,6 +18,7 @@ struct hash_table {
     struct hash_table_kind kind;
     int64_t key_count, value_count; /* elements of one key, and of one value */
     struct entry *reserved[RESERVED_MAX];
+    _Atomic size_t bytes;     /* of the entries */
     _Atomic bool initialised; /* of a static table: set last, read without the lock */
     pthread_mutex_t lock;
     struct map map; /* key -> struct entry */
@@ -30,6 +31,21 @@ static void forget_all(struct hash_table *table)
             free(table->map.entries[i].value);
     map_finish(&table->map);
     table->map = (struct map){ 0 };
+    atomic_store_explicit(&table->bytes, 0, memory_order_relaxed);
+}
+
+static size_t entry_bytes(const struct entry *entry)
+{
+    return HASH_TABLE_ENTRY_BYTES + entry->key.size + entry->value.size;
+}
+
+/* Removes the entry of a key, if there is one. */
+static void forget(struct hash_table *table, struct bytes key)
+{
+    struct entry *entry = map_remove(&table->map, key);
+    if (entry != NULL)
+        atomic_fetch_sub_explicit(&table->bytes, entry_bytes(entry), memory_order_relaxed);
+    free(entry);
 }
 
 static void table_destroy(struct object *object)
@@ -95,6 +111,11 @@ bool hash_table_is_mutable(const struct hash_table *table)
 bool hash_table_is_initialised(const struct hash_table *table)
 {
     return atomic_load_explicit(&table->initialised, memory_order_acquire);
+}
+
+size_t hash_table_bytes(const struct hash_table *table)
+{
+    return atomic_load_explicit(&table->bytes, memory_order_relaxed);
 }
 
 int64_t hash_table_size(struct hash_table *table)
@@ -164,8 +185,9 @@ static struct status put(struct hash_table *table, struct bytes key, struct byte
 {
     struct entry *entry;
     TRY(make_entry(key, value, &entry));
-    free(map_remove(&table->map, key)); /* the map borrows the key from the entry */
+    forget(table, key); /* the map borrows the key from the entry */
     map_put(&table->map, entry->key, entry);
+    atomic_fetch_add_explicit(&table->bytes, entry_bytes(entry), memory_order_relaxed);
     return status_ok();
 }
 
@@ -296,7 +318,7 @@ struct status hash_table_remove(struct hash_table *table, const struct tensor *k
     TRY(check_keys(table, keys, count));
     pthread_mutex_lock(&table->lock);
     for (int64_t i = 0; i < count; i++)
-        free(map_remove(&table->map, element_bytes(keys, i, table->key_count, &buffer)));
+        forget(table, element_bytes(keys, i, table->key_count, &buffer));
     pthread_mutex_unlock(&table->lock);
     buffer_finish(&buffer);
     return status_ok();

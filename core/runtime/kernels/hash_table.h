@@ -31,6 +31,8 @@ enum dtype hash_table_value_dtype(const struct hash_table *table);
 bool hash_table_is_mutable(const struct hash_table *table);
 bool hash_table_is_initialised(const struct hash_table *table);
 int64_t hash_table_size(struct hash_table *table);
+size_t hash_table_bytes(const struct hash_table *table); /* of all entries, about */
+#define HASH_TABLE_ENTRY_BYTES 80 /* of an entry without the bytes of its key and value, about */
 
 /*
  * Adds keys[i] -> values[i]. A mutable table overwrites. A static table is filled once: later calls

@@ -72,9 +72,17 @@ static struct status keep_pairs(struct kernel_context *k, struct hash_table *tab
                                                      const struct tensor *keys,
                                                      const struct tensor *values))
 {
+    size_t before = hash_table_bytes(table);
     TRY(kernel_keep(k, keys, NULL));
     TRY(kernel_keep(k, values, NULL));
-    return put(table, keys, values);
+    TRY(kernel_table_may_grow(k, before,
+                              (size_t)keys->size * HASH_TABLE_ENTRY_BYTES +
+                                  tensor_content_bytes(keys) + tensor_content_bytes(values)));
+    struct status status = put(table, keys, values);
+    size_t after = hash_table_bytes(table);
+    if (after > before)
+        kernel_table_grew(k, after - before);
+    return status;
 }
 
 static struct status initialize_compute(struct kernel_context *k)

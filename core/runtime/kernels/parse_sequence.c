@@ -370,11 +370,16 @@ static struct status parse_many(struct kernel_context *k, const struct parse_seq
     return sequence_parse(spec, serialized, kernel_input(k, 1), kernel_pool(k));
 }
 
+static struct status check_run(const void *context)
+{
+    return kernel_check(context);
+}
+
 static struct status sequence_compute(struct kernel_context *k)
 {
     const struct parse_sequence_state *state = kernel_state(k);
     struct sequence_spec spec = { features_of_run(k, &state->sides[0]),
-                                  features_of_run(k, &state->sides[1]) };
+                                  features_of_run(k, &state->sides[1]), check_run, k };
     struct status status =
         (state->form == SEQUENCE_SINGLE ? parse_single : parse_many)(k, state, &spec);
     if (status_is_ok(status))

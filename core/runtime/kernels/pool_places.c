@@ -8,6 +8,33 @@
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/plain/window_places.h"
 
+#define STEPS_PER_CHECK \
+    ((int64_t)1 << 22) /* elements looked at between two looks at the deadline */
+
+/* How many windows of a row to handle at once. */
+static int64_t windows_per_check(const struct conv_size *size)
+{
+    int64_t rows = size->rows.kernel < size->rows.in ? size->rows.kernel : size->rows.in;
+    int64_t columns =
+        size->columns.kernel < size->columns.in ? size->columns.kernel : size->columns.in;
+    int64_t each = rows * columns * size->c; /* at most the elements of an image */
+    return each < STEPS_PER_CHECK && each > 0 ? STEPS_PER_CHECK / each : 1;
+}
+
+/* The places of one row of windows. */
+static struct status find_row(struct kernel_context *k, const struct conv_size *size,
+                              enum dtype dtype, const void *image, int64_t row, int64_t *places)
+{
+    int64_t piece = windows_per_check(size);
+    for (int64_t first = 0; first < size->columns.out; first += piece) {
+        int64_t left = size->columns.out - first;
+        TRY(kernel_check(k));
+        max_places_of(dtype)(size, image, row, first, first + (left < piece ? left : piece),
+                             places + first * size->c);
+    }
+    return status_ok();
+}
+
 struct status pool_places_find(struct kernel_context *k, const struct conv_size *size,
                                const struct tensor *x, struct tensor *places)
 {
@@ -24,13 +51,11 @@ struct status pool_places_find(struct kernel_context *k, const struct conv_size 
         image = tensor_acquire(x);
     if (status_is_ok(status)) {
         int64_t row = size->columns.out * size->c, area = conv_places_in(size) * size->c;
-        for (int64_t i = 0; i < size->n * size->rows.out && status_is_ok(status); i++) {
-            max_places_of(image.dtype)(
-                size,
+        for (int64_t i = 0; i < size->n * size->rows.out && status_is_ok(status); i++)
+            status = find_row(
+                k, size, image.dtype,
                 at_bytes_const(image.data, i / size->rows.out * area, dtype_size(image.dtype)),
                 i % size->rows.out, tensor_int64s_mut(places) + i * row);
-            status = kernel_check(k);
-        }
         tensor_release(&image);
     }
     if (!status_is_ok(status))

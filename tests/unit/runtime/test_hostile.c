@@ -599,6 +599,118 @@ static void a_variable_of_lists_is_refused(void **state)
     assert_int_equal(status.code, STATUS_UNIMPLEMENTED);
 }
 
+/* ---- one long value ---- */
+
+static struct status count_call(const void *context)
+{
+    ++*(int *)(uintptr_t)context;
+    return status_ok();
+}
+
+/* How often the run is asked whether it may go on while y is computed. */
+static int count_looks(struct endpoint x, const struct tensor *feed, struct endpoint y)
+{
+    int looks = 0;
+    struct tensor out;
+    struct plan *plan = plan_of(1, &x, 1, &y, NULL);
+    run_set_check(run, count_call, &looks);
+    assert_ok(plan_run(plan, run, feed, &out));
+    run_set_check(run, NULL, NULL);
+    tensor_release(&out);
+    plan_destroy(plan);
+    return looks;
+}
+
+static void one_long_record_looks_at_the_deadline(void **state)
+{
+    (void)state;
+    struct endpoint x = texts(), inputs[] = { x, text("-") };
+    const int64_t chosen = 60000;
+    const struct bytes record = bytes_of(repeated(",", 70000));
+    const struct shape shape = shape_of(1);
+    struct tensor feed = tensor_borrow(DT_STRING, &shape, &record);
+    struct endpoint y =
+        build(&b, "DecodeCSV", NULL, 2, inputs,
+              (struct attr[]){ attr_ints(&b, "select_cols", 1, &chosen), ATTR_END });
+    assert_true(count_looks(x, &feed, y) > 10);
+}
+
+static void a_wide_row_of_windows_looks_at_the_deadline(void **state)
+{
+    (void)state;
+    const struct shape shape = shape_of(1, 1, 400000, 1);
+    struct endpoint x = build_placeholder(&b, "x", DT_INT32, shape);
+    const int64_t size[] = { 1, 1, 100, 1 }, strides[] = { 1, 1, 1, 1 };
+    struct endpoint y = build(&b, "MaxPool", NULL, 1, &x,
+                              (struct attr[]){ attr_ints(&b, "ksize", 4, size),
+                                               attr_ints(&b, "strides", 4, strides),
+                                               attr_text("padding", "VALID"), ATTR_END });
+    struct tensor feed = tensor_borrow(DT_INT32, &shape, arena_array(arena, 4, 400000));
+    assert_true(count_looks(x, &feed, y) > 8);
+}
+
+/* A SequenceExample whose list "k" has 20000 features of one number. */
+static struct bytes long_sequence(void)
+{
+    const size_t size = 20000 * 7;
+    const size_t sizes[] = { size + 11, size + 7, size }; /* of lists, an entry, and its value */
+    struct buffer out = { 0 };
+    for (int i = 0; i < 3; i++) {
+        if (i == 2)
+            buffer_append(&out, "\x0a\x01k", 3);
+        buffer_printf(&out, "%c%c%c%c", i == 1 ? 0x0a : 0x12, (int)(sizes[i] & 0x7f) | 0x80,
+                      (int)(sizes[i] >> 7 & 0x7f) | 0x80, (int)(sizes[i] >> 14));
+    }
+    for (int i = 0; i < 20000; i++)
+        buffer_append(&out, "\x0a\x05\x1a\x03\x0a\x01\x07", 7); /* int64_list { value: 7 } */
+    struct bytes kept = { arena_memdup(arena, out.data, out.size), out.size };
+    buffer_finish(&out);
+    return kept;
+}
+
+static void one_long_sequence_looks_at_the_deadline(void **state)
+{
+    (void)state;
+    const struct shape none = shape_of(0), one = shape_of(1);
+    const struct bytes key = bytes_of("k"), record = long_sequence();
+    const bool may_be_missing = false;
+    const enum dtype type = DT_INT64;
+    struct tensor nothing = tensor_borrow(DT_STRING, &none, "");
+    struct tensor keys = tensor_borrow(DT_STRING, &one, &key);
+    struct tensor missing = tensor_borrow(DT_BOOL, &one, &may_be_missing);
+    struct tensor feed = tensor_borrow(DT_STRING, &one, &record);
+    struct endpoint x = texts(), no_keys = build_const(&b, NULL, &nothing);
+    const struct endpoint inputs[] = { x,
+                                       no_keys,
+                                       no_keys,
+                                       no_keys,
+                                       no_keys,
+                                       no_keys,
+                                       build_const(&b, NULL, &keys),
+                                       no_keys,
+                                       build_const(&b, NULL, &missing) };
+    struct node *node = build_node(
+        &b, "ParseSequenceExampleV2", NULL, 9, inputs, 0, NULL,
+        (struct attr[]){ attr_int("Nfeature_list_dense", 1),
+                         attr_types(&b, "feature_list_dense_types", 1, &type),
+                         attr_shapes(&b, "feature_list_dense_shapes", 1, &one), ATTR_END });
+    assert_ok(builder_status(&b));
+    assert_true(count_looks(x, &feed, (struct endpoint){ node, 0 }) > 5);
+}
+
+/* The parsed form is larger than the text. */
+static void the_run_is_charged_for_parsed_json(void **state)
+{
+    (void)state;
+    struct endpoint x = texts(), y = build_unary(&b, "DecodeJSONExample", NULL, x);
+    char *json = repeated(" ", 100000);
+    memcpy(json, "{}", 2);
+    assert_ok(run_text(x, y, json));
+    run_destroy(run);
+    run = run_create(1 << 20);
+    assert_int_equal(run_text(x, y, json).code, STATUS_RESOURCE_EXHAUSTED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +725,10 @@ int main(void)
         TEST(the_two_types_of_a_pool_gradient_must_be_float),
         TEST(a_wide_normalization_looks_at_the_deadline),
         TEST(a_negative_depth_radius_is_refused),
+        TEST(one_long_record_looks_at_the_deadline),
+        TEST(a_wide_row_of_windows_looks_at_the_deadline),
+        TEST(one_long_sequence_looks_at_the_deadline),
+        TEST(the_run_is_charged_for_parsed_json),
         TEST(a_large_image_looks_at_the_deadline_between_lines),
         TEST(many_draws_from_one_row_look_at_the_deadline),
         TEST(a_crop_ends_at_the_last_pixel_of_a_wide_image),

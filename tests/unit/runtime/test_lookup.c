@@ -128,6 +128,32 @@ static void refuses_a_default_of_another_shape(void **state)
                  STATUS_INVALID_ARGUMENT, "Expected shape [] or [2] for default value, got [3]");
 }
 
+/* A run may let tables grow by no more than it may hold; what it replaces does not count. */
+static void a_table_grows_within_the_memory_of_the_run(void **state)
+{
+    (void)state;
+    struct endpoint handle = table("MutableHashTableV2", "m");
+    const char *keys[200];
+    int64_t values[200] = { 0 };
+    for (int i = 0; i < 200; i++)
+        keys[i] = arena_printf(arena, "%1000d", i);
+    run_destroy(run);
+    run = run_create(256 << 10);
+    for (int i = 0; i < 5; i++)
+        assert_ok(
+            run_node(fill("LookupTableInsertV2", handle, texts(50, keys), numbers(50, values))));
+    struct status status =
+        run_node(fill("LookupTableInsertV2", handle, texts(200, keys), numbers(200, values)));
+    assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
+    for (int i = 0; i < 2; i++) /* the second table of this run is not allowed more */
+        status = run_node(fill("LookupTableInsertV2", table("MutableHashTableV2", "n"),
+                               texts(100, keys + 100 * i), numbers(100, values)));
+    assert_int_equal(status.code, STATUS_RESOURCE_EXHAUSTED);
+    run_reset(run);
+    assert_ok(
+        run_node(fill("LookupTableInsertV2", handle, texts(100, keys + 50), numbers(100, values))));
+}
+
 static void overwrites_in_a_mutable_table(void **state)
 {
     (void)state;
@@ -442,6 +468,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(refuses_two_values_for_one_key, setup, teardown),
         cmocka_unit_test_setup_teardown(ignores_a_second_initialisation, setup, teardown),
         cmocka_unit_test_setup_teardown(refuses_a_default_of_another_shape, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_table_grows_within_the_memory_of_the_run, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(overwrites_in_a_mutable_table, setup, teardown),
         cmocka_unit_test_setup_teardown(reads_words_and_line_numbers_of_a_file, setup, teardown),
         cmocka_unit_test_setup_teardown(names_what_is_wrong_in_a_file, setup, teardown),

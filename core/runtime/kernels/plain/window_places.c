@@ -36,12 +36,12 @@ static int64_t place_of(const struct window *window, const struct taps_inside *t
                 places[i] = pixel;                                                          \
     }                                                                                       \
     static void max_places_##s(const struct conv_size *z, const void *image, int64_t row,   \
-                               int64_t *places)                                             \
+                               int64_t first, int64_t end, int64_t *places)                 \
     {                                                                                       \
         const struct taps_inside rows = taps_of(&z->rows, row);                             \
-        for (int64_t i = 0; i < z->columns.out * z->c; i++)                                 \
+        for (int64_t i = 0; i < (end - first) * z->c; i++)                                  \
             places[i] = -1;                                                                 \
-        for (int64_t column = 0; column < z->columns.out; column++, places += z->c) {       \
+        for (int64_t column = first; column < end; column++, places += z->c) {              \
             const struct taps_inside columns = taps_of(&z->columns, column);                \
             for (int64_t i = rows.first; i < rows.end; i++)                                 \
                 for (int64_t j = columns.first; j < columns.end; j++)                       \

@@ -8,11 +8,12 @@
 #include "runtime/kernels/plain/conv.h"
 #include "tensor/dtype.h"
 
-/* For each window of one row of the output and each channel: the pixel (row · columns + column) of
- * its greatest element in `image`, -1 if no pixel lies inside. Of equal elements the first is the
- * greatest; nothing is greater than a first NaN. places [columns.out, c] */
-typedef void max_places(const struct conv_size *size, const void *image, int64_t row,
-                        int64_t *places);
+/* For each window of columns [first, end) of one row of the output and each channel: the pixel (row
+ * · columns + column) of its greatest element in `image`, -1 if no pixel lies inside. Of equal
+ * elements the first is the greatest; nothing is greater than a first NaN. places [end - first, c]
+ */
+typedef void max_places(const struct conv_size *size, const void *image, int64_t row, int64_t first,
+                        int64_t end, int64_t *places);
 max_places *max_places_of(enum dtype dtype);
 
 /* The greatest x + filter of each window, where NaN is never greater, which starts from the lowest
