@@ -7,11 +7,6 @@
 
 enum { SHORT_TEXT = 64 };
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* `text` ends with a NUL at text[size]. */
 static bool read_ended(const char *text, size_t size, struct tensor *out, int64_t i)
 {
@@ -29,7 +24,7 @@ static bool read_ended(const char *text, size_t size, struct tensor *out, int64_
     }
     if (end == text)
         return false;
-    while (is_space(*end))
+    while (is_white_space(*end))
         end++;
     return end == text + size;
 }

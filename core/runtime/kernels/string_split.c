@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/characters.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/number_text.h"
 #include "runtime/kernels/text_block.h"
 
 /* ---- StringSplitV2: as Python's str.split. StringSplit: at any character of a set. ---- */
@@ -22,11 +23,6 @@ struct splitting {
     int64_t left;                 /* divisions; < 0: any number */
     bool ended;
 };
-
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
 
 #define EACH_BYTE(x) (UINT64_C(0x0101010101010101) * (x))
 
@@ -53,7 +49,7 @@ static size_t word_size(struct bytes text)
         if (found != 0)
             return size + (size_t)__builtin_ctzll(found) / 8;
     }
-    while (size < text.size && !is_space(text.data[size]))
+    while (size < text.size && !is_white_space(text.data[size]))
         size++;
     return size;
 }
@@ -67,7 +63,7 @@ static struct bytes skip_spaces(struct bytes text)
 {
     size_t size = 0;
 
-    while (size < text.size && is_space(text.data[size]))
+    while (size < text.size && is_white_space(text.data[size]))
         size++;
     return size > 0 ? without(text, size) : text;
 }

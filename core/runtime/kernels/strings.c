@@ -247,11 +247,6 @@ static struct status upper_compute(struct kernel_context *k)
     return change_case(k, true);
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static struct status strip_compute(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
@@ -259,9 +254,9 @@ static struct status strip_compute(struct kernel_context *k)
     TRY(kernel_output(k, 0, &x->shape, &out));
     for (int64_t i = 0; i < x->size; i++) {
         struct bytes text = tensor_strings(x)[i];
-        while (text.size > 0 && is_space(text.data[0]))
+        while (text.size > 0 && is_white_space(text.data[0]))
             text = (struct bytes){ text.data + 1, text.size - 1 };
-        while (text.size > 0 && is_space(text.data[text.size - 1]))
+        while (text.size > 0 && is_white_space(text.data[text.size - 1]))
             text.size--;
         tensor_strings_mut(out)[i] = text;
     }

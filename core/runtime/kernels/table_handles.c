@@ -4,6 +4,7 @@
  * the servable, but an Anonymous one as long as its handle, which never outlives the run.
  */
 #include "runtime/kernels/hash_table.h"
+#include "runtime/kernels/variable.h"
 #include "runtime/kernels/kernel_tools.h"
 
 struct making {
@@ -13,18 +14,12 @@ struct making {
     float load;
 };
 
-static struct bytes name_attr(const struct node *node, const char *name)
-{
-    const struct attr_value *value = node_attr(node, name);
-    return value != NULL && value->kind == ATTR_STRING ? value->s : bytes_of("");
-}
-
 /* A table without a shared name belongs to its node. */
 static struct status read_names(struct prepare_context *p, struct making *making)
 {
     const struct node *node = prepare_node(p);
-    making->container = name_attr(node, "container");
-    making->name = name_attr(node, "shared_name");
+    making->container = resource_name_attr(node, "container");
+    making->name = resource_name_attr(node, "shared_name");
     if (making->name.size == 0)
         making->name = bytes_of(arena_printf(prepare_arena(p), "%s", node->name));
     return status_ok();

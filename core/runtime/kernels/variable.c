@@ -33,7 +33,7 @@ struct status kernel_variable(struct kernel_context *context, struct variable **
 
 /* ---- handles ---- */
 
-static struct bytes name_attr(const struct node *node, const char *name)
+struct bytes resource_name_attr(const struct node *node, const char *name)
 {
     const struct attr_value *value = node_attr(node, name);
     return value != NULL && value->kind == ATTR_STRING ? value->s : bytes_of("");
@@ -50,8 +50,8 @@ static struct status make_handle(struct prepare_context *context, struct bytes n
         declared = &unknown;
 
     struct variable **state = prepare_state(context, sizeof *state, NULL);
-    TRY(variable_find_or_create(prepare_resources(context), name_attr(node, "container"), name,
-                                dtype, declared, state));
+    TRY(variable_find_or_create(prepare_resources(context), resource_name_attr(node, "container"),
+                                name, dtype, declared, state));
     if (is_ref)
         variable_set_ref(*state);
     object_release(&(*state)->object); /* `resources` keeps it, and outlives the plan */
@@ -61,13 +61,13 @@ static struct status make_handle(struct prepare_context *context, struct bytes n
 /* All handles without a shared name are one variable, as in TensorFlow. */
 static struct status handle_prepare(struct prepare_context *context)
 {
-    return make_handle(context, name_attr(prepare_node(context), "shared_name"), false);
+    return make_handle(context, resource_name_attr(prepare_node(context), "shared_name"), false);
 }
 
 static struct status reference_prepare(struct prepare_context *context)
 {
     const struct node *node = prepare_node(context);
-    struct bytes name = name_attr(node, "shared_name");
+    struct bytes name = resource_name_attr(node, "shared_name");
     return make_handle(context, name.size > 0 ? name : bytes_of(node->name), true);
 }
 

@@ -34,4 +34,7 @@ void kernel_hand_on_reference(struct kernel_context *context);
 /* Copies the characters of output 0 for the run: an assignment frees those of the variable. */
 struct status kernel_keep_strings(struct kernel_context *context, struct tensor *out);
 
+/* An attribute that names a resource (container, shared_name); "" if the node has none. */
+struct bytes resource_name_attr(const struct node *node, const char *name);
+
 #endif
