@@ -138,9 +138,7 @@ static void choose_the_rest(struct options *out)
                      : training->has_reduction ? training->reduction
                                                : LAYERS_MEAN;
     bool in_turn = strcmp(out->flags.placement, "round_robin") == 0;
-    bool whole = optimizer_find(out->job.optimizer)->measure != NULL;
-    out->placement = whole ? (in_turn ? PLACE_WHOLE_IN_TURN : PLACE_WHOLE_BY_BYTES)
-                           : (in_turn ? PLACE_IN_TURN : PLACE_BY_BYTES);
+    out->placement = in_turn ? PLACE_IN_TURN : PLACE_BY_BYTES;
     out->job.workers = job_map_is_local(&out->map) ? (uint32_t)out->flags.workers
                        : out->map.sparse           ? 1 /* unknown */
                                                    : job_map_trainers(&out->map);

@@ -181,6 +181,18 @@ static struct status check_data(const struct session *session)
                         options->flags.train_dir);
 }
 
+/* An optimizer that measures needs whole variables. */
+static enum placement_strategy placement_strategy(const struct options *options)
+{
+    bool whole = false, in_turn = options->placement == PLACE_IN_TURN;
+
+    for (int i = 0; i <= options->job.others_count; i++)
+        whole |= optimizer_find(client_job_optimizer(&options->job, i).name)->measure != NULL;
+    if (!whole)
+        return options->placement;
+    return in_turn ? PLACE_WHOLE_IN_TURN : PLACE_WHOLE_BY_BYTES;
+}
+
 static void place(struct session *session)
 {
     const struct options *options = &session->options;
@@ -188,7 +200,7 @@ static void place(struct session *session)
 
     model_seed_keys(session->model, (uint64_t)options->flags.seed);
     placement_create(session->model->variables, session->model->variables_count, ps_count,
-                     PLACEMENT_PIECE_BYTES, options->placement, &session->placement);
+                     PLACEMENT_PIECE_BYTES, placement_strategy(options), &session->placement);
     /* Models may have equal variables and differ in activations, dropout or regularizers. */
     session->placement.hash ^= session->graph.hash;
 }

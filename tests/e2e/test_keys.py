@@ -221,7 +221,7 @@ class Keys(TestCase):
 
     def test_a_table_may_have_another_optimizer_than_the_job(self):
         """Adam could not train it. A synchronous job has the same bits for any number of ps tasks, and after a restart."""
-        flags = self.numbers(DYNAMIC, optimizer="Adam") + ["--optimizer_for=table/*=adagrad(learning_rate=0.5)", "--sync", "--workers=2"]
+        flags = self.numbers(DYNAMIC, optimizer="Adam") + ["--optimizer_for=table/*=lazy_adam(learning_rate=0.5)", "--sync", "--workers=2"]
         for ps in (1, 2, 5):
             train(self.path(str(ps)), *flags, "--ps=%d" % ps, "--training_iteration=40")
         done = run("pstrain", *flags, "--noexport", "--ps=3", "--checkpoint_dir=" + self.path("ckpt"), "--stop_at_step=17")
@@ -229,7 +229,7 @@ class Keys(TestCase):
         train(self.path("again"), *flags, "--ps=2", "--checkpoint_dir=" + self.path("ckpt"), "--stop_at_step=40")
         self.assertEqual(len({data_of(self.path(name)) for name in ("1", "2", "5", "again")}), 1)
         for text, words in (("table/*", "is not of the form"), ("tabel/*=sgd", "no variable is called 'tabel/*'; there are: "),
-                            ("*=adam", "'adam' for some variables"), ("*=sgd(momentum=1)", "optimizer 'sgd' has no setting 'momentum'"),
+                            ("*=adam+ema", "'adam+ema' for some variables"), ("*=sgd(momentum=1)", "optimizer 'sgd' has no setting 'momentum'"),
                             ("*=ftrl(beta=1", "is not of the form"), ("*=ftrl(beta=1) x", "is not of the form"), ("*=ftrl(beta=1,beta=2)", "given twice"),
                             ("*=sgd(learning_rate=1, learning_rate=2)", "given twice"), ("*=sgd(learning_rate=1e39)", "is not of the form")):
             done = run("pstrain", *self.numbers(DYNAMIC), "--noexport", "--optimizer_for=" + text)

@@ -275,8 +275,20 @@ class Tables(TestCase):
         """As Keras with an optimizer for each; the job continues from a checkpoint five times."""
         o = keras.optimizers
         others = "table/*=adagrad(learning_rate=0.2); */bias = ftrl(learning_rate=0.1, l1_regularization_strength=0.01,beta=0.1)"
-        make = lambda: o.Adam(0.01, epsilon=1e-3)  # noqa: E731
-        model, each = self.model(make()), [o.Adagrad(0.2, epsilon=0), make(), o.Ftrl(0.1, l1_regularization_strength=0.01, beta=0.1)]
+        self.check_different("each", others, [o.Adagrad(0.2, epsilon=0), o.Ftrl(0.1, l1_regularization_strength=0.01, beta=0.1)], {
+            "table/embeddings/Adagrad", "out/bias/Ftrl", "out/bias/Ftrl_1"})
+
+    def test_different_optimizers_with_scalars_and_norms(self):
+        o = keras.optimizers
+        others = "table/*=adam(learning_rate=0.02, epsilon=1e-2, beta_1=0.8); */bias=lamb(learning_rate=0.05, epsilon=1e-3, beta_2=0.9)"
+        self.check_different("scalars", others, [o.Adam(0.02, epsilon=1e-2, beta_1=0.8), o.Lamb(0.05, epsilon=1e-3, beta_2=0.9)], {
+            "table/embeddings/Adam", "table/embeddings/Adam_1", "out/bias/LAMB", "out/bias/LAMB_1", "beta1_power_1", "beta2_power_1", "beta1_power_2",
+            "beta2_power_2"})
+
+    def check_different(self, label, others, optimizers, keys):
+        """Keras' optimizers of the table and the bias, beside the job's Adam, and the keys that they have in a checkpoint."""
+        make = lambda: keras.optimizers.Adam(0.01, epsilon=1e-3)  # noqa: E731
+        model, each = self.model(make()), [optimizers[0], make(), optimizers[1]]
         model.set_weights(self.start)
         for x, y in self.batches * 2:
             for _ in range(self.PHASE):
@@ -284,11 +296,10 @@ class Tables(TestCase):
                     loss = keras.losses.MeanSquaredError()(y, model(x))
                 for optimizer, variable, gradient in zip(each, model.trainable_variables, tape.gradient(loss, model.trainable_variables), strict=True):
                     optimizer.apply([gradient], [variable])
-        for ours, theirs in zip(self.by_pstrain("each", self.describe(make()), "--optimizer_for=" + others, ps=3), model.get_weights(), strict=True):
-            assert_agrees(self, ours, theirs, TOLERANCE, "each")
-        names = set(tf.train.load_checkpoint(self.path("each")).get_variable_to_shape_map())
-        self.assertEqual(names, {*self.NAMES, "global_step", "beta1_power", "beta2_power", "table/embeddings/Adagrad", "out/kernel/Adam", "out/kernel/Adam_1",
-                                 "out/bias/Ftrl", "out/bias/Ftrl_1"})
+        for ours, theirs in zip(self.by_pstrain(label, self.describe(make()), "--optimizer_for=" + others, ps=3), model.get_weights(), strict=True):
+            assert_agrees(self, ours, theirs, TOLERANCE, label)
+        names = set(tf.train.load_checkpoint(self.path(label)).get_variable_to_shape_map())
+        self.assertEqual(names, {*self.NAMES, "global_step", "beta1_power", "beta2_power", "out/kernel/Adam", "out/kernel/Adam_1", *keys})
 
     def test_lazy_forms_move_the_rows_of_a_batch_as_keras_does(self):
         """Keras, whose steps have the same rows each time, moves the others by the decay alone."""

@@ -136,6 +136,42 @@ static struct status write_position(const struct checkpoint_layout *layout,
     return bundle_writer_end(writer);
 }
 
+/* The key of a scalar. As in TensorFlow, that of a second optimizer with the same one ends in "_1".
+ * NULL: it is in no checkpoint. */
+static const char *scalar_key(const struct checkpoint_layout *layout, int optimizer, int scalar,
+                              struct arena *arena)
+{
+    const char *name = layout->optimizers[optimizer].optimizer->scalars[scalar].name;
+    int earlier = 0;
+
+    for (int o = 0; o < optimizer && name != NULL; o++) {
+        const struct optimizer *other = layout->optimizers[o].optimizer;
+        for (int s = 0; s < other->scalars_count; s++)
+            earlier += other->scalars[s].name != NULL && strcmp(other->scalars[s].name, name) == 0;
+    }
+    return earlier == 0 ? name : arena_printf(arena, "%s_%d", name, earlier);
+}
+
+static bool has_optimizer(const struct checkpoint_layout *layout, int optimizer)
+{
+    return optimizer < OPTIMIZERS_MAX && layout->optimizers[optimizer].optimizer != NULL;
+}
+
+static struct status write_scalars(const struct checkpoint_layout *layout,
+                                   struct client_snapshot *snapshot, struct bundle_writer *writer,
+                                   struct arena *arena)
+{
+    const float *next = snapshot->scalars;
+
+    for (int o = 0; has_optimizer(layout, o); o++)
+        for (int s = 0; s < layout->optimizers[o].optimizer->scalars_count; s++, next++) {
+            const char *key = scalar_key(layout, o, s, arena);
+            if (key != NULL)
+                TRY(write_scalar(writer, key, DT_FLOAT, next, sizeof *next));
+        }
+    return status_ok();
+}
+
 static struct status write_all(const struct checkpoint_layout *layout,
                                struct client_snapshot *snapshot, struct bundle_writer *writer,
                                struct arena *arena)
@@ -146,11 +182,7 @@ static struct status write_all(const struct checkpoint_layout *layout,
         TRY(layout->placement->variables[v].by_keys
                 ? checkpoint_write_keys(layout, v, snapshot, writer)
                 : write_variable(layout, v, snapshot, writer, arena));
-    const struct optimizer *optimizer = layout->optimizers[0].optimizer;
-    for (int s = 0; s < optimizer->scalars_count; s++)
-        if (optimizer->scalars[s].name != NULL)
-            TRY(write_scalar(writer, optimizer->scalars[s].name, DT_FLOAT, &snapshot->scalars[s],
-                             sizeof(float)));
+    TRY(write_scalars(layout, snapshot, writer, arena));
     TRY(write_position(layout, snapshot, writer));
     return write_scalar(writer, GLOBAL_STEP, DT_INT64, &step, sizeof step);
 }
@@ -294,29 +326,40 @@ static struct status read_position(struct checkpoint *checkpoint)
 
 /* A scalar starts with its initial value if slots are missing. A power of β that is missing alone
  * follows from the step. */
-static struct status read_scalar(struct checkpoint *checkpoint, int s)
+static struct status read_scalar(struct checkpoint *checkpoint, int optimizer, int s, float *out)
 {
-    const struct checkpoint_layout *layout = checkpoint->layout;
-    const struct layout_optimizer *of = &layout->optimizers[0];
+    const struct layout_optimizer *of = &checkpoint->layout->optimizers[optimizer];
     const struct optimizer_scalar *row = &of->optimizer->scalars[s];
+    const char *key = scalar_key(checkpoint->layout, optimizer, s, checkpoint->arena);
     float initial = optimizer_initial(of->settings, row->initial_setting);
     struct tensor tensor;
 
-    if (row->name == NULL) {
-        checkpoint->scalars[s] = (float)checkpoint->global_step;
+    if (key == NULL) {
+        *out = (float)checkpoint->global_step;
     } else if (checkpoint->slots_missing > 0) {
-        checkpoint->scalars[s] = initial;
-    } else if (bundle_find(checkpoint->bundle, row->name) == NULL) {
-        checkpoint->scalars[s] = powf(initial, (float)checkpoint->global_step + 1);
+        *out = initial;
+    } else if (bundle_find(checkpoint->bundle, key) == NULL) {
+        *out = powf(initial, (float)checkpoint->global_step + 1);
     } else {
-        TRY(bundle_read(checkpoint->bundle, row->name, &tensor));
+        TRY(bundle_read(checkpoint->bundle, key, &tensor));
         bool fits = tensor.dtype == DT_FLOAT && tensor.size == 1;
         if (fits)
-            memcpy(&checkpoint->scalars[s], tensor.data, sizeof(float));
+            memcpy(out, tensor.data, sizeof(float));
         tensor_release(&tensor);
         if (!fits)
-            return status_error(STATUS_INVALID_ARGUMENT, "'%s' is not one float", row->name);
+            return status_error(STATUS_INVALID_ARGUMENT, "'%s' is not one float", key);
     }
+    return status_ok();
+}
+
+static struct status read_scalars(struct checkpoint *checkpoint)
+{
+    const struct checkpoint_layout *layout = checkpoint->layout;
+    float *next = checkpoint->scalars;
+
+    for (int o = 0; has_optimizer(layout, o); o++)
+        for (int s = 0; s < layout->optimizers[o].optimizer->scalars_count; s++)
+            TRY(read_scalar(checkpoint, o, s, next++));
     return status_ok();
 }
 
@@ -425,8 +468,7 @@ struct status checkpoint_open(const struct checkpoint_layout *layout, const char
     TRY_OR(fail, check_all(checkpoint));
     TRY_OR(fail, read_step(checkpoint));
     TRY_OR(fail, read_position(checkpoint));
-    for (int s = 0; s < layout->optimizers[0].optimizer->scalars_count; s++)
-        TRY_OR(fail, read_scalar(checkpoint, s));
+    TRY_OR(fail, read_scalars(checkpoint));
     *out = checkpoint;
     return status_ok();
 

@@ -52,9 +52,9 @@ struct checkpoint {
     struct bundle *bundle;
     struct arena *arena;
     uint64_t global_step;
-    float scalars[OPTIMIZER_SCALARS_MAX];
-    int slots_missing;        /* over all variables */
-    const char *slot_missing; /* the first one's name */
+    float scalars[JOB_SCALARS_MAX]; /* of all optimizers in turn */
+    int slots_missing;              /* over all variables */
+    const char *slot_missing;       /* the first one's name */
     bool has_global_step;
     /* In the rows, in turns of layout->rows_per_turn: [position_count]; NULL: it has none. */
     const uint64_t *position;

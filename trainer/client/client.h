@@ -166,7 +166,7 @@ struct client_job {
     bool sync;
     bool all_rows; /* a gradient of some rows changes the others as well, as if theirs were 0 */
     uint64_t global_step, stop_step;
-    const float *scalars; /* the optimizer's, from a checkpoint; NULL: its initial ones */
+    const float *scalars; /* of all optimizers in turn, from a checkpoint; NULL: the initial ones */
     /* Of an asynchronous job whose rows ps 0 gives out: how many a turn has, how many turns a share
      * at most (0: it does not), and where it goes on in them, as in share_table.h (none: at
      * global_step). */
@@ -274,10 +274,10 @@ void client_ask_whom(struct ps_client *client, int ps, char *out, size_t size);
 struct client_snapshot {
     struct value_source source; /* first */
     struct ps_client *client;
-    uint64_t number;                      /* identifies it to the ps tasks */
-    uint64_t *ids;                        /* by ps */
-    uint64_t global_step;                 /* the cut's */
-    float scalars[OPTIMIZER_SCALARS_MAX]; /* the optimizer's; with slots only */
+    uint64_t number;                /* identifies it to the ps tasks */
+    uint64_t *ids;                  /* by ps */
+    uint64_t global_step;           /* the cut's */
+    float scalars[JOB_SCALARS_MAX]; /* of all optimizers in turn; with slots only */
     uint64_t *position; /* in the rows, as in share_table.h: [position_count]; NULL: none */
     size_t position_count;
     int trained_part;          /* what source.begin reads of a trained variable: 0 */

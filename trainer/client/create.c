@@ -80,6 +80,18 @@ static const struct created_setting *describe_settings(const struct client_setti
     return settings;
 }
 
+/* Of all optimizers of the job. */
+static size_t count_scalars(const struct client_job *job)
+{
+    size_t count = 0;
+
+    for (int i = 0; i <= job->others_count; i++) {
+        const struct optimizer *optimizer = optimizer_find(client_job_optimizer(job, i).name);
+        count += optimizer != NULL ? (size_t)optimizer->scalars_count : 0;
+    }
+    return count;
+}
+
 static void describe_others(const struct client_job *job, struct create_request *header,
                             struct arena *arena)
 {
@@ -102,8 +114,6 @@ static void describe_others(const struct client_job *job, struct create_request 
 static void describe_job(const struct client_job *job, struct create_request *header,
                          struct arena *arena)
 {
-    const struct optimizer *optimizer = optimizer_find(job->optimizer);
-
     header->optimizer = job->optimizer;
     header->learning_rate = job->learning_rate;
     header->schedule = job->schedule.kind != NULL ? job->schedule.kind->name : "";
@@ -120,9 +130,9 @@ static void describe_job(const struct client_job *job, struct create_request *he
     header->settings = describe_settings(job->settings, job->settings_count, arena);
     header->settings_count = (size_t)job->settings_count;
     describe_others(job, header, arena);
-    if (job->scalars != NULL && optimizer != NULL) {
+    if (job->scalars != NULL) {
         header->scalars = job->scalars;
-        header->scalars_count = (size_t)optimizer->scalars_count;
+        header->scalars_count = count_scalars(job);
     }
 }
 

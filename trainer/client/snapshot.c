@@ -4,6 +4,7 @@
 #include "trainer/shared/finite.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #define CHUNK_BYTES     ((uint64_t)1 << 20)
@@ -121,8 +122,9 @@ static void take_cut(const struct cut_reply *reply, int ps, struct client_snapsh
     out->ids[ps] = reply->snapshot;
     out->global_step =
         reply->global_step > out->global_step ? reply->global_step : out->global_step;
-    for (size_t i = 0; i < reply->scalars_count && i < OPTIMIZER_SCALARS_MAX; i++)
-        out->scalars[i] = reply->scalars[i];
+    for (size_t i = 0; i < reply->scalars_count && i < JOB_SCALARS_MAX; i++)
+        if (!isnan(reply->scalars[i])) /* the ps has variables of this optimizer */
+            out->scalars[i] = reply->scalars[i];
     if (ps > 0 || reply->position_count == 0)
         return;
     free(out->position); /* of a cut that was begun again */

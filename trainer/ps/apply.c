@@ -139,6 +139,15 @@ static float *make_zeros(const struct variables *variables)
                                                        : NULL;
 }
 
+static bool measures(const struct variables *variables)
+{
+    bool found = false;
+
+    for (int r = 0; r < variables->training.rules_count; r++)
+        found |= variables->training.rules[r].optimizer->measure != NULL;
+    return found;
+}
+
 static void applying_init(struct applying *applying, struct variables *variables, float rate)
 {
     const struct training *training = &variables->training;
@@ -149,14 +158,14 @@ static void applying_init(struct applying *applying, struct variables *variables
                                                       .settings = training->rules[r].settings,
                                                       .rate = rate_of(variables, r, rate),
                                                       .keep_before = variables->keep_before };
-    /* Between the two halves of an update, the slots must not change. Only rule 0 measures. */
-    if (applying->updates[0].optimizer->measure != NULL)
+    /* Between the two halves of an update, the slots must not change. */
+    if (measures(variables))
         pthread_mutex_lock(&variables->measuring);
 }
 
 static void applying_finish(struct applying *applying, struct variables *variables)
 {
-    if (applying->updates[0].optimizer->measure != NULL)
+    if (measures(variables))
         pthread_mutex_unlock(&variables->measuring);
     free(applying->zeros);
 }
@@ -177,11 +186,13 @@ static void begin_measuring(struct applying *applying, int i)
 
 static void end_measuring(struct applying *applying, int i)
 {
+    struct slice_update *update = &applying->updates[applying->variables->slices[i].rule];
+
     if (continues(applying->variables, i + 1))
         return;
-    applying->updates[0].ratio = optimizer_ratio(&applying->norms);
+    update->ratio = optimizer_ratio(&applying->norms);
     for (int k = applying->first; k <= i; k++)
-        slice_apply(&applying->variables->slices[k], &applying->updates[0], NULL);
+        slice_apply(&applying->variables->slices[k], update, NULL);
 }
 
 static void apply_to(struct applying *applying, int i, const float *gradient)

@@ -15,6 +15,7 @@
  * by no more than READER_HOLD_MS, whatever happens to it.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "trainer/ps/snapshots.h"
@@ -69,6 +70,25 @@ static bool is_taken(const struct cutter *cutter)
     return cutter->snapshot.states != NULL && cutter->snapshot.number == cutter->number;
 }
 
+/* The scalars of all rules. All slices of a rule have had the same updates; a rule without slices
+ * on this ps has NaN. Returns their number. */
+static size_t collect_scalars(const struct variables *variables, const struct slice_state *states,
+                              float out[JOB_SCALARS_MAX])
+{
+    const struct training *training = &variables->training;
+    int count = training_first_scalar(training, training->rules_count);
+
+    for (int s = 0; s < count; s++)
+        out[s] = NAN;
+    for (int i = 0; i < variables->slices_count; i++) {
+        const struct slice *slice = &variables->slices[i];
+        if (slice->trainable)
+            memcpy(out + training_first_scalar(training, slice->rule), states[i].scalars,
+                   (size_t)training->rules[slice->rule].optimizer->scalars_count * sizeof *out);
+    }
+    return (size_t)count;
+}
+
 static struct message cut_reply(const struct ps *ps, const struct cutter *cutter)
 {
     const struct variables *variables = ps->variables;
@@ -76,13 +96,12 @@ static struct message cut_reply(const struct ps *ps, const struct cutter *cutter
                                 .global_step = cutter->snapshot.global_step,
                                 .position = cutter->snapshot.position,
                                 .position_count = cutter->snapshot.position_count };
+    float scalars[JOB_SCALARS_MAX];
 
-    for (int i = 0; i < variables->slices_count && is_taken(cutter) && cutter->slots; i++)
-        if (variables->slices[i].trainable && variables->slices[i].rule == 0) {
-            /* All slices have had the same updates; those of other rules have no scalars. */
-            header.scalars = cutter->snapshot.states[i].scalars;
-            header.scalars_count = (size_t)variables->training.rules[0].optimizer->scalars_count;
-        }
+    if (is_taken(cutter) && cutter->slots) {
+        header.scalars = scalars;
+        header.scalars_count = collect_scalars(variables, cutter->snapshot.states, scalars);
+    }
     return pack_cut_reply(&header);
 }
 

@@ -128,6 +128,9 @@ struct training {
     uint64_t batches_per_step; /* that the schedule counts: gradient_accumulation_steps */
 };
 
+/* Where the scalars of a rule begin among those of all rules, one behind the other. */
+int training_first_scalar(const struct training *training, int rule);
+
 /* Changed by variables.c alone, with the lock and while no push is being applied: read it under
  * the lock, or while a push is. */
 struct variables {

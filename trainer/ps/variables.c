@@ -177,6 +177,15 @@ static struct status choose_others(const struct create_request *request, struct 
     return status_ok();
 }
 
+int training_first_scalar(const struct training *training, int rule)
+{
+    int first = 0;
+
+    for (int r = 0; r < rule; r++)
+        first += training->rules[r].optimizer->scalars_count;
+    return first;
+}
+
 static struct status choose_optimizers(const struct create_request *request, struct training *out)
 {
     const struct created_optimizer job = { request->optimizer, request->learning_rate,
@@ -184,10 +193,10 @@ static struct status choose_optimizers(const struct create_request *request, str
 
     TRY(choose_rule(&job, &out->rules[0]));
     TRY(choose_others(request, out));
-    const struct optimizer *optimizer = out->rules[0].optimizer;
-    if (request->scalars_count != 0 && request->scalars_count != (size_t)optimizer->scalars_count)
+    int scalars_count = training_first_scalar(out, out->rules_count);
+    if (request->scalars_count != 0 && request->scalars_count != (size_t)scalars_count)
         return status_error(STATUS_INVALID_ARGUMENT, "optimizer '%s' has %d scalars, %zu came",
-                            optimizer->name, optimizer->scalars_count, request->scalars_count);
+                            out->rules[0].optimizer->name, scalars_count, request->scalars_count);
     out->rules[0].all_rows = request->all_rows;
     out->batches_per_step = request->batches_per_step > 0 ? request->batches_per_step : 1;
     return schedule_read(request->schedule, request->schedule_values,
@@ -368,12 +377,18 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
     return make_slices(ps->variables, request, ps->options.budget);
 }
 
+/* Those of a rule in the request; NULL: the initial ones. */
+static const float *first_scalars(const struct create_request *request,
+                                  const struct training *training, int rule)
+{
+    return request->scalars_count > 0 ? request->scalars + training_first_scalar(training, rule)
+                                      : NULL;
+}
+
 /* If there is no memory even for an empty table, Open says it. */
 static void begin_tables(struct variables *variables, const struct create_request *request,
                          const struct training *training)
 {
-    const float *scalars = request->scalars_count > 0 ? request->scalars : NULL;
-
     for (int i = 0; i < variables->slices_count; i++) {
         struct slice *slice = &variables->slices[i];
         if (slice->table == NULL)
@@ -381,7 +396,8 @@ static void begin_tables(struct variables *variables, const struct create_reques
         slice->ps_count = (int)request->pieces[i].keys->ps_count;
         const struct training_rule *rule = &training->rules[slice->rule];
         status_ignore(key_table_begin(slice->table, &request->pieces[i].keys->spec, rule->optimizer,
-                                      rule->settings, slice->rule == 0 ? scalars : NULL));
+                                      rule->settings,
+                                      first_scalars(request, training, slice->rule)));
     }
 }
 
@@ -400,7 +416,7 @@ void variables_begin(struct ps *ps, const struct create_request *request,
         set_momentum(slice, request->pieces[i].momentum);
         const struct training_rule *rule = &training->rules[slice->rule];
         slice_begin(slice, rule->optimizer, rule->settings,
-                    slice->rule == 0 && request->scalars_count > 0 ? request->scalars : NULL);
+                    first_scalars(request, training, slice->rule));
     }
     begin_tables(variables, request, training);
     free(variables->sum);

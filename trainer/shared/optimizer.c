@@ -684,11 +684,10 @@ const struct optimizer *optimizer_find(const char *name)
 
 struct status optimizer_can_be_another(const struct optimizer *optimizer)
 {
-    if (optimizer->scalars_count == 0 && optimizer->measure == NULL && !optimizer->averages)
+    if (!optimizer->averages)
         return status_ok();
     return status_error(STATUS_UNIMPLEMENTED,
-                        "the optimizer '%s' for some variables: it has a state of its own beside "
-                        "the slots, so that it can only be that of the job",
+                        "the optimizer '%s' for some variables: averages are of all variables",
                         optimizer->name);
 }
 

@@ -227,7 +227,7 @@ struct created_setting {
     float value;
 };
 
-/* An optimizer of some variables. It has no scalars. */
+/* An optimizer of some variables. */
 struct created_optimizer {
     const char *name;
     float learning_rate;                    /* constant */
