@@ -181,16 +181,34 @@ static struct status check_data(const struct session *session)
                         options->flags.train_dir);
 }
 
-/* An optimizer that measures needs whole variables. */
 static enum placement_strategy placement_strategy(const struct options *options)
 {
     bool whole = false, in_turn = options->placement == PLACE_IN_TURN;
 
     for (int i = 0; i <= options->job.others_count; i++)
-        whole |= optimizer_find(client_job_optimizer(&options->job, i).name)->measure != NULL;
+        whole |=
+            optimizer_joins_pieces(optimizer_find(client_job_optimizer(&options->job, i).name));
     if (!whole)
         return options->placement;
     return in_turn ? PLACE_WHOLE_IN_TURN : PLACE_WHOLE_BY_BYTES;
+}
+
+/* The pieces of a variable whose rows are cut do not tell a ps where the rows end. */
+static struct status check_whole_variables(const struct session *session)
+{
+    const struct client_job *job = &session->options.job;
+
+    for (int v = 0; v < session->model->variables_count; v++) {
+        const struct placed_variable *variable = &session->model->variables[v];
+        const char *name = client_job_optimizer(job, client_job_number(job, v)).name;
+        if (variable->trainable && !variable->by_keys && optimizer_find(name)->whole != NULL &&
+            placement_row_bytes(variable) > PLACEMENT_PIECE_MAX)
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "variable '%s': the optimizer '%s' does not take rows of more than "
+                                "%zu bytes",
+                                variable->name, name, (size_t)PLACEMENT_PIECE_MAX);
+    }
+    return status_ok();
 }
 
 static void place(struct session *session)
@@ -394,6 +412,7 @@ struct status session_prepare(struct session *session)
     TRY(check_tables(session));
     TRY(options_steps(options, session->data->train->rows, &options->job.stop_step));
     choose_shares(session);
+    TRY(check_whole_variables(session));
     place(session);
     TRY(session_prepare_evaluation(session));
     TRY(open_init(session));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "trainer/ps/internal.h"
+#include "trainer/ps/whole.h"
 
 /* Reads the gradients of one push, slice by slice in ascending order. No slice is cut by the end of
  * a chunk. */
@@ -91,14 +92,15 @@ static const float *push_read_keys(struct push_reader *reader, const struct slic
     return read_floats(reader, reader->keys.count * slice->row_bytes);
 }
 
-/* An update in the making. Of an optimizer that measures, the slices of a variable are measured one
- * by one, and updated after the last one. */
+/* An update in the making. Of an optimizer that measures or takes whole variables, the slices of a
+ * variable are measured or collected one by one, and updated after the last one. */
 struct applying {
     const struct variables *variables;
     struct slice_update updates[OPTIMIZERS_MAX]; /* of each rule */
     float *zeros; /* as many as the largest slice with rows has; NULL: not needed */
     int first;    /* of the variable's slices */
     struct optimizer_norms norms;
+    struct whole_update whole;
 };
 
 /* The schedule's rate is that of rule 0. */
@@ -139,12 +141,12 @@ static float *make_zeros(const struct variables *variables)
                                                        : NULL;
 }
 
-static bool measures(const struct variables *variables)
+static bool joins_slices(const struct variables *variables)
 {
     bool found = false;
 
     for (int r = 0; r < variables->training.rules_count; r++)
-        found |= variables->training.rules[r].optimizer->measure != NULL;
+        found |= optimizer_joins_pieces(variables->training.rules[r].optimizer);
     return found;
 }
 
@@ -159,15 +161,16 @@ static void applying_init(struct applying *applying, struct variables *variables
                                                       .rate = rate_of(variables, r, rate),
                                                       .keep_before = variables->keep_before };
     /* Between the two halves of an update, the slots must not change. */
-    if (measures(variables))
+    if (joins_slices(variables))
         pthread_mutex_lock(&variables->measuring);
 }
 
 static void applying_finish(struct applying *applying, struct variables *variables)
 {
-    if (measures(variables))
+    if (joins_slices(variables))
         pthread_mutex_unlock(&variables->measuring);
     free(applying->zeros);
+    whole_finish(&applying->whole);
 }
 
 static bool continues(const struct variables *variables, int i)
@@ -175,8 +178,8 @@ static bool continues(const struct variables *variables, int i)
     return i < variables->slices_count && variables->slices[i].continues;
 }
 
-/* Begins and ends a variable around the measuring of its slices. */
-static void begin_measuring(struct applying *applying, int i)
+/* Begins and ends a variable around its slices. */
+static void begin_variable(struct applying *applying, int i)
 {
     if (continues(applying->variables, i))
         return;
@@ -184,12 +187,17 @@ static void begin_measuring(struct applying *applying, int i)
     applying->norms = (struct optimizer_norms){ 0 };
 }
 
-static void end_measuring(struct applying *applying, int i)
+static void end_variable(struct applying *applying, int i)
 {
     struct slice_update *update = &applying->updates[applying->variables->slices[i].rule];
 
     if (continues(applying->variables, i + 1))
         return;
+    struct slice *first = &applying->variables->slices[applying->first];
+    if (update->optimizer->whole != NULL) {
+        whole_apply(&applying->whole, first, i + 1 - applying->first, update);
+        return;
+    }
     update->ratio = optimizer_ratio(&applying->norms);
     for (int k = applying->first; k <= i; k++)
         slice_apply(&applying->variables->slices[k], update, NULL);
@@ -206,13 +214,16 @@ static void apply_to(struct applying *applying, int i, const float *gradient)
         slice_apply(slice, &average, gradient);
         return;
     }
-    if (update->optimizer->measure == NULL) {
+    if (!optimizer_joins_pieces(update->optimizer)) {
         slice_apply(slice, update, gradient);
         return;
     }
-    begin_measuring(applying, i);
-    slice_measure(slice, update, gradient, &applying->norms);
-    end_measuring(applying, i);
+    begin_variable(applying, i);
+    if (update->optimizer->whole != NULL)
+        whole_add(&applying->whole, slice, update, gradient);
+    else
+        slice_measure(slice, update, gradient, &applying->norms);
+    end_variable(applying, i);
 }
 
 static void apply_rows_to(struct applying *applying, int i, const struct rows_gradient *gradient)
@@ -221,13 +232,16 @@ static void apply_rows_to(struct applying *applying, int i, const struct rows_gr
     const struct slice_update *update = &applying->updates[slice->rule];
     bool all = changes_all_rows(&applying->variables->training.rules[slice->rule]);
 
-    if (update->optimizer->measure == NULL) {
+    if (!optimizer_joins_pieces(update->optimizer)) {
         slice_apply_rows(slice, update, gradient, all ? applying->zeros : NULL);
         return;
     }
-    begin_measuring(applying, i);
-    slice_measure_rows(slice, update, gradient, applying->zeros, &applying->norms);
-    end_measuring(applying, i);
+    begin_variable(applying, i);
+    if (update->optimizer->whole != NULL)
+        whole_add_rows(&applying->whole, slice, update, gradient);
+    else
+        slice_measure_rows(slice, update, gradient, applying->zeros, &applying->norms);
+    end_variable(applying, i);
 }
 
 static void apply_one(struct variables *variables, const struct push *push)

@@ -63,7 +63,7 @@ struct slice {
     float averaging[2]; /* its settings */
     int rule;           /* how it is trained: see struct training */
     struct constraint constraint;
-    struct shape shape; /* constrained */
+    struct shape shape; /* if it is constrained, or its optimizer takes whole variables */
     bool continues;     /* of the same variable as the slice before it, whose end it begins at */
     size_t size_bytes;
     size_t row_bytes;   /* 0: it has no rows */

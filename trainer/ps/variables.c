@@ -203,6 +203,26 @@ static struct status choose_optimizers(const struct create_request *request, str
                          request->schedule_values_count, &out->schedule);
 }
 
+/* Piece i of a variable that its optimizer takes as a whole: the shape, which fits to that of the
+ * piece before it. */
+static struct status check_whole(const struct create_request *request, size_t i)
+{
+    const struct created_piece *piece = &request->pieces[i], *before = i > 0 ? piece - 1 : NULL;
+    bool fits = (uint64_t)shape_size(&piece->shape) * sizeof(float) == piece->size_bytes;
+
+    if (piece->continues)
+        fits = fits && before != NULL && before->optimizer == piece->optimizer &&
+               before->trainable && before->shape.rank == piece->shape.rank &&
+               piece->shape.rank > 0;
+    for (int d = 1; fits && piece->continues && d < piece->shape.rank; d++)
+        fits = before->shape.dims[d] == piece->shape.dims[d];
+    if (fits)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "piece %u: the shape %s is not that of a part of a whole variable",
+                        piece->id, shape_text(&piece->shape));
+}
+
 /* The rules of all hash tables with their optimizers. */
 static struct status check_rules(const struct create_request *request,
                                  const struct training *training)
@@ -215,6 +235,8 @@ static struct status check_rules(const struct create_request *request,
                                 "piece %u: Keras' '%s' changes every row with each update, and a "
                                 "hash table has no end of rows: take --lazy_rows",
                                 piece->id, rule->optimizer->name);
+        if (rule->optimizer->whole != NULL && piece->trainable && piece->keys == NULL)
+            TRY(check_whole(request, i));
         if (piece->keys != NULL)
             TRY(status_in(row_keys_can_train(&piece->keys->spec, piece->row_bytes, rule->optimizer),
                           "piece %u", piece->id));

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/clones.h"
+#include "trainer/shared/adafactor.h"
 
 #define STARTS_AT_0 (-1)
 
@@ -40,6 +41,12 @@ CLONES static void apply_sgd(const struct optimizer_step *step)
 {
     PARTS;
     EACH out[i] = w[i] - rate * g[i];
+}
+
+/* The values that `whole` has made. */
+static void apply_made(const struct optimizer_step *step)
+{
+    memmove(step->out, step->g, step->count * sizeof *step->out);
 }
 
 CLONES static void apply_average(const struct optimizer_step *step)
@@ -449,6 +456,23 @@ CLONES static void apply_proximal_adagrad(const struct optimizer_step *step)
 
 /* clang-format off: a table, one optimizer after the other */
 static const struct optimizer optimizers[] = {
+    { "adafactor",
+      .001f,
+      false,
+      6,
+      { { "beta_2_decay", -.8f },
+        { "epsilon_1", 1e-30f },
+        { "epsilon_2", 1e-3f },
+        { "clip_threshold", 1 },
+        { "relative_step", 1 },
+        { "weight_decay", 0 } },
+      1,
+      { { "velocity", "Adafactor", STARTS_AT_0, NULL } },
+      1,
+      { { "iterations", STARTS_AT_0 } },
+      apply_made,
+      .advance = count_update,
+      .whole = adafactor_update },
     { "adadelta",
       .001f,
       true,

@@ -12,6 +12,7 @@
 #define TRAINER_SHARED_OPTIMIZER_H
 
 #include "base/bytes.h"
+#include "tensor/shape.h"
 
 #define OPTIMIZERS_MAX         8 /* of a job: its own, and those of some variables */
 #define OPTIMIZER_SETTINGS_MAX 8
@@ -75,6 +76,10 @@ struct optimizer {
      * the slots, and adds to the norms. `apply` then only reads the slots and the ratio of the
      * norms, and no gradient. All pieces of a variable must be on one ps. NULL: `apply` alone. */
     void (*measure)(const struct optimizer_step *step, struct optimizer_norms *norms);
+    /* For an update of a whole variable of this shape: makes the new values and slots of all
+     * elements. `apply` then takes the new values in place of a gradient, one piece after the
+     * other. All pieces must be on one ps. NULL: `apply` alone. */
+    void (*whole)(const struct optimizer_step *step, const struct shape *shape);
     /* Also keeps the moving average of the variable, as its last slot: see optimizer_with_average.
      * */
     bool averages;
@@ -104,6 +109,12 @@ bool optimizer_average_is_due(const struct optimizer *optimizer, const float *se
 
 /* Changes the scalars at the end of an update. */
 void optimizer_advance(const struct optimizer *optimizer, const float *settings, float *scalars);
+
+/* Must all pieces of a variable be on one ps? */
+static inline bool optimizer_joins_pieces(const struct optimizer *optimizer)
+{
+    return optimizer->measure != NULL || optimizer->whole != NULL;
+}
 
 /* LAMB's "trust ratio" of a variable: ‖w‖ / ‖update‖, or 1 if one of them is 0. */
 float optimizer_ratio(const struct optimizer_norms *norms);

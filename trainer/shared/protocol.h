@@ -217,7 +217,7 @@ struct created_piece {
     bool averaged;
     double momentum; /* averaged */
     struct constraint constraint;
-    struct shape shape;              /* constrained */
+    struct shape shape; /* if it is constrained, or its optimizer takes whole variables */
     const struct created_keys *keys; /* NULL: its rows have no keys */
     uint32_t optimizer;              /* 0: the job's; otherwise other_optimizers[optimizer - 1] */
 };

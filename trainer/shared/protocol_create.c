@@ -1,4 +1,5 @@
 /* Packs and unpacks the messages that begin a generation of the job. */
+#include "trainer/shared/optimizer.h"
 #include "trainer/shared/protocol_internal.h"
 
 /* `count` messages of type `type`, each with its defaults, as protobuf-c wants a repeated field: an
@@ -34,11 +35,51 @@ static PROTO(Constraint) * pack_constraint(const struct created_piece *piece, st
     return out;
 }
 
+/* Does the optimizer of the piece take whole variables? */
+static bool is_joined(const struct create_request *request, const struct created_piece *piece)
+{
+    size_t number = piece->optimizer;
+    const char *name = number == 0                       ? request->optimizer
+                       : number <= request->others_count ? request->others[number - 1].name
+                                                         : "";
+    const struct optimizer *optimizer = optimizer_find(name);
+
+    return optimizer != NULL && optimizer->whole != NULL && piece->trainable && piece->keys == NULL;
+}
+
+static void pack_shape(const struct create_request *request, const struct created_piece *piece,
+                       PROTO(Piece) * out, struct arena *arena)
+{
+    if (!is_joined(request, piece))
+        return;
+    out->n_dims = (size_t)piece->shape.rank;
+    out->dims = ARENA_ARRAY(arena, uint64_t, out->n_dims);
+    for (size_t d = 0; d < out->n_dims; d++)
+        out->dims[d] = (uint64_t)piece->shape.dims[d];
+}
+
 /* The size of the shape is checked against the piece's, without overflow. */
-static struct status unpack_constraint(const PROTO(Constraint) * from, struct created_piece *out)
+static struct status unpack_shape(const uint64_t *dims, size_t rank, struct created_piece *out)
 {
     uint64_t size = sizeof(float);
 
+    out->shape = (struct shape){ .rank = rank <= SHAPE_RANK_MAX ? (int)rank : 0 };
+    if (rank > SHAPE_RANK_MAX)
+        size = UINT64_MAX;
+    for (int d = 0; d < out->shape.rank; d++) {
+        out->shape.dims[d] = (int64_t)dims[d];
+        if (dims[d] > INT64_MAX || __builtin_mul_overflow(size, dims[d], &size))
+            size = UINT64_MAX;
+    }
+    if (size == out->size_bytes)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "piece %u: rank %zu and shape %s, but %llu bytes",
+                        out->id, rank, shape_text(&out->shape),
+                        (unsigned long long)out->size_bytes);
+}
+
+static struct status unpack_constraint(const PROTO(Constraint) * from, struct created_piece *out)
+{
     if (from->kind > CONSTRAINT_NORM || from->n_dims > SHAPE_RANK_MAX ||
         from->axes >> from->n_dims != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -49,17 +90,7 @@ static struct status unpack_constraint(const PROTO(Constraint) * from, struct cr
                                            .high = from->high,
                                            .rate = from->rate,
                                            .axes = from->axes };
-    out->shape.rank = (int)from->n_dims;
-    for (size_t d = 0; d < from->n_dims; d++) {
-        out->shape.dims[d] = (int64_t)from->dims[d];
-        if (from->dims[d] > INT64_MAX || __builtin_mul_overflow(size, from->dims[d], &size))
-            size = UINT64_MAX;
-    }
-    if (size != out->size_bytes)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "piece %u: a constraint of shape %s, but %llu bytes", out->id,
-                            shape_text(&out->shape), (unsigned long long)out->size_bytes);
-    return status_ok();
+    return unpack_shape(from->dims, from->n_dims, out);
 }
 
 /* NULL for NULL. */
@@ -167,6 +198,7 @@ struct message pack_create_request(const struct create_request *request)
         header.pieces[i]->averaged = piece->averaged;
         header.pieces[i]->momentum = piece->momentum;
         header.pieces[i]->constraint = pack_constraint(piece, arena);
+        pack_shape(request, piece, header.pieces[i], arena);
         header.pieces[i]->keys = keys_to_proto(piece->keys, &keys[i]);
         header.pieces[i]->optimizer = piece->optimizer;
     }
@@ -186,6 +218,8 @@ static struct status unpack_piece(const PROTO(Piece) * from, struct created_piec
                                    .averaged = from->averaged,
                                    .momentum = from->momentum,
                                    .optimizer = from->optimizer };
+    if (from->n_dims > 0)
+        TRY(unpack_shape(from->dims, from->n_dims, out));
     return from->constraint != NULL ? unpack_constraint(from->constraint, out) : status_ok();
 }
 

@@ -69,7 +69,7 @@ struct status row_keys_can_train(const struct row_keys_spec *spec, uint64_t row_
                             "table has no end of rows: take lazy_%s or another row-local one",
                             optimizer->name,
                             optimizer_lazy(optimizer) != NULL ? optimizer->name : "adam");
-    if (optimizer->measure != NULL || optimizer->averages)
+    if (optimizer_joins_pieces(optimizer) || optimizer->averages)
         return status_error(STATUS_UNIMPLEMENTED,
                             "the optimizer '%s' with a hash table: an update that depends on %s",
                             optimizer->name,
