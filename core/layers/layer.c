@@ -113,6 +113,7 @@ static const struct layer_class *const classes[] = {
     &layer_alpha_dropout,
     &layer_einsum_dense,
     &layer_embedding,
+    &layer_reversible_embedding,
     &layer_embedding_bag,
     &layer_sampled_softmax,
     &layer_dynamic_embedding,

@@ -122,7 +122,7 @@ extern const struct layer_class layer_feature_cross, layer_dot_interaction;
 /* layer_einsum.c */
 extern const struct layer_class layer_einsum_dense;
 /* layer_embedding.c */
-extern const struct layer_class layer_embedding;
+extern const struct layer_class layer_embedding, layer_reversible_embedding;
 /* layer_dynamic_embedding.c */
 extern const struct layer_class layer_dynamic_embedding;
 /* layer_embedding_bag.c */

@@ -55,3 +55,10 @@ ops = keras.ops
 case("op_remaining", keras.Model(x, L.Dense(2)(L.Concatenate()([
     keras.src.ops.numpy.Abs()(a), ops.divide(a, ops.exp(b)), ops.cast(ops.equal(ops.floor(a), ops.floor(b)), "float32"), ops.ones_like(a) - b,
     ops.convert_to_tensor(a)]))), trained=True)
+
+# ---- a table that is used in both directions ----
+for name, options in (("reversible", {}), ("reversible_capped", {"tie_weights": False, "logit_soft_cap": 0.5, "mask_zero": True})):
+    ids = L.Input((4,), dtype="int64")
+    table = L.ReversibleEmbedding(6, 3, **options)
+    hidden = L.Dense(3, activation="tanh")(table(ids))
+    case(name, keras.Model(ids, table(hidden, reverse=True)), trained=True, masked=bool(options), inputs=[random.randint(0, 6, (3, 4))])
