@@ -46,6 +46,7 @@ static const struct layer_class *const classes[] = {
     &layer_random_erasing,
     &layer_integer_lookup,
     &layer_normalization,
+    &layer_mel_spectrogram,
     &layer_discretization,
     &layer_activity_regularization,
     &layer_conv1d,

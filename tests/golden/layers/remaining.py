@@ -62,3 +62,10 @@ for name, options in (("reversible", {}), ("reversible_capped", {"tie_weights": 
     table = L.ReversibleEmbedding(6, 3, **options)
     hidden = L.Dense(3, activation="tanh")(table(ids))
     case(name, keras.Model(ids, table(hidden, reverse=True)), trained=True, masked=bool(options), inputs=[random.randint(0, 6, (3, 4))])
+
+# ---- sounds ----
+case("sound", sequential(L.Input((50,)), L.MelSpectrogram(fft_length=16, sequence_stride=6, sequence_length=12, sampling_rate=800, num_mel_bins=5, top_db=25.0),
+                         L.Rescaling(0.02), L.Flatten(), L.Dense(2)), trained=True)
+case("sound_powers", sequential(L.Input((41,)), L.MelSpectrogram(fft_length=9, sequence_stride=9, window="hamming", sampling_rate=8000, num_mel_bins=3,
+                                                                 min_freq=100.0, max_freq=3000.0, power_to_db=False, mag_exp=1.5), L.Flatten(), L.Dense(2)),
+     trained=True)
