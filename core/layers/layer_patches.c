@@ -156,6 +156,8 @@ LAYER_CLASS(random_gaussian_blur, "RandomGaussianBlur", random_gaussian_blur_arg
 
 /* ---- RandomErasing ---- */
 
+#define SIDE_MAX (1 << 20) /* the graph holds a number for each place along a side */
+
 static const struct layer_arg random_erasing_args[] = {
     { "factor", ARG_VALUE, "1" }, /* the probability */
     { "scale", ARG_VALUE, "[0.02, 0.33]" },
@@ -233,6 +235,11 @@ static struct endpoint random_erasing_build(struct layer_context *context,
         !augment_range(context, layer, "scale", 0, scale) ||
         !augment_range(context, layer, "value_range", -INFINITY, values))
         return x;
+    if (context->mode == LAYERS_TRAIN && endpoint_shape(x)->rank == 4 &&
+        (endpoint_shape(x)->dims[1] > SIDE_MAX || endpoint_shape(x)->dims[2] > SIDE_MAX)) {
+        layer_refuse(context, layer, "images of more than %d pixels a side", SIDE_MAX);
+        return x;
+    }
     if (scale[0] < 0 || scale[1] > 1) {
         layer_fail(context, layer, "argument 'scale': expected shares of an image, 0 to 1");
         return x;

@@ -6,6 +6,8 @@
 
 #define PI 3.14159265358979323846
 
+#define CONSTANTS_MAX (1 << 26) /* numbers of a constant: 256 MiB */
+
 static const struct layer_arg mel_spectrogram_args[] = {
     { "fft_length", ARG_INT, "2048" },
     { "sequence_stride", ARG_INT, "512" },
@@ -65,8 +67,13 @@ static bool read_sound(struct layer_context *context, const struct layer *layer,
     s->frames = 1 + (s->samples + 2 * (s->fft / 2) - s->fft) / s->stride;
     s->bins = s->fft / 2 + 1;
     const int64_t of_frames[] = { s->frames, s->fft }, of_bands[] = { s->bins, s->bands };
-    return layer_fits(context, layer, "the samples of all frames", 2, of_frames) &&
-           layer_fits(context, layer, "the bins of all bands", 2, of_bands);
+    if (!layer_fits(context, layer, "the samples of all frames", 2, of_frames) ||
+        !layer_fits(context, layer, "the bins of all bands", 2, of_bands))
+        return false;
+    if (s->frames * s->fft > CONSTANTS_MAX || s->bins * s->bands > CONSTANTS_MAX)
+        layer_refuse(context, layer, "more than %d samples of all frames, or bins of all bands",
+                     CONSTANTS_MAX);
+    return status_is_ok(context->builder.status);
 }
 
 /* ---- frames ---- */
