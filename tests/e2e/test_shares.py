@@ -42,8 +42,9 @@ class Shares(TestCase):
         while time.monotonic() < end:
             if os.path.exists(self.path("steps.jsonl")):
                 with open(self.path("steps.jsonl"), encoding="utf-8") as f:
-                    if any(json.loads(line)["step"] >= step for line in f if line.endswith("\n")):
-                        return
+                    whole = [line for line in f if line.endswith("\n")]
+                if whole and json.loads(whole[-1])["step"] >= step:
+                    return
             time.sleep(0.005)
         self.fail("no step %d:\n%s" % (step, self.job.logs()[-8000:]))
 
@@ -59,13 +60,13 @@ class Shares(TestCase):
         self.begin(1, 4, "--epochs=%d" % EPOCHS, "--finish_timeout=1")
         for task in (("ps", 0), ("worker", 1), ("worker", 2), ("worker", 0)):
             self.start(*task)
-        self.wait_for_step(STEPS // 8)
+        self.wait_for_step(STEPS // 16)
         self.job.kill("worker 1")
         self.start("worker", 1)
         self.start("worker", 3)
-        self.wait_for_step(STEPS // 4)
+        self.wait_for_step(STEPS // 8)
         self.job.kill("worker 2")
-        self.wait_for_step(STEPS // 2)
+        self.wait_for_step(STEPS // 4)
         self.job.kill("worker 0")
         self.start("worker", 0)
         self.check(**{"worker 2": -9})
@@ -75,7 +76,7 @@ class Shares(TestCase):
         self.chief += ["--checkpoint_dir=" + self.path("ckpt"), "--save_checkpoint_steps=%d" % (STEPS // 20)]
         for task in (("ps", 0), ("worker", 1), ("worker", 0)):
             self.start(*task)
-        for part, victims in ((8, [("ps", 0)]), (4, [("ps", 0), ("worker", 0)]), (2, [("worker", 0), ("worker", 1), ("ps", 0)])):
+        for part, victims in ((16, [("ps", 0)]), (8, [("ps", 0), ("worker", 0)]), (4, [("worker", 0), ("worker", 1), ("ps", 0)])):
             self.wait_for_step(STEPS // part)
             for job, index in victims:
                 self.job.kill("%s %d" % (job, index))
