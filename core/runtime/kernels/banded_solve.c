@@ -11,7 +11,7 @@
 #include "runtime/kernels/matrices.h"
 #include "runtime/kernels/shape_walk.h"
 
-#define CHECK_EVERY 1000 /* rows between two looks at the deadline */
+#define STEPS_PER_CHECK ((int64_t)1 << 20) /* products between two looks at the deadline */
 
 struct triangle {
     bool lower, adjoint;
@@ -65,9 +65,13 @@ static void solve_row(const struct band_system *s, int64_t i, bool from_above)
 static struct status solve_system(struct kernel_context *k, const struct band_system *s)
 {
     bool from_above = s->band.lower != s->band.adjoint;
-    for (int64_t step = 0; step < s->n; step++) {
-        if (step % CHECK_EVERY == 0)
+    int64_t each = s->columns * (s->bands < s->n ? s->bands : s->n); /* products of a row */
+    int64_t since_check = STEPS_PER_CHECK;
+    for (int64_t step = 0; step < s->n; step++, since_check += each) {
+        if (since_check >= STEPS_PER_CHECK) {
             TRY(kernel_check(k));
+            since_check = 0;
+        }
         solve_row(s, from_above ? step : s->n - 1 - step, from_above);
     }
     return status_ok();

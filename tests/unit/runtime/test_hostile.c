@@ -283,6 +283,15 @@ static void a_wide_normalization_looks_at_the_deadline(void **state)
     assert_true(checks_of(y) >= 10);
 }
 
+/* Each of 300 rows needs up to 299 others, for each of 100 right-hand sides. */
+static void a_system_of_many_bands_looks_at_the_deadline(void **state)
+{
+    (void)state;
+    struct endpoint y = build_binary(&b, "BandedTriangularSolve", NULL, zeros(shape_of(300, 300)),
+                                     zeros(shape_of(300, 100)));
+    assert_true(checks_of(y) >= 4);
+}
+
 static void a_negative_depth_radius_is_refused(void **state)
 {
     (void)state;
@@ -724,6 +733,7 @@ int main(void)
         TEST(a_long_update_that_ends_at_the_deadline_changes_nothing),
         TEST(the_two_types_of_a_pool_gradient_must_be_float),
         TEST(a_wide_normalization_looks_at_the_deadline),
+        TEST(a_system_of_many_bands_looks_at_the_deadline),
         TEST(a_negative_depth_radius_is_refused),
         TEST(one_long_record_looks_at_the_deadline),
         TEST(a_wide_row_of_windows_looks_at_the_deadline),
