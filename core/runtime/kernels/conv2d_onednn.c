@@ -52,7 +52,8 @@ struct conv2d_onednn {
     dnnl_engine_t engine;
     dnnl_primitive_attr_t attr;
     dnnl_memory_t bias;
-    pthread_mutex_t lock; /* guards writes to the fields below; `count` is published last */
+    pthread_mutex_t comparing; /* held while heights of a product are compared */
+    pthread_mutex_t lock;      /* guards writes to the fields below; `count` is published last */
     struct packed *packed;
     struct primitive *primitives[CONV2D_ONEDNN_SIZES];
     _Atomic int count;
@@ -164,6 +165,7 @@ struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec
     conv->spec = *spec;
     conv->engine = cpu;
     pthread_mutex_init(&conv->lock, NULL);
+    pthread_mutex_init(&conv->comparing, NULL);
     if (!make_attr(conv) || !make_bias(conv)) {
         conv2d_onednn_destroy(conv);
         return NULL;
@@ -210,6 +212,7 @@ void conv2d_onednn_destroy(void *opaque)
     if (conv->attr != NULL)
         dnnl_primitive_attr_destroy(conv->attr);
     pthread_mutex_destroy(&conv->lock);
+    pthread_mutex_destroy(&conv->comparing);
     free(conv);
 }
 
@@ -658,14 +661,20 @@ static bool has_room(const struct conv2d_onednn_spec *spec, int height)
 }
 
 /* Compares a new height with the reference, once. Once one differs, where rows are cut must follow
- * from the sizes alone (conv->uneven). */
+ * from the sizes alone (conv->uneven). A thread that finds the comparison under way waits for it:
+ * until then it cannot know which heights it may use. */
 static void compare_height(struct conv2d_onednn *conv, struct primitive *primitive)
 {
-    if (atomic_exchange(&primitive->compared, true))
+    if (atomic_load_explicit(&primitive->compared, memory_order_acquire))
         return;
-    struct primitive *reference = block_primitive(conv, REFERENCE_HEIGHT);
-    if (reference == NULL || !heights_agree(conv, primitive, reference))
-        atomic_store(&conv->uneven, true);
+    pthread_mutex_lock(&conv->comparing);
+    if (!atomic_load_explicit(&primitive->compared, memory_order_relaxed)) {
+        struct primitive *reference = block_primitive(conv, REFERENCE_HEIGHT);
+        if (reference == NULL || !heights_agree(conv, primitive, reference))
+            atomic_store(&conv->uneven, true);
+        atomic_store_explicit(&primitive->compared, true, memory_order_release);
+    }
+    pthread_mutex_unlock(&conv->comparing);
 }
 
 /* Counts the blocks of each height up to `highest`, and finds their primitives. 0: oneDNN refused
