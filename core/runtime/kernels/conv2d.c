@@ -190,15 +190,29 @@ static struct status check_gradient(struct kernel_context *k, const struct conv_
                         shape_text(dy), shape_text(&wanted));
 }
 
+/* The gradient of the input, or of the filter, of doubles: row by row, because a few rows of a large
+ * filter may take long. */
+static struct status sum_rows(struct kernel_context *k, const struct conv_size *size,
+                              void (*add_row)(const struct conv_size *size, int64_t row,
+                                              const double *a, const double *b, double *out),
+                              const double *a, const double *b, struct tensor *out)
+{
+    int64_t rows = size->n * size->planes.out * size->rows.out;
+    memset(out->data, 0, tensor_bytes(out));
+    for (int64_t row = 0; row < rows; row++) {
+        TRY(kernel_check(k));
+        add_row(size, row, a, b, out->data);
+    }
+    return status_ok();
+}
+
 static struct status conv_leaf_input(struct kernel_context *k, const struct conv_size *size,
                                      const struct tensor *filter, const struct tensor *dy,
                                      struct tensor *out)
 {
     struct tensor scratch;
-    if (out->dtype == DT_DOUBLE) {
-        conv_input_grad_f64(size, dy->data, filter->data, out->data);
-        return status_ok();
-    }
+    if (out->dtype == DT_DOUBLE)
+        return sum_rows(k, size, conv_input_grad_row_f64, dy->data, filter->data, out);
     TRY(scratch_floats(k, conv_scratch_size(size), &scratch));
     conv_input_grad_f32(size, dy->data, filter->data, scratch.data, out->data);
     tensor_release(&scratch);
@@ -210,10 +224,8 @@ static struct status conv_leaf_filter(struct kernel_context *k, const struct con
                                       struct tensor *out)
 {
     struct tensor scratch;
-    if (out->dtype == DT_DOUBLE) {
-        conv_filter_grad_f64(size, x->data, dy->data, out->data);
-        return status_ok();
-    }
+    if (out->dtype == DT_DOUBLE)
+        return sum_rows(k, size, conv_filter_grad_row_f64, x->data, dy->data, out);
     TRY(scratch_floats(k, conv_scratch_size(size), &scratch));
     conv_filter_grad_f32(size, x->data, dy->data, scratch.data, out->data);
     tensor_release(&scratch);
@@ -232,11 +244,9 @@ static struct status depthwise_leaf_input(struct kernel_context *k, const struct
                                           const struct tensor *filter, const struct tensor *dy,
                                           struct tensor *out)
 {
-    (void)k;
     if (out->dtype == DT_DOUBLE) {
         struct conv_size groups = in_groups(size);
-        conv_input_grad_f64(&groups, dy->data, filter->data, out->data);
-        return status_ok();
+        return sum_rows(k, &groups, conv_input_grad_row_f64, dy->data, filter->data, out);
     }
     depthwise_input_grad_f32(size, dy->data, filter->data, out->data);
     return status_ok();
@@ -246,11 +256,9 @@ static struct status depthwise_leaf_filter(struct kernel_context *k, const struc
                                            const struct tensor *x, const struct tensor *dy,
                                            struct tensor *out)
 {
-    (void)k;
     if (out->dtype == DT_DOUBLE) {
         struct conv_size groups = in_groups(size);
-        conv_filter_grad_f64(&groups, x->data, dy->data, out->data);
-        return status_ok();
+        return sum_rows(k, &groups, conv_filter_grad_row_f64, x->data, dy->data, out);
     }
     depthwise_filter_grad_f32(size, x->data, dy->data, out->data);
     return status_ok();

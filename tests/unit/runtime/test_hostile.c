@@ -314,6 +314,30 @@ static void a_large_image_looks_at_the_deadline_between_lines(void **state)
     assert_true(checks_of(build(&b, "RFFT2D", NULL, 2, inputs, NULL)) >= 5);
 }
 
+static struct endpoint zero_doubles(struct shape shape)
+{
+    int64_t size = shape_size(&shape);
+    double *values = arena_alloc(arena, (size_t)size * sizeof *values);
+    memset(values, 0, (size_t)size * sizeof *values);
+    struct tensor tensor = tensor_borrow(DT_DOUBLE, &shape, values);
+    return build_const(&b, NULL, &tensor);
+}
+
+static void gradients_of_doubles_look_at_the_deadline_between_rows(void **state)
+{
+    (void)state;
+    int64_t strides[] = { 1, 1, 1, 1 };
+    struct attr attrs[] = { attr_ints(&b, "strides", 4, strides), attr_text("padding", "SAME"),
+                            attr_type("T", DT_DOUBLE), ATTR_END };
+    const int32_t sizes[] = { 1, 20, 3, 2 }, filter[] = { 3, 3, 2, 2 };
+    struct endpoint image = zero_doubles(shape_of(1, 20, 3, 2));
+    struct endpoint of_input[] = { integers32(shape_of(4), sizes),
+                                   zero_doubles(shape_of(3, 3, 2, 2)), image };
+    struct endpoint of_filter[] = { image, integers32(shape_of(4), filter), image };
+    assert_true(checks_of(build(&b, "Conv2DBackpropInput", NULL, 3, of_input, attrs)) >= 20);
+    assert_true(checks_of(build(&b, "Conv2DBackpropFilter", NULL, 3, of_filter, attrs)) >= 20);
+}
+
 static void many_draws_from_one_row_look_at_the_deadline(void **state)
 {
     (void)state;
@@ -740,6 +764,7 @@ int main(void)
         TEST(one_long_sequence_looks_at_the_deadline),
         TEST(the_run_is_charged_for_parsed_json),
         TEST(a_large_image_looks_at_the_deadline_between_lines),
+        TEST(gradients_of_doubles_look_at_the_deadline_between_rows),
         TEST(many_draws_from_one_row_look_at_the_deadline),
         TEST(a_crop_ends_at_the_last_pixel_of_a_wide_image),
         TEST(a_resized_line_ends_at_the_last_pixel_of_a_wide_image),

@@ -13,6 +13,25 @@ struct window {
     int64_t in, kernel, stride, dilation, before, out; /* before: elements of padding in front */
 };
 
+/* The taps [first, end) of a window that lie inside the image; tap i is at start + i · dilation. A
+ * window may have many more, of which none need be looked at. */
+struct window_taps {
+    int64_t start, first, end;
+};
+
+static inline struct window_taps window_taps(const struct window *window, int64_t out)
+{
+    int64_t start = out * window->stride - window->before, dilation = window->dilation;
+    struct window_taps taps = { .start = start };
+    if (start < 0)
+        taps.first = (-start - 1) / dilation + 1;
+    if (start < window->in)
+        taps.end = (window->in - start - 1) / dilation + 1;
+    if (taps.end > window->kernel)
+        taps.end = window->kernel;
+    return taps;
+}
+
 /* x [n, planes.in, rows.in, columns.in, c], filter [kd, kh, kw, c / groups, m],
  * out [n, planes.out, rows.out, columns.out, m] */
 struct conv_size {
@@ -42,11 +61,12 @@ void conv_direct_f32(const struct conv_size *size, const float *x, const float *
 void conv_direct_f64(const struct conv_size *size, const double *x, const double *filter,
                      double *out);
 
-/* Gradients by nested loops; both overwrite. */
-void conv_input_grad_f64(const struct conv_size *size, const double *dy, const double *filter,
-                         double *dx);
-void conv_filter_grad_f64(const struct conv_size *size, const double *x, const double *dy,
-                          double *dfilter);
+/* What one row of dy adds to a gradient, by nested loops. Rows are numbered through all planes of
+ * all volumes: there are n · planes.out · rows.out. */
+void conv_input_grad_row_f64(const struct conv_size *size, int64_t row, const double *dy,
+                             const double *filter, double *dx);
+void conv_filter_grad_row_f64(const struct conv_size *size, int64_t row, const double *x,
+                              const double *dy, double *dfilter);
 
 /* Floats of scratch that the next three functions need. */
 int64_t conv_scratch_size(const struct conv_size *size);

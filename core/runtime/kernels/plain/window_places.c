@@ -4,26 +4,7 @@
 
 #include "runtime/kernels/plain/types.h"
 
-/* The taps [first, end) of a window that lie inside the image; tap i is at start + i · dilation. A
- * window may have many more, of which none is looked at. */
-struct taps_inside {
-    int64_t start, first, end;
-};
-
-static struct taps_inside taps_of(const struct window *window, int64_t out)
-{
-    int64_t start = out * window->stride - window->before, dilation = window->dilation;
-    struct taps_inside taps = { .start = start };
-    if (start < 0)
-        taps.first = (-start - 1) / dilation + 1;
-    if (start < window->in)
-        taps.end = (window->in - start - 1) / dilation + 1;
-    if (taps.end > window->kernel)
-        taps.end = window->kernel;
-    return taps;
-}
-
-static int64_t place_of(const struct window *window, const struct taps_inside *taps, int64_t tap)
+static int64_t place_of(const struct window *window, const struct window_taps *taps, int64_t tap)
 {
     return taps->start + tap * window->dilation;
 }
@@ -38,11 +19,11 @@ static int64_t place_of(const struct window *window, const struct taps_inside *t
     static void max_places_##s(const struct conv_size *z, const void *image, int64_t row,   \
                                int64_t first, int64_t end, int64_t *places)                 \
     {                                                                                       \
-        const struct taps_inside rows = taps_of(&z->rows, row);                             \
+        const struct window_taps rows = window_taps(&z->rows, row);                         \
         for (int64_t i = 0; i < (end - first) * z->c; i++)                                  \
             places[i] = -1;                                                                 \
         for (int64_t column = first; column < end; column++, places += z->c) {              \
-            const struct taps_inside columns = taps_of(&z->columns, column);                \
+            const struct window_taps columns = window_taps(&z->columns, column);            \
             for (int64_t i = rows.first; i < rows.end; i++)                                 \
                 for (int64_t j = columns.first; j < columns.end; j++)                       \
                     keep_greater_##s(image,                                                 \
@@ -117,8 +98,8 @@ static int64_t first_pixel(const struct conv_size *z, int64_t row, int64_t colum
                             int64_t *tap)                                                        \
     {                                                                                            \
         T greatest = lowest_##s(narrow);                                                         \
-        const struct taps_inside rows = taps_of(&z->rows, row),                                  \
-                                 columns = taps_of(&z->columns, column);                         \
+        const struct window_taps rows = window_taps(&z->rows, row),                              \
+                                 columns = window_taps(&z->columns, column);                     \
         *pixel = first_pixel(z, row, column);                                                    \
         *tap = 0;                                                                                \
         for (int64_t i = rows.first; i < rows.end; i++)                                          \
