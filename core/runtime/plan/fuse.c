@@ -86,6 +86,7 @@ static void count_uses(struct fuse *fuse)
 {
     struct region *region = fuse->region;
     fuse->uses = ARENA_ARRAY(fuse->maker->arena, int *, region->ids_count);
+    fuse->uses_count = region->ids_count;
     fuse->waited = ARENA_ARRAY(fuse->maker->arena, bool, region->ids_count);
     for (int i = 0; i < region->nodes_count; i++) {
         const struct node *node = region->nodes[i];

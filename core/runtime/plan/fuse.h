@@ -12,8 +12,9 @@
 struct fuse {
     struct plan_maker *maker;
     struct region *region;
-    int **uses;   /* by node id: how often each output is used, results included */
-    bool *waited; /* by node id: a control edge or a target waits for it */
+    int **uses;     /* by node id: how often each output is used, results included */
+    int uses_count; /* the ids that `uses` covers: patterns make more nodes */
+    bool *waited;   /* by node id: a control edge or a target waits for it */
 };
 
 /* An op that takes in bias and activation. */

@@ -21,19 +21,11 @@ static float channel(const struct tensor *constant, int64_t i)
     return tensor_floats(constant)[constant->size == 1 ? 0 : i];
 }
 
-/* Refuses weights and biases that are not finite: they would make NaN of values for which the
- * single ops give a number. */
-static struct status keep_finite(struct fuse *fuse, const char *name, struct tensor made,
-                                 struct endpoint *out)
+/* Weights and biases that are not finite would make NaN of values for which the single ops give a
+ * number. */
+static struct status not_finite(const char *name)
 {
-    for (int64_t i = 0; i < made.size; i++)
-        if (!__builtin_isfinite(tensor_floats(&made)[i])) {
-            tensor_release(&made);
-            return status_error(STATUS_OUT_OF_RANGE, "%s: element %lld is not finite", name,
-                                (long long)i);
-        }
-    *out = fuse_constant(fuse, name, made);
-    return status_ok();
+    return status_error(STATUS_OUT_OF_RANGE, "%s: an element is not finite", name);
 }
 
 /* bias = bias · scale + sign · shift; NULL stands for a bias or shift of 0, a scale of 1. */
@@ -47,44 +39,112 @@ static struct status make_bias(struct fuse *fuse, const struct node *node,
     struct tensor bias;
     TRY(tensor_create(DT_FLOAT, &shape, &bias));
     float *values = tensor_floats_mut(&bias);
+    bool finite = true;
     for (int64_t i = 0; i < channels; i++) {
         values[i] = old != NULL ? channel(old, i) : 0;
         if (scale != NULL)
             values[i] *= channel(scale, i);
         if (shift != NULL)
             values[i] += sign * channel(shift, i);
+        finite = finite && __builtin_isfinite(values[i]);
     }
-    return keep_finite(fuse, arena_printf(fuse->maker->arena, "%s/bias", node->name), bias, out);
+    const char *name = arena_printf(fuse->maker->arena, "%s/bias", node->name);
+    *out = fuse_constant(fuse, name, bias);
+    return finite ? status_ok() : not_finite(name);
 }
 
-/* The output channel that weights[i] contributes to. */
-static int64_t channel_of_weight(const struct product *product, const struct tensor *weights,
-                                 int64_t channels, int64_t i)
+/* Weights as [outer, channels, inner]: element (o, c, i) contributes to output channel c. */
+struct weights_view {
+    int64_t outer, channels, inner;
+};
+
+static struct weights_view view_weights(const struct product *product, const struct tensor *weights,
+                                        int64_t channels)
 {
     const int64_t *dims = weights->shape.dims;
     bool transposed = false;
     if (product->base->rank == 2)
         status_ignore(node_attr_bool(product->node, "transpose_b", &transposed));
-    if (transposed)
-        return i / dims[1];
-    if (product->base->inputs_count == 3)
-        return i / dims[3] % channels;
-    return i % channels;
+    int64_t inner = transposed ? dims[1] : product->base->inputs_count == 3 ? dims[3] : 1;
+    int64_t each = channels * inner;
+    return (struct weights_view){ each > 0 ? weights->size / each : 0, channels, inner };
 }
 
+/* The bits of infinity without its sign; those of NaNs are larger. */
+#define INFINITE INT32_C(0x7f800000)
+
+/* Is value[i] · scale[i] finite for all i? `step` 0: there is one scale for all. */
+static inline bool row_is_finite(const float *values, int64_t count, const float *scale, int step)
+{
+    int infinite = 0;
+    for (int64_t i = 0; i < count; i++) {
+        float scaled = values[i] * scale[step * i];
+        int32_t bits;
+        memcpy(&bits, &scaled, sizeof bits);
+        infinite |= (bits & INT32_MAX) >= INFINITE;
+    }
+    return !infinite;
+}
+
+static bool stay_finite(const float *values, const float *scale, const struct weights_view *view)
+{
+    bool finite = true;
+    if (view->inner == 1) {
+        for (int64_t o = 0; o < view->outer && finite; o++)
+            finite = row_is_finite(values + o * view->channels, view->channels, scale, 1);
+        return finite;
+    }
+    for (int64_t row = 0; row < view->outer * view->channels && finite; row++)
+        finite =
+            row_is_finite(values + row * view->inner, view->inner, &scale[row % view->channels], 0);
+    return finite;
+}
+
+static void scale_values(float *values, const float *scale, const struct weights_view *view)
+{
+    if (view->inner == 1) {
+        for (int64_t o = 0; o < view->outer; o++, values += view->channels)
+            for (int64_t c = 0; c < view->channels; c++)
+                values[c] *= scale[c];
+        return;
+    }
+    for (int64_t row = 0; row < view->outer * view->channels; row++, values += view->inner)
+        for (int64_t i = 0; i < view->inner; i++)
+            values[i] *= scale[row % view->channels];
+}
+
+/* May the weights be scaled in place? Only in the plan's own graph: the body of a branch or loop
+ * shares constants with the graph around it. */
+static bool are_private(const struct fuse *fuse, struct endpoint weights)
+{
+    return fuse->region->parent == NULL && tensor_writable(constant_of(fuse, weights)) &&
+           (weights.node->id >= fuse->uses_count || /* made by a pattern, for one product */
+            (fuse->uses[weights.node->id] != NULL &&
+             fuse->uses[weights.node->id][weights.index] == 1));
+}
+
+/* Weights that nothing else uses are scaled in place: a copy of each would double the memory of a
+ * network of convolutions and batch norms. */
 static struct status scale_weights(struct fuse *fuse, const struct node *node,
                                    const struct product *product, int64_t channels,
                                    const struct tensor *scale, struct endpoint *out)
 {
     const struct tensor *weights = constant_of(fuse, product->weights);
-    struct tensor scaled;
-    TRY(tensor_create(DT_FLOAT, &weights->shape, &scaled));
-    const float *from = tensor_floats(weights);
-    float *to = tensor_floats_mut(&scaled);
-    for (int64_t i = 0; i < weights->size; i++)
-        to[i] = from[i] * channel(scale, channel_of_weight(product, weights, channels, i));
-    return keep_finite(fuse, arena_printf(fuse->maker->arena, "%s/weights", node->name), scaled,
-                       out);
+    const struct weights_view view = view_weights(product, weights, channels);
+    const char *name = arena_printf(fuse->maker->arena, "%s/weights", node->name);
+    float *scales = ARENA_ARRAY(fuse->maker->arena, float, channels);
+    for (int64_t i = 0; i < channels; i++)
+        scales[i] = channel(scale, i);
+    if (!stay_finite(tensor_floats(weights), scales, &view))
+        return not_finite(name);
+    *out = product->weights;
+    if (!are_private(fuse, product->weights)) {
+        struct tensor copy;
+        TRY(tensor_copy_deep(weights, &copy));
+        *out = fuse_constant(fuse, name, copy);
+    }
+    scale_values(constant_of(fuse, *out)->data, scales, &view);
+    return status_ok();
 }
 
 /* Fuses product · scale + sign · shift, per channel. Weights, scale and shift must be constants. */
@@ -104,11 +164,12 @@ static bool fuse_affine(struct fuse *fuse, struct node *node, struct endpoint x,
         return false;
 
     struct product fused = product;
-    if (scale != NULL &&
-        !status_is_ok(scale_weights(fuse, node, &product, channels, scale, &fused.weights)))
-        return false;
     if ((has_bias || shift != NULL) &&
         !status_is_ok(make_bias(fuse, node, &product, channels, scale, shift, sign, &fused.bias)))
+        return false;
+    /* Last, because it may change the weights. */
+    if (scale != NULL &&
+        !status_is_ok(scale_weights(fuse, node, &product, channels, scale, &fused.weights)))
         return false;
     fuse_become(fuse, node, &fused);
     return true;
