@@ -157,7 +157,7 @@ static void time_model(const char *directory, const char *name, int64_t rows, in
     const struct signature *signature = savedmodel_signature(model, bytes_of(name));
     if (signature == NULL)
         die(status_error(STATUS_NOT_FOUND, "no signature '%s'", name));
-    must(savedmodel_plan(model, signature, &plan));
+    must(savedmodel_plan_only(model, signature, &plan));
     struct tensor *feeds = zalloc((size_t)signature->inputs_count * sizeof *feeds);
     for (int i = 0; i < signature->inputs_count; i++)
         feeds[i] = make_feed(&signature->inputs[i], rows);

@@ -181,7 +181,7 @@ static struct status run_signature(struct savedmodel *model, const struct signat
     struct tensor *fetches = ARENA_ARRAY(arena, struct tensor, signature->outputs_count + 1);
 
     TRY_OR(done, command_line_fault(read_inputs(signature, arena, feeds)));
-    TRY_OR(done, savedmodel_plan(model, signature, &plan));
+    TRY_OR(done, savedmodel_plan_only(model, signature, &plan));
     TRY_OR(done, plan_run(plan, run, feeds, fetches));
     print_outputs(signature, fetches);
     if (options.outdir[0] != '\0')

@@ -62,7 +62,7 @@ struct status predictor_choose_signature(struct predictor *predictor)
         return no_signature(
             model, *name != '\0' ? arena_printf(predictor->arena, "the model has no '%s'", name)
                                  : "the model has several, or none; choose one");
-    return savedmodel_plan(predictor->model, predictor->signature, &predictor->plan);
+    return savedmodel_plan_only(predictor->model, predictor->signature, &predictor->plan);
 }
 
 /* ---- Its inputs. ---- */

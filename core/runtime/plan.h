@@ -35,6 +35,9 @@ struct plan_options {
     bool writes_variables; /* the plan may run beside others that write variables: it takes no
                               variable for a constant */
     const struct work_limits *limits; /* for making the plan; NULL: none */
+    /* Names of variables that nothing else reads, before or after: the plan takes their values and
+     * may change them in place, so that the weights are not in memory twice. NULL: none. */
+    const struct map *own_variables;
 };
 
 /**

@@ -39,6 +39,17 @@ void resources_destroy(struct resources *resources)
     free(resources);
 }
 
+void resources_clear_unused_variables(struct resources *resources)
+{
+    pthread_mutex_lock(&resources->lock);
+    for (size_t i = 0; i < resources->map.count; i++) {
+        struct object *object = ((struct resource_entry *)resources->map.entries[i].value)->object;
+        if (object->type == &variable_type && atomic_load(&object->references) == 1)
+            variable_clear((struct variable *)object);
+    }
+    pthread_mutex_unlock(&resources->lock);
+}
+
 static void put_part(char **at, struct bytes part)
 {
     if (part.size > 0)

@@ -63,6 +63,11 @@ void variable_set_ref(struct variable *variable);
 /* A snapshot of the value; the caller owns one reference. FAILED_PRECONDITION in TensorFlow's words
  * if it is not initialised. */
 struct status variable_read(struct variable *variable, struct tensor *out);
+/* Drops the value: reading the variable fails until it is assigned again. */
+void variable_clear(struct variable *variable);
+/* Drops the values of variables that only `resources` holds, and no handle of a plan: nothing can
+ * read or write them any more. */
+void resources_clear_unused_variables(struct resources *resources);
 /* Takes over the caller's reference to `value`; copies strings and data that is borrowed or from a
  * run's pool, which may not live as long as the variable. */
 struct status variable_assign(struct variable *variable, struct tensor *value);

@@ -83,6 +83,15 @@ struct status variable_read(struct variable *variable, struct tensor *out)
     return status;
 }
 
+void variable_clear(struct variable *variable)
+{
+    pthread_mutex_lock(&variable->lock);
+    struct tensor old = variable->value;
+    variable->value = (struct tensor){ 0 };
+    pthread_mutex_unlock(&variable->lock);
+    tensor_release(&old);
+}
+
 /* Does it live as long as its owner wants? Strings live in a run's arena, pooled buffers in its
  * pool. */
 static bool is_free_standing(const struct tensor *tensor)

@@ -10,10 +10,12 @@
 #include "runtime/resources.h"
 #include "savedmodel/meta_proto.h"
 #include "savedmodel/restore.h"
+#include "savedmodel/shared_plans.h"
 
 /* The plan of a signature, or the failure to make it. */
 struct plan_slot {
     bool made;
+    bool shared;          /* the plan belongs to another slot */
     struct status status; /* in the model's arena */
     struct plan *plan;
 };
@@ -28,6 +30,7 @@ struct savedmodel {
     struct map written;      /* variables that a signature may write */
     pthread_mutex_t lock;    /* of slots and of the arena after loading */
     struct plan_slot *slots; /* [meta.signatures_count] */
+    bool is_closed;          /* no further plans: the variables' values may be gone */
     struct savedmodel_variable *variables;
     int variables_count;
     struct savedmodel_times times;
@@ -252,7 +255,8 @@ void savedmodel_destroy(struct savedmodel *model)
     if (model == NULL)
         return;
     for (int i = 0; i < model->meta.signatures_count && model->slots != NULL; i++)
-        plan_destroy(model->slots[i].plan);
+        if (!model->slots[i].shared)
+            plan_destroy(model->slots[i].plan);
     map_finish(&model->written);
     meta_finish(&model->meta);
     resources_destroy(model->resources);
@@ -263,42 +267,107 @@ void savedmodel_destroy(struct savedmodel *model)
 
 /* ---- plans ---- */
 
-static struct status make_plan(struct savedmodel *model, const struct signature *signature,
-                               struct plan **out)
+static void make_plan(struct savedmodel *model, const struct flatten_request *request,
+                      const struct map *own_variables, struct plan_slot *slot)
 {
-    struct arena *scratch = arena_create(0);
-    struct flatten_request request;
-    struct status status = signature_request(model, scratch, signature, &request);
-    if (status_is_ok(status))
-        status = plan_create(model->meta.graph, &request, model->resources, &model->written,
-                             &model->options.plan, out);
-    arena_destroy(scratch);
-    return status;
+    struct plan_options options = model->options.plan;
+    options.own_variables = own_variables;
+    struct status status = plan_create(model->meta.graph, request, model->resources,
+                                       &model->written, &options, &slot->plan);
+    slot->status = status_keep(model->arena, status);
+    slot->made = true;
 }
 
-struct status savedmodel_plan(struct savedmodel *model, const struct signature *signature,
-                              const struct plan **out)
+static struct status slot_status(const struct plan_slot *slot, const struct plan **out)
 {
-    struct plan_slot *slot = &model->slots[signature - model->meta.signatures];
-    pthread_mutex_lock(&model->lock);
-    if (!slot->made) {
-        slot->status = status_keep(model->arena, make_plan(model, signature, &slot->plan));
-        slot->made = true;
-    }
-    pthread_mutex_unlock(&model->lock);
     if (!status_is_ok(slot->status)) /* a copy of the text: the model may be destroyed first */
         return status_error(slot->status.code, "%s", slot->status.message);
     *out = slot->plan;
     return status_ok();
 }
 
+static struct plan_slot *slot_of(const struct savedmodel *model, const struct signature *signature)
+{
+    return &model->slots[signature - model->meta.signatures];
+}
+
+/* Called with the lock held. False: the signature's endpoints are not in the graph. */
+static bool read_request(struct savedmodel *model, const struct signature *signature,
+                         struct arena *scratch, struct flatten_request *out)
+{
+    struct plan_slot *slot = slot_of(model, signature);
+    struct status status = signature_request(model, scratch, signature, out);
+    if (status_is_ok(status))
+        return true;
+    slot->status = status_keep(model->arena, status);
+    slot->made = true;
+    return false;
+}
+
+struct status savedmodel_plan(struct savedmodel *model, const struct signature *signature,
+                              const struct plan **out)
+{
+    struct plan_slot *slot = slot_of(model, signature);
+    struct arena *scratch = arena_create(0);
+    struct flatten_request request;
+    pthread_mutex_lock(&model->lock);
+    bool too_late = !slot->made && model->is_closed;
+    if (!slot->made && !too_late && read_request(model, signature, scratch, &request))
+        make_plan(model, &request, NULL, slot);
+    pthread_mutex_unlock(&model->lock);
+    arena_destroy(scratch);
+    if (too_late)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "signature '%s' has no plan, and the model takes no more",
+                            signature->name);
+    return slot_status(slot, out);
+}
+
+static void share_plan(struct plan_slot *slot, const struct plan_slot *first)
+{
+    *slot = *first;
+    slot->shared = true;
+}
+
+/* Makes the plans of these signatures, and closes the model. */
+static void plan_last(struct savedmodel *model, const struct signature *signatures, int count)
+{
+    struct arena *scratch = arena_create(0);
+    struct flatten_request *requests = ARENA_ARRAY(scratch, struct flatten_request, count + 1);
+    struct plan_slot **slots = ARENA_ARRAY(scratch, struct plan_slot *, count + 1);
+    struct shared_plans shared;
+    int planned = 0;
+    pthread_mutex_lock(&model->lock);
+    for (int i = 0; i < count; i++) {
+        slots[planned] = slot_of(model, &signatures[i]);
+        if (!slots[planned]->made &&
+            read_request(model, &signatures[i], scratch, &requests[planned]))
+            planned++;
+    }
+    shared_plans_find(model->meta.graph, requests, planned, scratch, &shared);
+    for (int i = 0; i < planned; i++) {
+        if (shared.first[i] == i)
+            make_plan(model, &requests[i], &shared.own[i], slots[i]);
+        else
+            share_plan(slots[i], slots[shared.first[i]]);
+    }
+    model->is_closed = true;
+    resources_clear_unused_variables(model->resources);
+    pthread_mutex_unlock(&model->lock);
+    arena_destroy(scratch);
+}
+
+struct status savedmodel_plan_only(struct savedmodel *model, const struct signature *signature,
+                                   const struct plan **out)
+{
+    plan_last(model, signature, 1);
+    return slot_status(slot_of(model, signature), out);
+}
+
 struct status savedmodel_plan_all(struct savedmodel *model)
 {
     const struct work_limits *limits = model->options.limits;
-    for (int i = 0; i < model->meta.signatures_count; i++) {
-        const struct plan *plan;
-        status_ignore(savedmodel_plan(model, &model->meta.signatures[i], &plan)); /* in its slot */
-    }
+    plan_last(model, model->meta.signatures, model->meta.signatures_count);
     model->options.limits = model->options.plan.limits = NULL;
     return limits != NULL && limits->check != NULL ? limits->check(limits->context) : status_ok();
 }

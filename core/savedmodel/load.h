@@ -57,9 +57,13 @@ const struct signature *savedmodel_signature(const struct savedmodel *model, str
  * model. */
 struct status savedmodel_plan(struct savedmodel *model, const struct signature *signature,
                               const struct plan **out);
-/* Makes the plan of every signature. Does not log failures; savedmodel_plan returns them. It fails
- * only if the limits' `check` does. Plans that are made later have no limits. */
+/* Makes the plan of every signature; signatures that compute the same share one. The plans take the
+ * variables' values, so that the weights are in memory once. Does not log failures; savedmodel_plan
+ * returns them. It fails only if the limits' `check` does. */
 struct status savedmodel_plan_all(struct savedmodel *model);
+/* The same for one signature: the others get no plan any more (FAILED_PRECONDITION). */
+struct status savedmodel_plan_only(struct savedmodel *model, const struct signature *signature,
+                                   const struct plan **out);
 
 /* For people and tools. */
 const struct graph *savedmodel_graph(const struct savedmodel *model);

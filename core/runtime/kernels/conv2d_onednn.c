@@ -14,13 +14,7 @@
 #include "base/float_flags.h"
 #include "base/parallel.h"
 #include "runtime/kernels/conv2d_cut.h"
-
-/* A filter in one of oneDNN's layouts; sizes that want the same layout share it. */
-struct packed {
-    dnnl_memory_desc_t layout;
-    dnnl_memory_t memory;
-    struct packed *next;
-};
+#include "runtime/kernels/conv2d_filter.h"
 
 /* Bindings that are kept for a primitive: pieces of one image may run it at the same time. */
 #define SPARES 8
@@ -34,7 +28,7 @@ struct primitive {
     struct conv2d_onednn_size size;
     dnnl_primitive_t conv; /* NULL: oneDNN refused this size */
     dnnl_memory_desc_t in, out, scratch;
-    const struct packed *filter;
+    const struct packed_filter *filter;
     _Atomic bool compared; /* of a block of a product: its bits with those of another height */
     _Atomic(struct binding *) spares[SPARES]; /* of earlier executions, reused by the next */
 };
@@ -54,7 +48,7 @@ struct conv2d_onednn {
     dnnl_memory_t bias;
     pthread_mutex_t comparing; /* held while heights of a product are compared */
     pthread_mutex_t lock;      /* guards writes to the fields below; `count` is published last */
-    struct packed *packed;
+    struct packed_filter *packed;
     struct primitive *primitives[CONV2D_ONEDNN_SIZES];
     _Atomic int count;
     _Atomic(struct agreement *) agreements;
@@ -198,11 +192,7 @@ void conv2d_onednn_destroy(void *opaque)
             binding_destroy(atomic_load(&conv->primitives[i]->spares[j]));
         free(conv->primitives[i]);
     }
-    for (struct packed *packed = conv->packed, *next; packed != NULL; packed = next) {
-        next = packed->next;
-        dnnl_memory_destroy(packed->memory);
-        free(packed);
-    }
+    packed_filters_destroy(conv->packed);
     for (struct agreement *at = atomic_load(&conv->agreements), *next; at != NULL; at = next) {
         next = at->next;
         free(at);
@@ -217,75 +207,6 @@ void conv2d_onednn_destroy(void *opaque)
 }
 
 /* ---- one size ---- */
-
-/* The caller's filter: HWIO, or HWGIO seen as [g, o, i, h, w]. oneDNN orders dimensions by
- * meaning; the strides describe memory. */
-static bool filter_desc(const struct conv2d_onednn_spec *spec, dnnl_format_tag_t tag,
-                        dnnl_memory_desc_t *out)
-{
-    dnnl_dim_t in = spec->channels / spec->groups, each = spec->filters / spec->groups;
-    if (spec->groups == 1) {
-        dnnl_dims_t dims = { spec->filters, in, spec->height, spec->width };
-        dnnl_dims_t strides = { 1, spec->filters, spec->width * in * spec->filters,
-                                in * spec->filters };
-        return (tag == dnnl_format_tag_any
-                    ? dnnl_memory_desc_init_by_tag(out, 4, dims, dnnl_f32, tag)
-                    : dnnl_memory_desc_init_by_strides(out, 4, dims, dnnl_f32, strides)) ==
-               dnnl_success;
-    }
-    dnnl_dims_t dims = { spec->groups, each, in, spec->height, spec->width };
-    dnnl_dims_t strides = { each, 1, spec->filters, spec->width * in * spec->filters,
-                            in * spec->filters };
-    return (tag == dnnl_format_tag_any ? dnnl_memory_desc_init_by_tag(out, 5, dims, dnnl_f32, tag)
-                                       : dnnl_memory_desc_init_by_strides(out, 5, dims, dnnl_f32,
-                                                                          strides)) == dnnl_success;
-}
-
-/* The filter in `layout`, packed now if no other size wanted this layout before. NULL: oneDNN
- * refused. */
-static const struct packed *pack_filter(struct conv2d_onednn *conv,
-                                        const dnnl_memory_desc_t *layout)
-{
-    for (struct packed *packed = conv->packed; packed != NULL; packed = packed->next) {
-        if (dnnl_memory_desc_equal(&packed->layout, layout))
-            return packed;
-    }
-    dnnl_memory_desc_t plain;
-    dnnl_memory_t from = NULL;
-    dnnl_primitive_desc_t desc = NULL;
-    dnnl_primitive_t reorder = NULL;
-    struct packed *packed = zalloc(sizeof *packed);
-    packed->layout = *layout;
-    bool done = filter_desc(&conv->spec, dnnl_format_tag_undef, &plain) &&
-                dnnl_memory_create(&from, &plain, conv->engine, (void *)conv->spec.filter) ==
-                    dnnl_success &&
-                dnnl_memory_create(&packed->memory, layout, conv->engine, DNNL_MEMORY_ALLOCATE) ==
-                    dnnl_success &&
-                dnnl_reorder_primitive_desc_create(&desc, &plain, conv->engine, layout,
-                                                   conv->engine, NULL) == dnnl_success &&
-                dnnl_primitive_create(&reorder, desc) == dnnl_success;
-    if (done) {
-        dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, packed->memory } };
-        dnnl_stream_t stream = thread_stream(conv->engine);
-        done = stream != NULL && dnnl_primitive_execute(reorder, stream, 2, args) == dnnl_success &&
-               dnnl_stream_wait(stream) == dnnl_success;
-    }
-    if (reorder != NULL)
-        dnnl_primitive_destroy(reorder);
-    if (desc != NULL)
-        dnnl_primitive_desc_destroy(desc);
-    if (from != NULL)
-        dnnl_memory_destroy(from);
-    if (!done) {
-        if (packed->memory != NULL)
-            dnnl_memory_destroy(packed->memory);
-        free(packed);
-        return NULL;
-    }
-    packed->next = conv->packed;
-    conv->packed = packed;
-    return packed;
-}
 
 static bool make_desc(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                       struct primitive *primitive, dnnl_primitive_desc_t *out)
@@ -305,7 +226,7 @@ static bool make_desc(struct conv2d_onednn *conv, const struct conv2d_onednn_siz
            dnnl_memory_desc_init_by_tag(&primitive->out, 4, result, dnnl_f32, dnnl_nhwc) ==
                dnnl_success &&
            dnnl_memory_desc_init_by_tag(&bias, 1, bias_dims, dnnl_f32, dnnl_a) == dnnl_success &&
-           filter_desc(spec, dnnl_format_tag_any, &filter) &&
+           filter_describe(spec, dnnl_format_tag_any, &filter) &&
            dnnl_dilated_convolution_forward_desc_init(
                &desc, dnnl_forward_inference, dnnl_convolution_direct, &primitive->in, &filter,
                spec->bias ? &bias : NULL, &primitive->out, strides, dilates, before,
@@ -331,9 +252,21 @@ static bool is_even(const_dnnl_primitive_desc_t desc)
            strncmp(name, "brg", 3) == 0;
 }
 
+/* The filter in the layout that the primitive wants. Called with the lock held. */
+static const struct packed_filter *pack(struct conv2d_onednn *conv, const float *filter,
+                                        const_dnnl_primitive_desc_t desc)
+{
+    dnnl_stream_t stream = thread_stream(conv->engine);
+    if (stream == NULL)
+        return NULL;
+    return filter_pack(&conv->spec, conv->engine, stream,
+                       dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0), filter,
+                       &conv->packed);
+}
+
 /* Remembers a size that oneDNN refuses as well, with `conv` NULL. Called with the lock held. */
 static struct primitive *make_primitive(struct conv2d_onednn *conv,
-                                        const struct conv2d_onednn_size *size)
+                                        const struct conv2d_onednn_size *size, const float *filter)
 {
     dnnl_primitive_desc_t desc = NULL;
     struct primitive *primitive = zalloc(sizeof *primitive);
@@ -342,8 +275,7 @@ static struct primitive *make_primitive(struct conv2d_onednn *conv,
         primitive->scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
         if (!is_even(desc))
             atomic_store(&conv->uneven, true);
-        primitive->filter =
-            pack_filter(conv, dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0));
+        primitive->filter = pack(conv, filter, desc);
         if (primitive->filter == NULL || !is_fast(desc) ||
             dnnl_primitive_create(&primitive->conv, desc) != dnnl_success)
             primitive->conv = NULL;
@@ -363,7 +295,7 @@ static struct primitive *find(struct conv2d_onednn *conv, const struct conv2d_on
 }
 
 static struct primitive *find_or_make(struct conv2d_onednn *conv,
-                                      const struct conv2d_onednn_size *size)
+                                      const struct conv2d_onednn_size *size, const float *filter)
 {
     struct primitive *primitive = find(conv, size);
     if (primitive != NULL)
@@ -372,12 +304,54 @@ static struct primitive *find_or_make(struct conv2d_onednn *conv,
     primitive = find(conv, size);
     int count = atomic_load_explicit(&conv->count, memory_order_relaxed);
     if (primitive == NULL && count < CONV2D_ONEDNN_SIZES) {
-        primitive = make_primitive(conv, size);
+        primitive = make_primitive(conv, size, filter);
         conv->primitives[count] = primitive;
         atomic_store_explicit(&conv->count, count + 1, memory_order_release);
     }
     pthread_mutex_unlock(&conv->lock);
     return primitive;
+}
+
+/* ---- giving up the caller's filter ---- */
+
+/* Packs the filter for a size, if oneDNN computes it. Called with the lock held. */
+static bool pack_for(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                     const float *filter)
+{
+    struct primitive described;
+    dnnl_primitive_desc_t desc = NULL;
+    if (!make_desc(conv, size, &described, &desc))
+        return false;
+    if (!is_even(desc))
+        atomic_store(&conv->uneven, true);
+    bool packed = is_fast(desc) && pack(conv, filter, desc) != NULL;
+    dnnl_primitive_desc_destroy(desc);
+    return packed;
+}
+
+bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                        const float *filter)
+{
+    struct conv2d_piece pieces[CONV2D_PIECES_MAX];
+    bool packed = true;
+    if (thread_stream(conv->engine) == NULL)
+        return false;
+    int count = conv2d_cut(&conv->spec, size, parallel_width(), pieces);
+    pthread_mutex_lock(&conv->lock);
+    for (int i = 0; i < count && packed; i++)
+        packed = pack_for(conv, &pieces[i].size, filter);
+    pthread_mutex_unlock(&conv->lock);
+    return packed;
+}
+
+bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter)
+{
+    dnnl_stream_t stream = thread_stream(conv->engine);
+    pthread_mutex_lock(&conv->lock); /* the list of packed filters may grow */
+    bool done = stream != NULL && conv->packed != NULL &&
+                filter_unpack(&conv->spec, conv->engine, stream, conv->packed, filter);
+    pthread_mutex_unlock(&conv->lock);
+    return done;
 }
 
 /* ---- running ---- */
@@ -459,7 +433,8 @@ struct pieces {
     struct conv2d_onednn *conv;
     struct conv2d_piece list[CONV2D_PIECES_MAX];
     struct primitive *primitives[CONV2D_PIECES_MAX];
-    const float *in;
+    int count;
+    const float *filter, *in;
     float *out;
     _Atomic bool failed;
 };
@@ -476,17 +451,17 @@ static void run_pieces(void *context, int64_t first, int64_t end)
 }
 
 /* Finds the primitives of the pieces. False: oneDNN refused one. */
-static bool find_pieces(struct pieces *pieces, int count)
+static bool find_pieces(struct pieces *pieces)
 {
-    for (int i = 0; i < count; i++) {
-        pieces->primitives[i] = find_or_make(pieces->conv, &pieces->list[i].size);
+    for (int i = 0; i < pieces->count; i++) {
+        pieces->primitives[i] = find_or_make(pieces->conv, &pieces->list[i].size, pieces->filter);
         if (pieces->primitives[i] == NULL || pieces->primitives[i]->conv == NULL)
             return false;
     }
     return true;
 }
 
-static int64_t float_values(const struct conv2d_onednn_size *size, int64_t channels)
+static int64_t image_floats(const struct conv2d_onednn_size *size, int64_t channels)
 {
     return size->batch * size->height * size->width * channels;
 }
@@ -496,17 +471,18 @@ static int64_t result_floats(const struct conv2d_onednn_size *size, int64_t filt
     return size->batch * size->out_height * size->out_width * filters;
 }
 
-/* Do fewer pieces give the same bits as many? Drawn numbers show it. */
-static bool pieces_agree(const struct pieces *many, int many_count, const struct pieces *few,
-                         int few_count, const struct conv2d_onednn_size *size)
+/* Do both ways to cut give the same bits? Drawn numbers show it. */
+static bool pieces_agree(const struct pieces *a, const struct pieces *b,
+                         const struct conv2d_onednn_size *size)
 {
-    struct pieces first = { .conv = many->conv }, second = { .conv = many->conv };
-    memcpy(first.list, many->list, sizeof first.list);
-    memcpy(first.primitives, many->primitives, sizeof first.primitives);
-    memcpy(second.list, few->list, sizeof second.list);
-    memcpy(second.primitives, few->primitives, sizeof second.primitives);
-    int64_t image = float_values(size, many->conv->spec.channels);
-    int64_t result = result_floats(size, many->conv->spec.filters);
+    struct pieces first = { .conv = a->conv, .count = a->count };
+    struct pieces second = { .conv = b->conv, .count = b->count };
+    memcpy(first.list, a->list, sizeof first.list);
+    memcpy(first.primitives, a->primitives, sizeof first.primitives);
+    memcpy(second.list, b->list, sizeof second.list);
+    memcpy(second.primitives, b->primitives, sizeof second.primitives);
+    int64_t image = image_floats(size, a->conv->spec.channels);
+    int64_t result = result_floats(size, a->conv->spec.filters);
     float *in = malloc((size_t)(image + 2 * result) * sizeof *in);
     if (in == NULL)
         return false;
@@ -514,11 +490,33 @@ static bool pieces_agree(const struct pieces *many, int many_count, const struct
     first.in = second.in = in;
     first.out = in + image;
     second.out = first.out + result;
-    run_pieces(&first, 0, many_count);
-    run_pieces(&second, 0, few_count);
+    run_pieces(&first, 0, first.count);
+    run_pieces(&second, 0, second.count);
     bool agree = !atomic_load(&first.failed) && !atomic_load(&second.failed) &&
                  memcmp(first.out, second.out, (size_t)result * sizeof *in) == 0;
     free(in);
+    return agree;
+}
+
+/* Compares the pieces with the usual ones. Those are compiled for this comparison alone: they may
+ * want the filter in another layout, which would stay in memory. */
+static bool agree_with_usual(const struct pieces *few, const struct conv2d_onednn_size *size)
+{
+    const struct conv2d_onednn_spec *spec = &few->conv->spec;
+    int64_t floats = spec->height * spec->width * (spec->channels / spec->groups) * spec->filters;
+    struct conv2d_onednn *usual = conv2d_onednn_create(spec);
+    float *filter = few->filter == NULL ? malloc((size_t)floats * sizeof *filter) : NULL;
+    bool agree = usual != NULL;
+    if (few->filter == NULL)
+        agree = agree && filter != NULL && conv2d_onednn_unpack(few->conv, filter);
+    if (agree) {
+        struct pieces many = { .conv = usual, .filter = filter != NULL ? filter : few->filter };
+        many.count = conv2d_cut(spec, size, CONV2D_PIECES_MAX, many.list);
+        agree =
+            find_pieces(&many) && !atomic_load(&usual->uneven) && pieces_agree(&many, few, size);
+    }
+    conv2d_onednn_destroy(usual);
+    free(filter);
     return agree;
 }
 
@@ -549,39 +547,38 @@ static const struct agreement *keep_agreement(struct conv2d_onednn *conv,
 
 /*
  * As many pieces as threads are faster than more, each of which reads the whole filter: ResNet-50
- * takes 9 % less in one thread. They are used if they give the same bits as `many`. A batch is cut
- * between images, and gains nothing. Images of varying sizes need compiled sizes for each; half of
- * these are left to the many pieces.
+ * takes 9 % less in one thread. They are used if they give the same bits as the usual pieces, whose
+ * number does not depend on the threads. A batch is cut between images, and gains nothing. Images
+ * of varying sizes need compiled sizes for each; half of these are left to the usual pieces.
  */
-static bool find_few(const struct pieces *many, int many_count,
-                     const struct conv2d_onednn_size *size, struct pieces *few, int *count)
+static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size)
 {
-    struct conv2d_onednn *conv = many->conv;
-    if (parallel_width() >= many_count || size->batch > 1 || atomic_load(&conv->uneven) ||
-        float_values(size, conv->spec.channels) + 2 * result_floats(size, conv->spec.filters) >
+    struct conv2d_onednn *conv = few->conv;
+    if (size->batch > 1 || atomic_load(&conv->uneven) ||
+        image_floats(size, conv->spec.channels) + 2 * result_floats(size, conv->spec.filters) >
             COMPARE_FLOATS)
         return false;
-    *count = conv2d_cut(&conv->spec, size, parallel_width(), few->list);
-    const struct agreement *known = find_agreement(conv, size, *count);
-    if (known == NULL && atomic_load(&conv->count) < CONV2D_ONEDNN_SIZES / 2 &&
-        find_pieces(few, *count))
-        known =
-            keep_agreement(conv, size, *count, pieces_agree(many, many_count, few, *count, size));
-    return known != NULL && known->agree && find_pieces(few, *count);
+    few->count = conv2d_cut(&conv->spec, size, parallel_width(), few->list);
+    const struct agreement *known = find_agreement(conv, size, few->count);
+    if (known == NULL && atomic_load(&conv->count) < CONV2D_ONEDNN_SIZES / 2 && find_pieces(few) &&
+        !atomic_load(&conv->uneven))
+        known = keep_agreement(conv, size, few->count, agree_with_usual(few, size));
+    return known != NULL && known->agree && find_pieces(few);
 }
 
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                       const float *in, float *out)
+                       const float *filter, const float *in, float *out)
 {
-    struct pieces many = { .conv = conv, .in = in, .out = out };
-    struct pieces few = { .conv = conv, .in = in, .out = out };
-    int count = conv2d_cut(&conv->spec, size, CONV2D_PIECES_MAX, many.list), few_count;
-    if (thread_stream(conv->engine) == NULL || !find_pieces(&many, count))
+    struct pieces many = { .conv = conv, .filter = filter, .in = in, .out = out };
+    struct pieces few = { .conv = conv, .filter = filter, .in = in, .out = out };
+    if (thread_stream(conv->engine) == NULL)
         return false;
-    bool has_few = find_few(&many, count, size, &few, &few_count);
+    many.count = conv2d_cut(&conv->spec, size, CONV2D_PIECES_MAX, many.list);
+    bool has_few = parallel_width() < many.count && find_few(&few, size);
+    if (!has_few && !find_pieces(&many))
+        return false;
     struct pieces *pieces = has_few ? &few : &many;
-    count = has_few ? few_count : count;
-    parallel_for_parts(count, count, run_pieces, pieces);
+    parallel_for_parts(pieces->count, pieces->count, run_pieces, pieces);
     return !atomic_load(&pieces->failed);
 }
 
@@ -614,7 +611,7 @@ static struct primitive *block_primitive(struct conv2d_onednn *conv, int height)
     struct conv2d_onednn_size size = {
         .batch = 1, .height = height, .width = 1, .out_height = height, .out_width = 1
     };
-    struct primitive *primitive = find_or_make(conv, &size);
+    struct primitive *primitive = find_or_make(conv, &size, conv->spec.filter);
     return primitive != NULL && primitive->conv != NULL ? primitive : NULL;
 }
 
@@ -742,6 +739,19 @@ bool conv2d_onednn_multiply(struct conv2d_onednn *conv, int64_t rows, const floa
 
 #else
 
+bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                        const float *filter)
+{
+    (void)conv, (void)size, (void)filter;
+    return false;
+}
+
+bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter)
+{
+    (void)conv, (void)filter;
+    return false;
+}
+
 struct conv2d_onednn *conv2d_onednn_create(const struct conv2d_onednn_spec *spec)
 {
     (void)spec;
@@ -754,9 +764,9 @@ void conv2d_onednn_destroy(void *conv)
 }
 
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                       const float *in, float *out)
+                       const float *filter, const float *in, float *out)
 {
-    (void)conv, (void)size, (void)in, (void)out;
+    (void)conv, (void)size, (void)filter, (void)in, (void)out;
     return false;
 }
 

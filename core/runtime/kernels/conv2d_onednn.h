@@ -31,7 +31,9 @@ struct conv2d_onednn_spec {
     int64_t channels, filters; /* of the images and of the result */
     int64_t groups;            /* as many as channels: depthwise */
     int64_t strides[2], dilations[2];
-    const float *filter; /* [height, width, channels / groups, filters], kept by the caller */
+    const float *filter; /* of a product: [channels, filters], kept by the caller. The filter of a
+                            convolution, [height, width, channels / groups, filters], is an argument
+                            of each run */
     const float *bias;   /* [filters] or NULL, kept by the caller */
     enum conv_activation activation;
     float alpha;
@@ -50,12 +52,21 @@ struct conv2d_onednn_size {
 };
 
 /**
- * Shapes  in [batch, height, width, channels] -> out [batch, out_height, out_width, filters]
+ * Shapes  filter as in the spec, or NULL after conv2d_onednn_pack
+ *         in [batch, height, width, channels] -> out [batch, out_height, out_width, filters]
  * Threads safe; one at a time compiles a new size
  * Returns false: not done, take the plain loops
  */
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                       const float *in, float *out);
+                       const float *filter, const float *in, float *out);
+
+/* Packs the filter for images of this size. The caller may then free it and pass NULL to later
+ * runs: other sizes that want another layout get it from the packed one. False: oneDNN does not
+ * compute this size. */
+bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                        const float *filter);
+/* The filter as it was before conv2d_onednn_pack, bit for bit. False: oneDNN failed. */
+bool conv2d_onednn_unpack(struct conv2d_onednn *conv, float *filter);
 
 /**
  * A product by the matrix that the filter is: for a spec of height, width, strides, dilations and

@@ -16,6 +16,7 @@ struct state {
     bool depthwise;
     bool batch;     /* a batch of products, not one */
     int64_t groups; /* of `fast`; of a depthwise one, 1 as in struct conv_size */
+    struct conv2d_onednn_size declared; /* of one image, if the graph tells its shape */
     const struct kernel *plain;
     void *plain_state;
 };
@@ -121,9 +122,105 @@ static struct conv2d_onednn *make_fast(const struct prepare_context *context, st
         .groups = state->depthwise ? dims[2] : state->groups,
         .strides = { state->attrs.stride[ROWS], state->attrs.stride[COLUMNS] },
         .dilations = { state->attrs.dilation[ROWS], state->attrs.dilation[COLUMNS] },
-        .filter = tensor_floats(filter),
     };
     return read_fused(context, &spec) ? conv2d_onednn_create(&spec) : NULL;
+}
+
+/* oneDNN computes the output size from the padding: the padding behind the image that gives our
+ * size. */
+static int64_t padding_after(const struct window *window)
+{
+    return (window->out - 1) * window->stride + (window->kernel - 1) * window->dilation + 1 -
+           window->in - window->before;
+}
+
+/* The size of one convolution and the shape of its result. UNIMPLEMENTED: not for oneDNN. */
+static struct status measure(const struct state *state, const struct shape *x,
+                             const struct shape *filter, struct conv2d_onednn_size *out,
+                             struct shape *result)
+{
+    struct conv_size size;
+    TRY(conv_size_of(&state->attrs, x, filter, state->depthwise, &size));
+    *result = conv_out_shape(&state->attrs, &size);
+    TRY(shape_check(4, result->dims, result));
+    if (size.groups != state->groups || shape_size(result) == 0)
+        return status_error(STATUS_UNIMPLEMENTED, "the plain kernel computes it");
+    *out = (struct conv2d_onednn_size){ .batch = size.n,
+                                        .height = size.rows.in,
+                                        .width = size.columns.in,
+                                        .out_height = size.rows.out,
+                                        .out_width = size.columns.out,
+                                        .before = { size.rows.before, size.columns.before },
+                                        .after = { padding_after(&size.rows),
+                                                   padding_after(&size.columns) } };
+    return status_ok();
+}
+
+/* ---- filters that are only kept packed ---- */
+
+/* A filter of fewer bytes stays where it is, for the plain kernel. */
+#define TAKE_BYTES_MIN ((size_t)16 << 10)
+
+/* Packs the filter for one image of the shape that the graph declares, and drops it. */
+static void take_filter(void *opaque, struct tensor *filter)
+{
+    struct state *state = opaque;
+    if (!conv2d_onednn_pack(state->fast, &state->declared, tensor_floats(filter)))
+        return;
+    struct tensor gone = *filter;
+    filter->data = NULL;
+    filter->buffer = NULL;
+    tensor_release(&gone);
+}
+
+static void claim_filter(struct prepare_context *context, struct state *state)
+{
+    struct endpoint x = prepare_node(context)->inputs[0];
+    const struct tensor *filter = prepare_constant(context, 1);
+    if (state->fast == NULL || x.node == NULL || tensor_bytes(filter) < TAKE_BYTES_MIN)
+        return;
+    struct shape image = x.node->outputs[x.index].shape, result;
+    if (image.rank != 4 || image.dims[1] < 1 || image.dims[2] < 1 || image.dims[3] < 1)
+        return;
+    image.dims[0] = 1;
+    if (status_is_ok(measure(state, &image, &filter->shape, &state->declared, &result)))
+        prepare_claim(context, 1, take_filter);
+}
+
+static struct status run_plain(struct kernel_context *context, const struct state *state)
+{
+    struct step step = *context->step;
+    struct kernel_context inner = *context;
+    step.state = state->plain_state;
+    inner.step = &step;
+    return state->plain->compute(&inner);
+}
+
+/* Runs the plain kernel with the filter unpacked. Nothing else uses the filter, so the value of its
+ * slot may change for the time of the step. */
+static struct status compute_unpacked(struct kernel_context *context, const struct state *state)
+{
+    uint32_t slot = context->step->inputs[1] & SLOT_INDEX;
+    const struct tensor *packed = context->values[slot];
+    struct tensor filter;
+    TRY(kernel_scratch(context, DT_FLOAT, &packed->shape, &filter));
+    struct status status;
+    if (conv2d_onednn_unpack(state->fast, tensor_floats_mut(&filter))) {
+        context->values[slot] = &filter;
+        status = run_plain(context, state);
+        context->values[slot] = packed;
+    } else {
+        status = kernel_error(context, STATUS_INTERNAL, "oneDNN does not unpack the filter");
+    }
+    tensor_release(&filter);
+    return status;
+}
+
+static struct status compute_plain(struct kernel_context *context, const struct state *state)
+{
+    return kernel_input(context, 1)->data == NULL && kernel_input(context, 1)->size > 0
+               ? compute_unpacked(context, state)
+               : run_plain(context, state);
 }
 
 static void state_destroy(void *opaque)
@@ -140,51 +237,25 @@ static struct status prepare(struct prepare_context *context)
     TRY(prepare_plain(context, state));
     TRY(window_attrs_read(node, false, &state->attrs));
     state->fast = make_fast(context, state);
+    claim_filter(context, state);
     return status_ok();
 }
 
 /* ---- running ---- */
 
-static struct status compute_plain(struct kernel_context *context, const struct state *state)
-{
-    struct step step = *context->step;
-    struct kernel_context inner = *context;
-    step.state = state->plain_state;
-    inner.step = &step;
-    return state->plain->compute(&inner);
-}
-
-/* oneDNN computes the output size from the padding: the padding behind the image that gives our
- * size. */
-static int64_t padding_after(const struct window *window)
-{
-    return (window->out - 1) * window->stride + (window->kernel - 1) * window->dilation + 1 -
-           window->in - window->before;
-}
-
 static struct status compute(struct kernel_context *context)
 {
     const struct state *state = kernel_state(context);
     const struct tensor *x = kernel_input(context, 0), *filter = kernel_input(context, 1);
-    struct conv_size size;
+    struct conv2d_onednn_size fast;
+    struct shape shape;
     struct tensor *out;
-    if (state->fast == NULL || x->size == 0)
-        return compute_plain(context, state);
-    TRY(conv_size_of(&state->attrs, &x->shape, &filter->shape, state->depthwise, &size));
-    struct shape shape = conv_out_shape(&state->attrs, &size);
-    TRY(shape_check(4, shape.dims, &shape));
-    if (size.groups != state->groups || shape_size(&shape) == 0)
-        return compute_plain(context, state);
-    struct conv2d_onednn_size fast = { .batch = size.n,
-                                       .height = size.rows.in,
-                                       .width = size.columns.in,
-                                       .out_height = size.rows.out,
-                                       .out_width = size.columns.out,
-                                       .before = { size.rows.before, size.columns.before },
-                                       .after = { padding_after(&size.rows),
-                                                  padding_after(&size.columns) } };
+    if (state->fast == NULL || x->size == 0 ||
+        !status_is_ok(measure(state, &x->shape, &filter->shape, &fast, &shape)))
+        return compute_plain(context, state); /* which says what is wrong */
     TRY(kernel_output(context, 0, &shape, &out));
-    if (conv2d_onednn_run(state->fast, &fast, tensor_floats(x), tensor_floats_mut(out)))
+    if (conv2d_onednn_run(state->fast, &fast, tensor_floats(filter), tensor_floats(x),
+                          tensor_floats_mut(out)))
         return status_ok();
     tensor_release(out); /* the plain kernel makes its own output */
     return compute_plain(context, state);

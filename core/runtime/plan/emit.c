@@ -42,6 +42,8 @@ static struct status slot_of(struct plan_maker *maker, struct region *region,
     if (value->slot == SLOT_NONE)
         return status_error(STATUS_INVALID_ARGUMENT, "'%s' is used before it is computed",
                             endpoint_text(endpoint));
+    if (value->constant != NULL)
+        note_constant_use(maker, value->constant);
     *out = value->slot;
     return status_ok();
 }
@@ -91,7 +93,7 @@ static struct status prepare(struct plan_maker *maker, struct region *region,
     step->any_rank = kernel->any_rank;
     if (kernel->prepare == NULL)
         return status_ok();
-    struct prepare_context context = { maker, region, node, step };
+    struct prepare_context context = { maker, region, node, step, false };
     return kernel->prepare(&context);
 }
 
@@ -104,9 +106,11 @@ static struct status emit_kernel(struct plan_maker *maker, struct region *region
 
     struct step step = { .inputs_count = node->inputs_count };
     step.inputs = ARENA_ARRAY(maker->arena, uint32_t, node->inputs_count + 1);
+    maker->emitting = node;
     for (int i = 0; i < node->inputs_count; i++)
         TRY(slot_of(maker, region, node->inputs[i], &step.inputs[i]));
     TRY(prepare(maker, region, node, kernel, &step));
+    maker->emitting = NULL;
     give_outputs(maker, region, block, node, &step);
     *block_add(maker, block) = step;
     return status_ok();

@@ -98,6 +98,27 @@ static struct variable *constant_variable(const struct plan_maker *maker,
     return object->type == &variable_type ? (struct variable *)object : NULL;
 }
 
+/* The value of a variable. One that the plan has taken is read from the plan. */
+static struct status read_value(const struct plan_maker *maker, struct bytes name,
+                                struct variable *variable, struct tensor *out)
+{
+    const struct tensor *taken = map_get(&maker->taken, name);
+    if (taken == NULL)
+        return variable_read(variable, out);
+    *out = tensor_acquire(taken);
+    return status_ok();
+}
+
+static void take_variable(struct plan_maker *maker, struct bytes name, struct variable *variable,
+                          const struct tensor *value)
+{
+    const struct map *own = maker->plan->options.own_variables;
+    if (own == NULL || !map_has(own, name) || map_has(&maker->taken, name))
+        return;
+    variable_clear(variable);
+    map_put(&maker->taken, name, (void *)value);
+}
+
 /* Makes a constant of a variable that nothing writes. If it is not initialised, or has another
  * type, the read stays and fails when it runs. */
 static void fold_read(struct plan_maker *maker, struct region *region, struct node *node)
@@ -105,13 +126,19 @@ static void fold_read(struct plan_maker *maker, struct region *region, struct no
     const struct plan_value *handle = region_value(region, node->inputs[0]);
     struct variable *variable = constant_variable(maker, handle);
     struct tensor value;
-    if (variable == NULL || !status_is_ok(variable_read(variable, &value)))
+    if (variable == NULL)
+        return;
+    struct bytes name = variable_name(handle->handle);
+    if (!status_is_ok(read_value(maker, name, variable, &value)))
         return;
     maker->given_bytes += tensor_bytes(&value);
-    if (value.dtype == node->outputs[0].dtype)
-        region_value(region, (struct endpoint){ node, 0 })->constant = plan_own(maker->plan, value);
-    else
+    if (value.dtype != node->outputs[0].dtype) {
         tensor_release(&value);
+        return;
+    }
+    struct plan_value *read = region_value(region, (struct endpoint){ node, 0 });
+    read->constant = plan_own(maker->plan, value);
+    take_variable(maker, name, variable, read->constant);
 }
 
 /* Adds a read of a reference, just before the node that wants the value. */

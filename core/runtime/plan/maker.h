@@ -60,6 +60,19 @@ struct region {
     int depth;
 };
 
+/* A step, by its node, that uses a constant; NULL: not a step of a kernel. */
+struct constant_use {
+    const struct tensor *constant;
+    const struct node *user;
+};
+
+/* A kernel that can do without a constant, see prepare_claim. */
+struct constant_claim {
+    struct constant_use use;
+    void (*take)(void *state, struct tensor *constant);
+    void *state;
+};
+
 struct plan_maker {
     struct plan *plan;
     struct arena *arena; /* the plan's */
@@ -67,6 +80,7 @@ struct plan_maker {
     size_t given_bytes;  /* of the constants and variables in the files */
     size_t folded_bytes; /* of the constants that were computed from them */
     const struct map *mutable_variables;
+    struct map taken;    /* of plan_options.own_variables: name -> the plan's tensor */
     struct map *written; /* receives the variables that are written; NULL: not requested */
     bool analyse;        /* only look: compute nothing, require no kernel */
     int64_t nodes_count, unknown_outputs;
@@ -76,6 +90,11 @@ struct plan_maker {
     int *owners; /* [slots] the block that writes the slot; -1: none, a constant or a feed */
     int *stamps; /* [slots] liveness.c's mark */
     int stamp;
+    const struct node *emitting; /* the node whose step is being made; NULL: none */
+    struct constant_use *uses;
+    int uses_count, uses_capacity;
+    struct constant_claim *claims;
+    int claims_count, claims_capacity;
 };
 
 struct prepare_context {
@@ -83,6 +102,7 @@ struct prepare_context {
     struct region *region;
     const struct node *node;
     struct step *step;
+    bool is_inner; /* of a kernel that another kernel calls */
 };
 
 /* region.c: the tree of graphs. */
@@ -122,6 +142,11 @@ struct status region_emit(struct plan_maker *maker, struct region *region, struc
 /* Computes a node whose inputs are constants; the caller owns the outputs. */
 struct status evaluate_node(struct plan_maker *maker, struct region *region, struct node *node,
                             const struct kernel *kernel, struct tensor *outputs);
+
+/* constants.c: after all steps are made, drops the constants that none of them uses, and lets
+ * kernels take those that only they use. */
+void note_constant_use(struct plan_maker *maker, const struct tensor *constant);
+void plan_settle_constants(struct plan_maker *maker);
 
 /* liveness.c: last uses. */
 void block_liveness(struct plan_maker *maker, struct plan_block *block);

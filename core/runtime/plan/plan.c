@@ -64,6 +64,9 @@ static void maker_finish(struct plan_maker *maker)
     for (int i = 0; i < maker->graphs_count; i++)
         graph_finish(maker->graphs[i]);
     free(maker->graphs);
+    map_finish(&maker->taken);
+    free(maker->uses);
+    free(maker->claims);
     free(maker->owners);
     free(maker->stamps);
     run_destroy(maker->run);
@@ -110,6 +113,8 @@ struct status plan_create(const struct graph *graph, const struct flatten_reques
     plan->batch_pays = region_batch_pays(region);
     if (plan_cost_is_predictable(plan))
         plan->chunk_rows = region_chunk_rows(region);
+    plan_settle_constants(&maker);
+    plan->options.own_variables = NULL; /* the caller's, for the making alone */
     maker_finish(&maker);
     map_finish(&written);
     *out = plan;

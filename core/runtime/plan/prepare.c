@@ -11,7 +11,11 @@ const struct tensor *prepare_constant(const struct prepare_context *context, int
     bool hidden = context->maker->plan->options.no_fold || input >= context->node->inputs_count;
     if (hidden || context->node->inputs[input].node == NULL) /* inside a fused node */
         return NULL;
-    return region_value(context->region, context->node->inputs[input])->constant;
+    const struct tensor *constant =
+        region_value(context->region, context->node->inputs[input])->constant;
+    if (constant != NULL && context->maker->emitting != NULL)
+        note_constant_use(context->maker, constant);
+    return constant;
 }
 
 struct arena *prepare_arena(struct prepare_context *context)
@@ -47,5 +51,6 @@ struct status prepare_inner(const struct prepare_context *context, const struct 
     struct prepare_context inner = *context;
     inner.node = node;
     inner.step = step;
+    inner.is_inner = true;
     return kernel->prepare != NULL ? kernel->prepare(&inner) : status_ok();
 }

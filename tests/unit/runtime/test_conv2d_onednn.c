@@ -83,12 +83,12 @@ static bool is_close(float got, float want)
 }
 
 static bool runs_without_activation(struct conv2d_onednn_spec spec,
-                                    const struct conv2d_onednn_size *size, const float *in,
-                                    float *out)
+                                    const struct conv2d_onednn_size *size, const float *filter,
+                                    const float *in, float *out)
 {
     spec.activation = CONV_LINEAR;
     struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
-    bool done = conv != NULL && conv2d_onednn_run(conv, size, in, out);
+    bool done = conv != NULL && conv2d_onednn_run(conv, size, filter, in, out);
     conv2d_onednn_destroy(conv);
     return done;
 }
@@ -128,7 +128,6 @@ static void compare(const struct conv_size *size, enum conv_activation activatio
                                        .groups = size->groups,
                                        .strides = { size->rows.stride, size->columns.stride },
                                        .dilations = { size->rows.dilation, size->columns.dilation },
-                                       .filter = filter,
                                        .bias = with_bias ? bias : NULL,
                                        .activation = activation,
                                        .alpha = 0.2f };
@@ -145,12 +144,12 @@ static void compare(const struct conv_size *size, enum conv_activation activatio
 
     struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
     created += conv != NULL;
-    bool done = conv != NULL && conv2d_onednn_run(conv, &fast, in, got);
+    bool done = conv != NULL && conv2d_onednn_run(conv, &fast, filter, in, got);
     if (conv != NULL && !with_special) {
-        bool runs = runs_without_activation(spec, &fast, in, want);
+        bool runs = runs_without_activation(spec, &fast, filter, in, want);
         assert_int_equal(done, runs);
         spoil_registers();
-        assert_int_equal(conv2d_onednn_run(conv, &fast, in, got), runs);
+        assert_int_equal(conv2d_onednn_run(conv, &fast, filter, in, got), runs);
     }
     if (done) {
         compared++;
@@ -313,7 +312,6 @@ static void gives_an_image_the_same_bits_for_any_width(void **state)
         .groups = 1,
         .strides = { 1, 1 },
         .dilations = { 1, 1 },
-        .filter = filter,
         .bias = bias,
         .activation = CONV_RELU,
     };
@@ -328,7 +326,7 @@ static void gives_an_image_the_same_bits_for_any_width(void **state)
     parallel_set_part_ns(0);
     for (int i = 0; i < 3 && conv != NULL; i++) {
         parallel_set_width(i == 0 ? 1 : i == 1 ? 2 : 16);
-        assert_true(conv2d_onednn_run(conv, &size, x, got[i]));
+        assert_true(conv2d_onednn_run(conv, &size, filter, x, got[i]));
     }
     parallel_set_width(1);
     parallel_set_part_ns(25000);
@@ -336,6 +334,57 @@ static void gives_an_image_the_same_bits_for_any_width(void **state)
         assert_memory_equal(got[0], got[i], EDGE * EDGE * FILTERS * sizeof *got[0]);
     conv2d_onednn_destroy(conv);
     free(x), free(filter), free(bias), free(got[0]), free(got[1]), free(got[2]);
+}
+
+/* The filter is dropped once it is packed. Sizes that want it in another layout, and the plain
+ * kernel, get it from there. */
+static void computes_from_the_packed_filter_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t batch, edge, kernel, channels, filters, groups;
+    } rows[] = { { 1, 7, 1, 64, 320, 1 },  { 1, 7, 3, 48, 200, 1 },  { 2, 56, 3, 3, 96, 1 },
+                 { 4, 14, 1, 37, 70, 1 },  { 1, 35, 3, 64, 64, 64 }, { 1, 17, 3, 32, 64, 4 },
+                 { 3, 112, 1, 16, 96, 1 }, { 1, 149, 3, 32, 32, 1 } };
+    random_init(&source, 8, 0);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        int64_t kernel = rows[i].kernel, edge = rows[i].edge, out = edge - kernel + 1;
+        int64_t each = rows[i].channels / rows[i].groups;
+        int64_t filter_count = kernel * kernel * each * rows[i].filters;
+        int64_t out_count = rows[i].batch * out * out * rows[i].filters;
+        size_t filter_bytes = (size_t)filter_count * sizeof(float);
+        float *filter = floats(filter_count), *copy = floats(filter_count);
+        float *x = floats(rows[i].batch * edge * edge * rows[i].channels);
+        float *want = floats(out_count), *got = floats(out_count);
+        struct conv2d_onednn_spec spec = { .height = kernel,
+                                           .width = kernel,
+                                           .channels = rows[i].channels,
+                                           .filters = rows[i].filters,
+                                           .groups = rows[i].groups,
+                                           .strides = { 1, 1 },
+                                           .dilations = { 1, 1 } };
+        struct conv2d_onednn_size size = { .batch = rows[i].batch,
+                                           .height = edge,
+                                           .width = edge,
+                                           .out_height = out,
+                                           .out_width = out };
+        struct conv2d_onednn_size declared = size;
+        declared.batch = 1;
+        memcpy(copy, filter, filter_bytes);
+        struct conv2d_onednn *usual = conv2d_onednn_create(&spec);
+        struct conv2d_onednn *packed = conv2d_onednn_create(&spec);
+        if (packed != NULL && conv2d_onednn_pack(packed, &declared, filter)) {
+            assert_true(conv2d_onednn_run(usual, &size, filter, x, want));
+            memset(filter, -1, filter_bytes);
+            assert_true(conv2d_onednn_run(packed, &size, NULL, x, got));
+            assert_memory_equal(got, want, (size_t)out_count * sizeof *got);
+            assert_true(conv2d_onednn_unpack(packed, filter));
+            assert_memory_equal(filter, copy, filter_bytes);
+        }
+        conv2d_onednn_destroy(usual);
+        conv2d_onednn_destroy(packed);
+        free(filter), free(copy), free(x), free(want), free(got);
+    }
 }
 
 static int threads_of_this_process(void)
@@ -438,6 +487,7 @@ int main(void)
                                         cmocka_unit_test(gives_the_same_bits_for_any_width),
                                         cmocka_unit_test(
                                             gives_an_image_the_same_bits_for_any_width),
+                                        cmocka_unit_test(computes_from_the_packed_filter_alone),
                                         cmocka_unit_test(hands_nan_on_or_refuses),
                                         cmocka_unit_test(batches_share_the_sizes_of_their_pieces),
                                         cmocka_unit_test(agrees_in_pieces) };

@@ -763,9 +763,44 @@ static void a_tree_of_other_ops_is_refused(void **state)
     }
 }
 
+/* The filter is dropped once oneDNN has packed it. NaN, which oneDNN's activation might lose, then
+ * runs through the plain kernel, which needs it again. */
+static void a_packed_filter_serves_the_plain_kernel_as_well(void **state)
+{
+    (void)state;
+    enum { EDGE = 5, CHANNELS = 40, FILTERS = 48, SIZE = EDGE * EDGE * CHANNELS };
+    setup(NULL);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, EDGE, EDGE, CHANNELS));
+    struct endpoint y = convolution("Conv2D", x, shape_of(3, 3, CHANNELS, FILTERS));
+    y = build_binary(&b, "Mul", NULL, y, ramp(shape_of(FILTERS), 0.1f, 0.02f));
+    y = build(&b, "Relu", NULL, 1, &y, NULL);
+    struct plan *fused = plan_of(1, &x, 1, &y, NULL);
+    struct plan *single = plan_of(1, &x, 1, &y, &(struct plan_options){ .no_fuse = true });
+    float values[SIZE];
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < SIZE; i++)
+            values[i] = (float)(i * 7 % 23) / 23 - 0.5f;
+        if (round % 2 == 1)
+            values[SIZE / 2] = NAN;
+        struct tensor feed = floats(shape_of(1, EDGE, EDGE, CHANNELS), values), got, want;
+        assert_ok(plan_run(fused, run, &feed, &got));
+        assert_ok(plan_run(single, run, &feed, &want));
+        for (int64_t i = 0; i < want.size; i++)
+            if (!is_close(tensor_floats(&got)[i], tensor_floats(&want)[i], 100))
+                fail_msg("round %d: element %lld is %g, not %g", round, (long long)i,
+                         (double)tensor_floats(&got)[i], (double)tensor_floats(&want)[i]);
+        tensor_release(&got);
+        tensor_release(&want);
+        tensor_release(&feed);
+    }
+    plan_destroy(fused);
+    plan_destroy(single);
+    teardown(NULL);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 5];
+    struct CMUnitTest tests[COUNT(rows) + COUNT(products) + 6];
     for (size_t i = 0; i < COUNT(products); i++)
         tests[COUNT(rows) + i] =
             (struct CMUnitTest){ .name = products[i].label,
@@ -777,6 +812,7 @@ int main(void)
     more[2] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks);
     more[3] = (struct CMUnitTest)cmocka_unit_test(a_tree_of_other_ops_is_refused);
     more[4] = (struct CMUnitTest)cmocka_unit_test(gives_the_same_in_blocks_of_short_rows);
+    more[5] = (struct CMUnitTest)cmocka_unit_test(a_packed_filter_serves_the_plain_kernel_as_well);
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = gives_the_same_with_fusing_off,

@@ -102,7 +102,130 @@ static struct status write_model(const char *path, struct memory_source *source)
     return write_model_with(path, source, savedmodel_write);
 }
 
+/* ---- A model of five signatures that share its variables. ---- */
+
+static struct endpoint read_handle(struct builder *b, struct endpoint handle)
+{
+    return build(b, "ReadVariableOp", NULL, 1, &handle,
+                 (struct attr[]){ attr_type("dtype", DT_FLOAT), ATTR_END });
+}
+
+static struct endpoint handle_of(struct builder *b, const char *name, struct shape shape)
+{
+    return build(b, "VarHandleOp", name, 0, NULL,
+                 (struct attr[]){ attr_type("dtype", DT_FLOAT), attr_shape("shape", &shape),
+                                  attr_text("shared_name", name), ATTR_END });
+}
+
+static struct endpoint scaled(struct builder *b, struct endpoint x, struct endpoint w, float scale)
+{
+    const float scales[3] = { scale, 2 * scale, 3 * scale };
+    struct endpoint product = build_binary(b, "MatMul", NULL, x, read_handle(b, w));
+    struct shape shape = shape_of(3);
+    struct tensor constant = tensor_borrow(DT_FLOAT, &shape, scales);
+    return build_binary(b, "Mul", NULL, product, build_const(b, NULL, &constant));
+}
+
+static const char *const shared_names[] = { "a_scaled", "b_raw", "c_scaled", "serve",
+                                            SIGNATURE_DEFAULT };
+
+/* The values of each signature for x = { 1, 1 }: both rows of w added up, or w itself. */
+static const float shared_values[COUNT(shared_names)][6] = {
+    { 5, 14, 27 }, { 1, 2, 3, 4, 5, 6 }, { 50, 140, 270 }, { 15, 27, 39 }, { 15, 27, 39 }
+};
+
+static void write_shared_model(const char *path)
+{
+    struct memory_source source = { .piece = 1000 };
+    struct graph *graph = graph_create(arena);
+    struct builder b = builder_init(graph);
+    struct endpoint w = handle_of(&b, "w", shape_of(2, 3)), bias = handle_of(&b, "b", shape_of(3));
+    struct signature_tensor in[COUNT(shared_names)], out[COUNT(shared_names)];
+    struct signature signatures[COUNT(shared_names)];
+    for (size_t i = 0; i < COUNT(shared_names); i++) {
+        struct endpoint x =
+            build_placeholder(&b, arena_printf(arena, "x%zu", i), DT_FLOAT, shape_of(-1, 2));
+        struct endpoint y;
+        if (i == 0 || i == 2)
+            y = scaled(&b, x, w, i == 0 ? 1 : 10);
+        else if (i == 1)
+            y = read_handle(&b, w);
+        else
+            y = build_binary(&b, "BiasAdd", NULL,
+                             build_binary(&b, "MatMul", NULL, x, read_handle(&b, w)),
+                             read_handle(&b, bias));
+        in[i] = (struct signature_tensor){ "x", arena_strdup(arena, endpoint_text(x)), DT_FLOAT,
+                                           .has_shape = true, .shape = shape_of(-1, 2) };
+        out[i] = (struct signature_tensor){ "y", arena_strdup(arena, endpoint_text(y)), DT_FLOAT,
+                                            .has_shape = true, .shape = shape_of(-1, 3) };
+        signatures[i] =
+            (struct signature){ shared_names[i], SIGNATURE_PREDICT, &in[i], &out[i], 1, 1 };
+    }
+    assert_ok(builder_status(&b));
+    source.source = (struct value_source){ .begin = source_begin, .next = source_next };
+    struct saved_variable variables[] = { { "w", DT_FLOAT, shape_of(2, 3), true },
+                                          { "b", DT_FLOAT, shape_of(3), true } };
+    struct saved_model model = { .graph = graph,
+                                 .signatures = signatures,
+                                 .signatures_count = COUNT(shared_names),
+                                 .variables = variables,
+                                 .variables_count = 2 };
+    assert_ok(savedmodel_write(path, &model, &source.source));
+    graph_finish(graph);
+}
+
+static void assert_answers(const struct plan *plan, size_t index)
+{
+    const float x[2] = { 1, 1 };
+    const struct shape shape = shape_of(1, 2);
+    struct tensor feed = tensor_borrow(DT_FLOAT, &shape, x), fetch;
+    struct run *run = run_create(0);
+    assert_ok(plan_run(plan, run, &feed, &fetch));
+    assert_memory_equal(fetch.data, shared_values[index], tensor_bytes(&fetch));
+    tensor_release(&fetch);
+    run_destroy(run);
+}
+
 /* ---- tests ---- */
+
+static void signatures_that_compute_the_same_share_a_plan(void **state)
+{
+    (void)state;
+    struct savedmodel *model;
+    const struct plan *plans[COUNT(shared_names)];
+    write_shared_model(in("shared/1"));
+    assert_ok(savedmodel_load(in("shared/1"), NULL, &model));
+    assert_ok(savedmodel_plan_all(model));
+    for (size_t i = 0; i < COUNT(shared_names); i++)
+        assert_ok(savedmodel_plan(model, savedmodel_signature(model, bytes_of(shared_names[i])),
+                                  &plans[i]));
+    for (size_t i = 0; i < COUNT(shared_names); i++)
+        assert_answers(plans[i], i);
+    assert_ptr_equal(plans[3], plans[4]);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_not_equal(plans[i], plans[i + 1]);
+    savedmodel_destroy(model);
+}
+
+static void the_only_plan_takes_the_variables(void **state)
+{
+    (void)state;
+    write_shared_model(in("only/1"));
+    for (size_t i = 0; i < COUNT(shared_names); i++) {
+        struct savedmodel *model;
+        const struct plan *plan;
+        assert_ok(savedmodel_load(in("only/1"), NULL, &model));
+        assert_ok(savedmodel_plan_only(
+            model, savedmodel_signature(model, bytes_of(shared_names[i])), &plan));
+        assert_answers(plan, i);
+        const char *other = shared_names[i == 0 ? 1 : 0];
+        struct status status =
+            savedmodel_plan(model, savedmodel_signature(model, bytes_of(other)), &plan);
+        assert_int_equal(status.code, STATUS_FAILED_PRECONDITION);
+        assert_non_null(strstr(status.message, other));
+        savedmodel_destroy(model);
+    }
+}
 
 static void what_is_saved_loads_and_answers(void **state)
 {
@@ -295,8 +418,10 @@ static void is_refused(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[8 + COUNT(bads)] = {
+    struct CMUnitTest tests[10 + COUNT(bads)] = {
         cmocka_unit_test(what_is_saved_loads_and_answers),
+        cmocka_unit_test(signatures_that_compute_the_same_share_a_plan),
+        cmocka_unit_test(the_only_plan_takes_the_variables),
         cmocka_unit_test(a_source_knows_how_many_rows_there_are),
         cmocka_unit_test(the_text_form_loads),
         cmocka_unit_test(data_without_its_index_is_refused),
@@ -308,8 +433,8 @@ int main(void)
         cmocka_unit_test(other_tags_are_named_in_the_error),
     };
     for (size_t i = 0; i < COUNT(bads); i++)
-        tests[8 + i] = (struct CMUnitTest){ .name = bads[i].label,
-                                            .test_func = is_refused,
-                                            .initial_state = (void *)&bads[i] };
+        tests[10 + i] = (struct CMUnitTest){ .name = bads[i].label,
+                                             .test_func = is_refused,
+                                             .initial_state = (void *)&bads[i] };
     return cmocka_run_group_tests_name("savedmodel", tests, directory_setup, directory_teardown);
 }

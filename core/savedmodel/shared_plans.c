@@ -1,0 +1,136 @@
+#include "savedmodel/shared_plans.h"
+
+#include <string.h>
+
+#include "graph/same.h"
+#include "savedmodel/restore_graph.h"
+
+/* A request is compared with so many before it. Signatures are sorted by name, so `serve` and
+ * `serving_default` are neighbours; a limit, because a file may hold thousands. */
+#define RECENT_MAX 4
+
+struct recent {
+    struct arena *arena;
+    struct flatten_result flat;
+    int request;
+};
+
+struct finder {
+    const struct flatten_request *requests;
+    struct recent recent[RECENT_MAX]; /* arena NULL: none */
+    int next;                         /* in `recent` */
+    struct map last;                  /* name -> &number of the last request that reads it */
+    struct map shared; /* names of variables that a plan needs for more than reading them once */
+    bool has_branches; /* whose bodies may use any variable */
+    struct arena *arena;
+    int *numbers; /* [count] numbers[i] = i */
+};
+
+static void recent_finish(struct recent *recent)
+{
+    if (recent->arena != NULL)
+        graph_finish(recent->flat.graph);
+    arena_destroy(recent->arena);
+    *recent = (struct recent){ 0 };
+}
+
+static int find_first(const struct finder *finder, const struct flatten_result *flat, int request)
+{
+    for (int i = 0; i < RECENT_MAX; i++) {
+        const struct recent *recent = &finder->recent[i];
+        if (recent->arena != NULL &&
+            graph_is_same(&recent->flat, &finder->requests[recent->request], flat,
+                          &finder->requests[request]))
+            return recent->request;
+    }
+    return request;
+}
+
+/* Folding reads a variable at a ReadVariableOp. Other ops, such as ResourceGather, read it in each
+ * run. A variable in a container is not known by its name alone. */
+static bool only_reads(const struct node *user, const struct node *handle)
+{
+    struct bytes container = { "", 0 };
+    status_ignore(node_attr_string(handle, "container", &container)); /* absent: the default */
+    return container.size == 0 && strcmp(handle->op_name, "VarHandleOp") == 0 && user != NULL &&
+           (strcmp(user->op_name, "ReadVariableOp") == 0 || strcmp(user->op_name, "Identity") == 0);
+}
+
+/* `user` NULL: the request fetches the value. */
+static void note_use(struct finder *finder, struct endpoint used, const struct node *user,
+                     int request)
+{
+    int index;
+    const struct node *handle = skip_identity(used, &index);
+    if (!node_is_handle(handle))
+        return;
+    struct bytes name = handle_name(handle);
+    name.data = arena_memdup(finder->arena, name.data, name.size);
+    map_put(&finder->last, name, &finder->numbers[request]);
+    if (!only_reads(user, handle))
+        map_put(&finder->shared, name, finder);
+}
+
+static void note_uses(struct finder *finder, const struct flatten_result *flat, int request)
+{
+    for (int i = 0; i < flat->graph->count; i++) {
+        const struct node *node = flat->graph->nodes[i];
+        for (int j = 0; j < node->inputs_count; j++)
+            note_use(finder, node->inputs[j], node, request);
+        if (op_has(node->op, OP_CONTROL) || op_has(node->op, OP_LOWERED) || node->op == NULL)
+            finder->has_branches = true;
+    }
+    for (int i = 0; i < finder->requests[request].fetches_count; i++)
+        note_use(finder, flat->fetches[i], NULL, request);
+}
+
+/* The first request that is the same; `request` itself if there is none. */
+static int look_at(struct finder *finder, const struct graph *graph, int request)
+{
+    struct recent recent = { .arena = arena_create(0), .request = request };
+    if (!status_is_ok(
+            graph_flatten(graph, &finder->requests[request], recent.arena, &recent.flat))) {
+        arena_destroy(recent.arena);
+        return request;
+    }
+    int first = find_first(finder, &recent.flat, request);
+    if (first != request) {
+        recent_finish(&recent);
+        return first;
+    }
+    note_uses(finder, &recent.flat, request);
+    recent_finish(&finder->recent[finder->next]);
+    finder->recent[finder->next] = recent;
+    finder->next = (finder->next + 1) % RECENT_MAX;
+    return request;
+}
+
+static void give_variables(const struct finder *finder, struct shared_plans *out)
+{
+    for (size_t i = 0; i < finder->last.count && !finder->has_branches; i++) {
+        const struct map_entry *entry = &finder->last.entries[i];
+        struct map *own = &out->own[*(const int *)entry->value];
+        own->arena = finder->arena;
+        if (!map_has(&finder->shared, entry->key))
+            map_put(own, entry->key, finder->numbers);
+    }
+}
+
+void shared_plans_find(const struct graph *graph, const struct flatten_request *requests, int count,
+                       struct arena *arena, struct shared_plans *out)
+{
+    struct finder finder = { .requests = requests,
+                             .last = { .arena = arena },
+                             .shared = { .arena = arena },
+                             .arena = arena,
+                             .numbers = ARENA_ARRAY(arena, int, count + 1) };
+    out->first = ARENA_ARRAY(arena, int, count + 1);
+    out->own = ARENA_ARRAY(arena, struct map, count + 1);
+    for (int i = 0; i < count; i++) {
+        finder.numbers[i] = i;
+        out->first[i] = look_at(&finder, graph, i);
+    }
+    for (int i = 0; i < RECENT_MAX; i++)
+        recent_finish(&finder.recent[i]);
+    give_variables(&finder, out);
+}
