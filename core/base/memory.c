@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,24 @@ void *memory_of_lines(size_t size_bytes)
         0)
         abort();
     return memset(lines, 0, size_bytes);
+}
+
+void *memory_map(size_t size_bytes)
+{
+    void *block = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    return block != MAP_FAILED ? block : NULL;
+}
+
+void memory_unmap(void *block, size_t size_bytes)
+{
+    if (block != NULL)
+        munmap(block, size_bytes);
+}
+
+void memory_give_back(void)
+{
+    malloc_trim(0);
 }
 
 size_t memory_in_use(void)

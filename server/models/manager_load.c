@@ -1,5 +1,4 @@
 /* The manager's work on the models: looks at base paths, loads and frees. */
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -341,7 +340,7 @@ static void free_servable(struct manager *manager, struct managed_model *model,
 {
     manager->options.loader->free(step->servable);
     if (step->version->bytes >= TRIM_BYTES)
-        malloc_trim(0);
+        memory_give_back();
     log_info("model %s version %lld: unloaded", model->name, (long long)step->version->number);
     pthread_mutex_lock(&manager->lock);
     served_model_end_free(&model->model, step->version);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/memory.h"
 
 /* The caller's filter: HWIO, or HWGIO seen as [g, o, i, h, w]. oneDNN orders dimensions by
  * meaning; the strides describe memory. */
@@ -68,8 +69,9 @@ const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, d
     struct packed_filter *packed = zalloc(sizeof *packed);
     packed->layout = *layout;
     const struct packed_filter *other = *list;
-    bool done =
-        dnnl_memory_create(&packed->memory, layout, engine, DNNL_MEMORY_ALLOCATE) == dnnl_success;
+    packed->values = memory_map(dnnl_memory_desc_get_size(layout));
+    bool done = packed->values != NULL &&
+                dnnl_memory_create(&packed->memory, layout, engine, packed->values) == dnnl_success;
     if (done && filter != NULL)
         done = pack_plain(spec, engine, stream, filter, packed);
     else if (done)
@@ -103,6 +105,7 @@ void packed_filters_destroy(struct packed_filter *list)
         next = packed->next;
         if (packed->memory != NULL)
             dnnl_memory_destroy(packed->memory);
+        memory_unmap(packed->values, dnnl_memory_desc_get_size(&packed->layout));
         free(packed);
     }
 }

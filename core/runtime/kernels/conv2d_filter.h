@@ -13,6 +13,7 @@
 struct packed_filter {
     dnnl_memory_desc_t layout;
     dnnl_memory_t memory;
+    void *values; /* memory_map */
     struct packed_filter *next;
 };
 

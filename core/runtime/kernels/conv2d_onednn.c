@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/float_flags.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "runtime/kernels/conv2d_cut.h"
 #include "runtime/kernels/conv2d_filter.h"
@@ -483,7 +484,8 @@ static bool pieces_agree(const struct pieces *a, const struct pieces *b,
     memcpy(second.primitives, b->primitives, sizeof second.primitives);
     int64_t image = image_floats(size, a->conv->spec.channels);
     int64_t result = result_floats(size, a->conv->spec.filters);
-    float *in = malloc((size_t)(image + 2 * result) * sizeof *in);
+    size_t bytes = (size_t)(image + 2 * result) * sizeof(float);
+    float *in = memory_map(bytes);
     if (in == NULL)
         return false;
     fill_drawn(in, image);
@@ -494,7 +496,7 @@ static bool pieces_agree(const struct pieces *a, const struct pieces *b,
     run_pieces(&second, 0, second.count);
     bool agree = !atomic_load(&first.failed) && !atomic_load(&second.failed) &&
                  memcmp(first.out, second.out, (size_t)result * sizeof *in) == 0;
-    free(in);
+    memory_unmap(in, bytes);
     return agree;
 }
 
@@ -504,8 +506,9 @@ static bool agree_with_usual(const struct pieces *few, const struct conv2d_onedn
 {
     const struct conv2d_onednn_spec *spec = &few->conv->spec;
     int64_t floats = spec->height * spec->width * (spec->channels / spec->groups) * spec->filters;
+    size_t bytes = (size_t)floats * sizeof(float);
     struct conv2d_onednn *usual = conv2d_onednn_create(spec);
-    float *filter = few->filter == NULL ? malloc((size_t)floats * sizeof *filter) : NULL;
+    float *filter = few->filter == NULL ? memory_map(bytes) : NULL;
     bool agree = usual != NULL;
     if (few->filter == NULL)
         agree = agree && filter != NULL && conv2d_onednn_unpack(few->conv, filter);
@@ -516,7 +519,7 @@ static bool agree_with_usual(const struct pieces *few, const struct conv2d_onedn
             find_pieces(&many) && !atomic_load(&usual->uneven) && pieces_agree(&many, few, size);
     }
     conv2d_onednn_destroy(usual);
-    free(filter);
+    memory_unmap(filter, bytes);
     return agree;
 }
 

@@ -2,6 +2,7 @@
  * otherwise be in memory in each of these forms. */
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "runtime/plan/maker.h"
 
 void note_constant_use(struct plan_maker *maker, const struct tensor *constant)
@@ -72,19 +73,38 @@ static bool is_used_by_others(const struct plan_maker *maker, const struct const
     return false;
 }
 
+/* Packed filters do not fit exactly into the gaps that the caller's leave. With so many bytes dropped,
+ * the gaps go back to the system; otherwise the weights would be in memory almost twice. */
+#define GIVE_BACK_BYTES ((size_t)16 << 20)
+
+static void count_dropped(size_t bytes, size_t *dropped)
+{
+    *dropped += bytes;
+    if (*dropped >= GIVE_BACK_BYTES) {
+        memory_give_back();
+        *dropped = 0;
+    }
+}
+
 void plan_settle_constants(struct plan_maker *maker)
 {
     struct plan *plan = maker->plan;
+    size_t dropped = 0;
     if (maker->uses_count > 0)
         qsort(maker->uses, (size_t)maker->uses_count, sizeof *maker->uses, compare_uses);
     for (int i = 0; i < plan->owned_count; i++) {
-        if (find_uses(maker, plan->owned[i]) == NULL)
-            tensor_release(plan->owned[i]);
+        if (find_uses(maker, plan->owned[i]) != NULL)
+            continue;
+        size_t bytes = tensor_bytes(plan->owned[i]);
+        tensor_release(plan->owned[i]);
+        count_dropped(bytes, &dropped);
     }
     for (int i = 0; i < maker->claims_count; i++) {
         const struct constant_claim *claim = &maker->claims[i];
         struct tensor *constant = (struct tensor *)claim->use.constant;
-        if (!is_used_by_others(maker, &claim->use) && tensor_writable(constant))
-            claim->take(claim->state, constant);
+        if (is_used_by_others(maker, &claim->use) || !tensor_writable(constant))
+            continue;
+        claim->take(claim->state, constant);
+        count_dropped(constant->data == NULL ? tensor_bytes(constant) : 0, &dropped);
     }
 }
