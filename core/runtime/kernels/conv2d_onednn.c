@@ -34,14 +34,6 @@ struct primitive {
     _Atomic(struct binding *) spares[SPARES]; /* of earlier executions, reused by the next */
 };
 
-/* Whether the image of a size, cut into `count` pieces, has the bits of the usual pieces. */
-struct agreement {
-    struct conv2d_onednn_size size;
-    int count;
-    bool agree;
-    struct agreement *next;
-};
-
 struct conv2d_onednn {
     struct conv2d_onednn_spec spec;
     dnnl_engine_t engine;
@@ -52,7 +44,6 @@ struct conv2d_onednn {
     struct packed_filter *packed;
     struct primitive *primitives[CONV2D_ONEDNN_SIZES];
     _Atomic int count;
-    _Atomic(struct agreement *) agreements;
     _Atomic bool uneven; /* pieces of different sizes may give different bits */
 };
 
@@ -194,10 +185,6 @@ void conv2d_onednn_destroy(void *opaque)
         free(conv->primitives[i]);
     }
     packed_filters_destroy(conv->packed);
-    for (struct agreement *at = atomic_load(&conv->agreements), *next; at != NULL; at = next) {
-        next = at->next;
-        free(at);
-    }
     if (conv->bias != NULL)
         dnnl_memory_destroy(conv->bias);
     if (conv->attr != NULL)
@@ -462,6 +449,17 @@ static bool find_pieces(struct pieces *pieces)
     return true;
 }
 
+/* The same for pieces that are compiled already. */
+static bool has_pieces(struct pieces *pieces)
+{
+    for (int i = 0; i < pieces->count; i++) {
+        pieces->primitives[i] = find(pieces->conv, &pieces->list[i].size);
+        if (pieces->primitives[i] == NULL || pieces->primitives[i]->conv == NULL)
+            return false;
+    }
+    return true;
+}
+
 static int64_t image_floats(const struct conv2d_onednn_size *size, int64_t channels)
 {
     return size->batch * size->height * size->width * channels;
@@ -523,27 +521,67 @@ static bool agree_with_usual(const struct pieces *few, const struct conv2d_onedn
     return agree;
 }
 
-/* The answer for a size and a number of pieces, or NULL. */
-static const struct agreement *find_agreement(struct conv2d_onednn *conv,
-                                              const struct conv2d_onednn_size *size, int count)
+/*
+ * Whether the image of a size, cut into `count` pieces, has the bits of the usual pieces. That follows
+ * from the code that oneDNN compiles, and not from the weights, so one answer serves all convolutions
+ * of these sizes in the process: InceptionResNetV2 has 244 convolutions of 60 kinds.
+ */
+struct agreement_key {
+    int64_t filter[5]; /* height, width, channels, filters, groups */
+    int64_t strides[2], dilations[2];
+    int64_t activation, has_bias;
+    struct conv2d_onednn_size size;
+    int64_t count;
+};
+
+struct agreement {
+    struct agreement_key key;
+    bool agree;
+    struct agreement *next;
+};
+
+/* More are not kept: a client may send images of any size. */
+#define AGREEMENTS_MAX 4096
+
+static _Atomic(struct agreement *) agreements;
+static _Atomic int agreements_count;
+
+static struct agreement_key key_of(const struct pieces *pieces,
+                                   const struct conv2d_onednn_size *size)
 {
-    const struct agreement *at = atomic_load(&conv->agreements);
-    while (at != NULL && (at->count != count || memcmp(&at->size, size, sizeof *size) != 0))
+    const struct conv2d_onednn_spec *spec = &pieces->conv->spec;
+    return (struct agreement_key){
+        .filter = { spec->height, spec->width, spec->channels, spec->filters, spec->groups },
+        .strides = { spec->strides[0], spec->strides[1] },
+        .dilations = { spec->dilations[0], spec->dilations[1] },
+        .activation = spec->activation,
+        .has_bias = spec->bias != NULL,
+        .size = *size,
+        .count = pieces->count,
+    };
+}
+
+/* All fields of a key are int64_t: there is no padding between them. */
+static const struct agreement *find_agreement(const struct agreement_key *key)
+{
+    const struct agreement *at = atomic_load(&agreements);
+    while (at != NULL && memcmp(&at->key, key, sizeof *key) != 0)
         at = at->next;
     return at;
 }
 
-/* Two threads that find an answer at the same time both keep it. */
-static const struct agreement *keep_agreement(struct conv2d_onednn *conv,
-                                              const struct conv2d_onednn_size *size, int count,
-                                              bool agree)
+/* Two threads that find an answer at the same time both keep it. NULL: there are too many. */
+static const struct agreement *keep_agreement(const struct agreement_key *key, bool agree)
 {
+    if (atomic_fetch_add(&agreements_count, 1) >= AGREEMENTS_MAX) {
+        atomic_fetch_sub(&agreements_count, 1);
+        return NULL;
+    }
     struct agreement *made = zalloc(sizeof *made);
-    made->size = *size;
-    made->count = count;
+    made->key = *key;
     made->agree = agree;
-    made->next = atomic_load(&conv->agreements);
-    while (!atomic_compare_exchange_weak(&conv->agreements, &made->next, made))
+    made->next = atomic_load(&agreements);
+    while (!atomic_compare_exchange_weak(&agreements, &made->next, made))
         continue;
     return made;
 }
@@ -562,11 +600,16 @@ static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size)
             COMPARE_FLOATS)
         return false;
     few->count = conv2d_cut(&conv->spec, size, parallel_width(), few->list);
-    const struct agreement *known = find_agreement(conv, size, few->count);
-    if (known == NULL && atomic_load(&conv->count) < CONV2D_ONEDNN_SIZES / 2 && find_pieces(few) &&
-        !atomic_load(&conv->uneven))
-        known = keep_agreement(conv, size, few->count, agree_with_usual(few, size));
-    return known != NULL && known->agree && find_pieces(few);
+    if (!has_pieces(few) &&
+        (atomic_load(&conv->count) >= CONV2D_ONEDNN_SIZES / 2 || !find_pieces(few)))
+        return false;
+    if (atomic_load(&conv->uneven)) /* perhaps only just found */
+        return false;
+    const struct agreement_key key = key_of(few, size);
+    const struct agreement *known = find_agreement(&key);
+    if (known == NULL)
+        known = keep_agreement(&key, agree_with_usual(few, size));
+    return known != NULL && known->agree;
 }
 
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
