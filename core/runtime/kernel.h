@@ -51,9 +51,9 @@ const struct node *prepare_node(const struct prepare_context *context);
 /* The value of an input that is constant in this plan, such as a variable that nothing writes, or
  * NULL. Lives as long as the plan. */
 const struct tensor *prepare_constant(const struct prepare_context *context, int input);
-/* Asks for the buffer of a constant input. If no other step uses the constant, `take` is called with
- * the kernel's state when all steps of the plan are prepared. It may drop the buffer and set `data`
- * to NULL; the kernel then sees a tensor that has only dtype and shape. */
+/* Asks for the buffer of a constant input. If no other step uses the constant, `take` is called
+ * with the kernel's state when all steps of the plan are prepared. It may drop the buffer and set
+ * `data` to NULL; the kernel then sees a tensor that has only dtype and shape. */
 void prepare_claim(struct prepare_context *context, int input,
                    void (*take)(void *state, struct tensor *constant));
 struct arena *prepare_arena(struct prepare_context *context); /* the plan's */

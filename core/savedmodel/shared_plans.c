@@ -15,7 +15,7 @@ struct recent {
     int request;
 };
 
-struct finder {
+struct plan_finder {
     const struct flatten_request *requests;
     struct recent recent[RECENT_MAX]; /* arena NULL: none */
     int next;                         /* in `recent` */
@@ -34,7 +34,8 @@ static void recent_finish(struct recent *recent)
     *recent = (struct recent){ 0 };
 }
 
-static int find_first(const struct finder *finder, const struct flatten_result *flat, int request)
+static int find_first(const struct plan_finder *finder, const struct flatten_result *flat,
+                      int request)
 {
     for (int i = 0; i < RECENT_MAX; i++) {
         const struct recent *recent = &finder->recent[i];
@@ -57,7 +58,7 @@ static bool only_reads(const struct node *user, const struct node *handle)
 }
 
 /* `user` NULL: the request fetches the value. */
-static void note_use(struct finder *finder, struct endpoint used, const struct node *user,
+static void note_use(struct plan_finder *finder, struct endpoint used, const struct node *user,
                      int request)
 {
     int index;
@@ -71,7 +72,7 @@ static void note_use(struct finder *finder, struct endpoint used, const struct n
         map_put(&finder->shared, name, finder);
 }
 
-static void note_uses(struct finder *finder, const struct flatten_result *flat, int request)
+static void note_uses(struct plan_finder *finder, const struct flatten_result *flat, int request)
 {
     for (int i = 0; i < flat->graph->count; i++) {
         const struct node *node = flat->graph->nodes[i];
@@ -85,7 +86,7 @@ static void note_uses(struct finder *finder, const struct flatten_result *flat, 
 }
 
 /* The first request that is the same; `request` itself if there is none. */
-static int look_at(struct finder *finder, const struct graph *graph, int request)
+static int look_at(struct plan_finder *finder, const struct graph *graph, int request)
 {
     struct recent recent = { .arena = arena_create(0), .request = request };
     if (!status_is_ok(
@@ -105,7 +106,7 @@ static int look_at(struct finder *finder, const struct graph *graph, int request
     return request;
 }
 
-static void give_variables(const struct finder *finder, struct shared_plans *out)
+static void give_variables(const struct plan_finder *finder, struct shared_plans *out)
 {
     for (size_t i = 0; i < finder->last.count && !finder->has_branches; i++) {
         const struct map_entry *entry = &finder->last.entries[i];
@@ -119,11 +120,11 @@ static void give_variables(const struct finder *finder, struct shared_plans *out
 void shared_plans_find(const struct graph *graph, const struct flatten_request *requests, int count,
                        struct arena *arena, struct shared_plans *out)
 {
-    struct finder finder = { .requests = requests,
-                             .last = { .arena = arena },
-                             .shared = { .arena = arena },
-                             .arena = arena,
-                             .numbers = ARENA_ARRAY(arena, int, count + 1) };
+    struct plan_finder finder = { .requests = requests,
+                                  .last = { .arena = arena },
+                                  .shared = { .arena = arena },
+                                  .arena = arena,
+                                  .numbers = ARENA_ARRAY(arena, int, count + 1) };
     out->first = ARENA_ARRAY(arena, int, count + 1);
     out->own = ARENA_ARRAY(arena, struct map, count + 1);
     for (int i = 0; i < count; i++) {

@@ -190,8 +190,8 @@ static struct status check_gradient(struct kernel_context *k, const struct conv_
                         shape_text(dy), shape_text(&wanted));
 }
 
-/* The gradient of the input, or of the filter, of doubles: row by row, because a few rows of a large
- * filter may take long. */
+/* The gradient of the input, or of the filter, of doubles: row by row, because a few rows of a
+ * large filter may take long. */
 static struct status sum_rows(struct kernel_context *k, const struct conv_size *size,
                               void (*add_row)(const struct conv_size *size, int64_t row,
                                               const double *a, const double *b, double *out),

@@ -522,9 +522,9 @@ static bool agree_with_usual(const struct pieces *few, const struct conv2d_onedn
 }
 
 /*
- * Whether the image of a size, cut into `count` pieces, has the bits of the usual pieces. That follows
- * from the code that oneDNN compiles, and not from the weights, so one answer serves all convolutions
- * of these sizes in the process: InceptionResNetV2 has 244 convolutions of 60 kinds.
+ * Whether the image of a size, cut into `count` pieces, has the bits of the usual pieces. That
+ * follows from the code that oneDNN compiles, and not from the weights, so one answer serves all
+ * convolutions of these sizes in the process: InceptionResNetV2 has 244 of some 60 kinds.
  */
 struct agreement_key {
     int64_t filter[5]; /* height, width, channels, filters, groups */

@@ -73,8 +73,8 @@ static bool is_used_by_others(const struct plan_maker *maker, const struct const
     return false;
 }
 
-/* Packed filters do not fit exactly into the gaps that the caller's leave. With so many bytes dropped,
- * the gaps go back to the system; otherwise the weights would be in memory almost twice. */
+/* Once so many bytes are dropped, the gaps that they leave on the heap go back to the system.
+ * Otherwise the weights would be in memory almost twice while they are packed. */
 #define GIVE_BACK_BYTES ((size_t)16 << 20)
 
 static void count_dropped(size_t bytes, size_t *dropped)
