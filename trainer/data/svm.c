@@ -11,6 +11,9 @@
 #include "trainer/data/svm_pairs.h"
 #include "trainer/data/text_input.h"
 
+_Static_assert(TEXT_PADDING > SVM_PAIRS_PADDING && TEXT_PADDING > JSON_PADDING,
+               "what stands behind a window covers all that is read behind a line");
+
 enum svm_field { SVM_LABEL, SVM_INDEX, SVM_VALUE, SVM_QID, SVM_FIELD, SVM_FIELDS };
 
 static const struct record_field svm_fields[SVM_FIELDS] = {

@@ -4,8 +4,8 @@
  * The window holds whole records: a reader that finds no end of a record in it asks for more. What
  * was read is moved to the front of the buffer, which grows only for a record that does not fit.
  * Behind the window stand a '\n' and zero bytes, so that loops stop without comparing positions
- * and text may be read in blocks. The last line of a file has a '\n' even if the
- * file has none there.
+ * and text may be read in blocks. The last line of a file has a '\n' even if the file has none
+ * there.
  *
  * A gzip file is read as what it holds; the lines count in that.
  *

@@ -52,8 +52,8 @@ static bool find_input(const struct loop_match *loop, struct recurrence_match *f
 
 /* ---- the mask ---- */
 
-/* A choice by the mask: SelectV2(mask, taken, kept). Keras tiles the mask
- * [batch, 1], by 1. */
+/* A choice by the mask: SelectV2(mask, taken, kept). Keras tiles the mask [batch, 1], which may
+ * give it the cells that SelectV2 would give it anyway. */
 static bool is_choice(const struct loop_match *loop, const struct recurrence_match *found,
                       struct endpoint value, struct endpoint taken, struct endpoint *kept)
 {
