@@ -59,11 +59,11 @@ class Tree:
         return not rooms.isdisjoint(self.paths) and name.endswith((".c", ".h", ".md", ".def"))
 
     def finds(self, here, name):
-        """Whether it is there, as seen from the root, from core/ or tests/, or from `here` or the folder above; or a library's header."""
+        """Whether it is there, as seen from the root, from core/, its kernels or tests/, or from `here` or the folder above; or a library's header."""
         name = name.rstrip("/")
         if "/" not in name:
             return name in self.names or name in self.top or name in EDGES
-        return any(self.has(os.path.normpath(os.path.join(place, name))) for place in ("", "core", "tests", here, os.path.dirname(here)))
+        return any(self.has(os.path.normpath(os.path.join(place, name))) for place in ("", "core", "core/runtime/kernels", "tests", here, os.path.dirname(here)))
 
 
 def anchors(source):

@@ -16,6 +16,8 @@ TENSOR = BASE | {"proto", "tensor"}
 GRAPH = TENSOR | {"graph"}
 RUNTIME = GRAPH | {"storage", "runtime"}
 SAVEDMODEL = RUNTIME | {"savedmodel"}
+KERNELS = BASE | {"image", "tensor", "graph", "storage", "runtime", "runtime/kernels/plain"}
+KERNELS_ROOM = KERNELS | {"runtime/kernels"}
 
 BELOW = {
     "base": set(),
@@ -28,7 +30,21 @@ BELOW = {
     "graph/gradients": GRAPH,
     "storage": TENSOR,
     "runtime": BASE | {"tensor", "graph"},
-    "runtime/kernels": BASE | {"image", "tensor", "graph", "storage", "runtime", "runtime/kernels/plain"},
+    "runtime/kernels": KERNELS,
+    "runtime/kernels/array": KERNELS_ROOM | {"runtime/kernels/state"},
+    "runtime/kernels/control": KERNELS_ROOM,
+    "runtime/kernels/image": KERNELS_ROOM,
+    "runtime/kernels/lists": KERNELS_ROOM,
+    "runtime/kernels/math": KERNELS_ROOM,
+    "runtime/kernels/matrix": KERNELS_ROOM,
+    "runtime/kernels/nn": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/random"},
+    "runtime/kernels/ragged": KERNELS_ROOM | {"runtime/kernels/lists", "runtime/kernels/sparse"},
+    "runtime/kernels/random": KERNELS_ROOM | {"runtime/kernels/state"},
+    "runtime/kernels/records": KERNELS_ROOM | {"runtime/kernels/text"},
+    "runtime/kernels/signal": KERNELS_ROOM | {"runtime/kernels/matrix"},
+    "runtime/kernels/sparse": KERNELS_ROOM | {"runtime/kernels/lists"},
+    "runtime/kernels/state": KERNELS_ROOM,
+    "runtime/kernels/text": KERNELS_ROOM,
     "runtime/kernels/plain": BASE | {"tensor"},
     "runtime/plan": BASE | {"tensor", "graph", "runtime"},
     "layers": GRAPH,
@@ -56,7 +72,7 @@ BELOW = {
 }
 EDGES = {
     "cblas.h": ["core/runtime/kernels/libraries.c", "core/runtime/kernels/plain/linear.c", "core/runtime/kernels/plain/matmul_blas.c"],
-    "dnnl.h": ["core/runtime/kernels/conv2d_filter.h", "core/runtime/kernels/conv2d_onednn.c", "core/runtime/kernels/libraries.c",
+    "dnnl.h": ["core/runtime/kernels/nn/conv2d_filter.h", "core/runtime/kernels/nn/conv2d_onednn.c", "core/runtime/kernels/libraries.c",
                "core/runtime/kernels/plain/matmul_onednn.c"],
     "gnutls/*": ["core/rpc/tls*"],
     "jansson.h": ["core/base/json_value.c"],
@@ -123,7 +139,7 @@ class Includes(unittest.TestCase):
         self.assertTrue(wrong_includes("core/graph/graph.c", '#include "runtime/plan.h"\n'))
         self.assertTrue(wrong_includes("core/rpc/channel.c", '#include "tensor/tensor.h"\n'))
         self.assertTrue(wrong_includes("core/layers/dense.c", '#include "runtime/kernel.h"\n'))
-        self.assertTrue(wrong_includes("core/runtime/kernels/fused.c", '#include "runtime/plan/maker.h"\n'))
+        self.assertTrue(wrong_includes("core/runtime/kernels/nn/fused.c", '#include "runtime/plan/maker.h"\n'))
         self.assertTrue(wrong_includes("core/runtime/executor.c", '#include "runtime/plan/maker.h"\n'))
         self.assertTrue(wrong_includes("server/rest/rest.c", '#include "trainer/ps/ps.h"\n'))
         self.assertTrue(wrong_includes("server/rest/rest.c", '#include "server/options.h"\n'))

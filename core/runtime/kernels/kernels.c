@@ -10,165 +10,165 @@
 
 /* One line per kernel file. onednn_ops has rows of ops that conv2d, matmul and fused have as well:
  * the first row that fits is taken, and these must come first. */
-#define KERNEL_TABLES(X)    \
-    X(onednn_ops)           \
-    X(activation)           \
-    X(apply)                \
-    X(assert)               \
-    X(audio_features)       \
-    X(banded)               \
-    X(banded_solve)         \
-    X(base64)               \
-    X(batch_norm)           \
-    X(bias)                 \
-    X(binary)               \
-    X(bits)                 \
-    X(bucketize)            \
-    X(cast)                 \
-    X(clip)                 \
-    X(colours)              \
-    X(compare)              \
-    X(complex)              \
-    X(complex_elementwise)  \
-    X(concat)               \
-    X(control)              \
-    X(conv2d)               \
-    X(counts)               \
-    X(crop_and_resize)      \
-    X(crop_and_resize_grad) \
-    X(ctc)                  \
-    X(ctc_beam)             \
-    X(ctc_loss)             \
-    X(cumsum)               \
-    X(decode_compressed)    \
-    X(decode_csv)           \
-    X(decode_json_example)  \
-    X(decode_raw)           \
-    X(depth_to_space)       \
-    X(deserialize_sparse)   \
-    X(dilation)             \
-    X(draw_boxes)           \
-    X(dynamic_slice)        \
-    X(edit_distance)        \
-    X(einsum)               \
-    X(fake_quant)           \
-    X(fft)                  \
-    X(fill)                 \
-    X(fill_empty_rows)      \
-    X(fingerprint_rows)     \
-    X(fractional_pool)      \
-    X(fused)                \
-    X(gather)               \
-    X(global_norm)          \
-    X(gru)                  \
-    X(hash_table_ops)       \
-    X(histogram)            \
-    X(identity)             \
-    X(image_bytes)          \
-    X(image_patches)        \
-    X(inplace)              \
-    X(isotonic)             \
-    X(layout)               \
-    X(least_squares)        \
-    X(linear_algebra)       \
-    X(lrn)                  \
-    X(lstm)                 \
-    X(lstm_grad)            \
-    X(matmul)               \
-    X(matrix_band_part)     \
-    X(matrix_diag)          \
-    X(matrix_functions)     \
-    X(pad)                  \
-    X(parse_example)        \
-    X(parse_sequence)       \
-    X(pointwise)            \
-    X(pool)                 \
-    X(print)                \
-    X(projective)           \
-    X(qr)                   \
-    X(quantize)             \
-    X(quantized)            \
-    X(ragged)               \
-    X(ragged_cross)         \
-    X(ragged_dense)         \
-    X(ragged_gather)        \
-    X(ragged_range)         \
-    X(ragged_variant)       \
-    X(random)               \
-    X(random_binomial)      \
-    X(random_choice)        \
-    X(random_gamma)         \
-    X(random_generator)     \
-    X(random_ops)           \
-    X(random_poisson)       \
-    X(random_truncated)     \
-    X(recurrence)           \
-    X(reduce)               \
-    X(reduce_join)          \
-    X(regex)                \
-    X(resize)               \
-    X(resize_grad)          \
-    X(resize_smooth)        \
-    X(restore)              \
-    X(reverse_sequence)     \
-    X(roll)                 \
-    X(scale_translate)      \
-    X(scatter)              \
-    X(search)               \
-    X(segment)              \
-    X(segment_sum)          \
-    X(select)               \
-    X(serialize_sparse)     \
-    X(serialize_tensor)     \
-    X(sets)                 \
-    X(shape_ops)            \
-    X(slice)                \
-    X(slice_assign)         \
-    X(softmax)              \
-    X(space_to_batch)       \
-    X(sparse)               \
-    X(sparse_cross)         \
-    X(sparse_math)          \
-    X(sparse_matmul)        \
-    X(sparse_parts)         \
-    X(sparse_product)       \
-    X(sparse_reduce)        \
-    X(special)              \
-    X(spectrum)             \
-    X(string_format)        \
-    X(string_hash)          \
-    X(string_split)         \
-    X(strings)              \
-    X(substr)               \
-    X(suppression)          \
-    X(suppression_combined) \
-    X(table_handles)        \
-    X(tensor_array)         \
-    X(tensor_list_ops)      \
-    X(tensor_list_parts)    \
-    X(tensor_scatter)       \
-    X(tensor_stack)         \
-    X(tile)                 \
-    X(to_bool)              \
-    X(top_k)                \
-    X(transpose)            \
-    X(unary)                \
-    X(unicode)              \
-    X(unicode_script)       \
-    X(unique)               \
-    X(variable)             \
-    X(variable_life)        \
-    X(variable_scatter)     \
-    X(vectors)              \
-    X(volume_patches)       \
-    X(wav)
+#define KERNEL_TABLES(X)            \
+    X(nn, onednn_ops)               \
+    X(array, bucketize)             \
+    X(array, concat)                \
+    X(array, counts)                \
+    X(array, depth_to_space)        \
+    X(array, dynamic_slice)         \
+    X(array, fill)                  \
+    X(array, gather)                \
+    X(array, histogram)             \
+    X(array, inplace)               \
+    X(array, layout)                \
+    X(array, pad)                   \
+    X(array, reverse_sequence)      \
+    X(array, roll)                  \
+    X(array, scatter)               \
+    X(array, search)                \
+    X(array, segment)               \
+    X(array, segment_sum)           \
+    X(array, select)                \
+    X(array, shape_ops)             \
+    X(array, slice)                 \
+    X(array, slice_assign)          \
+    X(array, space_to_batch)        \
+    X(array, tensor_scatter)        \
+    X(array, tile)                  \
+    X(array, transpose)             \
+    X(array, unique)                \
+    X(array, vectors)               \
+    X(control, assert)              \
+    X(control, control)             \
+    X(control, identity)            \
+    X(control, print)               \
+    X(control, to_bool)             \
+    X(image, colours)               \
+    X(image, crop_and_resize)       \
+    X(image, crop_and_resize_grad)  \
+    X(image, draw_boxes)            \
+    X(image, image_bytes)           \
+    X(image, image_patches)         \
+    X(image, projective)            \
+    X(image, resize)                \
+    X(image, resize_grad)           \
+    X(image, resize_smooth)         \
+    X(image, scale_translate)       \
+    X(image, suppression)           \
+    X(image, suppression_combined)  \
+    X(lists, tensor_array)          \
+    X(lists, tensor_list_ops)       \
+    X(lists, tensor_list_parts)     \
+    X(lists, tensor_stack)          \
+    X(math, binary)                 \
+    X(math, bits)                   \
+    X(math, cast)                   \
+    X(math, clip)                   \
+    X(math, compare)                \
+    X(math, complex)                \
+    X(math, complex_elementwise)    \
+    X(math, cumsum)                 \
+    X(math, einsum)                 \
+    X(math, isotonic)               \
+    X(math, matmul)                 \
+    X(math, pointwise)              \
+    X(math, reduce)                 \
+    X(math, special)                \
+    X(math, unary)                  \
+    X(matrix, banded)               \
+    X(matrix, banded_solve)         \
+    X(matrix, least_squares)        \
+    X(matrix, linear_algebra)       \
+    X(matrix, matrix_band_part)     \
+    X(matrix, matrix_diag)          \
+    X(matrix, matrix_functions)     \
+    X(matrix, qr)                   \
+    X(nn, activation)               \
+    X(nn, batch_norm)               \
+    X(nn, bias)                     \
+    X(nn, conv2d)                   \
+    X(nn, ctc)                      \
+    X(nn, ctc_beam)                 \
+    X(nn, ctc_loss)                 \
+    X(nn, dilation)                 \
+    X(nn, fake_quant)               \
+    X(nn, fractional_pool)          \
+    X(nn, fused)                    \
+    X(nn, global_norm)              \
+    X(nn, gru)                      \
+    X(nn, lrn)                      \
+    X(nn, lstm)                     \
+    X(nn, lstm_grad)                \
+    X(nn, pool)                     \
+    X(nn, quantize)                 \
+    X(nn, quantized)                \
+    X(nn, recurrence)               \
+    X(nn, softmax)                  \
+    X(nn, top_k)                    \
+    X(nn, volume_patches)           \
+    X(ragged, ragged)               \
+    X(ragged, ragged_cross)         \
+    X(ragged, ragged_dense)         \
+    X(ragged, ragged_gather)        \
+    X(ragged, ragged_range)         \
+    X(ragged, ragged_variant)       \
+    X(random, random)               \
+    X(random, random_binomial)      \
+    X(random, random_choice)        \
+    X(random, random_gamma)         \
+    X(random, random_generator)     \
+    X(random, random_ops)           \
+    X(random, random_poisson)       \
+    X(random, random_truncated)     \
+    X(records, decode_compressed)   \
+    X(records, decode_csv)          \
+    X(records, decode_json_example) \
+    X(records, decode_raw)          \
+    X(records, parse_example)       \
+    X(records, parse_sequence)      \
+    X(records, restore)             \
+    X(records, serialize_tensor)    \
+    X(signal, audio_features)       \
+    X(signal, fft)                  \
+    X(signal, spectrum)             \
+    X(signal, wav)                  \
+    X(sparse, deserialize_sparse)   \
+    X(sparse, fill_empty_rows)      \
+    X(sparse, serialize_sparse)     \
+    X(sparse, sets)                 \
+    X(sparse, sparse)               \
+    X(sparse, sparse_cross)         \
+    X(sparse, sparse_math)          \
+    X(sparse, sparse_matmul)        \
+    X(sparse, sparse_parts)         \
+    X(sparse, sparse_product)       \
+    X(sparse, sparse_reduce)        \
+    X(state, apply)                 \
+    X(state, hash_table_ops)        \
+    X(state, table_handles)         \
+    X(state, variable)              \
+    X(state, variable_life)         \
+    X(state, variable_scatter)      \
+    X(text, base64)                 \
+    X(text, edit_distance)          \
+    X(text, fingerprint_rows)       \
+    X(text, reduce_join)            \
+    X(text, regex)                  \
+    X(text, string_format)          \
+    X(text, string_hash)            \
+    X(text, string_split)           \
+    X(text, strings)                \
+    X(text, substr)                 \
+    X(text, unicode)                \
+    X(text, unicode_script)
 
-#define DECLARE(name) extern const struct kernel_table kernels_##name;
+#define DECLARE(room, name) extern const struct kernel_table kernels_##name;
 KERNEL_TABLES(DECLARE)
 #undef DECLARE
 
 static const struct kernel_table *const tables[] = {
-#define LIST(name) &kernels_##name,
+#define LIST(room, name) &kernels_##name,
     KERNEL_TABLES(LIST)
 #undef LIST
 };
@@ -176,7 +176,7 @@ static const struct kernel_table *const tables[] = {
 const char *kernel_table_file(size_t index)
 {
     static const char *const files[] = {
-#define NAME(name) #name ".c",
+#define NAME(room, name) #room "/" #name ".c",
         KERNEL_TABLES(NAME)
 #undef NAME
     };

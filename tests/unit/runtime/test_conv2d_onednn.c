@@ -14,8 +14,8 @@
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "runtime/kernels/conv2d_cut.h"
-#include "runtime/kernels/conv2d_onednn.h"
+#include "runtime/kernels/nn/conv2d_cut.h"
+#include "runtime/kernels/nn/conv2d_onednn.h"
 #include "runtime/kernels/plain/conv.h"
 
 static struct random source;

@@ -176,7 +176,7 @@ static void onednn_has_the_first_row_of_its_ops(void **state)
     static const char *const ops[] = { "Conv2D", "DepthwiseConv2dNative", "_FusedConv2D",
                                        "_FusedDepthwiseConv2dNative" };
     for (size_t i = 0; i < COUNT(ops); i++)
-        assert_string_equal(file_of_first_row(ops[i]), "onednn_ops.c");
+        assert_string_equal(file_of_first_row(ops[i]), "nn/onednn_ops.c");
 }
 
 static void has_rows_for_every_op(void **state)

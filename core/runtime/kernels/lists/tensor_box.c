@@ -1,0 +1,44 @@
+#include "runtime/kernels/lists/tensor_box.h"
+
+static void box_destroy(struct object *object)
+{
+    struct tensor_box *box = (struct tensor_box *)object;
+    struct tensor self = box->self;
+    for (int i = 0; i < box->count; i++)
+        tensor_release(&box->parts[i]);
+    tensor_release(&self); /* with it the box */
+}
+
+static const struct object_type types[] = {
+    [BOX_RAGGED] = { "RaggedTensorVariant", box_destroy },
+    [BOX_PLAIN] = { "Tensor", box_destroy },
+};
+
+struct status tensor_box_create(struct kernel_context *k, enum box_kind kind, int count,
+                                struct tensor *parts, struct object **out)
+{
+    struct shape size =
+        shape_of((int64_t)(sizeof(struct tensor_box) + (size_t)count * sizeof *parts));
+    struct tensor self;
+    struct status status = kernel_scratch(k, DT_UINT8, &size, &self);
+    if (!status_is_ok(status)) {
+        for (int i = 0; i < count; i++)
+            tensor_release(&parts[i]);
+        return status;
+    }
+    struct tensor_box *box = self.data;
+    *box = (struct tensor_box){ .object = { .type = &types[kind], .references = 1 },
+                                .self = self,
+                                .count = count };
+    for (int i = 0; i < count; i++)
+        box->parts[i] = parts[i];
+    *out = &box->object;
+    return status_ok();
+}
+
+const struct tensor_box *tensor_box_at(const struct tensor *variants, int64_t i, enum box_kind kind)
+{
+    const struct object *object = tensor_variants(variants)[i];
+    return object != NULL && object->type == &types[kind] ? (const struct tensor_box *)object
+                                                          : NULL;
+}

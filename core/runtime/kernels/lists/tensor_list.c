@@ -1,0 +1,142 @@
+#include "runtime/kernels/lists/tensor_list.h"
+
+static void list_end(struct tensor_list *list)
+{
+    struct tensor self = list->self;
+    for (int64_t i = 0; i < list->count; i++)
+        tensor_release(&list->elements[i]);
+    tensor_release(&list->elements_of);
+    tensor_release(&self); /* with it the list */
+}
+
+/* Lists may lie in each other as deep as a loop has turns. A list that ends within another one
+ * waits until that has ended: recursion would need a stack of that depth. */
+static void list_destroy(struct object *object)
+{
+    static _Thread_local struct tensor_list *waiting;
+    static _Thread_local bool is_ending;
+    struct tensor_list *list = (struct tensor_list *)object;
+    list->next = waiting;
+    waiting = list;
+    if (is_ending)
+        return;
+    is_ending = true;
+    while (waiting != NULL) {
+        list = waiting;
+        waiting = list->next;
+        list_end(list);
+    }
+    is_ending = false;
+}
+
+static const struct object_type tensor_list_type = { "tensor list", list_destroy };
+
+static struct status elements_create(struct kernel_context *k, int64_t count, struct tensor *out)
+{
+    int64_t bytes;
+    if (__builtin_mul_overflow(count, (int64_t)sizeof(struct tensor), &bytes))
+        return status_error(STATUS_RESOURCE_EXHAUSTED, "a list of %lld elements", (long long)count);
+    struct shape shape = shape_of(bytes);
+    return kernel_scratch(k, DT_UINT8, &shape, out);
+}
+
+struct status tensor_list_create(struct kernel_context *k, enum dtype dtype,
+                                 const struct shape *shape, int64_t count, struct tensor_list **out)
+{
+    struct shape size = shape_of((int64_t)sizeof(struct tensor_list));
+    struct tensor self, elements;
+    TRY(kernel_scratch(k, DT_UINT8, &size, &self));
+    struct status status = elements_create(k, count, &elements);
+    if (!status_is_ok(status)) {
+        tensor_release(&self);
+        return status;
+    }
+    struct tensor_list *list = self.data;
+    *list = (struct tensor_list){ .object = { .type = &tensor_list_type, .references = 1 },
+                                  .dtype = dtype,
+                                  .shape = *shape,
+                                  .count = count,
+                                  .capacity = count,
+                                  .elements = elements.data,
+                                  .elements_of = elements,
+                                  .self = self };
+    if (count > 0)
+        memset(list->elements, 0, (size_t)count * sizeof *list->elements);
+    *out = list;
+    return status_ok();
+}
+
+struct status tensor_list_input(struct kernel_context *k, int index, const struct tensor_list **out)
+{
+    const struct tensor *handle = kernel_input(k, index);
+    const struct object *object =
+        handle->dtype == DT_VARIANT && handle->size == 1 ? tensor_variants(handle)[0] : NULL;
+    if (handle->dtype == DT_VARIANT && handle->shape.rank != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "Input list must be a scalar saw: %s",
+                            shape_text(&handle->shape));
+    if (object == NULL || object->type != &tensor_list_type)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Input handle is not a list. Saw: '%s'",
+                            object == NULL ? "<unknown>" : object->type->name);
+    *out = (const struct tensor_list *)object;
+    return status_ok();
+}
+
+static struct status list_copy(struct kernel_context *k, const struct tensor_list *list,
+                               struct tensor_list **out)
+{
+    TRY(tensor_list_create(k, list->dtype, &list->shape, list->count, out));
+    for (int64_t i = 0; i < list->count; i++)
+        (*out)->elements[i] = tensor_acquire(&list->elements[i]);
+    return status_ok();
+}
+
+struct status tensor_list_take(struct kernel_context *k, int index, struct tensor_list **out)
+{
+    const struct tensor_list *list;
+    TRY(tensor_list_input(k, index, &list));
+    struct tensor handle = kernel_take_input(k, index);
+    struct object *object = tensor_variants_mut(&handle)[0];
+    struct status status = status_ok();
+    if (tensor_writable(&handle) &&
+        atomic_load_explicit(&object->references, memory_order_acquire) == 1)
+        *out = (struct tensor_list *)object_acquire(object);
+    else
+        status = list_copy(k, list, out);
+    tensor_release(&handle);
+    return status;
+}
+
+struct status tensor_list_output(struct kernel_context *k, int index, struct tensor_list *list)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor *out;
+    struct status status = kernel_output(k, index, &scalar, &out);
+    if (!status_is_ok(status)) {
+        object_release(&list->object);
+        return status;
+    }
+    tensor_variants_mut(out)[0] = &list->object;
+    return status_ok();
+}
+
+struct status tensor_list_resize(struct kernel_context *k, struct tensor_list *list, int64_t count)
+{
+    if (count > list->capacity) {
+        struct tensor more;
+        int64_t capacity = count < list->capacity * 2 ? list->capacity * 2 : count;
+        TRY(elements_create(k, capacity, &more));
+        if (list->count > 0)
+            memcpy(more.data, list->elements, (size_t)list->count * sizeof *list->elements);
+        tensor_release(&list->elements_of);
+        list->elements_of = more;
+        list->elements = more.data;
+        list->capacity = capacity;
+    }
+    for (int64_t i = count; i < list->count; i++)
+        tensor_release(&list->elements[i]);
+    if (count > list->count)
+        memset(list->elements + list->count, 0,
+               (size_t)(count - list->count) * sizeof *list->elements);
+    list->count = count;
+    return status_ok();
+}

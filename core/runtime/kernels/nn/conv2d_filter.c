@@ -1,0 +1,115 @@
+#ifdef SLIPWAY_ONEDNN
+
+#include "runtime/kernels/nn/conv2d_filter.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/memory.h"
+
+/* The caller's filter: HWIO, or HWGIO seen as [g, o, i, h, w]. oneDNN orders dimensions by
+ * meaning; the strides describe memory. */
+bool filter_describe(const struct conv2d_onednn_spec *spec, dnnl_format_tag_t tag,
+                     dnnl_memory_desc_t *out)
+{
+    dnnl_dim_t in = spec->channels / spec->groups, each = spec->filters / spec->groups;
+    dnnl_dim_t row = spec->width * in * spec->filters, column = in * spec->filters;
+    dnnl_dims_t dims = { spec->groups, each, in, spec->height, spec->width };
+    dnnl_dims_t strides = { each, 1, spec->filters, row, column };
+    int skip = spec->groups == 1 ? 1 : 0; /* without groups, that dimension is missing */
+    dnnl_status_t status =
+        tag == dnnl_format_tag_any
+            ? dnnl_memory_desc_init_by_tag(out, 5 - skip, dims + skip, dnnl_f32, tag)
+            : dnnl_memory_desc_init_by_strides(out, 5 - skip, dims + skip, dnnl_f32,
+                                               strides + skip);
+    return status == dnnl_success;
+}
+
+/* Copies from one layout to another. */
+static bool reorder(dnnl_engine_t engine, dnnl_stream_t stream, const dnnl_memory_desc_t *from_desc,
+                    dnnl_memory_t from, const dnnl_memory_desc_t *to_desc, dnnl_memory_t to)
+{
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_primitive_t primitive = NULL;
+    dnnl_exec_arg_t args[] = { { DNNL_ARG_FROM, from }, { DNNL_ARG_TO, to } };
+    bool done = dnnl_reorder_primitive_desc_create(&desc, from_desc, engine, to_desc, engine,
+                                                   NULL) == dnnl_success &&
+                dnnl_primitive_create(&primitive, desc) == dnnl_success &&
+                dnnl_primitive_execute(primitive, stream, 2, args) == dnnl_success &&
+                dnnl_stream_wait(stream) == dnnl_success;
+    if (primitive != NULL)
+        dnnl_primitive_destroy(primitive);
+    if (desc != NULL)
+        dnnl_primitive_desc_destroy(desc);
+    return done;
+}
+
+static bool pack_plain(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                       dnnl_stream_t stream, const float *filter,
+                       const struct packed_filter *packed)
+{
+    dnnl_memory_desc_t plain;
+    dnnl_memory_t from = NULL;
+    if (!filter_describe(spec, dnnl_format_tag_undef, &plain) ||
+        dnnl_memory_create(&from, &plain, engine, (void *)filter) != dnnl_success)
+        return false;
+    bool done = reorder(engine, stream, &plain, from, &packed->layout, packed->memory);
+    dnnl_memory_destroy(from);
+    return done;
+}
+
+const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                                        dnnl_stream_t stream, const dnnl_memory_desc_t *layout,
+                                        const float *filter, struct packed_filter **list)
+{
+    for (struct packed_filter *known = *list; known != NULL; known = known->next) {
+        if (dnnl_memory_desc_equal(&known->layout, layout))
+            return known;
+    }
+    struct packed_filter *packed = zalloc(sizeof *packed);
+    packed->layout = *layout;
+    const struct packed_filter *other = *list;
+    packed->values = memory_map(dnnl_memory_desc_get_size(layout));
+    bool done = packed->values != NULL &&
+                dnnl_memory_create(&packed->memory, layout, engine, packed->values) == dnnl_success;
+    if (done && filter != NULL)
+        done = pack_plain(spec, engine, stream, filter, packed);
+    else if (done)
+        done = other != NULL && reorder(engine, stream, &other->layout, other->memory,
+                                        &packed->layout, packed->memory);
+    if (!done) {
+        packed_filters_destroy(packed);
+        return NULL;
+    }
+    packed->next = *list;
+    *list = packed;
+    return packed;
+}
+
+bool filter_unpack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                   dnnl_stream_t stream, const struct packed_filter *packed, float *out)
+{
+    dnnl_memory_desc_t plain;
+    dnnl_memory_t to = NULL;
+    if (!filter_describe(spec, dnnl_format_tag_undef, &plain) ||
+        dnnl_memory_create(&to, &plain, engine, out) != dnnl_success)
+        return false;
+    bool done = reorder(engine, stream, &packed->layout, packed->memory, &plain, to);
+    dnnl_memory_destroy(to);
+    return done;
+}
+
+void packed_filters_destroy(struct packed_filter *list)
+{
+    for (struct packed_filter *packed = list, *next; packed != NULL; packed = next) {
+        next = packed->next;
+        if (packed->memory != NULL)
+            dnnl_memory_destroy(packed->memory);
+        memory_unmap(packed->values, dnnl_memory_desc_get_size(&packed->layout));
+        free(packed);
+    }
+}
+
+#else
+typedef int no_empty_file;
+#endif

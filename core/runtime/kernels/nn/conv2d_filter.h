@@ -1,0 +1,36 @@
+/*
+ * conv2d_filter: filters in oneDNN's layouts. Internal to conv2d_onednn.c, and only compiled with
+ * oneDNN.
+ */
+#ifndef KERNELS_CONV2D_FILTER_H
+#define KERNELS_CONV2D_FILTER_H
+
+#include <dnnl.h>
+
+#include "runtime/kernels/nn/conv2d_onednn.h"
+
+/* A filter in one layout; image sizes that want the same layout share it. */
+struct packed_filter {
+    dnnl_memory_desc_t layout;
+    dnnl_memory_t memory;
+    void *values; /* memory_map */
+    struct packed_filter *next;
+};
+
+/* Describes the caller's filter, or with dnnl_format_tag_any one whose layout oneDNN may choose. */
+bool filter_describe(const struct conv2d_onednn_spec *spec, dnnl_format_tag_t tag,
+                     dnnl_memory_desc_t *out);
+
+/* The filter in `layout`, packed now and added to *list unless it is there. The values come from
+ * `filter` or, if that is NULL, from a layout in the list. NULL: oneDNN refused. */
+const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                                        dnnl_stream_t stream, const dnnl_memory_desc_t *layout,
+                                        const float *filter, struct packed_filter **list);
+
+/* The values again, as the caller had them, bit for bit. */
+bool filter_unpack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                   dnnl_stream_t stream, const struct packed_filter *packed, float *out);
+
+void packed_filters_destroy(struct packed_filter *list); /* accepts NULL */
+
+#endif

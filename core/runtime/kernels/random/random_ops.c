@@ -1,0 +1,65 @@
+/*
+ * random_ops: RandomUniform, RandomStandardNormal, TruncatedNormal and RandomUniformInt, with
+ * TensorFlow's numbers if they have a seed: those of the n-th run of a plan are always the same.
+ */
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/random/random_fill.h"
+#include "runtime/kernels/random/random_seeded.h"
+
+struct status random_seeded_init(const struct node *node, struct random_seeded *out)
+{
+    int64_t seed = 0, seed2 = 0;
+    if (node_attr(node, "seed") != NULL)
+        TRY(node_attr_int(node, "seed", &seed));
+    if (node_attr(node, "seed2") != NULL)
+        TRY(node_attr_int(node, "seed2", &seed2));
+    out->seed = (uint64_t)seed;
+    out->seed2 = (uint64_t)seed2;
+    return status_ok();
+}
+
+struct philox random_seeded_take(struct kernel_context *k, struct random_seeded *seeded,
+                                 uint64_t blocks)
+{
+    if (seeded->seed == 0 && seeded->seed2 == 0)
+        return philox_of_key(kernel_random_seed(k), 0, 0);
+    uint64_t taken = atomic_fetch_add_explicit(&seeded->blocks, blocks, memory_order_relaxed);
+    return philox_of_key(seeded->seed, taken, seeded->seed2);
+}
+
+struct random_state {
+    struct draw draw;
+    struct random_seeded seeded;
+};
+
+static struct status random_prepare(struct prepare_context *p)
+{
+    struct random_state *state = prepare_state(p, sizeof *state, NULL);
+    state->draw = draw_of_node(prepare_node(p));
+    return random_seeded_init(prepare_node(p), &state->seeded);
+}
+
+static struct status random_compute(struct kernel_context *k)
+{
+    /* The count of blocks, which is atomic, is all of a state that changes in a run. */
+    struct random_state *state = (struct random_state *)kernel_state(k);
+    struct draw draw = state->draw;
+    struct tensor *out;
+    TRY(random_output(k, 0, &out));
+    if (draw.distribution == UNIFORM_INT)
+        TRY(draw_set_bounds(k, 1, 2, out, &draw));
+    uint64_t blocks = (uint64_t)out->size * RANDOM_BLOCKS_PER_NUMBER;
+    return random_fill(k, random_seeded_take(k, &state->seeded, blocks), &draw, out);
+}
+
+#define RANDOM(op, dtypes, type_attr)                                               \
+    {                                                                               \
+        op, dtypes, type_attr, .prepare = random_prepare, .compute = random_compute \
+    }
+static const struct kernel rows[] = {
+    RANDOM("RandomUniform", DTYPES_FLOATING, "dtype"),
+    RANDOM("RandomStandardNormal", DTYPES_FLOATING, "dtype"),
+    RANDOM("TruncatedNormal", DTYPES_FLOATING, "dtype"),
+    RANDOM("RandomUniformInt", DTYPES(DT_INT32) | DTYPES(DT_INT64), "Tout"),
+};
+const struct kernel_table kernels_random_ops = { rows, COUNT(rows) };

@@ -1,0 +1,44 @@
+#include "runtime/kernels/text/number_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+enum { SHORT_TEXT = 64 };
+
+/* `text` ends with a NUL at text[size]. */
+static bool read_ended(const char *text, size_t size, struct tensor *out, int64_t i)
+{
+    char *end;
+    errno = 0;
+    if (out->dtype == DT_INT32 || out->dtype == DT_INT64) {
+        long long value = strtoll(text, &end, 10);
+        if (errno == ERANGE || (out->dtype == DT_INT32 && (value < INT32_MIN || value > INT32_MAX)))
+            return false;
+        tensor_set_index(out, i, value);
+    } else if (out->dtype == DT_FLOAT) {
+        tensor_floats_mut(out)[i] = strtof(text, &end);
+    } else {
+        tensor_doubles_mut(out)[i] = strtod(text, &end);
+    }
+    if (end == text)
+        return false;
+    while (is_white_space(*end))
+        end++;
+    return end == text + size;
+}
+
+struct status number_text_read(struct kernel_context *k, struct bytes text, struct tensor *out,
+                               int64_t i, bool *valid)
+{
+    char small[SHORT_TEXT];
+    void *copy = small;
+    if (text.size >= sizeof small)
+        TRY(arena_reserve(kernel_arena(k), text.size + 1, &copy));
+    if (text.size > 0)
+        memcpy(copy, text.data, text.size);
+    ((char *)copy)[text.size] = '\0';
+    *valid = read_ended(copy, text.size, out, i);
+    return status_ok();
+}

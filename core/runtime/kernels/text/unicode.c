@@ -1,0 +1,292 @@
+/* unicode: UnicodeDecode, UnicodeDecodeWithOffsets and UnicodeEncode: texts as the numbers of their
+ * characters, and back. UnicodeTranscode: texts in another encoding. */
+#include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/utf8.h"
+#include "runtime/kernels/text/text_block.h"
+
+enum on_error { ERROR_STRICT, ERROR_REPLACE, ERROR_IGNORE };
+
+/* Bytes of a unit of the output. */
+enum encoding { UTF_8 = 1, UTF_16_BE = 2, UTF_32_BE = 4 };
+
+struct unicode {
+    enum on_error on_error;
+    int32_t replacement;
+    bool replace_controls;
+    enum encoding output;
+};
+
+static bool text_is(struct bytes text, const char *wanted)
+{
+    return bytes_equal(text, bytes_of(wanted));
+}
+
+static struct status read_input_encoding(const struct node *node)
+{
+    struct bytes encoding;
+
+    TRY(node_attr_string(node, "input_encoding", &encoding));
+    if (text_is(encoding, "UTF-8"))
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED, "the encoding '%.*s'; only UTF-8 is implemented",
+                        (int)(encoding.size < 100 ? encoding.size : 100), encoding.data);
+}
+
+/* The attribute allows no fourth one. */
+static struct status read_output_encoding(const struct node *node, struct unicode *out)
+{
+    struct bytes encoding;
+
+    TRY(node_attr_string(node, "output_encoding", &encoding));
+    out->output = text_is(encoding, "UTF-16-BE")   ? UTF_16_BE
+                  : text_is(encoding, "UTF-32-BE") ? UTF_32_BE
+                                                   : UTF_8;
+    return status_ok();
+}
+
+static struct status read_errors(const struct node *node, struct unicode *out)
+{
+    struct bytes errors;
+    int64_t replacement;
+
+    TRY(node_attr_string(node, "errors", &errors));
+    TRY(node_attr_int(node, "replacement_char", &replacement));
+    if (replacement < 0 || replacement > 0x10ffff)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "replacement_char out of unicode codepoint range");
+    out->replacement = (int32_t)replacement;
+    out->on_error = text_is(errors, "strict")   ? ERROR_STRICT
+                    : text_is(errors, "ignore") ? ERROR_IGNORE
+                                                : ERROR_REPLACE;
+    return status_ok();
+}
+
+/* ---- Decoding. ---- */
+
+static struct status decode_options(const struct node *node, struct unicode *out)
+{
+    TRY(node_attr_bool(node, "replace_control_characters", &out->replace_controls));
+    TRY(read_errors(node, out));
+    return read_input_encoding(node);
+}
+
+static struct status decode_prepare(struct prepare_context *p)
+{
+    return decode_options(prepare_node(p), prepare_state(p, sizeof(struct unicode), NULL));
+}
+
+/* The next character of a text; *kept is false if it is left out. */
+static struct status next_character(const struct unicode *state, struct bytes text, size_t *at,
+                                    int32_t *character, bool *kept)
+{
+    *at += utf8_read(text.data + *at, text.size - *at, character);
+    *kept = true;
+    if (*character < 0 && state->on_error == ERROR_STRICT)
+        return status_error(STATUS_INVALID_ARGUMENT, "Invalid formatting on input string");
+    if (*character >= 0 && !(state->replace_controls && *character <= 0x1f))
+        return status_ok();
+    *kept = state->on_error != ERROR_IGNORE;
+    *character = state->replacement;
+    return status_ok();
+}
+
+static void put_split(struct tensor *splits, int64_t i, int64_t value)
+{
+    if (splits->dtype == DT_INT64)
+        tensor_int64s_mut(splits)[i] = value;
+    else
+        tensor_int32s_mut(splits)[i] = (int32_t)value;
+}
+
+static struct status count_characters(const struct unicode *state, const struct tensor *x,
+                                      struct tensor *splits, int64_t *count)
+{
+    int32_t character;
+    bool kept;
+
+    *count = 0;
+    put_split(splits, 0, 0);
+    for (int64_t i = 0; i < x->size; i++) {
+        struct bytes text = tensor_strings(x)[i];
+        for (size_t at = 0; at < text.size; *count += kept)
+            TRY(next_character(state, text, &at, &character, &kept));
+        put_split(splits, i + 1, *count);
+    }
+    if (splits->dtype == DT_INT64 || *count <= INT32_MAX)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "more characters than Tsplits can count");
+}
+
+static struct status decode_compute(struct kernel_context *k)
+{
+    const struct unicode *state = kernel_state(k);
+    const struct tensor *x = kernel_input(k, 0);
+    bool offsets = kernel_outputs_count(k) == 3;
+    struct tensor *splits, *characters, *starts = NULL;
+    struct shape rows = shape_of(x->size + 1);
+    int64_t count, at_character = 0;
+
+    TRY(kernel_output(k, 0, &rows, &splits));
+    TRY(count_characters(state, x, splits, &count));
+    struct shape shape = shape_of(count);
+    TRY(kernel_output(k, 1, &shape, &characters));
+    if (offsets)
+        TRY(kernel_output(k, 2, &shape, &starts));
+    for (int64_t i = 0; i < x->size; i++) {
+        struct bytes text = tensor_strings(x)[i];
+        for (size_t at = 0; at < text.size;) {
+            int64_t start = (int64_t)at;
+            int32_t character;
+            bool kept;
+            TRY(next_character(state, text, &at, &character, &kept));
+            if (!kept)
+                continue;
+            if (offsets)
+                tensor_int64s_mut(starts)[at_character] = start;
+            tensor_int32s_mut(characters)[at_character++] = character;
+        }
+    }
+    return status_ok();
+}
+
+/* ---- Encoding. ---- */
+
+static struct status encode_prepare(struct prepare_context *p)
+{
+    struct unicode *state = prepare_state(p, sizeof *state, NULL);
+
+    TRY(read_errors(prepare_node(p), state));
+    return read_output_encoding(prepare_node(p), state);
+}
+
+static bool is_character(int32_t c)
+{
+    return c >= 0 && c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
+}
+
+/* Writes the low bytes of a number, the highest first. */
+static void put_unit(uint32_t value, int size, char *out)
+{
+    for (int i = size - 1; i >= 0; i--, value >>= 8)
+        out[i] = (char)(value & 0xff);
+}
+
+static struct status write_character(enum encoding encoding, int32_t character,
+                                     struct text_block *block)
+{
+    char bytes[UTF8_SIZE_MAX];
+    uint32_t above = (uint32_t)character - 0x10000;
+
+    if (encoding == UTF_8)
+        return text_block_add(block, bytes, utf8_write(character, bytes));
+    if (encoding == UTF_32_BE || character < 0x10000) {
+        put_unit((uint32_t)character, (int)encoding, bytes);
+        return text_block_add(block, bytes, encoding);
+    }
+    put_unit(0xd800 + (above >> 10), 2, bytes); /* two surrogates */
+    put_unit(0xdc00 + (above & 0x3ff), 2, bytes + 2);
+    return text_block_add(block, bytes, 4);
+}
+
+static struct status add_character(const struct unicode *state, int32_t character,
+                                   struct text_block *block)
+{
+    if (!is_character(character)) {
+        if (state->on_error == ERROR_STRICT)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Code point is out of range for Unicode, or is a surrogate.");
+        if (state->on_error == ERROR_IGNORE)
+            return status_ok();
+        character = state->replacement;
+    }
+    return write_character(state->output, character, block);
+}
+
+static struct status check_encode(const struct tensor *values, const struct tensor *splits)
+{
+    if (values->shape.rank != 1 || splits->shape.rank != 1 || splits->size == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "input_values and input_splits must be vectors, and the latter not "
+                            "empty; got shapes %s and %s",
+                            shape_text(&values->shape), shape_text(&splits->shape));
+    if (tensor_index(splits, 0) != 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "First value in input_splits must be zero.");
+    for (int64_t i = 1; i < splits->size; i++)
+        if (tensor_index(splits, i) < tensor_index(splits, i - 1) ||
+            tensor_index(splits, i) > values->size)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "Values in input_splits must be equal or in ascending order.");
+    if (tensor_index(splits, splits->size - 1) != values->size)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Last value in input_splits must be equal to length of input_tensor.");
+    return status_ok();
+}
+
+static struct status encode_compute(struct kernel_context *k)
+{
+    const struct unicode *state = kernel_state(k);
+    const struct tensor *values = kernel_input(k, 0), *splits = kernel_input(k, 1);
+    struct text_block block = { .arena = kernel_arena(k) };
+    struct tensor *out;
+
+    TRY(check_encode(values, splits));
+    struct shape shape = shape_of(splits->size - 1);
+    TRY(kernel_output(k, 0, &shape, &out));
+    for (int64_t row = 0; row + 1 < splits->size; row++) {
+        for (int64_t i = tensor_index(splits, row); i < tensor_index(splits, row + 1); i++)
+            TRY(add_character(state, tensor_int32s(values)[i], &block));
+        tensor_strings_mut(out)[row] = text_block_end(&block);
+    }
+    return status_ok();
+}
+
+/* ---- Transcoding. ---- */
+
+static struct status transcode_prepare(struct prepare_context *p)
+{
+    struct unicode *state = prepare_state(p, sizeof *state, NULL);
+
+    TRY(decode_options(prepare_node(p), state));
+    return read_output_encoding(prepare_node(p), state);
+}
+
+static struct status transcode(const struct unicode *state, struct bytes text,
+                               struct text_block *block)
+{
+    int32_t character;
+    bool kept;
+
+    for (size_t at = 0; at < text.size;) {
+        size_t start = at;
+        TRY(next_character(state, text, &at, &character, &kept));
+        bool is_control = (unsigned char)text.data[start] <= 0x1f;
+        if (is_control && state->replace_controls && state->on_error == ERROR_STRICT)
+            return status_error(STATUS_INVALID_ARGUMENT, "Invalid formatting on input string");
+        if (kept)
+            TRY(write_character(state->output, character, block));
+    }
+    return status_ok();
+}
+
+static struct status transcode_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0);
+    struct text_block block = { .arena = kernel_arena(k) };
+    struct tensor *out;
+
+    TRY(kernel_output(k, 0, &x->shape, &out));
+    for (int64_t i = 0; i < x->size; i++) {
+        TRY(transcode(kernel_state(k), tensor_strings(x)[i], &block));
+        tensor_strings_mut(out)[i] = text_block_end(&block);
+    }
+    return status_ok();
+}
+
+static const struct kernel rows[] = {
+    { "UnicodeDecode", DTYPES_ALL, .prepare = decode_prepare, .compute = decode_compute },
+    { "UnicodeDecodeWithOffsets", DTYPES_ALL, .prepare = decode_prepare,
+      .compute = decode_compute },
+    { "UnicodeEncode", DTYPES_ALL, .prepare = encode_prepare, .compute = encode_compute },
+    { "UnicodeTranscode", DTYPES_ALL, .prepare = transcode_prepare, .compute = transcode_compute },
+};
+const struct kernel_table kernels_unicode = { rows, COUNT(rows) };
