@@ -237,16 +237,19 @@ static enum record_end take_record(struct delimited_reader *reader, const char *
 
 /* ---- The file. ---- */
 
-/* Finds the end of a record, whatever its fields hold. NULL: it is not in the window. */
+/* Finds the end of a record, whatever its fields hold: a line end outside quotes. NULL: it is not in
+ * the window. */
 static const char *find_record_end(const struct dialect *dialect, const char *at, const char *end)
 {
-    bool quoted = false;
+    bool open = false;
 
-    for (; at < end; at++) {
-        if (*at == '"' && dialect->quotes)
-            quoted = !quoted;
-        if (*at == '\n' && !quoted)
-            return at + 1;
+    for (const char *line; (line = memchr(at, '\n', (size_t)(end - at))) != NULL; at = line + 1) {
+        const char *quote = dialect->quotes ? at : NULL;
+        for (; quote != NULL && (quote = memchr(quote, '"', (size_t)(line - quote))) != NULL;
+             quote++)
+            open = !open;
+        if (!open)
+            return line + 1;
     }
     return NULL;
 }
@@ -340,6 +343,32 @@ static struct status delimited_read(struct record_reader *base, size_t rows_max,
             return status_ok();
         columns_end_row(columns);
     }
+    return status_ok();
+}
+
+/* Where no record is bad, quotes come in pairs, and a record ends where no pair is open. */
+static struct status delimited_skip(struct record_reader *base, bool *found)
+{
+    struct delimited_reader *reader = reader_of(base);
+    struct text_input *input = &reader->input;
+    const char *next = NULL;
+    bool grown = true;
+
+    for (;;) {
+        skip_empty_lines(reader);
+        *found = input->at < input->size;
+        base->place = input->line;
+        if (*found)
+            next = find_record_end(reader->dialect, input->data + input->at,
+                                   input->data + input->size);
+        if (next != NULL)
+            break;
+        TRY(text_input_more(input, &grown));
+        if (!grown)
+            return *found ? status_error(STATUS_INVALID_ARGUMENT, "no closing quote") : status_ok();
+    }
+    base->skipped_bytes = (size_t)(next - (input->data + input->at));
+    advance(input, next);
     return status_ok();
 }
 
@@ -591,6 +620,7 @@ const struct record_format csv_format = { .name = "csv",
                                           .has_fields = true,
                                           .open = csv_open,
                                           .read = delimited_read,
+                                          .skip = delimited_skip,
                                           .close = delimited_close,
                                           .place = "line",
                                           .list = csv_list };
@@ -600,6 +630,7 @@ const struct record_format tsv_format = { .name = "tsv",
                                           .has_fields = true,
                                           .open = tsv_open,
                                           .read = delimited_read,
+                                          .skip = delimited_skip,
                                           .close = delimited_close,
                                           .place = "line",
                                           .list = tsv_list };
@@ -608,6 +639,7 @@ const struct record_format criteo_format = { .name = "criteo",
                                              .recognises = criteo_recognises,
                                              .open = criteo_open,
                                              .read = delimited_read,
+                                             .skip = delimited_skip,
                                              .close = delimited_close,
                                              .place = "line",
                                              .list = criteo_list };

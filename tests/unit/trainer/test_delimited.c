@@ -206,9 +206,51 @@ static void a_record_beyond_the_limit_ends_the_file(void **state)
     buffer_finish(&got);
 }
 
+/* Reads the text behind `skipped` records, and is refused the next skip if a quote is never closed. */
+static void expect_after(const char *content, int skipped, const char *text, bool closed)
+{
+    static const struct column_spec specs[] = { { "s", COLUMN_BYTES } };
+    struct memory_file file = memory_file_make(content, strlen(content));
+    struct record_options options = { .window_bytes = 16 };
+    struct record_reader *reader;
+    struct columns columns;
+    struct status bad;
+    bool found;
+
+    columns_init(&columns, specs, 1);
+    assert_int_equal(record_reader_open(file.path, &csv_format, &options, &columns, &reader).code,
+                     STATUS_OK);
+    for (int i = 0; i < skipped; i++) {
+        assert_int_equal(record_reader_skip(reader, &found).code, STATUS_OK);
+        assert_true(found);
+    }
+    assert_int_equal(record_reader_read(reader, 1, &columns, &bad).code, STATUS_OK);
+    assert_true(bytes_equal(column_text(&columns.list[0], 0), bytes_of(text)));
+    struct status status = record_reader_skip(reader, &found);
+    assert_int_equal(status.code, closed ? STATUS_OK : STATUS_INVALID_ARGUMENT);
+    assert_false(closed && found);
+    record_reader_close(reader);
+    columns_finish(&columns);
+    memory_file_close(&file);
+}
+
+static void records_are_skipped(void **state)
+{
+    static const char before[] =
+        "x,s\n1,a\n2,\"b\n,\"\"\n\"\r\n\n\"3\",\"a field beyond the window\"\n";
+    char content[200];
+    (void)state;
+
+    snprintf(content, sizeof content, "%s4,d", before);
+    expect_after(content, 3, "d", true);
+    snprintf(content, sizeof content, "%s4,d\n5,\"e\n6,f\n", before);
+    expect_after(content, 3, "d", false);
+    expect_after("x,s\n1,a\n2,\"b\n,\"\"\n\"\r\n\n", 1, "b\n,\"\n", true);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 6];
+    struct CMUnitTest tests[COUNT(rows) + 7];
 
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
@@ -222,5 +264,6 @@ int main(void)
     tests[COUNT(rows) + 4] =
         (struct CMUnitTest)cmocka_unit_test(the_options_give_the_names_of_a_file_without_a_header);
     tests[COUNT(rows) + 5] = (struct CMUnitTest)cmocka_unit_test(a_field_holds_several_values);
+    tests[COUNT(rows) + 6] = (struct CMUnitTest)cmocka_unit_test(records_are_skipped);
     return cmocka_run_group_tests_name("delimited", tests, NULL, NULL);
 }

@@ -404,7 +404,7 @@ static void a_bad_record_that_several_readers_meet_is_counted_once(void **state)
 static void rows_are_counted(void **state)
 {
     (void)state;
-    struct data_split *split = make_split(3, 100, 16, 30, 0);
+    struct data_split *split = make_split(3, 100, 16, 30, 1);
 
     assert_int_equal(split->rows, ROWS_UNKNOWN);
     assert_ok(file_split_count(split));
