@@ -237,8 +237,8 @@ static enum record_end take_record(struct delimited_reader *reader, const char *
 
 /* ---- The file. ---- */
 
-/* Finds the end of a record, whatever its fields hold: a line end outside quotes. NULL: it is not in
- * the window. */
+/* Finds the end of a record, whatever its fields hold: a line end outside quotes. NULL: it is not
+ * in the window. */
 static const char *find_record_end(const struct dialect *dialect, const char *at, const char *end)
 {
     bool open = false;

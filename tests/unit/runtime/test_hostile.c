@@ -490,7 +490,7 @@ static void serializing_a_type_without_a_field_is_refused(void **state)
 static enum status_code run_node(const char *op, int count, const struct tensor *feeds,
                                  const struct attr *attrs)
 {
-    struct endpoint inputs[4];
+    struct endpoint inputs[8];
     struct tensor out;
     for (int i = 0; i < count; i++)
         inputs[i] = build_placeholder(&b, "in", feeds[i].dtype, shape_unknown());

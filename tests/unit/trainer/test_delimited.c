@@ -206,7 +206,8 @@ static void a_record_beyond_the_limit_ends_the_file(void **state)
     buffer_finish(&got);
 }
 
-/* Reads the text behind `skipped` records, and is refused the next skip if a quote is never closed. */
+/* Reads the text behind `skipped` records, and is refused the next skip if a quote is never
+ * closed. */
 static void expect_after(const char *content, int skipped, const char *text, bool closed)
 {
     static const struct column_spec specs[] = { { "s", COLUMN_BYTES } };
