@@ -5,6 +5,7 @@
 #ifdef SLIPWAY_ONEDNN
 
 #include <dnnl.h>
+#include <math.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -408,12 +409,13 @@ static bool run_primitive(struct conv2d_onednn *conv, struct primitive *primitiv
 /* The memory for comparing the bits of two ways to compute the same, at most. */
 #define COMPARE_FLOATS ((int64_t)8 << 20)
 
-static void fill_drawn(float *values, int64_t count)
+/* Draws numbers between -bound and bound. */
+static void fill_drawn(float *values, int64_t count, uint32_t seed, float bound)
 {
-    uint32_t state = 1;
+    uint32_t state = seed;
     for (int64_t i = 0; i < count; i++) {
         state = state * 1664525 + 1013904223;
-        values[i] = (float)(state >> 8) / (1 << 23) - 1;
+        values[i] = ((float)(state >> 8) / (1 << 23) - 1) * bound;
     }
 }
 
@@ -486,7 +488,7 @@ static bool pieces_agree(const struct pieces *a, const struct pieces *b,
     float *in = memory_map(bytes);
     if (in == NULL)
         return false;
-    fill_drawn(in, image);
+    fill_drawn(in, image, 1, 1);
     first.in = second.in = in;
     first.out = in + image;
     second.out = first.out + result;
@@ -498,25 +500,28 @@ static bool pieces_agree(const struct pieces *a, const struct pieces *b,
     return agree;
 }
 
-/* Compares the pieces with the usual ones. Those are compiled for this comparison alone: they may
- * want the filter in another layout, which would stay in memory. */
+/* Compares the pieces with the usual ones, for a drawn filter: zeros would agree in any order of
+ * addition, and one NaN would disagree. The sums of its products are about 1, where no activation
+ * is flat. Both are compiled for this comparison alone: the usual pieces may want the filter in
+ * another layout, which would stay in memory. */
 static bool agree_with_usual(const struct pieces *few, const struct conv2d_onednn_size *size)
 {
-    const struct conv2d_onednn_spec *spec = &few->conv->spec;
-    int64_t floats = spec->height * spec->width * (spec->channels / spec->groups) * spec->filters;
-    size_t bytes = (size_t)floats * sizeof(float);
-    struct conv2d_onednn *usual = conv2d_onednn_create(spec);
-    float *filter = few->filter == NULL ? memory_map(bytes) : NULL;
-    bool agree = usual != NULL;
-    if (few->filter == NULL)
-        agree = agree && filter != NULL && conv2d_onednn_unpack(few->conv, filter);
-    if (agree) {
-        struct pieces many = { .conv = usual, .filter = filter != NULL ? filter : few->filter };
-        many.count = conv2d_cut(spec, size, CONV2D_PIECES_MAX, many.list);
-        agree =
-            find_pieces(&many) && !atomic_load(&usual->uneven) && pieces_agree(&many, few, size);
-    }
-    conv2d_onednn_destroy(usual);
+    struct conv2d_onednn_spec spec = few->conv->spec;
+    int64_t products = spec.height * spec.width * (spec.channels / spec.groups);
+    size_t bytes = (size_t)(products * spec.filters) * sizeof(float);
+    float *filter = memory_map(bytes);
+    if (filter == NULL)
+        return false;
+    fill_drawn(filter, products * spec.filters, 2, 2 / sqrtf((float)products));
+    spec.bias = spec.bias != NULL ? filter : NULL;
+    struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
+    struct pieces usual = { .conv = conv, .filter = filter };
+    struct pieces other = { .conv = conv, .filter = filter, .count = few->count };
+    usual.count = conv2d_cut(&spec, size, CONV2D_PIECES_MAX, usual.list);
+    memcpy(other.list, few->list, sizeof other.list);
+    bool agree = conv != NULL && find_pieces(&usual) && find_pieces(&other) &&
+                 !atomic_load(&conv->uneven) && pieces_agree(&usual, &other, size);
+    conv2d_onednn_destroy(conv);
     memory_unmap(filter, bytes);
     return agree;
 }
@@ -540,10 +545,12 @@ struct agreement {
     struct agreement *next;
 };
 
-/* More are not kept: a client may send images of any size. */
+/* More are not kept, because a client may send images of any size: what is not known by then is
+ * left to the usual pieces. */
 #define AGREEMENTS_MAX 4096
 
-static _Atomic(struct agreement *) agreements;
+/* Each run of a convolution asks, so the answers are in lists by the hash of their key. */
+static _Atomic(struct agreement *) agreements[1024];
 static _Atomic int agreements_count;
 
 static struct agreement_key key_of(const struct pieces *pieces,
@@ -562,28 +569,40 @@ static struct agreement_key key_of(const struct pieces *pieces,
 }
 
 /* All fields of a key are int64_t: there is no padding between them. */
+static _Atomic(struct agreement *) *agreements_like(const struct agreement_key *key)
+{
+    int64_t fields[sizeof *key / sizeof(int64_t)];
+    uint64_t hash = 0;
+    memcpy(fields, key, sizeof fields);
+    for (size_t i = 0; i < COUNT(fields); i++)
+        hash = (hash ^ (uint64_t)fields[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    return &agreements[(hash >> 32) % COUNT(agreements)];
+}
+
 static const struct agreement *find_agreement(const struct agreement_key *key)
 {
-    const struct agreement *at = atomic_load(&agreements);
+    const struct agreement *at = atomic_load(agreements_like(key));
     while (at != NULL && memcmp(&at->key, key, sizeof *key) != 0)
         at = at->next;
     return at;
 }
 
-/* Two threads that find an answer at the same time both keep it. NULL: there are too many. */
-static const struct agreement *keep_agreement(const struct agreement_key *key, bool agree)
+/* Finds the answer, and keeps it. Two threads that do so at the same time both keep it. False: the
+ * pieces do not agree, or there are too many answers to look for one more. */
+static bool make_agreement(const struct agreement_key *key, const struct pieces *few)
 {
     if (atomic_fetch_add(&agreements_count, 1) >= AGREEMENTS_MAX) {
         atomic_fetch_sub(&agreements_count, 1);
-        return NULL;
+        return false;
     }
+    _Atomic(struct agreement *) *list = agreements_like(key);
     struct agreement *made = zalloc(sizeof *made);
     made->key = *key;
-    made->agree = agree;
-    made->next = atomic_load(&agreements);
-    while (!atomic_compare_exchange_weak(&agreements, &made->next, made))
+    made->agree = agree_with_usual(few, &key->size);
+    made->next = atomic_load(list);
+    while (!atomic_compare_exchange_weak(list, &made->next, made))
         continue;
-    return made;
+    return made->agree;
 }
 
 /*
@@ -607,9 +626,7 @@ static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size)
         return false;
     const struct agreement_key key = key_of(few, size);
     const struct agreement *known = find_agreement(&key);
-    if (known == NULL)
-        known = keep_agreement(&key, agree_with_usual(few, size));
-    return known != NULL && known->agree;
+    return known != NULL ? known->agree : make_agreement(&key, few);
 }
 
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
@@ -689,7 +706,7 @@ static bool heights_agree(struct conv2d_onednn *conv, struct primitive *primitiv
     if (in == NULL)
         return false;
     float *out = in + rows * channels, *wanted = out + rows * filters;
-    fill_drawn(in, rows * channels);
+    fill_drawn(in, rows * channels, 1, 1);
     bool agree = run_blocks(conv, primitive, rows, in, out) &&
                  run_blocks(conv, reference, rows, in, wanted) &&
                  memcmp(out, wanted, (size_t)(rows * filters) * sizeof *out) == 0;
