@@ -266,7 +266,13 @@ static void advance(struct text_input *input, const char *next)
     input->at = (size_t)(next - input->data);
 }
 
-/* Moves behind a bad record or, if a quote is never closed, behind its first line. */
+/* Where a record ends whose quote is never closed: with its first line. */
+static const char *first_line_end(const struct text_input *input)
+{
+    return (const char *)memchr(input->data + input->at, '\n', input->size - input->at) + 1;
+}
+
+/* Moves behind a bad record. */
 static struct status pass_bad(struct delimited_reader *reader)
 {
     struct text_input *input = &reader->input;
@@ -278,7 +284,7 @@ static struct status pass_bad(struct delimited_reader *reader)
            grown)
         TRY(text_input_more(input, &grown));
     if (next == NULL)
-        next = (const char *)memchr(input->data + input->at, '\n', input->size - input->at) + 1;
+        next = first_line_end(input);
     advance(input, next);
     return status_ok();
 }
@@ -346,7 +352,8 @@ static struct status delimited_read(struct record_reader *base, size_t rows_max,
     return status_ok();
 }
 
-/* Where no record is bad, quotes come in pairs, and a record ends where no pair is open. */
+/* Where no record is bad, quotes come in pairs, and a record ends where no pair is open. A bad one
+ * is reported by whoever reads it. */
 static struct status delimited_skip(struct record_reader *base, bool *found)
 {
     struct delimited_reader *reader = reader_of(base);
@@ -354,19 +361,20 @@ static struct status delimited_skip(struct record_reader *base, bool *found)
     const char *next = NULL;
     bool grown = true;
 
-    for (;;) {
+    while (next == NULL && grown) {
         skip_empty_lines(reader);
         *found = input->at < input->size;
         base->place = input->line;
         if (*found)
             next = find_record_end(reader->dialect, input->data + input->at,
                                    input->data + input->size);
-        if (next != NULL)
-            break;
-        TRY(text_input_more(input, &grown));
-        if (!grown)
-            return *found ? status_error(STATUS_INVALID_ARGUMENT, "no closing quote") : status_ok();
+        if (next == NULL)
+            TRY(text_input_more(input, &grown));
     }
+    if (!*found)
+        return status_ok();
+    if (next == NULL)
+        next = first_line_end(input);
     base->skipped_bytes = (size_t)(next - (input->data + input->at));
     advance(input, next);
     return status_ok();
