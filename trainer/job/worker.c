@@ -4,9 +4,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define RETRY_MS  200
-#define REJOIN_MS 20
-#define ROWS_MS   100 /* between two questions for rows when all are given out */
+#define RETRY_MS      200
+#define REJOIN_MS     20
+/* Between two questions for rows when all are given out: twice as long each time. The last steps of
+ * a job are mostly over at once, and the rows of a lost worker come only after a while. */
+#define ROWS_FIRST_MS 1
+#define ROWS_MOST_MS  100
 
 void progress_say(const struct progress *progress, const char *format, ...)
 {
@@ -95,9 +98,10 @@ static struct status pull_first(struct ps_client *client, struct gradient_source
  * the ps tasks first, because only the reply to a push would tell that the job's last step has been
  * brought forward. */
 static struct status await_rows(struct ps_client *client, struct gradient_source *source,
-                                bool *ready)
+                                bool *ready, int64_t *wait_ms)
 {
-    clock_sleep(client->calls.clock, ROWS_MS);
+    clock_sleep(client->calls.clock, *wait_ms);
+    *wait_ms = *wait_ms < ROWS_MOST_MS / 2 ? 2 * *wait_ms : ROWS_MOST_MS;
     TRY(client_check(client));
     TRY(want_rows(client, source, ready));
     return pull_values(client);
@@ -144,6 +148,7 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
     float loss = NAN;
     bool ready;    /* the rows for the next step are there, as far as is known */
     uint64_t told; /* the step that the hook knows of */
+    int64_t wait_ms = ROWS_FIRST_MS;
 
     TRY(pull_first(client, source, &ready));
     publish_begin(progress, client);
@@ -155,10 +160,11 @@ struct status worker_steps(struct ps_client *client, struct gradient_source *sou
         if (ready)
             TRY(source->step(source, client->values, &gradients, &loss));
         if (gradients == NULL) {
-            TRY(await_rows(client, source, &ready));
+            TRY(await_rows(client, source, &ready, &wait_ms));
             publish_global_step(progress, client);
             continue;
         }
+        wait_ms = ROWS_FIRST_MS;
         TRY(check_loss(client, loss));
         TRY(push_step(client, source, gradients, &ready));
         publish_step(progress, client, loss);
