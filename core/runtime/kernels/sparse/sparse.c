@@ -184,121 +184,6 @@ static struct status reshape_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* ---- SparseFillEmptyRows: a default where a row has no value; rows in order ---- */
-
-static struct status check_fill(struct kernel_context *k)
-{
-    const struct shape *indices = &kernel_input(k, 0)->shape, *values = &kernel_input(k, 1)->shape;
-    const struct shape *dense = &kernel_input(k, 2)->shape, *empty = &kernel_input(k, 3)->shape;
-    if (dense->rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT, "dense_shape must be a vector, saw: %s",
-                            shape_text(dense));
-    if (indices->rank != 2)
-        return status_error(STATUS_INVALID_ARGUMENT, "indices must be a matrix, saw: %s",
-                            shape_text(indices));
-    if (values->rank != 1)
-        return status_error(STATUS_INVALID_ARGUMENT, "values must be a vector, saw: %s",
-                            shape_text(values));
-    if (values->dims[0] != indices->dims[0])
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "The length of `values` (%lld) must match the first dimension of "
-                            "`indices` (%lld).",
-                            (long long)values->dims[0], (long long)indices->dims[0]);
-    if (dense->dims[0] != indices->dims[1])
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "The length of `dense_shape` (%lld) must match the second dimension "
-                            "of `indices` (%lld).",
-                            (long long)dense->dims[0], (long long)indices->dims[1]);
-    if (empty->rank != 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "default_value must be a scalar, saw: %s",
-                            shape_text(empty));
-    if (dense->dims[0] == 0)
-        return status_error(STATUS_INVALID_ARGUMENT, "Dense shape cannot be empty.");
-    return status_ok();
-}
-
-/* Counts the values of each row. */
-static struct status count_rows(const struct tensor *indices, int64_t rows, int64_t *counts)
-{
-    int64_t rank = indices->shape.dims[1];
-    for (int64_t i = 0; i < indices->shape.dims[0]; i++) {
-        int64_t row = tensor_int64s(indices)[i * rank];
-        if (row < 0 || row >= rows)
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "indices(%lld, 0) is invalid: %lld >= %lld", (long long)i,
-                                (long long)row, (long long)rows);
-        counts[row]++;
-    }
-    return status_ok();
-}
-
-/* Turns counts into the start of each row's values, and writes the defaults there. */
-static void begin_rows(int64_t *counts, int64_t rows, const struct tensor *value,
-                       struct tensor *indices, struct tensor *values, bool *is_empty)
-{
-    int64_t at = 0, rank = indices->shape.dims[1];
-    for (int64_t row = 0; row < rows; row++) {
-        int64_t count = counts[row];
-        counts[row] = at;
-        is_empty[row] = count == 0;
-        if (count == 0) {
-            int64_t *index = tensor_int64s_mut(indices) + at * rank;
-            memset(index, 0, (size_t)rank * sizeof *index);
-            index[0] = row;
-            copy_element(value, 0, values, at);
-        }
-        at += count > 0 ? count : 1;
-    }
-}
-
-static struct status fill_rows(struct kernel_context *k, int64_t rows, int64_t *counts)
-{
-    const struct tensor *indices = kernel_input(k, 0), *values = kernel_input(k, 1);
-    struct shape vector = shape_of(rows);
-    struct tensor *out_indices, *out_values, *is_empty, *places;
-    TRY(count_rows(indices, rows, counts));
-    int64_t rank = indices->shape.dims[1], total = values->size;
-    for (int64_t row = 0; row < rows; row++)
-        total += counts[row] == 0;
-    struct shape matrix = shape_of(total, rank), all = shape_of(total);
-    TRY(kernel_output(k, 0, &matrix, &out_indices));
-    TRY(kernel_output(k, 1, &all, &out_values));
-    TRY(kernel_output(k, 2, &vector, &is_empty));
-    TRY(kernel_output(k, 3, &values->shape, &places));
-    begin_rows(counts, rows, kernel_input(k, 3), out_indices, out_values, is_empty->data);
-    for (int64_t i = 0; i < values->size; i++) {
-        const int64_t *index = tensor_int64s(indices) + i * rank;
-        int64_t at = counts[index[0]]++;
-        memcpy(tensor_int64s_mut(out_indices) + at * rank, index, (size_t)rank * sizeof *index);
-        copy_element(values, i, out_values, at);
-        tensor_int64s_mut(places)[i] = at;
-    }
-    return status_ok();
-}
-
-static struct status fill_compute(struct kernel_context *k)
-{
-    struct tensor counts;
-    TRY(check_fill(k));
-    int64_t rows = tensor_int64s(kernel_input(k, 2))[0], count = kernel_input(k, 1)->size;
-    if (rows < 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Expected shape dimensions to be non-negative, got %lld",
-                            (long long)rows);
-    if (rows == 0 && count > 0)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = "
-                            "%lld",
-                            (long long)count);
-    struct shape vector = shape_of(rows);
-    TRY(kernel_scratch(k, DT_INT64, &vector, &counts));
-    if (rows > 0)
-        memset(counts.data, 0, tensor_bytes(&counts));
-    struct status status = fill_rows(k, rows, tensor_int64s_mut(&counts));
-    tensor_release(&counts);
-    return status;
-}
-
 /* ---- SparseToDense ---- */
 
 static struct status check_dense(struct kernel_context *k)
@@ -477,7 +362,6 @@ static struct status reorder_compute(struct kernel_context *k)
 
 static const struct kernel rows[] = {
     { "SparseReshape", DTYPES_ALL, .compute = reshape_compute },
-    { "SparseFillEmptyRows", DTYPES_MOVED, "T", .compute = fill_compute },
     { "SparseReorder", DTYPES_MOVED, "T", .compute = reorder_compute },
     { "SparseToDense", DTYPES_MOVED, "T", .prepare = dense_prepare, .compute = dense_compute },
 };
