@@ -136,18 +136,8 @@ static struct status solve_one(struct equations *e, int64_t number, struct tenso
     return status_ok();
 }
 
-static struct status check_shapes(const struct kernel_context *k)
+static struct status check_regularizer(const struct kernel_context *k)
 {
-    const struct shape *a = &kernel_input(k, 0)->shape, *b = &kernel_input(k, 1)->shape;
-    if (a->rank != b->rank)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "All input tensors must have the same rank.");
-    for (int d = 0; d < a->rank - 2; d++)
-        if (a->dims[d] != b->dims[d])
-            return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                                "All input tensors must have the same outer dimensions.");
-    if (a->dims[a->rank - 2] != b->dims[b->rank - 2])
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Input matrix and rhs are incompatible.");
     if (kernel_input(k, 2)->shape.rank != 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "regularizer must be a scalar, got shape %s",
@@ -163,7 +153,8 @@ static struct status least_squares_compute(struct kernel_context *k)
     struct tensor *out;
     TRY(matrices_find(k, 0, false, &a));
     TRY(matrices_find(k, 1, false, &b));
-    TRY(check_shapes(k));
+    TRY(matrices_check_right_sides(k, a.rows));
+    TRY(check_regularizer(k));
     struct shape shape = kernel_input(k, 0)->shape;
     shape.dims[shape.rank - 2] = a.columns;
     shape.dims[shape.rank - 1] = b.columns;

@@ -119,21 +119,6 @@ static struct status solve_one(struct kernel_context *k, struct factors *f, cons
     return invertible ? status_ok() : kernel_error(k, STATUS_INVALID_ARGUMENT, "%s", text);
 }
 
-static struct status check_right_sides(const struct kernel_context *k, const struct shape *a,
-                                       const struct shape *b)
-{
-    if (a->rank != b->rank)
-        return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                            "All input tensors must have the same rank.");
-    for (int d = 0; d < a->rank - 2; d++)
-        if (a->dims[d] != b->dims[d])
-            return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                                "All input tensors must have the same outer dimensions.");
-    if (a->dims[a->rank - 1] != b->dims[b->rank - 2])
-        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Input matrix and rhs are incompatible.");
-    return status_ok();
-}
-
 static struct status solve_compute(struct kernel_context *k)
 {
     const struct tensor *a = kernel_input(k, 0), *b = kernel_input(k, 1);
@@ -141,7 +126,7 @@ static struct status solve_compute(struct kernel_context *k)
     struct factors factors;
     struct tensor *out, columns = { 0 };
     TRY(matrices_find(k, 0, false, &m));
-    TRY(check_right_sides(k, &a->shape, &b->shape));
+    TRY(matrices_check_right_sides(k, m.columns));
     TRY(matrices_find(k, 0, true, &m));
     TRY(matrices_find(k, 1, false, &right));
     TRY(kernel_output(k, 0, &b->shape, &out));

@@ -26,6 +26,21 @@ struct status matrices_find(const struct kernel_context *k, int input, bool squa
     return status_ok();
 }
 
+struct status matrices_check_right_sides(const struct kernel_context *k, int64_t rows)
+{
+    const struct shape *a = &kernel_input(k, 0)->shape, *b = &kernel_input(k, 1)->shape;
+    if (a->rank != b->rank)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "All input tensors must have the same rank.");
+    for (int d = 0; d < a->rank - 2; d++)
+        if (a->dims[d] != b->dims[d])
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                "All input tensors must have the same outer dimensions.");
+    if (rows != b->dims[b->rank - 2])
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Input matrix and rhs are incompatible.");
+    return status_ok();
+}
+
 struct status matrices_begin(const struct kernel_context *k)
 {
     TRY(kernel_check(k));
