@@ -266,29 +266,6 @@ static void advance(struct text_input *input, const char *next)
     input->at = (size_t)(next - input->data);
 }
 
-/* Where a record ends whose quote is never closed: with its first line. */
-static const char *first_line_end(const struct text_input *input)
-{
-    return (const char *)memchr(input->data + input->at, '\n', input->size - input->at) + 1;
-}
-
-/* Moves behind a bad record. */
-static struct status pass_bad(struct delimited_reader *reader)
-{
-    struct text_input *input = &reader->input;
-    const char *next;
-    bool grown = true;
-
-    while ((next = find_record_end(reader->dialect, input->data + input->at,
-                                   input->data + input->size)) == NULL &&
-           grown)
-        TRY(text_input_more(input, &grown));
-    if (next == NULL)
-        next = first_line_end(input);
-    advance(input, next);
-    return status_ok();
-}
-
 /* Skips lines without any character, which people leave at the ends of files. */
 static void skip_empty_lines(struct delimited_reader *reader)
 {
@@ -302,6 +279,38 @@ static void skip_empty_lines(struct delimited_reader *reader)
         input->at += size;
         input->line++;
     }
+}
+
+/* Finds where the next record ends, whatever its fields hold: with its first line, if a quote is
+ * never closed. *found is false at the end of the file. */
+static struct status find_next(struct delimited_reader *reader, bool *found, const char **next)
+{
+    struct text_input *input = &reader->input;
+    bool grown = true;
+
+    for (*next = NULL; *next == NULL && grown;) {
+        skip_empty_lines(reader);
+        *found = input->at < input->size;
+        reader->reader.place = input->line;
+        if (*found)
+            *next = find_record_end(reader->dialect, input->data + input->at,
+                                    input->data + input->size);
+        if (*next == NULL)
+            TRY(text_input_more(input, &grown));
+    }
+    if (*found && *next == NULL)
+        *next = (const char *)memchr(input->data + input->at, '\n', input->size - input->at) + 1;
+    return status_ok();
+}
+
+static struct status pass_bad(struct delimited_reader *reader)
+{
+    const char *next;
+    bool found;
+
+    TRY(find_next(reader, &found, &next));
+    advance(&reader->input, next);
+    return status_ok();
 }
 
 /* Reads the next record, over the borders of windows. *found is false at the end of the file. */
@@ -358,23 +367,11 @@ static struct status delimited_skip(struct record_reader *base, bool *found)
 {
     struct delimited_reader *reader = reader_of(base);
     struct text_input *input = &reader->input;
-    const char *next = NULL;
-    bool grown = true;
+    const char *next;
 
-    while (next == NULL && grown) {
-        skip_empty_lines(reader);
-        *found = input->at < input->size;
-        base->place = input->line;
-        if (*found)
-            next = find_record_end(reader->dialect, input->data + input->at,
-                                   input->data + input->size);
-        if (next == NULL)
-            TRY(text_input_more(input, &grown));
-    }
+    TRY(find_next(reader, found, &next));
     if (!*found)
         return status_ok();
-    if (next == NULL)
-        next = first_line_end(input);
     base->skipped_bytes = (size_t)(next - (input->data + input->at));
     advance(input, next);
     return status_ok();

@@ -113,4 +113,37 @@ static inline void assert_record_row(const struct record_format *format,
     assert_record_row_with(format, row, options);
 }
 
+/* Reads the text of a column behind `skipped` records, and skips the rest, which are `behind`.
+ * Returns the place of the one that it read. */
+static inline uint64_t assert_skips(const struct record_format *format, const char *name,
+                                    const char *content, int skipped, const char *text, int behind)
+{
+    const struct column_spec specs[] = { { name, COLUMN_BYTES } };
+    struct memory_file file = memory_file_make(content, strlen(content));
+    struct record_options options = { .window_bytes = 16 };
+    struct record_reader *reader;
+    struct columns columns;
+    struct status bad;
+    bool found;
+
+    columns_init(&columns, specs, 1);
+    assert_int_equal(record_reader_open(file.path, format, &options, &columns, &reader).code,
+                     STATUS_OK);
+    for (int i = 0; i < skipped; i++) {
+        assert_int_equal(record_reader_skip(reader, &found).code, STATUS_OK);
+        assert_true(found);
+    }
+    assert_int_equal(record_reader_read(reader, 1, &columns, &bad).code, STATUS_OK);
+    assert_true(bytes_equal(column_text(&columns.list[0], 0), bytes_of(text)));
+    uint64_t place = reader->place;
+    for (int i = 0; i <= behind; i++) {
+        assert_int_equal(record_reader_skip(reader, &found).code, STATUS_OK);
+        assert_int_equal(found, i < behind);
+    }
+    record_reader_close(reader);
+    columns_finish(&columns);
+    memory_file_close(&file);
+    return place;
+}
+
 #endif

@@ -206,35 +206,6 @@ static void a_record_beyond_the_limit_ends_the_file(void **state)
     buffer_finish(&got);
 }
 
-/* Reads the text behind `skipped` records, and skips the rest, which are `behind`. */
-static void expect_after(const char *content, int skipped, const char *text, int behind)
-{
-    static const struct column_spec specs[] = { { "s", COLUMN_BYTES } };
-    struct memory_file file = memory_file_make(content, strlen(content));
-    struct record_options options = { .window_bytes = 16 };
-    struct record_reader *reader;
-    struct columns columns;
-    struct status bad;
-    bool found;
-
-    columns_init(&columns, specs, 1);
-    assert_int_equal(record_reader_open(file.path, &csv_format, &options, &columns, &reader).code,
-                     STATUS_OK);
-    for (int i = 0; i < skipped; i++) {
-        assert_int_equal(record_reader_skip(reader, &found).code, STATUS_OK);
-        assert_true(found);
-    }
-    assert_int_equal(record_reader_read(reader, 1, &columns, &bad).code, STATUS_OK);
-    assert_true(bytes_equal(column_text(&columns.list[0], 0), bytes_of(text)));
-    for (int i = 0; i <= behind; i++) {
-        assert_int_equal(record_reader_skip(reader, &found).code, STATUS_OK);
-        assert_int_equal(found, i < behind);
-    }
-    record_reader_close(reader);
-    columns_finish(&columns);
-    memory_file_close(&file);
-}
-
 static void records_are_skipped(void **state)
 {
     static const char before[] =
@@ -243,10 +214,10 @@ static void records_are_skipped(void **state)
     (void)state;
 
     snprintf(content, sizeof content, "%s4,d", before);
-    expect_after(content, 3, "d", 0);
+    assert_skips(&csv_format, "s", content, 3, "d", 0);
     snprintf(content, sizeof content, "%s4,d\n5,\"e\n6,f\n", before);
-    expect_after(content, 3, "d", 2);
-    expect_after("x,s\n1,a\n2,\"b\n,\"\"\n\"\r\n\n", 1, "b\n,\"\n", 0);
+    assert_skips(&csv_format, "s", content, 3, "d", 2);
+    assert_skips(&csv_format, "s", "x,s\n1,a\n2,\"b\n,\"\"\n\"\r\n\n", 1, "b\n,\"\n", 0);
 }
 
 int main(void)

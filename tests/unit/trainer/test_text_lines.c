@@ -43,29 +43,7 @@ static void reads_lines(void **state)
 static void lines_are_skipped(void **state)
 {
     (void)state;
-    static const struct column_spec specs[] = { T };
-    struct memory_file file = memory_file_make("a\nb\nc", 5);
-    struct record_options options = { .window_bytes = 16 };
-    struct record_reader *reader;
-    struct columns columns;
-    struct status bad;
-    bool found;
-
-    columns_init(&columns, specs, 1);
-    assert_int_equal(record_reader_open(file.path, &text_format, &options, &columns, &reader).code,
-                     STATUS_OK);
-    assert_int_equal(record_reader_skip(reader, &found).code, STATUS_OK);
-    assert_true(found);
-    assert_int_equal(record_reader_read(reader, 1, &columns, &bad).code, STATUS_OK);
-    assert_true(bytes_equal(column_text(&columns.list[0], 0), bytes_of("b")));
-    assert_int_equal(reader->place, 2);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(record_reader_skip(reader, &found).code, STATUS_OK);
-        assert_int_equal(found, i == 0);
-    }
-    record_reader_close(reader);
-    columns_finish(&columns);
-    memory_file_close(&file);
+    assert_int_equal(assert_skips(&text_format, "text", "a\nb\nc", 1, "b", 1), 2);
 }
 
 static void the_folders_of_the_files_are_the_classes(void **state)
