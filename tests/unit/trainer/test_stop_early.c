@@ -9,8 +9,8 @@
 #include "trainer/job/worker.h"
 
 #define LAST 1000
-#define FAR \
-    1000000000 /* the others do not come so far before a busy machine lets the chief stop them */
+/* Of a job that the chief stops: nobody comes so far before its thread runs on a busy machine. */
+#define FAR  1000000000
 
 /* Pushes ones, and asks for the stop before the push after `stops_after` steps of its own. */
 struct source {
