@@ -8,6 +8,8 @@
 #include "base/arena.h"
 #include "base/random.h"
 
+#define PI 3.14159265358979323846
+
 /* The fan-in and fan-out of a kernel: channels times the receptive field, which comes first in
  * the shape. */
 static void fans(const struct shape *shape, double *in, double *out)
@@ -135,6 +137,40 @@ static void fill_identity(double gain, const struct shape *shape, float *out)
         out[i] = i / columns == i % columns ? (float)gain : 0;
 }
 
+/* Writes SciPy's window and returns Keras' divisor of the waves. */
+static double make_window(const struct waves *waves, int64_t length, double *out)
+{
+    double a = waves->window == WINDOW_HANN ? 0.5 : 0.54, sum = 0, squares = 0;
+    double period = (double)(waves->periodic ? length : length - 1);
+
+    for (int64_t t = 0; t < length; t++) {
+        bool flat = waves->window == WINDOW_NONE || length == 1;
+        out[t] = flat ? 1 : a - (1 - a) * cos(2 * PI * (double)t / period);
+        sum += fabs(out[t]);
+        squares += out[t] * out[t];
+    }
+    if (waves->window == WINDOW_NONE || waves->scaling == SCALING_NONE)
+        return 1;
+    return waves->scaling == SCALING_DENSITY ? sqrt(squares) : sum;
+}
+
+static void fill_waves(const struct waves *waves, const struct shape *shape, float *out)
+{
+    int64_t length = shape->rank > 0 ? shape->dims[0] : 1;
+    int64_t count = length > 0 ? shape_size(shape) / length : 0;
+    double *window = zalloc((size_t)(length + 1) * sizeof *window);
+    double scale = make_window(waves, length, window);
+
+    for (int64_t t = 0; t < length; t++)
+        for (int64_t k = 0; k < count; k++) {
+            double turns = count > 1 ? (double)(t * k) / (double)(2 * (count - 1)) : 0;
+            double angle = -2 * PI * turns;
+            out[t * count + k] =
+                (float)((waves->side == SIDE_REAL ? cos(angle) : sin(angle)) * window[t] / scale);
+        }
+    free(window);
+}
+
 static void fill_kind(const struct initializer *initializer, const struct shape *shape,
                       uint64_t seed, float *out)
 {
@@ -150,6 +186,9 @@ static void fill_kind(const struct initializer *initializer, const struct shape 
     case INITIALIZER_IDENTITY:
         fill_identity(initializer->a, shape, out);
         return;
+    case INITIALIZER_WAVES:
+        fill_waves(&initializer->waves, shape, out);
+        return;
     case INITIALIZER_VARIANCE_SCALING:
         plain = scaled(initializer, shape);
         break;
@@ -162,7 +201,8 @@ static void fill_kind(const struct initializer *initializer, const struct shape 
 
 bool initializer_is_by_rows(const struct initializer *initializer)
 {
-    return initializer->kind != INITIALIZER_ORTHOGONAL && initializer->kind != INITIALIZER_IDENTITY;
+    return initializer->kind != INITIALIZER_ORTHOGONAL &&
+           initializer->kind != INITIALIZER_IDENTITY && initializer->kind != INITIALIZER_WAVES;
 }
 
 bool initializer_is_zero(const struct initializer *initializer)

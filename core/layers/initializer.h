@@ -21,9 +21,23 @@ enum initializer_kind {
     INITIALIZER_VARIANCE_SCALING, /* variance a / fan, of `distribution` */
     INITIALIZER_ORTHOGONAL,       /* gain a */
     INITIALIZER_IDENTITY,         /* gain a */
+    INITIALIZER_WAVES,            /* of `waves`: [frame, 1, frequencies] */
 };
 
 enum initializer_fan { FAN_IN, FAN_OUT, FAN_AVG };
+
+/* A short-time Fourier transform, as the kernel of a convolution. */
+enum wave_side { SIDE_REAL, SIDE_IMAGINARY }; /* cosines; sines */
+enum wave_window { WINDOW_NONE, WINDOW_HANN, WINDOW_HAMMING };
+/* Divides by the window's L2 norm, or by its L1 norm. */
+enum wave_scaling { SCALING_NONE, SCALING_DENSITY, SCALING_SPECTRUM };
+
+struct waves {
+    enum wave_side side;
+    enum wave_window window;
+    enum wave_scaling scaling;
+    bool periodic; /* the window */
+};
 
 struct initializer {
     enum initializer_kind kind;
@@ -33,7 +47,8 @@ struct initializer {
     /* For VARIANCE_SCALING: the fans, if the layer says them; 0: they follow from the shape */
     double fan_in, fan_out;
     int64_t ones_begin, ones_end; /* elements that are 1 whatever the kind; 0, 0: none */
-    bool has_seed;                /* the description has a seed, which replaces the caller's */
+    struct waves waves;
+    bool has_seed; /* the description has a seed, which replaces the caller's */
     uint64_t seed;
 };
 

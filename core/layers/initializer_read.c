@@ -31,6 +31,10 @@ static const struct initializer_row {
     { "LecunUniform", SCALING(1, FAN_IN, UNIFORM), NULL, NULL },
     { "LecunNormal", SCALING(1, FAN_IN, TRUNCATED_NORMAL), NULL, NULL },
     { "VarianceScaling", SCALING(1, FAN_IN, TRUNCATED_NORMAL), "scale", NULL },
+    { "STFT",
+      { .kind = INITIALIZER_WAVES, .waves = { .window = WINDOW_HANN, .scaling = SCALING_DENSITY } },
+      NULL,
+      NULL },
 };
 
 /* Words and their enum values. */
@@ -47,6 +51,11 @@ static const struct word distributions[] = {
     { "normal", INITIALIZER_TRUNCATED_NORMAL }, /* Keras' own alias */
     { "untruncated_normal", INITIALIZER_NORMAL },
 };
+
+static const struct word sides[] = { { "real", SIDE_REAL }, { "imag", SIDE_IMAGINARY } };
+static const struct word windows[] = { { "hann", WINDOW_HANN }, { "hamming", WINDOW_HAMMING } };
+static const struct word scalings[] = { { "density", SCALING_DENSITY },
+                                        { "spectrum", SCALING_SPECTRUM } };
 
 static const struct initializer_row *find_row(const char *name)
 {
@@ -67,6 +76,34 @@ static struct status read_word(const struct json_value *value, const char *key,
         }
     return status_error(STATUS_INVALID_ARGUMENT, "%s is %s, known are %s to %s", key,
                         json_value_show(value, arena), words[0].text, words[count - 1].text);
+}
+
+struct status waves_read(const char *key, const struct json_value *value, struct arena *arena,
+                         struct waves *out)
+{
+    bool is_null = json_value_is_null(value);
+    int word = 0; /* WINDOW_NONE, SCALING_NONE */
+
+    if (strcmp(key, "side") == 0) {
+        TRY(read_word(value, key, sides, COUNT(sides), arena, &word));
+        out->side = (enum wave_side)word;
+    } else if (strcmp(key, "window") == 0) {
+        if (!is_null && !status_is_ok(read_word(value, key, windows, COUNT(windows), arena, &word)))
+            return status_error(STATUS_UNIMPLEMENTED,
+                                "window is %s; hann, hamming and null are implemented",
+                                json_value_show(value, arena));
+        out->window = (enum wave_window)word;
+    } else if (strcmp(key, "scaling") == 0) {
+        if (!is_null)
+            TRY(read_word(value, key, scalings, COUNT(scalings), arena, &word));
+        out->scaling = (enum wave_scaling)word;
+    } else if (strcmp(key, "periodic") == 0 && value->kind == JSON_VALUE_BOOL) {
+        out->periodic = value->boolean;
+    } else {
+        return status_error(STATUS_INVALID_ARGUMENT, "argument '%s' is %s", key,
+                            json_value_show(value, arena));
+    }
+    return status_ok();
 }
 
 static struct status read_seed(const struct json_value *value, struct arena *arena,
@@ -110,6 +147,8 @@ static struct status read_argument(const struct initializer_row *row, const char
         out->distribution = (enum initializer_kind)word;
         return status_ok();
     }
+    if (row->value.kind == INITIALIZER_WAVES)
+        return waves_read(key, value, arena, &out->waves);
     /* input_axes, output_axes, … unset */
     if (json_value_is_null(value) || strcmp(key, "dtype") == 0)
         return status_ok();

@@ -47,6 +47,7 @@ static const struct layer_class *const classes[] = {
     &layer_integer_lookup,
     &layer_normalization,
     &layer_mel_spectrogram,
+    &layer_stft_spectrogram,
     &layer_discretization,
     &layer_activity_regularization,
     &layer_conv1d,

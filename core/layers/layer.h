@@ -340,6 +340,9 @@ struct status layer_name_inner(struct layer *layer, bool keras2, struct arena *a
 struct status check_layer_name(const char *name);
 struct status initializer_read(const struct json_value *value, struct arena *arena,
                                struct initializer *out);
+/* Of Keras' initializer STFT: side, window, scaling or periodic. UNIMPLEMENTED: another window. */
+struct status waves_read(const char *key, const struct json_value *value, struct arena *arena,
+                         struct waves *out);
 struct status regularizer_read(const struct json_value *value, struct arena *arena,
                                struct regularizer *out);
 struct status constraint_read(const struct json_value *value, struct arena *arena,

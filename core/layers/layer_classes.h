@@ -139,7 +139,7 @@ extern const struct layer_class layer_text_vectorization;
 /* layer_numeric.c */
 extern const struct layer_class layer_normalization, layer_discretization;
 /* layer_sound.c */
-extern const struct layer_class layer_mel_spectrogram;
+extern const struct layer_class layer_mel_spectrogram, layer_stft_spectrogram;
 /* layer_wrap.c */
 extern const struct layer_class layer_time_distributed;
 /* layer_merge.c */

@@ -1,8 +1,9 @@
-/* layer_sound: MelSpectrogram, how loud each band of frequencies is at each time. Source:
- * keras/src/layers/preprocessing/mel_spectrogram.py. */
+/* layer_sound: MelSpectrogram and STFTSpectrogram, how loud each frequency is at each time. Source:
+ * keras/src/layers/preprocessing/mel_spectrogram.py, stft_spectrogram.py. */
 #include <math.h>
 
-#include "layers/layer_classes.h"
+#include "layers/initializer.h"
+#include "layers/layer_image.h"
 
 #define PI 3.14159265358979323846
 
@@ -226,3 +227,173 @@ static struct endpoint mel_spectrogram_build(struct layer_context *context,
     return build_binary(b, "Transpose", NULL, loud, build_const_ints(b, NULL, 3, order));
 }
 LAYER_CLASS(mel_spectrogram, "MelSpectrogram", mel_spectrogram_args, mel_spectrogram_build);
+
+/* ---- STFTSpectrogram: a convolution, whose kernels are trained as well ---- */
+
+static const struct layer_arg stft_spectrogram_args[] = {
+    { "mode", ARG_CHOICE, "log magnitude psd real imag angle stft" },
+    { "frame_length", ARG_INT, "256" },
+    { "frame_step", ARG_NULL_OR_INT, "null" }, /* null: half of frame_length */
+    { "fft_length", ARG_NULL_OR_INT, "null" }, /* null: the power of 2 from frame_length on */
+    { "window", ARG_NULL_OR_VALUE, "\"hann\"" },
+    { "periodic", ARG_BOOL, "false" },
+    { "scaling", ARG_NULL_OR_VALUE, "\"density\"" },
+    PADDING,
+    { "expand_dims", ARG_BOOL, "false" },
+    DATA_FORMAT,
+};
+
+struct stft {
+    int64_t frame, step, frequencies;
+    struct waves waves;
+};
+
+static int64_t power_of_2(int64_t least)
+{
+    int64_t power = 1;
+
+    while (power < least)
+        power *= 2;
+    return power;
+}
+
+static bool read_waves(struct layer_context *context, const struct layer *layer,
+                       struct waves *waves)
+{
+    static const char *const keys[] = { "window", "scaling" };
+
+    waves->periodic = layer_arg(layer, "periodic")->boolean;
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        struct status status =
+            waves_read(keys[i], layer_arg(layer, keys[i])->value, context->arena, waves);
+        if (status.code == STATUS_UNIMPLEMENTED)
+            layer_refuse(context, layer, "%s", status.message);
+        else if (!status_is_ok(status))
+            layer_fail(context, layer, "%s", status.message);
+    }
+    return status_is_ok(context->builder.status);
+}
+
+static bool read_stft(struct layer_context *context, const struct layer *layer, struct stft *s)
+{
+    const struct arg_value *step = layer_arg(layer, "frame_step"),
+                           *fft = layer_arg(layer, "fft_length");
+    int64_t frame = layer_arg(layer, "frame_length")->integer;
+    int64_t length = fft->is_null ? power_of_2(frame) : fft->integer;
+
+    *s = (struct stft){ .frame = frame,
+                        .step = step->is_null ? frame / 2 : step->integer,
+                        .frequencies = length / 2 + 1 };
+    if (s->step < 1 || s->step > frame || length < frame) {
+        layer_fail(context, layer, "expected 1 <= frame_step <= frame_length <= fft_length");
+        return false;
+    }
+    const int64_t sizes[] = { frame, s->frequencies };
+    return layer_fits(context, layer, "the kernel", 2, sizes) &&
+           read_waves(context, layer, &s->waves);
+}
+
+/* A transform of the frames of all channels: [batch · channels, 1, frames, frequencies]. */
+static struct endpoint transform(struct layer_context *context, const struct layer *layer,
+                                 const struct stft *s, const char *name, enum wave_side side,
+                                 struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const int64_t strides[] = { 1, 1, s->step };
+    struct initializer initializer = { .kind = INITIALIZER_WAVES, .waves = s->waves };
+
+    initializer.waves.side = side;
+    struct endpoint kernel =
+        layer_variable_with(context, layer, name, shape_of(s->frame, 1, s->frequencies),
+                            &initializer, NULL, layer->trainable);
+    const struct endpoint inputs[] = { x, build_binary(b, "ExpandDims", NULL, kernel,
+                                                       build_const_int(b, NULL, 0)) };
+    const struct attr attrs[] = { attr_window(b, "strides", 2, strides),
+                                  attr_text("padding", padding_of(layer)), ATTR_END };
+    return build(b, "Conv2D", NULL, 2, inputs, attrs);
+}
+
+static struct endpoint limit(struct builder *b, struct endpoint x)
+{
+    return by_number(b, "Maximum", x, 1e-7);
+}
+
+/* real² + imag², or what follows from it. */
+static struct endpoint powers(struct layer_context *context, const char *mode, const struct stft *s,
+                              struct endpoint real, struct endpoint imag)
+{
+    struct builder *b = &context->builder;
+    struct endpoint power = build_binary(b, "AddV2", NULL, build_unary(b, "Square", NULL, real),
+                                         build_unary(b, "Square", NULL, imag));
+    const struct shape shape = shape_of(s->frequencies);
+    float *sides = ARENA_ARRAY(context->arena, float, s->frequencies);
+
+    if (strcmp(mode, "psd") == 0) { /* of both sides of the spectrum, which meet at the ends */
+        for (int64_t k = 0; k < s->frequencies; k++)
+            sides[k] = k == 0 || k == s->frequencies - 1 ? 1 : 2;
+        const struct tensor tensor = tensor_borrow(DT_FLOAT, &shape, sides);
+        return build_binary(b, "Mul", NULL, power, build_const(b, NULL, &tensor));
+    }
+    struct endpoint size = build_unary(b, "Sqrt", NULL, limit(b, power));
+    return strcmp(mode, "log") == 0 ? build_unary(b, "Log", NULL, limit(b, size)) : size;
+}
+
+/* In the mode, like `transform`. */
+static struct endpoint spectrum(struct layer_context *context, const struct layer *layer,
+                                const struct stft *s, struct endpoint x)
+{
+    struct builder *b = &context->builder;
+    const char *mode = layer_arg(layer, "mode")->text;
+    struct endpoint real = { 0 }, imag = { 0 };
+
+    if (strcmp(mode, "imag") != 0)
+        real = transform(context, layer, s, "real_kernel", SIDE_REAL, x);
+    if (strcmp(mode, "real") != 0)
+        imag = transform(context, layer, s, "imag_kernel", SIDE_IMAGINARY, x);
+    if (real.node == NULL || imag.node == NULL)
+        return real.node != NULL ? real : imag;
+    if (strcmp(mode, "angle") == 0)
+        return build_binary(b, "Atan2", NULL, imag, real);
+    const struct endpoint both[] = { real, imag, build_const_int(b, NULL, 3) };
+    if (strcmp(mode, "stft") == 0)
+        return build(b, "ConcatV2", NULL, 3, both, NULL);
+    return powers(context, mode, s, real, imag);
+}
+
+static struct endpoint stft_spectrogram_build(struct layer_context *context,
+                                              const struct layer *layer, struct endpoint x)
+{
+    static const int32_t channels_first[] = { 0, 2, 1 }, expanded[] = { 0, 2, 3, 1 },
+                         joined[] = { 0, 2, 1, 3 };
+    struct builder *b = &context->builder;
+    bool expand = layer_arg(layer, "expand_dims")->boolean;
+    struct stft s;
+
+    if (!layer_wants_rank(context, layer, x, 3) || !read_stft(context, layer, &s))
+        return x;
+    const int32_t samples = (int32_t)endpoint_shape(x)->dims[1],
+                  channels = (int32_t)endpoint_shape(x)->dims[2];
+    if (samples < 1 || channels < 1) {
+        layer_fail(context, layer, "the input's shape %s has no samples",
+                   shape_text(endpoint_shape(x)));
+        return x;
+    }
+    const int32_t images[] = { -1, 1, samples, 1 };
+    x = build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, 3, channels_first));
+    x = build_binary(b, "Reshape", NULL, x, build_const_ints(b, NULL, 4, images));
+    struct endpoint y = spectrum(context, layer, &s, x);
+    if (!leaves_something(context, layer, y))
+        return y;
+    const int32_t frames = (int32_t)endpoint_shape(y)->dims[2],
+                  width = (int32_t)endpoint_shape(y)->dims[3];
+    const int64_t sizes[] = { frames, channels, width };
+    if (!layer_fits(context, layer, "the frequencies of all channels", 3, sizes))
+        return y;
+    const int32_t apart[] = { -1, channels, frames, width },
+                  rows[] = { -1, frames, channels * width };
+    y = build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, 4, apart));
+    y = build_binary(b, "Transpose", NULL, y,
+                     build_const_ints(b, NULL, 4, expand ? expanded : joined));
+    return expand ? y : build_binary(b, "Reshape", NULL, y, build_const_ints(b, NULL, 3, rows));
+}
+LAYER_CLASS(stft_spectrogram, "STFTSpectrogram", stft_spectrogram_args, stft_spectrogram_build);

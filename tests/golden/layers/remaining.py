@@ -1,7 +1,7 @@
 """Writes a file per model of layers that no other script here trains, so that each is compared over 20 steps. The files are as those of
 models.py. Layers that draw random numbers do so with a rate of 0, or in a range of one number.
 
-    python tests/golden/layers/remaining.py tests/golden/layers            Keras 3.15
+    python tests/golden/layers/remaining.py tests/golden/layers            Keras 3.15, and SciPy for the windows of STFTSpectrogram
 """
 import updates  # writes its own files again, the same ones
 from cases import L, case, keras, np, sequential
@@ -69,3 +69,7 @@ case("sound", sequential(L.Input((50,)), L.MelSpectrogram(fft_length=16, sequenc
 case("sound_powers", sequential(L.Input((41,)), L.MelSpectrogram(fft_length=9, sequence_stride=9, window="hamming", sampling_rate=8000, num_mel_bins=3,
                                                                  min_freq=100.0, max_freq=3000.0, power_to_db=False, mag_exp=1.5), L.Flatten(), L.Dense(2)),
      trained=True)
+for mode, options in (("log", {}), ("psd", {"expand_dims": True, "window": "hamming"}), ("stft", {"padding": "same", "frame_step": 3}), ("angle", {"scaling": None})):
+    case("sound_" + mode, sequential(L.Input((14, 2)), L.STFTSpectrogram(mode, frame_length=5, **options), L.Flatten(), L.Dense(2)), trained=True)
+case("sound_parts", sequential(L.Input((12, 1)), L.STFTSpectrogram("real", frame_length=4, frame_step=2, fft_length=6), L.STFTSpectrogram(
+    "imag", frame_length=3), L.STFTSpectrogram("magnitude", frame_length=2, window=None), L.Flatten(), L.Dense(2)), trained=True)

@@ -125,9 +125,40 @@ static void the_identity_has_its_gain_on_the_diagonal(void **state)
     assert_memory_equal(m, want, sizeof m);
 }
 
+/* Keras' values of shape [4, 1, 3]. */
+static const struct {
+    const char *config;
+    float values[12];
+} waves[] = {
+    { "{\"side\": \"real\", \"window\": \"hann\", \"scaling\": \"spectrum\"}",
+      { 0, 0, 0, .5F, 0, -.5F, .5F, -.5F, .5F, 0, 0, 0 } },
+    { "{\"side\": \"imag\", \"window\": \"hamming\", \"periodic\": true}",
+      { 0, 0, 0, 0, -.4283017F, 0, 0, 0, 0, 0, .4283017F, 0 } },
+    { "{\"side\": \"imag\", \"window\": null}", { 0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0 } },
+};
+
+static void waves_are_those_of_keras(void **state)
+{
+    (void)state;
+    const struct shape shape = shape_of(4, 1, 3);
+
+    for (size_t i = 0; i < COUNT(waves); i++) {
+        struct arena *arena = arena_create(0);
+        const char *json =
+            arena_printf(arena, "{\"class_name\": \"STFT\", \"config\": %s}", waves[i].config);
+        struct initializer initializer = read(arena, json);
+        float got[12];
+
+        initializer_fill(&initializer, &shape, 1, got);
+        for (size_t k = 0; k < COUNT(got); k++) /* Keras computes angles in float */
+            assert_float_equal(got[k], waves[i].values[k], 1e-6);
+        arena_destroy(arena);
+    }
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 3];
+    struct CMUnitTest tests[COUNT(rows) + 4];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(rows); i++)
@@ -137,5 +168,6 @@ int main(void)
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_seed_decides);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(orthogonal_columns_are_orthonormal);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_identity_has_its_gain_on_the_diagonal);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(waves_are_those_of_keras);
     return cmocka_run_group_tests_name("initializer", tests, NULL, NULL);
 }
