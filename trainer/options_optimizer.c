@@ -153,6 +153,9 @@ static struct status choose_average(const struct layers_training *described,
                                     "--ema_momentum and --ema_overwrite_frequency need --use_ema")
                      : status_ok();
     }
+    if (optimizer_can_be_another(*optimizer).code == STATUS_UNIMPLEMENTED)
+        return status_error(STATUS_UNIMPLEMENTED, "use_ema with the optimizer '%s'",
+                            (*optimizer)->name);
     *optimizer = optimizer_with_average(*optimizer);
     set_setting(out, "ema_momentum", momentum);
     set_setting(out, "ema_overwrite_frequency", frequency);

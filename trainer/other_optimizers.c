@@ -4,6 +4,9 @@
 #include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "trainer/shared/muon.h"
 
 static const char *skip_space(const char *at)
 {
@@ -175,6 +178,91 @@ struct status other_optimizers_read(const char *text, const char *const *names, 
     } while (take_char(&reading.at, ';'));
     if (*skip_space(reading.at) != '\0')
         return refuse(reading.at);
+    job->others = others;
+    job->others_count = number;
+    job->optimizer_of = optimizer_of;
+    return status_ok();
+}
+
+/* ---- Beside Muon. ---- */
+
+/* A setting of the job, or its optimizer's default. */
+static float job_setting(const struct client_job *job, const char *name)
+{
+    const struct optimizer *optimizer = optimizer_find(job->optimizer);
+
+    for (int i = 0; i < job->settings_count; i++)
+        if (strcmp(job->settings[i].name, name) == 0)
+            return job->settings[i].value;
+    return optimizer->settings[optimizer_setting_index(optimizer, name)].initial;
+}
+
+static struct status check_muon(const struct client_job *job)
+{
+    float steps = job_setting(job, "ns_steps"), ratio = job_setting(job, "adam_lr_ratio");
+
+    if (!(steps >= 0 && steps <= MUON_STEPS_MAX))
+        return status_error(STATUS_INVALID_ARGUMENT, "ns_steps is %g, expected 0 to %d",
+                            (double)steps, MUON_STEPS_MAX);
+    if (!(ratio > 0) || isinf(ratio))
+        return status_error(STATUS_INVALID_ARGUMENT, "adam_lr_ratio is %g, expected above 0",
+                            (double)ratio);
+    return status_ok();
+}
+
+static bool is_for_adamw(const struct muon_variable *variable, bool without_embeddings)
+{
+    return !variable->is_matrix ||
+           (without_embeddings && strcasestr(variable->name, "embedding") != NULL);
+}
+
+/* Keras multiplies by adam_lr_ratio the rate of the update, and not that of the decay. */
+static struct client_optimizer adamw_of(const struct client_job *job, struct arena *arena)
+{
+    float ratio = job_setting(job, "adam_lr_ratio");
+    const struct client_setting settings[] = {
+        { "beta_1", job_setting(job, "adam_beta_1") },
+        { "beta_2", job_setting(job, "adam_beta_2") },
+        { "epsilon", job_setting(job, "epsilon") },
+        { "weight_decay", job_setting(job, "adam_weight_decay") / ratio },
+    };
+
+    return (struct client_optimizer){ .name = "adamw",
+                                      .learning_rate = job->learning_rate * ratio,
+                                      .rate_ratio = ratio,
+                                      .settings =
+                                          (void *)arena_memdup(arena, settings, sizeof settings),
+                                      .settings_count = (int)COUNT(settings) };
+}
+
+struct status other_optimizers_beside_muon(const struct muon_variable *variables, int count,
+                                           struct arena *arena, struct client_job *job)
+{
+    int *optimizer_of = ARENA_ARRAY(arena, int, count), number = job->others_count + 1;
+    struct client_optimizer *others = ARENA_ARRAY(arena, struct client_optimizer, number);
+    bool needed = false;
+
+    if (optimizer_find(job->optimizer)->whole != muon_update)
+        return status_ok();
+    TRY(status_in(check_muon(job), "muon"));
+    bool without_embeddings = job_setting(job, "exclude_embeddings") != 0;
+    for (int v = 0; v < count; v++) {
+        optimizer_of[v] = client_job_number(job, v);
+        if (optimizer_of[v] != 0 || !is_for_adamw(&variables[v], without_embeddings))
+            continue;
+        optimizer_of[v] = number;
+        needed = true;
+    }
+    if (!needed)
+        return status_ok();
+    if (number > OPTIMIZERS_MAX - 1)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "--optimizer_for with %d patterns beside muon, which needs adamw: at "
+                            "most %d",
+                            number - 1, OPTIMIZERS_MAX - 2);
+    for (int i = 0; i < job->others_count; i++)
+        others[i] = job->others[i];
+    others[number - 1] = adamw_of(job, arena);
     job->others = others;
     job->others_count = number;
     job->optimizer_of = optimizer_of;

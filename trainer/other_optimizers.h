@@ -21,4 +21,21 @@
 struct status other_optimizers_read(const char *text, const char *const *names, int count,
                                     struct arena *arena, struct client_job *job);
 
+/* A variable of the job, as Muon sees it. */
+struct muon_variable {
+    const char *name;
+    bool is_matrix;
+};
+
+/**
+ * If the job's optimizer is muon, gives AdamW to the variables that no pattern has given another
+ * one and that Keras' Muon trains by it: all but matrices, and embeddings unless exclude_embeddings
+ * is 0. Its rate is the job's times adam_lr_ratio.
+ *
+ * Owner   what it sets in `job` lives in the arena
+ * Errors  UNIMPLEMENTED more than OPTIMIZERS_MAX - 1; INVALID_ARGUMENT a setting of muon
+ */
+struct status other_optimizers_beside_muon(const struct muon_variable *variables, int count,
+                                           struct arena *arena, struct client_job *job);
+
 #endif

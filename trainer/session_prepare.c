@@ -84,6 +84,20 @@ static struct status make_model(struct session *session)
     return status_in(status, "--from_savedmodel");
 }
 
+/* What Keras' Muon does not train itself. */
+static struct status complete_muon(struct session *session)
+{
+    const struct model *model = session->model;
+    struct muon_variable *variables =
+        ARENA_ARRAY(session->arena, struct muon_variable, model->variables_count);
+
+    for (int v = 0; v < model->variables_count; v++)
+        variables[v] =
+            (struct muon_variable){ model->variables[v].name, model->variables[v].shape.rank == 2 };
+    return other_optimizers_beside_muon(variables, model->variables_count, session->arena,
+                                        &session->options.job);
+}
+
 static struct status choose_other_optimizers(struct session *session)
 {
     const struct model *model = session->model;
@@ -408,6 +422,7 @@ struct status session_prepare(struct session *session)
     TRY(choose_serving(session));
     TRY(make_model(session));
     TRY(choose_other_optimizers(session));
+    TRY(complete_muon(session));
     spare_resting_rows(session);
     TRY(check_tables(session));
     TRY(options_steps(options, session->data->train->rows, &options->job.stop_step));

@@ -94,6 +94,25 @@ struct status layers_read_schedule(const struct json_value *value, struct arena 
     return status_ok();
 }
 
+/* What null means for settings of Muon whose default is something else. */
+static const struct neutral muon_nulls[] = { { "weight_decay", 0 },
+                                             { "adam_weight_decay", 0 },
+                                             { "rms_rate", -1 } };
+
+static void read_null(const char *key, struct layers_training *out, struct layers_setting *settings)
+{
+    for (size_t i = 0; i < COUNT(muon_nulls) && strcmp(out->optimizer, "muon") == 0; i++)
+        if (strcmp(key, muon_nulls[i].name) == 0)
+            settings[out->settings_count++] =
+                (struct layers_setting){ muon_nulls[i].name, muon_nulls[i].value };
+}
+
+/* An empty list of Muon's exclude_layers. */
+static bool is_empty_list(const struct json_value *value)
+{
+    return value->kind == JSON_VALUE_LIST && value->count == 0;
+}
+
 static struct status read_setting(const char *key, const struct json_value *value,
                                   struct arena *arena, struct layers_training *out,
                                   struct layers_setting *settings)
@@ -101,7 +120,10 @@ static struct status read_setting(const char *key, const struct json_value *valu
     double number;
     bool neutral;
 
-    if (json_value_is_null(value) || strcmp(key, "name") == 0 || is_default(key, value))
+    if (json_value_is_null(value))
+        read_null(key, out, settings);
+    if (json_value_is_null(value) || strcmp(key, "name") == 0 || is_default(key, value) ||
+        is_empty_list(value))
         return status_ok();
     TRY(is_neutral(key, value, arena, &neutral));
     if (neutral)

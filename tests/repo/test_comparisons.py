@@ -109,8 +109,9 @@ class Comparisons(unittest.TestCase):
         compared = set()
         for path in ("tests/unit/trainer/optimizer_golden.h", "tests/unit/trainer/optimizer_keras_golden.h"):
             compared.update(re.findall(r"^    \{ \"(\w+)\"", text(path), re.M))
-        if "#define UPDATES %d" % STEPS in text("tests/unit/trainer/adafactor_golden.h"):  # it takes whole variables
-            compared.add("adafactor")
+        for name in ("adafactor", "muon"):  # they take whole variables
+            if "#define UPDATES %d" % STEPS in text("tests/unit/trainer/%s_golden.h" % name):
+                compared.add(name)
         self.assert_all(rows, compared, 12)
 
     def test_a_row_without_comparison_would_be_seen(self):

@@ -150,6 +150,7 @@ struct client_optimizer {
     float learning_rate; /* constant */
     const struct client_setting *settings;
     int settings_count;
+    float rate_ratio; /* above 0: it has the job's rate times this, in place of its own */
 };
 
 struct client_job {

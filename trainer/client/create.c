@@ -66,8 +66,10 @@ struct client_optimizer client_job_optimizer(const struct client_job *job, int n
 {
     if (number > 0)
         return job->others[number - 1];
-    return (struct client_optimizer){ job->optimizer, job->learning_rate, job->settings,
-                                      job->settings_count };
+    return (struct client_optimizer){ .name = job->optimizer,
+                                      .learning_rate = job->learning_rate,
+                                      .settings = job->settings,
+                                      .settings_count = job->settings_count };
 }
 
 static const struct created_setting *describe_settings(const struct client_setting *from, int count,
@@ -105,6 +107,7 @@ static void describe_others(const struct client_job *job, struct create_request 
             .learning_rate = from->learning_rate,
             .settings = describe_settings(from->settings, from->settings_count, arena),
             .settings_count = (size_t)from->settings_count,
+            .rate_ratio = from->rate_ratio,
         };
     }
     header->others = others;

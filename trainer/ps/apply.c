@@ -106,7 +106,9 @@ struct applying {
 /* The schedule's rate is that of rule 0. */
 static float rate_of(const struct variables *variables, int rule, float scheduled)
 {
-    return rule == 0 ? scheduled : variables->training.rules[rule].rate;
+    const struct training_rule *own = &variables->training.rules[rule];
+
+    return rule == 0 ? scheduled : own->ratio > 0 ? scheduled * own->ratio : own->rate;
 }
 
 /* push: the first of a batch. */

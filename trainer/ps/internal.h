@@ -116,7 +116,8 @@ struct status generation_check_filling(const struct ps *ps, uint64_t number, uin
 /* How some slices are trained. */
 struct training_rule {
     const struct optimizer *optimizer;
-    float rate; /* of rule 0: the initial one, if there is a schedule */
+    float rate;  /* of rule 0: the initial one, if there is a schedule */
+    float ratio; /* above 0: of rule 0's rate, in place of its own */
     float settings[OPTIMIZER_SETTINGS_MAX];
     bool all_rows; /* a gradient of some rows changes the others as well */
 };

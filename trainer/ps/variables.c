@@ -156,6 +156,7 @@ static struct status choose_rule(const struct created_optimizer *from, struct tr
     }
     out->optimizer = optimizer;
     out->rate = from->learning_rate;
+    out->ratio = from->rate_ratio;
     return status_ok();
 }
 
@@ -188,8 +189,10 @@ int training_first_scalar(const struct training *training, int rule)
 
 static struct status choose_optimizers(const struct create_request *request, struct training *out)
 {
-    const struct created_optimizer job = { request->optimizer, request->learning_rate,
-                                           request->settings, request->settings_count };
+    const struct created_optimizer job = { .name = request->optimizer,
+                                           .learning_rate = request->learning_rate,
+                                           .settings = request->settings,
+                                           .settings_count = request->settings_count };
 
     TRY(choose_rule(&job, &out->rules[0]));
     TRY(choose_others(request, out));

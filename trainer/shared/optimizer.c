@@ -12,6 +12,7 @@
 
 #include "base/clones.h"
 #include "trainer/shared/adafactor.h"
+#include "trainer/shared/muon.h"
 
 #define STARTS_AT_0 (-1)
 
@@ -556,6 +557,32 @@ static const struct optimizer optimizers[] = {
       { { 0 } },
       apply_momentum,
       .advance = NULL },
+    { "muon",
+      .001f,
+      false,
+      14,
+      { { "momentum", .95f },
+        { "nesterov", 1 },
+        { "ns_steps", 5 },
+        { "rms_rate", .2f },
+        { "muon_a", 3.4445f },
+        { "muon_b", -4.775f },
+        { "muon_c", 2.0315f },
+        { "weight_decay", .004f },
+        /* of AdamW, for the variables that are no matrices */
+        { "adam_beta_1", .9f },
+        { "adam_beta_2", .999f },
+        { "epsilon", 1e-7f },
+        { "adam_weight_decay", .004f },
+        { "adam_lr_ratio", 1 },
+        { "exclude_embeddings", 1 } },
+      1,
+      { { "momentum", "Muon", STARTS_AT_0, NULL } },
+      0,
+      { { 0 } },
+      apply_made,
+      .advance = NULL,
+      .whole = muon_update },
     { "nadam", .001f, false, NADAM },
     { "proximal_adagrad",
       .01f,
@@ -708,6 +735,9 @@ const struct optimizer *optimizer_find(const char *name)
 
 struct status optimizer_can_be_another(const struct optimizer *optimizer)
 {
+    if (optimizer->whole == muon_update)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "the optimizer 'muon' for some variables: it brings adamw for others");
     if (!optimizer->averages)
         return status_ok();
     return status_error(STATUS_UNIMPLEMENTED,

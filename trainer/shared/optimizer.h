@@ -15,7 +15,7 @@
 #include "tensor/shape.h"
 
 #define OPTIMIZERS_MAX         8 /* of a job: its own, and those of some variables */
-#define OPTIMIZER_SETTINGS_MAX 8
+#define OPTIMIZER_SETTINGS_MAX 16
 #define OPTIMIZER_SLOTS_MAX    4
 #define OPTIMIZER_SCALARS_MAX  3
 #define JOB_SCALARS_MAX        (OPTIMIZERS_MAX * OPTIMIZER_SCALARS_MAX)
@@ -121,7 +121,8 @@ float optimizer_ratio(const struct optimizer_norms *norms);
 
 /* By its name in any case; NULL: no such optimizer. */
 const struct optimizer *optimizer_find(const char *name);
-/* May it train some variables beside the job's optimizer? UNIMPLEMENTED: it keeps an average. */
+/* May it train some variables beside the job's optimizer? UNIMPLEMENTED: it keeps an average, or it
+ * is muon, which has others beside it. */
 struct status optimizer_can_be_another(const struct optimizer *optimizer);
 
 /* The one with the same formulas that leaves rows without a gradient alone, such as "lazy_adam"; NULL:

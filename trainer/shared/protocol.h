@@ -230,7 +230,8 @@ struct created_setting {
 /* An optimizer of some variables. */
 struct created_optimizer {
     const char *name;
-    float learning_rate;                    /* constant */
+    float learning_rate; /* constant */
+    float rate_ratio;    /* above 0: it has the job's rate times this, in place of its own */
     const struct created_setting *settings; /* [settings_count] */
     size_t settings_count;
 };

@@ -148,6 +148,7 @@ static void pack_others(const struct create_request *request, PROTO(CreateReques
         const struct created_optimizer *from = &request->others[i];
         header->other_optimizers[i]->name = TEXT(from->name);
         header->other_optimizers[i]->learning_rate = from->learning_rate;
+        header->other_optimizers[i]->rate_ratio = from->rate_ratio;
         header->other_optimizers[i]->n_settings = from->settings_count;
         header->other_optimizers[i]->settings =
             pack_settings(from->settings, from->settings_count, arena);
@@ -249,6 +250,7 @@ static struct status unpack_others(const PROTO(CreateRequest) * header, struct a
         const PROTO(OtherOptimizer) *from = header->other_optimizers[i];
         others[i] = (struct created_optimizer){ .name = from->name,
                                                 .learning_rate = from->learning_rate,
+                                                .rate_ratio = from->rate_ratio,
                                                 .settings_count = from->n_settings };
         TRY(unpack_settings(from->settings, from->n_settings, arena, &others[i].settings));
     }
