@@ -30,6 +30,25 @@ void evaluation_sums_add(struct evaluation_sums *sums, const struct training_gra
     }
 }
 
+size_t evaluation_sums_count(const struct training_graph *graph)
+{
+    size_t count = 2;
+
+    for (int m = 0; m < graph->metrics_count; m++)
+        count += (size_t)graph->metrics[m].totals_count;
+    return count;
+}
+
+void evaluation_sums_read(struct evaluation_sums *sums, const struct training_graph *graph,
+                          const double *list)
+{
+    sums->rows += (int64_t)*list++;
+    sums->loss += *list++;
+    for (int m = 0; m < graph->metrics_count; m++)
+        for (int64_t i = 0; i < graph->metrics[m].totals_count; i++)
+            sums->totals[m][i] += *list++;
+}
+
 struct evaluation evaluation_sums_result(const struct evaluation_sums *sums,
                                          const struct training_graph *graph)
 {

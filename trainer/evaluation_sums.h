@@ -20,6 +20,13 @@ void evaluation_sums_finish(struct evaluation_sums *sums, const struct training_
 void evaluation_sums_add(struct evaluation_sums *sums, const struct training_graph *graph,
                          int64_t rows, struct tensor *fetches);
 
+/* The same as one list of numbers, which tasks send to each other: the rows, the loss, then the
+ * totals of each metric. */
+size_t evaluation_sums_count(const struct training_graph *graph);
+/* Adds those of such a list. */
+void evaluation_sums_read(struct evaluation_sums *sums, const struct training_graph *graph,
+                          const double *list);
+
 struct evaluation evaluation_sums_result(const struct evaluation_sums *sums,
                                          const struct training_graph *graph);
 

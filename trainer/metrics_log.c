@@ -12,7 +12,7 @@
 
 #define SHOW_NS NS_PER_S
 
-/* The events of one kind of evaluation. */
+/* The events of one kind of rows. */
 struct evaluation_events {
     const char *name, *directory;
     struct event_file *file; /* NULL: not made yet */
@@ -24,7 +24,7 @@ struct metrics_log {
     struct append_file lines;  /* path NULL: none, or no more */
     struct event_file *events; /* of training; NULL: none, or no more */
     bool has_events;
-    struct evaluation_events evaluations[2];
+    struct evaluation_events evaluations[3];
     uint64_t step;        /* the last one that was made; 0: none yet */
     uint64_t logged_step; /* the last one that is in the files */
     int64_t logged_ns, shown_ns;
@@ -95,7 +95,8 @@ struct status metrics_log_open(const struct metrics_log_options *options, struct
     *log = (struct metrics_log){ .options = *options,
                                  .lock = PTHREAD_MUTEX_INITIALIZER,
                                  .evaluations = { { "test", "eval", NULL },
-                                                  { "validation", "eval_validation", NULL } } };
+                                                  { "validation", "eval_validation", NULL },
+                                                  { "train", "train", NULL } } };
     if (*options->file != '\0')
         status = status_in(open_lines(options->file, &log->lines), "--metrics_file");
     if (status_is_ok(status) && *options->directory != '\0')
@@ -219,13 +220,15 @@ static bool is_due(const struct metrics_log *log, uint64_t step)
     return step / every != log->step / every || step >= log->options.last_step;
 }
 
-void metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate)
+bool metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate)
 {
     if (log == NULL)
-        return;
+        return false;
     pthread_mutex_lock(&log->lock);
     bool start = step <= log->step || log->step == 0;
-    if (start || is_due(log, step)) {
+    bool due = start ? step % log->options.every_steps == 0 || step >= log->options.last_step
+                     : is_due(log, step);
+    if (start || due) {
         int64_t now_ns = clock_now_ns(log->options.clock), passed_ns = now_ns - log->logged_ns;
         double steps = (double)(step - log->logged_step);
         struct rates rates = { loss, learning_rate,
@@ -238,6 +241,7 @@ void metrics_log_step(struct metrics_log *log, uint64_t step, double loss, doubl
     }
     log->step = step;
     pthread_mutex_unlock(&log->lock);
+    return due;
 }
 
 void metrics_log_graph(struct metrics_log *log, struct bytes graph)
@@ -267,17 +271,23 @@ void metrics_log_histogram(struct metrics_log *log, const char *variable, uint64
     buffer_finish(&tag);
 }
 
-/* ---- Evaluations. ---- */
+/* ---- Evaluations, and the training rows of all workers. ---- */
 
-static void add_evaluation_line(struct metrics_log *log, double time_s, const char *name,
-                                uint64_t step, const struct event_scalar *values, int count)
+/* rows: negative: of an evaluation. */
+static void add_values_line(struct metrics_log *log, double time_s, const char *name, uint64_t step,
+                            int64_t rows, const struct event_scalar *values, int count)
 {
     struct buffer line = { 0 };
 
     if (log->lines.path == NULL)
         return;
-    buffer_printf(&line, "{\"kind\":\"evaluation\",\"name\":\"%s\"", name);
+    if (rows < 0)
+        buffer_printf(&line, "{\"kind\":\"evaluation\",\"name\":\"%s\"", name);
+    else
+        buffer_append_text(&line, "{\"kind\":\"train_metrics\"");
     put_head(&line, time_s, step);
+    if (rows >= 0)
+        buffer_printf(&line, ",\"rows\":%lld", (long long)rows);
     for (int i = 0; i < count; i++)
         put_number(&line, values[i].tag, values[i].value);
     add_line(log, &line);
@@ -293,9 +303,8 @@ static struct status create_events(struct metrics_log *log, struct evaluation_ev
     return status;
 }
 
-static struct status add_evaluation_events(struct metrics_log *log, double time_s, const char *name,
-                                           uint64_t step, const struct event_scalar *values,
-                                           int count)
+static struct status add_values_events(struct metrics_log *log, double time_s, const char *name,
+                                       uint64_t step, const struct event_scalar *values, int count)
 {
     struct evaluation_events *events = log->evaluations;
 
@@ -308,18 +317,30 @@ static struct status add_evaluation_events(struct metrics_log *log, double time_
     return event_file_add_scalars(events->file, time_s, step, values, count);
 }
 
-void metrics_log_evaluation(struct metrics_log *log, const char *name, uint64_t step,
-                            const struct event_scalar *values, int values_count)
+static void add_values(struct metrics_log *log, const char *name, uint64_t step, int64_t rows,
+                       const struct event_scalar *values, int count)
 {
     double time_s = wall_time_s();
 
     if (log == NULL)
         return;
     pthread_mutex_lock(&log->lock);
-    add_evaluation_line(log, time_s, name, step, values, values_count);
+    add_values_line(log, time_s, name, step, rows, values, count);
     if (log->has_events)
-        end_events(log, add_evaluation_events(log, time_s, name, step, values, values_count));
+        end_events(log, add_values_events(log, time_s, name, step, values, count));
     pthread_mutex_unlock(&log->lock);
+}
+
+void metrics_log_evaluation(struct metrics_log *log, const char *name, uint64_t step,
+                            const struct event_scalar *values, int values_count)
+{
+    add_values(log, name, step, -1, values, values_count);
+}
+
+void metrics_log_train(struct metrics_log *log, uint64_t step, int64_t rows,
+                       const struct event_scalar *values, int values_count)
+{
+    add_values(log, "train", step, rows, values, values_count);
 }
 
 /* ---- Readers. ---- */

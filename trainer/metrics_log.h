@@ -2,10 +2,11 @@
  * metrics_log: writes the course of a training to files: JSON lines (--metrics_file) and event
  * files for TensorBoard (--log_dir).
  *
- * A line of training, and one of an evaluation:
+ * A line of a training step, one of the training rows of all workers, and one of an evaluation:
  *
  *     {"kind":"train","time":1763850000.125,"step":100,"loss":0.41,"learning_rate":0.01,
  *      "steps_per_second":512.5,"examples_per_second":51250}
+ *     {"kind":"train_metrics","time":1763850000.126,"step":100,"rows":51200,"loss":0.4,"accuracy":0.8}
  *     {"kind":"evaluation","name":"test","time":1763850001.5,"step":1000,"loss":0.31,"accuracy":0.9}
  *
  * The events have the tags of TensorFlow's Estimator: loss, learning_rate and global_step/sec in
@@ -44,8 +45,13 @@ struct metrics_log_options {
 struct status metrics_log_open(const struct metrics_log_options *options, struct metrics_log **out);
 
 /* A step was made with this loss. A step that is not after the one before means that the job went
- * back to a checkpoint: readers of the event files are told to drop what came after it. */
-void metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate);
+ * back to a checkpoint: readers of the event files are told to drop what came after it. Returns
+ * whether a multiple of every_steps, or the last step, has been reached. */
+bool metrics_log_step(struct metrics_log *log, uint64_t step, double loss, double learning_rate);
+
+/* The loss and the metrics of so many training rows, which are those since the line before. */
+void metrics_log_train(struct metrics_log *log, uint64_t step, int64_t rows,
+                       const struct event_scalar *values, int values_count);
 
 /* name: which rows were evaluated, "test" or "validation". values_count is at most EVENT_SCALARS_MAX. */
 void metrics_log_evaluation(struct metrics_log *log, const char *name, uint64_t step,

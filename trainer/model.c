@@ -24,14 +24,16 @@ static struct status make_plan(struct model *model, const struct training_pass *
 static struct status make_step_plan(struct model *model)
 {
     const struct training_graph *graph = model->graph;
-    struct endpoint *fetches =
-        ARENA_ARRAY(model->arena, struct endpoint, graph->variables_count + 1);
+    struct endpoint *fetches = ARENA_ARRAY(model->arena, struct endpoint,
+                                           graph->variables_count + 1 + graph->metrics_count);
     int count = 0;
 
     fetches[count++] = graph->step.loss;
     for (int v = 0; v < graph->variables_count; v++)
         if (graph->variables[v].update != UPDATE_NONE)
             fetches[count++] = graph->step.updates[v];
+    for (int m = 0; m < graph->metrics_count && graph->step.metrics != NULL; m++)
+        fetches[count++] = graph->step.metrics[m];
     return make_plan(model, &graph->step, fetches, count, &model->step);
 }
 

@@ -24,6 +24,7 @@ struct model_source {
     int fetches_count;
     struct tensor *fetches; /* loss, then gradients */
     struct variable_gradient *gradients;
+    double *totals; /* of the metrics, to which each batch adds its own; NULL: nobody wants them */
 };
 
 static void release_fetches(struct model_source *source)
@@ -78,6 +79,21 @@ static struct status source_need_rows(struct gradient_source *base, const struct
     return status_ok();
 }
 
+/* The rows, the loss and the metrics of the batch: metrics are the last fetches. */
+static void add_totals(struct model_source *source)
+{
+    const struct training_graph *graph = source->model->graph;
+    const struct tensor *metrics = source->fetches + source->fetches_count - graph->metrics_count;
+    double rows = (double)graph->step.batch, loss = (double)tensor_floats(&source->fetches[0])[0];
+    double *totals = source->totals;
+
+    *totals++ += rows;
+    *totals++ += graph->step.loss_is_sum ? loss : loss * rows;
+    for (int m = 0; m < graph->metrics_count; m++)
+        for (int64_t i = 0; i < graph->metrics[m].totals_count; i++)
+            *totals++ += (double)tensor_floats(&metrics[m])[i];
+}
+
 static struct status source_step(struct gradient_source *base, const void *const *values,
                                  const struct variable_gradient **gradients, float *loss)
 {
@@ -106,8 +122,18 @@ static struct status source_step(struct gradient_source *base, const void *const
                 .values = tensor_floats(&source->fetches[fetch++]),
                 .rows = feeder->rows[v],
             };
+    if (source->totals != NULL)
+        add_totals(source);
     *gradients = source->gradients;
     return status_ok();
+}
+
+void model_source_keep_totals(struct gradient_source *base, double *totals)
+{
+    struct model_source *source = (struct model_source *)base;
+
+    assert(source->model->graph->step.metrics != NULL || source->model->graph->metrics_count == 0);
+    source->totals = totals;
 }
 
 static struct status source_seek(struct gradient_source *base, uint64_t begin, uint64_t step)
@@ -143,7 +169,7 @@ static int count_fetches(const struct model *model)
 
     for (int v = 0; v < model->variables_count; v++)
         count += placed_variable_is_pushed(&model->variables[v]);
-    return count;
+    return model->graph->step.metrics != NULL ? count + model->graph->metrics_count : count;
 }
 
 /* Opens the rows, of which `giver` gives out turns. They are read in advance behind it, so that the

@@ -198,6 +198,9 @@ static const struct flag rows[] = {
       .help = "file on the chief's disk to which the same is appended as JSON lines" },
     { "save_summary_steps", FLAG_INT64, &values.save_summary_steps, "100",
       .help = "write to both at the multiples of this many steps", .min = 1, .max = 9e15 },
+    { "train_metrics", FLAG_BOOL, &values.train_metrics, "false",
+      .help = "write the loss and the metrics of all workers' training rows since the line before to "
+              "both" },
     { "histogram_steps", FLAG_INT64, &values.histogram_steps, "0",
       .help = "write histograms of the variables to --log_dir at the multiples of this many steps; "
               "0: none",

@@ -40,7 +40,7 @@ struct flag_values {
     double early_stopping_min_delta, ema_momentum, loss_scale_factor;
     int64_t ema_overwrite_frequency, gradient_accumulation_steps;
     const char *monitor, *monitor_mode, *early_stopping_baseline, *early_stopping_task;
-    bool use_ema, save_best, restore_best_weights;
+    bool use_ema, save_best, restore_best_weights, train_metrics;
     int64_t max_bad_records;
     int32_t shuffle_buffer, prefetch_batches, backup_workers, max_staleness, threads;
     const char *ps_hosts, *worker_hosts, *chief_hosts, *job_name, *cluster_id;

@@ -7,6 +7,7 @@
 #include "base/crc32c.h"
 #include "base/memory.h"
 #include "trainer/client/shares.h"
+#include "trainer/client/totals.h"
 #include "trainer/job/accumulate.h"
 #include "trainer/job/local_job.h"
 #include "trainer/session_adapt.h"
@@ -58,6 +59,8 @@ static struct status make_source(void *context, struct ps_client *client,
 
     TRY(model_source(session->model, session->data->train, &order, job->sync,
                      session->options.accumulation, job->sync ? NULL : &giver, &source));
+    if (job->totals_count > 0)
+        model_source_keep_totals(source, client_keep_totals(client, job->totals_count));
     source = accumulate_source(source, session->options.accumulation, session->options.loss_scale,
                                &session->placement);
     *out = clip_source(source, &session->options.clip, &session->placement);
@@ -365,12 +368,13 @@ static struct status describe_agreed(const struct session *session, const char *
             "sync=%s backup_workers=%u max_staleness=%d seed=%lld batch_size=%u "
             "loss_reduction=%s class_weight=%s "
             "clip=%s:%g gradient_accumulation_steps=%u loss_scale_factor=%g "
-            "workers=%u training_rows=%lld training_data_%.*s",
+            "train_metrics=%s workers=%u training_rows=%lld training_data_%.*s",
             options->job.sync ? "true" : "false", options->job.backup_workers,
             options->flags.max_staleness, (long long)options->flags.seed, options->batch_size,
             reductions[options->reduction], describe_weights(session), clips[options->clip.kind],
             (double)options->clip.limit, options->accumulation, (double)options->loss_scale,
-            options->job.workers, (long long)rows->rows, (int)identity.size, identity.data);
+            options->flags.train_metrics ? "true" : "false", options->job.workers,
+            (long long)rows->rows, (int)identity.size, identity.data);
     buffer_finish(&identity);
     return status;
 }

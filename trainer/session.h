@@ -15,6 +15,12 @@
 
 #define FINISHED_WAIT_MS 10000 /* as long as a ps stays after the job's end */
 
+/* The totals of the training's metrics that were logged last. */
+struct train_totals {
+    double *list; /* as evaluation_sums_read takes them, in the session's arena; NULL: none yet */
+    uint64_t generation; /* of the job */
+};
+
 struct session {
     struct arena *arena;
     struct options options;
@@ -36,6 +42,7 @@ struct session {
     struct progress progress;
     struct report report;
     struct metrics_log *metrics; /* NULL: none */
+    struct train_totals totals;  /* used by the chief's thread */
     uint64_t histogram_step;     /* of the last histograms; used by the chief's thread */
     struct loss_plot plot;       /* the same */
     bool trains;                 /* the log says that training has begun */
@@ -80,6 +87,11 @@ struct status session_evaluate(void *context, uint64_t step, const void *const *
                                struct client_snapshot *snapshot, const _Atomic bool *enough,
                                struct verdict *out);
 
+/* Logs the values under the names that TensorFlow's Estimator gives them. name: NULL: they are of
+ * the training rows of all workers. */
+void session_log_evaluation(struct session *session, const char *name, uint64_t step,
+                            const struct evaluation *evaluation);
+
 /* Called by the chief after the last step: evaluates and exports. */
 struct status session_conclude(void *context, struct ps_client *client);
 
@@ -92,7 +104,7 @@ struct status session_open_best(const struct session *session, struct checkpoint
 struct status session_open_metrics(struct session *session);
 
 /* As struct chief_options wants it. */
-void session_stepped(void *context, const struct ps_client *client, float loss);
+void session_stepped(void *context, struct ps_client *client, float loss);
 
 /* Exports these values, unless --noexport was given, and prints where. */
 struct status session_export(struct session *session, struct value_source *source);

@@ -12,16 +12,19 @@
 #define STATE_FILE "early_stopping.json"
 #define BEST_DIR   "best"
 
-/* Logs the values under the names that TensorFlow's Estimator gives them. */
-static void log_evaluation(struct session *session, const char *name, uint64_t step,
-                           const struct evaluation *evaluation)
+void session_log_evaluation(struct session *session, const char *name, uint64_t step,
+                            const struct evaluation *evaluation)
 {
     const struct training_graph *graph = &session->graph;
     struct event_scalar values[1 + EVALUATION_METRICS_MAX] = { { "loss", evaluation->loss } };
 
     for (int m = 0; m < graph->metrics_count; m++)
         values[1 + m] = (struct event_scalar){ graph->metrics[m].name, evaluation->metrics[m] };
-    metrics_log_evaluation(session->metrics, name, step, values, 1 + graph->metrics_count);
+    if (name != NULL)
+        metrics_log_evaluation(session->metrics, name, step, values, 1 + graph->metrics_count);
+    else
+        metrics_log_train(session->metrics, step, evaluation->rows, values,
+                          1 + graph->metrics_count);
 }
 
 /* Where the values of an evaluation are. */
@@ -114,7 +117,7 @@ static struct status evaluate_rows(struct session *session, const char *what, co
         return status_ok();
     TRY(evaluate_held(session, kept, rows, &session->progress.stop, &evaluation));
     report_evaluation(&session->report, what, &session->graph, &evaluation);
-    log_evaluation(session, name, step, &evaluation);
+    session_log_evaluation(session, name, step, &evaluation);
     if (!isfinite(evaluation.loss))
         return status_error(STATUS_OUT_OF_RANGE,
                             "%s: the loss is %g: nothing was exported; try a smaller "
@@ -251,7 +254,7 @@ struct status session_evaluate(void *context, uint64_t step, const void *const *
     TRY(evaluate_held(session, &kept, rows, enough, &evaluation));
     snprintf(line, sizeof line, "%s at step %" PRIu64, what, step);
     report_evaluation(&session->report, line, &session->graph, &evaluation);
-    log_evaluation(session, name, step, &evaluation);
+    session_log_evaluation(session, name, step, &evaluation);
     *out = early_stopping_add(&session->stopping, step,
                               early_stopping_value(&session->stopping, &evaluation));
     say_verdict(session, *out);

@@ -5,11 +5,13 @@
 #include "trainer/adapt/adapt.h"
 #include "trainer/data/class_weights.h"
 #include "trainer/data/memory_data.h"
+#include "trainer/evaluation_sums.h"
 #include "trainer/feeder.h"
 #include "trainer/finetune.h"
 #include "trainer/file_data.h"
 #include "trainer/other_optimizers.h"
 #include "trainer/session.h"
+#include "trainer/shared/protocol.h"
 
 /* Bad records are reported by several threads. */
 static void warn_of_data(void *context, const char *text)
@@ -62,6 +64,7 @@ static struct status make_graph(struct session *session)
         .weighted = *options->flags.class_weight != '\0' || *options->flags.weight_column != '\0',
         .evaluation_weighted = *options->flags.weight_column != '\0',
         .loss_scale = options->loss_scale != 1 ? options->loss_scale : 0,
+        .metrics = options->flags.train_metrics,
     };
 
     TRY(layers_training_graph(options->model, &training, session->arena, &session->graph));
@@ -406,6 +409,23 @@ static void choose_shares(struct session *session)
     job->turns_per_share = rows > job->rows_per_turn ? rows / job->rows_per_turn : 1;
 }
 
+/* What each push carries for --train_metrics. */
+static struct status choose_totals(struct session *session)
+{
+    size_t count = evaluation_sums_count(&session->graph);
+
+    if (!session->options.flags.train_metrics)
+        return status_ok();
+    if (count > TOTALS_MAX)
+        return status_error(
+            STATUS_INVALID_ARGUMENT,
+            "--train_metrics: the metrics of the model have %zu totals, at most %d: "
+            "give them fewer thresholds",
+            count, TOTALS_MAX);
+    session->options.job.totals_count = (uint32_t)count;
+    return status_ok();
+}
+
 struct status session_prepare(struct session *session)
 {
     struct options *options = &session->options;
@@ -427,6 +447,7 @@ struct status session_prepare(struct session *session)
     TRY(check_tables(session));
     TRY(options_steps(options, session->data->train->rows, &options->job.stop_step));
     choose_shares(session);
+    TRY(choose_totals(session));
     TRY(check_whole_variables(session));
     place(session);
     TRY(session_prepare_evaluation(session));

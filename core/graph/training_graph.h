@@ -132,7 +132,8 @@ struct training_pass {
     /* [variables_count], of the step: the gradient, in the shape of the variable's values, or the
      * value that is averaged. A null node: UPDATE_NONE. */
     struct endpoint *updates;
-    /* [metrics_count], of the evaluation: float [totals_count], of the rows of the batch. */
+    /* [metrics_count]: float [totals_count], of the rows of the batch. NULL: of a step whose
+     * metrics nobody wants. */
     struct endpoint *metrics;
 };
 

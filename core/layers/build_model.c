@@ -312,7 +312,7 @@ struct status layers_build(const struct layers_model *model, const struct layers
     out->init = layers_build_init(&context);
     if (options->mode != LAYERS_SERVE)
         loss_build(&context, model, options->reduction);
-    if (options->mode == LAYERS_EVAL)
+    if (options->mode == LAYERS_EVAL || (options->mode == LAYERS_TRAIN && options->metrics))
         build_metrics(&context, model);
     if (options->mode == LAYERS_TRAIN && status_is_ok(b->status))
         build_gradients(&context, options->loss_scale);

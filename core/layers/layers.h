@@ -16,7 +16,7 @@
  *
  *     feeds    inputs[i], heads[i].labels and column, random_seed (where there is one),
  *              variables[i].value
- *     fetches  loss, variables[i].gradient or average                  mode TRAIN
+ *     fetches  loss, variables[i].gradient or average, some metrics[i] mode TRAIN
  *              loss, metrics[i]                                        mode EVAL
  */
 #ifndef LAYERS_LAYERS_H
@@ -255,6 +255,7 @@ struct layers_options {
     enum layers_reduction reduction;
     int64_t batch; /* rows of a step; 0: any number (a fixed number makes a cheaper graph) */
     bool weighted; /* each example's losses have a weight, which is fed */
+    bool metrics;  /* TRAIN: with metrics, as EVAL has them */
     /* The gradients are those of the loss times this factor, so that small ones do not underflow;
      * 0: 1. */
     float loss_scale;
@@ -397,6 +398,7 @@ struct layers_training_options {
     bool weighted;
     bool evaluation_weighted; /* the same of an evaluation, with its weighted metrics */
     float loss_scale;         /* of the gradients, as struct layers_options has it */
+    bool metrics;             /* a step has the metrics of its batch as well */
 };
 
 /**

@@ -263,7 +263,8 @@ struct status layers_training_graph(const struct layers_model *model,
                                              .reduction = options->reduction,
                                              .batch = options->batch,
                                              .weighted = options->weighted,
-                                             .loss_scale = options->loss_scale };
+                                             .loss_scale = options->loss_scale,
+                                             .metrics = options->metrics };
     const struct layers_options evaluating = { .mode = LAYERS_EVAL,
                                                .reduction = LAYERS_SUM,
                                                .weighted = options->evaluation_weighted };

@@ -4,6 +4,7 @@ import json
 import re
 import signal
 import subprocess
+from random import Random
 
 from cluster import Job
 from digits import write_digits
@@ -71,12 +72,43 @@ class Metrics(TestCase):
         self.assertGreaterEqual(steps[-1], 300)
         self.assertEqual(len(glob.glob(self.logs + "/events.out.tfevents.*")), 1)
 
+    def test_the_metrics_of_all_workers(self):
+        """With a rate that changes nothing, the rows of an epoch have the same metrics in training as in an evaluation, however many workers
+        share them."""
+        random = Random(3)
+        with open(self.path("rows.csv"), "w", encoding="utf-8") as f:
+            f.write("a,b,label\n")
+            for _ in range(600):
+                a, b = random.gauss(0, 1), random.gauss(0, 1)
+                f.write("%g,%g,%d\n" % (a, b, a + random.gauss(0, 1) > 0))
+        layers = [("InputLayer", {"name": "x", "batch_shape": [None, 2]}),
+                  ("Dense", {"name": "d", "units": 1, "activation": "sigmoid", "kernel_regularizer": {"class_name": "L2", "config": {"l2": 0.01}}})]
+        metrics = ["binary_accuracy", {"class_name": "AUC", "config": {"num_thresholds": 50}}]
+        with open(self.path("model.json"), "w", encoding="utf-8") as f:
+            json.dump({"class_name": "Sequential", "keras_version": "3.15.0", "compile_config": {"loss": "binary_crossentropy", "metrics": metrics},
+                       "config": {"name": "m", "layers": [{"class_name": c, "config": config} for c, config in layers]}}, f)
+        for flags in (["--workers=1"], ["--workers=3", "--gradient_accumulation_steps=2"], ["--workers=3", "--sync"]):
+            with self.subTest(flags):
+                self.file = self.path("metrics-%s" % "-".join(flags))
+                done = run("pstrain", "--model=" + self.path("model.json"), "--train_files=" + self.path("rows.csv"), "--noexport",
+                           "--validation_files=" + self.path("rows.csv"), "--epochs=2", "--batch_size=10", "--learning_rate=1e-30",
+                           "--metrics_file=" + self.file, "--log_dir=" + self.logs, "--train_metrics", "--save_summary_steps=1000", *flags)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                lines = {line.pop("kind"): line for line in self.lines()}
+                all_rows, evaluation = lines["train_metrics"], lines["evaluation"]
+                self.assertEqual((all_rows["step"], all_rows["rows"]), (evaluation["step"], 1200))
+                for name in ("loss", "binary_accuracy", "AUC"):
+                    # The loss's sum begins with floats of ten rows here, and of 500 there.
+                    self.assertAlmostEqual(all_rows[name], evaluation[name], delta=1e-6 * evaluation[name])
+        self.assertEqual(len(glob.glob(self.logs + "/train/events.out.tfevents.*")), 3)
+
     def test_what_cannot_be_written_is_named_before_training(self):
         for flag, words in (("--metrics_file=/dev/full", "--metrics_file: '/dev/full' is not a regular file"),
                             ("--metrics_file=" + self.path("no", "m"), "--metrics_file: open"),
                             ("--log_dir=" + self.data + "/train-images-idx3-ubyte/d", "--log_dir: "),
                             ("--log_dir=gs://bucket/logs", "--log_dir: "),
                             ("--histogram_steps=5", "--histogram_steps without --log_dir"),
+                            ("--train_metrics", "--train_metrics without --log_dir and --metrics_file"),
                             ("--save_summary_steps=5", "--save_summary_steps without --log_dir and --metrics_file")):
             with self.subTest(flag):
                 done = run("pstrain", "--train_dir=" + self.data, "--noexport", flag)

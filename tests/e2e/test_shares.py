@@ -28,9 +28,10 @@ class Shares(TestCase):
                 f.write("id,label\n" + "".join("%d,1e9\n" % i for i in range(ROWS * part // 3, ROWS * (part + 1) // 3)))
 
     def begin(self, ps, workers, *flags):
+        self.rows_per_step = BATCH * (workers if "--sync" in flags else 1)
         self.job = Job(self, ps=ps, workers=workers, flags=[
             "--model=" + self.path("count.json"), "--train_files=" + self.path("ids-*.csv"), "--batch_size=%d" % BATCH, "--loss_reduction=sum",
-            "--optimizer=sgd", "--learning_rate=1", "--shuffle_buffer=3000", "--seed=3", *flags])
+            "--optimizer=sgd", "--learning_rate=1", "--shuffle_buffer=3000", "--seed=3", "--train_metrics", *flags])
         self.chief = ["--export_dir=" + self.path("model", "1"), "--metrics_file=" + self.path("steps.jsonl"), "--save_summary_steps=20"]
 
     def start(self, job, index):
@@ -47,6 +48,16 @@ class Shares(TestCase):
                     return
             time.sleep(0.005)
         self.fail("no step %d:\n%s" % (step, self.job.logs()[-8000:]))
+
+    def check_metrics(self, begin=0):
+        """The rows of all steps from `begin` on are in the lines of the metrics over all workers, each once."""
+        with open(self.path("steps.jsonl"), encoding="utf-8") as f:
+            lines = [line for line in map(json.loads, f) if line["kind"] == "train_metrics"]
+        rows = 0
+        for line in lines:
+            rows += line["rows"]
+            self.assertEqual(rows, (line["step"] - begin) * self.rows_per_step, line)
+        self.assertEqual(rows, EPOCHS * ROWS)
 
     def check(self, **codes):
         ended = self.job.wait()
@@ -92,6 +103,7 @@ class Shares(TestCase):
         self.job.kill("worker 1")
         self.start("worker", 1)
         self.check()
+        self.check_metrics()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import random
 import re
 import struct
 
-METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "beat", "stop", "pass", "take"]
+METHODS = ["join", "create", "pull", "push", "hold", "cut", "read", "drop", "finish", "await", "write", "open", "beat", "stop", "pass", "take", "totals"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 OUT = os.path.join(HERE, "corpus", "ps")
 # A ps rejects another version of the protocol, or another placement, early.
@@ -168,6 +168,9 @@ SEQUENCES = {
     "paced": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f18=1) + V["pass"] + V["push"] + V["pass"],
     "shares": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f21=4, f22=[9, 1, 2, 5, 1]) + V["write"] + V["open"]
     + V["take"] + request("take", f1=CHIEF, f2=2) + request("push", GRADIENTS, f1=CHIEF, f2=1, f12=2) + V["hold"] + V["cut"],
+    "totals": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f23=2) + V["write"] + V["open"]
+    + request("push", GRADIENTS, f1=CHIEF, f2=1, f13=[double(10), double(4.5)]) + request("totals", f1=CHIEF)
+    + request("push", GRADIENTS, f1=CHIEF, f2=2, f13=[double(10)]),
     "shares_of_no_position": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f21=4, f22=[9, 8, 2]) + V["take"],
     "stop_early": V["reader_join"] + V["reader_stop"] + V["push"] + V["stop"] + V["push"] + V["join"],
     "all_rows": request("create", f1=identity(0, 1), f2=2, f3="ftrl", f4=0.1, f6=PIECES, f7=1, f8=1, f16=1) + V["push_rows"],

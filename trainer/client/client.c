@@ -14,6 +14,8 @@ void client_init(struct ps_client *client, const struct ps_client_options *optio
     call_group_init(&client->calls, channel_clock(options->channels[0]), client->chunks_count);
     client->calls.retry = client_retry(client);
     client->shares = client_shares_create(client->calls.clock, client_retry(client));
+    call_group_init(&client->totals_calls, client->calls.clock, 1);
+    client->totals_calls.retry = client_retry(client);
     client_rows_init(client);
     client->values = zalloc((size_t)placement->variables_count * sizeof *client->values);
     client->assembled = zalloc((size_t)placement->variables_count * sizeof *client->assembled);
@@ -36,6 +38,8 @@ void client_finish(struct ps_client *client)
 {
     call_group_finish(&client->calls);
     client_shares_destroy(client->shares);
+    call_group_finish(&client->totals_calls);
+    free(client->totals);
     for (int v = 0; v < client->options.placement->variables_count; v++)
         free(client->assembled[v]);
     client_rows_finish(client);
@@ -54,6 +58,7 @@ void client_interrupt(struct ps_client *client)
 {
     if (!atomic_load(&client->leaving))
         call_group_cancel(&client->calls);
+    call_group_cancel(&client->totals_calls);
     client_shares_interrupt(client->shares);
 }
 
@@ -217,6 +222,7 @@ static struct status look_for_outcome(void *client)
 
 struct status client_join(struct ps_client *client, bool wait_until_created, int64_t timeout_ms)
 {
+    client_clear_totals(client); /* of a batch that is computed anew, if there is one */
     call_group_begin(&client->calls);
     call_join(client, &client->calls, wait_until_created, client_deadline_ns(client, timeout_ms));
     struct call_watch watch = { CLIENT_LOOK_MS, look_for_outcome, client };

@@ -115,6 +115,10 @@ struct ps_client {
     struct row_ids_writer *lists;       /* [chunks_count]: the lists of rows in these calls */
     struct client_keys *keys;           /* for variables by keys; NULL if there are none */
     struct client_shares *shares;       /* the turns that it has been given: shares.h */
+    double *totals; /* [totals_count]: for the next push, see totals.h; NULL: none are kept */
+    size_t totals_count;
+    struct call_group totals_calls;
+    uint64_t created; /* the last generation that this client has begun; 0: none */
     /* A pull gives a key without a row the default value, as an evaluation wants it, not its first
      * one. Set before the pull. */
     bool evaluates;
@@ -174,6 +178,7 @@ struct client_job {
     uint64_t rows_per_turn, turns_per_share;
     const uint64_t *position;
     size_t position_count;
+    uint32_t totals_count; /* of the metrics over all workers, see totals.h; 0: there are none */
     const struct client_optimizer *others;
     int others_count;
     const int *optimizer_of; /* [variables_count]: 0, or 1 + the index in `others`; NULL: all 0 */

@@ -142,6 +142,7 @@ static void describe_job(const struct client_job *job, struct create_request *he
 static void describe_rows(const struct client_job *job, struct create_request *header)
 {
     header->turns_per_share = job->turns_per_share;
+    header->totals_count = job->totals_count;
     header->position = job->position;
     header->position_count = job->position_count;
 }
@@ -416,7 +417,7 @@ struct status client_begin(struct ps_client *client, const struct client_job *jo
     TRY(status);
     TRY(fill_all(client, job, generation, state));
     TRY(open_all(client, generation));
-    client->generation = generation;
+    client->generation = client->created = generation;
     client->sequence = client->pass_until = 0;
     client->paced = job->lead_max > 0;
     client->open = true;

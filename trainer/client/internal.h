@@ -77,6 +77,8 @@ void client_shares_interrupt(struct client_shares *shares);
 uint64_t client_pushed_turn(struct client_shares *shares);
 void client_turn_was_pushed(struct client_shares *shares);
 
+void client_clear_totals(struct ps_client *client); /* totals.c: a push has taken them */
+
 /* All that was appended to a chunk's list. */
 struct bytes client_list_bytes(const struct ps_client *client, int chunk);
 

@@ -290,6 +290,9 @@ static int call_push(struct ps_client *client, int c, struct push_request *heade
 
     header->ticket = &ticket;
     header->turn = chunk->ps == 0 ? client_pushed_turn(client->shares) : 0;
+    bool first = chunk->ps == 0 && chunk->first_piece == 0;
+    header->totals = first ? client->totals : NULL;
+    header->totals_count = first ? client->totals_count : 0;
     header->first_piece = (uint32_t)chunk->first_piece;
     header->end_piece = wire_end(client, chunk);
     header->rows = client_list_pushed(client, c, gradients);
@@ -323,6 +326,7 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     call_group_begin(&client->calls);
     for (int c = 0; c < client->chunks_count; c++)
         pieces += call_push(client, c, &header, gradients, pieces, until);
+    client_clear_totals(client);
     /* Watched against a deadlock: a restarted worker may wait for a restarted ps, while this push
      * waits at another ps for that worker. */
     struct call_watch watch = { CLIENT_LOOK_MS, client_look, client };

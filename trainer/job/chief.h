@@ -41,7 +41,7 @@ struct chief_options {
     struct status (*begun)(void *context, uint64_t step);
     /* Called after each step that the chief has made, in its thread, with the values after it in
      * client->values (by rows or keys: client->held). NULL: is not called. */
-    void (*stepped)(void *context, const struct ps_client *client, float loss);
+    void (*stepped)(void *context, struct ps_client *client, float loss);
     /* Called when lost ps tasks have their variables back, in the chief's thread. NULL: is not
      * called. */
     void (*recovered)(void *context);

@@ -118,6 +118,7 @@ static struct status create(struct ps *ps, const struct create_request *request,
     if (generation->number == request->generation)
         return status_ok(); /* repeated: the first reply was lost */
     TRY(shares_check(request));
+    TRY(totals_check(request));
     TRY(variables_prepare(ps, request, &training));
     generation->number = request->generation;
     generation->creator = request->identity->incarnation;
@@ -130,6 +131,7 @@ static struct status create(struct ps *ps, const struct create_request *request,
     pushes_begin(ps, request->global_step);
     pace_begin(ps);
     shares_begin(ps, request);
+    totals_begin(ps, request);
     membership_begin(ps);
     begin_generation(ps, request);
     return status_ok();

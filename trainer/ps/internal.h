@@ -10,6 +10,7 @@
  *     pushes       push.c           gradients that wait, and how far each worker has come
  *     pace         pace.c           how far a worker of an asynchronous job may be ahead
  *     shares       shares.c         which rows each worker of an asynchronous job has
+ *     totals       totals.c         the sums for the training's metrics over all workers
  *     snapshots    cut.c, snapshot.c (snapshots.h)   who holds the ps, and what was taken
  *     outcome      finish.c         how the job ended, and those who wait for that
  *     board        board.c          notes that tasks leave for each other
@@ -44,6 +45,7 @@ struct ps {
     struct pushes *pushes;
     struct pace *pace;
     struct shares *shares;
+    struct totals *totals;
     struct snapshots *snapshots;
     struct outcome *outcome;
     struct board *board;
@@ -385,6 +387,18 @@ bool shares_is_idle(const struct ps *ps, const struct worker *worker);
 /* On the heap; NULL if the job does not share its rows. */
 void shares_position(const struct ps *ps, uint64_t **numbers, size_t *count);
 
+/* ---- Totals of the training's metrics. ---- */
+
+struct push;
+struct totals *totals_create(void);
+void totals_destroy(struct totals *totals);
+struct status totals_check(const struct create_request *request); /* INVALID_ARGUMENT: too many */
+void totals_begin(struct ps *ps, const struct create_request *request); /* a generation; checked */
+/* Copies those of a request. INVALID_ARGUMENT: not as many as the job has. */
+struct status totals_take(const struct ps *ps, const struct push_request *request,
+                          struct push *push);
+void totals_add(struct ps *ps, const struct push *push); /* the push counts */
+
 /* The chunks of one push, in the order of their pieces (apply.c). */
 struct push {
     struct waiting waiting; /* first; `next` is the next chunk */
@@ -398,6 +412,7 @@ struct push {
     uint64_t step; /* of a batch's first push, once it is taken: the number of its update */
     struct row_list rows, pull_rows; /* that have gradients here, and that the answer shall have */
     struct key_list_set keys, pull_keys; /* the same of keys */
+    double *totals;                      /* of metrics, on the heap; NULL: this chunk has none */
     struct push *next_push;              /* of a batch */
 };
 
@@ -439,6 +454,6 @@ void ps_tell(struct ps *ps, struct ending *ending); /* without the lock */
 method_function ps_join, ps_create_variables, ps_write, ps_open, ps_finish, ps_await, ps_beat,
     ps_post, ps_fetch;
 method_function ps_pull, ps_push, ps_hold, ps_cut, ps_read_snapshot, ps_drop, ps_stop_early,
-    ps_pass, ps_take;
+    ps_pass, ps_take, ps_totals;
 
 #endif

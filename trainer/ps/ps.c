@@ -17,6 +17,7 @@ struct ps *ps_create(const struct ps_options *options)
     ps->pushes = pushes_create();
     ps->pace = pace_create();
     ps->shares = shares_create();
+    ps->totals = totals_create();
     ps->snapshots = snapshots_create();
     ps->outcome = outcome_create();
     ps->board = board_create();
@@ -35,6 +36,7 @@ void ps_destroy(struct ps *ps)
     pushes_destroy(ps->pushes);
     pace_destroy(ps->pace);
     shares_destroy(ps->shares);
+    totals_destroy(ps->totals);
     outcome_destroy(ps->outcome);
     board_destroy(ps->board, ps->options.budget);
     pthread_mutex_destroy(&ps->lock);
@@ -120,6 +122,7 @@ static const struct method methods[] = {
     { PS_STOP, ps_stop_early, METHOD_UNARY, true },
     { PS_PASS, ps_pass, METHOD_UNARY, true },
     { PS_TAKE, ps_take, METHOD_UNARY, true },
+    { PS_TOTALS, ps_totals, METHOD_UNARY, true },
 };
 
 const struct service ps_service = { methods, COUNT(methods) };

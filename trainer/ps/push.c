@@ -240,6 +240,7 @@ static struct push *asynchronous_push(struct ps *ps)
         progress->applied = push->sequence;
         if (push->turn > 0)
             shares_count(ps, push->worker, push->turn - 1);
+        totals_add(ps, push);
         return take_whole(ps, push);
     }
     return NULL;
@@ -282,6 +283,7 @@ static struct push *synchronous_pushes(struct ps *ps)
         struct push *push = push_of(ps, w);
         if (push == NULL)
             continue;
+        totals_add(ps, push);
         *end = take_whole(ps, push);
         end = &(*end)->next_push;
     }
@@ -350,6 +352,7 @@ static void push_finish(struct waiting *waiting)
 
     key_lists_finish(&push->keys);
     key_lists_finish(&push->pull_keys);
+    free(push->totals);
 }
 
 static void answer_chunk(struct ps *ps, struct push *chunk, const struct push_reply *header)
@@ -521,6 +524,7 @@ static struct status admit_push(struct ps *ps, const struct push_request *reques
                             request->ticket->worker, push->rows.offset, ps->options.index, wanted);
     if (request->turn > 0 && request->sequence > progress_of(ps, push->worker)->applied)
         TRY(shares_check_turn(ps, push->worker, request->turn - 1));
+    TRY(totals_take(ps, request, push));
     push->turn = request->turn;
     push->incarnation = push->worker->incarnation;
     push->sequence = request->sequence;

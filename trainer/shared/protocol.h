@@ -23,7 +23,7 @@
 #include "trainer/shared/share_table.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 17
+#define PROTOCOL_VERSION 18
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -44,6 +44,7 @@
 #define PS_STOP         PS_PATH("Stop")
 #define PS_PASS         PS_PATH("Pass")
 #define PS_TAKE         PS_PATH("Take")
+#define PS_TOTALS       PS_PATH("Totals")
 #define TASK_IDENTIFY   "/slipway.training.Task/Identify"
 
 /* Adds a payload to a packed message. The pieces are borrowed: they outlive it. */
@@ -134,6 +135,19 @@ struct take_reply {
     struct turn_range share;
 };
 
+/* A push has at most so many totals: those of 40 AUCs. */
+#define TOTALS_MAX 16384
+
+struct totals_request {
+    const struct ticket *ticket;
+};
+
+struct totals_reply {
+    uint64_t global_step;
+    const double *totals; /* [totals_count] */
+    size_t totals_count;
+};
+
 struct identify_reply {
     const char *cluster, *task, *ps_list, *version;
     uint64_t incarnation;
@@ -169,6 +183,8 @@ struct message pack_pass_request(const struct pass_request *request);
 struct message pack_pass_reply(const struct pass_reply *reply);
 struct message pack_take_request(const struct take_request *request);
 struct message pack_take_reply(const struct take_reply *reply);
+struct message pack_totals_request(const struct totals_request *request);
+struct message pack_totals_reply(const struct totals_reply *reply);
 struct message pack_identify_reply(const struct identify_reply *reply);
 struct status unpack_join_request(const struct message *message, struct arena *arena,
                                   struct join_request *out);
@@ -196,6 +212,10 @@ struct status unpack_take_request(const struct message *message, struct arena *a
                                   struct take_request *out);
 struct status unpack_take_reply(const struct message *message, struct arena *arena,
                                 struct take_reply *out);
+struct status unpack_totals_request(const struct message *message, struct arena *arena,
+                                    struct totals_request *out);
+struct status unpack_totals_reply(const struct message *message, struct arena *arena,
+                                  struct totals_reply *out);
 struct status unpack_identify_reply(const struct message *message, struct arena *arena,
                                     struct identify_reply *out);
 
@@ -252,6 +272,7 @@ struct create_request {
     uint32_t workers, batches_per_step, backup_workers, lead_max;
     bool sync, keep_before, all_rows;
     uint64_t turns_per_share;
+    uint32_t totals_count;
     const uint64_t *position; /* [position_count] */
     size_t position_count;
 };
@@ -313,6 +334,8 @@ struct push_request {
     uint64_t rows, pull_rows, ids_bytes;
     uint64_t turn; /* 1 + its number; 0: none */
     struct key_counts keys, pull_keys;
+    const double *totals; /* [totals_count] */
+    size_t totals_count;
 };
 
 struct push_reply {

@@ -179,6 +179,7 @@ struct message pack_create_request(const struct create_request *request)
     header.keep_before = request->keep_before;
     header.all_rows = request->all_rows;
     header.turns_per_share = request->turns_per_share;
+    header.totals_count = request->totals_count;
     header.n_position = request->position_count;
     header.position = (uint64_t *)(uintptr_t)request->position;
     header.n_scalars = request->scalars_count;
@@ -306,6 +307,7 @@ struct status unpack_create_request(const struct message *message, struct arena 
         .keep_before = header->keep_before,
         .all_rows = header->all_rows,
         .turns_per_share = header->turns_per_share,
+        .totals_count = header->totals_count,
         .position = header->position,
         .position_count = header->n_position,
     };

@@ -293,6 +293,47 @@ struct status unpack_take_reply(const struct message *message, struct arena *are
     return status_ok();
 }
 
+struct message pack_totals_request(const struct totals_request *request)
+{
+    PROTO(TotalsRequest) header = SLIPWAY__TRAINING__TOTALS_REQUEST__INIT;
+    PROTO(Ticket) ticket;
+
+    header.ticket = ticket_to_proto(request->ticket, &ticket);
+    return protocol_pack(&header);
+}
+
+struct status unpack_totals_request(const struct message *message, struct arena *arena,
+                                    struct totals_request *out)
+{
+    PROTO(TotalsRequest) * header;
+
+    TRY(PROTOCOL_UNPACK(message, totals_request, arena, &header));
+    *out = (struct totals_request){ .ticket = ticket_from_proto(header->ticket, arena) };
+    return status_ok();
+}
+
+struct message pack_totals_reply(const struct totals_reply *reply)
+{
+    PROTO(TotalsReply) header = SLIPWAY__TRAINING__TOTALS_REPLY__INIT;
+
+    header.global_step = reply->global_step;
+    header.n_totals = reply->totals_count;
+    header.totals = (double *)(uintptr_t)reply->totals;
+    return protocol_pack(&header);
+}
+
+struct status unpack_totals_reply(const struct message *message, struct arena *arena,
+                                  struct totals_reply *out)
+{
+    PROTO(TotalsReply) * header;
+
+    TRY(PROTOCOL_UNPACK(message, totals_reply, arena, &header));
+    *out = (struct totals_reply){ .global_step = header->global_step,
+                                  .totals = header->totals,
+                                  .totals_count = header->n_totals };
+    return status_ok();
+}
+
 struct message pack_identify_reply(const struct identify_reply *reply)
 {
     PROTO(IdentifyReply) header = SLIPWAY__TRAINING__IDENTIFY_REPLY__INIT;

@@ -71,6 +71,8 @@ struct message pack_push_request(const struct push_request *request)
     header.keys = (uint64_t *)(uintptr_t)request->keys.counts;
     header.n_pull_keys = request->pull_keys.pieces_count;
     header.pull_keys = (uint64_t *)(uintptr_t)request->pull_keys.counts;
+    header.n_totals = request->totals_count;
+    header.totals = (double *)(uintptr_t)request->totals;
     return protocol_pack(&header);
 }
 
@@ -91,7 +93,9 @@ struct status unpack_push_request(const struct message *message, struct arena *a
                                   .ids_bytes = header->ids_bytes,
                                   .turn = header->turn,
                                   .keys = { header->keys, header->n_keys },
-                                  .pull_keys = { header->pull_keys, header->n_pull_keys } };
+                                  .pull_keys = { header->pull_keys, header->n_pull_keys },
+                                  .totals = header->totals,
+                                  .totals_count = header->n_totals };
     return status_ok();
 }
 
