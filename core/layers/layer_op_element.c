@@ -162,7 +162,9 @@ static const struct layer_arg cast_args[] = {
     { "dtype", ARG_VALUE, REQUIRED },
 };
 
-static void cast_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
+/* In the type of the argument "dtype", a name; null: as it is. */
+static struct endpoint in_dtype(struct layer_context *context, const struct layer *layer,
+                                struct endpoint x)
 {
     static const struct {
         const char *name;
@@ -171,33 +173,37 @@ static void cast_call(struct layer_context *context, const struct layer *layer, 
         { "float32", DT_FLOAT }, { "int32", DT_INT32 }, { "int64", DT_INT64 }, { "bool", DT_BOOL }
     };
     const struct json_value *wanted = layer_arg(layer, "dtype")->value;
-    struct endpoint x = io->inputs[0].value;
 
-    op_give(io, x);
+    if (json_value_is_null(wanted))
+        return x;
     if (endpoint_dtype(x) == DT_STRING) {
         layer_fail(context, layer, "the input is text; expected numbers");
-        return;
+        return x;
     }
     for (size_t i = 0; wanted->kind == JSON_VALUE_TEXT && i < COUNT(dtypes); i++)
-        if (strcmp(wanted->text, dtypes[i].name) == 0) {
-            op_give(io, cast_to(context, x, dtypes[i].dtype));
-            return;
-        }
+        if (strcmp(wanted->text, dtypes[i].name) == 0)
+            return cast_to(context, x, dtypes[i].dtype);
     layer_refuse(context, layer, "dtype %s; only float32, int32, int64 and bool are implemented",
                  json_value_show(wanted, context->arena));
+    return x;
+}
+
+static void cast_call(struct layer_context *context, const struct layer *layer, struct layer_io *io)
+{
+    op_give(io, in_dtype(context, layer, io->inputs[0].value));
 }
 OP_ARGS_CLASS(cast, "Cast", cast_args, op_x, cast_call);
 
 static const struct layer_arg like_args[] = {
-    { "dtype", ARG_VALUE, "null" }, /* bool or null: what takes the result casts it to bool */
+    { "dtype", ARG_VALUE, "null" },
 };
 
 #define LIKE(noun, op)                                                                \
     static void noun##_call(struct layer_context *context, const struct layer *layer, \
                             struct layer_io *io)                                      \
     {                                                                                 \
-        (void)layer;                                                                  \
-        op_give(io, build_unary(&context->builder, op, NULL, io->inputs[0].value));   \
+        struct endpoint x = in_dtype(context, layer, io->inputs[0].value);            \
+        op_give(io, build_unary(&context->builder, op, NULL, x));                     \
     }                                                                                 \
     OP_ARGS_CLASS(noun, op, like_args, op_x, noun##_call)
 LIKE(zeros_like, "ZerosLike");

@@ -137,7 +137,7 @@ static const struct layer_arg normalize_args[] = {
     { "axis", ARG_VALUE, "-1" },
     { "order", ARG_NUMBER, "2" },
     { "epsilon", ARG_NUMBER, "1e-7" },
-    { "keepdims", ARG_BOOL, "false" },
+    { "keepdims", ARG_NONE, "null" }, /* Keras' has none */
 };
 
 /* x min(1 / √Σx², 1 / epsilon) */
