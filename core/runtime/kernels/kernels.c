@@ -23,6 +23,7 @@
     X(array, inplace)               \
     X(array, layout)                \
     X(array, pad)                   \
+    X(array, quantized_moves)       \
     X(array, reverse_sequence)      \
     X(array, roll)                  \
     X(array, scatter)               \
@@ -51,6 +52,7 @@
     X(image, image_bytes)           \
     X(image, image_patches)         \
     X(image, projective)            \
+    X(image, quantized_resize)      \
     X(image, resize)                \
     X(image, resize_grad)           \
     X(image, resize_smooth)         \
@@ -103,6 +105,11 @@
     X(nn, pool)                     \
     X(nn, quantize)                 \
     X(nn, quantized)                \
+    X(nn, quantized_channels)       \
+    X(nn, quantized_norm)           \
+    X(nn, quantized_pool)           \
+    X(nn, quantized_product)        \
+    X(nn, quantized_sum)            \
     X(nn, recurrence)               \
     X(nn, softmax)                  \
     X(nn, top_k)                    \

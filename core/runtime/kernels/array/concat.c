@@ -3,6 +3,7 @@
  * copies runs of bytes: outer × (the axis and the dimensions inside it).
  */
 #include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/array/concat.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/plain/strided.h"
 
@@ -123,11 +124,9 @@ static struct status concat_shape(struct kernel_context *k, int first, int count
     return shape_check(out->rank, out->dims, out);
 }
 
-static struct status concat(struct kernel_context *k, int first, int count, int axis_input)
+struct status concat_plan(struct kernel_context *k, int first, int count, int axis_input, int *axis,
+                          struct shape *out)
 {
-    int axis;
-    struct shape shape;
-    struct tensor *out;
     const struct tensor *axis_tensor = kernel_input(k, axis_input);
     int rank = kernel_input(k, first)->shape.rank;
     if (axis_tensor->size != 1)
@@ -140,8 +139,16 @@ static struct status concat(struct kernel_context *k, int first, int count, int 
                             "ConcatOp : Expected concatenating dimensions in the range [%d, %d), "
                             "but got %lld",
                             -rank, rank, (long long)given);
-    axis = (int)(given < 0 ? given + rank : given);
-    TRY(concat_shape(k, first, count, axis, &shape));
+    *axis = (int)(given < 0 ? given + rank : given);
+    return concat_shape(k, first, count, *axis, out);
+}
+
+static struct status concat(struct kernel_context *k, int first, int count, int axis_input)
+{
+    int axis;
+    struct shape shape;
+    struct tensor *out;
+    TRY(concat_plan(k, first, count, axis_input, &axis, &shape));
     TRY(kernel_output(k, 0, &shape, &out));
     if (out->size == 0)
         return status_ok();

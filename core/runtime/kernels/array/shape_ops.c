@@ -2,6 +2,7 @@
  * shape_ops: ops that read a shape, or give the same elements another shape: Shape, Size, Rank,
  * Reshape, ExpandDims, Squeeze, and the arithmetic of broadcasting shapes.
  */
+#include "runtime/kernels/array/reshape.h"
 #include "runtime/kernels/kernel_tools.h"
 
 static struct status check_fits(struct kernel_context *k, const struct tensor *out, int64_t value)
@@ -117,7 +118,7 @@ static struct status fill_unknown(const struct tensor *x, struct wanted *wanted)
     return shape_check(wanted->shape.rank, wanted->shape.dims, &wanted->shape);
 }
 
-static struct status reshape_compute(struct kernel_context *k)
+struct status reshape(struct kernel_context *k)
 {
     const struct tensor *x = kernel_input(k, 0);
     struct wanted wanted;
@@ -298,7 +299,7 @@ static const struct kernel rows[] = {
     { "ShapeN", DTYPES_ALL, .compute = shape_compute, .any_rank = true },
     { "Size", DTYPES_ALL, .compute = size_compute, .any_rank = true },
     { "Rank", DTYPES_ALL, .compute = rank_compute, .any_rank = true },
-    { "Reshape", DTYPES_ALL, .compute = reshape_compute, .any_rank = true },
+    { "Reshape", DTYPES_ALL, .compute = reshape, .any_rank = true },
     { "ExpandDims", DTYPES_ALL, .compute = expand_dims_compute },
     { "Squeeze", DTYPES_ALL, .prepare = squeeze_prepare, .compute = squeeze_compute },
     { "BroadcastArgs", DTYPES_ALL, .compute = broadcast_args_compute },

@@ -10,6 +10,7 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/quantized_numbers.h"
 
 enum quantize_mode { MIN_COMBINED, MIN_FIRST, SCALED };
 
@@ -51,43 +52,6 @@ static struct status quantized_prepare(struct prepare_context *p)
                             "is '%.*s'.",
                             (int)mode.size, mode.data);
     return status_ok();
-}
-
-/* The least and the greatest integer of a type. */
-struct limits {
-    double lowest, highest;
-};
-
-static struct limits limits_of(enum dtype dtype)
-{
-    switch (dtype) {
-    case DT_QUINT8:
-        return (struct limits){ 0, UINT8_MAX };
-    case DT_QINT8:
-        return (struct limits){ INT8_MIN, INT8_MAX };
-    case DT_QUINT16:
-        return (struct limits){ 0, UINT16_MAX };
-    case DT_QINT16:
-        return (struct limits){ INT16_MIN, INT16_MAX };
-    default:
-        return (struct limits){ INT32_MIN, INT32_MAX };
-    }
-}
-
-static int32_t get_quantized(enum dtype dtype, const void *x, int64_t i)
-{
-    switch (dtype) {
-    case DT_QUINT8:
-        return ((const uint8_t *)x)[i];
-    case DT_QINT8:
-        return ((const int8_t *)x)[i];
-    case DT_QUINT16:
-        return ((const uint16_t *)x)[i];
-    case DT_QINT16:
-        return ((const int16_t *)x)[i];
-    default:
-        return ((const int32_t *)x)[i];
-    }
 }
 
 /* Keeps the low bits. A number that no int32 can hold becomes the lowest, as on x86. */
@@ -148,7 +112,7 @@ static float scale_of_side(double integer, float number)
     return integer * (double)number > 0 ? (float)integer / number : FLT_MAX;
 }
 
-static void quantizer_scale(struct quantizer *q, const struct limits *limits, bool narrow)
+static void quantizer_scale(struct quantizer *q, const struct quantized_limits *limits, bool narrow)
 {
     double lowest = limits->lowest + narrow;
     float from_low = scale_of_side(lowest, q->low),
@@ -162,7 +126,7 @@ static void quantizer_scale(struct quantizer *q, const struct limits *limits, bo
 static struct quantizer quantizer_make(const struct quantized_state *state, enum dtype dtype,
                                        float low, float high)
 {
-    struct limits limits = limits_of(dtype);
+    struct quantized_limits limits = quantized_limits(dtype);
     float most = fmaxf(1, fmaxf(fabsf(low), fabsf(high)));
     struct quantizer q = { .dtype = dtype,
                            .mode = state->mode,
@@ -190,13 +154,13 @@ static float clamp(float x, float low, float high)
 
 static float quantize_one(const struct quantizer *q, float x)
 {
-    struct limits limits;
+    struct quantized_limits limits;
     switch (q->mode) {
     case SCALED:
         x = clamp(x, q->low, q->high) * q->scale;
         return q->half_to_even ? rintf(x) : roundf(x);
     case MIN_FIRST:
-        limits = limits_of(q->dtype);
+        limits = quantized_limits(q->dtype);
         return clamp(roundf(x * q->scale) - q->shift, (float)limits.lowest,
                      /* the greatest float that an int32 can hold */
                      q->dtype == DT_QINT32 ? 2147483520.0f : (float)limits.highest);
@@ -245,7 +209,7 @@ struct dequantizer {
 static struct dequantizer dequantizer_make(const struct quantized_state *state, enum dtype dtype,
                                            float low, float high)
 {
-    struct limits limits = limits_of(dtype);
+    struct quantized_limits limits = quantized_limits(dtype);
     float lowest = (float)limits.lowest, highest = (float)limits.highest;
     float from_low = low / (float)(limits.lowest + state->narrow), from_high = high / highest;
     switch (state->mode) {
@@ -281,7 +245,7 @@ static struct status dequantize_compute(struct kernel_context *k)
             for (int64_t i = 0; i < s.inner; i++) {
                 int64_t at = (o * s.slices + c) * s.inner + i;
                 float number =
-                    ((float)get_quantized(x->dtype, x->data, at) + d.before) * d.scale + d.after;
+                    ((float)quantized_get(x->dtype, x->data, at) + d.before) * d.scale + d.after;
                 if (out->dtype == DT_FLOAT)
                     tensor_floats_mut(out)[at] = number;
                 else
@@ -291,27 +255,7 @@ static struct status dequantize_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* ---- from 32 bits to eight: TensorFlow's type qint32 converts by way of float ---- */
-
-static float quantized_to_float(int32_t x, float low, float high)
-{
-    const double steps = 0x1p32;
-    if (low == high)
-        return low;
-    double scale = (double)(high - low) * (steps / (steps - 1)) / steps;
-    double rounded = round((double)(low / (float)scale)) * (double)(float)scale;
-    return (float)(rounded + ((double)(float)x - INT32_MIN) * scale);
-}
-
-static int32_t float_to_qint8(float x, float low, float high)
-{
-    const double steps = 256;
-    if (low == high)
-        return 0;
-    double scale = steps / ((double)(high - low) * (steps / (steps - 1)));
-    double found = round((double)x * scale) - round((double)low * scale) + INT8_MIN;
-    return !(found > INT8_MIN) ? INT8_MIN : found > INT8_MAX ? INT8_MAX : (int32_t)found;
-}
+/* ---- from 32 bits to eight ---- */
 
 /* Keeps far ranges from overflowing: sums of such numbers fit 64 bits. */
 static int64_t to_fixed(double x)
@@ -338,47 +282,18 @@ static void requantize_to_quint8(const int32_t *x, int64_t count, const float in
     }
 }
 
-static struct status read_range(const struct kernel_context *k, int input, float out[2])
-{
-    for (int i = 0; i < 2; i++) {
-        const struct tensor *x = kernel_input(k, input + i);
-        if (x->size != 1)
-            return kernel_error(k, STATUS_INVALID_ARGUMENT,
-                                "input %d must be a scalar, but has shape %s", input + i,
-                                shape_text(&x->shape));
-        out[i] = tensor_floats(x)[0];
-        /* fixed point: the products must fit 64 bits */
-        if (!(fabsf(out[i]) < 1e30f))
-            return kernel_error(k, STATUS_INVALID_ARGUMENT, "input %d must be finite, not %g",
-                                input + i, (double)out[i]);
-    }
-    return status_ok();
-}
-
-static struct status set_range(struct kernel_context *k, int output, float low, float high)
-{
-    struct shape scalar = shape_scalar();
-    struct tensor *out;
-    TRY(kernel_output(k, output, &scalar, &out));
-    tensor_floats_mut(out)[0] = low;
-    TRY(kernel_output(k, output + 1, &scalar, &out));
-    tensor_floats_mut(out)[0] = high;
-    return status_ok();
-}
-
 static struct status requantize(struct kernel_context *k, const float in[2], const float range[2])
 {
     const struct tensor *x = kernel_input(k, 0);
     struct tensor *out;
     TRY(kernel_output(k, 0, &x->shape, &out));
-    TRY(set_range(k, 1, range[0], range[1]));
+    TRY(quantized_set_range(k, 1, range[0], range[1]));
     if (out->dtype == DT_QUINT8)
         requantize_to_quint8(x->data, x->size, in, range, out->data);
     else
         for (int64_t i = 0; i < x->size; i++)
-            ((int8_t *)out->data)[i] = (int8_t)float_to_qint8(
-                quantized_to_float(((const int32_t *)x->data)[i], in[0], in[1]), range[0],
-                range[1]);
+            ((int8_t *)out->data)[i] = (int8_t)quantized_of_float(
+                DT_QINT8, quantized_to_float(DT_QINT32, ((const int32_t *)x->data)[i], in), range);
     return status_ok();
 }
 
@@ -398,8 +313,8 @@ static struct status requantize_prepare(struct prepare_context *context)
 static struct status requantize_compute(struct kernel_context *k)
 {
     float in[2], range[2];
-    TRY(read_range(k, 1, in));
-    TRY(read_range(k, 3, range));
+    TRY(quantized_read_range(k, 1, in));
+    TRY(quantized_read_range(k, 3, range));
     if (!(range[0] <= 0))
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "requested_output_min must be <= 0, but got %g", (double)range[0]);
@@ -420,37 +335,34 @@ static void used_range(const struct tensor *x, const float in[2], float out[2])
         least = value < least ? value : least;
         most = value > most ? value : most;
     }
-    out[0] = fminf(0, quantized_to_float(least, in[0], in[1]));
-    out[1] = quantized_to_float(most, in[0], in[1]);
+    out[0] = fminf(0, quantized_to_float(DT_QINT32, least, in));
+    out[1] = quantized_to_float(DT_QINT32, most, in);
 }
 
 static struct status range_compute(struct kernel_context *k)
 {
     float in[2], used[2];
-    TRY(read_range(k, 1, in));
+    TRY(quantized_read_range(k, 1, in));
     if (kernel_input(k, 0)->size == 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "input must not be empty");
     used_range(kernel_input(k, 0), in, used);
-    return set_range(k, 0, used[0], used[1]);
+    return quantized_set_range(k, 0, used[0], used[1]);
 }
 
 static struct status shrink_compute(struct kernel_context *k)
 {
     float in[2], used[2];
-    TRY(read_range(k, 1, in));
+    TRY(quantized_read_range(k, 1, in));
     if (kernel_input(k, 0)->size == 0)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "input must not be empty");
     used_range(kernel_input(k, 0), in, used);
     return requantize(k, in, used);
 }
 
-#define TYPES_QUANTIZED                                                             \
-    (DTYPES(DT_QINT8) | DTYPES(DT_QUINT8) | DTYPES(DT_QINT32) | DTYPES(DT_QINT16) | \
-     DTYPES(DT_QUINT16))
 static const struct kernel rows[] = {
-    { "QuantizeV2", TYPES_QUANTIZED, "T", .prepare = quantized_prepare,
+    { "QuantizeV2", DTYPES_QUANTIZED, "T", .prepare = quantized_prepare,
       .compute = quantize_v2_compute, .costly = true },
-    { "Dequantize", TYPES_QUANTIZED, "T", .prepare = quantized_prepare,
+    { "Dequantize", DTYPES_QUANTIZED, "T", .prepare = quantized_prepare,
       .compute = dequantize_compute, .costly = true },
     { "Requantize", DTYPES(DT_QUINT8) | DTYPES(DT_QINT8), "out_type", .prepare = requantize_prepare,
       .compute = requantize_compute, .costly = true },
