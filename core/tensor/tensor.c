@@ -11,11 +11,26 @@ static bool holds_objects(enum dtype dtype)
     return dtype == DT_RESOURCE || dtype == DT_VARIANT;
 }
 
+/* Objects may lie in each other as deep as a loop has turns. One that ends within another waits
+ * until that has ended: recursion would need a stack of that depth. */
 void object_release(struct object *object)
 {
-    if (object != NULL &&
-        atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) == 1)
+    static _Thread_local struct object *waiting;
+    static _Thread_local bool is_ending;
+    if (object == NULL ||
+        atomic_fetch_sub_explicit(&object->references, 1, memory_order_acq_rel) != 1)
+        return;
+    object->next = waiting;
+    waiting = object;
+    if (is_ending)
+        return;
+    is_ending = true;
+    while (waiting != NULL) {
+        object = waiting;
+        waiting = object->next;
         object->type->destroy(object);
+    }
+    is_ending = false;
 }
 
 static struct status too_large(enum dtype dtype, const struct shape *shape)

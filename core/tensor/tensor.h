@@ -59,6 +59,7 @@ struct object_type {
 struct object {
     const struct object_type *type;
     _Atomic int references;
+    struct object *next; /* of those whose end waits for another's */
 };
 static inline struct object *object_acquire(struct object *object)
 {

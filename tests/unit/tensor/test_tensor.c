@@ -94,7 +94,7 @@ static void objects_go_with_the_last_buffer(void **state)
 {
     (void)state;
     static const struct object_type type = { "counted", count_destroyed };
-    struct object object = { &type, 1 };
+    struct object object = { .type = &type, .references = 1 };
     struct shape shape = shape_of(2);
     struct tensor a, b;
     destroyed = 0;
@@ -108,6 +108,32 @@ static void objects_go_with_the_last_buffer(void **state)
     assert_int_equal(destroyed, 1);
 }
 
+struct nested {
+    struct object object;
+    struct object *inner;
+};
+
+static void release_inner(struct object *object)
+{
+    destroyed++;
+    object_release(((struct nested *)object)->inner);
+}
+
+/* A loop of a graph may put an object into another at each turn. */
+static void a_million_objects_in_each_other_end(void **state)
+{
+    (void)state;
+    enum { DEPTH = 1000000 };
+    static const struct object_type type = { "nested", release_inner };
+    static struct nested all[DEPTH];
+    destroyed = 0;
+    for (int i = 0; i < DEPTH; i++)
+        all[i] = (struct nested){ { .type = &type, .references = 1 },
+                                  i > 0 ? &all[i - 1].object : NULL };
+    object_release(&all[DEPTH - 1].object);
+    assert_int_equal(destroyed, DEPTH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +143,7 @@ int main(void)
         cmocka_unit_test(an_owner_more_forbids_writing),
         cmocka_unit_test(a_deep_copy_of_strings_depends_on_nothing),
         cmocka_unit_test(objects_go_with_the_last_buffer),
+        cmocka_unit_test(a_million_objects_in_each_other_end),
     };
     return cmocka_run_group_tests_name("tensor", tests, NULL, NULL);
 }

@@ -1,32 +1,13 @@
 #include "runtime/kernels/lists/tensor_list.h"
 
-static void list_end(struct tensor_list *list)
+static void list_destroy(struct object *object)
 {
+    struct tensor_list *list = (struct tensor_list *)object;
     struct tensor self = list->self;
     for (int64_t i = 0; i < list->count; i++)
         tensor_release(&list->elements[i]);
     tensor_release(&list->elements_of);
     tensor_release(&self); /* with it the list */
-}
-
-/* Lists may lie in each other as deep as a loop has turns. A list that ends within another one
- * waits until that has ended: recursion would need a stack of that depth. */
-static void list_destroy(struct object *object)
-{
-    static _Thread_local struct tensor_list *waiting;
-    static _Thread_local bool is_ending;
-    struct tensor_list *list = (struct tensor_list *)object;
-    list->next = waiting;
-    waiting = list;
-    if (is_ending)
-        return;
-    is_ending = true;
-    while (waiting != NULL) {
-        list = waiting;
-        waiting = list->next;
-        list_end(list);
-    }
-    is_ending = false;
 }
 
 static const struct object_type tensor_list_type = { "tensor list", list_destroy };

@@ -16,7 +16,6 @@ struct tensor_list {
     struct tensor *elements;   /* dtype DT_INVALID: not set, zeros when read */
     struct tensor elements_of; /* the pooled buffer that holds them */
     struct tensor self;        /* the tensor that holds the list itself */
-    struct tensor_list *next;  /* of those that wait for their end */
 };
 
 /* A list of `count` unset elements; memory from the run's pool. Owner: the caller. */
