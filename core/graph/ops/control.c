@@ -1,7 +1,7 @@
-/* Shapes of branches and loops: what their node declares. */
+/* Shapes that a node declares: of branches, loops and optionals. */
 #include "graph/ops/infer.h"
 
-static struct status declared(struct infer_context *context)
+struct status infer_output_shapes(struct infer_context *context)
 {
     const struct attr_value *shapes = node_attr(context->node, "output_shapes");
     if (shapes == NULL || shapes->kind != ATTR_LIST ||
@@ -11,14 +11,4 @@ static struct status declared(struct infer_context *context)
         if (shapes->elements[i].kind == ATTR_SHAPE)
             infer_output(context, i, shapes->elements[i].shape);
     return status_ok();
-}
-
-struct status infer_branch(struct infer_context *context)
-{
-    return declared(context);
-}
-
-struct status infer_loop(struct infer_context *context)
-{
-    return declared(context);
 }

@@ -59,6 +59,7 @@
     X(image, scale_translate)       \
     X(image, suppression)           \
     X(image, suppression_combined)  \
+    X(lists, optional)              \
     X(lists, tensor_array)          \
     X(lists, tensor_list_ops)       \
     X(lists, tensor_list_parts)     \

@@ -150,7 +150,7 @@ static bool is_tested_elsewhere(const char *op)
         "Assign",      "While",          "If",       "Case",        "Const",    "NoOp",
         "Placeholder", "ResourceGather", "VarIs",    "Restore",     "ReadFile", "StatefulUniform",
         "Rng",         "TensorArray",    "StackV2",  "StackPushV2", "StackPop", "StackClose",
-        "Control",     "Abort",          "Variant",
+        "Control",     "Abort",          "Variant",  "Optional",
     };
     for (size_t i = 0; i < COUNT(parts); i++)
         if (strstr(op, parts[i]) != NULL)

@@ -1,7 +1,7 @@
 /*
  * tensor_box: an element of a variant tensor that holds tensors: a ragged tensor (its row splits,
- * then its values), or one plain tensor. The boxes of a run share the tensors with their other
- * owners.
+ * then its values), one plain tensor, or the components of an optional, none if it has no value.
+ * The boxes of a run share the tensors with their other owners.
  */
 #ifndef KERNELS_TENSOR_BOX_H
 #define KERNELS_TENSOR_BOX_H
@@ -15,7 +15,7 @@ struct tensor_box {
     struct tensor parts[];
 };
 
-enum box_kind { BOX_RAGGED, BOX_PLAIN };
+enum box_kind { BOX_RAGGED, BOX_PLAIN, BOX_OPTIONAL };
 
 /* Takes over the `count` tensors at `parts`, also after a failure. Owner: the caller. */
 struct status tensor_box_create(struct kernel_context *k, enum box_kind kind, int count,
