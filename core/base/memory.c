@@ -74,8 +74,36 @@ void *memory_of_lines(size_t size_bytes)
     return memset(lines, 0, size_bytes);
 }
 
+static size_t whole_pages(size_t size_bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size_bytes + page - 1) / page * page;
+}
+
+/* Begins at a huge page, so that as many as possible of its pages are huge. */
+static void *map_huge(size_t size_bytes)
+{
+    size_t size = whole_pages(size_bytes), room = size + HUGE_PAGE;
+    char *all = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (all == MAP_FAILED)
+        return NULL;
+    size_t before = (HUGE_PAGE - (uintptr_t)all % HUGE_PAGE) % HUGE_PAGE;
+    char *block = all + before;
+    if (before > 0)
+        munmap(all, before);
+    munmap(block + size, HUGE_PAGE - before);
+    /* A system that refuses either leaves the block as good. */
+    madvise(block, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_WRITE
+    madvise(block, size, MADV_POPULATE_WRITE);
+#endif
+    return block;
+}
+
 void *memory_map(size_t size_bytes)
 {
+    if (size_bytes >= HUGE_PAGE && size_bytes <= SIZE_MAX - 2 * HUGE_PAGE)
+        return map_huge(size_bytes);
     void *block = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     return block != MAP_FAILED ? block : NULL;

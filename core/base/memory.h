@@ -20,8 +20,9 @@ void *memory_of_table(size_t size_bytes);
 void *memory_of_lines(size_t size_bytes);
 
 /* A block with pages of its own, which go back to the system when it is freed: for large blocks
- * that live briefly, or among which others are freed. On the heap, they leave gaps. NULL: no
- * memory. Threads: safe. */
+ * that live briefly, or among which others are freed. On the heap, they leave gaps. Zeroed. From
+ * 2 MB on, it begins at a huge page and has them where the system does. NULL: no memory. Threads:
+ * safe. */
 void *memory_map(size_t size_bytes);
 void memory_unmap(void *block, size_t size_bytes); /* accepts NULL */
 

@@ -52,6 +52,7 @@ static int cut_pixels(const struct conv2d_onednn_spec *spec, const struct conv2d
             .size = { .batch = 1, .height = 1, .width = each, .out_height = 1, .out_width = each },
             .in = first * spec->channels,
             .out = first * spec->filters,
+            .filters = spec->filters,
         };
     }
     return count;
@@ -66,6 +67,7 @@ static void cut_images(const struct conv2d_onednn_spec *spec, const struct conv2
             .size = *size,
             .in = first * size->height * size->width * spec->channels,
             .out = first * size->out_height * size->out_width * spec->filters,
+            .filters = spec->filters,
         };
         out[i].size.batch = parallel_border(size->batch, count, i + 1) - first;
     }
@@ -116,4 +118,39 @@ int conv2d_cut(const struct conv2d_onednn_spec *spec, const struct conv2d_onednn
         }
     }
     return images * bands;
+}
+
+/* A piece of rows reads half of the image and the whole filter, a piece of channels the reverse.
+ * Filters come from memory, and images from the L2 cache. The 7x7 layers of ResNet-50 take 0.76 ms
+ * in pieces of channels, and 1.05 ms in pieces of rows. */
+bool conv2d_favours_channels(const struct conv2d_onednn_spec *spec,
+                             const struct conv2d_onednn_size *size)
+{
+    int64_t weights = spec->height * spec->width * spec->channels * spec->filters;
+    int64_t image = size->height * size->width * spec->channels;
+    int64_t result = size->out_height * size->out_width * spec->filters;
+    return spec->groups == 1 && size->batch == 1 && weights > image / 2 + result &&
+           pieces_count(spec, size) > 1;
+}
+
+int conv2d_cut_channels(const struct conv2d_onednn_spec *spec,
+                        const struct conv2d_onednn_size *size, int64_t block, int most,
+                        struct conv2d_piece *out)
+{
+    int64_t blocks = (spec->filters + block - 1) / block;
+    int count = parallel_parts(blocks, cost_ns(spec, size) / PIECE_PARTS);
+    count = count < most ? count : most;
+    if (count < 2 || !conv2d_favours_channels(spec, size) ||
+        (blocks + count - 1) / count * block * size->out_height * size->out_width >
+            CONV2D_PART_FLOATS)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        int64_t first = parallel_border(blocks, count, i);
+        out[i] = (struct conv2d_piece){
+            .size = *size,
+            .first = first * block,
+            .filters = (parallel_border(blocks, count, i + 1) - first) * block,
+        };
+    }
+    return count;
 }

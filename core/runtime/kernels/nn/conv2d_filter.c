@@ -3,6 +3,7 @@
 #include "runtime/kernels/nn/conv2d_filter.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/memory.h"
@@ -97,6 +98,84 @@ bool filter_unpack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
     bool done = reorder(engine, stream, &packed->layout, packed->memory, &plain, to);
     dnnl_memory_destroy(to);
     return done;
+}
+
+/* ---- parts ---- */
+
+#define DIMS 4 /* of a filter without groups: output and input channels, height, width */
+
+int64_t filter_block(const struct packed_filter *packed)
+{
+    const dnnl_memory_desc_t *layout = &packed->layout;
+    const dnnl_blocking_desc_t *blocking = &layout->format_desc.blocking;
+    if (layout->ndims != DIMS || layout->format_kind != dnnl_blocked ||
+        blocking->inner_nblks != 1 || blocking->inner_idxs[0] != 0 || layout->offset0 != 0)
+        return 0;
+    for (int i = 1; i < DIMS; i++)
+        if (layout->padded_dims[i] != layout->dims[i] ||
+            blocking->strides[i] * layout->dims[i] > blocking->strides[0])
+            return 0;
+    return blocking->inner_blks[0];
+}
+
+/* Has the layout the same blocks, and only whole ones? */
+static bool has_same_blocks(const dnnl_memory_desc_t *layout, const dnnl_memory_desc_t *all)
+{
+    const dnnl_blocking_desc_t *blocking = &layout->format_desc.blocking;
+    return layout->ndims == DIMS && layout->format_kind == dnnl_blocked &&
+           blocking->inner_nblks == 1 && layout->offset0 == 0 && blocking->inner_idxs[0] == 0 &&
+           blocking->inner_blks[0] == all->format_desc.blocking.inner_blks[0] &&
+           layout->padded_dims[0] == layout->dims[0] &&
+           memcmp(blocking->strides, all->format_desc.blocking.strides,
+                  DIMS * sizeof blocking->strides[0]) == 0 &&
+           memcmp(layout->padded_dims + 1, all->padded_dims + 1,
+                  (DIMS - 1) * sizeof layout->padded_dims[0]) == 0;
+}
+
+/* The channels of the bias, with zeros for those that do not exist. */
+static bool make_part_bias(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                           int64_t first, int64_t count, struct filter_part *part)
+{
+    dnnl_memory_desc_t desc;
+    dnnl_dims_t dims = { count };
+    if (spec->bias == NULL)
+        return true;
+    part->bias_values = zalloc((size_t)count * sizeof(float));
+    int64_t known = spec->filters - first < count ? spec->filters - first : count;
+    memcpy(part->bias_values, spec->bias + first, (size_t)known * sizeof(float));
+    return dnnl_memory_desc_init_by_tag(&desc, 1, dims, dnnl_f32, dnnl_a) == dnnl_success &&
+           dnnl_memory_create(&part->bias, &desc, engine, part->bias_values) == dnnl_success;
+}
+
+struct filter_part *filter_part(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                                const struct packed_filter *packed,
+                                const dnnl_memory_desc_t *layout, int64_t first)
+{
+    int64_t block = filter_block(packed);
+    if (block == 0 || first % block != 0 || !has_same_blocks(layout, &packed->layout) ||
+        first + layout->dims[0] > packed->layout.padded_dims[0])
+        return NULL;
+    struct filter_part *part = zalloc(sizeof *part);
+    float *values =
+        (float *)packed->values + first / block * packed->layout.format_desc.blocking.strides[0];
+    if (dnnl_memory_create(&part->memory, layout, engine, values) != dnnl_success ||
+        !make_part_bias(spec, engine, first, layout->dims[0], part)) {
+        filter_part_destroy(part);
+        return NULL;
+    }
+    return part;
+}
+
+void filter_part_destroy(struct filter_part *part)
+{
+    if (part == NULL)
+        return;
+    if (part->memory != NULL)
+        dnnl_memory_destroy(part->memory);
+    if (part->bias != NULL)
+        dnnl_memory_destroy(part->bias);
+    free(part->bias_values);
+    free(part);
 }
 
 void packed_filters_destroy(struct packed_filter *list)

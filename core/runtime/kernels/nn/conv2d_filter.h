@@ -17,6 +17,12 @@ struct packed_filter {
     struct packed_filter *next;
 };
 
+/* Some channels of a packed filter, which stays where it is, and of the bias. */
+struct filter_part {
+    dnnl_memory_t memory, bias; /* bias: NULL if there is none */
+    float *bias_values;
+};
+
 /* Describes the caller's filter, or with dnnl_format_tag_any one whose layout oneDNN may choose. */
 bool filter_describe(const struct conv2d_onednn_spec *spec, dnnl_format_tag_t tag,
                      dnnl_memory_desc_t *out);
@@ -30,6 +36,17 @@ const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, d
 /* The values again, as the caller had them, bit for bit. */
 bool filter_unpack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
                    dnnl_stream_t stream, const struct packed_filter *packed, float *out);
+
+/* The channels of a block, if the filter consists of blocks of channels that follow each other;
+ * otherwise 0. */
+int64_t filter_block(const struct packed_filter *packed);
+
+/* The channels from `first` on as a filter in `layout`. NULL: the packed filter has blocks of
+ * another kind, or oneDNN refused. Owner: filter_part_destroy, before `packed` is. */
+struct filter_part *filter_part(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
+                                const struct packed_filter *packed,
+                                const dnnl_memory_desc_t *layout, int64_t first);
+void filter_part_destroy(struct filter_part *part); /* accepts NULL */
 
 void packed_filters_destroy(struct packed_filter *list); /* accepts NULL */
 

@@ -28,10 +28,12 @@ struct binding {
 
 struct primitive {
     struct conv2d_onednn_size size;
-    dnnl_primitive_t conv; /* NULL: oneDNN refused this size */
+    int64_t first, filters; /* channels of the result, as in struct conv2d_piece */
+    dnnl_primitive_t conv;  /* NULL: oneDNN refused this size */
     dnnl_memory_desc_t in, out, scratch;
     const struct packed_filter *filter;
-    _Atomic bool compared; /* of a block of a product: its bits with those of another height */
+    struct filter_part *part; /* of the filter and of the bias; NULL: all channels */
+    _Atomic bool compared;    /* of a block of a product: its bits with those of another height */
     _Atomic(struct binding *) spares[SPARES]; /* of earlier executions, reused by the next */
 };
 
@@ -43,16 +45,19 @@ struct conv2d_onednn {
     pthread_mutex_t comparing; /* held while heights of a product are compared */
     pthread_mutex_t lock;      /* guards writes to the fields below; `count` is published last */
     struct packed_filter *packed;
+    const struct packed_filter *blocks; /* whose blocks of channels are given to pieces */
+    _Atomic int64_t block;              /* its channels; 0: not known yet; NO_BLOCKS */
     struct primitive *primitives[CONV2D_ONEDNN_SIZES];
     _Atomic int count;
     _Atomic bool uneven; /* pieces of different sizes may give different bits */
 };
+#define NO_BLOCKS (-1)
 
 /* One engine for the process, because primitives and streams must share an engine, and one
  * stream per thread, destroyed with the thread. */
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 static dnnl_engine_t cpu;
-static pthread_key_t stream_key;
+static pthread_key_t stream_key, result_key;
 
 static void destroy_stream(void *stream)
 {
@@ -62,6 +67,7 @@ static void destroy_stream(void *stream)
 static void make_engine(void)
 {
     if (pthread_key_create(&stream_key, destroy_stream) != 0 ||
+        pthread_key_create(&result_key, free) != 0 ||
         dnnl_engine_create(&cpu, dnnl_cpu, 0) != dnnl_success)
         cpu = NULL;
 }
@@ -81,6 +87,20 @@ static dnnl_stream_t thread_stream(dnnl_engine_t engine)
         return NULL;
     pthread_setspecific(stream_key, stream);
     return stream;
+}
+
+/* The calling thread's room for a piece of channels, whose pixels oneDNN writes without gaps. NULL:
+ * no memory. */
+static float *thread_result(void)
+{
+    float *result = pthread_getspecific(result_key);
+    if (result == NULL &&
+        posix_memalign((void **)&result, 64, CONV2D_PART_FLOATS * sizeof *result) == 0 &&
+        pthread_setspecific(result_key, result) != 0) {
+        free(result);
+        return NULL;
+    }
+    return result;
 }
 
 /* ---- making ---- */
@@ -181,6 +201,7 @@ void conv2d_onednn_destroy(void *opaque)
     for (int i = 0; i < atomic_load(&conv->count); i++) {
         if (conv->primitives[i]->conv != NULL)
             dnnl_primitive_destroy(conv->primitives[i]->conv);
+        filter_part_destroy(conv->primitives[i]->part);
         for (int j = 0; j < SPARES; j++)
             binding_destroy(atomic_load(&conv->primitives[i]->spares[j]));
         free(conv->primitives[i]);
@@ -197,10 +218,14 @@ void conv2d_onednn_destroy(void *opaque)
 
 /* ---- one size ---- */
 
-static bool make_desc(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+/* Describes the primitive of a piece; sets its `in` and `out`. */
+static bool make_desc(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
                       struct primitive *primitive, dnnl_primitive_desc_t *out)
 {
-    const struct conv2d_onednn_spec *spec = &conv->spec;
+    const struct conv2d_onednn_size *size = &piece->size;
+    struct conv2d_onednn_spec part = conv->spec;
+    const struct conv2d_onednn_spec *spec = &part;
+    part.filters = piece->filters;
     dnnl_dims_t in = { size->batch, spec->channels, size->height, size->width };
     dnnl_dims_t result = { size->batch, spec->filters, size->out_height, size->out_width };
     dnnl_dims_t strides = { spec->strides[0], spec->strides[1] };
@@ -253,19 +278,42 @@ static const struct packed_filter *pack(struct conv2d_onednn *conv, const float 
                        &conv->packed);
 }
 
+static bool is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece *piece)
+{
+    return piece->first == 0 && piece->filters == conv->spec.filters;
+}
+
+/* The filter of a piece. Called with the lock held. */
+static bool find_filter(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
+                        const float *filter, const_dnnl_primitive_desc_t desc,
+                        struct primitive *primitive)
+{
+    if (is_whole(conv, piece)) {
+        primitive->filter = pack(conv, filter, desc);
+        return primitive->filter != NULL;
+    }
+    primitive->filter = conv->blocks;
+    if (conv->blocks != NULL)
+        primitive->part =
+            filter_part(&conv->spec, conv->engine, conv->blocks,
+                        dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0), piece->first);
+    return primitive->part != NULL;
+}
+
 /* Remembers a size that oneDNN refuses as well, with `conv` NULL. Called with the lock held. */
 static struct primitive *make_primitive(struct conv2d_onednn *conv,
-                                        const struct conv2d_onednn_size *size, const float *filter)
+                                        const struct conv2d_piece *piece, const float *filter)
 {
     dnnl_primitive_desc_t desc = NULL;
     struct primitive *primitive = zalloc(sizeof *primitive);
-    primitive->size = *size;
-    if (make_desc(conv, size, primitive, &desc)) {
+    primitive->size = piece->size;
+    primitive->first = piece->first;
+    primitive->filters = piece->filters;
+    if (make_desc(conv, piece, primitive, &desc)) {
         primitive->scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
         if (!is_even(desc))
             atomic_store(&conv->uneven, true);
-        primitive->filter = pack(conv, filter, desc);
-        if (primitive->filter == NULL || !is_fast(desc) ||
+        if (!find_filter(conv, piece, filter, desc, primitive) || !is_fast(desc) ||
             dnnl_primitive_create(&primitive->conv, desc) != dnnl_success)
             primitive->conv = NULL;
         dnnl_primitive_desc_destroy(desc);
@@ -273,27 +321,29 @@ static struct primitive *make_primitive(struct conv2d_onednn *conv,
     return primitive;
 }
 
-static struct primitive *find(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size)
+static struct primitive *find(struct conv2d_onednn *conv, const struct conv2d_piece *piece)
 {
     int count = atomic_load_explicit(&conv->count, memory_order_acquire);
     for (int i = 0; i < count; i++) {
-        if (memcmp(&conv->primitives[i]->size, size, sizeof *size) == 0)
-            return conv->primitives[i];
+        struct primitive *primitive = conv->primitives[i];
+        if (primitive->first == piece->first && primitive->filters == piece->filters &&
+            memcmp(&primitive->size, &piece->size, sizeof piece->size) == 0)
+            return primitive;
     }
     return NULL;
 }
 
-static struct primitive *find_or_make(struct conv2d_onednn *conv,
-                                      const struct conv2d_onednn_size *size, const float *filter)
+static struct primitive *find_or_make(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
+                                      const float *filter)
 {
-    struct primitive *primitive = find(conv, size);
+    struct primitive *primitive = find(conv, piece);
     if (primitive != NULL)
         return primitive;
     pthread_mutex_lock(&conv->lock);
-    primitive = find(conv, size);
+    primitive = find(conv, piece);
     int count = atomic_load_explicit(&conv->count, memory_order_relaxed);
     if (primitive == NULL && count < CONV2D_ONEDNN_SIZES) {
-        primitive = make_primitive(conv, size, filter);
+        primitive = make_primitive(conv, piece, filter);
         conv->primitives[count] = primitive;
         atomic_store_explicit(&conv->count, count + 1, memory_order_release);
     }
@@ -303,19 +353,52 @@ static struct primitive *find_or_make(struct conv2d_onednn *conv,
 
 /* ---- giving up the caller's filter ---- */
 
-/* Packs the filter for a size, if oneDNN computes it. Called with the lock held. */
-static bool pack_for(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                     const float *filter)
+/* Packs the filter for a piece, if oneDNN computes it. NULL: it does not. Called with the lock
+ * held. */
+static const struct packed_filter *pack_for(struct conv2d_onednn *conv,
+                                            const struct conv2d_piece *piece, const float *filter)
 {
     struct primitive described;
     dnnl_primitive_desc_t desc = NULL;
-    if (!make_desc(conv, size, &described, &desc))
-        return false;
+    if (!make_desc(conv, piece, &described, &desc))
+        return NULL;
     if (!is_even(desc))
         atomic_store(&conv->uneven, true);
-    bool packed = is_fast(desc) && pack(conv, filter, desc) != NULL;
+    const struct packed_filter *packed = is_fast(desc) ? pack(conv, filter, desc) : NULL;
     dnnl_primitive_desc_destroy(desc);
     return packed;
+}
+
+/* The channels of a block of the filter that is packed for the whole image. Its blocks are parts of
+ * it, so that pieces of channels take no memory for filters. NO_BLOCKS: it has none. */
+static int64_t find_block(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                          const float *filter)
+{
+    const struct conv2d_piece whole = { .size = *size, .filters = conv->spec.filters };
+    int64_t block = atomic_load_explicit(&conv->block, memory_order_acquire);
+    if (block != 0)
+        return block;
+    pthread_mutex_lock(&conv->lock);
+    block = atomic_load_explicit(&conv->block, memory_order_relaxed);
+    if (block == 0) {
+        conv->blocks = pack_for(conv, &whole, filter);
+        block = conv->blocks != NULL ? filter_block(conv->blocks) : 0;
+        block = block > 0 ? block : NO_BLOCKS;
+        atomic_store_explicit(&conv->block, block, memory_order_release);
+    }
+    pthread_mutex_unlock(&conv->lock);
+    return block;
+}
+
+/* Cuts the channels into pieces for the threads. 0: they are not to be cut. */
+static int cut_channels(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                        const float *filter, struct conv2d_piece *out)
+{
+    if (parallel_width() < 2 || !conv2d_favours_channels(&conv->spec, size))
+        return 0;
+    int most = parallel_width() < CONV2D_PIECES_MAX ? parallel_width() : CONV2D_PIECES_MAX;
+    int64_t block = find_block(conv, size, filter);
+    return block > 0 ? conv2d_cut_channels(&conv->spec, size, block, most, out) : 0;
 }
 
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
@@ -325,10 +408,12 @@ bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_s
     bool packed = true;
     if (thread_stream(conv->engine) == NULL)
         return false;
+    if (cut_channels(conv, size, filter, pieces) > 0)
+        return true;
     int count = conv2d_cut(&conv->spec, size, parallel_width(), pieces);
     pthread_mutex_lock(&conv->lock);
     for (int i = 0; i < count && packed; i++)
-        packed = pack_for(conv, &pieces[i].size, filter);
+        packed = pack_for(conv, &pieces[i], filter) != NULL;
     pthread_mutex_unlock(&conv->lock);
     return packed;
 }
@@ -378,6 +463,18 @@ static void binding_keep(struct primitive *primitive, struct binding *binding)
     binding_destroy(binding);
 }
 
+/* Copies a piece of channels to its place. */
+static void place_channels(const struct conv2d_onednn *conv, const struct primitive *primitive,
+                           const float *result, float *out)
+{
+    int64_t filters = conv->spec.filters, count = filters - primitive->first;
+    int64_t pixels = primitive->size.out_height * primitive->size.out_width;
+    count = count < primitive->filters ? count : primitive->filters;
+    for (int64_t i = 0; i < pixels; i++)
+        memcpy(out + i * filters + primitive->first, result + i * primitive->filters,
+               (size_t)count * sizeof *out);
+}
+
 /*
  * oneDNN's activations may turn NaN into a number, by the processor's maximum or minimum, and some
  * turn -Inf · 0 into NaN. Both raise the CPU flag for invalid operations, and with that flag raised
@@ -388,21 +485,27 @@ static bool run_primitive(struct conv2d_onednn *conv, struct primitive *primitiv
                           float *out)
 {
     dnnl_stream_t stream = thread_stream(conv->engine);
-    struct binding *binding = stream != NULL ? binding_take(conv, primitive) : NULL;
+    const struct filter_part *part = primitive->part;
+    float *result = part != NULL ? thread_result() : out;
+    struct binding *binding =
+        stream != NULL && result != NULL ? binding_take(conv, primitive) : NULL;
     if (binding == NULL)
         return false;
     dnnl_memory_set_data_handle(binding->in, (void *)in);
-    dnnl_memory_set_data_handle(binding->out, out);
+    dnnl_memory_set_data_handle(binding->out, result);
     dnnl_exec_arg_t args[5] = { { DNNL_ARG_SRC, binding->in },
-                                { DNNL_ARG_WEIGHTS, primitive->filter->memory },
+                                { DNNL_ARG_WEIGHTS,
+                                  part != NULL ? part->memory : primitive->filter->memory },
                                 { DNNL_ARG_DST, binding->out },
                                 { DNNL_ARG_SCRATCHPAD, binding->scratch },
-                                { DNNL_ARG_BIAS, conv->bias } };
+                                { DNNL_ARG_BIAS, part != NULL ? part->bias : conv->bias } };
     float_flags_clear();
     bool done = dnnl_primitive_execute(primitive->conv, stream, conv->bias != NULL ? 5 : 4, args) ==
                     dnnl_success &&
                 dnnl_stream_wait(stream) == dnnl_success;
     binding_keep(primitive, binding);
+    if (part != NULL)
+        place_channels(conv, primitive, result, out);
     return done && !(conv->spec.activation != CONV_LINEAR && float_flags_invalid());
 }
 
@@ -444,7 +547,7 @@ static void run_pieces(void *context, int64_t first, int64_t end)
 static bool find_pieces(struct pieces *pieces)
 {
     for (int i = 0; i < pieces->count; i++) {
-        pieces->primitives[i] = find_or_make(pieces->conv, &pieces->list[i].size, pieces->filter);
+        pieces->primitives[i] = find_or_make(pieces->conv, &pieces->list[i], pieces->filter);
         if (pieces->primitives[i] == NULL || pieces->primitives[i]->conv == NULL)
             return false;
     }
@@ -455,7 +558,7 @@ static bool find_pieces(struct pieces *pieces)
 static bool has_pieces(struct pieces *pieces)
 {
     for (int i = 0; i < pieces->count; i++) {
-        pieces->primitives[i] = find(pieces->conv, &pieces->list[i].size);
+        pieces->primitives[i] = find(pieces->conv, &pieces->list[i]);
         if (pieces->primitives[i] == NULL || pieces->primitives[i]->conv == NULL)
             return false;
     }
@@ -519,6 +622,8 @@ static bool agree_with_usual(const struct pieces *few, const struct conv2d_onedn
     struct pieces other = { .conv = conv, .filter = filter, .count = few->count };
     usual.count = conv2d_cut(&spec, size, CONV2D_PIECES_MAX, usual.list);
     memcpy(other.list, few->list, sizeof other.list);
+    if (conv != NULL && !is_whole(conv, &few->list[0]))
+        find_block(conv, size, filter);
     bool agree = conv != NULL && find_pieces(&usual) && find_pieces(&other) &&
                  !atomic_load(&conv->uneven) && pieces_agree(&usual, &other, size);
     conv2d_onednn_destroy(conv);
@@ -536,7 +641,7 @@ struct agreement_key {
     int64_t strides[2], dilations[2];
     int64_t activation, has_bias;
     struct conv2d_onednn_size size;
-    int64_t count;
+    int64_t count, part; /* of the pieces; the channels of the first one */
 };
 
 struct agreement {
@@ -565,6 +670,7 @@ static struct agreement_key key_of(const struct pieces *pieces,
         .has_bias = spec->bias != NULL,
         .size = *size,
         .count = pieces->count,
+        .part = pieces->list[0].filters,
     };
 }
 
@@ -605,20 +711,11 @@ static bool make_agreement(const struct agreement_key *key, const struct pieces 
     return made->agree;
 }
 
-/*
- * As many pieces as threads are faster than more, each of which reads the whole filter: ResNet-50
- * takes 9 % less in one thread. They are used if they give the same bits as the usual pieces, whose
- * number does not depend on the threads. A batch is cut between images, and gains nothing. Images
- * of varying sizes need compiled sizes for each; half of these are left to the usual pieces.
- */
-static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size)
+/* Whether these pieces can be used in place of the usual ones. Images of varying sizes need
+ * compiled sizes for each; half of these are left to the usual pieces. */
+static bool can_replace_usual(struct pieces *few, const struct conv2d_onednn_size *size)
 {
     struct conv2d_onednn *conv = few->conv;
-    if (size->batch > 1 || atomic_load(&conv->uneven) ||
-        image_floats(size, conv->spec.channels) + 2 * result_floats(size, conv->spec.filters) >
-            COMPARE_FLOATS)
-        return false;
-    few->count = conv2d_cut(&conv->spec, size, parallel_width(), few->list);
     if (!has_pieces(few) &&
         (atomic_load(&conv->count) >= CONV2D_ONEDNN_SIZES / 2 || !find_pieces(few)))
         return false;
@@ -629,6 +726,31 @@ static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size)
     return known != NULL ? known->agree : make_agreement(&key, few);
 }
 
+/*
+ * As many pieces as threads are faster than more, each of which reads the whole filter: ResNet-50
+ * takes 9 % less in one thread. They are used if they give the same bits as the usual pieces, whose
+ * number does not depend on the threads. A batch is cut between images, and gains nothing.
+ */
+static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size, int usual_count)
+{
+    struct conv2d_onednn *conv = few->conv;
+    if (size->batch > 1 || usual_count < 2 || atomic_load(&conv->uneven) ||
+        image_floats(size, conv->spec.channels) + 2 * result_floats(size, conv->spec.filters) >
+            COMPARE_FLOATS)
+        return false;
+    few->count = cut_channels(conv, size, few->filter, few->list);
+    if (few->count > 0 && can_replace_usual(few, size))
+        return true;
+    few->count = conv2d_cut(&conv->spec, size, parallel_width(), few->list);
+    return parallel_width() < usual_count && can_replace_usual(few, size);
+}
+
+static bool run_all(struct pieces *pieces)
+{
+    parallel_for_parts(pieces->count, pieces->count, run_pieces, pieces);
+    return !atomic_load(&pieces->failed);
+}
+
 bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
                        const float *filter, const float *in, float *out)
 {
@@ -637,12 +759,13 @@ bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_si
     if (thread_stream(conv->engine) == NULL)
         return false;
     many.count = conv2d_cut(&conv->spec, size, CONV2D_PIECES_MAX, many.list);
-    bool has_few = parallel_width() < many.count && find_few(&few, size);
-    if (!has_few && !find_pieces(&many))
-        return false;
-    struct pieces *pieces = has_few ? &few : &many;
-    parallel_for_parts(pieces->count, pieces->count, run_pieces, pieces);
-    return !atomic_load(&pieces->failed);
+    if (find_few(&few, size, many.count)) {
+        /* Channels that do not exist have weights of zero, which times infinity are NaN. Only that
+         * may make a piece of channels fail where pieces of rows do not. */
+        if (run_all(&few) || is_whole(conv, &few.list[0]))
+            return !atomic_load(&few.failed);
+    }
+    return find_pieces(&many) && run_all(&many);
 }
 
 /* ---- products ---- */
@@ -671,10 +794,11 @@ struct row_blocks {
 
 static struct primitive *block_primitive(struct conv2d_onednn *conv, int height)
 {
-    struct conv2d_onednn_size size = {
-        .batch = 1, .height = height, .width = 1, .out_height = height, .out_width = 1
+    struct conv2d_piece piece = {
+        .size = { .batch = 1, .height = height, .width = 1, .out_height = height, .out_width = 1 },
+        .filters = conv->spec.filters,
     };
-    struct primitive *primitive = find_or_make(conv, &size, conv->spec.filter);
+    struct primitive *primitive = find_or_make(conv, &piece, conv->spec.filter);
     return primitive != NULL && primitive->conv != NULL ? primitive : NULL;
 }
 

@@ -1,0 +1,42 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+static void maps_zeros_that_can_be_written(void **state)
+{
+    static const size_t sizes[] = {
+        1, 4096, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 2 * HUGE_PAGE + 4096, 5 * HUGE_PAGE + 123
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        unsigned char *block = memory_map(sizes[i]);
+        assert_non_null(block);
+        assert_true(sizes[i] < HUGE_PAGE || (uintptr_t)block % HUGE_PAGE == 0);
+        for (size_t at = 0; at < sizes[i]; at++)
+            assert_true(block[at] == 0);
+        block[0] = block[sizes[i] - 1] = 1;
+        memory_unmap(block, sizes[i]);
+    }
+}
+
+static void refuses_more_than_there_is(void **state)
+{
+    (void)state;
+    assert_null(memory_map(SIZE_MAX));
+    assert_null(memory_map(SIZE_MAX - HUGE_PAGE));
+    assert_null(memory_map(SIZE_MAX / 2));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(maps_zeros_that_can_be_written),
+                                        cmocka_unit_test(refuses_more_than_there_is) };
+    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}
