@@ -104,9 +104,8 @@ bool filter_unpack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
 
 #define DIMS 4 /* of a filter without groups: output and input channels, height, width */
 
-int64_t filter_block(const struct packed_filter *packed)
+int64_t filter_block(const dnnl_memory_desc_t *layout)
 {
-    const dnnl_memory_desc_t *layout = &packed->layout;
     const dnnl_blocking_desc_t *blocking = &layout->format_desc.blocking;
     if (layout->ndims != DIMS || layout->format_kind != dnnl_blocked ||
         blocking->inner_nblks != 1 || blocking->inner_idxs[0] != 0 || layout->offset0 != 0)
@@ -118,18 +117,13 @@ int64_t filter_block(const struct packed_filter *packed)
     return blocking->inner_blks[0];
 }
 
-/* Has the layout the same blocks, and only whole ones? */
-static bool has_same_blocks(const dnnl_memory_desc_t *layout, const dnnl_memory_desc_t *all)
+bool filter_has_part(const dnnl_memory_desc_t *whole, const dnnl_memory_desc_t *part)
 {
-    const dnnl_blocking_desc_t *blocking = &layout->format_desc.blocking;
-    return layout->ndims == DIMS && layout->format_kind == dnnl_blocked &&
-           blocking->inner_nblks == 1 && layout->offset0 == 0 && blocking->inner_idxs[0] == 0 &&
-           blocking->inner_blks[0] == all->format_desc.blocking.inner_blks[0] &&
-           layout->padded_dims[0] == layout->dims[0] &&
-           memcmp(blocking->strides, all->format_desc.blocking.strides,
-                  DIMS * sizeof blocking->strides[0]) == 0 &&
-           memcmp(layout->padded_dims + 1, all->padded_dims + 1,
-                  (DIMS - 1) * sizeof layout->padded_dims[0]) == 0;
+    int64_t block = filter_block(whole);
+    return block > 0 && filter_block(part) == block && part->dims[0] % block == 0 &&
+           memcmp(part->format_desc.blocking.strides, whole->format_desc.blocking.strides,
+                  DIMS * sizeof whole->format_desc.blocking.strides[0]) == 0 &&
+           memcmp(part->dims + 1, whole->dims + 1, (DIMS - 1) * sizeof whole->dims[0]) == 0;
 }
 
 /* The channels of the bias, with zeros for those that do not exist. */
@@ -151,8 +145,8 @@ struct filter_part *filter_part(const struct conv2d_onednn_spec *spec, dnnl_engi
                                 const struct packed_filter *packed,
                                 const dnnl_memory_desc_t *layout, int64_t first)
 {
-    int64_t block = filter_block(packed);
-    if (block == 0 || first % block != 0 || !has_same_blocks(layout, &packed->layout) ||
+    int64_t block = filter_block(&packed->layout);
+    if (!filter_has_part(&packed->layout, layout) || first % block != 0 ||
         first + layout->dims[0] > packed->layout.padded_dims[0])
         return NULL;
     struct filter_part *part = zalloc(sizeof *part);

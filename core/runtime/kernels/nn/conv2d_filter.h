@@ -37,9 +37,11 @@ const struct packed_filter *filter_pack(const struct conv2d_onednn_spec *spec, d
 bool filter_unpack(const struct conv2d_onednn_spec *spec, dnnl_engine_t engine,
                    dnnl_stream_t stream, const struct packed_filter *packed, float *out);
 
-/* The channels of a block, if the filter consists of blocks of channels that follow each other;
- * otherwise 0. */
-int64_t filter_block(const struct packed_filter *packed);
+/* The channels of a block, if a filter in this layout consists of blocks of channels that follow
+ * each other; otherwise 0. */
+int64_t filter_block(const dnnl_memory_desc_t *layout);
+/* Is a filter of fewer channels in layout `part` some of the blocks of one in layout `whole`? */
+bool filter_has_part(const dnnl_memory_desc_t *whole, const dnnl_memory_desc_t *part);
 
 /* The channels from `first` on as a filter in `layout`. NULL: the packed filter has blocks of
  * another kind, or oneDNN refused. Owner: filter_part_destroy, before `packed` is. */

@@ -266,16 +266,14 @@ static bool is_even(const_dnnl_primitive_desc_t desc)
            strncmp(name, "brg", 3) == 0;
 }
 
-/* The filter in the layout that the primitive wants. Called with the lock held. */
+/* The filter in a layout. Called with the lock held. */
 static const struct packed_filter *pack(struct conv2d_onednn *conv, const float *filter,
-                                        const_dnnl_primitive_desc_t desc)
+                                        const dnnl_memory_desc_t *layout)
 {
     dnnl_stream_t stream = thread_stream(conv->engine);
     if (stream == NULL)
         return NULL;
-    return filter_pack(&conv->spec, conv->engine, stream,
-                       dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0), filter,
-                       &conv->packed);
+    return filter_pack(&conv->spec, conv->engine, stream, layout, filter, &conv->packed);
 }
 
 static bool is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece *piece)
@@ -283,20 +281,18 @@ static bool is_whole(const struct conv2d_onednn *conv, const struct conv2d_piece
     return piece->first == 0 && piece->filters == conv->spec.filters;
 }
 
-/* The filter of a piece. Called with the lock held. */
+/* The filter of a piece, in the layout that its primitive wants. Called with the lock held. */
 static bool find_filter(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
-                        const float *filter, const_dnnl_primitive_desc_t desc,
+                        const float *filter, const dnnl_memory_desc_t *layout,
                         struct primitive *primitive)
 {
     if (is_whole(conv, piece)) {
-        primitive->filter = pack(conv, filter, desc);
+        primitive->filter = pack(conv, filter, layout);
         return primitive->filter != NULL;
     }
-    primitive->filter = conv->blocks;
     if (conv->blocks != NULL)
         primitive->part =
-            filter_part(&conv->spec, conv->engine, conv->blocks,
-                        dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0), piece->first);
+            filter_part(&conv->spec, conv->engine, conv->blocks, layout, piece->first);
     return primitive->part != NULL;
 }
 
@@ -313,8 +309,9 @@ static struct primitive *make_primitive(struct conv2d_onednn *conv,
         primitive->scratch = *dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
         if (!is_even(desc))
             atomic_store(&conv->uneven, true);
-        if (!find_filter(conv, piece, filter, desc, primitive) || !is_fast(desc) ||
-            dnnl_primitive_create(&primitive->conv, desc) != dnnl_success)
+        if (!find_filter(conv, piece, filter,
+                         dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0), primitive) ||
+            !is_fast(desc) || dnnl_primitive_create(&primitive->conv, desc) != dnnl_success)
             primitive->conv = NULL;
         dnnl_primitive_desc_destroy(desc);
     }
@@ -353,20 +350,47 @@ static struct primitive *find_or_make(struct conv2d_onednn *conv, const struct c
 
 /* ---- giving up the caller's filter ---- */
 
-/* Packs the filter for a piece, if oneDNN computes it. NULL: it does not. Called with the lock
- * held. */
-static const struct packed_filter *pack_for(struct conv2d_onednn *conv,
-                                            const struct conv2d_piece *piece, const float *filter)
+/* The layout that a piece wants its filter in. False: oneDNN does not compute the piece. */
+static bool find_layout(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
+                        dnnl_memory_desc_t *out)
 {
     struct primitive described;
     dnnl_primitive_desc_t desc = NULL;
     if (!make_desc(conv, piece, &described, &desc))
-        return NULL;
+        return false;
     if (!is_even(desc))
         atomic_store(&conv->uneven, true);
-    const struct packed_filter *packed = is_fast(desc) ? pack(conv, filter, desc) : NULL;
+    bool fast = is_fast(desc);
+    *out = *dnnl_primitive_desc_query_md(desc, dnnl_query_weights_md, 0);
     dnnl_primitive_desc_destroy(desc);
-    return packed;
+    return fast;
+}
+
+/* Packs the filter for a piece. False: oneDNN does not compute it. Called with the lock held. */
+static bool pack_for(struct conv2d_onednn *conv, const struct conv2d_piece *piece,
+                     const float *filter)
+{
+    dnnl_memory_desc_t layout;
+    return find_layout(conv, piece, &layout) && pack(conv, filter, &layout) != NULL;
+}
+
+static int limited_width(void)
+{
+    return parallel_width() < CONV2D_PIECES_MAX ? parallel_width() : CONV2D_PIECES_MAX;
+}
+
+/* Do the pieces of channels use blocks of the filter that is packed for the whole image? */
+static bool share_blocks(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                         const dnnl_memory_desc_t *layout)
+{
+    struct conv2d_piece pieces[CONV2D_PIECES_MAX];
+    int count =
+        conv2d_cut_channels(&conv->spec, size, filter_block(layout), limited_width(), pieces);
+    dnnl_memory_desc_t part;
+    for (int i = 0; i < count; i++)
+        if (!find_layout(conv, &pieces[i], &part) || !filter_has_part(layout, &part))
+            return false;
+    return count > 0;
 }
 
 /* The channels of a block of the filter that is packed for the whole image. Its blocks are parts of
@@ -375,15 +399,19 @@ static int64_t find_block(struct conv2d_onednn *conv, const struct conv2d_onednn
                           const float *filter)
 {
     const struct conv2d_piece whole = { .size = *size, .filters = conv->spec.filters };
+    dnnl_memory_desc_t layout;
     int64_t block = atomic_load_explicit(&conv->block, memory_order_acquire);
     if (block != 0)
         return block;
     pthread_mutex_lock(&conv->lock);
     block = atomic_load_explicit(&conv->block, memory_order_relaxed);
     if (block == 0) {
-        conv->blocks = pack_for(conv, &whole, filter);
-        block = conv->blocks != NULL ? filter_block(conv->blocks) : 0;
-        block = block > 0 ? block : NO_BLOCKS;
+        block = NO_BLOCKS;
+        if (find_layout(conv, &whole, &layout) && filter_block(&layout) > 0 &&
+            share_blocks(conv, size, &layout))
+            conv->blocks = pack(conv, filter, &layout);
+        if (conv->blocks != NULL)
+            block = filter_block(&layout);
         atomic_store_explicit(&conv->block, block, memory_order_release);
     }
     pthread_mutex_unlock(&conv->lock);
@@ -396,9 +424,8 @@ static int cut_channels(struct conv2d_onednn *conv, const struct conv2d_onednn_s
 {
     if (parallel_width() < 2 || !conv2d_favours_channels(&conv->spec, size))
         return 0;
-    int most = parallel_width() < CONV2D_PIECES_MAX ? parallel_width() : CONV2D_PIECES_MAX;
     int64_t block = find_block(conv, size, filter);
-    return block > 0 ? conv2d_cut_channels(&conv->spec, size, block, most, out) : 0;
+    return block > 0 ? conv2d_cut_channels(&conv->spec, size, block, limited_width(), out) : 0;
 }
 
 bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
@@ -413,7 +440,7 @@ bool conv2d_onednn_pack(struct conv2d_onednn *conv, const struct conv2d_onednn_s
     int count = conv2d_cut(&conv->spec, size, parallel_width(), pieces);
     pthread_mutex_lock(&conv->lock);
     for (int i = 0; i < count && packed; i++)
-        packed = pack_for(conv, &pieces[i], filter) != NULL;
+        packed = pack_for(conv, &pieces[i], filter);
     pthread_mutex_unlock(&conv->lock);
     return packed;
 }
