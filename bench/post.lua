@@ -2,7 +2,7 @@
 local f = assert(io.open(os.getenv("BODY"), "rb"))
 wrk.method, wrk.body = "POST", f:read("*a")
 f:close()
-wrk.headers["Content-Type"] = "application/json"
+wrk.headers["Content-Type"] = wrk.headers["Content-Type"] or "application/json"
 
 local threads = {}
 function setup(thread) table.insert(threads, thread) end
