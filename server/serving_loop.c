@@ -5,6 +5,10 @@
 
 #include "base/container.h"
 #include "base/memory.h"
+#include "base/scheduling.h"
+
+/* A request wakes the loop at once where the pool runs. */
+#define LOOP_SLICE_NS 100000
 
 /* ---- A loop's parts. ---- */
 
@@ -62,6 +66,7 @@ struct status serving_loop_create(const struct serving_options *options, int ind
 
 struct status serving_loop_run(struct serving_loop *serving)
 {
+    scheduling_ask_for_slice(LOOP_SLICE_NS);
     servable_cache_enter(serving->cache);
     struct status status = loop_run(serving->context.loop);
     servable_cache_enter(NULL);

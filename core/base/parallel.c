@@ -15,6 +15,7 @@
 
 #include "base/cores.h"
 #include "base/denormals.h"
+#include "base/scheduling.h"
 
 #define PART_NS 25e3
 /* Waking a thread takes 5 to 50 us. The loops of a model follow each other faster than that. */
@@ -36,6 +37,7 @@ struct parallel_worker {
     _Alignas(64) _Atomic(struct parallel_job *)
         job; /* NULL: none; an offer; or one of the values below */
     _Atomic uint32_t asleep;
+    int nice; /* its own: what parallel_lower_priority asked for */
     pthread_t thread;
 };
 static struct parallel_job busy, stop; /* marks in worker->job */
@@ -47,7 +49,9 @@ static _Atomic int width = 1, workers_count;
 static _Atomic bool started;
 static _Atomic int running; /* processors in use: entered threads and helpers */
 static _Thread_local int entered;
+static _Atomic int helpers_nice;  /* of parallel_lower_priority; 0: nobody has called it */
 static _Thread_local bool alone;  /* parallel_stay_alone */
+static _Thread_local bool low;    /* parallel_lower_priority */
 static _Thread_local bool inside; /* this thread computes a part */
 
 /* ---- waiting ---- */
@@ -148,6 +152,9 @@ static void end_help(struct parallel_job *job)
 
 static void help(struct parallel_worker *worker, struct parallel_job *job)
 {
+    int nice = atomic_load_explicit(&helpers_nice, memory_order_relaxed);
+    if (worker->nice < nice)
+        scheduling_lower_priority(worker->nice = nice);
     unsigned long mode = denormals_mode();
     denormals_set_mode(job->float_mode);
     run_parts(job, true);
@@ -182,6 +189,7 @@ static bool offer(struct parallel_worker *worker, struct parallel_job *job)
 
 static bool start_worker(struct parallel_worker *worker)
 {
+    worker->nice = 0;
     if (pthread_create(&worker->thread, NULL, work, worker) != 0)
         return false;
     pthread_setname_np(worker->thread, "loop helper"); /* for ps and top */
@@ -276,6 +284,13 @@ void parallel_stay_alone(void)
     alone = true;
 }
 
+void parallel_lower_priority(int nice)
+{
+    low = true;
+    atomic_store_explicit(&helpers_nice, nice, memory_order_relaxed);
+    scheduling_lower_priority(nice);
+}
+
 int parallel_parts(int64_t items, double cost_ns)
 {
     int parts = 1;
@@ -355,6 +370,12 @@ static void run_with_helpers(struct parallel_job *job, int helpers)
     wait_for_helpers(job);
 }
 
+static bool may_have_helpers(void)
+{
+    bool helpers_are_low = atomic_load_explicit(&helpers_nice, memory_order_relaxed) > 0;
+    return !inside && !alone && (low || !helpers_are_low);
+}
+
 void parallel_for_parts(int64_t items, int parts, parallel_body *body, void *context)
 {
     assert(parts > 0);
@@ -367,7 +388,7 @@ void parallel_for_parts(int64_t items, int parts, parallel_body *body, void *con
                                 .items = items,
                                 .parts = parts,
                                 .float_mode = denormals_mode() };
-    int helpers = !inside && !alone ? take_processors(parts - 1) : 0;
+    int helpers = may_have_helpers() ? take_processors(parts - 1) : 0;
     if (helpers > 0) {
         run_with_helpers(&job, helpers);
         return;

@@ -64,5 +64,8 @@ void parallel_leave(void);
 /* From now on, loops of this thread have no helpers, and its runs take no processor of the width:
  * for a thread of low priority, which only uses what the others leave. */
 void parallel_stay_alone(void);
+/* Gives the calling thread and all helpers this nice value (base/scheduling.h), for good. Threads
+ * that have not called it get no helpers any more: they would wait for one of lower priority. */
+void parallel_lower_priority(int nice);
 
 #endif

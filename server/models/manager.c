@@ -1,13 +1,11 @@
 #include "server/models/manager.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/container.h"
 #include "base/log.h"
 #include "base/parallel.h"
+#include "base/scheduling.h"
 #include "server/models/manager_internal.h"
 #include "server/models/servable_cache.h"
 
@@ -62,7 +60,7 @@ void manager_wake(struct manager *manager)
 static void lower_priority(void)
 {
     parallel_stay_alone();
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), LOADER_NICE);
+    scheduling_lower_priority(LOADER_NICE);
 }
 
 /* Waits until wake_ns, or until something happens. Called with the lock held. */

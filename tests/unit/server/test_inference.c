@@ -4,6 +4,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "../runtime/plan_fixture.h"
 #include "server/inference/inference.h"
@@ -100,6 +103,7 @@ struct caller {
     struct inference_call call; /* must be first */
     struct status status;
     int answers, moves;
+    int nice; /* of the thread that ran it */
     bool done, right;
 };
 
@@ -110,6 +114,7 @@ static struct status on_answer(struct inference_call *call, const struct tensor 
     for (int i = 0; i < tanhs; i++)
         y = tanhf(y);
     caller->right = fabsf(tensor_floats(&outputs[0])[0] - y) < 1e-5f;
+    caller->nice = getpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid));
     caller->answers++;
     return status_ok();
 }
@@ -233,6 +238,37 @@ static void a_run_that_takes_too_long_ends_in_the_pool(void **state)
         wait_for(&callers[i]);
     end();
     tensor_release(&input);
+}
+
+/* The nice value of the pool's thread, for a call that takes more than 2 ms. */
+static int nice_of_long_run(const struct tensor *large)
+{
+    struct caller caller;
+    submit(&caller, large);
+    inference_run(inference);
+    wait_for(&caller);
+    assert_int_equal(caller.moves, 1);
+    return caller.nice;
+}
+
+static void the_pool_yields_once_long_runs_come_beside_runs_in_the_loop(void **state)
+{
+    (void)state;
+    struct shape shape = shape_of(1, 1 << 20);
+    struct tensor large, small = floats(shape_of(1, 2), ones);
+    int own = getpriority(PRIO_PROCESS, 0);
+    assert_ok(tensor_create(DT_FLOAT, &shape, &large));
+    memset(large.data, 0, tensor_bytes(&large));
+    tensor_floats_mut(&large)[0] = 1;
+    begin(true, STEPS);
+    assert_int_equal(nice_of_long_run(&large), own);
+    assert_int_equal(nice_of_long_run(&large), own);
+    measured(&small, 1000);
+    assert_false(goes_to_pool(&small));
+    assert_int_equal(nice_of_long_run(&large), own); /* it ran before the pool knew */
+    assert_int_equal(nice_of_long_run(&large), own < 10 ? 10 : own);
+    end();
+    tensor_release(&large);
 }
 
 /* ---- Calls that are prepared in the pool. ---- */
@@ -381,7 +417,7 @@ static void calls_that_wait_for_the_pool_at_the_end_are_done(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(cases) + 11] = {
+    struct CMUnitTest tests[COUNT(cases) + 12] = {
         TEST(a_call_is_read_in_the_pool),
         TEST(a_call_that_cannot_be_read_fails),
         TEST(a_call_that_needs_no_run_is_done),
@@ -393,10 +429,11 @@ int main(void)
         TEST(a_call_of_unpredictable_cost_goes_to_the_pool),
         TEST(cheap_calls_that_are_expensive_together_go_to_the_pool),
         TEST(a_run_that_takes_too_long_ends_in_the_pool),
+        TEST(the_pool_yields_once_long_runs_come_beside_runs_in_the_loop),
     };
 
     for (size_t i = 0; i < COUNT(cases); i++)
-        tests[i + 11] = (struct CMUnitTest){ .name = cases[i].label,
+        tests[i + 12] = (struct CMUnitTest){ .name = cases[i].label,
                                              .test_func = fills,
                                              .initial_state = (void *)(uintptr_t)&cases[i] };
     return cmocka_run_group_tests_name("inference", tests, NULL, NULL);
