@@ -554,7 +554,7 @@ static struct status list_dialect(const struct dialect *dialect, const char *pat
         fields[i] = (struct record_field){ .name = arena_strdup(arena, reader->names[i]),
                                            .kind = COLUMN_BYTES,
                                            .is_text = i < dialect->first_hex };
-    *out = (struct record_fields){ fields, reader->fields_count };
+    *out = (struct record_fields){ .list = fields, .count = reader->fields_count };
     delimited_close(base);
     return status_ok();
 }

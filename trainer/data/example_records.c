@@ -301,7 +301,7 @@ static struct record_fields sorted_fields(const struct buffer *fields, struct ar
     if (count > 0)
         memcpy(list, fields->data, fields->size);
     qsort(list, (size_t)count, sizeof *list, compare_fields);
-    return (struct record_fields){ list, count };
+    return (struct record_fields){ .list = list, .count = count };
 }
 
 static struct status example_list(const char *path, const struct record_options *options,

@@ -141,7 +141,7 @@ static struct status image_list(const char *path, const struct record_options *o
                                 struct arena *arena, struct record_fields *out)
 {
     (void)path, (void)options, (void)arena;
-    *out = (struct record_fields){ fields, IMAGE_FIELDS };
+    *out = (struct record_fields){ .list = fields, .count = IMAGE_FIELDS };
     return status_ok();
 }
 

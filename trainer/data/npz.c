@@ -9,6 +9,7 @@
 
 #define ROW_BYTES_MAX ((uint64_t)64 << 20)
 #define STEP_BYTES    ((size_t)64 << 10) /* converted at a time */
+#define SUFFIX        ".npy"             /* of the name of an array's member */
 
 /* One array that is read. */
 struct npz_array {
@@ -44,6 +45,14 @@ static bool is_integer(enum dtype dtype)
            dtype == DT_INT64 || dtype == DT_UINT8 || dtype == DT_UINT16 || dtype == DT_UINT32;
 }
 
+/* A member that has no valid header is damaged: its name says that it is an array. */
+static struct status as_damage(struct status status)
+{
+    if (status.code == STATUS_INVALID_ARGUMENT)
+        status.code = STATUS_DATA_LOSS;
+    return status;
+}
+
 /* Reads the header at the front of an array. */
 static struct status read_npy_start(struct zip_stream *stream, struct npy_header *out)
 {
@@ -51,9 +60,9 @@ static struct status read_npy_start(struct zip_stream *stream, struct npy_header
     size_t size;
 
     TRY(zip_stream_read(stream, start, NPY_START_BYTES));
-    TRY(npy_header_size((struct bytes){ start, NPY_START_BYTES }, &size));
+    TRY(as_damage(npy_header_size((struct bytes){ start, NPY_START_BYTES }, &size)));
     TRY(zip_stream_read(stream, start + NPY_START_BYTES, size - NPY_START_BYTES));
-    return npy_header_read((struct bytes){ start, size }, out);
+    return as_damage(npy_header_read((struct bytes){ start, size }, out));
 }
 
 /* The number of values in a row. */
@@ -101,7 +110,7 @@ static const struct zip_member *find_member(const struct zip_archive *archive, c
 
     for (int i = 0; i < zip_members_count(archive); i++) {
         const char *member = zip_member(archive, i)->name;
-        if (strncmp(member, name, size) == 0 && strcmp(member + size, ".npy") == 0)
+        if (strncmp(member, name, size) == 0 && strcmp(member + size, SUFFIX) == 0)
             return zip_member(archive, i);
     }
     return NULL;
@@ -264,27 +273,55 @@ static struct status npz_read(struct record_reader *base, size_t rows_max, struc
 
 /* ---- The table's row. ---- */
 
+/* *readable is false for an array that is not rows of numbers, which `notes` then names. A damaged
+ * array is an error: without its column, another model would be trained. */
+static struct status list_array(const struct npz_reader *reader, const struct zip_member *member,
+                                struct arena *arena, struct record_field *out, bool *readable,
+                                struct buffer *notes)
+{
+    const char *name = arena_memdup(arena, member->name, strlen(member->name) - strlen(SUFFIX));
+    struct npz_array array = { 0 };
+    struct status status = open_array(reader, member, &array);
+
+    zip_stream_close(array.stream);
+    *readable = status_is_ok(status);
+    *out = (struct record_field){
+        .name = name,
+        .kind = is_float(array.dtype) ? COLUMN_FLOAT : COLUMN_INT64,
+    };
+    if (*readable)
+        return status_ok();
+    if (status.code == STATUS_DATA_LOSS)
+        return status_in(status, "array '%s'", name);
+    buffer_printf(notes, "array '%s' is left out: %s\n", name, status.message);
+    return status_ok();
+}
+
+static bool is_array(const struct zip_member *member)
+{
+    size_t size = strlen(member->name), suffix = strlen(SUFFIX);
+
+    return size >= suffix && strcmp(member->name + size - suffix, SUFFIX) == 0;
+}
+
 static struct status list_arrays(const struct npz_reader *reader, struct arena *arena,
-                                 struct record_fields *out)
+                                 struct record_fields *out, struct buffer *notes)
 {
     int members = zip_members_count(reader->archive), count = 0;
     struct record_field *fields = ARENA_ARRAY(arena, struct record_field, members + 1);
 
     for (int i = 0; i < members; i++) {
         const struct zip_member *member = zip_member(reader->archive, i);
-        struct npz_array array = { 0 };
-        size_t size = strlen(member->name);
-        if (size < 4 || strcmp(member->name + size - 4, ".npy") != 0)
-            continue;
-        bool readable = status_is_ok(open_array(reader, member, &array));
-        zip_stream_close(array.stream);
-        if (readable)
-            fields[count++] = (struct record_field){
-                .name = arena_memdup(arena, member->name, size - 4),
-                .kind = is_float(array.dtype) ? COLUMN_FLOAT : COLUMN_INT64,
-            };
+        bool readable = false;
+        if (is_array(member))
+            TRY(list_array(reader, member, arena, &fields[count], &readable, notes));
+        count += readable;
     }
-    *out = (struct record_fields){ fields, count };
+    *out = (struct record_fields){
+        .list = fields,
+        .count = count,
+        .left_out = notes->size > 0 ? arena_memdup(arena, notes->data, notes->size) : NULL,
+    };
     return status_ok();
 }
 
@@ -293,9 +330,11 @@ static struct status npz_list(const char *path, const struct record_options *opt
 {
     struct columns none = { 0 };
     struct record_reader *base;
+    struct buffer notes = { 0 };
 
     TRY(npz_open(path, options, &none, &base));
-    struct status status = list_arrays(reader_of(base), arena, out);
+    struct status status = list_arrays(reader_of(base), arena, out, &notes);
+    buffer_finish(&notes);
     npz_close(base);
     return status;
 }

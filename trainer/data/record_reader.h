@@ -46,6 +46,8 @@ struct record_field {
 struct record_fields {
     const struct record_field *list;
     int count;
+    const char *left_out; /* what else the file holds, and why it is no column, a line each; NULL:
+                             nothing */
 };
 
 /* Embedded in the state of a format. */

@@ -73,7 +73,7 @@ struct status schema_read(struct bytes json, struct arena *arena, struct schema 
  * Guesses from the first 1000 rows of a file. A column whose number of values varies is ragged. Two
  * columns with names such as "ids" and "values", integers and floats, that have equally many values
  * in each row become the sparse column "features". A text column whose number of values varies is
- * left out; `notes` names it, one line each.
+ * left out, as is what the format cannot read; `notes` names each in a line.
  *
  * Owner   out lives in `arena`
  * Errors  those of reading the file; bad records are passed

@@ -325,7 +325,7 @@ static struct status libsvm_list(const char *path, const struct record_options *
                                  struct arena *arena, struct record_fields *out)
 {
     (void)path, (void)options, (void)arena;
-    *out = (struct record_fields){ svm_fields, SVM_QID };
+    *out = (struct record_fields){ .list = svm_fields, .count = SVM_QID };
     return status_ok();
 }
 
@@ -337,7 +337,7 @@ static struct status libffm_list(const char *path, const struct record_options *
     (void)path, (void)options;
     memcpy(fields, svm_fields, SVM_QID * sizeof *fields);
     fields[SVM_QID] = svm_fields[SVM_FIELD];
-    *out = (struct record_fields){ fields, SVM_QID + 1 };
+    *out = (struct record_fields){ .list = fields, .count = SVM_QID + 1 };
     return status_ok();
 }
 

@@ -127,7 +127,7 @@ static struct status lines_list(const char *path, const struct record_options *o
                                 struct arena *arena, struct record_fields *out)
 {
     (void)path, (void)options, (void)arena;
-    *out = (struct record_fields){ fields, LINE_FIELDS };
+    *out = (struct record_fields){ .list = fields, .count = LINE_FIELDS };
     return status_ok();
 }
 

@@ -101,21 +101,50 @@ static void lists_the_arrays_that_are_rows(void **state)
     assert_string_equal(fields.list[0].name, "x");
     assert_int_equal(fields.list[0].kind, COLUMN_FLOAT);
     assert_int_equal(fields.list[1].kind, COLUMN_INT64);
-    assert_int_equal(
-        record_format_list(CORPUS "scalar.npz", &npz_format, &options, arena, &fields).code,
-        STATUS_OK);
-    assert_int_equal(fields.count, 1);
+    arena_destroy(arena);
+}
+
+static const struct list_row {
+    const char *file;
+    int count;
+    const char *left_out, *error;
+} lists[] = {
+    { "scalar.npz", 1, "array 'x' is left out: a single number, not rows\n", "" },
+    { "text.npz", 1, "array 'x' is left out: .npy: dtype '<U1' is not read\n", "" },
+    { "not_npy.npz", 0, "", "array 'x': not a .npy file" },
+    { "short_array.npz", 0, "", "array 'x': 12 bytes of data do not fit float of [2,2]" },
+};
+
+static void names_the_arrays_that_it_leaves_out(void **state)
+{
+    const struct list_row *row = *state;
+    struct arena *arena = arena_create(0);
+    struct record_options options = { 0 };
+    struct record_fields fields = { 0 };
+    char path[256];
+
+    snprintf(path, sizeof path, CORPUS "%s", row->file);
+    struct status status = record_format_list(path, &npz_format, &options, arena, &fields);
+    assert_int_equal(status.code, row->error[0] != '\0' ? STATUS_DATA_LOSS : STATUS_OK);
+    assert_non_null(strstr(status.message, row->error));
+    assert_int_equal(fields.count, row->count);
+    assert_string_equal(fields.left_out != NULL ? fields.left_out : "", row->left_out);
     arena_destroy(arena);
 }
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
+    struct CMUnitTest tests[COUNT(rows) + COUNT(lists) + 2];
 
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].file,
                                         .test_func = reads_the_arrays,
                                         .initial_state = (void *)(uintptr_t)&rows[i] };
+    for (size_t i = 0; i < COUNT(lists); i++)
+        tests[COUNT(rows) + 2 + i] =
+            (struct CMUnitTest){ .name = lists[i].file,
+                                 .test_func = names_the_arrays_that_it_leaves_out,
+                                 .initial_state = (void *)(uintptr_t)&lists[i] };
     tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(reads_more_than_a_chunk);
     tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(lists_the_arrays_that_are_rows);
     return cmocka_run_group_tests_name("npz", tests, NULL, NULL);
