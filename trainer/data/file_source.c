@@ -1,6 +1,7 @@
 #include "trainer/data/file_source.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -320,6 +321,20 @@ static bool has_rows(const struct file_source *source)
     return source->epoch_taken > 0 || (later && source->epoch_records > 0);
 }
 
+struct status file_source_no_rows(const struct file_split *split, uint64_t records, uint32_t worker,
+                                  uint32_t workers)
+{
+    int more = split->options.paths_count - 1;
+    char files[32] = "", whose[64] = "";
+
+    if (more > 0)
+        snprintf(files, sizeof files, " and %d more %s", more, more == 1 ? "file" : "files");
+    if (records > 0 && workers > 1)
+        snprintf(whose, sizeof whose, " for worker %u of %u", worker, workers);
+    return status_error(STATUS_DATA_LOSS, "'%s'%s: no %srows%s", split->options.paths[0], files,
+                        records > 0 ? "good " : "", whose);
+}
+
 /* Makes sure that the block has a row left. *found is false at the end of the input. */
 static struct status find_row(struct file_source *source, bool *found)
 {
@@ -336,9 +351,8 @@ static struct status find_row(struct file_source *source, bool *found)
         if (!source->how.repeat)
             return status_ok();
         if (!has_rows(source))
-            return status_error(
-                STATUS_DATA_LOSS, "'%s' and the others: no rows for worker %u of %u",
-                source->split->options.paths[0], source->how.worker, source->how.workers);
+            return file_source_no_rows(source->split, source->epoch_records, source->how.worker,
+                                       source->how.workers);
         begin_epoch(source, source->epoch + 1);
     }
     *found = true;

@@ -148,7 +148,5 @@ struct status file_split_count(struct data_split *split)
 
     TRY(file_source_count_rows(split, &rows));
     split->rows = rows > 0 ? rows : ROWS_UNKNOWN;
-    return rows > 0 ? status_ok()
-                    : status_error(STATUS_DATA_LOSS, "'%s' and the others: no rows",
-                                   ((struct file_split *)split)->options.paths[0]);
+    return rows > 0 ? status_ok() : file_source_no_rows((struct file_split *)split, 0, 0, 1);
 }

@@ -379,6 +379,30 @@ static void bad_records_are_reported_once_and_end_the_job_over_the_limit(void **
     file_split_destroy(split);
 }
 
+static void names_files_without_rows(void **state)
+{
+    static const struct {
+        int files;
+        const char *want;
+    } cases[] = { { 1, "0.csv': no rows" }, { 2, "0.csv' and 1 more file: no rows" } };
+    const struct batch_order order = { .repeat = true, .worker = 1, .workers = 3 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct data_split *split = make_split(cases[i].files, 0, 0, -1, 0);
+        struct batch_source *source;
+        struct batch batch;
+        assert_ok(split->open(split, &order, &source));
+        struct status status = source->next(source, 1, &batch);
+        assert_int_equal(status.code, STATUS_DATA_LOSS);
+        assert_string_equal(strstr(status.message, "0.csv'"), cases[i].want);
+        source->destroy(source);
+        status = file_split_count(split);
+        assert_string_equal(strstr(status.message, "0.csv'"), cases[i].want);
+        file_split_destroy(split);
+    }
+}
+
 static void a_bad_record_that_several_readers_meet_is_counted_once(void **state)
 {
     (void)state;
@@ -576,6 +600,7 @@ int main(void)
         TEST_IN_DIRECTORY(a_seek_reads_no_row_that_it_passes),
         TEST_IN_DIRECTORY(a_thread_takes_the_same_rows_in_advance),
         TEST_IN_DIRECTORY(a_thread_reports_a_bad_record_behind_the_rows_before_it),
+        TEST_IN_DIRECTORY(names_files_without_rows),
         TEST_IN_DIRECTORY(bad_records_are_reported_once_and_end_the_job_over_the_limit),
         TEST_IN_DIRECTORY(rows_are_counted),
         TEST_IN_DIRECTORY(files_without_rows_are_an_error),
