@@ -297,6 +297,9 @@ class TrainFiles(FilesTestCase):
         path = self.write("bad.csv", "x,y\n1,2\n\"a,3\n")  # which only the second of two workers meets
         shown = self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--noexport", "--nosync", "--stop_at_step=3000", code=1)
         self.assertIn("line 3: no closing quote; that is bad record 1, --max_bad_records=0", shown)
+        path = self.write("nan.csv", "x,y\n1,nan\n")  # a number, but no learning rate helps
+        shown = self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--noexport", "--workers=1", code=1)
+        self.assertIn("the loss is nan at step 0: try a smaller --learning_rate, and look for values in the data that are nan", shown)
 
     def test_what_cannot_be_trained_on_is_refused_by_name(self):
         path = self.write("line.csv", "x,y,s\n1,2,a\n")

@@ -136,8 +136,9 @@ static struct status check_loss(const struct ps_client *client, float loss)
     if (isfinite(loss))
         return status_ok();
     return status_error(STATUS_OUT_OF_RANGE,
-                        "the loss is %g at step %llu: try a smaller --learning_rate", (double)loss,
-                        (unsigned long long)client->global_step);
+                        "the loss is %g at step %llu: try a smaller --learning_rate, and look for "
+                        "values in the data that are nan, infinite or very large",
+                        (double)loss, (unsigned long long)client->global_step);
 }
 
 struct status worker_steps(struct ps_client *client, struct gradient_source *source,
