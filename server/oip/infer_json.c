@@ -164,6 +164,20 @@ static struct status read_datatype(struct infer_json_reader *reader, void *input
     return datatype_parse(name, &((struct json_input *)input)->dtype);
 }
 
+static struct status read_dimension(struct infer_json_reader *reader, uint64_t *out)
+{
+    int size = (int)strspn(reader->at, "+-.0123456789Ee");
+    const char *text = reader->at;
+
+    if (status_is_ok(read_uint64(reader, "shape", out)))
+        return status_ok();
+    if (size == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "shape has a dimension that is no number");
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "shape has the dimension %.*s, expected an integer from 0 on",
+                        size < 24 ? size : 24, text);
+}
+
 static struct status read_shape(struct infer_json_reader *reader, void *context)
 {
     struct json_input *input = context;
@@ -173,7 +187,7 @@ static struct status read_shape(struct infer_json_reader *reader, void *context)
     TRY(open_bracket(reader, "[]", "shape", &more));
     while (more) {
         uint64_t dim;
-        TRY(read_uint64(reader, "a dimension of shape", &dim));
+        TRY(read_dimension(reader, &dim));
         if (dim > INT64_MAX || rank == SHAPE_RANK_TENSORFLOW)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "shape has a dimension of %llu, or more than %d dimensions",

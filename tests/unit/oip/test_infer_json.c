@@ -105,7 +105,10 @@ static const struct row {
       "input 'x': data has the shape [1], which is neither [9223372036854775807] nor a list of its "
       "9223372036854775807 elements" },
     { DATA("[-1]", "FP32", "[1]"),
-      "input 'x': 'a dimension of shape' is not an integer that is not negative" },
+      "input 'x': shape has the dimension -1, expected an integer from 0 on" },
+    { DATA("[1.5]", "FP32", "[1]"),
+      "input 'x': shape has the dimension 1.5, expected an integer from 0 on" },
+    { DATA("[\"1\"]", "FP32", "[1]"), "input 'x': shape has a dimension that is no number" },
     { DATA("[1]", "FP8", "[1]"),
       "input 'x': datatype 'FP8' is none of BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, "
       "INT32, INT64, FP16, FP32, FP64, BF16, BYTES" },
