@@ -73,7 +73,7 @@ static struct status read_text(const char *path, struct buffer *text,
                                struct model_limits_table *table)
 {
     Slipway__ModelLimitsFile *file;
-    TRY(file_read(path, FILE_BYTES_MAX, text));
+    TRY(status_in(file_read(path, FILE_BYTES_MAX, text), FLAG));
     TRY(status_in(proto_text_read(&slipway__model_limits_file__descriptor,
                                   (struct bytes){ text->data, text->size }, 0, table->arena, &file),
                   "Invalid protobuf file: '%s'", path));

@@ -47,6 +47,15 @@ static const struct row {
       "deadline_ms: 9223372036854775807 is too large" },
 };
 
+static void names_its_flag_if_the_file_is_missing(void **state)
+{
+    (void)state;
+    struct model_limits_table *table = NULL;
+    struct status status = model_limits_read_file("/nowhere/limits", &table);
+    assert_string_equal(status.message, "--model_limits_file: open '/nowhere/limits': No such file "
+                                        "or directory");
+}
+
 static void is_refused(void **state)
 {
     const struct row *row = *state;
@@ -114,7 +123,7 @@ static void a_full_gate_refuses_and_names_model_and_limit(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 2];
+    struct CMUnitTest tests[COUNT(rows) + 3];
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = is_refused,
@@ -123,5 +132,7 @@ int main(void)
         (struct CMUnitTest)cmocka_unit_test(each_model_has_its_limits_and_others_theirs);
     tests[COUNT(rows) + 1] =
         (struct CMUnitTest)cmocka_unit_test(a_full_gate_refuses_and_names_model_and_limit);
+    tests[COUNT(rows) + 2] =
+        (struct CMUnitTest)cmocka_unit_test(names_its_flag_if_the_file_is_missing);
     return cmocka_run_group_tests_name("model_limits", tests, NULL, NULL);
 }
