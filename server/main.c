@@ -445,6 +445,10 @@ static struct status start_manager(struct server *server)
 /* False: the configuration is wrong. */
 static bool start_models(struct server *server)
 {
+    if (server->options.file_system_poll_wait_seconds < 0)
+        log_warning(
+            "--file_system_poll_wait_seconds=%d: no base path is read, and no version loaded",
+            server->options.file_system_poll_wait_seconds);
     struct status status = start_manager(server);
     if (status_is_ok(status))
         return true;

@@ -36,21 +36,24 @@ static void complain(struct remarks *remarks, enum log_level level, const char *
     remarks->level = level;
 }
 
-/* Reads the base path, without the lock. */
-static struct status scan(const struct version_source *source, const char *base_path,
+/* Reads the base path, without the lock. again: another look follows. */
+static struct status scan(const struct version_source *source, const char *base_path, bool again,
                           struct source_versions *found, struct remarks *remarks)
 {
+    const char *no_more = "; it is not read again (--file_system_poll_wait_seconds=0)";
     static const char is_version[] =
         ", which is a version itself: give the directory above it, and "
         "name it by a number";
     struct status status = source->scan(base_path, found);
     if (!status_is_ok(status))
         complain(remarks, LOG_ERROR,
-                 arena_printf(remarks->arena, "base path: %s; waiting for it", status.message));
+                 arena_printf(remarks->arena, "base path: %s%s", status.message,
+                              again ? "; waiting for it" : no_more));
     else if (found->count == 0)
         complain(remarks, LOG_WARNING,
-                 arena_printf(remarks->arena, "no versions of servable found under base path %s%s",
-                              base_path, found->is_version ? is_version : ""));
+                 arena_printf(remarks->arena,
+                              "no versions of servable found under base path %s%s%s", base_path,
+                              found->is_version ? is_version : "", again ? "" : no_more));
     return status;
 }
 
@@ -144,7 +147,8 @@ static void look_at_model(struct manager *manager, struct managed_model *model,
     struct source_versions found = { 0 };
     model->users++;
     pthread_mutex_unlock(&manager->lock);
-    struct status status = scan(source, base_path, &found, remarks);
+    struct status status =
+        scan(source, base_path, manager->options.poll_wait_seconds > 0, &found, remarks);
     look_at_failed(source, failed, failed_count);
     pthread_mutex_lock(&manager->lock);
     model->users--;

@@ -92,6 +92,14 @@ class Loading(TestCase):
             self.assertEqual((answer.status, "'XlaSvd'" in answer.json["error"]), (501, True), answer)
             self.assertEqual(server.output().count("version 4: signature other cannot answer: op 'XlaSvd'"), 1)
 
+    def test_a_base_path_that_is_not_read_again_says_so(self):
+        os.mkdir(self.path("empty"))
+        for path, seconds, text in (("none", 0, "No such file or directory; it is not read again (--file_system_poll_wait_seconds=0)"),
+                                    ("empty", 0, "empty; it is not read again (--file_system_poll_wait_seconds=0)"),
+                                    ("empty", -1, "--file_system_poll_wait_seconds=-1: no base path is read, and no version loaded")):
+            with self.subTest(text), Server(self.path(path), "--file_system_poll_wait_seconds=%d" % seconds, wait=False) as server:
+                server.wait_for_output(text)
+
     def test_an_op_that_tensorflow_does_not_know_is_refused_even_if_nothing_needs_it(self):
         with self.serve() as server:
             write(self.path("model", "2"), ("y", "Neg"), ("strange", "NobodysOp"), serving_default="y")
