@@ -114,6 +114,8 @@
     X(nn, recurrence)               \
     X(nn, softmax)                  \
     X(nn, top_k)                    \
+    X(nn, uniform)                  \
+    X(nn, uniform_dot)              \
     X(nn, volume_patches)           \
     X(ragged, ragged)               \
     X(ragged, ragged_cross)         \

@@ -177,4 +177,49 @@ def of_bytes():
     rows.write()
 
 
-FAMILIES = [quantized, of_bytes]
+def uniform():
+    rows = Rows("uniform")
+    RANDOM.seed(8)
+    f32, i32 = np.float32, np.int32
+    x = f32([-30, -3, -1.5, -0.2, 0, -0.0, 0.3, 0.5, 1, 2.5, 7, 1e10]).reshape(2, 3, 2)
+    limits = {tf.qint8: (-128, 127), tf.quint8: (0, 255), tf.qint32: (-2**31, 2**31 - 1)}
+
+    def scale_of(*values):
+        return f32(values[0] if len(values) == 1 else values)
+    for dtype, (least, most) in limits.items():
+        own = dict(quantization_min_val=least, quantization_max_val=most)
+        for scale, zero, axis in [(scale_of(0.25), i32(3), -1), (scale_of(0.1), i32(-20), -1), (f32([1, 0.5]), i32([0, 3]), 0), (f32([1, 0.5, 0.03]), i32([0, 3, -7]), 1), (f32([3, 0.5]), i32([0, 3]), 2),
+                                  (f32([3, 0.5]), i32([0, 3]), 1), (f32([1]), i32([0]), -1), (f32(0), i32(0), -1), (f32(-1), i32(0), -1), (f32([1, 2]), i32([1]), 0), (f32(1), i32(0), 3), (f32(1), i32(0), -2)]:
+            rows.add("UniformQuantize", [x, scale, zero], text=False, Tout=dtype, quantization_axis=axis, **own)
+            rows.add("UniformQuantize", [x, scale, zero], text=False, Tout=dtype, quantization_axis=axis, quantization_min_val=-3, quantization_max_val=5)
+            rows.add("UniformDequantize", [random_of(dtype, 2, 3, 2), scale, zero], text=False, Tout=tf.float32, quantization_axis=axis, **own)
+        rows.add("UniformQuantize", [x[:0], f32(1), i32(0)], Tout=dtype, **own)
+    ends = dict(input_quantization_min_val=-128, input_quantization_max_val=127, output_quantization_min_val=-100, output_quantization_max_val=120)
+    for dtype in [tf.qint8, tf.qint32]:
+        for (a, za), (b, zb), axes in [((0.25, 3), (0.5, -2), (-1, -1)), ((1e-9, 3), (1, 0), (-1, -1)), (([1, 0.5, 0.03], [0, 3, -7]), (0.7, 1), (1, -1)), ((0.7, 1), ([1, 0.5, 0.03], [0, 3, -7]), (-1, 1)),
+                                       (([1, 0.5, 3], [0, 3, -7]), ([2, 0.5, 0.3], [1, 3, -7]), (1, 1)), (([1, 0.5, 3], [0, 3, -7]), ([2, 0.5], [1, 3]), (1, 0)), ((1, 0), (-1, 0), (-1, -1)), ((1e20, 0), (1e-20, 0), (-1, -1))]:
+            rows.add("UniformRequantize", [random_of(dtype, 2, 3, 2), f32(a), i32(za), f32(b), i32(zb)], text=False, Tout=tf.qint8, input_quantization_axis=axes[0], output_quantization_axis=axes[1], **ends)
+    small = lambda *shape: tf.bitcast(tf.constant(RANDOM.randint(-1000, 1000, shape, i32)), tf.qint32)
+    for dims, more, (a, za), (b, zb), (c, zc), axes in [
+            ((2, 3), (2, 3), (0.25, 3), (0.5, -2), (0.3, 5), (-1, -1, -1)), ((2, 3), (3,), (0.25, 3), (0.5, -2), (0.3, 5), (-1, -1, -1)), ((), (3,), (0.25, 3), (0.5, -2), (0.3, 5), (-1, -1, -1)),
+            ((2, 1), (1, 3), (0.25, 3), (0.5, -2), (0.3, 5), (-1, -1, -1)), ((2, 3), (2,), (0.25, 3), (0.5, -2), (0.3, 5), (-1, -1, -1)), ((0, 3), (3,), (0.25, 3), (0.5, -2), (0.3, 5), (-1, -1, -1)),
+            ((2, 3), (3,), ([1, 2, 3], [0, 1, 2]), ([1, 2, 3], [0, 1, 2]), ([0.3, 4, 1], [3, -2, 0]), (1, 0, 1)), ((2, 3), (2, 3), ([1, 2], [0, 1]), ([1, 2, 3], [0, 1, 2]), ([0.3, 4], [3, -2]), (0, 1, 0))]:
+        rows.add("UniformQuantizedAdd", [small(*dims), small(*more), f32(a), i32(za), f32(b), i32(zb), f32(c), i32(zc)], text=False, lhs_quantization_axis=axes[0], rhs_quantization_axis=axes[1], output_quantization_axis=axes[2],
+                 lhs_quantization_min_val=-2**31, lhs_quantization_max_val=2**31 - 1, rhs_quantization_min_val=-2**31, rhs_quantization_max_val=2**31 - 1, output_quantization_min_val=-500, output_quantization_max_val=800)
+    for low, high, scale, zero, axis in [(-100, 300, 1, 0, -1), ([-100, 0, 100], [-50, 50, 150], [1, 2, 3], [0, 0, 0], 1), ([-100], [100], 1, 0, -1), (100, -100, 1, 0, -1), (-100, 100, -1, 0, -1)]:
+        low, high = (tf.bitcast(tf.constant(i32(v)), tf.qint32) for v in (low, high))
+        rows.add("UniformQuantizedClipByValue", [small(4, 3), low, high, f32(scale), i32(zero)], text=False, quantization_axis=axis, quantization_min_val=-2**31, quantization_max_val=2**31 - 1)
+    for dims, more in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((5, 40), (40, 7)), ((0, 3), (3, 2)), ((2, 3), (2, 4)), ((3,), (3, 4))]:
+        for axis, out_axis in [(-1, -1), (1, -1), (1, 1), (-1, 1), (0, -1)]:
+            count = () if axis == -1 else (more[1],)
+            many = () if out_axis == -1 else (more[1],)
+            y = [random_of(tf.qint8, *more), f32(0.5 + RANDOM.rand(*count)), i32(RANDOM.randint(-20, 20, count))]
+            rows.add("UniformQuantizedDot", [random_of(tf.qint8, *dims), y[0], f32(0.3), i32(4), y[1], y[2], f32(0.2 + RANDOM.rand(*many)), i32(RANDOM.randint(-20, 20, many))], text=False, Tout=tf.qint32, rhs_quantization_axis=axis, output_quantization_axis=out_axis,
+                     lhs_quantization_min_val=-128, lhs_quantization_max_val=127, rhs_quantization_min_val=-128, rhs_quantization_max_val=127, output_quantization_min_val=-2000, output_quantization_max_val=30000)
+            if out_axis == -1:
+                for lhs in [f32(RANDOM.randn(*dims)), f32(RANDOM.rand(*dims)), np.zeros(dims, f32)]:
+                    rows.add("UniformQuantizedDotHybrid", [lhs, *y], text=False, Tout=tf.float32, rhs_quantization_axis=axis, rhs_quantization_min_val=-128, rhs_quantization_max_val=127)
+    rows.write()
+
+
+FAMILIES = [quantized, of_bytes, uniform]
