@@ -29,6 +29,10 @@ struct status predict_find_callable(struct served_request *request, struct bytes
 struct status predict_read_tensor(struct exchange *exchange, enum media media,
                                   struct predict_call *call);
 
+/* Is the body one tensor whose elements are used where they lie? Reading it then takes no longer
+ * than looking at each byte once. */
+bool predict_body_is_tensor(const struct exchange *exchange);
+
 /* Can the signature's outputs be sent in this form? INVALID_ARGUMENT: it holds one tensor, and
  * there are several. */
 struct status predict_check_answer(const struct signature *signature, enum media media);

@@ -8,6 +8,16 @@
 
 enum { RESPONSE_SPEC = 2 }; /* of PredictResponse */
 
+bool predict_body_is_tensor(const struct exchange *exchange)
+{
+    if (exchange->route->handle != answer_predict)
+        return false;
+    enum media media = media_of_body(exchange_header(exchange, "Content-Type"));
+    /* with a shape, the elements may be strings of any number */
+    return media == MEDIA_NPY ||
+           (media == MEDIA_OCTETS && exchange_header(exchange, SHAPE_HEADER) == NULL);
+}
+
 struct status predict_read_tensor(struct exchange *exchange, enum media media,
                                   struct predict_call *call)
 {

@@ -31,6 +31,10 @@
 #include "server/inference/auth.h"
 #include "server/inference/explain.h"
 #include "server/rest/internal.h"
+#include "server/rest/predict.h"
+
+/* A larger body is read in the pool even if it is one tensor. */
+#define TENSOR_BYTES_MAX ((size_t)1 << 20)
 
 static const unsigned allowed[] = {
     [REQUEST_NEW] = STATE(REQUEST_READING),
@@ -289,7 +293,9 @@ static struct status handle(struct served_request *served)
 /* Unpacking and reading a large body takes long, and is left to the pool. */
 static bool is_large(const struct request *request)
 {
-    return request->gzip || request->size > INFERENCE_READ_BYTES_MAX;
+    if (request->gzip || request->size <= INFERENCE_READ_BYTES_MAX)
+        return request->gzip;
+    return request->size > TENSOR_BYTES_MAX || !predict_body_is_tensor(&request->exchange);
 }
 
 /* Keeps the headers that the handler reads, because it may run in the pool, when the connection is

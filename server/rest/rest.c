@@ -10,6 +10,7 @@
 #include "server/rest/internal.h"
 
 #define IDLE_SECONDS     600
+#define READS_MAX        16                         /* in one round of the loop */
 #define DRAIN_LINGER_NS  (300 * (int64_t)NS_PER_MS) /* for the next request of an idle client */
 #define DRAIN_READING_NS (2 * NS_PER_S) /* for requests that arrive slowly while draining */
 
@@ -70,6 +71,17 @@ int rest_connections(const struct rest *rest)
     return rest->connections;
 }
 
+/* libmicrohttpd reads 8 KiB of a body at a time. A round of the loop for each costs as much as
+ * reading them. */
+static void read_on(struct rest *rest)
+{
+    for (int i = 0; i < READS_MAX && rest->unfinished; i++) {
+        run_daemon(rest);
+        if (rest->reading == NULL || rest->idle_runs > 0)
+            break;
+    }
+}
+
 bool rest_answer(struct rest *rest)
 {
     if (rest->answered) {
@@ -77,8 +89,8 @@ bool rest_answer(struct rest *rest)
         run_daemon(rest); /* libmicrohttpd asks for the answers, and sends them */
         if (rest->unfinished)
             run_daemon(rest);
-    } else if (rest->unfinished) {
-        run_daemon(rest);
+    } else {
+        read_on(rest);
     }
     if (rest->left != NULL && !rest->unfinished)
         rest_connections_close_left(rest);

@@ -63,6 +63,17 @@ class Bodies(TestCase):
         self.refused(self.predict(body, OCTETS, signature="two"), 400, "the signature 'two' has 2 inputs")
         self.refused(self.predict(body, OCTETS, signature="no"), 400, "\"no\" not found in signature def")
 
+    def test_large_bodies(self):
+        """Read in the loop or in the pool: below and above 64 KiB and 1 MiB, with and without a shape; twice, because the first run of a
+        size is in the pool."""
+        for count in (1000, 20000, 300000):
+            x = numpy.arange(count, dtype=numpy.float32).reshape(count, 1)
+            for content, body, more in ((OCTETS, x.tobytes(), {}), (OCTETS, x.tobytes(), {"shape": "%d,1" % count}), (NPY, npy(*x), {})) * 2:
+                answer = self.predict(body, content, OCTETS, **more)
+                self.assertEqual(answer.status, 200)
+                self.assertTrue((numpy.frombuffer(answer.body, numpy.float32) == x[:, 0] / 2 + 2).all())
+            self.refused(self.predict(x.tobytes() + b"1", OCTETS), 400, "are not the elements of [%d,1] of type float" % count)
+
     def test_npy(self):
         answer = self.predict(npy([1], [2]), NPY, NPY)
         self.assertEqual(answer.headers["Content-Type"], NPY)
