@@ -32,6 +32,8 @@ static const struct layer_class *const classes[] = {
     &layer_random_contrast,
     &layer_random_crop,
     &layer_random_shear,
+    &layer_random_perspective,
+    &layer_equalization,
     &layer_auto_contrast,
     &layer_random_hue,
     &layer_random_saturation,

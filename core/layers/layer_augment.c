@@ -99,9 +99,11 @@ static struct endpoint draw_column(struct layer_context *context, const struct l
 
 /* ---- moving pixels ---- */
 
-/* Where the pixel (x, y) of the output reads: (a0 x + a1 y + a2, b0 x + b1 y + b2). */
+/* Where the pixel (x, y) of the output reads: (a0 x + a1 y + a2, b0 x + b1 y + b2), both divided by
+ * c0 x + c1 y + 1. */
 struct image_map {
     struct endpoint a0, a1, a2, b0, b1, b2; /* [batch, 1] */
+    struct endpoint c0, c1;                 /* null nodes: 0 */
 };
 
 static struct attr attr_upper(struct layer_context *context, const struct layer *layer,
@@ -115,21 +117,28 @@ static struct attr attr_upper(struct layer_context *context, const struct layer 
 }
 
 static struct endpoint move_pixels(struct layer_context *context, const struct layer *layer,
-                                   struct endpoint x, const struct image_map *m)
+                                   struct endpoint x, const struct image_map *m,
+                                   struct attr fill_mode)
 {
     struct builder *b = &context->builder;
     const struct shape *shape = endpoint_shape(x);
     const int32_t size[] = { (int32_t)shape->dims[1], (int32_t)shape->dims[2] };
     struct endpoint zero = build_unary(b, "ZerosLike", NULL, m->a0);
-    const struct endpoint row[] = { m->a0, m->a1, m->a2,
-                                    m->b0, m->b1, m->b2,
-                                    zero,  zero,  build_const_int(b, NULL, 1) };
+    const struct endpoint parts[] = { m->a0,
+                                      m->a1,
+                                      m->a2,
+                                      m->b0,
+                                      m->b1,
+                                      m->b2,
+                                      m->c0.node != NULL ? m->c0 : zero,
+                                      m->c1.node != NULL ? m->c1 : zero,
+                                      build_const_int(b, NULL, 1) };
     const struct endpoint inputs[] = {
-        x, build(b, "ConcatV2", NULL, 9, row, NULL), build_const_ints(b, NULL, 2, size),
+        x, build(b, "ConcatV2", NULL, 9, parts, NULL), build_const_ints(b, NULL, 2, size),
         build_const_float(b, NULL, (float)layer_arg(layer, "fill_value")->number)
     };
-    const struct attr attrs[] = { attr_upper(context, layer, "interpolation"),
-                                  attr_upper(context, layer, "fill_mode"), ATTR_END };
+    const struct attr attrs[] = { attr_upper(context, layer, "interpolation"), fill_mode,
+                                  ATTR_END };
 
     return build(b, "ImageProjectiveTransformV3", NULL, 4, inputs, attrs);
 }
@@ -167,7 +176,7 @@ static struct endpoint random_translation_build(struct layer_context *context,
         .b1 = one,
         .b2 = augment_by_number(b, "Mul", down, -(double)endpoint_shape(x)->dims[1]),
     };
-    return move_pixels(context, layer, x, &m);
+    return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
 LAYER_CLASS(random_translation, "RandomTranslation", random_translation_args,
             random_translation_build);
@@ -202,7 +211,7 @@ static struct endpoint random_zoom_build(struct layer_context *context, const st
         .b1 = tall,
         .b2 = augment_by_number(b, "Mul", build_binary(b, "Sub", NULL, one, tall), middle(x, 1)),
     };
-    return move_pixels(context, layer, x, &m);
+    return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
 LAYER_CLASS(random_zoom, "RandomZoom", random_zoom_args, random_zoom_build);
 
@@ -241,7 +250,7 @@ static struct endpoint random_rotation_build(struct layer_context *context,
                                  .b0 = sine,
                                  .b1 = cosine,
                                  .b2 = around(b, cy, cx, sine, cy, cosine) };
-    return move_pixels(context, layer, x, &m);
+    return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
 LAYER_CLASS(random_rotation, "RandomRotation", random_rotation_args, random_rotation_build);
 
@@ -269,7 +278,95 @@ static struct endpoint random_shear_build(struct layer_context *context, const s
     struct endpoint u = build_binary(b, "Mul", NULL, draw_column(context, layer, x, across), sign);
     struct endpoint zero = build_unary(b, "ZerosLike", NULL, u);
     struct endpoint one = build_unary(b, "OnesLike", NULL, u);
-    const struct image_map m = { one, u, zero, v, one, zero };
-    return move_pixels(context, layer, x, &m);
+    const struct image_map m = { .a0 = one, .a1 = u, .a2 = zero, .b0 = v, .b1 = one, .b2 = zero };
+    return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
 LAYER_CLASS(random_shear, "RandomShear", random_shear_args, random_shear_build);
+
+/* ---- RandomPerspective ---- */
+
+static const struct layer_arg random_perspective_args[] = {
+    { "factor", ARG_VALUE, "1.0" }, /* the share of the images */
+    { "scale", ARG_NUMBER, "1.0" },
+    { "interpolation", ARG_CHOICE, "bilinear nearest" },
+    { "fill_value", ARG_NUMBER, "0" },
+    { "seed", ARG_NULL_OR_INT, "null" },
+    DATA_FORMAT,
+};
+
+/* How far a corner is moved, as a factor of its place. */
+static struct endpoint draw_stretch(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x, double scale)
+{
+    const double range[] = { 1 - scale / 2, 1 + scale / 2 };
+
+    return draw_column(context, layer, x, range);
+}
+
+/* The corner (0, 0) stays. With w and h the places of the last pixels, (w, 0) moves to
+ * (w right, 0), (0, h) to (0, h down), and (w, h) to (w across, h along). Keras solves eight
+ * equations, most of whose coefficients are 0. */
+static struct image_map perspective(struct layer_context *context, const struct layer *layer,
+                                    struct endpoint x, double scale)
+{
+    struct builder *b = &context->builder;
+    double w = 2 * middle(x, 2), h = 2 * middle(x, 1);
+    struct endpoint right = draw_stretch(context, layer, x, scale),
+                    down = draw_stretch(context, layer, x, scale),
+                    across = draw_stretch(context, layer, x, scale),
+                    along = draw_stretch(context, layer, x, scale);
+    struct endpoint p = build_unary(b, "Reciprocal", NULL, right),
+                    q = build_unary(b, "Reciprocal", NULL, down);
+    struct endpoint one = build_const_float(b, NULL, 1);
+    struct endpoint zero = build_unary(b, "ZerosLike", NULL, p);
+    /* c0 w = (q along - 1) / across, and c1 h = (p across - 1) / along */
+    struct endpoint c0 = build_binary(
+        b, "RealDiv", NULL,
+        build_binary(b, "Sub", NULL, build_binary(b, "Mul", NULL, q, along), one), across);
+    struct endpoint c1 = build_binary(
+        b, "RealDiv", NULL,
+        build_binary(b, "Sub", NULL, build_binary(b, "Mul", NULL, p, across), one), along);
+
+    return (struct image_map){ .a0 = build_binary(b, "AddV2", NULL, c0, p),
+                               .a1 = zero,
+                               .a2 = zero,
+                               .b0 = zero,
+                               .b1 = build_binary(b, "AddV2", NULL, c1, q),
+                               .b2 = zero,
+                               .c0 = augment_by_number(b, "RealDiv", c0, w),
+                               .c1 = augment_by_number(b, "RealDiv", c1, h) };
+}
+
+static struct endpoint random_perspective_build(struct layer_context *context,
+                                                const struct layer *layer, struct endpoint x)
+{
+    static const double unit[] = { 0, 1 };
+    struct builder *b = &context->builder;
+    double share[2], scale = layer_arg(layer, "scale")->number;
+
+    if (!augment_range(context, layer, "factor", 0, share))
+        return x;
+    if (!(scale >= 0 && scale <= 1)) {
+        layer_fail(context, layer, "argument 'scale' is %g, expected 0 to 1", scale);
+        return x;
+    }
+    if (!augment_changes(context, layer, x))
+        return x;
+    if (endpoint_shape(x)->dims[1] < 2 || endpoint_shape(x)->dims[2] < 2) {
+        layer_fail(context, layer,
+                   "the input's shape %s: expected 2 pixels or more in each row "
+                   "and column",
+                   shape_text(endpoint_shape(x)));
+        return x;
+    }
+    struct endpoint probability = augment_draw(context, layer, x, share);
+    struct endpoint moves =
+        build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
+    const struct image_map m = perspective(context, layer, x, scale);
+    const struct endpoint choice[] = {
+        moves, move_pixels(context, layer, x, &m, attr_text("fill_mode", "CONSTANT")), x
+    };
+    return build(b, "SelectV2", NULL, 3, choice, NULL);
+}
+LAYER_CLASS(random_perspective, "RandomPerspective", random_perspective_args,
+            random_perspective_build);

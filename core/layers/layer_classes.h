@@ -62,12 +62,14 @@ extern const struct layer_class layer_adaptive_average_pooling1d, layer_adaptive
     layer_adaptive_max_pooling3d;
 /* layer_augment.c */
 extern const struct layer_class layer_random_translation, layer_random_zoom, layer_random_rotation,
-    layer_random_shear;
+    layer_random_shear, layer_random_perspective;
 /* layer_colours.c */
 extern const struct layer_class layer_random_brightness, layer_random_contrast, layer_auto_contrast,
     layer_random_hue, layer_random_saturation, layer_random_color_jitter, layer_random_grayscale,
     layer_random_color_degeneration, layer_random_invert, layer_random_posterization,
     layer_solarization;
+/* layer_equalization.c */
+extern const struct layer_class layer_equalization;
 /* layer_patches.c */
 extern const struct layer_class layer_random_sharpness, layer_random_gaussian_blur,
     layer_random_erasing;

@@ -47,7 +47,6 @@ updates.case("moments_coloured", sequential(
 updates.case("moments_stretched", sequential(
     L.Input((5, 6, 3)), L.AutoContrast(value_range=(-1, 1)), L.Solarization(addition_factor=(0, 0), threshold_factor=(0, 0), value_range=(-1, 1)),
     L.Conv2D(2, 2), L.Flatten(), L.Dense(2)))
-
 # ---- operations ----
 x = L.Input((3,))
 a, b = L.Dense(3)(x), L.Dense(3)(x)
@@ -73,3 +72,7 @@ for mode, options in (("log", {}), ("psd", {"expand_dims": True, "window": "hamm
     case("sound_" + mode, sequential(L.Input((14, 2)), L.STFTSpectrogram(mode, frame_length=5, **options), L.Flatten(), L.Dense(2)), trained=True)
 case("sound_parts", sequential(L.Input((12, 1)), L.STFTSpectrogram("real", frame_length=4, frame_step=2, fft_length=6), L.STFTSpectrogram(
     "imag", frame_length=3), L.STFTSpectrogram("magnitude", frame_length=2, window=None), L.Flatten(), L.Dense(2)), trained=True)
+
+# ---- images that change in training, once more ----
+updates.case("moments_perspective", sequential(
+    L.Input((5, 6, 3)), L.RandomPerspective((1.0, 1.0), scale=0.0), L.Conv2D(2, 2), L.Flatten(), L.Dense(2)))

@@ -46,6 +46,11 @@ cases = [
     ("never erased", L.RandomErasing((0.0, 0.0))),
     ("shear", L.RandomShear((0.3, 0.3), (0.2, 0.2), fill_mode="constant")),
     ("shear of rows", L.RandomShear((0.4, 0.4))),
+    ("perspective", L.RandomPerspective((1.0, 1.0), scale=0.6)),
+    ("perspective of the nearest", L.RandomPerspective((1.0, 1.0), interpolation="nearest", fill_value=9.0)),
+    ("perspective of some images", L.RandomPerspective((0.5, 0.5))),
+    ("equalized", L.Equalization()),
+    ("equalized in another range", L.Equalization((-30, 300), bins=16)),
 ]
 
 
@@ -56,6 +61,22 @@ def sheared(layer):
     sign = np.where(draws > 0.5, -1, 1).astype(np.float32)
     return layer.transform_images(images, {"shear_factor": np.array([[layer.x_factor[0], layer.y_factor[0]]], np.float32) * sign})
 
+
+
+def draw(number):
+    """What the first layer draws as its draw of this number, from 1 on, in step 1."""
+    factor = 0x9E3779B97F4A7C15 - 2**64
+    return tf.random.stateless_uniform((2,), seed=[factor, factor + number]).numpy()
+
+
+def turned(layer):
+    """What Keras makes of the images with the test's draws: a share, a threshold, and the corners that Keras' formula moves."""
+    corners = np.array([[0, 0], [5, 0], [0, 4], [5, 4]], np.float32)
+    moved = np.zeros((2, 4, 2), np.float32)
+    for number, place in enumerate([(1, 0), (2, 1), (3, 0), (3, 1)]):
+        moved[(slice(None), *place)] = (draw(3 + number) - 0.5) * layer.scale
+    start = np.repeat(corners[None], 2, axis=0)
+    return layer.transform_images(images, {"apply_perspective": draw(2) < layer.factor[0], "start_points": start, "end_points": start + start * moved})
 
 
 def numbers(array):
@@ -71,6 +92,7 @@ print("static const struct augmentation {\n    const char *label, *layer;\n    f
 for label, layer in cases:
     config = {k: v for k, v in layer.get_config().items() if k not in ("name", "trainable", "dtype", "seed")}
     text = json.dumps({"class_name": type(layer).__name__, "config": config})
-    out = np.asarray(sheared(layer) if isinstance(layer, L.RandomShear) else layer(images, training=True))
+    known = {L.RandomShear: sheared, L.RandomPerspective: turned}.get(type(layer))
+    out = np.asarray(known(layer) if known else layer(images, training=True))
     print("    { %s,\n      %s,\n      { %s } }," % (json.dumps(label), json.dumps(text), numbers(out)))
 print("};")

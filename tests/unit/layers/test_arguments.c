@@ -15,6 +15,7 @@
 
 #include "graph/graph_proto.h"
 #include "layers/build_model.h"
+#include "layers/layer_classes.h"
 
 #define PAIRS_MAX 2000 /* of a class and an argument */
 
@@ -321,6 +322,16 @@ static bool is_listed(const char *const *list, size_t count, const char *class,
     return false;
 }
 
+/* Was the class in one of the models? */
+static bool is_walked(const struct layer_class *class)
+{
+    for (int i = 0; i < pairs_count; i++)
+        if (pairs[i].class == class)
+            return true;
+    return false;
+}
+
+/* After every_argument_has_an_effect. */
 static void every_argument_of_keras_is_known(void **state)
 {
     (void)state;
@@ -336,6 +347,10 @@ static void every_argument_of_keras_is_known(void **state)
         const char *name = strtok_r(line + 6, " \n", &rest);
         const struct layer_class *class = layer_class_find(NULL, name);
         classes += class != NULL;
+        if (class != NULL && class->args_count > 0 && class != &layer_input && !is_walked(class)) {
+            print_message("%s is in no model\n", name);
+            unknown++;
+        }
         for (const char *argument;
              class != NULL && (argument = strtok_r(NULL, " \n", &rest)) != NULL;)
             if (!has_argument(class, argument) &&
@@ -399,8 +414,10 @@ static void every_argument_has_an_effect(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_argument_of_keras_is_known),
-                                        cmocka_unit_test(every_argument_has_an_effect) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_argument_has_an_effect),
+        cmocka_unit_test(every_argument_of_keras_is_known),
+    };
 
     return cmocka_run_group_tests_name("arguments", tests, NULL, NULL);
 }
