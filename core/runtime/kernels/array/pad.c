@@ -1,4 +1,5 @@
 /* Pad, PadV2, MirrorPad and its gradient. */
+#include "base/parallel.h"
 #include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
@@ -35,15 +36,91 @@ static struct status read_pads(struct kernel_context *k, struct pads *pads)
     return shape_check(pads->out.rank, pads->out.dims, &pads->out);
 }
 
+/* A row: the last padded dimension, with the dimensions after it, at one place of those before. */
+struct pad_run {
+    const struct pads *pads;
+    const struct shape *x_shape;
+    int outer; /* dimensions before the row */
+    int64_t before, in, after;
+    size_t element_bytes;
+    const void *value, *x;
+    void *out;
+};
+
+/* The number of the row of x that an output's row copies. -1: it is all padding. */
+static int64_t row_of_x(const struct pad_run *run, int64_t row)
+{
+    int64_t from = 0, rows = 1;
+    for (int d = run->outer - 1; d >= 0; d--) {
+        int64_t dim = run->x_shape->dims[d];
+        int64_t at = row % run->pads->out.dims[d] - run->pads->before[d];
+        if (at < 0 || at >= dim)
+            return -1;
+        from += at * rows;
+        rows *= dim;
+        row /= run->pads->out.dims[d];
+    }
+    return from;
+}
+
+static void pad_rows(void *context, int64_t first, int64_t end)
+{
+    const struct pad_run *run = context;
+    int64_t each = run->before + run->in + run->after;
+    size_t bytes = run->element_bytes;
+    for (int64_t row = first; row < end; row++) {
+        char *out = at_bytes(run->out, row * each, bytes);
+        int64_t from = row_of_x(run, row);
+        if (from < 0) {
+            repeat_element(out, bytes, run->value, each);
+            continue;
+        }
+        repeat_element(out, bytes, run->value, run->before);
+        memcpy(at_bytes(out, run->before, bytes), at_bytes_const(run->x, from * run->in, bytes),
+               (size_t)run->in * bytes);
+        repeat_element(at_bytes(out, run->before + run->in, bytes), bytes, run->value, run->after);
+    }
+}
+
+#define PAD_BYTES_PER_NS 8
+#define PAD_ROW_NS       10
+
+/* Both have elements. */
+static void pad_all(const struct pads *pads, const struct tensor *x, const void *value,
+                    struct tensor *out)
+{
+    int last = x->shape.rank - 1;
+    while (last > 0 && x->shape.dims[last] == pads->out.dims[last])
+        last--;
+    int64_t inner = 1, dim = last >= 0 ? x->shape.dims[last] : 1;
+    for (int d = last + 1; d < x->shape.rank; d++)
+        inner *= x->shape.dims[d];
+    int64_t before = last >= 0 ? pads->before[last] : 0;
+    int64_t all = last >= 0 ? pads->out.dims[last] : 1;
+    struct pad_run run = {
+        .pads = pads,
+        .x_shape = &x->shape,
+        .outer = last > 0 ? last : 0,
+        .before = before * inner,
+        .in = dim * inner,
+        .after = (all - before - dim) * inner,
+        .element_bytes = dtype_size(x->dtype),
+        .value = value,
+        .x = x->data,
+        .out = out->data,
+    };
+    int64_t rows = out->size / (all * inner);
+    double bytes = (double)out->size * (double)run.element_bytes;
+    parallel_for(rows, (double)rows * PAD_ROW_NS + bytes / PAD_BYTES_PER_NS, pad_rows, &run);
+}
+
 static struct status pad_compute(struct kernel_context *k)
 {
     static const char zeros[16];
     const struct tensor *x = kernel_input(k, 0);
     const void *value = zeros;
     struct pads pads;
-    struct strided strided = { 0 };
     struct tensor *out;
-    int64_t strides[SHAPE_RANK_MAX], start = 0;
     if (kernel_inputs_count(k) > 2) { /* PadV2 */
         if (kernel_input(k, 2)->size != 1)
             return status_error(STATUS_INVALID_ARGUMENT,
@@ -53,17 +130,10 @@ static struct status pad_compute(struct kernel_context *k)
     }
     TRY(read_pads(k, &pads));
     TRY(kernel_output(k, 0, &pads.out, &out));
-    size_t size = dtype_size(x->dtype);
-    if (out->size != x->size)
-        repeat_element(out->data, size, value, out->size);
     if (x->size == 0)
-        return status_ok();
-    dense_strides(&pads.out, strides);
-    for (int d = 0; d < x->shape.rank; d++) {
-        strided_append(&strided, x->shape.dims[d], strides[d]);
-        start += pads.before[d] * strides[d];
-    }
-    strided_write(&strided, size, x->data, at_bytes(out->data, start, size));
+        repeat_element(out->data, dtype_size(x->dtype), value, out->size);
+    else
+        pad_all(&pads, x, value, out);
     return status_ok();
 }
 
