@@ -317,21 +317,44 @@ struct status meta_read_checkpoint_objects(struct bytes serialized, struct arena
 
 /* ---- the whole ---- */
 
+static const Tensorflow__AttrValue *find_value(const Tensorflow__NodeDef *node)
+{
+    for (size_t k = 0; k < node->n_attr; k++)
+        if (strcmp(node->attr[k]->key, "value") == 0)
+            return node->attr[k]->value;
+    return NULL;
+}
+
+static bool has_known_size(const Tensorflow__TensorShapeProto *shape)
+{
+    for (size_t i = 0; shape != NULL && i < shape->n_dim; i++)
+        if (shape->dim[i]->size < 0)
+            return false;
+    return shape == NULL || !shape->unknown_rank;
+}
+
+static struct status check_constant(const Tensorflow__NodeDef *node)
+{
+    const Tensorflow__AttrValue *value = find_value(node);
+    if (value == NULL)
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "Saved model contains node \"%s\" (op \"Const\") which expects "
+                            "attr value to be set",
+                            node->name);
+    if (value->value_case == TENSORFLOW__ATTR_VALUE__VALUE_TENSOR &&
+        !has_known_size(value->tensor->tensor_shape))
+        return status_error(STATUS_FAILED_PRECONDITION,
+                            "Saved model contains node \"%s\" (op \"Const\") which initializes "
+                            "from a tensor with -1 elements",
+                            node->name);
+    return status_ok();
+}
+
 static struct status check_constants(const Tensorflow__GraphDef *graph)
 {
-    for (size_t i = 0; i < graph->n_node; i++) {
-        const Tensorflow__NodeDef *node = graph->node[i];
-        bool has_value = false;
-        if (strcmp(node->op, "Const") != 0)
-            continue;
-        for (size_t k = 0; k < node->n_attr && !has_value; k++)
-            has_value = strcmp(node->attr[k]->key, "value") == 0;
-        if (!has_value)
-            return status_error(STATUS_FAILED_PRECONDITION,
-                                "Saved model contains node \"%s\" (op \"Const\") which expects "
-                                "attr value to be set",
-                                node->name);
-    }
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (strcmp(graph->node[i]->op, "Const") == 0)
+            TRY(check_constant(graph->node[i]));
     return status_ok();
 }
 

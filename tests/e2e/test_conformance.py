@@ -18,7 +18,7 @@ from test_grpc import example
 
 TALLY = {}  # section -> [passed, failed]
 BAD, MISSING = "INVALID_ARGUMENT", "NOT_FOUND"
-FLOAT, INT32, STRING, NUMBER = 1, 3, 7, ("type", 1)
+FLOAT, INT32, STRING, INT64, NUMBER = 1, 3, 7, 9, ("type", 1)
 NO_SERVABLE = "Servable not found for request: "
 CLASSIFY, REGRESS, PREDICT = ("tensorflow/serving/" + kind for kind in ("classify", "regress", "predict"))
 
@@ -138,6 +138,50 @@ def write_signatures(directory):
     tiny_model.save(b.model, directory)
 
 
+def write_features(directory):
+    """Signatures that parse Examples: `features` (dense d = 7.0 by default, sparse s of int64, ragged r of strings), and `dense_only`."""
+    b = tiny_model.Builder()
+    b.placeholder("examples", STRING, [-1])
+    b.const("no_names", STRING, [0], [])
+    for key in "dsr":
+        b.const("key_" + key, STRING, [1], [key.encode()])
+    b.const("no_keys", STRING, [0], [])
+    b.const("seven", FLOAT, [1], [7.0])
+    b.node("parse", "ParseExampleV2", "examples", "no_names", "key_s", "key_d", "key_r", "seven", Tdense=("list", ("type", [FLOAT])),
+           num_sparse=("i", 1), sparse_types=("list", ("type", [INT64])), ragged_value_types=("list", ("type", [STRING])),
+           ragged_split_types=("list", ("type", [INT64])), dense_shapes=("shapes", [[1]]))
+    outputs = (("s_indices", INT64), ("s_values", INT64), ("s_shape", INT64), ("d", FLOAT), ("r_values", STRING), ("r_splits", INT64))
+    b.signature("serving_default", "predict", {"examples": ("examples:0", STRING, [-1])},
+                {key: ("parse:%d" % n, dtype, []) for n, (key, dtype) in enumerate(outputs)})
+    tiny_model.save(b.model, directory)
+
+
+def write_init_ops(directory, signature, main_op, legacy):
+    """y = the variable, to which one of three init ops assigns its name and the path of an asset."""
+    b = tiny_model.Builder()
+    b.placeholder("x", FLOAT, [-1])
+    b.node("v", "VarHandleOp", dtype=("type", STRING), shape=("shape", []), shared_name=("s", b"v"))
+    b.const("asset", STRING, [], [b"as it was exported"])
+    for name, wanted in (("by_signature", signature), ("by_main_op", main_op), ("by_legacy_op", legacy)):
+        b.const("name_" + name, STRING, [], [name.encode() + b" "])
+        b.node("value_" + name, "StringJoin", "name_" + name, "asset", N=("i", 2))
+        b.node("assign_" + name, "AssignVariableOp", "v", "value_" + name, dtype=("type", STRING))
+        b.node(name, "NoOp", "^assign_" + name)
+        if wanted and name == "by_signature":
+            b.meta.signature_def["__saved_model_init_op"].outputs["__saved_model_init_op"].name = name
+        elif wanted:
+            b.meta.collection_def["saved_model_main_op" if name == "by_main_op" else "legacy_init_op"].node_list.value.extend([name] * wanted)
+    b.node("read", "ReadVariableOp", "v", dtype=("type", STRING))
+    b.signature("serving_default", "predict", {"x": ("x:0", FLOAT, [-1])}, {"y": ("read:0", STRING, [])})
+    asset = b.meta.asset_file_def.add(filename="words.txt")
+    asset.tensor_info.name = "asset:0"
+    os.makedirs(directory + ".making/assets")
+    for name, data in (("saved_model.pb", b.model.SerializeToString()), ("assets/words.txt", b"a")):
+        with open(os.path.join(directory + ".making", name), "wb") as f:
+            f.write(data)
+    os.rename(directory + ".making", directory)
+
+
 # Section 10.3 and 10.4: signature, code, text of a request with two examples.
 CLASSIFY_ROWS = [
     ("c_two_inputs", BAD, "Expected one input Tensor."), ("c_three_outputs", BAD, "Expected one or two output Tensors, found 3"),
@@ -164,6 +208,19 @@ REGRESS_ROWS = [
 ]
 
 
+# Section 15: the labels of each name.
+LABELS = {":tensorflow:" + name: tuple(labels.split()) for name, labels in (
+    ("serving:request_count", "model_name status"), ("serving:request_latency", "model_name API entrypoint"),
+    ("serving:runtime_latency", "model_name API runtime"), ("serving:request_example_counts", "model"),
+    ("serving:request_example_count_total", "model"), ("serving:request_log_count", "model_name status_code"),
+    ("serving:model_warmup_latency", "model_path status"), ("serving:model_warmup_records_read", "model_path status"),
+    ("serving:mlmd_map", "model_name version"), ("serving:batching_session:queuing_latency", "thread_pool_name"),
+    ("serving:batching_session:wrapped_run_count", ""), ("serving:batching_session:padding_size", "execution_batch_size"),
+    ("serving:batching_session:input_batch_size", ""), ("serving:batching_session:processed_batch_size", ""),
+    ("cc:saved_model:load_attempt_count", "model_path status"), ("cc:saved_model:load_latency", "model_path"),
+    ("cc:saved_model:load_latency_by_stage", "model_path stage"), ("core:direct_session_runs", ""))}
+
+
 class Calls(Conformance):
     """Sections 8 to 10, and 15."""
 
@@ -172,11 +229,13 @@ class Calls(Conformance):
         for version in (1, 2):
             tiny_model.write(self.path("m", str(version)))
         write_signatures(self.path("odd", "1"))
+        write_features(self.path("features", "1"))
         self.monitoring = "--monitoring_config_file=" + self.write("prometheus_config { enable: true }", "monitoring.config")
 
     def serve(self, *flags):
         labels = "model_version_policy { all {} } version_labels { key: 'stable' value: 1 }"
-        flag = self.configs(self.config("m", self.path("m"), labels), self.config("odd", self.path("odd")))
+        flag = self.configs(self.config("m", self.path("m"), labels), self.config("odd", self.path("odd")),
+                            self.config("features", self.path("features")))
         server = Server(None, flag, "--allow_version_labels_for_unavailable_models", *flags, grpc=True)
         for version in (1, 2):
             server.wait_for_state(version, "AVAILABLE", name="m")
@@ -201,6 +260,7 @@ class Calls(Conformance):
             self.resolution()
             self.predict_rules()
             self.examples()
+            self.features()
             self.multi_inference()
             self.metadata_and_status()
             self.tensors()
@@ -265,6 +325,20 @@ class Calls(Conformance):
                                    ("a feature of another length", {"x": [1.0, 2.0]}, Has("Number of float values != expected."))):
             self.both("10.6", label, "m:regress", {"signature_name": "regress_x_to_y", "examples": [first]},
                       of_examples("RegressionRequest", y, first), BAD, text, "regress")
+
+    def features(self):
+        rows = ({"d": 1.0, "s": [5, 6], "r": ["a"]}, {"s": 9, "r": ["b", "c"]}, {})
+        data = [example(row).SerializeToString() for row in rows]
+        message = self.answer("10.6", "features of each kind", self.grpc.predict(predict(spec("features"), examples=tensor(STRING, [3], data))), "OK")
+        for label, key, want in (("a dense default", "d", ([3, 1], [1.0, 7.0, 7.0])), ("sparse indices", "s_indices", ([3, 2], [0, 0, 0, 1, 1, 0])),
+                                 ("sparse values", "s_values", ([3], [5, 6, 9])), ("the sparse shape", "s_shape", ([2], [3, 2])),
+                                 ("ragged values", "r_values", ([3], [b"a", b"b", b"c"])), ("ragged splits", "r_splits", ([4], [0, 1, 3, 3]))):
+            self.check("10.6", label, values(message.outputs[key]), want)
+        for label, row, text in (("dense of another kind", {"d": "a"}, "d"), ("sparse of another kind", {"s": 1.5}, "s"), ("ragged of another kind", {"r": 1}, "r")):
+            answer = self.grpc.predict(predict(spec("features"), examples=tensor(STRING, [1], [example(row).SerializeToString()])))
+            self.check("10.6", label, (answer.code, answer.text), (BAD, Has("Key: %s, Index: 0.  Data types don't match." % text)))
+        answer = self.grpc.predict(predict(spec("features"), examples=tensor(STRING, [1], [b"\xff"])))
+        self.check("10.6", "no Example", (answer.code, answer.text), (BAD, Has("Could not parse example input")))
 
     def multi_inference(self):
         m, good = messages(), ("m", "regress_x_to_y", REGRESS)
@@ -436,6 +510,28 @@ class Calls(Conformance):
                 self.check("15", "latency by " + entry, text, Has('request_latency_count{model_name="m",API="%s",entrypoint="%s"} 1' % (api, entry)))
             self.check("15", "braces without labels", text, Has(":tensorflow:core:direct_session_runs{} "))
             self.check("15", "no help", "# HELP" in text, False)
+            seen = {}
+            for name, labels in re.findall(r"^(:\S+?)\{(.*)\} \S+$", text, re.M):
+                family = re.sub("_(bucket|sum|count)$", "", name) if re.sub("_(bucket|sum|count)$", "", name) in LABELS else name
+                seen.setdefault(family, set()).add(tuple(key for key in re.findall(r'(\w+)="', labels) if key != "le"))
+            self.check("15", "no other names", sorted(set(seen) - set(LABELS)), [])
+            for name in sorted(seen):
+                self.check("15", "labels of " + name, seen[name], {LABELS[name]})
+            for what, sample in (("runtime", 'serving:runtime_latency_count{model_name="m",API="Predict",runtime="TF1"}'),
+                                 ("load attempts", 'saved_model:load_attempt_count{model_path="%s",status="success"} 1' % self.path("m", "1")),
+                                 ("restoring", 'load_latency_by_stage_count{model_path="%s",stage="restore_graph"}' % self.path("m", "1")),
+                                 ("initializing", 'load_latency_by_stage_count{model_path="%s",stage="init_graph"}' % self.path("m", "1")),
+                                 ("REST without a verb", 'request_latency_count{model_name="m",API="",entrypoint="REST"} '),
+                                 ("examples of a request", 'request_example_counts_count{model="m"} 1')):
+                self.check("15", what, text, Has(sample))
+            limits = re.findall(r'request_example_counts_bucket\{model="m",le="(.*?)"', text)
+            self.check("15", "the limits of counts of examples", limits, [str(1 << i) for i in range(15)] + ["+Inf"])
+
+
+def negative_tensor():
+    negative = tensor(FLOAT, [1], [1.0])
+    negative.tensor_shape.dim[0].size = -1
+    return negative
 
 
 class Models(Conformance):
@@ -462,9 +558,25 @@ class Models(Conformance):
         other.meta_graphs[0].meta_info_def.tags[:] = ["serve", "gpu"]
         tiny_model.save(other, self.path("m", "4"))
         self.write("x" * 10, "m", "5", "saved_model.pb")
-        flag = self.configs(self.config("m", self.path("m"), "model_version_policy { all {} }"))
+        b = tiny_model.Builder()
+        b.placeholder("x", FLOAT, [-1])
+        b.node("c", "Const", dtype=NUMBER, value=("tensor", negative_tensor()))
+        b.node("y", "AddV2", "x", "c", T=NUMBER)
+        b.signature("serving_default", "predict", {"x": ("x:0", FLOAT, [-1])}, {"y": ("y:0", FLOAT, [-1])})
+        tiny_model.save(b.model, self.path("inits", "5"))
+        for version, ops in (("1", (1, 1, 1)), ("2", (0, 1, 1)), ("3", (0, 0, 1)), ("4", (0, 2, 0))):
+            write_init_ops(self.path("inits", version), *ops)
+        flag = self.configs(*(self.config(name, self.path(name), "model_version_policy { all {} }") for name in ("m", "inits")))
         with Server(None, flag, "--max_num_load_retries=0") as server:
             server.wait_for_state(1, "AVAILABLE", name="m")
+            for version, name in ((1, "signature"), (2, "main_op"), (3, "legacy_op")):
+                server.wait_for_state(version, "AVAILABLE", name="inits")
+                answer = server.post("/v1/models/inits/versions/%d:predict" % version, {"inputs": [1.0]})
+                self.check("10.7", "the init op by %s, an asset's path, and no variables" % name, answer.json,
+                           {"outputs": "by_%s %s" % (name, self.path("inits", str(version), "assets", "words.txt"))})
+            self.check("10.7", "two init ops", self.error(server, 4, "inits"),
+                       ("FAILED_PRECONDITION", Has("Expected exactly one main op in : " + self.path("inits", "4"))))
+            self.check("10.7", "a Const with a negative size", self.error(server, 5, "inits")[0], "FAILED_PRECONDITION")
             self.check("10.7", "no saved_model.pb", self.error(server, 2), (MISSING, Has("SavedModel")))
             self.check("10.7", "a Const without a value", self.error(server, 3)[0], "FAILED_PRECONDITION")
             self.check("10.7", "other tags", self.error(server, 4), (MISSING, Has("Could not find meta graph def matching supplied tags: { serve }")))
