@@ -82,7 +82,7 @@ static struct status find_variable(const struct cut *cut, struct endpoint refere
     struct endpoint at = reference;
 
     for (int steps = 0; steps <= cut->tables->graph->count; steps++) {
-        if (at.node->inputs_count == 0) {
+        if (at.node->inputs_count == 0 && !op_has(at.node->op, OP_MAKES)) {
             *out = at.node;
             return status_ok();
         }

@@ -57,6 +57,8 @@ enum op_trait {
                                 weight many times within a row) */
     OP_POINTWISE = 1 << 14,  /* an element of the result follows from one of each operand, which
                                broadcast: a chain of such ops on floats can be one */
+    OP_MAKES = 1 << 15,      /* each execution makes an object of its own: a copy of the node, as a
+                                body of a branch or loop would hold, makes another one */
     OP_LOWERED = 1 << 13,    /* control flow of TensorFlow 1, of which lower.h makes the above */
     OP_CONTROL = OP_IF | OP_CASE | OP_LOOP, /* its bodies become part of the plan */
 };

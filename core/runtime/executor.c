@@ -186,6 +186,23 @@ struct status kernel_check(const struct kernel_context *context)
     return run_check(context->run);
 }
 
+int64_t kernel_name_object(struct kernel_context *context, struct object *object)
+{
+    struct run *run = context->run;
+    if (run->named_count == run->named_capacity) {
+        run->named_capacity = 2 * run->named_capacity + 8;
+        run->named = xrealloc(run->named, (size_t)run->named_capacity * sizeof(struct object *));
+    }
+    run->named[run->named_count] = object;
+    return run->named_count++;
+}
+
+struct object *kernel_named_object(const struct kernel_context *context, int64_t number)
+{
+    const struct run *run = context->run;
+    return number >= 0 && number < run->named_count ? run->named[number] : NULL;
+}
+
 uint64_t kernel_random_seed(struct kernel_context *context)
 {
     uint64_t z = context->run->random += UINT64_C(0x9e3779b97f4a7c15); /* splitmix64 */
@@ -366,5 +383,6 @@ struct status run_whole(const struct plan *plan, struct run *run, const struct t
         status = take_fetches(plan, frame, run, fetches);
     if (!status_is_ok(status))
         frame_clear(frame);
+    run_release_named(run);
     return status;
 }

@@ -119,6 +119,11 @@ struct status kernel_table_may_grow(struct kernel_context *context, size_t bytes
 void kernel_table_grew(struct kernel_context *context, size_t bytes);
 /* For long loops to call: DEADLINE_EXCEEDED, or the reason why the run must end. */
 struct status kernel_check(const struct kernel_context *context);
+/* Keeps an object until the run ends, and gives it a number, which kernel_named_object finds it by:
+ * for handles that are texts. Takes over the reference. */
+int64_t kernel_name_object(struct kernel_context *context, struct object *object);
+/* Borrowed; NULL: no object of this run has the number. */
+struct object *kernel_named_object(const struct kernel_context *context, int64_t number);
 /* A fresh seed, for random ops that have none. */
 uint64_t kernel_random_seed(struct kernel_context *context);
 

@@ -108,9 +108,16 @@ void run_destroy(struct run *run)
         return;
     for (int i = 0; i < RUN_FRAMES; i++)
         frame_finish(&run->frames[i]);
+    free(run->named);
     tensor_pool_destroy(run->pool);
     arena_destroy(run->arena);
     free(run);
+}
+
+void run_release_named(struct run *run)
+{
+    while (run->named_count > 0)
+        object_release(run->named[--run->named_count]);
 }
 
 struct status run_check(const struct run *run)

@@ -109,6 +109,8 @@ struct run {
     struct run_profile *profile; /* NULL: steps are not timed */
     uint64_t random;             /* state of kernel_random_seed */
     uint64_t clock;              /* counts uses of frames */
+    struct object **named;       /* kernel_name_object */
+    int64_t named_count, named_capacity;
     struct run_frame frames[RUN_FRAMES];
 };
 
@@ -123,6 +125,8 @@ struct kernel_context {
 /* The run's frame for a plan; made at the first use, in place of the one that was used least
  * recently. */
 struct run_frame *run_find_frame(struct run *run, const struct plan *plan);
+/* Releases the objects that kernel_name_object keeps. */
+void run_release_named(struct run *run);
 /* DEADLINE_EXCEEDED when the run's time is over, or the failure of run_set_check's function. */
 struct status run_check(const struct run *run);
 struct status run_block(struct kernel_context *context, const struct plan_block *block);

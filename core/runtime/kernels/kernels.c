@@ -61,6 +61,7 @@
     X(image, suppression_combined)  \
     X(lists, optional)              \
     X(lists, tensor_array)          \
+    X(lists, tensor_array_grad)     \
     X(lists, tensor_list_ops)       \
     X(lists, tensor_list_parts)     \
     X(lists, tensor_stack)          \

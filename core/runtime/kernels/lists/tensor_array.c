@@ -1,7 +1,8 @@
 /*
- * TensorArrayV3 and its ops. Elements are views and shared buffers: a write, a read and a scatter
- * copy nothing. The value `flow` only puts the ops in order.
+ * TensorArrayV3, its older forms, and their ops. Elements are views and shared buffers: a write, a
+ * read and a scatter copy nothing. The value `flow` only puts the ops in order.
  */
+#include "runtime/kernels/combine.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/lists/tensor_cells.h"
@@ -22,6 +23,8 @@ static struct status array_prepare(struct prepare_context *p)
     TRY(node_attr_shape(node, "element_shape", &state->shape));
     TRY(node_attr_bool(node, "dynamic_size", &state->grows));
     TRY(node_attr_bool(node, "clear_after_read", &state->clears));
+    if (op_attr_find(node->op, "identical_element_shapes") == NULL)
+        return status_ok();
     return node_attr_bool(node, "identical_element_shapes", &state->has_one_shape);
 }
 
@@ -29,20 +32,28 @@ static struct status array_compute(struct kernel_context *k)
 {
     const struct array_state *state = kernel_state(k);
     const struct tensor *size = kernel_input(k, 0);
-    struct shape scalar = shape_scalar();
     struct tensor_cells *array;
-    struct tensor *flow;
     if (size->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "TensorArray size must be scalar, but had shape: %s",
                             shape_text(&size->shape));
     if (tensor_index(size, 0) < 0)
         return status_error(STATUS_INVALID_ARGUMENT, "Size should be >= 0.");
-    TRY(tensor_cells_output(k, &tensor_array_type, state->dtype, tensor_index(size, 0), &array));
+    TRY(tensor_cells_create(k, &tensor_array_type, state->dtype, tensor_index(size, 0), &array));
     array->shape = *state->shape;
     array->grows = state->grows;
     array->clears = state->clears;
     array->has_one_shape = state->has_one_shape;
+    TRY(tensor_cells_output(k, array));
+    return tensor_array_flow(k);
+}
+
+struct status tensor_array_flow(struct kernel_context *k)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor *flow;
+    if (kernel_outputs_count(k) < 2) /* an older form */
+        return status_ok();
     TRY(kernel_output(k, 1, &scalar, &flow));
     tensor_floats_mut(flow)[0] = 0;
     return status_ok();
@@ -104,9 +115,15 @@ static struct status check_write(const struct tensor_cells *array, int64_t index
     if (cell->is_read)
         return array_error(array, "write to TensorArray", index,
                            "because it has already been read.");
-    if (cell->is_written)
+    if (cell->is_written && !array->is_gradient)
         return array_error(array, "write to TensorArray", index,
                            "because it has already been written to.");
+    if (cell->is_written && !shape_equal(&cell->shape, shape))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "TensorArray %s: Could not aggregate to TensorArray index %lld because "
+                            "the existing shape is %s but the new input shape is %s.",
+                            array->node->name, (long long)index, shape_text(&cell->shape),
+                            shape_text(shape));
     return status_ok();
 }
 
@@ -121,6 +138,40 @@ static struct status reach_cell(struct kernel_context *k, struct tensor_cells *a
     return tensor_cells_grow(k, array, index + 1);
 }
 
+/* Adds to what the cell of a gradient array holds. */
+static struct status add_to_cell(struct kernel_context *k, struct tensor_cells *array,
+                                 struct tensor_cell *cell, const struct tensor *value)
+{
+    struct tensor sum;
+    if ((DTYPES(array->dtype) & DTYPES_COMBINED) == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "tensor_array::AddToTensor type not supported: %s",
+                            dtype_name(array->dtype));
+    TRY(kernel_scratch(k, array->dtype, &cell->shape, &sum));
+    copy_elements(array->dtype, sum.data, cell->value.data, sum.size);
+    combine_elements(COMBINE_ADD, array->dtype, value->data, sum.data, sum.size);
+    tensor_release(&cell->value);
+    cell->value = sum;
+    return status_ok();
+}
+
+static struct status set_cell(struct kernel_context *k, struct tensor_cells *array, int64_t index,
+                              struct tensor *value)
+{
+    struct tensor_cell *cell = &array->cells[index];
+    if (cell->value.dtype != DT_INVALID) {
+        struct status status = add_to_cell(k, array, cell, value);
+        tensor_release(value);
+        return status;
+    }
+    if (array->has_one_shape)
+        array->shape = value->shape;
+    cell->shape = value->shape;
+    cell->value = *value;
+    cell->is_written = true;
+    return status_ok();
+}
+
 /* Takes over `value`, also if it fails. */
 static struct status write_cell(struct kernel_context *k, struct tensor_cells *array, int64_t index,
                                 struct tensor value)
@@ -132,19 +183,18 @@ static struct status write_cell(struct kernel_context *k, struct tensor_cells *a
         tensor_release(&value);
         return status;
     }
-    if (array->has_one_shape)
-        array->shape = value.shape;
-    array->cells[index].value = value;
-    array->cells[index].is_written = true;
-    return status_ok();
+    return set_cell(k, array, index, &value);
 }
 
 /* A cell that was never written is zeros if the shape of elements is known. */
 static struct status read_unwritten(struct kernel_context *k, const struct tensor_cells *array,
                                     int64_t index, struct tensor *out)
 {
+    const struct tensor_cell *cell = &array->cells[index];
+    const struct shape *known =
+        cell->is_written || cell->shape.rank > 0 ? &cell->shape : &array->shape;
     struct shape shape;
-    if (!shape_is_known(&array->shape))
+    if (!shape_is_known(known))
         return status_error(
             STATUS_INVALID_ARGUMENT,
             "TensorArray %s: Could not read from TensorArray index %lld.  Furthermore, the element "
@@ -153,7 +203,7 @@ static struct status read_unwritten(struct kernel_context *k, const struct tenso
             "set the full element_shape property on the forward TensorArray, the proper all-zeros "
             "tensor will be returned instead of incurring this error.",
             array->node->name, (long long)index, shape_text(&array->shape));
-    TRY(shape_check(array->shape.rank, array->shape.dims, &shape));
+    TRY(shape_check(known->rank, known->dims, &shape));
     TRY(kernel_scratch(k, array->dtype, &shape, out));
     if (out->size > 0)
         memset(out->data, 0, tensor_bytes(out));
@@ -164,6 +214,8 @@ static struct status read_unwritten(struct kernel_context *k, const struct tenso
 static struct status read_cell(struct kernel_context *k, struct tensor_cells *array, int64_t index,
                                struct tensor *out)
 {
+    if (array->is_gradient && index >= array->count)
+        TRY(tensor_cells_grow(k, array, index + 1));
     if (index < 0 || index >= array->count)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "TensorArray %s: Tried to read from index %lld but array size is: %lld",
@@ -173,7 +225,7 @@ static struct status read_cell(struct kernel_context *k, struct tensor_cells *ar
         return array_error(array, "read", index,
                            "twice because it was cleared after a previous read (perhaps try "
                            "setting clear_after_read = false?).");
-    if (!cell->is_written)
+    if (cell->value.dtype == DT_INVALID)
         TRY(read_unwritten(k, array, index, out));
     else
         *out = tensor_acquire(&cell->value);
@@ -230,16 +282,42 @@ static struct tensor view_rows(const struct tensor *from, const struct shape *sh
     return view;
 }
 
+static struct status rows_input(struct kernel_context *k, int input, struct tensor_cells **array,
+                                const struct tensor **out)
+{
+    *out = kernel_input(k, input);
+    TRY(array_input(k, (*out)->dtype, "is trying to write", array));
+    if ((*out)->shape.rank >= 1)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "Input value for unpack must be at least a vector but received shape: %s",
+                        shape_text(&(*out)->shape));
+}
+
+/* The first form: row i goes to cell i. */
+static struct status unpack_compute(struct kernel_context *k)
+{
+    const struct tensor *value;
+    struct tensor_cells *array;
+    TRY(rows_input(k, 1, &array, &value));
+    int64_t count = value->shape.dims[0];
+    if (count != array->count && !(array->grows && count > array->count))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Input value must have first dimension equal to the array size (%lld "
+                            "vs. %lld)",
+                            (long long)count, (long long)array->count);
+    struct shape shape = shape_make(value->shape.rank - 1, value->shape.dims + 1);
+    for (int64_t i = 0; i < count; i++)
+        TRY(write_cell(k, array, i, view_rows(value, &shape, i)));
+    kernel_output_set(k, 0, kernel_take_input(k, 2));
+    return status_ok();
+}
+
 static struct status scatter_compute(struct kernel_context *k)
 {
-    const struct tensor *indices, *value = kernel_input(k, 2);
+    const struct tensor *indices, *value;
     struct tensor_cells *array;
-    TRY(array_input(k, value->dtype, "is trying to write", &array));
-    if (value->shape.rank < 1)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "Input value for unpack must be at least a vector but received "
-                            "shape: %s",
-                            shape_text(&value->shape));
+    TRY(rows_input(k, 2, &array, &value));
     TRY(vector_input(k, 1, "indices", &indices));
     if (indices->size != value->shape.dims[0])
         return status_error(STATUS_INVALID_ARGUMENT,
@@ -408,21 +486,37 @@ static struct status stack_values(struct kernel_context *k, const struct tensor 
     return status_ok();
 }
 
+/* `indices` NULL: all cells. */
+static struct status gather_cells(struct kernel_context *k, struct tensor_cells *array,
+                                  const struct tensor *indices)
+{
+    int64_t count = indices != NULL ? indices->size : array->count;
+    struct tensor holder;
+    if (count == 0)
+        return pack_nothing(k, "element shape", "packing");
+    TRY(read_cells(k, array, indices, count, &holder));
+    struct status status = stack_values(k, holder.data, count);
+    release_all(holder.data, count);
+    tensor_release(&holder);
+    return status;
+}
+
 static struct status gather_compute(struct kernel_context *k)
 {
     const struct pack_state *state = kernel_state(k);
     const struct tensor *indices;
     struct tensor_cells *array;
-    struct tensor holder;
     TRY(array_input(k, state->dtype, "requested", &array));
     TRY(vector_input(k, 1, "indices", &indices));
-    if (indices->size == 0)
-        return pack_nothing(k, "element shape", "packing");
-    TRY(read_cells(k, array, indices, indices->size, &holder));
-    struct status status = stack_values(k, holder.data, indices->size);
-    release_all(holder.data, indices->size);
-    tensor_release(&holder);
-    return status;
+    return gather_cells(k, array, indices);
+}
+
+static struct status pack_compute(struct kernel_context *k)
+{
+    const struct pack_state *state = kernel_state(k);
+    struct tensor_cells *array;
+    TRY(array_input(k, state->dtype, "requested", &array));
+    return gather_cells(k, array, NULL);
 }
 
 static struct status check_rows(const struct tensor *values, int64_t i, const struct shape *wanted)
@@ -510,15 +604,26 @@ static struct status close_compute(struct kernel_context *k)
 }
 
 /* No counted objects: an array that holds its own handle would never be released. */
+#define FORMS(v)                                                                                  \
+    { "TensorArray" v, DTYPES_MOVED, .prepare = array_prepare, .compute = array_compute },        \
+        { "TensorArrayWrite" v, DTYPES_MOVED, .compute = write_compute },                         \
+        { "TensorArrayRead" v, DTYPES_MOVED, .prepare = dtype_prepare, .compute = read_compute }, \
+        { "TensorArrayGather" v, DTYPES_MOVED, .prepare = gather_prepare,                         \
+          .compute = gather_compute },                                                            \
+        { "TensorArrayScatter" v, DTYPES_MOVED, .compute = scatter_compute },                     \
+        { "TensorArrayConcat" v, DTYPES_MOVED, .prepare = concat_prepare,                         \
+          .compute = concat_compute },                                                            \
+        { "TensorArraySplit" v, DTYPES_MOVED, .compute = split_compute },                         \
+        { "TensorArraySize" v, DTYPES_ALL, .compute = size_compute },                             \
+    {                                                                                             \
+        "TensorArrayClose" v, DTYPES_ALL, .compute = close_compute                                \
+    }
+
 static const struct kernel rows[] = {
-    { "TensorArrayV3", DTYPES_MOVED, .prepare = array_prepare, .compute = array_compute },
-    { "TensorArrayWriteV3", DTYPES_MOVED, .compute = write_compute },
-    { "TensorArrayReadV3", DTYPES_MOVED, .prepare = dtype_prepare, .compute = read_compute },
-    { "TensorArrayGatherV3", DTYPES_MOVED, .prepare = gather_prepare, .compute = gather_compute },
-    { "TensorArrayScatterV3", DTYPES_MOVED, .compute = scatter_compute },
-    { "TensorArrayConcatV3", DTYPES_MOVED, .prepare = concat_prepare, .compute = concat_compute },
-    { "TensorArraySplitV3", DTYPES_MOVED, .compute = split_compute },
-    { "TensorArraySizeV3", DTYPES_ALL, .compute = size_compute },
-    { "TensorArrayCloseV3", DTYPES_ALL, .compute = close_compute },
+    FORMS("V3"),
+    FORMS("V2"),
+    FORMS(""),
+    { "TensorArrayPack", DTYPES_MOVED, .prepare = gather_prepare, .compute = pack_compute },
+    { "TensorArrayUnpack", DTYPES_MOVED, .compute = unpack_compute },
 };
 const struct kernel_table kernels_tensor_array = { rows, COUNT(rows) };

@@ -7,13 +7,36 @@ static void release_values(struct tensor_cells *cells)
     cells->count = 0;
 }
 
-static void destroy(struct object *object)
+static void cells_end(struct tensor_cells *cells)
 {
-    struct tensor_cells *cells = (struct tensor_cells *)object;
     struct tensor self = cells->self;
     release_values(cells);
+    if (cells->gradients != NULL)
+        object_release(&cells->gradients->object);
+    if (cells->sibling != NULL)
+        object_release(&cells->sibling->object);
     tensor_release(&cells->cells_of);
     tensor_release(&self); /* with it the object */
+}
+
+/* An array holds its gradient arrays as a chain. As in tensor_list.c, each waits until the one that
+ * holds it has ended: recursion would need a stack of that depth. */
+static void destroy(struct object *object)
+{
+    static _Thread_local struct tensor_cells *waiting;
+    static _Thread_local bool is_ending;
+    struct tensor_cells *cells = (struct tensor_cells *)object;
+    cells->waiting = waiting;
+    waiting = cells;
+    if (is_ending)
+        return;
+    is_ending = true;
+    while (waiting != NULL) {
+        cells = waiting;
+        waiting = cells->waiting;
+        cells_end(cells);
+    }
+    is_ending = false;
 }
 
 const struct object_type tensor_array_type = { "TensorArray", destroy };
@@ -49,12 +72,11 @@ struct status tensor_cells_grow(struct kernel_context *k, struct tensor_cells *c
     return status_ok();
 }
 
-struct status tensor_cells_output(struct kernel_context *k, const struct object_type *type,
+struct status tensor_cells_create(struct kernel_context *k, const struct object_type *type,
                                   enum dtype dtype, int64_t count, struct tensor_cells **out)
 {
-    struct shape size = shape_of((int64_t)sizeof(struct tensor_cells)), scalar = shape_scalar();
-    struct tensor self, *handle;
-    TRY(kernel_output(k, 0, &scalar, &handle));
+    struct shape size = shape_of((int64_t)sizeof(struct tensor_cells));
+    struct tensor self;
     TRY(kernel_scratch(k, DT_UINT8, &size, &self));
     struct tensor_cells *cells = self.data;
     *cells = (struct tensor_cells){ .object = { .type = type, .references = 1 },
@@ -63,18 +85,74 @@ struct status tensor_cells_output(struct kernel_context *k, const struct object_
                                     .node = kernel_node(k),
                                     .count_max = -1,
                                     .self = self };
-    tensor_resources_mut(handle)[0] = &cells->object;
-    *out = cells;
-    return tensor_cells_grow(k, cells, count);
+    struct status status = tensor_cells_grow(k, cells, count);
+    if (status_is_ok(status))
+        *out = cells;
+    else
+        object_release(&cells->object);
+    return status;
+}
+
+/* ---- handles ---- */
+
+/* A handle of two strings, as in TensorFlow: a container and a name. Ours ends in a number. */
+static struct status name_cells(struct kernel_context *k, struct tensor_cells *cells)
+{
+    struct shape pair = shape_of(2);
+    struct tensor *handle;
+    struct status status = kernel_output(k, 0, &pair, &handle);
+    if (!status_is_ok(status)) {
+        object_release(&cells->object);
+        return status;
+    }
+    int64_t number = kernel_name_object(k, &cells->object);
+    tensor_strings_mut(handle)[0] = bytes_of("_objects");
+    tensor_strings_mut(handle)[1] = bytes_of(
+        arena_printf(kernel_arena(k), "%s_%lld", cells->object.type->name, (long long)number));
+    return status_ok();
+}
+
+struct status tensor_cells_output(struct kernel_context *k, struct tensor_cells *cells)
+{
+    struct shape scalar = shape_scalar();
+    struct tensor *handle;
+    if (kernel_node(k)->outputs[0].dtype == DT_STRING)
+        return name_cells(k, cells);
+    struct status status = kernel_output(k, 0, &scalar, &handle);
+    if (status_is_ok(status))
+        tensor_resources_mut(handle)[0] = &cells->object;
+    else
+        object_release(&cells->object);
+    return status;
+}
+
+/* The number at the end of a name; -1: there is none. */
+static int64_t number_of(struct bytes name)
+{
+    int64_t number = 0, scale = 1;
+    size_t at = name.size;
+    while (at > 0 && name.data[at - 1] >= '0' && name.data[at - 1] <= '9') {
+        if (scale > INT32_MAX)
+            return -1;
+        number += scale * (name.data[--at] - '0');
+        scale *= 10;
+    }
+    return scale > 1 ? number : -1;
+}
+
+static struct object *object_of(const struct kernel_context *k, const struct tensor *handle)
+{
+    if (handle->dtype == DT_RESOURCE && handle->size == 1)
+        return ((struct object *const *)handle->data)[0];
+    if (handle->dtype == DT_STRING && handle->size == 2)
+        return kernel_named_object(k, number_of(tensor_strings(handle)[1]));
+    return NULL;
 }
 
 struct status tensor_cells_input(struct kernel_context *k, const struct object_type *type,
                                  struct tensor_cells **out)
 {
-    const struct tensor *handle = kernel_input(k, 0);
-    struct object *object = NULL;
-    if (handle->dtype == DT_RESOURCE && handle->size == 1)
-        object = ((struct object *const *)handle->data)[0];
+    struct object *object = object_of(k, kernel_input(k, 0));
     if (object == NULL || object->type != type)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "input 0 is not the handle of a %s",
                             type->name);

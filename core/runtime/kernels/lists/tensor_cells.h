@@ -1,7 +1,9 @@
 /*
  * tensor_cells: the object behind a TensorArray and a Stack of TensorFlow 1 (ops: tensor_array.c,
- * tensor_stack.c), held by a resource tensor. Unlike a TensorList it is changed in place: whoever
- * has the handle sees the change. It lives as long as the handle, which never outlives the run.
+ * tensor_array_grad.c, tensor_stack.c). Unlike a TensorList it is changed in place: whoever has the
+ * handle sees the change. The handle of today's ops is a resource tensor that holds the object;
+ * the object lives as long as it, and it never outlives the run. The handle of older ops is two
+ * strings that name the object; the object lives until the run ends.
  */
 #ifndef KERNELS_TENSOR_CELLS_H
 #define KERNELS_TENSOR_CELLS_H
@@ -10,6 +12,7 @@
 
 struct tensor_cell {
     struct tensor value; /* dtype DT_INVALID: none */
+    struct shape shape;  /* of the zeros that a cell without a value is; in gradient arrays */
     bool is_written, is_read, is_cleared;
 };
 
@@ -22,20 +25,27 @@ struct tensor_cells {
     bool clears;             /* a read takes the value out */
     bool has_one_shape;      /* the first write decides the shape of all */
     bool is_closed;
+    bool is_gradient; /* tensor_array_grad.c: writes to the same cell add up */
     int64_t count, capacity;
     int64_t count_max; /* of a stack; -1: any */
     struct tensor_cell *cells;
     struct tensor cells_of; /* the pooled buffer that holds them */
     struct tensor self;     /* the tensor that holds the object itself */
+    struct bytes source;    /* of a gradient array: which gradient computation it belongs to */
+    struct tensor_cells *gradients; /* of this array; each holds the next one in `sibling` */
+    struct tensor_cells *sibling;
+    struct tensor_cells *waiting; /* the next of those that wait for their end */
 };
 
 /* One type for each op that makes such an object. */
 extern const struct object_type tensor_array_type, tensor_stack_type;
 
-/* Makes an object of `count` unwritten cells output 0, in memory of the run's pool; *out is
- * borrowed of that output. */
-struct status tensor_cells_output(struct kernel_context *k, const struct object_type *type,
+/* An object of `count` unwritten cells, in memory of the run's pool. Owner: the caller. */
+struct status tensor_cells_create(struct kernel_context *k, const struct object_type *type,
                                   enum dtype dtype, int64_t count, struct tensor_cells **out);
+
+/* Makes the caller's object output 0. */
+struct status tensor_cells_output(struct kernel_context *k, struct tensor_cells *cells);
 
 /* The object of that type in input 0; INVALID_ARGUMENT if it is none, or closed. */
 struct status tensor_cells_input(struct kernel_context *k, const struct object_type *type,
@@ -44,6 +54,9 @@ struct status tensor_cells_input(struct kernel_context *k, const struct object_t
 /* Makes room for `count` cells; new ones are unwritten. */
 struct status tensor_cells_grow(struct kernel_context *k, struct tensor_cells *cells,
                                 int64_t count);
+
+/* The other output of an op that makes an array, unless the op has none. */
+struct status tensor_array_flow(struct kernel_context *k);
 
 /* Releases all values. */
 void tensor_cells_close(struct tensor_cells *cells);

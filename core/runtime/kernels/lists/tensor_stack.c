@@ -1,4 +1,4 @@
-/* StackV2 and its ops: loops of TensorFlow 1 keep values for their gradients in stacks. */
+/* StackV2, Stack and their ops: loops of TensorFlow 1 keep values for their gradients in stacks. */
 #include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/lists/tensor_cells.h"
 
@@ -18,9 +18,18 @@ static struct status stack_compute(struct kernel_context *k)
                             "Stack size must be a scalar, but had shape: %s",
                             shape_text(&max->shape));
     int64_t count_max = tensor_index(max, 0);
-    TRY(tensor_cells_output(k, &tensor_stack_type, *dtype, 0, &stack));
+    TRY(tensor_cells_create(k, &tensor_stack_type, *dtype, 0, &stack));
     stack->count_max = count_max < 0 ? -1 : count_max;
-    return status_ok();
+    return tensor_cells_output(k, stack);
+}
+
+/* Stack, the first version, has no size. */
+static struct status endless_compute(struct kernel_context *k)
+{
+    const enum dtype *dtype = kernel_state(k);
+    struct tensor_cells *stack;
+    TRY(tensor_cells_create(k, &tensor_stack_type, *dtype, 0, &stack));
+    return tensor_cells_output(k, stack);
 }
 
 static struct status push_compute(struct kernel_context *k)
@@ -66,8 +75,12 @@ static struct status close_compute(struct kernel_context *k)
 /* No counted objects: see tensor_array.c. */
 static const struct kernel rows[] = {
     { "StackV2", DTYPES_MOVED, .prepare = stack_prepare, .compute = stack_compute },
+    { "Stack", DTYPES_MOVED, .prepare = stack_prepare, .compute = endless_compute },
     { "StackPushV2", DTYPES_MOVED, .compute = push_compute },
+    { "StackPush", DTYPES_MOVED, .compute = push_compute },
     { "StackPopV2", DTYPES_MOVED, .prepare = stack_prepare, .compute = pop_compute },
+    { "StackPop", DTYPES_MOVED, .prepare = stack_prepare, .compute = pop_compute },
     { "StackCloseV2", DTYPES_ALL, .compute = close_compute },
+    { "StackClose", DTYPES_ALL, .compute = close_compute },
 };
 const struct kernel_table kernels_tensor_stack = { rows, COUNT(rows) };

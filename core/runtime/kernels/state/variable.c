@@ -124,6 +124,11 @@ struct status kernel_variable_value(struct kernel_context *context, struct tenso
 static struct status read_compute(struct kernel_context *context)
 {
     struct tensor value;
+    if (kernel_input(context, 0)->dtype ==
+        DT_STRING) { /* a TensorArray's handle is its own value */
+        kernel_output_set(context, 0, kernel_take_input(context, 0));
+        return status_ok();
+    }
     TRY(kernel_variable_value(context, &value));
     if (value.dtype != DT_STRING) {
         kernel_output_set(context, 0, value);
