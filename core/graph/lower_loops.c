@@ -273,6 +273,16 @@ static void need_all(struct frames *frames, const struct frame_nodes *frame, str
     }
 }
 
+/* What an iteration waits for before the next one: tf.gradients lets it push values on stacks. */
+static void need_effects(struct frames *frames, const struct frame_nodes *frame)
+{
+    for (int i = 0; i < frame->carried_count; i++) {
+        const struct node *next = frame->carried[i].next;
+        for (int k = 0; k < next->controls_count; k++)
+            need_all(frames, frame, next->controls[k], BY_BODY);
+    }
+}
+
 /* Puts the results in place, and collects the nodes that they need. */
 static void describe_body(struct frames *frames, const struct frame_nodes *frame, int who,
                           const struct endpoint *results, int count, struct cut_body *out)
@@ -280,9 +290,13 @@ static void describe_body(struct frames *frames, const struct frame_nodes *frame
     struct node **nodes =
         ARENA_ARRAY(frames->lowering->scratch, struct node *, frame->nodes_count + 1);
 
-    *out = (struct cut_body){ .nodes = nodes, .results = results, .results_count = count };
+    *out = (struct cut_body){
+        .nodes = nodes, .results = results, .results_count = count, .runs_sinks = true
+    };
     for (int i = 0; i < count; i++)
         need_all(frames, frame, results[i].node, who);
+    if (who == BY_BODY)
+        need_effects(frames, frame);
     for (int i = 0; i < frame->nodes_count; i++)
         if ((frames->needed[frame->nodes[i]->id] & who) != 0)
             nodes[out->nodes_count++] = frame->nodes[i];
