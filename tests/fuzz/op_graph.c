@@ -163,6 +163,66 @@ static struct node *make_list(struct op_maker *maker, const struct node *user)
     return node;
 }
 
+static struct node *make_map(struct op_maker *maker, const struct node *user)
+{
+    static const char *const key_types[] = { "key_dtype", NULL };
+    static const char *const value_types[] = { "value_dtype", NULL };
+    enum dtype key = type_or(user, key_types, DT_INT32);
+    enum dtype value = type_or(user, value_types, DT_FLOAT);
+    struct node *empty = add_node(maker, "EmptyTensorMap");
+    if (one_in(maker->choices, 6))
+        return empty;
+    struct node *pair[] = { make_value(maker, key, ROLE_ANY), make_value(maker, value, ROLE_ANY) };
+    struct node *node = add_node(maker, "TensorMapInsert");
+    set_type(maker, node, "key_dtype", (int)key);
+    set_type(maker, node, "value_dtype", (int)value);
+    node_add_input(maker->out->graph, node, (struct endpoint){ empty, 0 });
+    for (int i = 0; i < 2; i++)
+        node_add_input(maker->out->graph, node, (struct endpoint){ pair[i], 0 });
+    return node;
+}
+
+/* Ops whose handle is an object of a run: the beginning of their names, and the op that makes the
+ * object. The first one that fits counts. */
+static const struct {
+    const char *prefix, *suffix, *maker;
+} makers[] = {
+    { "TensorArray", "V2", "TensorArrayV2" },
+    { "TensorArray", "V3", "TensorArrayV3" },
+    { "TensorArray", "Shape", "TensorArrayV3" },
+    { "TensorArrayGrad", "Grad", "TensorArrayV2" },
+    { "TensorArray", "", "TensorArray" },
+    { "Stack", "V2", "StackV2" },
+    { "Stack", "", "Stack" },
+};
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t size = strlen(text), end_size = strlen(end);
+    return size >= end_size && strcmp(text + size - end_size, end) == 0;
+}
+
+/* The handle of a TensorArray or a stack, or NULL if the user takes none. */
+static struct node *make_object(struct op_maker *maker, const struct node *user)
+{
+    static const char *const types[] = { "dtype", "T", "elem_type", NULL };
+    size_t at = 0;
+    while (at < COUNT(makers) &&
+           (strncmp(user->op_name, makers[at].prefix, strlen(makers[at].prefix)) != 0 ||
+            !ends_in(user->op_name, makers[at].suffix)))
+        at++;
+    if (at == COUNT(makers) || one_in(maker->choices, 12))
+        return NULL;
+    const struct op *op = op_find(makers[at].maker);
+    struct node *size = op->inputs_count > 0 ? make_value(maker, DT_INT32, ROLE_SCALAR) : NULL;
+    struct node *node = add_node(maker, makers[at].maker);
+    enum dtype dtype = type_or(user, types, DT_FLOAT);
+    set_type(maker, node, op_attr_find(op, "dtype") != NULL ? "dtype" : "elem_type", (int)dtype);
+    if (size != NULL)
+        node_add_input(maker->out->graph, node, (struct endpoint){ size, 0 });
+    return node;
+}
+
 /* ---- Attributes. ---- */
 
 int choose_type(struct choices *c, dtype_set allowed)
@@ -316,6 +376,9 @@ static struct endpoint make_input(struct op_maker *maker, const struct node *nod
 {
     struct endpoint made;
     bool is_table = strstr(arg->name, "table") != NULL;
+    struct node *object = strcmp(arg->name, "handle") == 0 ? make_object(maker, node) : NULL;
+    if (object != NULL)
+        return (struct endpoint){ object, 0 };
     if (arg->is_ref && (is_table || !one_in(maker->choices, 20)))
         return (struct endpoint){ is_table ? make_table(maker, node, true)
                                            : make_variable(maker, node, true),
@@ -329,7 +392,10 @@ static struct endpoint make_input(struct op_maker *maker, const struct node *nod
                                            : make_variable(maker, node, false),
                                   0 };
     if (dtype == DT_VARIANT)
-        return (struct endpoint){ make_list(maker, node), 0 };
+        return (struct endpoint){ strncmp(node->op_name, "TensorMap", strlen("TensorMap")) == 0
+                                      ? make_map(maker, node)
+                                      : make_list(maker, node),
+                                  0 };
     return (struct endpoint){ make_value(maker, dtype, role_of(arg->name)), 0 };
 }
 

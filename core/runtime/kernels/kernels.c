@@ -62,8 +62,10 @@
     X(lists, optional)              \
     X(lists, tensor_array)          \
     X(lists, tensor_array_grad)     \
+    X(lists, tensor_list_batch)     \
     X(lists, tensor_list_ops)       \
     X(lists, tensor_list_parts)     \
+    X(lists, tensor_map)            \
     X(lists, tensor_stack)          \
     X(math, binary)                 \
     X(math, bits)                   \

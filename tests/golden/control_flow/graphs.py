@@ -528,6 +528,81 @@ def gradient_of_gradient(x):
     return tf.reshape(raw.TensorArrayGradV3(handle=handle, flow_in=ready, source="h").flow_out, [1])
 
 
+# ---- maps, and lists of lists ----
+
+
+@case
+def maps():
+    x, key = placeholder("x", [2]), placeholder("key", [], tf.string)
+    empty = raw.EmptyTensorMap()
+    one = raw.TensorMapInsert(input_handle=empty, key=tf.constant("a"), value=x)
+    two = raw.TensorMapInsert(input_handle=one, key=tf.constant([7, 8]), value=tf.constant(5))
+    both = raw.TensorMapInsert(input_handle=two, key=tf.constant("a"), value=x * 2)
+    without = raw.TensorMapErase(input_handle=both, key=tf.constant([7, 8]), value_dtype=tf.int32)
+    nested = raw.TensorMapInsert(input_handle=empty, key=tf.constant(1.5), value=both)
+    inner = raw.TensorMapLookup(input_handle=nested, key=tf.constant(1.5), value_dtype=tf.variant)
+    sizes = tf.stack([raw.TensorMapSize(input_handle=m) for m in (empty, one, two, both, without, nested, inner)])
+    fetches = {"sizes": sizes, "old": raw.TensorMapLookup(input_handle=one, key=key, value_dtype=tf.float32),
+               "new": raw.TensorMapLookup(input_handle=inner, key=key, value_dtype=tf.float32),
+               "has": tf.cast(tf.stack([raw.TensorMapHasKey(input_handle=without, key=k) for k in (key, tf.constant([7, 8]), tf.constant("b"), tf.constant(["a"]))]), tf.int32),
+               "keys": raw.TensorMapStackKeys(input_handle=without, key_dtype=tf.string), "rows": raw.TensorMapStackKeys(input_handle=raw.TensorMapErase(
+                   input_handle=both, key=key, value_dtype=tf.float32), key_dtype=tf.int32)}
+    return fetches, [{x: [1, 2], key: "a"}]
+
+
+@case
+def map_in_loop():
+    n = placeholder("n", [], tf.int32)
+
+    def body(i, m):
+        return i + 1, raw.TensorMapInsert(input_handle=m, key=i % 4, value=i * i)
+
+    m = v1.while_loop(lambda i, _: i < n, body, [tf.constant(0), raw.EmptyTensorMap()])[1]
+    return {"size": raw.TensorMapSize(input_handle=m), "y": raw.TensorMapLookup(input_handle=m, key=tf.constant(1), value_dtype=tf.int32)}, [{n: 3}, {n: 7}]
+
+
+@failing
+def no_such_key(x):
+    return raw.TensorMapLookup(input_handle=raw.TensorMapInsert(input_handle=raw.EmptyTensorMap(), key=tf.constant(1), value=x), key=tf.constant(2), value_dtype=tf.float32)
+
+
+@failing
+def erase_no_such_key(x):
+    return tf.cast(raw.TensorMapSize(input_handle=raw.TensorMapErase(input_handle=raw.EmptyTensorMap(), key=x, value_dtype=tf.float32)), tf.float32)
+
+
+@failing
+def keys_of_an_empty_map(x):
+    return x + raw.TensorMapStackKeys(input_handle=raw.EmptyTensorMap(), key_dtype=tf.float32)
+
+
+@failing
+def keys_of_two_shapes(x):
+    m = raw.TensorMapInsert(input_handle=raw.EmptyTensorMap(), key=x, value=x)
+    return raw.TensorMapStackKeys(input_handle=raw.TensorMapInsert(input_handle=m, key=x[0], value=x), key_dtype=tf.float32)
+
+
+@case
+def push_to_lists():
+    x = placeholder("x", [2, 3])
+    lists = [tf.raw_ops.TensorListFromTensor(tensor=tf.zeros([i, 3]), element_shape=[3]) for i in (0, 2)]
+    pushed = raw.TensorListPushBackBatch(input_handles=tf.stack(lists), tensor=x)
+    stacks = [raw.TensorListStack(input_handle=tf.gather(pushed, i), element_shape=[3], element_dtype=tf.float32) for i in (0, 1)]
+    return {"a": stacks[0], "b": stacks[1], "old": raw.TensorListLength(input_handle=lists[1])}, [{x: numbers(2, 3)}]
+
+
+@failing
+def push_to_too_few(x):
+    lists = tf.stack([raw.EmptyTensorList(element_shape=[2], max_num_elements=-1, element_dtype=tf.float32)] * 3)
+    return raw.TensorListStack(input_handle=tf.gather(raw.TensorListPushBackBatch(input_handles=lists, tensor=x), 0), element_shape=[2], element_dtype=tf.float32)
+
+
+@failing
+def push_of_another_shape(x):
+    lists = tf.stack([raw.EmptyTensorList(element_shape=[3], max_num_elements=-1, element_dtype=tf.float32)] * 2)
+    return raw.TensorListStack(input_handle=tf.gather(raw.TensorListPushBackBatch(input_handles=lists, tensor=x), 0), element_shape=[3], element_dtype=tf.float32)
+
+
 # ---- recurrent networks ----
 
 
@@ -636,6 +711,8 @@ def message(error):
     text = (lines[nodes[0] + 1] if nodes else lines[0]).split(" [[")[0]
     if text.startswith("Wrong input container."):
         return text[:text.index("TensorArray")]
+    if "Could not find key" in text:
+        return text[:text.index(' "')]
     for mark in (": Could not", ": Tried", "] overflowed"):
         if mark in text:
             text = text[text.index(mark) + 2:]

@@ -7,8 +7,9 @@ static void release_values(struct tensor_cells *cells)
     cells->count = 0;
 }
 
-static void cells_end(struct tensor_cells *cells)
+static void destroy(struct object *object)
 {
+    struct tensor_cells *cells = (struct tensor_cells *)object;
     struct tensor self = cells->self;
     release_values(cells);
     if (cells->gradients != NULL)
@@ -17,26 +18,6 @@ static void cells_end(struct tensor_cells *cells)
         object_release(&cells->sibling->object);
     tensor_release(&cells->cells_of);
     tensor_release(&self); /* with it the object */
-}
-
-/* An array holds its gradient arrays as a chain. As in tensor_list.c, each waits until the one that
- * holds it has ended: recursion would need a stack of that depth. */
-static void destroy(struct object *object)
-{
-    static _Thread_local struct tensor_cells *waiting;
-    static _Thread_local bool is_ending;
-    struct tensor_cells *cells = (struct tensor_cells *)object;
-    cells->waiting = waiting;
-    waiting = cells;
-    if (is_ending)
-        return;
-    is_ending = true;
-    while (waiting != NULL) {
-        cells = waiting;
-        waiting = cells->waiting;
-        cells_end(cells);
-    }
-    is_ending = false;
 }
 
 const struct object_type tensor_array_type = { "TensorArray", destroy };

@@ -34,7 +34,6 @@ struct tensor_cells {
     struct bytes source;    /* of a gradient array: which gradient computation it belongs to */
     struct tensor_cells *gradients; /* of this array; each holds the next one in `sibling` */
     struct tensor_cells *sibling;
-    struct tensor_cells *waiting; /* the next of those that wait for their end */
 };
 
 /* One type for each op that makes such an object. */

@@ -47,6 +47,12 @@ struct status tensor_list_create(struct kernel_context *k, enum dtype dtype,
     return status_ok();
 }
 
+const struct tensor_list *tensor_list_of(const struct object *object)
+{
+    return object != NULL && object->type == &tensor_list_type ? (const struct tensor_list *)object
+                                                               : NULL;
+}
+
 struct status tensor_list_input(struct kernel_context *k, int index, const struct tensor_list **out)
 {
     const struct tensor *handle = kernel_input(k, index);
@@ -55,17 +61,17 @@ struct status tensor_list_input(struct kernel_context *k, int index, const struc
     if (handle->dtype == DT_VARIANT && handle->shape.rank != 0)
         return status_error(STATUS_INVALID_ARGUMENT, "Input list must be a scalar saw: %s",
                             shape_text(&handle->shape));
-    if (object == NULL || object->type != &tensor_list_type)
+    if (tensor_list_of(object) == NULL)
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "Input handle is not a list. Saw: '%s'",
                             object == NULL ? "<unknown>" : object->type->name);
     *out = (const struct tensor_list *)object;
     return status_ok();
 }
 
-static struct status list_copy(struct kernel_context *k, const struct tensor_list *list,
-                               struct tensor_list **out)
+struct status tensor_list_copy(struct kernel_context *k, const struct tensor_list *list,
+                               int64_t count, struct tensor_list **out)
 {
-    TRY(tensor_list_create(k, list->dtype, &list->shape, list->count, out));
+    TRY(tensor_list_create(k, list->dtype, &list->shape, count, out));
     for (int64_t i = 0; i < list->count; i++)
         (*out)->elements[i] = tensor_acquire(&list->elements[i]);
     return status_ok();
@@ -82,7 +88,7 @@ struct status tensor_list_take(struct kernel_context *k, int index, struct tenso
         atomic_load_explicit(&object->references, memory_order_acquire) == 1)
         *out = (struct tensor_list *)object_acquire(object);
     else
-        status = list_copy(k, list, out);
+        status = tensor_list_copy(k, list, list->count, out);
     tensor_release(&handle);
     return status;
 }
