@@ -393,6 +393,25 @@ static void a_dense_table_has_vectors_as_keys(void **state)
     assert_int_equal(size_of(handle), 1);
 }
 
+/* As TensorFlow exports it: [buckets, 1], with the empty buckets. */
+static void a_dense_table_imports_its_buckets(void **state)
+{
+    (void)state;
+    static const int64_t empty = -1, deleted = -2, missing = 9;
+    struct endpoint handle =
+        dense_table("MutableDenseHashTableV2", integers(shape_scalar(), &empty),
+                    integers(shape_scalar(), &deleted), 4);
+    struct tensor out;
+    assert_ok(run_node(fill("LookupTableImportV2", handle,
+                            integers(shape_of(4, 1), (int64_t[]){ -1, 5, -2, 6 }),
+                            integers(shape_of(4, 1), (int64_t[]){ 0, 50, 1, 60 }))));
+    assert_ok(
+        find(handle, numbers(3, (int64_t[]){ 5, 6, 7 }), integers(shape_scalar(), &missing), &out));
+    assert_memory_equal(out.data, ((int64_t[]){ 50, 60, 9 }), 3 * sizeof(int64_t));
+    assert_int_equal(size_of(handle), 2);
+    tensor_release(&out);
+}
+
 static void a_dense_table_is_refused(void **state)
 {
     static const int64_t zero = 0, one = 1;
@@ -477,6 +496,7 @@ int main(void)
         TEST(finds_values_that_are_vectors),
         TEST(exports_values_that_are_vectors),
         TEST(a_dense_table_has_vectors_as_keys),
+        TEST(a_dense_table_imports_its_buckets),
         TEST(a_dense_table_is_refused),
         TEST(an_anonymous_table_lives_as_long_as_a_run),
         TEST(texts_of_an_anonymous_table_live_as_long_as_a_run),

@@ -202,14 +202,22 @@ static struct status reserve_key(struct hash_table *table, const struct tensor *
     return status;
 }
 
-static struct status check_reserved(const struct hash_table *table, struct bytes key)
+/* The name of a reserved key; NULL: the key is not reserved. */
+static const char *reserved_name(const struct hash_table *table, struct bytes key)
 {
     static const char *const names[] = { "empty_key", "deleted_key" };
     for (int i = 0; i < RESERVED_MAX; i++)
         if (table->reserved[i] != NULL && bytes_equal(table->reserved[i]->key, key))
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "Using the %s as a table key is not allowed", names[i]);
-    return status_ok();
+            return names[i];
+    return NULL;
+}
+
+static struct status check_reserved(const struct hash_table *table, struct bytes key)
+{
+    const char *name = reserved_name(table, key);
+    return name == NULL ? status_ok()
+                        : status_error(STATUS_INVALID_ARGUMENT,
+                                       "Using the %s as a table key is not allowed", name);
 }
 
 /* Are none of the keys reserved? */
@@ -270,15 +278,18 @@ static struct status add_one(struct hash_table *table, struct bytes key, struct 
     return bytes_equal(old->value, value) ? status_ok() : conflict(table, old, value);
 }
 
+/* Reserved keys are passed over. */
 static struct status add_all(struct hash_table *table, const struct tensor *keys,
                              const struct tensor *values)
 {
     struct buffer of_key = { 0 }, of_value = { 0 };
     int64_t count = count_keys(table, keys);
-    struct status status = check_keys(table, keys, count);
-    for (int64_t i = 0; i < count && status_is_ok(status); i++)
-        status = add_one(table, element_bytes(keys, i, table->key_count, &of_key),
-                         element_bytes(values, i, table->value_count, &of_value));
+    struct status status = status_ok();
+    for (int64_t i = 0; i < count && status_is_ok(status); i++) {
+        struct bytes key = element_bytes(keys, i, table->key_count, &of_key);
+        if (reserved_name(table, key) == NULL)
+            status = add_one(table, key, element_bytes(values, i, table->value_count, &of_value));
+    }
     buffer_finish(&of_key);
     buffer_finish(&of_value);
     return status;
@@ -290,7 +301,9 @@ struct status hash_table_add(struct hash_table *table, const struct tensor *keys
     struct status status = status_ok();
     pthread_mutex_lock(&table->lock);
     if (table->kind.is_mutable || !hash_table_is_initialised(table)) {
-        status = add_all(table, keys, values);
+        status = check_keys(table, keys, count_keys(table, keys));
+        if (status_is_ok(status))
+            status = add_all(table, keys, values);
         if (status_is_ok(status))
             atomic_store_explicit(&table->initialised, true, memory_order_release);
         else if (!table->kind.is_mutable)
@@ -303,7 +316,6 @@ struct status hash_table_add(struct hash_table *table, const struct tensor *keys
 struct status hash_table_replace(struct hash_table *table, const struct tensor *keys,
                                  const struct tensor *values)
 {
-    TRY(check_keys(table, keys, count_keys(table, keys)));
     pthread_mutex_lock(&table->lock);
     forget_all(table);
     struct status status = add_all(table, keys, values);

@@ -41,7 +41,8 @@ size_t hash_table_bytes(const struct hash_table *table); /* of all entries, abou
  */
 struct status hash_table_add(struct hash_table *table, const struct tensor *keys,
                              const struct tensor *values);
-/* Mutable tables: removes all entries first. */
+/* Mutable tables: removes all entries first, and passes over reserved keys, which TensorFlow's
+ * checkpoint of a dense table has for each empty bucket. */
 struct status hash_table_replace(struct hash_table *table, const struct tensor *keys,
                                  const struct tensor *values);
 struct status hash_table_remove(struct hash_table *table, const struct tensor *keys);
