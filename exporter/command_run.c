@@ -23,7 +23,7 @@ static const struct flag rows[] = {
     { "input", FLAG_TEXTS, &options.inputs, "",
       .help = "name=file.npy or name=JSON; once for each input" },
     { "outdir", FLAG_TEXT, &options.outdir, "",
-      .help = "also write each output to NAME.npy in this directory" },
+      .help = "also write each output to NAME.npy in this directory, strings as |S" },
     { "overwrite", FLAG_BOOL, &options.overwrite, "false",
       .help = "let --outdir replace files that exist" },
     { "repeat", FLAG_INT32, &options.repeat, "0",
@@ -88,10 +88,10 @@ static void print_outputs(const struct signature *signature, const struct tensor
     buffer_finish(&text);
 }
 
-/* numpy has no dtype for these: strings of any length, and bfloat16. They are printed only. */
+/* numpy has no dtype for bfloat16, for example. */
 static bool has_npy_type(const struct tensor *tensor)
 {
-    return npy_front_size(tensor->dtype, &tensor->shape) > 0;
+    return tensor->dtype == DT_STRING || npy_front_size(tensor->dtype, &tensor->shape) > 0;
 }
 
 /* The key of an output comes from the model, which must not choose a path outside the directory. */
@@ -112,11 +112,17 @@ static struct status find_output_file(const char *key, struct arena *arena, cons
 static struct status save_output(const char *path, const struct tensor *tensor)
 {
     struct buffer file = { 0 };
-    npy_put_front(tensor->dtype, &tensor->shape, &file);
-    buffer_append(&file, tensor->data, tensor_bytes(tensor));
-    struct status status = file_write(path, (struct bytes){ file.data, file.size });
+    struct status status = status_ok();
+    if (tensor->dtype == DT_STRING) {
+        status = npy_put_strings(tensor, &file);
+    } else {
+        npy_put_front(tensor->dtype, &tensor->shape, &file);
+        buffer_append(&file, tensor->data, tensor_bytes(tensor));
+    }
+    if (status_is_ok(status))
+        status = file_write(path, (struct bytes){ file.data, file.size });
     buffer_finish(&file);
-    return status;
+    return status_in(status, "--outdir: '%s'", path);
 }
 
 /* Looks at all names before the first file is written. */
@@ -132,6 +138,11 @@ static struct status save_outputs(const struct signature *signature, const struc
     for (int i = 0; i < signature->outputs_count; i++) {
         if (has_npy_type(&fetches[i]))
             TRY(save_output(paths[i], &fetches[i]));
+        else
+            fprintf(
+                stderr,
+                "savedmodel: output '%s' is %s, which numpy does not have: it is printed only\n",
+                signature->outputs[i].key, dtype_name(fetches[i].dtype));
     }
     return status_ok();
 }

@@ -6,6 +6,7 @@
  */
 #include "tensor/npy.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -227,16 +228,10 @@ static void put_dictionary(const char *descr, const struct shape *shape, struct 
     buffer_append_text(out, rank == 1 ? ",), }" : "), }");
 }
 
-void npy_put_front(enum dtype dtype, const struct shape *shape, struct buffer *out)
+static void put_front(const char *descr, const struct shape *shape, struct buffer *out)
 {
     static const char magic[] = "\x93NUMPY\x01\x00"; /* version 1.0 */
     size_t start = out->size, header = start + 10;
-    const char *descr = NULL;
-    for (size_t i = 0; i < COUNT(descrs); i++)
-        if (descrs[i].dtype == dtype)
-            descr = descrs[i].text;
-    if (descr == NULL)
-        return;
     buffer_append(out, magic, 8);
     buffer_append(out, "\0\0", 2); /* the header's size */
     put_dictionary(descr, shape, out);
@@ -245,6 +240,54 @@ void npy_put_front(enum dtype dtype, const struct shape *shape, struct buffer *o
     buffer_append_char(out, '\n');
     out->data[header - 2] = (char)((out->size - header) & 0xff);
     out->data[header - 1] = (char)((out->size - header) >> 8);
+}
+
+void npy_put_front(enum dtype dtype, const struct shape *shape, struct buffer *out)
+{
+    for (size_t i = 0; i < COUNT(descrs); i++)
+        if (descrs[i].dtype == dtype)
+            put_front(descrs[i].text, shape, out);
+}
+
+/* All elements of |S have the size of the longest; numpy has none of size 0. */
+static struct status find_width(const struct tensor *tensor, size_t *out)
+{
+    const struct bytes *strings = tensor_strings(tensor);
+    size_t width = 1, total;
+    for (int64_t i = 0; i < tensor->size; i++) {
+        if (strings[i].size > 0 && strings[i].data[strings[i].size - 1] == '\0')
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                ".npy: string %lld ends with a NUL byte, which numpy drops",
+                                (long long)i);
+        if (strings[i].size > width)
+            width = strings[i].size;
+    }
+    if (__builtin_mul_overflow(width, (size_t)tensor->size, &total) ||
+        total > NPY_STRINGS_BYTES_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            ".npy: %lld strings as long as the longest, of %zu bytes, are over %zu "
+                            "bytes",
+                            (long long)tensor->size, width, NPY_STRINGS_BYTES_MAX);
+    *out = width;
+    return status_ok();
+}
+
+struct status npy_put_strings(const struct tensor *tensor, struct buffer *out)
+{
+    const struct bytes *strings = tensor_strings(tensor);
+    size_t width;
+    char descr[32];
+    TRY(find_width(tensor, &width));
+    snprintf(descr, sizeof descr, "|S%zu", width);
+    put_front(descr, &tensor->shape, out);
+    for (int64_t i = 0; i < tensor->size; i++) {
+        size_t padding = width - strings[i].size;
+        buffer_append(out, strings[i].data, strings[i].size);
+        buffer_reserve(out, padding);
+        memset(out->data + out->size, 0, padding);
+        out->size += padding;
+    }
+    return status_ok();
 }
 
 size_t npy_front_size(enum dtype dtype, const struct shape *shape)

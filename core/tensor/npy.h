@@ -39,4 +39,10 @@ struct status npy_header_read(struct bytes front, struct npy_header *out);
 size_t npy_front_size(enum dtype dtype, const struct shape *shape);
 void npy_put_front(enum dtype dtype, const struct shape *shape, struct buffer *out);
 
+#define NPY_STRINGS_BYTES_MAX ((size_t)1 << 32)
+
+/* A whole file of strings, as |S: each is padded to the length of the longest.
+ * INVALID_ARGUMENT: one ends with a NUL byte; RESOURCE_EXHAUSTED: over NPY_STRINGS_BYTES_MAX. */
+struct status npy_put_strings(const struct tensor *tensor, struct buffer *out);
+
 #endif

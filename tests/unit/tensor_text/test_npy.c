@@ -97,13 +97,52 @@ static void every_prefix_is_refused(void **state)
     }
 }
 
+static struct tensor texts(const struct bytes *strings)
+{
+    struct shape shape = shape_of(3, 1);
+    return tensor_borrow(DT_STRING, &shape, strings);
+}
+
+static void strings_come_back(void **state)
+{
+    (void)state;
+    const struct bytes strings[] = { bytes_of("abc"), { NULL, 0 }, { "a\0b", 3 } };
+    struct tensor in = texts(strings), out;
+    struct buffer file = { 0 };
+    struct arena *arena = arena_create(0);
+    assert_int_equal(npy_put_strings(&in, &file).code, STATUS_OK);
+    assert_int_equal(file.size, 128 + 3 * 3);
+    assert_int_equal(npy_read((struct bytes){ file.data, file.size }, arena, &out).code, STATUS_OK);
+    assert_true(shape_equal(&out.shape, &in.shape));
+    for (int i = 0; i < 3; i++)
+        assert_true(bytes_equal(tensor_strings(&out)[i], strings[i]));
+    tensor_release(&out);
+    arena_destroy(arena);
+    buffer_finish(&file);
+}
+
+static void strings_that_numpy_would_change_are_refused(void **state)
+{
+    (void)state;
+    const struct bytes strings[] = { bytes_of("abc"), { "x", 1 }, { "b\0", 2 } };
+    struct tensor in = texts(strings);
+    struct buffer file = { 0 };
+    struct status status = npy_put_strings(&in, &file);
+    assert_string_equal(status.message, ".npy: string 2 ends with a NUL byte, which numpy drops");
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    buffer_finish(&file);
+}
+
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(rows) + 1];
+    struct CMUnitTest tests[COUNT(rows) + 3];
     for (size_t i = 0; i < COUNT(rows); i++)
         tests[i] = (struct CMUnitTest){ .name = rows[i].label,
                                         .test_func = reads,
                                         .initial_state = (void *)(uintptr_t)&rows[i] };
     tests[COUNT(rows)] = (struct CMUnitTest)cmocka_unit_test(every_prefix_is_refused);
+    tests[COUNT(rows) + 1] = (struct CMUnitTest)cmocka_unit_test(strings_come_back);
+    tests[COUNT(rows) + 2] =
+        (struct CMUnitTest)cmocka_unit_test(strings_that_numpy_would_change_are_refused);
     return cmocka_run_group_tests_name("npy", tests, NULL, NULL);
 }
