@@ -211,6 +211,9 @@ struct layer_class {
 /* The class of Keras' module and name; NULL: there is none. The modules of operations are
  * keras.src.ops.numpy, keras.src.ops.nn and so on. */
 const struct layer_class *layer_class_find(const char *module, const char *name);
+/* The error for a name that it does not know: UNIMPLEMENTED a layer of Keras, INVALID_ARGUMENT any
+ * other. */
+struct status layer_class_unknown(const char *module, const char *name, struct arena *arena);
 /* All names that layer_class_find knows for this module. */
 const char *layer_class_names(const char *module, struct arena *arena);
 

@@ -371,8 +371,7 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
                             "model '%.100s' (%s) is inside a layer; only layers are implemented",
                             name != NULL ? name : "unnamed", class_name);
     if (out->class == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "unknown layer '%.100s'; known: %s",
-                            class_name, layer_class_names(module, arena));
+        return layer_class_unknown(module, class_name, arena);
     if (name != NULL)
         TRY(check_layer_name(name));
     out->name = name;

@@ -145,6 +145,24 @@ static struct status read_setting(const char *key, const struct json_value *valu
     return status_ok();
 }
 
+/* Optimizers of Keras that are not implemented. */
+static struct status check_optimizer(const char *name)
+{
+    if (strcmp(name, "lossscaleoptimizer") == 0)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "the optimizer LossScaleOptimizer, whose scale changes with the "
+                            "gradients, is not implemented: set loss_scale_factor of the "
+                            "optimizer inside it");
+    if (strcmp(name, "multioptimizer") == 0)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "the optimizer MultiOptimizer is not implemented: name the optimizers "
+                            "by --optimizer and --optimizer_for");
+    if (strcmp(name, "schedulefreeadamw") == 0)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "the optimizer ScheduleFreeAdamW is not implemented: take AdamW");
+    return status_ok();
+}
+
 static struct status read_optimizer(const struct json_value *value, struct arena *arena,
                                     struct layers_training *out)
 {
@@ -159,6 +177,7 @@ static struct status read_optimizer(const struct json_value *value, struct arena
     char *lower = arena_strdup(arena, name);
     for (char *at = lower; *at != '\0'; at++)
         *at = (char)tolower((unsigned char)*at);
+    TRY(check_optimizer(lower));
     out->optimizer = lower;
 
     int count = config != NULL ? config->count : 0;

@@ -62,6 +62,8 @@ static const struct row {
     { "a config that is a list",
       SEQUENTIAL(INPUT("[null, 4]") ", {\"class_name\": \"Dense\", \"config\": [null, 3]}"),
       STATUS_INVALID_ARGUMENT, "config is a list of 2, expected an object" },
+    { "a layer that changes labels", SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("MixUp", "")),
+      STATUS_UNIMPLEMENTED, "layer 'MixUp' is not implemented: it also mixes the labels" },
     { "an unknown layer", SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Conv9D", "")),
       STATUS_INVALID_ARGUMENT, "unknown layer 'Conv9D'; known: InputLayer, Dense, Conv2D, " },
     { "an unknown operation", OP("Sinc", "", X_TENSOR), STATUS_INVALID_ARGUMENT,
@@ -377,6 +379,12 @@ static const struct row {
                        "{\"decay_steps\": \"many\"}}}}}}",
       STATUS_INVALID_ARGUMENT,
       "optimizer 'sgd': CosineDecay: decay_steps is 'many', expected numbers" },
+    { "an optimizer around another one",
+      "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
+          "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": "
+                       "\"LossScaleOptimizer\", \"config\": "
+                       "{\"initial_scale\": 32768.0}}}}",
+      STATUS_UNIMPLEMENTED, "set loss_scale_factor of the optimizer inside it" },
     { "an optimizer of Keras 2, which is not done",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"compile_config\": {\"optimizer\": {\"class_name\": \"SGD\", "

@@ -1,0 +1,33 @@
+/* not_implemented: Keras' layers that a description may have and pstrain does not read. */
+#include "layers/layer.h"
+
+/* Layers of Keras that are not implemented, and why. */
+static const struct {
+    const char *name, *reason;
+} refused[] = {
+    { "MixUp", "it also mixes the labels, which a layer does not get in training" },
+    { "CutMix", "it also mixes the labels, which a layer does not get in training" },
+    { "MaxNumBoundingBoxes", "it changes boxes, which the data do not have" },
+    { "SpectralNormalization",
+      "each step replaces a trained variable before its gradient is taken" },
+    { "AugMix", "write its layers one by one" },
+    { "RandAugment", "write its layers one by one" },
+    { "Pipeline", "write its layers one by one" },
+    { "RandomElasticTransform", "take RandomPerspective, RandomShear and RandomRotation" },
+    { "ContrastLimitedAdaptiveHistogramEqualization", "take Equalization or AutoContrast" },
+    { "Lambda", "it holds a function in Python" },
+    { "TFSMLayer", "it holds the path of a SavedModel: see --from_savedmodel" },
+    { "JaxLayer", "it holds a function in Python" },
+    { "FlaxLayer", "it holds a module in Python" },
+    { "TorchModuleWrapper", "it holds a module in Python" },
+};
+
+struct status layer_class_unknown(const char *module, const char *name, struct arena *arena)
+{
+    for (size_t i = 0; i < COUNT(refused); i++)
+        if (strcmp(refused[i].name, name) == 0)
+            return status_error(STATUS_UNIMPLEMENTED, "layer '%s' is not implemented: %s", name,
+                                refused[i].reason);
+    return status_error(STATUS_INVALID_ARGUMENT, "unknown layer '%.100s'; known: %s", name,
+                        layer_class_names(module, arena));
+}
