@@ -92,8 +92,9 @@ static struct status begin_from_last(struct chief *chief)
         status = begin_from(chief, checkpoint_dir_at(dir, i, arena));
         if (!is_damage(status))
             break;
-        if (i < checkpoint_dir_count(dir) - 1)
-            progress_say(chief->progress, "%s; trying the one before", status.message);
+        if (i < checkpoint_dir_count(dir) - 1) /* the steps since then are lost */
+            chief->options->warn(chief->options->context,
+                                 arena_printf(arena, "%s; trying the one before", status.message));
     }
     arena_destroy(arena);
     return status;
