@@ -86,12 +86,22 @@ void file_reader_close(struct file_reader *reader)
     *reader = (struct file_reader){ .fd = -1 };
 }
 
+static struct status too_large(const struct file_reader *reader, size_t limit)
+{
+    return status_error(STATUS_RESOURCE_EXHAUSTED, "'%s' is larger than the limit of %zu bytes",
+                        reader->path, limit);
+}
+
 static struct status read_all(const struct file_reader *reader, size_t limit, struct buffer *out)
 {
-    /* The size from stat is only a hint: it is 0 for a file in /proc, and too low for one that
-     * grows. */
+    /* The size from stat is 0 for a file in /proc, and too low for one that grows. */
     size_t start = out->size;
-    buffer_reserve(out, (size_t)(limit != 0 && reader->size > limit ? limit : reader->size) + 1);
+    if (limit != 0 && reader->size > limit)
+        return too_large(reader, limit);
+    if (!buffer_try_reserve(out, start + (size_t)reader->size + 1))
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "no memory for the %" PRIu64 " bytes of '%s'", reader->size,
+                            reader->path);
     for (;;) {
         buffer_reserve(out, 4096);
         ssize_t got = read(reader->fd, out->data + out->size, out->capacity - out->size);
@@ -103,8 +113,7 @@ static struct status read_all(const struct file_reader *reader, size_t limit, st
             return status_ok();
         out->size += (size_t)got;
         if (limit != 0 && out->size - start > limit)
-            return status_error(STATUS_RESOURCE_EXHAUSTED,
-                                "'%s' is larger than the limit of %zu bytes", reader->path, limit);
+            return too_large(reader, limit);
     }
 }
 

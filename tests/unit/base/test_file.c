@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,6 +56,41 @@ static void a_written_file_is_read_back(void **state)
     buffer.size = 0;
     assert_int_equal(file_read(in("a"), 6, &buffer).code, STATUS_RESOURCE_EXHAUSTED);
     buffer_finish(&buffer);
+}
+
+/* Holes take no disk, but memory once they are read. */
+static void a_file_over_the_limit_is_not_read(void **state)
+{
+    (void)state;
+    struct buffer buffer = { 0 };
+    assert_ok(file_write(in("a"), bytes_of("x")));
+    assert_ok(file_read(in("a"), 0, &buffer));
+    size_t capacity = buffer.capacity;
+    assert_int_equal(truncate(in("a"), (off_t)1 << 40), 0);
+    assert_int_equal(file_read(in("a"), 1 << 20, &buffer).code, STATUS_RESOURCE_EXHAUSTED);
+    assert_int_equal(buffer.capacity, capacity);
+    assert_int_equal(buffer.size, 1);
+    buffer_finish(&buffer);
+}
+
+static void a_file_larger_than_memory_is_refused(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* they need more address space than the limit */
+#endif
+    struct buffer buffer = { 0 };
+    const struct rlimit little = { .rlim_cur = (rlim_t)1 << 38, .rlim_max = (rlim_t)1 << 38 };
+    assert_ok(file_write(in("a"), bytes_of("x")));
+    assert_int_equal(truncate(in("a"), (off_t)1 << 42), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        setrlimit(RLIMIT_AS, &little);
+        _exit(file_read(in("a"), 0, &buffer).code == STATUS_RESOURCE_EXHAUSTED ? 0 : 1);
+    }
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
 }
 
 static void errors_name_the_path(void **state)
@@ -222,6 +258,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_parent_of_a_path),
         TEST(a_written_file_is_read_back),
+        TEST(a_file_over_the_limit_is_not_read),
+        TEST(a_file_larger_than_memory_is_refused),
         TEST(errors_name_the_path),
         TEST(what_is_no_file_is_refused_without_waiting),
         TEST(directories_are_made_listed_and_removed),
