@@ -2,6 +2,8 @@
  * Measures the cost of the executor itself in one thread. Prints lines of `name value unit`:
  *
  *     executor_bench                               ns a step, over 1000 steps of one element each
+ *     executor_bench DIR SIGNATURE                 loads a SavedModel and runs it once, one thread:
+ *                                                  CPU time and peak memory after each
  *     executor_bench DIR SIGNATURE ROWS REPEAT     µs a run of a SavedModel's signature, median
  *     executor_bench DIR SIGNATURE ROWS REPEAT N   the same with one thread and with N in turn, and
  *                                                  the shortest time of each
@@ -9,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/parallel.h"
@@ -148,16 +151,63 @@ static struct tensor make_feed(const struct signature_tensor *input, int64_t row
     return feed;
 }
 
+static const struct plan *load(const char *directory, const char *name, struct savedmodel **model,
+                               const struct signature **signature)
+{
+    const struct plan *plan;
+    must(savedmodel_load(directory, NULL, model));
+    *signature = savedmodel_signature(*model, bytes_of(name));
+    if (*signature == NULL)
+        die(status_error(STATUS_NOT_FOUND, "no signature '%s'", name));
+    must(savedmodel_plan_only(*model, *signature, &plan));
+    return plan;
+}
+
+static void print_usage(const char *what)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    double user = (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6;
+    double system = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec / 1e6;
+    printf("executor_%s_cpu %.3f s\nexecutor_%s_peak %.1f MB\n", what, user + system, what,
+           (double)usage.ru_maxrss * 1024 / 1e6);
+}
+
+static void measure_load(const char *directory, const char *name)
+{
+    struct savedmodel *model;
+    const struct signature *signature;
+    const struct plan *plan = load(directory, name, &model, &signature);
+    int64_t weights = 0;
+    for (int i = 0; i < savedmodel_variables_count(model); i++) {
+        const struct savedmodel_variable variable = savedmodel_variable_at(model, i);
+        int64_t size = 0;
+        if (shape_fits(&variable.shape, &size))
+            weights += size * (int64_t)dtype_size(variable.dtype);
+    }
+    printf("executor_weights %.1f MB\n", (double)weights / 1e6);
+    print_usage("load");
+    struct tensor *feeds = zalloc((size_t)signature->inputs_count * sizeof *feeds);
+    struct tensor *fetches = zalloc((size_t)signature->outputs_count * sizeof *fetches);
+    for (int i = 0; i < signature->inputs_count; i++)
+        feeds[i] = make_feed(&signature->inputs[i], 1);
+    struct run *run = run_create(0);
+    time_run(plan, run, feeds, signature->outputs_count, fetches);
+    print_usage("first");
+    run_destroy(run);
+    for (int i = 0; i < signature->inputs_count; i++)
+        tensor_release(&feeds[i]);
+    free(feeds);
+    free(fetches);
+    savedmodel_destroy(model);
+}
+
 static void time_model(const char *directory, const char *name, int64_t rows, int repeat,
                        int threads)
 {
     struct savedmodel *model;
-    const struct plan *plan;
-    must(savedmodel_load(directory, NULL, &model));
-    const struct signature *signature = savedmodel_signature(model, bytes_of(name));
-    if (signature == NULL)
-        die(status_error(STATUS_NOT_FOUND, "no signature '%s'", name));
-    must(savedmodel_plan_only(model, signature, &plan));
+    const struct signature *signature;
+    const struct plan *plan = load(directory, name, &model, &signature);
     struct tensor *feeds = zalloc((size_t)signature->inputs_count * sizeof *feeds);
     for (int i = 0; i < signature->inputs_count; i++)
         feeds[i] = make_feed(&signature->inputs[i], rows);
@@ -178,8 +228,12 @@ int main(int argc, char **argv)
         time_model(argv[1], argv[2], atoll(argv[3]), atoi(argv[4]), argc == 6 ? atoi(argv[5]) : 1);
         return 0;
     }
+    if (argc == 3) {
+        measure_load(argv[1], argv[2]);
+        return 0;
+    }
     if (argc != 1) {
-        fprintf(stderr, "usage: executor_bench [DIR SIGNATURE ROWS REPEAT [THREADS]]\n");
+        fprintf(stderr, "usage: executor_bench [DIR SIGNATURE [ROWS REPEAT [THREADS]]]\n");
         return 2;
     }
     printf("executor_step_in_place %.1f ns\n", time_chain("Neg", true));

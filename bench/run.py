@@ -3,6 +3,7 @@
 Start it with bench/run, which builds the release preset and installs the peers. Everything runs in a cleaned environment. A server
 is pinned to one core and its load to another; a row that says "one thread" is pinned to one core."""
 import argparse
+import concurrent.futures
 import contextlib
 import glob
 import json
@@ -527,11 +528,54 @@ class Bench:
                 text = out(bench_program("executor_bench"), version, "serving_default", 1, 15, 2)
                 for kind, threads, value in re.findall(r"^executor_(run|best)_(\d)_threads ([\d.]+)", text, re.M):
                     seen[kind].setdefault(threads, []).append(float(value))
+            limit = self.side_by_side(version)
             one, two = (statistics.median(seen["run"][threads]) for threads in "12")
             best_one, best_two = (min(seen["best"][threads]) for threads in "12")
             self.table.add("executor %s, batch 1, two threads" % name, "%.1f ms, best %.1f ms" % (two / 1e3, best_two / 1e3),
-                           "one thread %.1f ms, best %.1f ms: %.2fx, best %.2fx" % (one / 1e3, best_one / 1e3, one / two, best_one / best_two),
+                           "one thread %.1f ms, best %.1f ms: %.2fx, best %.2fx; two processes side by side give %.2fx" %
+                           (one / 1e3, best_one / 1e3, one / two, best_one / best_two, limit),
                            ">= %.1fx" % wanted if wanted else "-", one / two >= wanted if wanted else None)
+
+    def side_by_side(self, version):
+        """How many times the runs of one process two processes of one thread make, each on its core: what the machine allows."""
+        def best(core):
+            text = out(bench_program("executor_bench"), version, "serving_default", 1, 30, core=core)
+            return float(re.search(r"^executor_best ([\d.]+)", text, re.M).group(1))
+
+        alone, together = [], []
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for _ in range(self.rounds):
+                alone.append(best(CORES[0]))
+                together.append(max(pool.map(best, CORES[:2])))
+        return 2 * min(alone) / min(together)
+
+    def load(self):
+        """load of InceptionResNetV2, one thread: CPU time against reading as many bytes of the same file; peak memory, first run included"""
+        version = self.path("InceptionResNetV2")
+        peer("keras", "InceptionResNetV2", version)
+        (data,) = glob.glob(version + "/variables/*.data-*")
+
+        def ours():
+            text = out(bench_program("executor_bench"), version, "serving_default", core=SERVER_CORE)
+            return {name: float(value) for name, value in re.findall(r"^executor_(\w+) ([\d.]+)", text, re.M)}
+
+        def theirs(size):
+            begun = time.process_time()
+            with open(data, "rb") as f:
+                f.read(size)
+            return time.process_time() - begun
+
+        seen, reading = [], []
+        for _ in range(self.rounds):
+            seen.append(ours())
+            reading.append(theirs(int(seen[-1]["weights"] * 1e6)))
+        got = {name: statistics.median(one[name] for one in seen) for name in seen[0]}
+        read = statistics.median(reading)
+        self.table.add("load of InceptionResNetV2, %.0f MB of weights" % got["weights"], "%.2f s CPU" % got["load_cpu"],
+                       "reading the bytes %.2f s: %.1fx" % (read, got["load_cpu"] / read), "<= 1.5x", got["load_cpu"] <= 1.5 * read)
+        for what, name in (("its load", "load_peak"), ("its load and first run", "first_peak")):
+            ratio = got[name] / got["weights"]
+            self.table.add("peak memory of " + what, "%.0f MB" % got[name], "weights %.0f MB: %.2fx" % (got["weights"], ratio), "<= 1.3x", ratio <= 1.3)
 
     def train(self):
         """training in process, --ps 1 --workers 1, batch 100, one thread, samples/s, against TensorFlow's tf.function loop and jax"""
@@ -733,7 +777,7 @@ ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_sof
         "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "target-p99": Bench.target_p99, "request-metrics": Bench.request_metrics, "loops": Bench.loops,
         "rpc": Bench.rpc,
         "executor": Bench.executor, "models": Bench.models, "recurrent": Bench.recurrent, "text": Bench.text,
-        "cores": Bench.cores, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
+        "cores": Bench.cores, "load": Bench.load, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
         "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes, "ps-rows": Bench.ps_rows,
         "readers": Bench.readers, "sparse": Bench.sparse, "checkpoint-large": Bench.checkpoint_large, "clicks": Bench.clicks}
 
