@@ -150,7 +150,8 @@ static void make_value(struct random *random, struct buffer *out)
 /* The same line for both formats. */
 static void make_line(struct random *random, struct buffer *svm, struct buffer *ffm)
 {
-    static const char *const blanks[] = { "  ", "\t", "\r", " \r" };
+    static const char *const blanks[] = { "  ", "\t", "\r", " \r",
+                                          "                                        " };
     struct buffer value = { 0 };
     uint64_t pairs = below(random, 5) == 0 ? below(random, 400) : below(random, 40);
 
