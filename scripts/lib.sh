@@ -109,6 +109,18 @@ python_environment() {
     touch "$directory/complete"
 }
 
+# python_overlay NAME: puts the packages of scripts/NAME.txt, without what they depend on, into a directory outside the tree, once, and
+# its path into $overlay. $python must be set.
+python_overlay() {
+    if ! cached "$1"; then
+        say "Will install from Python's registry, into $cached: $(grep -v '^#' "$root/scripts/$1.txt" | tr '\n' ' ')"
+        logged "python-$1" "installing Python packages for $1${python_hint:+ ($python_hint)}" \
+            "$python" -m pip install --disable-pip-version-check --no-deps --target "$cached" -r "$root/scripts/$1.txt"
+        touch "$cached/complete"
+    fi
+    overlay=$cached
+}
+
 # cached NAME: sets $cached to the directory, outside the tree, of what scripts/NAME.txt lists. False if it has to be made.
 cached() {
     cached=$cache/$1-$(sha256sum <"$root/scripts/$1.txt" | cut -c1-12)

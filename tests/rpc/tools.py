@@ -25,8 +25,16 @@ def clients_python():
     """The interpreter that has the packages of scripts/clients.txt."""
     path = os.environ.get("SLIPWAY_CLIENTS_PYTHON") or "/nonexistent"
     if not os.access(path, os.X_OK):
-        raise unittest.SkipTest("no tritonclient and ovmsclient: scripts/test installs them (SLIPWAY_CLIENTS_PYTHON)")
+        raise unittest.SkipTest("no tritonclient, ovmsclient and kserve: scripts/test installs them (SLIPWAY_CLIENTS_PYTHON)")
     return path
+
+
+def serving_api():
+    """An interpreter that has TensorFlow, and the directory of tensorflow-serving-api for its PYTHONPATH."""
+    python, path = os.environ.get("SLIPWAY_TENSORFLOW_PYTHON") or "/nonexistent", os.environ.get("SLIPWAY_SERVING_API") or "/nonexistent"
+    if not os.access(python, os.X_OK) or not os.path.isdir(path):
+        raise unittest.SkipTest("no tensorflow-serving-api: scripts/test installs it (SLIPWAY_TENSORFLOW_PYTHON, SLIPWAY_SERVING_API)")
+    return python, path
 
 
 def installed(name, package):
