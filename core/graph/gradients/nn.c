@@ -307,3 +307,48 @@ struct status gradient_ctc_loss(struct gradient_context *c)
     struct endpoint loss = binary(c, "ExpandDims", dy(c), build_const_int(c->builder, NULL, -1));
     return flow(c, 0, binary(c, "Mul", loss, by_inputs));
 }
+
+/* ---- quantization: as if nothing were rounded ---- */
+
+struct status gradient_fake_quant_args(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { dy(c), input(c, 0) };
+    const struct attr attrs[] = { same_attr(c, "min"), same_attr(c, "max"),
+                                  same_attr(c, "num_bits"), same_attr(c, "narrow_range"),
+                                  ATTR_END };
+    return flow(c, 0, build(c->builder, "FakeQuantWithMinMaxArgsGradient", NULL, 2, inputs, attrs));
+}
+
+/* An op that gives the gradients of the numbers and of both ends of their range. */
+static struct status flow_with_range(struct gradient_context *c, const char *op,
+                                     const struct attr *attrs)
+{
+    const struct endpoint inputs[] = { dy(c), input(c, 0), input(c, 1), input(c, 2) };
+    struct endpoint gradient = build(c->builder, op, NULL, 4, inputs, attrs);
+    for (int i = 0; i < 3; i++)
+        send(c, i, (struct endpoint){ gradient.node, i });
+    return status_ok();
+}
+
+static struct status fake_quant(struct gradient_context *c, const char *op)
+{
+    const struct attr attrs[] = { same_attr(c, "num_bits"), same_attr(c, "narrow_range"),
+                                  ATTR_END };
+    return flow_with_range(c, op, attrs);
+}
+
+struct status gradient_fake_quant_vars(struct gradient_context *c)
+{
+    return fake_quant(c, "FakeQuantWithMinMaxVarsGradient");
+}
+
+struct status gradient_fake_quant_channels(struct gradient_context *c)
+{
+    return fake_quant(c, "FakeQuantWithMinMaxVarsPerChannelGradient");
+}
+
+struct status gradient_quantize_and_dequantize_v4(struct gradient_context *c)
+{
+    const struct attr attrs[] = { same_attr(c, "axis"), ATTR_END };
+    return flow_with_range(c, "QuantizeAndDequantizeV4Grad", attrs);
+}

@@ -99,6 +99,7 @@
     X(nn, ctc_loss)                 \
     X(nn, dilation)                 \
     X(nn, fake_quant)               \
+    X(nn, fake_quant_grad)          \
     X(nn, fractional_pool)          \
     X(nn, fused)                    \
     X(nn, global_norm)              \

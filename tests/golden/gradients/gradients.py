@@ -458,6 +458,13 @@ for scale in (True, False):
 case("space to batch of one size", "SpaceToBatch", old(1, 3, 4, 2), const([[1, 0], [0, 2]]), block_size=("int", 2))
 case("batch to space of one size", "BatchToSpace", old(4, 2, 2, 1), const([[1, 0], [0, 2]]), block_size=("int", 2))
 
+# ---- quantization: the difference quotient is of steps, the gradient is not ----
+steps = [[-3, -0.7, 0.1], [0.9, 2.5, 1.4]]
+case("fake quantization of a fixed range", "FakeQuantWithMinMaxArgs", x(steps), kink=True, min=("float", -1.0), max=("float", 2.0), num_bits=("int", 4))
+case("fake quantization of a range", "FakeQuantWithMinMaxVars", x(steps), x(-1.0), x(2.0), kink=True, num_bits=("int", 8), narrow_range=("bool", True))
+case("fake quantization of channels", "FakeQuantWithMinMaxVarsPerChannel", x(steps), x([-1, 0, -2]), x([0.5, 1, 1.5]), kink=True, num_bits=("int", 8))
+case("quantization there and back", "QuantizeAndDequantizeV4", x(steps), x(-1.0), x(2.0), kink=True, range_given=("bool", True))
+
 
 def numbers(array):
     if array.dtype == bool:

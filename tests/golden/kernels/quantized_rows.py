@@ -222,4 +222,35 @@ def uniform():
     rows.write()
 
 
-FAMILIES = [quantized, of_bytes, uniform]
+def quant_grads():
+    rows = Rows("quant_grads")
+    RANDOM.seed(9)
+    f32 = np.float32
+    x = f32([-7, -6, -1.5, -0.51, -0.02, -0.0, 0, 0.011, 0.25, 0.5, 1, 2.5, 3.999, 6, 7.3, 1e30, -1e30, np.inf, -np.inf, np.nan])
+    dy = f32(np.round(8 * RANDOM.randn(20)) / 8)  # sums are exact in any order
+    for bits, narrow in [(8, False), (8, True), (2, False), (16, False)]:
+        attrs = dict(num_bits=bits, narrow_range=narrow)
+        rows.add("FakeQuantWithMinMaxArgsGradient", [dy, x], **attrs)
+        rows.add("FakeQuantWithMinMaxArgsGradient", [dy, x], min=-0.3, max=5.1, **attrs)
+        for low, high in [(-6, 6), (-1, 3), (0, 0), (0.5, 4), (-4, -0.5), (-0.001, 0.1)]:
+            rows.add("FakeQuantWithMinMaxVarsGradient", [dy, x, f32(low), f32(high)], **attrs)
+        rows.add("FakeQuantWithMinMaxVarsPerChannelGradient", [dy.reshape(5, 4), x.reshape(5, 4), f32([-1, 0, 0, -3]), f32([1, 0.5, 0, 3])], **attrs)
+    for shape in [(2, 3, 4), (0, 3), (4,)]:
+        y, z = f32(RANDOM.randn(*shape)), f32(RANDOM.randn(*shape))
+        rows.add("FakeQuantWithMinMaxVarsGradient", [y, z, f32(-0.5), f32(1)], text=False)
+        ends = f32(-RANDOM.rand(shape[-1])), f32(RANDOM.rand(shape[-1]))
+        rows.add("FakeQuantWithMinMaxVarsPerChannelGradient", [y, z, *ends], text=False)
+    for op, ends in [("FakeQuantWithMinMaxVarsGradient", (f32([-1]), f32(1))), ("FakeQuantWithMinMaxVarsPerChannelGradient", (f32([-1]), f32([1]))), ("FakeQuantWithMinMaxVarsPerChannelGradient", (f32(-1), f32(1)))]:
+        rows.add(op, [dy[:6].reshape(2, 3), x[:6].reshape(2, 3), *ends], text=False)
+        rows.add(op, [dy[:5], x[:6], *ends], text=False)
+    rows.add("FakeQuantWithMinMaxArgsGradient", [dy[:5], x[:6]], text=False)
+    for dtype in [np.float32, np.float64]:
+        for low, high, axis in [(-1, 3, -1), (0, 0, -1), ([-1, -2], [1, 0], 0), ([-1, -2, 0], [1, 0, 3], 1), ([-1], [1], 1), ([-1], [1], -1), (-1, 1, 2), (2, -2, -1)]:
+            rows.add("QuantizeAndDequantizeV4Grad", [RANDOM.randn(2, 3).astype(dtype), 2 * RANDOM.randn(2, 3).astype(dtype), dtype(low), dtype(high)] if np.ndim(low) == 0 else
+                     [RANDOM.randn(2, 3).astype(dtype), 2 * RANDOM.randn(2, 3).astype(dtype), np.array(low, dtype), np.array(high, dtype)], text=False, axis=axis)
+        rows.add("QuantizeAndDequantizeV4Grad", [np.zeros((0, 3), dtype), np.zeros((0, 3), dtype), dtype(-1), dtype(1)])
+        rows.add("QuantizeAndDequantizeV4Grad", [np.zeros(3, dtype), np.zeros(2, dtype), dtype(-1), dtype(1)], text=False)
+    rows.write()
+
+
+FAMILIES = [quantized, of_bytes, uniform, quant_grads]

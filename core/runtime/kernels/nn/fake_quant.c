@@ -6,18 +6,9 @@
 #include <math.h>
 
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/nn/fake_quant.h"
 
-struct fake_quant_state {
-    float least, most; /* numbers of the first and last step: 0 or 1, and 2^num_bits - 1 */
-    float min, max;    /* FakeQuantWithMinMaxArgs */
-};
-
-/* The shifted range of one channel. */
-struct steps {
-    float min, max, size, zero;
-};
-
-static struct status fake_quant_prepare(struct prepare_context *p)
+struct status fake_quant_prepare(struct prepare_context *p)
 {
     struct fake_quant_state *state = prepare_state(p, sizeof *state, NULL);
     const struct node *node = prepare_node(p);
@@ -41,10 +32,10 @@ static struct status fake_quant_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* Shifts the range so that 0 is a step. */
-static struct steps nudged(const struct fake_quant_state *state, float min, float max)
+struct fake_quant_steps fake_quant_nudged(const struct fake_quant_state *state, float min,
+                                          float max)
 {
-    struct steps steps = { .size = (max - min) / (state->most - state->least) };
+    struct fake_quant_steps steps = { .size = (max - min) / (state->most - state->least) };
     float zero = state->least - min / steps.size;
     if (zero < state->least)
         zero = state->least;
@@ -61,7 +52,7 @@ static struct steps nudged(const struct fake_quant_state *state, float min, floa
 /* Not compiled for several instruction sets (SIMD): a fused multiply-add rounds differently, and
  * would move a number that is midway between two steps. */
 static void round_to_steps(const float *in, float *out, int64_t rows, int64_t stride,
-                           const struct steps *steps)
+                           const struct fake_quant_steps *steps)
 {
     float inverse = 1 / steps->size;
     for (int64_t i = 0; i < rows; i++, in += stride, out += stride) {
@@ -80,7 +71,7 @@ static void fake_quant(const struct fake_quant_state *state, float min, float ma
             out[i * stride] = 0;
         return;
     }
-    struct steps steps = nudged(state, min, max);
+    struct fake_quant_steps steps = fake_quant_nudged(state, min, max);
     round_to_steps(in, out, rows, stride, &steps);
 }
 
@@ -95,11 +86,11 @@ static struct status args_compute(struct kernel_context *k)
     return status_ok();
 }
 
-static struct status check_range(struct kernel_context *k, int rank, int64_t size)
+struct status fake_quant_check_range(struct kernel_context *k, int first, int rank, int64_t size)
 {
-    static const char *const names[] = { "", "min", "max" };
-    for (int i = 1; i <= 2; i++) {
-        const struct tensor *end = kernel_input(k, i);
+    static const char *const names[] = { "min", "max" };
+    for (int i = 0; i < 2; i++) {
+        const struct tensor *end = kernel_input(k, first + i);
         if (end->shape.rank != rank)
             return status_error(STATUS_INVALID_ARGUMENT, "`%s` must be rank %d but is rank %d",
                                 names[i], rank, end->shape.rank);
@@ -115,7 +106,7 @@ static struct status vars_compute(struct kernel_context *k)
 {
     const struct tensor in = *kernel_input(k, 0);
     struct tensor *out;
-    TRY(check_range(k, 0, 1));
+    TRY(fake_quant_check_range(k, 1, 0, 1));
     float min = tensor_floats(kernel_input(k, 1))[0], max = tensor_floats(kernel_input(k, 2))[0];
     TRY(kernel_output_forward(k, 0, 0, &in.shape, &out));
     fake_quant(kernel_state(k), min, max, tensor_floats(&in), tensor_floats_mut(out), in.size, 1);
@@ -129,7 +120,7 @@ static struct status channels_compute(struct kernel_context *k)
     if (in.shape.rank == 0)
         return status_error(STATUS_INVALID_ARGUMENT, "inputs must have a channel for each of min");
     int64_t channels = in.shape.dims[in.shape.rank - 1];
-    TRY(check_range(k, 1, channels));
+    TRY(fake_quant_check_range(k, 1, 1, channels));
     const float *min = tensor_floats(kernel_input(k, 1)), *max = tensor_floats(kernel_input(k, 2));
     TRY(kernel_output_forward(k, 0, 0, &in.shape, &out));
     for (int64_t c = 0; c < channels && in.size > 0; c++)
