@@ -95,15 +95,17 @@ static struct endpoint among_largest(struct metric_context *c, int64_t k)
                          build_const_int(b, NULL, -2));
 }
 
-/* The column of one class, if the metric is of one. */
-static struct endpoint of_class(struct metric_context *c, struct endpoint x)
+struct endpoint metric_of_class(struct metric_context *c, struct endpoint x)
 {
     const struct arg_value *class_id = metric_option(c->metric, "class_id");
-    const int32_t id = class_id->is_null ? 0 : (int32_t)class_id->integer;
+
+    if (class_id == NULL || class_id->is_null)
+        return x;
+    const int32_t id = (int32_t)class_id->integer;
     const struct endpoint inputs[] = { x, build_const_ints(c->builder, NULL, 1, &id),
                                        build_const_int(c->builder, NULL, -1) };
 
-    return class_id->is_null ? x : build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
+    return build(c->builder, "GatherV2", NULL, 3, inputs, NULL);
 }
 
 /* What is predicted to be true, and what is. With top_k, the default threshold is no limit. */
@@ -120,8 +122,8 @@ static void answers(struct metric_context *c, struct endpoint *predicted, struct
         *predicted = among_largest(c, top_k->integer);
     if (!top_k->is_null && !threshold->is_null)
         *predicted = metric_binary(c, "Mul", above, *predicted);
-    *predicted = of_class(c, *predicted);
-    *is = of_class(c, metric_positives_by_class(c));
+    *predicted = metric_of_class(c, *predicted);
+    *is = metric_of_class(c, metric_positives_by_class(c));
 }
 
 static struct endpoint precision(struct metric_context *c)
@@ -142,7 +144,7 @@ static struct endpoint recall(struct metric_context *c)
                        metric_sum(c, metric_weigh(c, is)));
 }
 
-static struct status check_option(const struct metric *metric, const char *name, int64_t least,
+struct status metric_check_option(const struct metric *metric, const char *name, int64_t least,
                                   int64_t most)
 {
     const struct arg_value *option = metric_option(metric, name);
@@ -157,8 +159,8 @@ static struct status check_precision(const struct metric *metric, const struct s
 {
     int64_t outputs = output->dims[output->rank - 1];
 
-    TRY(check_option(metric, "top_k", 1, outputs));
-    return check_option(metric, "class_id", 0, outputs - 1);
+    TRY(metric_check_option(metric, "top_k", 1, outputs));
+    return metric_check_option(metric, "class_id", 0, outputs - 1);
 }
 
 /* ---- the area under a curve ---- */
@@ -179,8 +181,9 @@ struct endpoint metric_buckets(struct metric_context *c)
     struct builder *b = c->builder;
     int32_t thresholds = (int32_t)metric_option(c->metric, "num_thresholds")->integer;
     const struct arg_value *logits = metric_option(c->metric, "from_logits");
-    struct endpoint p =
-        logits != NULL && logits->boolean ? build_unary(b, "Sigmoid", NULL, c->output) : c->output;
+    struct endpoint p = metric_of_class(c, c->output);
+    if (logits != NULL && logits->boolean)
+        p = build_unary(b, "Sigmoid", NULL, p);
     const struct endpoint clipping[] = { metric_flat(c, p), build_const_float(b, NULL, 0),
                                          build_const_float(b, NULL, 1) };
 
@@ -188,7 +191,7 @@ struct endpoint metric_buckets(struct metric_context *c)
     p = build_unary(b, "Ceil", NULL, metric_by_number(c, "Mul", p, thresholds - 1));
     struct endpoint buckets = metric_cast(
         c, metric_by_number(c, "Maximum", metric_by_number(c, "Sub", p, 1), 0), DT_INT32);
-    struct endpoint is = metric_positives(c);
+    struct endpoint is = metric_of_class(c, metric_positives_by_class(c));
     struct endpoint is_not = metric_binary(c, "Sub", build_const_float(b, NULL, 1), is);
     struct endpoint yes = metric_flat(c, metric_weigh(c, is)),
                     no = metric_flat(c, metric_weigh(c, is_not));

@@ -92,7 +92,7 @@ static struct endpoint false_negatives(struct metric_context *c)
 #define AT_ARGS(name)                                                     \
     { name, ARG_NUMBER, REQUIRED }, { "num_thresholds", ARG_INT, "200" }, \
     {                                                                     \
-        "class_id", ARG_NONE, "null"                                      \
+        "class_id", ARG_NULL_OR_INT, "null"                               \
     }
 
 static const struct layer_arg at_specificity_args[] = { AT_ARGS("specificity") };
@@ -175,9 +175,8 @@ static struct status check_at(const struct metric *metric, const struct shape *o
 {
     double number = metric->args[0].number;
 
-    (void)output;
     if (number >= 0 && number <= 1)
-        return status_ok();
+        return metric_check_option(metric, "class_id", 0, classes_count(output) - 1);
     return status_error(STATUS_INVALID_ARGUMENT, "argument '%s': got %g, expected 0 to 1",
                         metric->class->args[0].name, number);
 }
@@ -604,13 +603,13 @@ const struct metric_class metric_count_rows[] = {
       ARGS(count_args), one_total, NULL },
     { "false_negatives", false, true, false_negatives, only_total,
       ARGS(count_args), one_total, NULL },
-    { "sensitivity_at_specificity", false, true, metric_buckets, sensitivity_at_specificity,
+    { "sensitivity_at_specificity", true, true, metric_buckets, sensitivity_at_specificity,
       ARGS(at_specificity_args), metric_buckets_count, check_at },
-    { "specificity_at_sensitivity", false, true, metric_buckets, specificity_at_sensitivity,
+    { "specificity_at_sensitivity", true, true, metric_buckets, specificity_at_sensitivity,
       ARGS(at_sensitivity_args), metric_buckets_count, check_at },
-    { "precision_at_recall", false, true, metric_buckets, precision_at_recall,
+    { "precision_at_recall", true, true, metric_buckets, precision_at_recall,
       ARGS(at_recall_args), metric_buckets_count, check_at },
-    { "recall_at_precision", false, true, metric_buckets, recall_at_precision,
+    { "recall_at_precision", true, true, metric_buckets, recall_at_precision,
       ARGS(at_precision_args), metric_buckets_count, check_at },
     { "f1_score", true, true, f_score, average_f_score,
       ARGS(f1_args), totals_by_class, check_f_score },

@@ -66,6 +66,12 @@ struct endpoint metric_labels_by_class(struct metric_context *c);
 /* 1 where such a label is not 0. */
 struct endpoint metric_positives_by_class(struct metric_context *c);
 
+/* The column of the class that is the option class_id; all of x, if there is none. */
+struct endpoint metric_of_class(struct metric_context *c, struct endpoint x);
+/* INVALID_ARGUMENT: an integer option is given and out of the range. */
+struct status metric_check_option(const struct metric *metric, const char *name, int64_t least,
+                                  int64_t most);
+
 /* The positive and then the negative examples between two thresholds: threshold i is
  * i / (thresholds - 1), and bucket i holds the outputs above it, up to the next (metric.c). */
 struct endpoint metric_buckets(struct metric_context *c);

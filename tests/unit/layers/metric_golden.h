@@ -386,6 +386,22 @@ static const struct golden goldens[] = {
       "\"precision_5\", \"dtype\": \"float32\", \"thresholds\": null, \"top_k\": null, "
       "\"class_id\": null}, \"registered_name\": null}",
       "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.923076928 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"SensitivityAtSpecificity\", \"config\": "
+      "{\"name\": \"sensitivity_at_specificity_1\", \"dtype\": \"float32\", \"class_id\": 2, "
+      "\"num_thresholds\": 200, \"specificity\": 0.7}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.769230783 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"SpecificityAtSensitivity\", \"config\": "
+      "{\"name\": \"specificity_at_sensitivity_1\", \"dtype\": \"float32\", \"class_id\": null, "
+      "\"num_thresholds\": 200, \"sensitivity\": 0.7}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.872222245 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"PrecisionAtRecall\", \"config\": "
+      "{\"name\": \"precision_at_recall_1\", \"dtype\": \"float32\", \"class_id\": 0, "
+      "\"num_thresholds\": 30, \"recall\": 0.6}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.571428597 },
+    { "{\"module\": \"keras.metrics\", \"class_name\": \"RecallAtPrecision\", \"config\": "
+      "{\"name\": \"recall_at_precision_2\", \"dtype\": \"float32\", \"class_id\": 3, "
+      "\"num_thresholds\": 200, \"precision\": 0.6}, \"registered_name\": null}",
+      "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.944444418 },
     { "{\"module\": \"keras.metrics\", \"class_name\": \"CategoricalHinge\", \"config\": "
       "{\"name\": \"categorical_hinge\", \"dtype\": \"float32\"}, \"registered_name\": null}",
       "sparse_categorical_crossentropy", golden_outputs, golden_classes, 4, 0.920161128 },

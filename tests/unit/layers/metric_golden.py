@@ -45,11 +45,13 @@ CASES = [
     (CLASSES, M.Precision(top_k=2), None), (CLASSES, M.Recall(top_k=2), None), (CLASSES, M.Recall(top_k=3, thresholds=0.25), None),
     (CLASSES, M.Precision(class_id=1), None), (CLASSES, M.Precision(top_k=2, class_id=3), None), (CLASSES, M.Recall(thresholds=0.2, class_id=0), None),
     (BINARY, M.Recall(class_id=0), None), (CLASSES, M.Precision(), None),
+    (CLASSES, M.SensitivityAtSpecificity(0.7, class_id=2), None), (CLASSES, M.SpecificityAtSensitivity(0.7), None),
+    (CLASSES, M.PrecisionAtRecall(0.6, num_thresholds=30, class_id=0), None), (CLASSES, M.RecallAtPrecision(0.6, class_id=3), None),
     (CLASSES, M.CategoricalHinge(), None), (CLASSES, M.CategoricalCrossentropy(label_smoothing=0.1), None),
 ]
 
 # Keras takes these with one-hot labels, which are class numbers in Slipway.
-ONE_HOT = (M.Precision, M.Recall, M.F1Score, M.FBetaScore, M.OneHotIoU, M.OneHotMeanIoU, M.CategoricalHinge, M.CategoricalCrossentropy)
+ONE_HOT = (M.Precision, M.Recall, M.SensitivityAtSpecificity, M.SpecificityAtSensitivity, M.PrecisionAtRecall, M.RecallAtPrecision, M.F1Score, M.FBetaScore, M.OneHotIoU, M.OneHotMeanIoU, M.CategoricalHinge, M.CategoricalCrossentropy)
 
 
 def floats(name, array):
