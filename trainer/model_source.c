@@ -1,11 +1,13 @@
 /* model_source: a model's training plan over batches, as a source of gradients. */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "trainer/feeder.h"
 #include "trainer/model.h"
 #include "trainer/data/prefetch.h"
+#include "trainer/data/unit_source.h"
 
 struct model_source {
     struct gradient_source source; /* first */
@@ -17,7 +19,8 @@ struct model_source {
     int next;  /* the feeder of the batch that is taken next */
     int ready; /* feeders before it whose batches no step has used */
     struct run *run, *ids_run;
-    struct batch_source *rows;
+    const struct data_split *split;
+    struct batch_source *rows; /* of a synchronous job: a unit_source */
     struct batch_order order;
     bool sync;
     uint64_t batches; /* taken by this worker so far */
@@ -136,14 +139,72 @@ void model_source_keep_totals(struct gradient_source *base, double *totals)
     source->totals = totals;
 }
 
-static struct status source_seek(struct gradient_source *base, uint64_t begin, uint64_t step)
+/* Opens the rows, of which `giver` gives out turns. They are read in advance behind it, so that the
+ * next share is there before this one ends. */
+static struct status open_shared(const struct model_source *source, const struct turn_giver *giver,
+                                 uint32_t batches, struct batch_source **out)
+{
+    const struct data_split *split = source->split;
+    int64_t batch = source->model->graph->step.batch;
+    struct batch_order all = source->order;
+    const struct prefetch_options ahead = { .rows = batch, .batches_max = all.ahead };
+
+    all.worker = 0;
+    all.workers = 1;
+    all.ahead = 0;
+    TRY(split->open(split, &all, out));
+    *out = share_source(*out, giver, (uint64_t)batch, batches);
+    *out = prefetch_source(*out, split->columns_count, &ahead);
+    return status_ok();
+}
+
+/* The worker's unit after so many of its batches since `place`. */
+static struct status go_to_unit(struct model_source *source, const struct row_place *place,
+                                uint64_t batches)
+{
+    uint64_t workers = source->order.workers;
+    uint64_t readers = place->readers > 0 ? place->readers : workers;
+
+    if (readers > ROW_READERS_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the rows are shared by %" PRIu64 " readers, must be 1 to %d", readers,
+                            ROW_READERS_MAX);
+    return unit_source_go_to(source->rows, (uint32_t)readers, place->rows,
+                             place->units + batches * workers + source->order.worker);
+}
+
+static struct status open_rows(struct model_source *source)
+{
+    struct batch_order order = source->order;
+
+    order.ahead_rows = source->model->graph->step.batch;
+    if (source->sync) {
+        source->rows = unit_source(source->split, &source->order, order.ahead_rows);
+        return go_to_unit(source, &(struct row_place){ 0 }, 0);
+    }
+    return source->split->open(source->split, &order, &source->rows);
+}
+
+/* The rows of the next batch are wanted while those of this one are in use. */
+static void keep_batches(struct model_source *source)
+{
+    if (source->model->step_ids != NULL && source->rows->keep_max >= source->feeders_count)
+        source->rows->keep = source->feeders_count;
+}
+
+static struct status source_seek(struct gradient_source *base, uint64_t begin, uint64_t step,
+                                 const struct row_place *place)
 {
     struct model_source *source = (struct model_source *)base;
     uint64_t batch = (uint64_t)source->model->graph->step.batch;
 
     source->ready = 0;
     source->batches = source->sync ? step : begin / source->order.workers;
-    return source->rows->seek(source->rows, source->batches * batch);
+    if (!source->sync)
+        return source->rows->seek(source->rows, source->batches * batch);
+    TRY(go_to_unit(source, place, place->readers > 0 ? step - begin : step));
+    keep_batches(source);
+    return status_ok();
 }
 
 static void source_destroy(struct gradient_source *base)
@@ -172,34 +233,6 @@ static int count_fetches(const struct model *model)
     return model->graph->step.metrics != NULL ? count + model->graph->metrics_count : count;
 }
 
-/* Opens the rows, of which `giver` gives out turns. They are read in advance behind it, so that the
- * next share is there before this one ends. */
-static struct status open_shared(const struct model_source *source, const struct data_split *split,
-                                 const struct turn_giver *giver, uint32_t batches,
-                                 struct batch_source **out)
-{
-    int64_t batch = source->model->graph->step.batch;
-    struct batch_order all = source->order;
-    const struct prefetch_options ahead = { .rows = batch, .batches_max = all.ahead };
-
-    all.worker = 0;
-    all.workers = 1;
-    all.ahead = 0;
-    TRY(split->open(split, &all, out));
-    *out = share_source(*out, giver, (uint64_t)batch, batches);
-    *out = prefetch_source(*out, split->columns_count, &ahead);
-    return status_ok();
-}
-
-static struct status open_rows(struct model_source *source, const struct data_split *split,
-                               const struct turn_giver *giver, uint32_t batches)
-{
-    if (giver != NULL)
-        return open_shared(source, split, giver, batches, &source->rows);
-    source->order.ahead_rows = source->model->graph->step.batch;
-    return split->open(split, &source->order, &source->rows);
-}
-
 struct status model_source(const struct model *model, const struct data_split *split,
                            const struct batch_order *order, bool sync, uint32_t batches,
                            const struct turn_giver *giver, struct gradient_source **out)
@@ -211,6 +244,7 @@ struct status model_source(const struct model *model, const struct data_split *s
                                                .destroy = source_destroy,
                                                .seek = source_seek };
     source->model = model;
+    source->split = split;
     source->order = *order;
     source->sync = sync;
     source->run = run_create(0);
@@ -224,9 +258,9 @@ struct status model_source(const struct model *model, const struct data_split *s
         source->source.need_rows = source_need_rows;
     for (int i = 0; i < source->feeders_count; i++)
         TRY_OR(fail, feeder_create(model->graph, &model->graph->step, split, &source->feeders[i]));
-    TRY_OR(fail, open_rows(source, split, giver, batches));
-    if (model->step_ids != NULL && source->rows->keep_max >= source->feeders_count)
-        source->rows->keep = source->feeders_count;
+    TRY_OR(fail,
+           giver != NULL ? open_shared(source, giver, batches, &source->rows) : open_rows(source));
+    keep_batches(source);
     *out = &source->source;
     return status_ok();
 

@@ -420,7 +420,8 @@ uint64_t options_rows_per_step(const struct options *options)
            (options->job.sync ? options->job.workers : 1);
 }
 
-struct status options_steps(const struct options *options, int64_t row_count, uint64_t *out)
+struct status options_steps(const struct options *options, int64_t row_count,
+                            struct taken_rows taken, uint64_t *out)
 {
     const struct layers_training *training = &options->model->training;
     uint64_t per_step = options_rows_per_step(options);
@@ -442,6 +443,9 @@ struct status options_steps(const struct options *options, int64_t row_count, ui
                             "%llu epochs of data whose number of rows is not known; give "
                             "--training_iteration or --stop_at_step instead",
                             (unsigned long long)epochs);
-    *out = (epochs * (uint64_t)row_count + per_step - 1) / per_step;
+    uint64_t rows = epochs * (uint64_t)row_count;
+    if (taken.rows >= rows)
+        taken = (struct taken_rows){ 0 };
+    *out = taken.step + (rows - taken.rows + per_step - 1) / per_step;
     return status_ok();
 }

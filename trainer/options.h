@@ -105,7 +105,13 @@ bool options_are_epochs(const struct options *options);
 uint64_t options_rows_per_step(const struct options *options);
 
 /* The job's number of steps: --stop_at_step, --training_iteration, --epochs, or the model's.
- * `rows`: of an epoch. INVALID_ARGUMENT: epochs of ROWS_UNKNOWN rows. */
-struct status options_steps(const struct options *options, int64_t rows, uint64_t *out);
+ * `rows`: of an epoch. `taken`: what the checkpoint has that the job goes on from: its step, and
+ * the rows that were taken before it, maybe by another number of workers. INVALID_ARGUMENT: epochs
+ * of ROWS_UNKNOWN rows. */
+struct taken_rows {
+    uint64_t step, rows;
+};
+struct status options_steps(const struct options *options, int64_t rows, struct taken_rows taken,
+                            uint64_t *out);
 
 #endif

@@ -403,10 +403,26 @@ static void choose_shares(struct session *session)
     struct client_job *job = &session->options.job;
     uint64_t rows = train->share_rows > SHARE_ROWS ? (uint64_t)train->share_rows : SHARE_ROWS;
 
-    if (job->sync)
+    if (job->sync) {
+        job->rows_per_unit = session->options.batch_size;
+        job->units_per_step = (uint64_t)job->workers * session->options.accumulation;
         return;
+    }
     job->rows_per_turn = options_rows_per_step(&session->options);
     job->turns_per_share = rows > job->rows_per_turn ? rows / job->rows_per_turn : 1;
+}
+
+/* By the last checkpoint. Other tasks learn the last step from the chief. */
+static struct taken_rows taken_rows(struct session *session)
+{
+    struct taken_rows taken = { 0 };
+
+    if (session->checkpoints == NULL || checkpoint_dir_count(session->checkpoints) == 0)
+        return taken;
+    const char *prefix = checkpoint_dir_at(session->checkpoints, 0, session->arena);
+    if (!checkpoint_read_place(prefix, &taken.step, &taken.rows))
+        return (struct taken_rows){ 0 };
+    return taken;
 }
 
 /* What each push carries for --train_metrics. */
@@ -445,7 +461,8 @@ struct status session_prepare(struct session *session)
     TRY(complete_muon(session));
     spare_resting_rows(session);
     TRY(check_tables(session));
-    TRY(options_steps(options, session->data->train->rows, &options->job.stop_step));
+    TRY(options_steps(options, session->data->train->rows, taken_rows(session),
+                      &options->job.stop_step));
     choose_shares(session);
     TRY(choose_totals(session));
     TRY(check_whole_variables(session));

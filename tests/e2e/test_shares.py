@@ -7,7 +7,7 @@ import struct
 import time
 
 from cluster import Job
-from harness import DEADLINE_S, SANITIZED, TestCase, main
+from harness import DEADLINE_S, SANITIZED, TestCase, main, run
 
 ROWS, BATCH = 20000, 2
 EPOCHS = 2 if SANITIZED else 6
@@ -27,11 +27,13 @@ class Shares(TestCase):
             with open(self.path("ids-%d.csv" % part), "w", encoding="utf-8") as f:
                 f.write("id,label\n" + "".join("%d,1e9\n" % i for i in range(ROWS * part // 3, ROWS * (part + 1) // 3)))
 
+    def model_flags(self):
+        return ["--model=" + self.path("count.json"), "--train_files=" + self.path("ids-*.csv"), "--batch_size=%d" % BATCH, "--loss_reduction=sum",
+                "--optimizer=sgd", "--learning_rate=1", "--shuffle_buffer=3000", "--seed=3"]
+
     def begin(self, ps, workers, *flags):
         self.rows_per_step = BATCH * (workers if "--sync" in flags else 1)
-        self.job = Job(self, ps=ps, workers=workers, flags=[
-            "--model=" + self.path("count.json"), "--train_files=" + self.path("ids-*.csv"), "--batch_size=%d" % BATCH, "--loss_reduction=sum",
-            "--optimizer=sgd", "--learning_rate=1", "--shuffle_buffer=3000", "--seed=3", "--train_metrics", *flags])
+        self.job = Job(self, ps=ps, workers=workers, flags=[*self.model_flags(), "--train_metrics", *flags])
         self.chief = ["--export_dir=" + self.path("model", "1"), "--metrics_file=" + self.path("steps.jsonl"), "--save_summary_steps=20"]
 
     def start(self, job, index):
@@ -62,6 +64,9 @@ class Shares(TestCase):
     def check(self, **codes):
         ended = self.job.wait()
         self.assertEqual({name: code for name, code in ended.items() if code != 0}, codes, self.job.logs()[-8000:])
+        self.check_rows()
+
+    def check_rows(self):
         with open(os.path.join(self.path("model", "1"), "variables", "variables.data-00000-of-00001"), "rb") as f:
             counts = struct.unpack("<%df" % ROWS, f.read(4 * ROWS))
         self.assertEqual(dict(collections.Counter(counts)), {float(EPOCHS): ROWS})
@@ -94,6 +99,13 @@ class Shares(TestCase):
             for job, index in victims:
                 self.start(job, index)
         self.check()
+
+    def test_a_synchronous_job_that_goes_on_with_another_number_of_workers(self):
+        for workers, length in ((2, "--stop_at_step=700"), (3, "--stop_at_step=1001"), (4, "--stop_at_step=1400"), (1, "--epochs=%d" % EPOCHS)):
+            done = run("pstrain", "--sync", "--ps=2", "--workers=%d" % workers, length, "--checkpoint_dir=" + self.path("ckpt"), *self.model_flags(),
+                       *(["--export_dir=" + self.path("model", "1")] if workers == 1 else ["--noexport"]))
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_rows()
 
     def test_a_synchronous_job(self):
         self.begin(2, 2, "--epochs=%d" % EPOCHS, "--sync")

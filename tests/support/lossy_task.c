@@ -77,9 +77,11 @@ static struct status source_step(struct gradient_source *base, const void *const
     return status_ok();
 }
 
-static struct status source_seek(struct gradient_source *base, uint64_t begin, uint64_t step)
+static struct status source_seek(struct gradient_source *base, uint64_t begin, uint64_t step,
+                                 const struct row_place *place)
 {
     (void)begin;
+    (void)place;
     ((struct lossy_task *)base)->step = step;
     return status_ok();
 }

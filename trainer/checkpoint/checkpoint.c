@@ -13,6 +13,7 @@
 
 #define GLOBAL_STEP "global_step"
 #define POSITION    "input_position"
+#define READERS     "input_readers"
 #define NAMES_SHOWN 8
 
 static struct status choose(const struct client_optimizer *from, struct layout_optimizer *out)
@@ -41,7 +42,11 @@ struct status checkpoint_layout_init(struct checkpoint_layout *layout,
 {
     *layout = (struct checkpoint_layout){ .placement = placement,
                                           .optimizer_of = job->optimizer_of,
-                                          .rows_per_turn = job->rows_per_turn };
+                                          .rows_per_turn = job->rows_per_turn,
+                                          .rows_per_unit = job->rows_per_unit,
+                                          .units_per_step = job->units_per_step };
+    if (job->units_per_step > 0)
+        layout->rows_per_turn = 1;
     if (job->others_count > OPTIMIZERS_MAX - 1)
         return status_error(STATUS_INVALID_ARGUMENT, "%d other optimizers, and at most %d",
                             job->others_count, OPTIMIZERS_MAX - 1);
@@ -121,19 +126,42 @@ static struct status write_scalar(struct bundle_writer *writer, const char *key,
     return bundle_writer_end(writer);
 }
 
+static struct status write_numbers(struct bundle_writer *writer, const char *key, uint64_t first,
+                                   const uint64_t *rest, size_t count)
+{
+    struct shape shape = shape_of(1 + (int64_t)count);
+
+    TRY(bundle_writer_begin(writer, key, DT_INT64, &shape));
+    TRY(bundle_writer_append(writer, &first, sizeof first));
+    TRY(bundle_writer_append(writer, rest, count * sizeof *rest));
+    return bundle_writer_end(writer);
+}
+
+/* The readers of a synchronous job, the rows before its units, the units, and the rows in each. */
+static struct status write_place(const struct checkpoint_layout *layout,
+                                 const struct client_snapshot *snapshot,
+                                 struct bundle_writer *writer)
+{
+    const struct row_place *begin = &snapshot->client->begin_place;
+    uint64_t steps = snapshot->global_step - snapshot->client->begin_step;
+    const uint64_t numbers[] = { begin->rows, begin->units + steps * layout->units_per_step,
+                                 layout->rows_per_unit };
+    uint64_t rows = begin->readers * begin->rows + numbers[1] * layout->rows_per_unit;
+
+    TRY(write_numbers(writer, POSITION, 1, &rows, 1));
+    return write_numbers(writer, READERS, begin->readers, numbers, COUNT(numbers));
+}
+
 static struct status write_position(const struct checkpoint_layout *layout,
                                     const struct client_snapshot *snapshot,
                                     struct bundle_writer *writer)
 {
-    struct shape shape = shape_of(1 + (int64_t)snapshot->position_count);
-
+    if (layout->units_per_step > 0)
+        return write_place(layout, snapshot, writer);
     if (layout->rows_per_turn == 0 || snapshot->position_count == 0)
         return status_ok();
-    TRY(bundle_writer_begin(writer, POSITION, DT_INT64, &shape));
-    TRY(bundle_writer_append(writer, &layout->rows_per_turn, sizeof layout->rows_per_turn));
-    TRY(bundle_writer_append(writer, snapshot->position,
-                             snapshot->position_count * sizeof *snapshot->position));
-    return bundle_writer_end(writer);
+    return write_numbers(writer, POSITION, layout->rows_per_turn, snapshot->position,
+                         snapshot->position_count);
 }
 
 /* The key of a scalar. As in TensorFlow, that of a second optimizer with the same one ends in "_1".
@@ -286,7 +314,7 @@ static struct status read_step(struct checkpoint *checkpoint)
 }
 
 #define ROWS_PER_TURN_MAX ((uint64_t)1 << 32)
-#define TURNS_MAX         ((uint64_t)1 << 30) /* of another size: their rows can be computed with */
+#define ROWS_MAX          ((uint64_t)1 << 62) /* more cannot be computed with */
 
 static struct status take_position(struct checkpoint *checkpoint, const uint64_t *given,
                                    size_t count)
@@ -299,7 +327,7 @@ static struct status take_position(struct checkpoint *checkpoint, const uint64_t
     struct status status = share_table_begin(&table, numbers, count - 1);
     share_table_finish(&table);
     TRY(status);
-    if (given[0] == 0 || given[0] > ROWS_PER_TURN_MAX || (given[0] != to && numbers[0] > TURNS_MAX))
+    if (given[0] == 0 || given[0] > ROWS_PER_TURN_MAX || numbers[0] > ROWS_MAX / given[0])
         return status_error(STATUS_INVALID_ARGUMENT, "%" PRIu64 " turns of %" PRIu64 " rows",
                             numbers[0], given[0]);
     checkpoint->position = numbers;
@@ -322,6 +350,64 @@ static struct status read_position(struct checkpoint *checkpoint)
     struct status status = take_position(checkpoint, tensor.data, (size_t)tensor.size);
     tensor_release(&tensor);
     return status_in(status, "'" POSITION "'");
+}
+
+/* With batches of another size, the readers go on behind the rounds in which each of them has given
+ * as many as the others. */
+static struct status take_readers(struct checkpoint *checkpoint, const uint64_t *given)
+{
+    uint64_t readers = given[0], rows = given[1], units = given[2], unit_rows = given[3];
+
+    if (readers == 0 || readers > ROW_READERS_MAX || unit_rows == 0 ||
+        unit_rows > ROWS_PER_TURN_MAX || units > ROWS_MAX / unit_rows || rows > ROWS_MAX / 2)
+        return status_error(STATUS_INVALID_ARGUMENT, "%" PRIu64 " readers of units of %" PRIu64,
+                            readers, unit_rows);
+    if (unit_rows != checkpoint->layout->rows_per_unit) {
+        rows += units / readers * unit_rows;
+        units = 0;
+    }
+    checkpoint->place = (struct row_place){ readers, rows, units };
+    return status_ok();
+}
+
+static struct status read_readers(struct checkpoint *checkpoint)
+{
+    const struct bundle_entry *entry = bundle_find(checkpoint->bundle, READERS);
+    struct tensor tensor;
+
+    if (entry == NULL || checkpoint->layout->units_per_step == 0)
+        return status_ok();
+    if (entry->dtype != DT_INT64 || entry->shape.rank != 1 || entry->shape.dims[0] != 4)
+        return status_error(STATUS_INVALID_ARGUMENT, "'" READERS "' is no list of four int64");
+    TRY(bundle_read(checkpoint->bundle, READERS, &tensor));
+    struct status status = take_readers(checkpoint, tensor.data);
+    tensor_release(&tensor);
+    return status_in(status, "'" READERS "'");
+}
+
+static struct status read_place(struct checkpoint *checkpoint, const char *prefix)
+{
+    TRY(bundle_open(prefix, &checkpoint->bundle));
+    TRY(read_step(checkpoint));
+    return read_position(checkpoint);
+}
+
+bool checkpoint_read_place(const char *prefix, uint64_t *step, uint64_t *rows)
+{
+    const struct checkpoint_layout by_rows = { .rows_per_turn = 1 };
+    struct checkpoint checkpoint = { .layout = &by_rows, .arena = arena_create(0) };
+    bool has = status_is_ok(read_place(&checkpoint, prefix)) && checkpoint.has_global_step &&
+               checkpoint.position_count > 0;
+
+    if (has) {
+        *step = checkpoint.global_step;
+        *rows = checkpoint.position[0];
+    }
+    for (size_t i = 1; i < checkpoint.position_count && has; i += 2)
+        *rows -= checkpoint.position[i + 1];
+    bundle_close(checkpoint.bundle);
+    arena_destroy(checkpoint.arena);
+    return has;
 }
 
 /* A scalar starts with its initial value if slots are missing. A power of β that is missing alone
@@ -468,6 +554,7 @@ struct status checkpoint_open(const struct checkpoint_layout *layout, const char
     TRY_OR(fail, check_all(checkpoint));
     TRY_OR(fail, read_step(checkpoint));
     TRY_OR(fail, read_position(checkpoint));
+    TRY_OR(fail, read_readers(checkpoint));
     TRY_OR(fail, read_scalars(checkpoint));
     *out = checkpoint;
     return status_ok();

@@ -25,8 +25,9 @@ struct layout_optimizer {
 struct checkpoint_layout {
     const struct placement *placement; /* names, dtypes and shapes; the pieces do not matter */
     struct layout_optimizer optimizers[OPTIMIZERS_MAX]; /* the first one is the job's */
-    const int *optimizer_of; /* [variables_count]; NULL: all have the first one */
-    uint64_t rows_per_turn;  /* 0: the job has no position in its rows */
+    const int *optimizer_of;                /* [variables_count]; NULL: all have the first one */
+    uint64_t rows_per_turn;                 /* 0: the job has no position in its rows */
+    uint64_t rows_per_unit, units_per_step; /* of a synchronous job, whose turns have one row */
 };
 
 /* The optimizer of a variable. */
@@ -59,6 +60,7 @@ struct checkpoint {
     /* In the rows, in turns of layout->rows_per_turn: [position_count]; NULL: it has none. */
     const uint64_t *position;
     size_t position_count;
+    struct row_place place;          /* of a synchronous job; no readers: it does not tell */
     struct checkpoint_table *tables; /* [variables_count], of hash tables; NULL until needed */
     struct key_values table;         /* what `source` reads instead of a stream, if it is open */
     struct tensor keys;              /* the part of a hash table that was read last */
@@ -77,5 +79,9 @@ struct checkpoint {
 struct status checkpoint_open(const struct checkpoint_layout *layout, const char *prefix,
                               struct checkpoint **out);
 void checkpoint_close(struct checkpoint *checkpoint); /* accepts NULL */
+
+/* The step of a bundle, and how many rows count that were taken before it, in the endless sequence
+ * of epochs. False: it does not tell, or cannot be read. */
+bool checkpoint_read_place(const char *prefix, uint64_t *step, uint64_t *rows);
 
 #endif

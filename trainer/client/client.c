@@ -65,6 +65,8 @@ void client_interrupt(struct ps_client *client)
 void client_follow(struct ps_client *client, const struct ps_client *other)
 {
     client->generation = other->generation;
+    client->begin_step = other->begin_step;
+    client->begin_place = other->begin_place;
     memcpy(client->incarnations, other->incarnations,
            (size_t)client->options.placement->ps_count * sizeof *client->incarnations);
 }
@@ -120,6 +122,7 @@ static void take_join(struct ps_client *client, int ps, const struct join_reply 
     if (ps == 0) {
         client->global_step = reply->global_step;
         client->begin_step = reply->begin_step;
+        client->begin_place = reply->place;
         client->stop_step = reply->stop_step;
         client->paced = reply->paced;
         client->finished = client->open = true;

@@ -24,6 +24,7 @@
 #include "trainer/shared/optimizer.h"
 #include "trainer/shared/placement.h"
 #include "trainer/shared/row_ids.h"
+#include "trainer/shared/row_place.h"
 #include "trainer/shared/schedule.h"
 
 /* The gradient of a variable; of one by rows it is indexed, as TensorFlow's IndexedSlices. */
@@ -85,7 +86,8 @@ struct ps_client {
     uint64_t *incarnations; /* [ps_count]: of each ps when it was joined; 0: not yet */
     uint64_t *steps;        /* [ps_count]: the step of each ps at the last pull */
     uint64_t global_step;
-    uint64_t begin_step; /* the first step of the generation */
+    uint64_t begin_step;          /* the first step of the generation */
+    struct row_place begin_place; /* in its rows, of a synchronous job */
     /* The job's last step: as the chief set it, or earlier after client_stop. 0: not known */
     uint64_t stop_step;
     bool paced;          /* it must not be ahead by more than job.lead_max: see client_pass */
@@ -176,6 +178,10 @@ struct client_job {
      * at most (0: it does not), and where it goes on in them, as in share_table.h (none: at
      * global_step). */
     uint64_t rows_per_turn, turns_per_share;
+    /* Of a synchronous job: how many rows a unit has, how many units all workers together take in a
+     * step (0: its rows have no place), and the place at global_step: see row_place.h. */
+    uint64_t rows_per_unit, units_per_step;
+    struct row_place place;
     const uint64_t *position;
     size_t position_count;
     uint32_t totals_count; /* of the metrics over all workers, see totals.h; 0: there are none */

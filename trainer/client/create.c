@@ -143,6 +143,7 @@ static void describe_rows(const struct client_job *job, struct create_request *h
 {
     header->turns_per_share = job->turns_per_share;
     header->totals_count = job->totals_count;
+    header->place = job->place;
     header->position = job->position;
     header->position_count = job->position_count;
 }
@@ -422,6 +423,7 @@ struct status client_begin(struct ps_client *client, const struct client_job *jo
     client->paced = job->lead_max > 0;
     client->open = true;
     client->global_step = client->begin_step = job->global_step;
+    client->begin_place = job->place;
     return status_ok();
 }
 

@@ -308,13 +308,15 @@ static struct status step(struct gradient_source *base, const void *const *value
     return status_ok();
 }
 
-static struct status seek(struct gradient_source *base, uint64_t begin, uint64_t step)
+static struct status seek(struct gradient_source *base, uint64_t begin, uint64_t step,
+                          const struct row_place *place)
 {
     const struct accumulating_source *source = (struct accumulating_source *)base;
     struct gradient_source *inner = source->inner;
 
-    return inner->seek != NULL ? inner->seek(inner, begin * source->batches, step * source->batches)
-                               : status_ok();
+    return inner->seek != NULL
+               ? inner->seek(inner, begin * source->batches, step * source->batches, place)
+               : status_ok();
 }
 
 static void destroy(struct gradient_source *base)

@@ -27,6 +27,15 @@ static unsigned long long step_of(const struct chief *chief)
 
 /* ---- The step at which the job begins. ---- */
 
+/* Where a synchronous job begins in its rows. A checkpoint that does not tell is of as many workers
+ * as there are now. */
+static struct row_place place_of(const struct client_job *job, struct row_place given)
+{
+    if (given.readers > 0)
+        return given;
+    return (struct row_place){ job->workers, 0, job->global_step * job->units_per_step };
+}
+
 static struct status begin_anew(struct chief *chief)
 {
     const struct chief_options *options = chief->options;
@@ -38,6 +47,7 @@ static struct status begin_anew(struct chief *chief)
                                   .context = options->context };
 
     job.stop_step = chief->stop_step;
+    job.place = place_of(&job, (struct row_place){ 0 });
     struct status status = options->first_values(options->context, arena, &first.whole);
     if (status_is_ok(status))
         status = client_create_from(chief->client, &job, &first);
@@ -59,7 +69,8 @@ static struct status begin_from(struct chief *chief, const char *prefix)
     job.stop_step = chief->stop_step;
     job.scalars = checkpoint->scalars;
     job.position = checkpoint->position;
-    job.position_count = checkpoint->position_count;
+    job.position_count = job.sync ? 0 : checkpoint->position_count;
+    job.place = place_of(&job, checkpoint->place);
     struct status status = client_begin(chief->client, &job, &checkpoint->state);
     if (status_is_ok(status)) {
         progress_say(chief->progress, "Restored %s, step %llu", prefix, step_of(chief));

@@ -161,11 +161,12 @@ static struct status need_rows(struct gradient_source *source, const struct row_
     return inner->need_rows(inner, rows);
 }
 
-static struct status seek(struct gradient_source *source, uint64_t begin, uint64_t global_step)
+static struct status seek(struct gradient_source *source, uint64_t begin, uint64_t global_step,
+                          const struct row_place *place)
 {
     struct gradient_source *inner = ((struct clipping_source *)source)->inner;
 
-    return inner->seek != NULL ? inner->seek(inner, begin, global_step) : status_ok();
+    return inner->seek != NULL ? inner->seek(inner, begin, global_step, place) : status_ok();
 }
 
 static void destroy(struct gradient_source *source)

@@ -89,7 +89,7 @@ static struct status pull_first(struct ps_client *client, struct gradient_source
 {
     TRY(pull_values(client));
     if (source->seek != NULL)
-        TRY(source->seek(source, client->begin_step, client->global_step));
+        TRY(source->seek(source, client->begin_step, client->global_step, &client->begin_place));
     TRY(want_rows(client, source, ready));
     return source->need_rows != NULL ? pull_values(client) : status_ok();
 }

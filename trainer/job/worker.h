@@ -21,8 +21,10 @@ struct gradient_source {
                           const struct variable_gradient **gradients, float *loss);
     void (*destroy)(struct gradient_source *source);
     /* Skips the batches that were taken before: the job began at, or went back to, `begin` and is
-     * now at `step`. NULL: the source has no order. */
-    struct status (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step);
+     * now at `step`. place: in the rows of a synchronous job, at `begin`. NULL: the source has no
+     * order. */
+    struct status (*seek)(struct gradient_source *source, uint64_t begin, uint64_t step,
+                          const struct row_place *place);
     /* Says which rows, or keys, of each sparse variable a step needs: *rows is [variables_count]
      * and valid until that step has been made. Called once for each step, before it, when the
      * gradients of the step before are still in use. *rows is NULL if the source has no rows now:

@@ -105,6 +105,7 @@ static void begin_generation(struct ps *ps, const struct create_request *request
     generation->backup_workers = request->backup_workers;
     generation->lead_max = request->lead_max;
     generation->begin_step = request->global_step;
+    generation->place = request->place;
     generation->stop_step = request->stop_step;
 }
 

@@ -100,6 +100,7 @@ struct generation {
     char *agreed; /* the chief's settings, which every worker must have been given as well; on the
                      heap */
     uint64_t placement_hash, begin_step, stop_step;
+    struct row_place place; /* at begin_step; of a synchronous job */
     bool sync;
     uint32_t sync_workers;
     uint32_t backup_workers; /* whose pushes a synchronous step does not need */

@@ -210,6 +210,7 @@ static struct message join_reply(struct ps *ps, const struct worker *worker)
                                 .global_step = pushes_step(ps),
                                 .begin_step = generation->begin_step,
                                 .stop_step = generation->stop_step,
+                                .place = generation->place,
                                 .finished = worker->finished || outcome_is_known(ps),
                                 .over = outcome_is_known(ps),
                                 .paced = generation->lead_max > 0 };

@@ -20,10 +20,11 @@
 #include "rpc/message.h"
 #include "tensor/constraint.h"
 #include "trainer/shared/row_keys.h"
+#include "trainer/shared/row_place.h"
 #include "trainer/shared/share_table.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 18
+#define PROTOCOL_VERSION 19
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -76,6 +77,7 @@ struct join_request {
 
 struct join_reply {
     uint64_t incarnation, generation, global_step, begin_step, stop_step;
+    struct row_place place;
     bool finished, open, over, paced;
 };
 
@@ -272,6 +274,7 @@ struct create_request {
     uint32_t workers, batches_per_step, backup_workers, lead_max;
     bool sync, keep_before, all_rows;
     uint64_t turns_per_share;
+    struct row_place place;
     uint32_t totals_count;
     const uint64_t *position; /* [position_count] */
     size_t position_count;

@@ -179,6 +179,9 @@ struct message pack_create_request(const struct create_request *request)
     header.keep_before = request->keep_before;
     header.all_rows = request->all_rows;
     header.turns_per_share = request->turns_per_share;
+    header.row_readers = request->place.readers;
+    header.reader_rows = request->place.rows;
+    header.units = request->place.units;
     header.totals_count = request->totals_count;
     header.n_position = request->position_count;
     header.position = (uint64_t *)(uintptr_t)request->position;
@@ -307,6 +310,7 @@ struct status unpack_create_request(const struct message *message, struct arena 
         .keep_before = header->keep_before,
         .all_rows = header->all_rows,
         .turns_per_share = header->turns_per_share,
+        .place = { header->row_readers, header->reader_rows, header->units },
         .totals_count = header->totals_count,
         .position = header->position,
         .position_count = header->n_position,

@@ -35,6 +35,9 @@ struct message pack_join_reply(const struct join_reply *reply)
     header.open = reply->open;
     header.begin_step = reply->begin_step;
     header.stop_step = reply->stop_step;
+    header.row_readers = reply->place.readers;
+    header.reader_rows = reply->place.rows;
+    header.units = reply->place.units;
     header.over = reply->over;
     header.paced = reply->paced;
     return protocol_pack(&header);
@@ -46,15 +49,17 @@ struct status unpack_join_reply(const struct message *message, struct arena *are
     PROTO(JoinReply) * header;
 
     TRY(PROTOCOL_UNPACK(message, join_reply, arena, &header));
-    *out = (struct join_reply){ .incarnation = header->incarnation,
-                                .generation = header->generation,
-                                .global_step = header->global_step,
-                                .finished = header->finished,
-                                .open = header->open,
-                                .begin_step = header->begin_step,
-                                .stop_step = header->stop_step,
-                                .over = header->over,
-                                .paced = header->paced };
+    *out =
+        (struct join_reply){ .incarnation = header->incarnation,
+                             .generation = header->generation,
+                             .global_step = header->global_step,
+                             .finished = header->finished,
+                             .open = header->open,
+                             .begin_step = header->begin_step,
+                             .stop_step = header->stop_step,
+                             .place = { header->row_readers, header->reader_rows, header->units },
+                             .over = header->over,
+                             .paced = header->paced };
     return status_ok();
 }
 

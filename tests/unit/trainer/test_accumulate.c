@@ -14,7 +14,7 @@
 /* Batch number b has the gradient b + 1, …, and the loss b. */
 struct counting_source {
     struct gradient_source source; /* first */
-    uint64_t batch, begin;
+    uint64_t batch, begin, before;
     float gradient[SIZE];
     struct variable_gradient gradients[1];
     struct row_ids rows[8]; /* of the batches in turn, if the variable is by rows */
@@ -37,12 +37,14 @@ static struct status step(struct gradient_source *base, const void *const *value
     return status_ok();
 }
 
-static struct status seek(struct gradient_source *base, uint64_t begin, uint64_t global_step)
+static struct status seek(struct gradient_source *base, uint64_t begin, uint64_t global_step,
+                          const struct row_place *place)
 {
     struct counting_source *source = (struct counting_source *)base;
 
     source->begin = begin;
     source->batch = global_step;
+    source->before = place->units;
     return status_ok();
 }
 
@@ -91,9 +93,10 @@ static void gives_the_mean_of_several_batches(void **state)
     float loss;
 
     source = accumulate_source(&fixture->inner->source, 4, 2, &fixture->placement);
-    assert_true(status_is_ok(source->seek(source, 2, 5)));
+    assert_true(status_is_ok(source->seek(source, 2, 5, &(struct row_place){ .units = 77 })));
     assert_int_equal(fixture->inner->begin, 8);
     assert_int_equal(fixture->inner->batch, 20);
+    assert_int_equal(fixture->inner->before, 77);
     for (int t = 0; t < 2; t++) {
         assert_true(status_is_ok(source->step(source, NULL, &gradients, &loss)));
         float mean = 21.5f + 4 * (float)t;

@@ -38,10 +38,11 @@ static void note_destroy(struct gradient_source *source)
     destroyed++;
 }
 
-static struct status note_seek(struct gradient_source *source, uint64_t begin, uint64_t step)
+static struct status note_seek(struct gradient_source *source, uint64_t begin, uint64_t step,
+                               const struct row_place *place)
 {
     (void)source;
-    sought = begin * 100 + step;
+    sought = place->units * 10000 + begin * 100 + step;
     return status_ok();
 }
 
@@ -159,8 +160,8 @@ static void seek_and_destroy_reach_the_inner_source(void **state)
     destroyed = 0;
     struct gradient_source *source =
         clip_source(&fixed, &(struct clip){ CLIP_NORM, 1 }, &placement);
-    assert_ok(source->seek(source, 3, 7));
-    assert_int_equal(sought, 307);
+    assert_ok(source->seek(source, 3, 7, &(struct row_place){ .units = 2 }));
+    assert_int_equal(sought, 20307);
     source->destroy(source);
     assert_int_equal(destroyed, 1);
 }

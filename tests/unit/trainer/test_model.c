@@ -18,6 +18,8 @@
 #define ROWS  600
 #define BATCH 50
 
+static const struct row_place beginning = { 0 };
+
 static uint8_t pixels[ROWS * DIGITS_PIXELS], labels[ROWS];
 static struct dataset_split digits;
 static const struct batch_order order = {
@@ -190,9 +192,52 @@ static void a_source_goes_on_where_it_is_told(void **state)
     for (int i = 0; i < 6; i++)
         assert_string_equal(source->step(source, values, &gradients, &losses[i]).message, "");
     assert_true(losses[0] != losses[4]);
-    assert_string_equal(source->seek(source, 0, 4).message, "");
+    assert_string_equal(source->seek(source, 0, 4, &beginning).message, "");
     assert_string_equal(source->step(source, values, &gradients, &loss).message, "");
     assert_true(loss == losses[4]);
+    source->destroy(source);
+    close_model(model);
+    arena_destroy(arena);
+}
+
+static float first_loss(const struct model *model, const void *const *values, uint32_t worker,
+                        const struct row_place *place)
+{
+    const struct batch_order own = {
+        .shuffle = true, .repeat = true, .worker = worker, .workers = 2
+    };
+    const struct variable_gradient *gradients;
+    struct gradient_source *source;
+    float loss;
+
+    assert_string_equal(model_source(model, &digits.split, &own, true, 1, NULL, &source).message,
+                        "");
+    assert_string_equal(source->seek(source, 3, 3, place).message, "");
+    assert_string_equal(source->step(source, values, &gradients, &loss).message, "");
+    source->destroy(source);
+    return loss;
+}
+
+/* Where a job with another number of workers has stopped, a worker goes on with the batches of
+ * another worker's part. */
+static void a_worker_takes_the_units_from_a_place_on(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct model *model = open_model(arena, "mlp", LAYERS_MEAN);
+    const void *const *values = first_values(model, 1, arena);
+    const struct row_place even = { 2, 0, 6 }, odd = { 2, 0, 5 },
+                           later = { 2, 2 * (uint64_t)BATCH, 2 },
+                           many = { ROW_READERS_MAX + 1, 0, 0 };
+    const struct batch_order own = { .repeat = true, .workers = 1 };
+    struct gradient_source *source;
+
+    assert_true(first_loss(model, values, 0, &even) == first_loss(model, values, 1, &odd));
+    assert_true(first_loss(model, values, 0, &even) == first_loss(model, values, 0, &later));
+    assert_true(first_loss(model, values, 0, &even) != first_loss(model, values, 0, &odd));
+    assert_string_equal(model_source(model, &digits.split, &own, true, 1, NULL, &source).message,
+                        "");
+    assert_int_equal(source->seek(source, 0, 0, &many).code, STATUS_INVALID_ARGUMENT);
     source->destroy(source);
     close_model(model);
     arena_destroy(arena);
@@ -262,6 +307,7 @@ int main(void)
         cmocka_unit_test(the_sum_of_losses_has_batch_times_the_gradient_of_their_mean),
         cmocka_unit_test(first_values_are_the_seeds),
         cmocka_unit_test(a_source_goes_on_where_it_is_told),
+        cmocka_unit_test(a_worker_takes_the_units_from_a_place_on),
         cmocka_unit_test(an_evaluation_has_the_penalty_once),
         cmocka_unit_test(data_that_do_not_fit_are_refused),
     };

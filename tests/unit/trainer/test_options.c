@@ -126,8 +126,28 @@ static void chooses_by_flag_then_model_then_default(void **state)
     assert_string_equal(options.job.optimizer, choice->optimizer);
     assert_true(fabs(options.job.learning_rate - choice->rate) < 1e-6);
     uint64_t steps;
-    assert_string_equal(options_steps(&options, 55000, &steps).message, "");
+    assert_string_equal(options_steps(&options, 55000, (struct taken_rows){ 0 }, &steps).message,
+                        "");
     assert_int_equal(steps, choice->steps);
+    arena_destroy(arena);
+}
+
+static void epochs_count_the_rows_that_were_taken(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_create(0);
+    struct options options;
+    uint64_t steps;
+
+    assert_string_equal(read_line("--epochs=2 --sync --workers=3", arena, &options).message, "");
+    uint64_t per_step = options_rows_per_step(&options);
+    /* with two workers before */
+    struct taken_rows taken = { 30, 20 * per_step + 5 };
+    assert_string_equal(options_steps(&options, 55000, taken, &steps).message, "");
+    assert_int_equal(steps, 30 + (110000 - taken.rows + per_step - 1) / per_step);
+    taken.rows = 200000; /* fewer epochs than before */
+    assert_string_equal(options_steps(&options, 55000, taken, &steps).message, "");
+    assert_int_equal(steps, (110000 + per_step - 1) / per_step);
     arena_destroy(arena);
 }
 
@@ -139,11 +159,12 @@ static void epochs_need_a_known_number_of_rows(void **state)
     uint64_t steps = 0;
 
     assert_string_equal(read_line("--epochs=2", arena, &options).message, "");
-    struct status status = options_steps(&options, ROWS_UNKNOWN, &steps);
+    struct status status = options_steps(&options, ROWS_UNKNOWN, (struct taken_rows){ 0 }, &steps);
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
     assert_non_null(strstr(status.message, "--training_iteration"));
     assert_string_equal(read_line("--training_iteration=7", arena, &options).message, "");
-    assert_string_equal(options_steps(&options, ROWS_UNKNOWN, &steps).message, "");
+    assert_string_equal(
+        options_steps(&options, ROWS_UNKNOWN, (struct taken_rows){ 0 }, &steps).message, "");
     assert_int_equal(steps, 7);
     arena_destroy(arena);
 }
@@ -203,7 +224,7 @@ static void an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows
 
 int main(void)
 {
-    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 3];
+    struct CMUnitTest tests[COUNT(refusals) + COUNT(choices) + 4];
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(refusals); i++)
@@ -216,6 +237,7 @@ int main(void)
                                               .initial_state = (void *)(uintptr_t)&choices[i] };
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(the_founding_report_is_two_flags);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(epochs_need_a_known_number_of_rows);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(epochs_count_the_rows_that_were_taken);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(
         an_optimizer_of_a_description_is_keras_and_one_of_a_flag_tensorflows);
     return cmocka_run_group_tests_name("options", tests, make_directory, remove_directory);

@@ -23,6 +23,8 @@
 #define IDS   2
 
 /* Two calls of one table, whose regularizer %s decides how it is read: one of 0 needs the whole. */
+static const struct row_place beginning = { 0 };
+
 static const char model_text[] =
     "{\"class_name\": \"Functional\", \"keras_version\": \"3.15\", \"config\": {\"name\": \"m\", "
     "\"layers\": [{\"class_name\": \"InputLayer\", \"name\": \"x\", \"config\": {\"name\": \"x\", "
@@ -219,7 +221,7 @@ static void a_step_of_some_rows_is_that_of_the_whole_table(void **state)
         check_step(arena, sources[0], sources[1], values, &rows, BATCH * IDS);
     for (int i = 0; i < 2;
          i++) /* back to the beginning: the rows that were asked for are dropped */
-        assert_string_equal(sources[i]->seek(sources[i], 0, 0).message, "");
+        assert_string_equal(sources[i]->seek(sources[i], 0, 0, &beginning).message, "");
     rows = NULL;
     check_step(arena, sources[0], sources[1], values, &rows, BATCH * IDS);
     for (int i = 0; i < 2; i++)
@@ -250,7 +252,7 @@ static void several_batches_of_some_rows_are_those_of_the_whole_table(void **sta
     for (int step = 0; step < 4; step++)
         check_step(arena, sources[0], sources[1], values, &rows, 3 * BATCH * IDS);
     for (int i = 0; i < 2; i++)
-        assert_string_equal(sources[i]->seek(sources[i], 0, 1).message, "");
+        assert_string_equal(sources[i]->seek(sources[i], 0, 1, &beginning).message, "");
     rows = NULL;
     check_step(arena, sources[0], sources[1], values, &rows, 3 * BATCH * IDS);
     for (int i = 0; i < 2; i++) {
