@@ -14,8 +14,8 @@ void client_init(struct ps_client *client, const struct ps_client_options *optio
     call_group_init(&client->calls, channel_clock(options->channels[0]), client->chunks_count);
     client->calls.retry = client_retry(client);
     client->shares = client_shares_create(client->calls.clock, client_retry(client));
-    call_group_init(&client->totals_calls, client->calls.clock, 1);
-    client->totals_calls.retry = client_retry(client);
+    call_group_init(&client->side_calls, client->calls.clock, 1);
+    client->side_calls.retry = client_retry(client);
     client_rows_init(client);
     client->values = zalloc((size_t)placement->variables_count * sizeof *client->values);
     client->assembled = zalloc((size_t)placement->variables_count * sizeof *client->assembled);
@@ -38,7 +38,7 @@ void client_finish(struct ps_client *client)
 {
     call_group_finish(&client->calls);
     client_shares_destroy(client->shares);
-    call_group_finish(&client->totals_calls);
+    call_group_finish(&client->side_calls);
     free(client->totals);
     for (int v = 0; v < client->options.placement->variables_count; v++)
         free(client->assembled[v]);
@@ -58,7 +58,7 @@ void client_interrupt(struct ps_client *client)
 {
     if (!atomic_load(&client->leaving))
         call_group_cancel(&client->calls);
-    call_group_cancel(&client->totals_calls);
+    call_group_cancel(&client->side_calls);
     client_shares_interrupt(client->shares);
 }
 

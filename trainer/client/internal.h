@@ -76,6 +76,8 @@ void client_shares_interrupt(struct client_shares *shares);
 /* 1 + the turn that the next push is of; 0: none. */
 uint64_t client_pushed_turn(struct client_shares *shares);
 void client_turn_was_pushed(struct client_shares *shares);
+/* Before a push, if ps 0 has not replied for long. ABORTED: its rows are another worker's now. */
+struct status client_keep_turn(struct ps_client *client);
 
 void client_clear_totals(struct ps_client *client); /* totals.c: a push has taken them */
 

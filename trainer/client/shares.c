@@ -71,6 +71,26 @@ void client_turn_was_pushed(struct client_shares *shares)
     pthread_mutex_unlock(&shares->lock);
 }
 
+#define REPLIED_MS 2500 /* half of the time after which ps 0 gives turns to others */
+
+/* With several ps tasks, a push is refused by ps 0 alone if its turn was given to another worker,
+ * since this one was stopped or cut off. The others would apply it. */
+struct status client_keep_turn(struct ps_client *client)
+{
+    int64_t since_ns = clock_now_ns(client->calls.clock) - (int64_t)REPLIED_MS * NS_PER_MS;
+    uint64_t turn = client_pushed_turn(client->shares);
+    struct ticket ticket = client_ticket(client, 0);
+    const struct take_request header = { .ticket = &ticket, .turn = turn };
+
+    if (turn == 0 || client->options.placement->ps_count == 1 || client->replied_ns > since_ns)
+        return status_ok();
+    call_group_begin(&client->side_calls);
+    struct message request = pack_take_request(&header);
+    call_group_add(&client->side_calls, client->options.channels[0], PS_TAKE, &request,
+                   client_deadline_ns(client, client->options.call_timeout_ms));
+    return call_group_wait(&client->side_calls);
+}
+
 /* ---- The thread that reads. ---- */
 
 static void append(struct client_shares *shares, uint64_t turn)
@@ -89,7 +109,7 @@ static void append(struct client_shares *shares, uint64_t turn)
 static struct status take(struct ps_client *client)
 {
     struct client_shares *shares = client->shares;
-    const struct take_request header = { &shares->ticket, ++shares->number, shares->begins };
+    const struct take_request header = { &shares->ticket, ++shares->number, shares->begins, 0 };
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct take_reply reply;
     struct status status;

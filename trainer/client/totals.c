@@ -36,7 +36,7 @@ struct status client_read_totals(struct ps_client *client, double *out, uint64_t
     const struct totals_request header = { &ticket };
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct totals_reply reply;
-    struct call_group *calls = &client->totals_calls;
+    struct call_group *calls = &client->side_calls;
     struct status status;
 
     call_group_begin(calls);

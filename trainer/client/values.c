@@ -319,6 +319,7 @@ static struct status push(struct ps_client *client, const struct variable_gradie
     struct bytes *pieces = client->pieces;
 
     TRY(client_rows_begin(client, pull, gradients));
+    TRY(client_keep_turn(client));
     header.sequence = ++client->sequence;
     header.local_step = client->global_step;
     header.pull = pull;
@@ -331,6 +332,7 @@ static struct status push(struct ps_client *client, const struct variable_gradie
      * waits at another ps for that worker. */
     struct call_watch watch = { CLIENT_LOOK_MS, client_look, client };
     TRY(call_group_wait_watched(&client->calls, &watch));
+    client->replied_ns = clock_now_ns(client->calls.clock);
     client_turn_was_pushed(client->shares);
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
     struct status status =

@@ -68,6 +68,15 @@ void attendance_hear(struct ps *ps, const struct identity *identity)
     member->left = NULL;
 }
 
+void attendance_touch(struct ps *ps, const struct worker *worker)
+{
+    struct member *member = &ps->attendance->members[worker->index];
+
+    ASSERT_LOCKED(ps);
+    if (member->heard_ns != 0 && member->incarnation == worker->incarnation)
+        member->heard_ns = clock_now_ns(ps->options.clock);
+}
+
 void attendance_leave(struct ps *ps, const struct identity *identity, const char *why)
 {
     struct member *member = &ps->attendance->members[identity->index];

@@ -315,6 +315,7 @@ struct attendance *attendance_create(void);
 void attendance_destroy(struct attendance *attendance);
 /* A task has sent a beat; or it has failed, and says why. */
 void attendance_hear(struct ps *ps, const struct identity *identity);
+void attendance_touch(struct ps *ps, const struct worker *worker); /* it has made another call */
 void attendance_leave(struct ps *ps, const struct identity *identity, const char *why);
 void attendance_mark_told(struct ps *ps, uint32_t rank); /* the outcome, if there is one */
 bool attendance_has_begun(const struct ps *ps);          /* has any task ever been heard of? */

@@ -163,12 +163,23 @@ static struct status take_share(struct ps *ps, const struct worker *worker, stru
                      : status_ok();
 }
 
+/* A worker that was silent, and now has a push for all ps tasks, of which only ps 0 would know that
+ * it is too late. From here on the worker has as long as after a beat. */
+static struct status keep_turn(struct ps *ps, const struct worker *worker, uint64_t turn)
+{
+    TRY(shares_check_turn(ps, worker, turn));
+    attendance_touch(ps, worker);
+    return status_ok();
+}
+
 static struct status take(struct ps *ps, const struct take_request *request,
                           struct take_reply *reply)
 {
     const struct worker *worker;
 
     TRY(ps_admit_worker(ps, request->ticket, &worker));
+    if (request->turn > 0)
+        return keep_turn(ps, worker, request->turn - 1);
     struct taker *taker = &ps->shares->takers[worker->index];
     if (ps->shares->turns_max == 0)
         return status_error(STATUS_FAILED_PRECONDITION, "ps %u has no rows to share",

@@ -24,7 +24,7 @@
 #include "trainer/shared/share_table.h"
 
 /* Counts changes of training.proto that make one side misunderstand the other. */
-#define PROTOCOL_VERSION 19
+#define PROTOCOL_VERSION 20
 
 #define PS_PATH(method) "/slipway.training.ParameterServer/" method
 #define PS_JOIN         PS_PATH("Join")
@@ -131,6 +131,7 @@ struct take_request {
     const struct ticket *ticket;
     uint64_t number;
     bool begins;
+    uint64_t turn; /* 1 + a turn to keep; 0: none */
 };
 
 struct take_reply {

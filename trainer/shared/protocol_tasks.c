@@ -264,6 +264,7 @@ struct message pack_take_request(const struct take_request *request)
     header.ticket = ticket_to_proto(request->ticket, &ticket);
     header.number = request->number;
     header.begins = request->begins;
+    header.turn = request->turn;
     return protocol_pack(&header);
 }
 
@@ -275,7 +276,8 @@ struct status unpack_take_request(const struct message *message, struct arena *a
     TRY(PROTOCOL_UNPACK(message, take_request, arena, &header));
     *out = (struct take_request){ .ticket = ticket_from_proto(header->ticket, arena),
                                   .number = header->number,
-                                  .begins = header->begins };
+                                  .begins = header->begins,
+                                  .turn = header->turn };
     return status_ok();
 }
 

@@ -190,9 +190,33 @@ static void the_turns_of_a_silent_worker_go_to_others(void **state)
     beat(&f, 0);
     assert_int_equal(next(&f, 0), 0);
     beat(&f, 1); /* it is back, with a turn that is not its own any more */
+    f.workers[1].replied_ns = 0;
     assert_int_equal(push(&f, 1).code, STATUS_ABORTED);
+    for (int ps = 0; ps < 2; ps++)
+        assert_int_equal(ps_global_step(f.cluster.ps[ps]), 0);
     OK(push(&f, 0));
-    assert_int_equal(ps_global_step(f.cluster.ps[0]), 1);
+    for (int ps = 0; ps < 2; ps++)
+        assert_int_equal(ps_global_step(f.cluster.ps[ps]), 1);
+    stop(&f);
+}
+
+/* Its turn was its own when it asked: it gets the time that a beat would have given it. */
+static void a_silent_worker_keeps_a_turn_that_nobody_else_has(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    start(&f, 2, 2, &small_job);
+    beat(&f, 0);
+    beat(&f, 1);
+    assert_int_equal(next(&f, 1), 0);
+    clock_fake_advance(f.clock, 6 * (int64_t)NS_PER_S);
+    OK(client_keep_turn(&f.workers[1]));
+    beat(&f, 0);
+    assert_int_equal(next(&f, 0), 4);
+    OK(push(&f, 1));
+    for (int ps = 0; ps < 2; ps++)
+        assert_int_equal(ps_global_step(f.cluster.ps[ps]), 1);
     stop(&f);
 }
 
@@ -205,7 +229,7 @@ static void a_repeated_request_gets_the_same_share(void **state)
     start(&f, 1, 1, &small_job);
     struct ticket ticket = client_ticket(&f.workers[0], 0);
     for (int i = 0; i < 3; i++) {
-        const struct take_request header = { &ticket, i < 2 ? 1 : 2, false };
+        const struct take_request header = { &ticket, i < 2 ? 1 : 2, false, 0 };
         struct message request = pack_take_request(&header), message = { 0 };
         struct take_reply reply;
         OK(channel_call(f.cluster.channels[0], PS_TAKE, &request, CLOCK_NEVER, &message));
@@ -351,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_worker_that_is_started_again_gives_back_what_it_has_not_made),
         cmocka_unit_test(a_worker_that_begins_anew_gives_it_back_as_well),
         cmocka_unit_test(the_turns_of_a_silent_worker_go_to_others),
+        cmocka_unit_test(a_silent_worker_keeps_a_turn_that_nobody_else_has),
         cmocka_unit_test(a_repeated_request_gets_the_same_share),
         cmocka_unit_test(a_job_goes_on_where_its_snapshot_was),
         cmocka_unit_test(nobody_waits_for_a_worker_without_rows),
