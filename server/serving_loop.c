@@ -8,7 +8,7 @@
 #include "base/scheduling.h"
 
 /* A request wakes the loop at once where the pool runs. */
-#define LOOP_SLICE_NS 100000
+#define LOOP_SLICE_NS 1000000
 
 /* ---- A loop's parts. ---- */
 

@@ -266,7 +266,13 @@ static void the_pool_yields_once_long_runs_come_beside_runs_in_the_loop(void **s
     measured(&small, 1000);
     assert_false(goes_to_pool(&small));
     assert_int_equal(nice_of_long_run(&large), own); /* it ran before the pool knew */
-    assert_int_equal(nice_of_long_run(&large), own < 10 ? 10 : own);
+    int nice = nice_of_long_run(&large);
+    for (int i = 0; i < 50 && nice < 10; i++) { /* this machine may stop for longer than a run
+                                                   in the loop counts */
+        assert_false(goes_to_pool(&small));
+        nice = nice_of_long_run(&large);
+    }
+    assert_int_equal(nice, own < 10 ? 10 : own);
     end();
     tensor_release(&large);
 }
