@@ -54,6 +54,8 @@ static struct status scan(const struct version_source *source, const char *base_
                  arena_printf(remarks->arena,
                               "no versions of servable found under base path %s%s%s", base_path,
                               found->is_version ? is_version : "", again ? "" : no_more));
+    else if (found->doubled != NULL)
+        complain(remarks, LOG_WARNING, found->doubled);
     return status;
 }
 

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/log.h"
 #include "savedmodel/format.h"
 
 #define FINGERPRINT_DEPTH 3 /* assets may be in directories of their own */
@@ -33,20 +32,22 @@ static int compare(const void *a, const void *b)
 }
 
 /* Keeps the last of equal numbers ("7", "07"). */
-static void drop_duplicates(struct source_versions *versions)
+static void drop_duplicates(struct source_versions *versions, struct arena *arena)
 {
+    const char *doubled = NULL;
     size_t kept = 0;
     for (size_t i = 0; i < versions->count; i++) {
         struct source_version version = versions->items[i];
         if (i + 1 < versions->count && version.number == versions->items[i + 1].number) {
-            log_warning("version %lld: '%s' stands for it, '%s' is ignored",
-                        (long long)version.number, versions->items[i + 1].directory,
-                        version.directory);
+            doubled = arena_printf(arena, "version %lld: '%s' stands for it, '%s' is ignored",
+                                   (long long)version.number, versions->items[i + 1].directory,
+                                   version.directory);
             free(version.directory);
         } else
             versions->items[kept++] = version;
     }
     versions->count = kept;
+    versions->doubled = doubled != NULL ? xstrdup(doubled) : NULL;
 }
 
 static struct source_versions versions_of(const char *base_path, const struct file_list *entries,
@@ -72,7 +73,7 @@ static struct status scan(const char *base_path, struct source_versions *out)
     if (status_is_ok(status)) {
         *out = versions_of(base_path, &entries, arena);
         qsort(out->items, out->count, sizeof *out->items, compare);
-        drop_duplicates(out);
+        drop_duplicates(out, arena);
         out->is_version = out->count == 0 && savedmodel_find_file(base_path) != NULL;
     }
     arena_destroy(arena);
@@ -84,6 +85,7 @@ void source_versions_finish(struct source_versions *versions)
     for (size_t i = 0; i < versions->count; i++)
         free(versions->items[i].directory);
     free(versions->items);
+    free(versions->doubled);
     *versions = (struct source_versions){ 0 };
 }
 

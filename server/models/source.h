@@ -19,6 +19,7 @@ struct source_versions {
     struct source_version *items; /* ascending, each number once */
     size_t count;
     bool is_version; /* there is none, because the base path holds a model itself */
+    char *doubled;   /* a text about names that spell one number; NULL: there are none */
 };
 void source_versions_finish(struct source_versions *versions);
 

@@ -100,6 +100,15 @@ class Loading(TestCase):
             with self.subTest(text), Server(self.path(path), "--file_system_poll_wait_seconds=%d" % seconds, wait=False) as server:
                 server.wait_for_output(text)
 
+    def test_two_names_of_one_version_are_not_logged_at_each_poll(self):
+        with self.serve() as server:
+            write(self.path("model", "01"), ("y", "Neg"), serving_default="y")
+            server.wait_for_output("model default: version 1: '%s' stands for it, '%s' is ignored" % (self.path("model", "1"), self.path("model", "01")))
+            for version in (2, 3):  # each is found by another poll
+                write(self.path("model", str(version)), ("y", "Neg"), serving_default="y")
+                server.wait_for_state(version, "AVAILABLE")
+            self.assertEqual(server.output().count("stands for it"), 1)
+
     def test_an_op_that_tensorflow_does_not_know_is_refused_even_if_nothing_needs_it(self):
         with self.serve() as server:
             write(self.path("model", "2"), ("y", "Neg"), ("strange", "NobodysOp"), serving_default="y")
