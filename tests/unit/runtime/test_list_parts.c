@@ -112,6 +112,9 @@ static void splits_and_concatenates(void **state)
     assert_gives(concat(split(3, (int64_t[]){ 2, 0, 1 }), 0, NULL), 6, numbers, "");
     assert_gives(split(2, (int64_t[]){ 2, 2 }), 0, NULL,
                  "Attempting to slice [2, 4] from tensor with length 3");
+    /* an end that no int64 can hold */
+    assert_gives(stack(split(2, (int64_t[]){ 1, INT64_MAX })), 0, NULL,
+                 "Attempting to slice [1, 9223372036854775807] from tensor with length 3");
     assert_gives(split(1, (int64_t[]){ 2 }), 0, NULL,
                  "Unused values in tensor. Length of tensor: 3 Values used: 2");
     assert_gives(split(2, (int64_t[]){ -1, 4 }), 0, NULL, "Invalid value in lengths: -1");

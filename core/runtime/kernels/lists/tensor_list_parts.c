@@ -147,10 +147,14 @@ static struct status check_lengths(const struct tensor *tensor, const struct ten
         if (length < 0)
             return status_error(STATUS_INVALID_ARGUMENT, "Invalid value in lengths: %lld",
                                 (long long)length);
-        if (length > rows - at)
+        if (length > rows - at) {
+            int64_t end;
+            if (__builtin_add_overflow(at, length, &end))
+                end = INT64_MAX;
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "Attempting to slice [%lld, %lld] from tensor with length %lld",
-                                (long long)at, (long long)length + at, (long long)rows);
+                                (long long)at, (long long)end, (long long)rows);
+        }
         at += length;
     }
     if (at != rows)
