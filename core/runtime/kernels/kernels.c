@@ -89,6 +89,7 @@
     X(matrix, matrix_band_part)     \
     X(matrix, matrix_diag)          \
     X(matrix, matrix_functions)     \
+    X(matrix, nearest_neighbors)    \
     X(matrix, qr)                   \
     X(nn, activation)               \
     X(nn, batch_norm)               \

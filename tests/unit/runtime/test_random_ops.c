@@ -73,6 +73,25 @@ static void gives_other_numbers_in_the_next_run_and_the_same_in_the_next_plan(vo
     plan_destroy(second);
 }
 
+/* The bound of the mean is about five standard errors. */
+static void draws_integers_that_no_seed_gives_again(void **state)
+{
+    (void)state;
+    struct attr attrs[] = { attr_type("dtype", DT_INT32), ATTR_END };
+    struct endpoint shape = build_const_ints(&b, "shape", 1, (int32_t[]){ COUNT_OF_NUMBERS });
+    struct endpoint fetch = build(&b, "NonDeterministicInts", "fresh", 1, &shape, attrs);
+    struct plan *plan = plan_of(0, NULL, 1, &fetch, NULL);
+    struct tensor first = run_plan(plan), second = run_plan(plan);
+    double mean = 0;
+    for (int i = 0; i < COUNT_OF_NUMBERS; i++)
+        mean += (double)tensor_int32s(&first)[i] / COUNT_OF_NUMBERS;
+    assert_true(fabs(mean) < 4.4e7);
+    assert_memory_not_equal(first.data, second.data, tensor_bytes(&first));
+    tensor_release(&first);
+    tensor_release(&second);
+    plan_destroy(plan);
+}
+
 static void draws_integers_between_the_bounds(void **state)
 {
     (void)state;
@@ -176,6 +195,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(draws_from_the_distribution_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(
             gives_other_numbers_in_the_next_run_and_the_same_in_the_next_plan, setup, teardown),
+        cmocka_unit_test_setup_teardown(draws_integers_that_no_seed_gives_again, setup, teardown),
         cmocka_unit_test_setup_teardown(draws_integers_between_the_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(goes_on_where_tensorflow_does, setup, teardown),
         cmocka_unit_test_setup_teardown(a_generator_moves_on_as_tensorflows_does, setup, teardown),

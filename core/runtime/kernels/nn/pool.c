@@ -175,6 +175,28 @@ static struct status max_pool_grad_compute(struct kernel_context *k)
     return status_ok();
 }
 
+/* Inputs: the image, its pooled form, and a gradient of the gradient of the image. Each output is
+ * the number of that at the place of its window's maximum. */
+static struct status max_pool_grad_grad_compute(struct kernel_context *k)
+{
+    const struct tensor *x = kernel_input(k, 0), *y = kernel_input(k, 1);
+    const struct tensor *ddx = kernel_input(k, 2);
+    struct conv_size size;
+    struct tensor *out, places;
+    TRY(pool_size(k, &x->shape, &size));
+    TRY(check_gradient(k, &size, &y->shape));
+    if (!shape_equal(&ddx->shape, &x->shape))
+        return kernel_error(k, STATUS_INVALID_ARGUMENT, "Expected grad shape to be %s, but got %s",
+                            shape_text(&x->shape), shape_text(&ddx->shape));
+    TRY(kernel_output(k, 0, &y->shape, &out));
+    if (out->size == 0)
+        return status_ok();
+    TRY(pool_places_find(k, &size, x, &places));
+    pool_places_take(&size, &places, ddx, out);
+    tensor_release(&places);
+    return status_ok();
+}
+
 /* The same of volumes, where each element that equals the maximum gets the whole gradient. */
 static struct status max_pool3d_grad_compute(struct kernel_context *k)
 {
@@ -295,6 +317,8 @@ static const struct kernel rows[] = {
     POOL("MaxPool", DTYPES_REAL, max_pool_compute),
     POOL("MaxPoolV2", DTYPES_REAL, max_pool_compute),
     POOL("MaxPoolGradV2", DTYPES_REAL, max_pool_grad_compute),
+    POOL("MaxPoolGradGrad", DTYPES_REAL, max_pool_grad_grad_compute),
+    POOL("MaxPoolGradGradV2", DTYPES_REAL, max_pool_grad_grad_compute),
     { "MaxPoolWithArgmax", DTYPES_REAL, .prepare = argmax_prepare,
       .compute = max_pool_with_argmax_compute, .costly = true },
     { "MaxPoolGradWithArgmax", DTYPES_REAL, .prepare = argmax_prepare,

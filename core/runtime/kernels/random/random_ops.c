@@ -52,6 +52,15 @@ static struct status random_compute(struct kernel_context *k)
     return random_fill(k, random_seeded_take(k, &state->seeded, blocks), &draw, out);
 }
 
+/* Numbers that no seed gives again. */
+static struct status fresh_ints_compute(struct kernel_context *k)
+{
+    struct draw draw = { .distribution = FULL_INT, .dtype = kernel_node(k)->outputs[0].dtype };
+    struct tensor *out;
+    TRY(random_output(k, 0, &out));
+    return random_fill(k, philox_of_key(kernel_random_seed(k), 0, 0), &draw, out);
+}
+
 #define RANDOM(op, dtypes, type_attr)                                               \
     {                                                                               \
         op, dtypes, type_attr, .prepare = random_prepare, .compute = random_compute \
@@ -60,6 +69,9 @@ static const struct kernel rows[] = {
     RANDOM("RandomUniform", DTYPES_FLOATING, "dtype"),
     RANDOM("RandomStandardNormal", DTYPES_FLOATING, "dtype"),
     RANDOM("TruncatedNormal", DTYPES_FLOATING, "dtype"),
+    { "NonDeterministicInts",
+      DTYPES(DT_INT32) | DTYPES(DT_INT64) | DTYPES(DT_UINT32) | DTYPES(DT_UINT64), "dtype",
+      .compute = fresh_ints_compute },
     RANDOM("RandomUniformInt", DTYPES(DT_INT32) | DTYPES(DT_INT64), "Tout"),
 };
 const struct kernel_table kernels_random_ops = { rows, COUNT(rows) };
