@@ -51,10 +51,11 @@ static struct status parse_integer(const struct flag *flag, const char *text, in
     out->integer = *text == '\0' ? 0 : strtoll(text, &end, 10);
     if (*text != '\0' && (end == text || *end != '\0'))
         return bad_value(flag, text, "a whole number");
+    TRY(check_range(flag, text, (double)out->integer));
     if (errno == ERANGE || out->integer < min || out->integer > max)
         return status_error(STATUS_INVALID_ARGUMENT, "--%s=%s: wants a number from %lld to %lld",
                             flag->name, text, (long long)min, (long long)max);
-    return check_range(flag, text, (double)out->integer);
+    return status_ok();
 }
 
 static struct status parse_double(const struct flag *flag, const char *text, union flag_value *out)

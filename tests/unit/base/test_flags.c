@@ -133,7 +133,7 @@ static const struct bad {
     { "--port=8x", STATUS_INVALID_ARGUMENT, "--port=8x: wants a whole number" },
     { "--port=99999", STATUS_INVALID_ARGUMENT, "--port=99999: wants a number from 0 to 65535" },
     { "--port=5000000000", STATUS_INVALID_ARGUMENT,
-      "--port=5000000000: wants a number from -2147483648 to 2147483647" },
+      "--port=5000000000: wants a number from 0 to 65535" },
     { "--big=99999999999999999999", STATUS_INVALID_ARGUMENT,
       "--big=99999999999999999999: wants a number from -9223372036854775808 to "
       "9223372036854775807" },
