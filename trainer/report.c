@@ -40,6 +40,8 @@ void report_init(struct report *report, struct clock *clock, enum log_level leve
 
 const char *report_loss(double loss, char out[LOSS_TEXT_MAX])
 {
+    if (isnan(loss))
+        return "unknown";
     snprintf(out, LOSS_TEXT_MAX, fabs(loss) >= .1 || loss == 0 ? "%.4f" : "%.4g", loss);
     return out;
 }

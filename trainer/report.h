@@ -32,7 +32,7 @@ struct report {
 void report_init(struct report *report, struct clock *clock, enum log_level level, bool task,
                  uint64_t steps, uint32_t rows_per_step);
 
-/* "2.3026", "0.01234", "1.234e-05": at least four significant digits. Returns `out`. */
+/* "2.3026", "0.01234", "1.234e-05": at least four significant digits; "unknown" for NaN. */
 #define LOSS_TEXT_MAX 32
 const char *report_loss(double loss, char out[LOSS_TEXT_MAX]);
 

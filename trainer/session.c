@@ -1,6 +1,7 @@
 #include "trainer/finetune.h"
 #include "trainer/session.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -405,6 +406,7 @@ static struct status run_task(struct session *session)
 
 struct status session_run(struct session *session)
 {
+    session->progress.loss = NAN; /* this task has not made a step yet */
     session->progress.say = say;
     session->progress.say_context = session;
     if (!session_is_local(session)) {
