@@ -112,7 +112,7 @@ python_environment() {
 # python_overlay NAME: puts the packages of scripts/NAME.txt, without what they depend on, into a directory outside the tree, once, and
 # its path into $overlay. $python must be set.
 python_overlay() {
-    if ! cached "$1"; then
+    if missing "$1"; then
         say "Will install from Python's registry, into $cached: $(grep -v '^#' "$root/scripts/$1.txt" | tr '\n' ' ')"
         logged "python-$1" "installing Python packages for $1${python_hint:+ ($python_hint)}" \
             "$python" -m pip install --disable-pip-version-check --no-deps --target "$cached" -r "$root/scripts/$1.txt"
@@ -121,8 +121,9 @@ python_overlay() {
     overlay=$cached
 }
 
-# cached NAME: sets $cached to the directory, outside the tree, of what scripts/NAME.txt lists. False if it has to be made.
-cached() {
+# missing NAME: sets $cached to the directory, outside the tree, of what scripts/NAME.txt lists. True if it has to be filled; it is
+# empty then.
+missing() {
     cached=$cache/$1-$(sha256sum <"$root/scripts/$1.txt" | cut -c1-12)
     [ ! -e "$cached/complete" ] || return 1
     rm -rf "$cached"
@@ -145,14 +146,14 @@ build_go_tools() {
 # directories. If a tool cannot be installed, its variable is empty: the tests that need it are skipped, and say so.
 interop_tools() {
     go_tools= node_modules=
-    if cached go; then
+    if missing go; then
         say "Will build from Go's module proxy, into $cached: $(awk '!/^#/ { print $1 }' scripts/go.txt | tr '\n' ' ')"
         mkdir -p "$logs"
         (GOFLAGS=-mod=mod GOTOOLCHAIN=local build_go_tools) >"$logs/go.log" 2>&1 </dev/null && touch "$cached/complete" ||
             say "NOTE: no h2spec, grpcurl, ghz ($(tail -n 1 "$logs/go.log")): their tests will be SKIPPED."
     fi
     [ ! -e "$cached/complete" ] || go_tools=$cached
-    if cached node; then
+    if missing node; then
         say "Will install from npm's registry, into $cached: $(grep -v '^#' scripts/node.txt | tr '\n' ' ')"
         mkdir -p "$logs"
         # shellcheck disable=SC2046  # a list of packages
