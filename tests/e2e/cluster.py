@@ -95,7 +95,12 @@ class Job:
         self.start(*chief, *chief_flags)
 
     def wait(self, timeout=DEADLINE_S):
-        return {name: task.wait(timeout) for name, task in self.tasks.items()}
+        """Waits for all tasks; the exit code of each. A failure shows what every task printed: the cause is often another task's."""
+        try:
+            return {name: task.wait(timeout) for name, task in self.tasks.items()}
+        except AssertionError as failure:
+            codes = {name: task.process.poll() for name, task in self.tasks.items()}
+            raise AssertionError("%s\nexit codes so far: %s\n%s" % (failure, codes, self.logs()[-12000:])) from None
 
     def log(self, name):
         return self.tasks[name].text()
