@@ -174,11 +174,13 @@ static struct status explain_missing(struct gradient_walk *walk, const struct se
         for (int k = 0; k < node->inputs_count; k++)
             needed[node->inputs[k].node->id] = true;
     }
+    if (found == 0)
+        return status_ok();
     if (found > LISTED_MAX)
         buffer_printf(&text, "; and %d more", found - LISTED_MAX);
     struct status status = status_error(STATUS_UNIMPLEMENTED, "%.*s", (int)text.size, text.data);
     buffer_finish(&text);
-    return found > 0 ? status : status_ok();
+    return status;
 }
 
 static struct status visit_all(struct gradient_walk *walk)

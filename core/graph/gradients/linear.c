@@ -258,7 +258,7 @@ static struct status read_sides(const struct gradient_context *c, int64_t *rows,
 
 struct status gradient_qr(struct gradient_context *c)
 {
-    int64_t m, n;
+    int64_t m = 0, n = 0;
     bool full;
 
     TRY(read_sides(c, &m, &n));

@@ -196,7 +196,7 @@ static struct status inverse_real(struct gradient_context *c, const char *forwar
     const struct shape *shape = endpoint_shape(input(c, 0));
     enum dtype dtype = endpoint_dtype(input(c, 0));
     struct endpoint size;
-    int64_t length;
+    int64_t length = 0;
 
     TRY(last_length(c, rank, &length));
     if (shape->rank < rank || shape->dims[shape->rank - 1] < 1 ||
@@ -261,7 +261,7 @@ static struct status real_to_complex(struct gradient_context *c, const char *inv
 {
     const struct shape *shape = endpoint_shape(input(c, 0));
     struct endpoint size;
-    int64_t length;
+    int64_t length = 0;
 
     TRY(last_length(c, rank, &length));
     for (int i = 0; i < rank; i++)

@@ -33,7 +33,7 @@ static struct status joint_range(const struct kernel_context *k, enum dtype dtyp
     out[0] = 0;
     out[1] = -FLT_MAX;
     for (int i = 0; i < count; i++) {
-        float range[2];
+        float range[2] = { 0 };
         TRY(operand_range(k, count, i, range));
         out[0] = range[0] < out[0] ? range[0] : out[0];
         out[1] = range[1] > out[1] ? range[1] : out[1];

@@ -142,7 +142,7 @@ static struct status map_input(struct kernel_context *k, const struct tensor_map
  * caller. */
 static struct status map_take(struct kernel_context *k, struct tensor_map **out)
 {
-    const struct tensor_map *map;
+    const struct tensor_map *map = NULL;
     TRY(map_input(k, &map));
     struct tensor handle = kernel_take_input(k, 0);
     struct object *object = tensor_variants_mut(&handle)[0];
@@ -173,14 +173,14 @@ static struct status map_output(struct kernel_context *k, struct tensor_map *map
 
 static struct status empty_compute(struct kernel_context *k)
 {
-    struct tensor_map *map;
+    struct tensor_map *map = NULL;
     TRY(map_create(k, &map));
     return map_output(k, map);
 }
 
 static struct status size_compute(struct kernel_context *k)
 {
-    const struct tensor_map *map;
+    const struct tensor_map *map = NULL;
     struct shape scalar = shape_scalar();
     struct tensor *out;
     TRY(map_input(k, &map));
@@ -191,7 +191,7 @@ static struct status size_compute(struct kernel_context *k)
 
 static struct status has_key_compute(struct kernel_context *k)
 {
-    const struct tensor_map *map;
+    const struct tensor_map *map = NULL;
     const struct tensor *key = kernel_input(k, 1);
     struct shape scalar = shape_scalar();
     struct tensor *out;
@@ -203,7 +203,7 @@ static struct status has_key_compute(struct kernel_context *k)
 
 static struct status lookup_compute(struct kernel_context *k)
 {
-    const struct tensor_map *map;
+    const struct tensor_map *map = NULL;
     const struct tensor *key = kernel_input(k, 1);
     TRY(map_input(k, &map));
     int64_t at = find_key(map, key, hash_key(key));
@@ -233,7 +233,7 @@ static struct status insert_compute(struct kernel_context *k)
 {
     const struct tensor *key = kernel_input(k, 1);
     uint64_t hash = hash_key(key);
-    struct tensor_map *map;
+    struct tensor_map *map = NULL;
     TRY(map_take(k, &map));
     int64_t at = find_key(map, key, hash);
     if (at >= 0) {
@@ -251,8 +251,8 @@ static struct status insert_compute(struct kernel_context *k)
 static struct status erase_compute(struct kernel_context *k)
 {
     const struct tensor *key = kernel_input(k, 1);
-    const struct tensor_map *given;
-    struct tensor_map *map;
+    const struct tensor_map *given = NULL;
+    struct tensor_map *map = NULL;
     TRY(map_input(k, &given));
     int64_t at = find_key(given, key, hash_key(key));
     if (at < 0)
@@ -280,7 +280,7 @@ static struct status check_keys(struct kernel_context *k, const struct tensor_ma
 
 static struct status stack_keys_compute(struct kernel_context *k)
 {
-    const struct tensor_map *map;
+    const struct tensor_map *map = NULL;
     struct shape stacked = { .rank = 0 }, shape;
     struct tensor *out;
     TRY(map_input(k, &map));
