@@ -76,7 +76,8 @@ class Checkpoints(TestCase):
                 wanted = {name: shape for name, shape in SHAPES.items()}
                 wanted.update({"%s/%s" % (name, slot): shape for name, shape in SHAPES.items() for slot in slots})
                 wanted.update({name: () for name in scalars + ["global_step"]})
-                self.assertEqual({k: v.shape for k, v in values.items()}, wanted)
+                place = {"input_position", "input_readers"}  # in the rows, of which TensorFlow's checkpoints know nothing
+                self.assertEqual({k: v.shape for k, v in values.items() if k not in place}, wanted)
                 self.assertEqual((values["global_step"].dtype, int(values["global_step"])), (np.int64, 7))
                 if optimizer == "adam":  # already the powers for the next update
                     np.testing.assert_allclose(values["beta1_power"], 0.9 ** 8, rtol=1e-5)
