@@ -1,14 +1,18 @@
 #include "trainer/checkpoint/saver.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #define SNAPSHOT_TIMEOUT_MS 30000
 #define WARN_MS             60000 /* between two lines about checkpoints that fail */
+#define TICK_MS             10
+#define STALL_MS            10000 /* a ps that has not replied for so long is lost */
 
 struct saver {
     struct saver_options options;
     struct ps_client client;
     bool runs; /* the thread was started */
+    atomic_bool ended;
     pthread_t thread;
     pthread_mutex_t saving; /* held while a checkpoint is written, and while paused */
     pthread_mutex_t lock;   /* guards all below */
@@ -152,6 +156,7 @@ static void *saver_run(void *context)
             take_failure(saver, status);
     }
     pthread_mutex_unlock(&saver->lock);
+    atomic_store(&saver->ended, true);
     return NULL;
 }
 
@@ -200,13 +205,22 @@ void saver_interrupt(struct saver *saver)
     client_interrupt(&saver->client);
 }
 
+static void wait_a_tick(void)
+{
+    const struct timespec tick = { .tv_nsec = TICK_MS * NS_PER_MS };
+
+    nanosleep(&tick, NULL);
+}
+
 void saver_pause(struct saver *saver)
 {
     pthread_mutex_lock(&saver->lock);
     saver->paused = true;
     pthread_mutex_unlock(&saver->lock);
-    client_interrupt(&saver->client);
-    pthread_mutex_lock(&saver->saving); /* waits until the current one fails or ends */
+    while (pthread_mutex_trylock(&saver->saving) != 0) { /* the current one fails or ends */
+        client_interrupt(&saver->client); /* at each tick, because it may be between two calls */
+        wait_a_tick();
+    }
 }
 
 void saver_resume(struct saver *saver, const struct ps_client *client)
@@ -231,6 +245,22 @@ struct status saver_finish(struct saver *saver)
     return status;
 }
 
+/* Waits for the checkpoint that is being written as long as the ps tasks reply to its calls. */
+static void await_end(struct saver *saver)
+{
+    uint64_t replies = atomic_load(&saver->client.side_replies);
+    int64_t quiet_ms = 0;
+
+    while (!atomic_load(&saver->ended)) {
+        uint64_t now = atomic_load(&saver->client.side_replies);
+        quiet_ms = now == replies ? quiet_ms + TICK_MS : 0;
+        replies = now;
+        if (quiet_ms >= STALL_MS)
+            client_interrupt(&saver->client);
+        wait_a_tick();
+    }
+}
+
 static void stop(struct saver *saver)
 {
     if (!saver->runs)
@@ -239,6 +269,7 @@ static void stop(struct saver *saver)
     saver->stopping = true;
     pthread_cond_signal(&saver->changed);
     pthread_mutex_unlock(&saver->lock);
+    await_end(saver);
     pthread_join(saver->thread, NULL);
 }
 

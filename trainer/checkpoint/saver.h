@@ -48,7 +48,7 @@ void saver_resume(struct saver *saver, const struct ps_client *client);
 /* Writes the last checkpoint, unless there is one of that step. The thread then makes no more,
  * unless it is paused and resumed. */
 struct status saver_finish(struct saver *saver);
-/* accepts NULL; first finishes a checkpoint that is being written */
+/* accepts NULL; first finishes a checkpoint that is being written, unless a ps is lost */
 void saver_destroy(struct saver *saver);
 
 #endif

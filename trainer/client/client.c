@@ -82,6 +82,17 @@ void client_call_ps(struct ps_client *client, int ps, const char *path, struct m
     call_group_add(&client->calls, client->options.channels[ps], path, request, deadline_ns);
 }
 
+struct status client_call_aside(struct ps_client *client, int ps, const char *path,
+                                struct message *request, int64_t deadline_ns, struct message *reply)
+{
+    call_group_begin(&client->side_calls);
+    call_group_add(&client->side_calls, client->options.channels[ps], path, request, deadline_ns);
+    TRY(call_group_wait(&client->side_calls));
+    *reply = message_move(&client->side_calls.replies[0]);
+    atomic_fetch_add(&client->side_replies, 1);
+    return status_ok();
+}
+
 struct identity client_identity(const struct ps_client_options *options, int ps)
 {
     struct identity identity = { 0 };

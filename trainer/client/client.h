@@ -119,7 +119,8 @@ struct ps_client {
     struct client_shares *shares;       /* the turns that it has been given: shares.h */
     double *totals; /* [totals_count]: for the next push, see totals.h; NULL: none are kept */
     size_t totals_count;
-    struct call_group side_calls; /* to ps 0, beside `calls`, in whose replies the values are */
+    struct call_group side_calls;  /* to one ps, beside `calls`, in whose replies the values are */
+    _Atomic uint64_t side_replies; /* that client_call_aside has had */
     int64_t replied_ns; /* when ps 0 last replied to a push, or to a call that keeps its turn */
     uint64_t created;   /* the last generation that this client has begun; 0: none */
     /* A pull gives a key without a row the default value, as an evaluation wants it, not its first

@@ -92,6 +92,11 @@ int64_t client_deadline_ns(const struct ps_client *client, int64_t timeout_ms);
 /* Adds a call to client->calls. */
 void client_call_ps(struct ps_client *client, int ps, const char *path, struct message *request,
                     int64_t deadline_ns);
+/* Calls one ps beside `calls`, in whose replies the values are. *reply is the caller's. CANCELLED:
+ * client_interrupt. */
+struct status client_call_aside(struct ps_client *client, int ps, const char *path,
+                                struct message *request, int64_t deadline_ns,
+                                struct message *reply);
 
 /* ABORTED if a ps was restarted or is at another generation than when this client joined it. Call
  * it during a wait that ends only when other tasks act: they may have noticed already. Does not use

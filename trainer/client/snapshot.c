@@ -247,8 +247,7 @@ static struct status read_chunk(struct client_snapshot *snapshot, const struct p
     header.size = CHUNK_BYTES;
     header.part = (uint32_t)snapshot->part;
     struct message request = pack_read_request(&header);
-    TRY(channel_call_again(client->options.channels[piece->ps], PS_READ, &request, until,
-                           client_retry(client), &snapshot->chunk));
+    TRY(client_call_aside(client, piece->ps, PS_READ, &request, until, &snapshot->chunk));
     size_t sent = message_payload_size(&snapshot->chunk), rest = piece->size - snapshot->offset;
     if (snapshot->chunk.pieces_count != 1 || sent == 0 || sent > rest)
         return status_error(STATUS_INTERNAL, "ps %d sent %zu bytes of piece %d, which has %zu more",
@@ -271,8 +270,7 @@ struct status client_snapshot_read_keys(struct client_snapshot *snapshot, int va
 
     message_release(&snapshot->chunk);
     struct message request = pack_read_request(&header);
-    TRY(status_in(channel_call_again(client->options.channels[ps], PS_READ, &request, until,
-                                     client_retry(client), &snapshot->chunk),
+    TRY(status_in(client_call_aside(client, ps, PS_READ, &request, until, &snapshot->chunk),
                   "variable '%s'", row->name));
     *out = snapshot->chunk.pieces_count > 0 ? snapshot->chunk.pieces[0] : (struct bytes){ "", 0 };
     size_t each = part < KEY_PART_KEYS ? placement_row_bytes(row) : sizeof(int64_t);

@@ -320,11 +320,9 @@ static struct status go_back(struct chief *chief)
     return begin_anew(chief);
 }
 
-/* An evaluation may be using the saver's snapshot. */
+/* An evaluation may be using the saver's snapshot: it ends first. */
 static void stop_threads(struct chief *chief)
 {
-    if (chief->saver != NULL)
-        saver_interrupt(chief->saver);
     if (chief->watches)
         monitor_drop(&chief->monitor);
     if (chief->saver != NULL)

@@ -233,7 +233,12 @@ void monitor_drop(struct monitor *monitor)
 {
     struct verdict verdict;
 
-    interrupt(monitor);
+    while (monitor->runs && !atomic_load(&monitor->over)) {
+        interrupt(monitor);
+        if (monitor->saver != NULL)
+            saver_interrupt(monitor->saver);
+        clock_sleep(monitor->client.calls.clock, LOOK_MS);
+    }
     status_ignore(end_behind(monitor, &verdict));
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include "small_cluster.h"
@@ -82,10 +83,66 @@ static void the_points_stay_where_they_are_when_a_job_goes_on_between_two(void *
     small_stop(&cluster);
 }
 
+/* A ps that is lost while the saver reads a snapshot of it. */
+struct lost {
+    struct small_cluster cluster;
+    struct saver_options options;
+    struct saver *saver;
+    atomic_bool reads;
+    enum status_code code;
+};
+
+static struct status read_from_a_lost_ps(void *context, struct client_snapshot *snapshot)
+{
+    struct lost *lost = context;
+
+    loopback_break(lost->cluster.channels[1]);
+    atomic_store(&lost->reads, true);
+    return checkpoint_write(&lost->options.layout, snapshot, in("lost"));
+}
+
+static void *snapshot_run(void *context)
+{
+    struct lost *lost = context;
+
+    lost->code = saver_snapshot(lost->saver, read_from_a_lost_ps, lost).code;
+    return NULL;
+}
+
+/* The calls would be repeated for the 20 s of the client. */
+static void a_pause_ends_the_calls_to_a_lost_ps(void **state)
+{
+    (void)state;
+    struct lost lost = { .options = { .every_steps = 10, .warn = warn } };
+    struct client_job job = { .optimizer = "sgd", .learning_rate = .5f, .workers = 1 };
+    struct ps_client chief;
+    pthread_t thread;
+
+    small_start(&lost.cluster, 2);
+    small_client(&lost.cluster, 0, 1, &chief);
+    begin_at(&chief, &job, 0);
+    lost.options.channels = lost.cluster.channels;
+    assert_ok(checkpoint_dir_open(in("ckpt"), 0, &lost.options.dir));
+    assert_ok(checkpoint_layout_init(&lost.options.layout, &lost.cluster.placement, &job));
+    assert_ok(saver_start(&lost.options, &chief, &lost.saver));
+    assert_int_equal(pthread_create(&thread, NULL, snapshot_run, &lost), 0);
+    while (!atomic_load(&lost.reads))
+        usleep(1000);
+    saver_pause(lost.saver);
+    pthread_join(thread, NULL);
+    assert_int_equal(lost.code, STATUS_CANCELLED);
+    saver_resume(lost.saver, &chief);
+    saver_destroy(lost.saver);
+    checkpoint_dir_close(lost.options.dir);
+    client_finish(&chief);
+    small_stop(&lost.cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST_IN_DIRECTORY(the_points_stay_where_they_are_when_a_job_goes_on_between_two),
+        TEST_IN_DIRECTORY(a_pause_ends_the_calls_to_a_lost_ps),
     };
 
     return cmocka_run_group_tests_name("saver", tests, NULL, NULL);
