@@ -127,11 +127,18 @@ static void a_reply_may_come_later_from_another_thread(void **state)
     channel_close(channel);
 }
 
+struct advancer {
+    struct server *server;
+    struct clock *clock;
+};
+
+/* Once the server has the call, whose deadline is then known. */
 static void *advance_past_deadline(void *context)
 {
-    struct clock *clock = context;
-    usleep(2000);
-    clock_fake_advance(clock, 60 * NS_PER_S);
+    struct advancer *advancer = context;
+    while (atomic_load(&advancer->server->kept) == NULL)
+        sched_yield();
+    clock_fake_advance(advancer->clock, 60 * NS_PER_S);
     return NULL;
 }
 
@@ -141,10 +148,11 @@ static void a_call_ends_at_its_deadline_and_the_server_is_told(void **state)
     struct server server = { .kept = NULL };
     struct clock *clock = clock_fake_create(0);
     struct channel *channel = loopback_open(&service, &server, clock);
+    struct advancer advancer = { &server, clock };
     struct message request = { 0 }, reply = { 0 };
     pthread_t thread;
 
-    pthread_create(&thread, NULL, advance_past_deadline, clock);
+    pthread_create(&thread, NULL, advance_past_deadline, &advancer);
     struct status status =
         channel_call(channel, "/t/Keep", &request, clock_deadline_ns(clock, 30000), &reply);
     assert_int_equal(status.code, STATUS_DEADLINE_EXCEEDED);
