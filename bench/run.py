@@ -549,7 +549,7 @@ class Bench:
                 together.append(max(pool.map(best, CORES[:2])))
         return 2 * min(alone) / min(together)
 
-    def load(self):
+    def load_time(self):
         """load of InceptionResNetV2, one thread: CPU time against reading as many bytes of the same file; peak memory, first run included"""
         version = self.path("InceptionResNetV2")
         peer("keras", "InceptionResNetV2", version)
@@ -777,7 +777,7 @@ ROWS = {"json": Bench.json, "start": Bench.start, "rest-softmax": Bench.rest_sof
         "grpc-softmax": Bench.grpc_softmax, "grpc-mlp": Bench.grpc_mlp, "target-p99": Bench.target_p99, "request-metrics": Bench.request_metrics, "loops": Bench.loops,
         "rpc": Bench.rpc,
         "executor": Bench.executor, "models": Bench.models, "recurrent": Bench.recurrent, "text": Bench.text,
-        "cores": Bench.cores, "load": Bench.load, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
+        "cores": Bench.cores, "load": Bench.load_time, "train": Bench.train, "checkpoint": Bench.checkpoint, "export": Bench.export,
         "cluster-start": Bench.cluster_start, "cluster-train": Bench.cluster_train, "ps-bytes": Bench.ps_bytes, "ps-rows": Bench.ps_rows,
         "readers": Bench.readers, "sparse": Bench.sparse, "checkpoint-large": Bench.checkpoint_large, "clicks": Bench.clicks}
 
