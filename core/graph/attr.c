@@ -23,20 +23,6 @@ const char *attr_kind_name(enum attr_kind kind)
     return names[kind];
 }
 
-static bool tensor_equal(const struct tensor *a, const struct tensor *b)
-{
-    if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
-        return false;
-    if (a->size == 0)
-        return true;
-    if (a->dtype != DT_STRING)
-        return memcmp(a->data, b->data, tensor_bytes(a)) == 0;
-    for (int64_t i = 0; i < a->size; i++)
-        if (!bytes_equal(tensor_strings(a)[i], tensor_strings(b)[i]))
-            return false;
-    return true;
-}
-
 /* In any order: the attributes are a map. */
 static bool function_name_equal(const struct function_name *a, const struct function_name *b)
 {

@@ -115,6 +115,20 @@ static void buffer_free(struct tensor_buffer *buffer)
         free(buffer);
 }
 
+bool tensor_equal(const struct tensor *a, const struct tensor *b)
+{
+    if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
+        return false;
+    if (a->size == 0)
+        return true;
+    if (a->dtype != DT_STRING)
+        return memcmp(a->data, b->data, tensor_bytes(a)) == 0;
+    for (int64_t i = 0; i < a->size; i++)
+        if (!bytes_equal(tensor_strings(a)[i], tensor_strings(b)[i]))
+            return false;
+    return true;
+}
+
 void tensor_release(struct tensor *tensor)
 {
     struct tensor_buffer *buffer = tensor->buffer;

@@ -114,6 +114,9 @@ static inline bool tensor_writable(const struct tensor *tensor)
 /* A copy whose strings live in its own buffer, so that it depends on nothing else. */
 struct status tensor_copy_deep(const struct tensor *tensor, struct tensor *out);
 
+/* The same dtype, shape and elements, numbers by their bytes. Not for objects. */
+bool tensor_equal(const struct tensor *a, const struct tensor *b);
+
 static inline size_t tensor_bytes(const struct tensor *tensor)
 {
     return (size_t)tensor->size * dtype_size(tensor->dtype);

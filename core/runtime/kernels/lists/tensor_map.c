@@ -101,23 +101,11 @@ static uint64_t hash_key(const struct tensor *key)
     return hash;
 }
 
-static bool same_key(const struct tensor *a, const struct tensor *b)
-{
-    if (a->dtype != b->dtype || !shape_equal(&a->shape, &b->shape))
-        return false;
-    if (a->dtype != DT_STRING)
-        return a->size == 0 || memcmp(a->data, b->data, tensor_bytes(a)) == 0;
-    for (int64_t i = 0; i < a->size; i++)
-        if (!bytes_equal(tensor_strings(a)[i], tensor_strings(b)[i]))
-            return false;
-    return true;
-}
-
 /* Its place, or -1. */
 static int64_t find_key(const struct tensor_map *map, const struct tensor *key, uint64_t hash)
 {
     for (int64_t i = 0; i < map->count; i++)
-        if (map->pairs[i].hash == hash && same_key(&map->pairs[i].key, key))
+        if (map->pairs[i].hash == hash && tensor_equal(&map->pairs[i].key, key))
             return i;
     return -1;
 }

@@ -141,16 +141,6 @@ static struct status dense_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-static bool same_elements(const struct tensor *a, const struct tensor *b)
-{
-    if (a->dtype != DT_STRING)
-        return a->size == 0 || memcmp(a->data, b->data, tensor_bytes(a)) == 0;
-    for (int64_t i = 0; i < a->size; i++)
-        if (!bytes_equal(tensor_strings(a)[i], tensor_strings(b)[i]))
-            return false;
-    return true;
-}
-
 static struct status read_reserved(struct kernel_context *k, struct hash_table_kind *kind)
 {
     kind->empty_key = kernel_input(k, 0);
@@ -170,7 +160,7 @@ static struct status read_reserved(struct kernel_context *k, struct hash_table_k
         return kernel_error(k, STATUS_INVALID_ARGUMENT,
                             "Empty and deleted keys must have same shape, got shapes: %s and %s",
                             shape_text(&kind->key_shape), shape_text(&kind->deleted_key->shape));
-    if (same_elements(kind->empty_key, kind->deleted_key))
+    if (tensor_equal(kind->empty_key, kind->deleted_key))
         return kernel_error(k, STATUS_INVALID_ARGUMENT, "Empty and deleted keys cannot be equal");
     return status_ok();
 }
