@@ -83,10 +83,11 @@ void client_call_ps(struct ps_client *client, int ps, const char *path, struct m
 }
 
 struct status client_call_aside(struct ps_client *client, int ps, const char *path,
-                                struct message *request, int64_t deadline_ns, struct message *reply)
+                                struct message *request, struct message *reply)
 {
     call_group_begin(&client->side_calls);
-    call_group_add(&client->side_calls, client->options.channels[ps], path, request, deadline_ns);
+    call_group_add(&client->side_calls, client->options.channels[ps], path, request,
+                   client_deadline_ns(client, client->options.call_timeout_ms));
     TRY(call_group_wait(&client->side_calls));
     *reply = message_move(&client->side_calls.replies[0]);
     atomic_fetch_add(&client->side_replies, 1);

@@ -95,8 +95,7 @@ void client_call_ps(struct ps_client *client, int ps, const char *path, struct m
 /* Calls one ps beside `calls`, in whose replies the values are. *reply is the caller's. CANCELLED:
  * client_interrupt. */
 struct status client_call_aside(struct ps_client *client, int ps, const char *path,
-                                struct message *request, int64_t deadline_ns,
-                                struct message *reply);
+                                struct message *request, struct message *reply);
 
 /* ABORTED if a ps was restarted or is at another generation than when this client joined it. Call
  * it during a wait that ends only when other tasks act: they may have noticed already. Does not use

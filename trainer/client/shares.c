@@ -84,11 +84,10 @@ struct status client_keep_turn(struct ps_client *client)
 
     if (turn == 0 || client->options.placement->ps_count == 1 || client->replied_ns > since_ns)
         return status_ok();
-    call_group_begin(&client->side_calls);
-    struct message request = pack_take_request(&header);
-    call_group_add(&client->side_calls, client->options.channels[0], PS_TAKE, &request,
-                   client_deadline_ns(client, client->options.call_timeout_ms));
-    return call_group_wait(&client->side_calls);
+    struct message request = pack_take_request(&header), reply;
+    TRY(client_call_aside(client, 0, PS_TAKE, &request, &reply));
+    message_release(&reply);
+    return status_ok();
 }
 
 /* ---- The thread that reads. ---- */

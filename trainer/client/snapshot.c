@@ -239,7 +239,6 @@ static struct status read_chunk(struct client_snapshot *snapshot, const struct p
 {
     struct read_request header = { 0 };
     struct ps_client *client = snapshot->client;
-    int64_t until = clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms);
 
     header.snapshot = snapshot->ids[piece->ps];
     header.piece = (uint32_t)snapshot->piece;
@@ -247,7 +246,7 @@ static struct status read_chunk(struct client_snapshot *snapshot, const struct p
     header.size = CHUNK_BYTES;
     header.part = (uint32_t)snapshot->part;
     struct message request = pack_read_request(&header);
-    TRY(client_call_aside(client, piece->ps, PS_READ, &request, until, &snapshot->chunk));
+    TRY(client_call_aside(client, piece->ps, PS_READ, &request, &snapshot->chunk));
     size_t sent = message_payload_size(&snapshot->chunk), rest = piece->size - snapshot->offset;
     if (snapshot->chunk.pieces_count != 1 || sent == 0 || sent > rest)
         return status_error(STATUS_INTERNAL, "ps %d sent %zu bytes of piece %d, which has %zu more",
@@ -266,11 +265,10 @@ struct status client_snapshot_read_keys(struct client_snapshot *snapshot, int va
                                    .piece = (uint32_t)(row->first_piece + ps),
                                    .part = (uint32_t)part,
                                    .shard = shard };
-    int64_t until = clock_deadline_ns(client->calls.clock, client->options.call_timeout_ms);
 
     message_release(&snapshot->chunk);
     struct message request = pack_read_request(&header);
-    TRY(status_in(client_call_aside(client, ps, PS_READ, &request, until, &snapshot->chunk),
+    TRY(status_in(client_call_aside(client, ps, PS_READ, &request, &snapshot->chunk),
                   "variable '%s'", row->name));
     *out = snapshot->chunk.pieces_count > 0 ? snapshot->chunk.pieces[0] : (struct bytes){ "", 0 };
     size_t each = part < KEY_PART_KEYS ? placement_row_bytes(row) : sizeof(int64_t);

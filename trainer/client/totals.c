@@ -29,24 +29,20 @@ static struct status take_reply(const struct ps_client *client, const struct tot
     return status_ok();
 }
 
-/* Makes a call of its own, since client->values are in the replies of client->calls. */
 struct status client_read_totals(struct ps_client *client, double *out, uint64_t *global_step)
 {
     struct ticket ticket = client_ticket(client, 0);
     const struct totals_request header = { &ticket };
     struct arena *arena = arena_create(REPLY_ARENA_MAX);
+    struct message request = pack_totals_request(&header), answer = { 0 };
     struct totals_reply reply;
-    struct call_group *calls = &client->side_calls;
     struct status status;
 
-    call_group_begin(calls);
-    struct message request = pack_totals_request(&header);
-    call_group_add(calls, client->options.channels[0], PS_TOTALS, &request,
-                   client_deadline_ns(client, client->options.call_timeout_ms));
-    TRY_OR(done, call_group_wait(calls));
-    TRY_OR(done, unpack_totals_reply(&calls->replies[0], arena, &reply));
+    TRY_OR(done, client_call_aside(client, 0, PS_TOTALS, &request, &answer));
+    TRY_OR(done, unpack_totals_reply(&answer, arena, &reply));
     status = take_reply(client, &reply, out, global_step);
 done:
+    message_release(&answer);
     status = status_hold(status);
     arena_destroy(arena);
     return status_in(status_resume(status), "ps 0, asked for the totals of metrics");
