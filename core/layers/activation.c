@@ -256,6 +256,10 @@ struct status activation_read(const struct json_value *value, struct arena *aren
             *out = &rows[i];
             return status_ok();
         }
+    if (name != NULL && same_name(name, "threshold"))
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "activation 'threshold' needs its two arguments, which Keras prints "
+                            "only if keras.activations.threshold is called with a tensor");
     for (size_t i = 0; i < COUNT(rows); i++)
         buffer_printf(&known, "%s%s", i == 0 ? "" : ", ", rows[i].name);
     struct status status =

@@ -95,7 +95,8 @@ extern const struct layer_class layer_op_add, layer_op_subtract, layer_op_multip
     layer_op_clip, layer_op_cast, layer_op_zeros_like, layer_op_ones_like,
     layer_op_convert_to_tensor, layer_op_relu, layer_op_relu6, layer_op_sigmoid, layer_op_softplus,
     layer_op_softsign, layer_op_selu, layer_op_silu, layer_op_hard_sigmoid, layer_op_hard_silu,
-    layer_op_log_sigmoid, layer_op_softmax, layer_op_elu, layer_op_leaky_relu, layer_op_gelu;
+    layer_op_log_sigmoid, layer_op_threshold, layer_op_softmax, layer_op_elu, layer_op_leaky_relu,
+    layer_op_gelu;
 /* layer_op_reduce.c */
 extern const struct layer_class layer_op_sum, layer_op_mean, layer_op_max, layer_op_min,
     layer_op_prod, layer_op_any, layer_op_all, layer_op_logsumexp, layer_op_var, layer_op_std,

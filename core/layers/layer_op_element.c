@@ -262,6 +262,29 @@ ACTIVATION(hard_sigmoid, "HardSigmoid");
 ACTIVATION(hard_silu, "HardSilu");
 ACTIVATION(log_sigmoid, "LogSigmoid");
 
+static const struct layer_arg threshold_args[] = {
+    { "threshold", ARG_NUMBER, REQUIRED },
+    { "default_value", ARG_NUMBER, REQUIRED },
+};
+
+/* x above the threshold, default_value elsewhere. */
+static void threshold_call(struct layer_context *context, const struct layer *layer,
+                           struct layer_io *io)
+{
+    struct endpoint x = io->inputs[0].value;
+    struct builder *b = &context->builder;
+
+    op_give(io, x);
+    if (!op_floats(context, layer, &x))
+        return;
+    struct endpoint threshold = op_number_like(context, x, layer_arg(layer, "threshold")->number);
+    const struct endpoint inputs[] = { build_binary(b, "Greater", NULL, x, threshold), x,
+                                       op_number_like(context, x,
+                                                      layer_arg(layer, "default_value")->number) };
+    op_give(io, build(b, "SelectV2", NULL, 3, inputs, NULL));
+}
+OP_ARGS_CLASS(threshold, "Threshold", threshold_args, op_x, threshold_call);
+
 static const struct layer_arg axis_args[] = {
     { "axis", ARG_NULL_OR_INT, "-1" },
 };

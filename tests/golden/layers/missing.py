@@ -18,8 +18,8 @@ NOT_MEANT = {"deserialize", "serialize", "get", "Layer", "Wrapper", "InputSpec",
              "Regularizer", "FlaxLayer", "JaxLayer", "TorchModuleWrapper", "TFSMLayer", "Lambda", "Mean", "Sum", "MeanMetricWrapper", "Input"}
 # The files whose tables hold the names, and names that code reads without a table.
 SOURCES = {
-    "layers": (["core/layers/layer*.c", "core/layers/call.c"], {"Functional", "Sequential"}),
-    "activations": (["core/layers/activation.c"], set()),
+    "layers": (["core/layers/layer*.c", "core/layers/call.c"], {"Functional", "Sequential", "Pipeline"}),
+    "activations": (["core/layers/activation.c"], {"threshold"}),
     "losses": (["core/layers/loss_formulas.c"], set()),
     "metrics": (["core/layers/metric*.c", "core/layers/loss.c", "core/layers/loss_formulas.c"], {"Accuracy"}),
     "optimizers": (["trainer/shared/optimizer.c"], set()),

@@ -53,3 +53,6 @@ pairs = 0.5 * ops.sum(ops.square(ops.sum(factors, axis=1)) - ops.sum(ops.square(
 linear = ops.sum(L.Embedding(9, 1, name="weights")(ids), axis=1) + L.Dense(1, name="dense")(numbers)
 case("op_fm", keras.Model([ids, numbers], ops.sigmoid(linear + pairs), name="op_fm"), trained=True,
      inputs=[np.int64([[0, 1, 2, 8], [3, 3, 5, 4], [8, 7, 0, 1]]), np.float32([[0.5, -1], [2, 0.25], [-0.5, 1]])])
+
+# An activation whose arguments Keras prints only of a call on tensors.
+case("op_threshold", model("op_threshold", [x], [keras.activations.threshold(a, 0.125, -0.5), ops.threshold(a, 0, 0.25)]), trained=True)
