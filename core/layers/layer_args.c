@@ -366,7 +366,7 @@ struct status layer_read(const struct json_value *entry, struct arena *arena, st
     out->class = layer_class_find(module, class_name);
     if (out->class == NULL &&
         (strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Functional") == 0 ||
-         strcmp(class_name, "Model") == 0))
+         strcmp(class_name, "Pipeline") == 0 || strcmp(class_name, "Model") == 0))
         return status_error(STATUS_UNIMPLEMENTED,
                             "model '%.100s' (%s) is inside a layer; only layers are implemented",
                             name != NULL ? name : "unnamed", class_name);

@@ -12,7 +12,6 @@ static const struct {
       "each step replaces a trained variable before its gradient is taken" },
     { "AugMix", "write its layers one by one" },
     { "RandAugment", "write its layers one by one" },
-    { "Pipeline", "write its layers one by one" },
     { "RandomElasticTransform", "take RandomPerspective, RandomShear and RandomRotation" },
     { "ContrastLimitedAdaptiveHistogramEqualization", "take Equalization or AutoContrast" },
     { "Lambda", "it holds a function in Python" },

@@ -51,6 +51,13 @@ static bool is_model_name(const char *class_name)
             strcmp(class_name, "Model") == 0);
 }
 
+/* Layers that call other layers one after the other. To Keras a Pipeline is no model, but inside
+ * one it computes what a Sequential model does, and its variables have the same names. */
+static bool is_chain_name(const char *class_name)
+{
+    return strcmp(class_name, "Sequential") == 0 || strcmp(class_name, "Pipeline") == 0;
+}
+
 static struct status read_structure(const struct json_value *root, int depth, struct arena *arena,
                                     struct layers_model *out);
 
@@ -88,7 +95,8 @@ static struct status read_layers(const struct json_value *layers, int depth, str
     out->layers = ARENA_ARRAY(arena, struct layer, layers->count);
     for (int i = 0; i < layers->count; i++) {
         const struct json_value *entry = &layers->members[i];
-        if (is_model_name(json_value_get_text(entry, "class_name")))
+        const char *class_name = json_value_get_text(entry, "class_name");
+        if (is_model_name(class_name) || (class_name != NULL && is_chain_name(class_name)))
             TRY(read_inner(entry, depth, arena, &out->layers[i]));
         else
             TRY(layer_read(entry, arena, &out->layers[i]));
@@ -176,7 +184,7 @@ static struct status read_structure(const struct json_value *root, int depth, st
     const struct json_value *config = json_value_get(root, "config");
     const char *name = json_value_get_text(config, "name");
 
-    if (!is_model_name(class_name))
+    if (!is_model_name(class_name) && depth == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "class_name is %s; known: Sequential, Functional, Model",
                             json_value_show(json_value_get(root, "class_name"), arena));
@@ -186,7 +194,7 @@ static struct status read_structure(const struct json_value *root, int depth, st
                                           ? config
                                           : json_value_get(config, "layers");
     TRY(read_layers(layers, depth, arena, out));
-    if (strcmp(class_name, "Sequential") == 0)
+    if (is_chain_name(class_name))
         TRY(read_sequence(root, layers, depth, arena, out));
     else
         TRY(functional_read(config, layers, arena, out));
