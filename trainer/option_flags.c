@@ -20,7 +20,7 @@ static const struct flag rows[] = {
     { "model", FLAG_TEXT, &values.model, "softmax", .group = "what is trained",
       .help = "softmax, mlp, convnet, linear, logistic, sparse_logistic, two_tower, retrieval, "
               "wide_deep, click, fm, deepfm, dcn_v2, or a file that Keras' to_json() wrote" },
-    { "from_savedmodel", FLAG_TEXT, &values.from_savedmodel, "",
+    { "from_savedmodel", FLAG_TEXT, &values.from_savedmodel, "", .filled = true,
       .help = "directory of a SavedModel to train further, in place of --model; the export is the "
               "same SavedModel with new values" },
     { "signature", FLAG_TEXT, &values.signature, "",
@@ -42,15 +42,16 @@ static const struct flag rows[] = {
     { "hyperparameters", FLAG_TEXT, &values.hyperparameters, "",
       .help = "JSON file of flags, such as {\"batch_size\": 128, \"sync\": true}; a flag on the "
               "command line wins" },
-    { "train_dir", FLAG_TEXT, &values.train_dir, "",
+    { "train_dir", FLAG_TEXT, &values.train_dir, "", .filled = true,
       .help = "directory of IDX files with MNIST's names, plain or .gz; the t10k files are needed "
               "only for tests. Without it, the program draws digits itself" },
-    { "train_files", FLAG_TEXT, &values.train_files, "",
+    { "train_files", FLAG_TEXT, &values.train_files, "", .filled = true,
       .help = "files of records to train on, such as 'data/part-*.csv,more.csv'. Excludes "
               "--train_dir" },
-    { "validation_files", FLAG_TEXT, &values.validation_files, "",
+    { "validation_files", FLAG_TEXT, &values.validation_files, "", .filled = true,
       .help = "files of rows for the evaluation that is called validation" },
-    { "test_files", FLAG_TEXT, &values.test_files, "", .help = "files of test rows" },
+    { "test_files", FLAG_TEXT, &values.test_files, "", .filled = true,
+      .help = "files of test rows" },
     { "data_format", FLAG_TEXT, &values.data_format, "",
       .help = "csv, tsv, libsvm, libffm, criteo, tfrecord (of tf.Examples or tf.SequenceExamples), npz, "
               "image (JPEG and PNG) or text (lines); the default is "
@@ -135,7 +136,7 @@ static const struct flag rows[] = {
     { "class_weight", FLAG_TEXT, &values.class_weight, "",
       .help = "factors of the losses of training rows by class, such as 0:1,7:2.5; other classes "
               "have 1" },
-    { "init_from", FLAG_TEXT, &values.init_from, "",
+    { "init_from", FLAG_TEXT, &values.init_from, "", .filled = true,
       .help = "first values of the variables: a checkpoint, a directory of checkpoints, a SavedModel "
               "or a session_bundle, on the chief's disk. A job that goes on from a checkpoint of its "
               "own does not read it" },

@@ -32,6 +32,25 @@ static struct status read_model(const char *name, struct arena *arena, struct la
     return status;
 }
 
+/* The first of these flags that does not have its default; NULL: none. */
+static const char *first_given(const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!flag_is_default(flags_find(&train_flags, names[i])))
+            return names[i];
+    return NULL;
+}
+
+/* Refuses these flags, which have no effect without the flag `needed`. */
+static struct status refuse_without(const char *needed, const char *const *names, size_t count)
+{
+    const char *given = first_given(names, count);
+
+    return given == NULL
+               ? status_ok()
+               : status_error(STATUS_INVALID_ARGUMENT, "--%s without --%s", given, needed);
+}
+
 /* Refuses flags that have no effect without --from_savedmodel, or with it. */
 static struct status check_finetune(const struct flag_values *flags)
 {
@@ -39,10 +58,8 @@ static struct status check_finetune(const struct flag_values *flags)
                                           "loss",      "metrics", "compile_config" };
     bool given = *flags->from_savedmodel != '\0';
 
-    for (size_t i = 0; i < COUNT(others) && !given; i++)
-        if (!flag_is_default(flags_find(&train_flags, others[i])))
-            return status_error(STATUS_INVALID_ARGUMENT, "--%s without --from_savedmodel",
-                                others[i]);
+    if (!given)
+        TRY(refuse_without("from_savedmodel", others, COUNT(others)));
     if (given && !flag_is_default(flags_find(&train_flags, "model")))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--model and --from_savedmodel: give one of them");
@@ -86,6 +103,11 @@ static struct status choose_directory(const struct flag_values *flags, const cha
     if (given && positional != NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "'%s' and --export_dir=%s: give one of them",
                             positional, flags->export_dir);
+    if (given && flags->model_version >= 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--model_version=%lld and --export_dir=%s, which names the version: "
+                            "give one of them",
+                            (long long)flags->model_version, flags->export_dir);
     if (given)
         base = without_slashes(flags->export_dir, arena);
     savedmodel_format_find(flags->export_format, &out->export_format); /* one of the choices */
@@ -113,6 +135,7 @@ static struct status check_target(struct options *out)
 
 static struct status choose_export(const char *positional, struct arena *arena, struct options *out)
 {
+    static const char *const of_export[] = { "work_dir", "model_version", "export_format" };
     const struct flag_values *flags = &out->flags;
 
     if (flags->export) {
@@ -122,7 +145,10 @@ static struct status choose_export(const char *positional, struct arena *arena, 
     if (*flags->export_dir != '\0' || positional != NULL)
         return status_error(STATUS_INVALID_ARGUMENT, "--noexport and '%s': give one of them",
                             positional != NULL ? positional : flags->export_dir);
-    return status_ok();
+    const char *given = first_given(of_export, COUNT(of_export));
+    return given == NULL ? status_ok()
+                         : status_error(STATUS_INVALID_ARGUMENT,
+                                        "--noexport and --%s: give one of them", given);
 }
 
 static void choose_the_rest(struct options *out)
@@ -204,10 +230,8 @@ static struct status choose_stopping(struct options *out)
     if (by_evaluator && job_map_is_local(&out->map))
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--early_stopping_task=evaluator: a job in one process has none");
-    for (size_t i = 0; i < COUNT(others) && !stops && !out->keeps_best; i++)
-        if (!flag_is_default(flags_find(&train_flags, others[i])))
-            return status_error(STATUS_INVALID_ARGUMENT, "--%s without --early_stopping_patience",
-                                others[i]);
+    if (!stops && !out->keeps_best)
+        TRY(refuse_without("early_stopping_patience", others, COUNT(others)));
     if (!out->chief_stops) /* the chief's evaluations then only tell which one is the best */
         out->stopping.patience = out->map.kind == JOB_EVALUATOR ? out->stopping.patience : -1;
     return status_ok();
@@ -219,11 +243,8 @@ static struct status check_checkpoints(const struct flag_values *flags)
     static const char *const others[] = { "save_checkpoint_secs", "save_checkpoint_steps",
                                           "max_to_keep", "save_best", "restore_best_weights" };
 
-    for (size_t i = 0; i < COUNT(others) && *flags->checkpoint_dir == '\0'; i++)
-        if (!flag_is_default(flags_find(&train_flags, others[i])))
-            return status_error(STATUS_INVALID_ARGUMENT, "--%s without --checkpoint_dir",
-                                others[i]);
-    return status_ok();
+    return *flags->checkpoint_dir == '\0' ? refuse_without("checkpoint_dir", others, COUNT(others))
+                                          : status_ok();
 }
 
 /* Refuses flags that have no effect without --train_files. */
@@ -237,10 +258,8 @@ static struct status check_files(const struct flag_values *flags)
     if (*flags->train_files != '\0' && *flags->train_dir != '\0')
         return status_error(STATUS_INVALID_ARGUMENT,
                             "--train_files and --train_dir: give one of them");
-    for (size_t i = 0; i < COUNT(others) && *flags->train_files == '\0'; i++)
-        if (!flag_is_default(flags_find(&train_flags, others[i])))
-            return status_error(STATUS_INVALID_ARGUMENT, "--%s without --train_files", others[i]);
-    return status_ok();
+    return *flags->train_files == '\0' ? refuse_without("train_files", others, COUNT(others))
+                                       : status_ok();
 }
 
 /* Refuses --save_summary_steps and --histogram_steps if there is no file to write to. */
@@ -268,17 +287,30 @@ static struct status check_paths(const struct flag_values *flags, const char *po
     return status_in(file_check_local(flags->metrics_file), "--metrics_file");
 }
 
-/* In a cluster, the lists of hosts decide the numbers of tasks. */
-static struct status check_counts(const struct options *options)
+/* Refuses flags that have an effect in the other kind of job only. In a cluster, the lists of hosts
+ * decide the numbers of tasks. */
+static struct status check_kind(const struct options *options)
 {
     static const char *const counts[] = { "ps", "workers" };
+    static const char *const of_cluster[] = { "cluster_id",
+                                              "linger_timeout",
+                                              "memory_budget_bytes",
+                                              "eval_start_delay_secs",
+                                              "eval_throttle_secs",
+                                              "first_port",
+                                              "num_ps" };
+    bool local = job_map_is_local(&options->map);
+    /* tasks of Slurm or MPI that train alone */
+    size_t ranks = options->flags.num_ps == 0 ? 2 : 0;
+    const char *given = local ? first_given(of_cluster, COUNT(of_cluster) - ranks)
+                              : first_given(counts, COUNT(counts));
 
-    for (size_t i = 0; i < COUNT(counts) && !job_map_is_local(&options->map); i++)
-        if (!flag_is_default(flags_find(&train_flags, counts[i])))
-            return status_error(STATUS_INVALID_ARGUMENT,
-                                "--%s applies to a job in one process, and a cluster is given",
-                                counts[i]);
-    return status_ok();
+    if (given == NULL)
+        return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        local ? "--%s applies to a cluster, and none is given"
+                              : "--%s applies to a job in one process, and a cluster is given",
+                        given);
 }
 
 /* The first line of the file. It becomes a header of each call. */
@@ -330,7 +362,7 @@ static struct status read_map(bool need_self, struct arena *arena, struct option
         return status_error(STATUS_INVALID_ARGUMENT, "--cluster_token_file without --ps_hosts");
     if (*out->flags.tls_cert != '\0' && job_map_is_local(&out->map))
         return status_error(STATUS_INVALID_ARGUMENT, "--tls_cert without --ps_hosts");
-    return check_counts(out);
+    return check_kind(out);
 }
 
 /* Refuses what a cluster cannot do. */

@@ -71,6 +71,8 @@ static struct status parse_text(const struct flag *flag, const char *text, union
 {
     out->text = text;
     size_t size = strlen(text);
+    if (flag->filled && size == 0)
+        return status_error(STATUS_INVALID_ARGUMENT, "--%s: its value is empty", flag->name);
     for (const char *at = flag->choices; at != NULL; at = strchr(at, ' ')) {
         at += *at == ' ';
         if (strncmp(at, text, size) == 0 && (at[size] == ' ' || at[size] == '\0') && size > 0)
@@ -138,6 +140,16 @@ static const char *initial_text(const struct flag *flag)
     return flag->initial == NULL ? "" : flag->initial;
 }
 
+static struct flag without_limits(const struct flag *flag)
+{
+    struct flag unchecked = *flag;
+
+    unchecked.min = unchecked.max = 0;
+    unchecked.choices = NULL;
+    unchecked.filled = false;
+    return unchecked;
+}
+
 /* The default may lie outside the range, like a 0 that means "not given". */
 static void set_default(const struct flag *flag)
 {
@@ -145,18 +157,16 @@ static void set_default(const struct flag *flag)
         *(struct flag_texts *)flag->target = (struct flag_texts){ 0 };
         return;
     }
-    struct flag unchecked = *flag;
-    unchecked.min = unchecked.max = 0;
-    unchecked.choices = NULL;
+    struct flag unchecked = without_limits(flag);
+
     status_ignore(set_value(&unchecked, initial_text(flag))); /* the table's own text parses */
 }
 
 bool flag_is(const struct flag *flag, const char *text)
 {
-    struct flag unchecked = *flag;
+    struct flag unchecked = without_limits(flag);
     union flag_value value;
-    unchecked.min = unchecked.max = 0;
-    unchecked.choices = NULL;
+
     status_ignore(parse_value(&unchecked, text, &value)); /* the program's own text parses */
     switch (flag->type) {
     case FLAG_BOOL:

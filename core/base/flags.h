@@ -46,6 +46,7 @@ struct flag {
     double min, max;     /* of a number, inclusive; both 0: no limits */
     const char *choices; /* the allowed words of a text, separated by spaces; NULL: any */
     const char *group;   /* a heading that --help prints above this row; NULL: none */
+    bool filled;         /* a text that is given must not be empty, as "$UNSET" is */
 };
 
 struct flag_set {

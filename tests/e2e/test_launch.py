@@ -15,7 +15,7 @@ shift
 exec setsid --wait sh -c "$*"
 """
 FLAGS = ("--model=linear", "--training_iteration=200")
-FOREVER = ("--model=linear", "--training_iteration=100000000", "--noexport")
+FOREVER = ("--model=linear", "--training_iteration=100000000")
 
 
 class Launch(TestCase):

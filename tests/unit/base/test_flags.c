@@ -14,7 +14,7 @@ static struct {
     int64_t big;
     double rate;
     bool sync, batch, help;
-    const char *dir, *mode;
+    const char *dir, *mode, *source;
     struct flag_texts inputs;
 } options;
 
@@ -26,6 +26,7 @@ static const struct flag rows[] = {
     { "batch", FLAG_BOOL, &options.batch, "true", .help = "a switch" },
     { "dir", FLAG_TEXT, &options.dir, "", .help = "a directory" },
     { "mode", FLAG_TEXT, &options.mode, "sgd", .help = "an optimizer", .choices = "sgd adam" },
+    { "source", FLAG_TEXT, &options.source, "", .help = "where data are", .filled = true },
     { "input", FLAG_TEXTS, &options.inputs, NULL, .help = "name=value" },
     { "help", FLAG_BOOL, &options.help, "false", .help = "this text" },
 };
@@ -130,6 +131,7 @@ static const struct bad {
     { "--dir --port=1", STATUS_INVALID_ARGUMENT, "--dir has no value" },
     { "--port", STATUS_INVALID_ARGUMENT, "--port has no value" },
     { "--port=", STATUS_INVALID_ARGUMENT, "--port= has no value" },
+    { "--source=", STATUS_INVALID_ARGUMENT, "--source: its value is empty" },
     { "--port=8x", STATUS_INVALID_ARGUMENT, "--port=8x: wants a whole number" },
     { "--port=99999", STATUS_INVALID_ARGUMENT, "--port=99999: wants a number from 0 to 65535" },
     { "--port=5000000000", STATUS_INVALID_ARGUMENT,

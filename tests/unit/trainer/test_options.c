@@ -79,6 +79,16 @@ static const struct refusal {
       "--tls_key is missing" },
     { "--tls_ca=c", "--tls_cert is missing" },
     { "--start_timeout=0", "--start_timeout=0" },
+    { "--train_dir=", "--train_dir: its value is empty" },
+    { "--from_savedmodel=", "--from_savedmodel: its value is empty" },
+    { "--memory_budget_bytes=1", "--memory_budget_bytes applies to a cluster, and none is given" },
+    { "--cluster_id=", "--cluster_id applies to a cluster" },
+    { "--eval_throttle_secs=1", "--eval_throttle_secs applies to a cluster" },
+    { "--num_ps=2", "--num_ps applies to a cluster" },
+    { "--first_port=7", "--first_port applies to a cluster" },
+    { "--noexport --model_version=5", "--noexport and --model_version: give one of them" },
+    { "--noexport --work_dir=w", "--noexport and --work_dir: give one of them" },
+    { "--model_version=5 --export_dir=x/1", "--model_version=5 and --export_dir=x/1, which names" },
 };
 
 static void refuses_with_the_words(void **state)
@@ -104,6 +114,7 @@ static const struct choice {
     { "--model_version=7 ./out", "./out/7", "sgd", .3, 1000 },
     { "--export_dir=x/12/", "x/12", "sgd", .3, 1000 },
     { "--work_dir w", "w/1", "sgd", .3, 1000 },
+    { "--num_ps=0 --first_port=7", "./model/1", "sgd", .3, 1000 }, /* ranks that train alone */
     { "--model=mlp", "./model/1", "adam", .0002, 5500 },
     { "--model=mlp --optimizer=sgd", "./model/1", "sgd", .01, 5500 },
     { "--model=mlp --learning_rate=0.02", "./model/1", "adam", .02, 5500 },
