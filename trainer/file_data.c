@@ -29,7 +29,9 @@ static struct status make_split(const struct file_data_maker *maker, const char 
         .warn = maker->request->warn,
         .context = maker->request->context,
     };
-    return wrong_flag(flag, file_split_create(&options, out));
+    TRY(wrong_flag(flag, file_split_create(&options, out)));
+    return maker->request->needs_rows ? wrong_flag(flag, file_split_check_records(*out))
+                                      : status_ok();
 }
 
 static struct status make_optional(const struct file_data_maker *maker, const char *flag,

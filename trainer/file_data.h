@@ -13,6 +13,7 @@ struct file_data_request {
     const char *files_flag;          /* that names train_files, for errors: "train_files" */
     const char *id_column; /* kept beside the feeds under its own name; NULL or "": none */
     bool count_rows;       /* of the training files */
+    bool needs_rows;       /* files without records are refused */
     bool needs_labels;     /* --label_column does not only tell what is no feature */
     const struct training_feed *feeds;
     int feeds_count;

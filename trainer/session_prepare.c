@@ -39,6 +39,7 @@ static struct status load_data(struct session *session)
     const struct file_data_request files = { .flags = &options->flags,
                                              .files_flag = "train_files",
                                              .count_rows = options_are_epochs(options),
+                                             .needs_rows = true,
                                              .needs_labels = true,
                                              .feeds = session->graph.feeds,
                                              .feeds_count = session->graph.feeds_count,

@@ -534,18 +534,52 @@ static struct status count_rows(struct file_source *source, int64_t *rows)
     return status_ok();
 }
 
-struct status file_source_count_rows(const struct data_split *split, int64_t *out)
+static struct status open_quietly(const struct data_split *split, struct file_source **out)
 {
     const struct batch_order order = { .workers = 1 };
     struct batch_source *base;
+
+    TRY(file_source_open(split, &order, &base));
+    *out = (struct file_source *)base;
+    (*out)->quiet = true;
+    return status_ok();
+}
+
+struct status file_source_count_rows(const struct data_split *split, int64_t *out)
+{
+    struct file_source *source;
     struct status status;
 
     *out = 0;
-    TRY(file_source_open(split, &order, &base));
-    struct file_source *source = (struct file_source *)base;
-    source->quiet = true;
+    TRY(open_quietly(split, &source));
     status =
         can_count_records(source->split) ? count_records(source, out) : count_rows(source, out);
-    base->destroy(base);
+    source->source.destroy(&source->source);
+    return status;
+}
+
+static struct status find_record(struct file_source *source)
+{
+    bool ended, more;
+
+    while (source->index == 0) {
+        TRY(open_next(source, &more));
+        if (!more)
+            return status_ok();
+        TRY(read_row(source, &ended));
+        if (ended)
+            close_file(source);
+    }
+    return status_ok();
+}
+
+struct status file_source_has_record(const struct data_split *split, bool *out)
+{
+    struct file_source *source;
+
+    TRY(open_quietly(split, &source));
+    struct status status = find_record(source);
+    *out = source->index > 0;
+    source->source.destroy(&source->source);
     return status;
 }

@@ -51,4 +51,7 @@ int64_t file_split_bad_records(const struct data_split *split);
 /* Reads all rows, to set split->rows. Bad records are neither reported nor counted. */
 struct status file_split_count(struct data_split *split);
 
+/* DATA_LOSS: the files have no records. Reads them up to the first one. */
+struct status file_split_check_records(const struct data_split *split);
+
 #endif
