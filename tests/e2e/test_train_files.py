@@ -304,6 +304,8 @@ class TrainFiles(FilesTestCase):
     def test_what_cannot_be_trained_on_is_refused_by_name(self):
         path = self.write("line.csv", "x,y,s\n1,2,a\n")
         schema = self.write("schema.json", '{"columns": [{"name": "x", "vocabulary": 3}]}')
+        empty, numbers = self.write("empty.csv", "x,y\n"), self.write("numbers.csv", "x,y\n1,2\n")
+        large, hexadecimal = self.write("large.csv", "x,y\n1,2\n1e400,3\n"), self.write("hexadecimal.csv", "x,y\n1,2\n0x10,3\n")
         for flags, wanted in ((["--train_files=" + path], "no column 'label'"),
                               (["--train_files=" + path, "--label_column=y"], "column 's' holds text"),
                               (["--train_files=" + path, "--label_column=y", "--feature_columns=z"], "no column 'z'"),
@@ -311,7 +313,12 @@ class TrainFiles(FilesTestCase):
                               (["--train_files=" + path, "--data_format=xml"], "--data_format=xml is none of npz, image, tfrecord"),
                               (["--train_files=" + path, "--schema=" + schema], "unknown key 'vocabulary'"),
                               (["--train_files=" + path, "--train_dir=x"], "--train_files and --train_dir"),
-                              (["--max_bad_records=1"], "--max_bad_records without --train_files")):
+                              (["--max_bad_records=1"], "--max_bad_records without --train_files"),
+                              (["--train_files=" + large, "--label_column=y"], "column 'x' holds text ('1e400' is out of the range of a float)"),
+                              (["--train_files=" + hexadecimal, "--label_column=y"], "column 'x' holds text ('0x10' is hexadecimal"),
+                              (["--train_files=" + empty, "--label_column=y"], "--train_files: '%s': no rows" % empty),
+                              (["--train_files=" + empty, "--label_column=y", "--epochs=1"], "--train_files: '%s': no rows" % empty),
+                              (["--train_files=" + numbers, "--label_column=y", "--test_files=" + empty], "--test_files: '%s': no rows" % empty)):
             with self.subTest(flags):
                 self.assertIn(wanted, self.train("--model=linear", "--noexport", *flags, code=2))
 

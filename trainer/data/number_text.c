@@ -44,11 +44,21 @@ static bool has_decimal_form(struct bytes text)
     return !word || !is_digit(text.data[text.size - 1]);
 }
 
+static bool is_hexadecimal(struct bytes text)
+{
+    size_t sign = text.size > 0 && (text.data[0] == '+' || text.data[0] == '-');
+
+    return text.size > sign + 2 && text.data[sign] == '0' && (text.data[sign + 1] | 0x20) == 'x' &&
+           hex_digit(text.data[sign + 2]) >= 0;
+}
+
 struct status number_text_float(struct bytes whole, float *out)
 {
     char copy[NUMBER_CHARS_MAX + 1], *end;
     struct bytes text = trim(whole);
 
+    if (is_hexadecimal(text))
+        return refuse(whole, "is hexadecimal, and numbers are read as decimal");
     if (text.size == 0 || text.size > NUMBER_CHARS_MAX || !has_decimal_form(text))
         return refuse(whole, "is not a number");
     memcpy(copy, text.data, text.size);

@@ -80,11 +80,13 @@ static struct status add_part(struct row_layout *layout, struct row_tensor *tens
         return status_error(STATUS_INVALID_ARGUMENT,
                             "column '%s' is taken as text and, for the model's '%s', as numbers",
                             from->name, tensor->column.spec.name);
+    bool known = from->no_number != NULL;
     if (from->dtype == COLUMN_BYTES && from->classes == NULL && from->hash_buckets == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "column '%s' holds text, which has no number: list its values as "
+                            "column '%s' holds text%s%s%s, which has no number: list its values as "
                             "\"classes\" in --schema, or leave it out of --feature_columns",
-                            from->name);
+                            from->name, known ? " (" : "", known ? from->no_number : "",
+                            known ? ")" : "");
     return status_ok();
 }
 

@@ -29,7 +29,10 @@ enum schema_kind { SCHEMA_DENSE, SCHEMA_SPARSE, SCHEMA_RAGGED };
 struct schema_column {
     const char *name; /* of a dense or ragged column: its name in the file */
     enum schema_kind kind;
-    enum column_kind dtype;    /* in the file; of a sparse column: COLUMN_FLOAT */
+    enum column_kind dtype; /* in the file; of a sparse column: COLUMN_FLOAT */
+    /* Guessed: why the first text of the column that is no number is none; NULL: there is none, or
+     * nobody knows */
+    const char *no_number;
     int64_t width;             /* values in a row; sparse: 0 if the model decides; ragged: 0 */
     const char *index, *value; /* sparse: names in the file */
     int64_t first_index;       /* sparse: the index of the first value, 0 or 1 */

@@ -26,16 +26,20 @@ static struct status read_first_rows(const char *path, const struct record_forma
 }
 
 /* Chooses for texts. One in 20 may be no number: as a bad record, it is named with its line. */
-static enum column_kind guess_text_dtype(const struct column *column)
+static enum column_kind guess_text_dtype(const struct column *column, struct arena *arena,
+                                         const char **no_number)
 {
     size_t floats = 0, integers = 0;
     float number;
     int64_t integer;
 
+    *no_number = NULL;
     for (size_t i = 0; i < column->count; i++) {
         struct bytes text = column_text(column, i);
         struct status as_float = number_text_float(text, &number),
                       as_integer = number_text_int64(text, &integer);
+        if (*no_number == NULL && !status_is_ok(as_float))
+            *no_number = arena_strdup(arena, as_float.message);
         floats += status_is_ok(as_float);
         integers += status_is_ok(as_integer);
     }
@@ -119,15 +123,19 @@ static struct schema_column pair_column(const struct record_format *format, cons
 }
 
 static struct schema_column guess_column(const struct record_field *field,
-                                         const struct columns *columns, const struct column *column)
+                                         const struct columns *columns, const struct column *column,
+                                         struct arena *arena)
 {
     int64_t width = guess_width(columns, column);
-
-    return (struct schema_column){ .name = field->name,
+    struct schema_column guess = { .name = field->name,
                                    .kind = width == 0 ? SCHEMA_RAGGED : SCHEMA_DENSE,
-                                   .dtype = field->is_text ? guess_text_dtype(column) : field->kind,
+                                   .dtype = field->kind,
                                    .width = width,
                                    .stddev = 1 };
+
+    if (field->is_text)
+        guess.dtype = guess_text_dtype(column, arena, &guess.no_number);
+    return guess;
 }
 
 static void guess_columns(const struct record_format *format, const struct record_fields *fields,
@@ -144,7 +152,7 @@ static void guess_columns(const struct record_format *format, const struct recor
             continue;
         struct schema_column guess =
             i == index ? pair_column(format, fields->list[index].name, fields->list[value].name)
-                       : guess_column(&fields->list[i], columns, &columns->list[i]);
+                       : guess_column(&fields->list[i], columns, &columns->list[i], arena);
         if (guess.kind == SCHEMA_RAGGED && guess.dtype == COLUMN_BYTES)
             buffer_printf(notes, "column '%s' is left out: its number of texts varies\n",
                           guess.name);

@@ -60,7 +60,8 @@ static const struct record_row rows[] = {
     { "bad: a number with a tail",
       "x\n1.5z\n0x10\n1e\n--1\n",
       { X },
-      "(line 2: column 'x': '1.5z' is not a number) (line 3: column 'x': '0x10' is not a number) "
+      "(line 2: column 'x': '1.5z' is not a number) (line 3: column 'x': '0x10' is "
+      "hexadecimal, and numbers are read as decimal) "
       "(line 4: column 'x': '1e' is not a number) (line 5: column 'x': '--1' is not a number) " },
     { "bad: not an integer",
       "n\n1.0\n1e3\n9223372036854775808\n-9223372036854775808\n",
