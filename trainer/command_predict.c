@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/flags.h"
 #include "trainer/commands.h"
 #include "trainer/predict.h"

@@ -5,7 +5,8 @@
 #ifndef TRAINER_COMPILE_CONFIG_H
 #define TRAINER_COMPILE_CONFIG_H
 
-#include "trainer/options.h"
+#include "base/bytes.h"
+#include "trainer/option_flags.h"
 
 /* Appends the JSON that layers_wrap reads. INVALID_ARGUMENT both are given, or a flag is not JSON;
  * those of reading the file. */

@@ -6,7 +6,8 @@
 #define TRAINER_FILE_DATA_H
 
 #include "graph/training_graph.h"
-#include "trainer/options.h"
+#include "trainer/data/batch_source.h"
+#include "trainer/option_flags.h"
 
 struct file_data_request {
     const struct flag_values *flags; /* train_files and what describes them */

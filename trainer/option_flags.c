@@ -1,8 +1,12 @@
-/* option_flags: the flags of pstrain without a command. */
+#include "trainer/option_flags.h"
+
 #include <stdio.h>
 
+#include "base/log.h"
 #include "base/parallel.h"
-#include "trainer/options_internal.h"
+#include "savedmodel/format.h"
+#include "trainer/job/job_map.h"
+#include "trainer/shared/optimizer.h"
 
 static struct flag_values values;
 
@@ -310,13 +314,13 @@ const struct flag_set train_flags = {
 };
 /* clang-format on */
 
-struct status options_parse_flags(int argc, char **argv, int *positional_count, struct options *out)
+struct status option_flags_parse(int argc, char **argv, int *positional_count,
+                                 struct flag_values *out)
 {
     snprintf(optimizer_help, sizeof optimizer_help,
              "%s; as TensorFlow 1 defines them. The default is the model's, as Keras defines it",
              optimizer_names());
-    *out = (struct options){ 0 };
     TRY(flags_parse(&train_flags, argc, argv, positional_count));
-    out->flags = values;
+    *out = values;
     return status_ok();
 }

@@ -376,12 +376,18 @@ static struct status check_role(const struct options *options)
     return status_ok();
 }
 
+static struct status read_flags(int argc, char **argv, int *positional_count, struct options *out)
+{
+    *out = (struct options){ 0 };
+    return option_flags_parse(argc, argv, positional_count, &out->flags);
+}
+
 struct status options_read(int argc, char **argv, const struct command_set *commands,
                            struct arena *arena, struct options *out)
 {
     int positional_count;
 
-    TRY(options_parse_flags(argc, argv, &positional_count, out));
+    TRY(read_flags(argc, argv, &positional_count, out));
     if (out->flags.help || out->flags.version)
         return status_ok();
     for (int i = 1; i <= positional_count; i++)
@@ -416,7 +422,7 @@ struct status options_read_doctor(int argc, char **argv, struct arena *arena, st
 {
     int positional_count;
 
-    TRY(options_parse_flags(argc, argv, &positional_count, out));
+    TRY(read_flags(argc, argv, &positional_count, out));
     if (out->flags.help || out->flags.version)
         return status_ok();
     if (positional_count > 0)
@@ -430,7 +436,7 @@ struct status options_read_doctor(int argc, char **argv, struct arena *arena, st
 
 struct status options_read_schema(int argc, char **argv, int *files_count, struct options *out)
 {
-    TRY(options_parse_flags(argc, argv, files_count, out));
+    TRY(read_flags(argc, argv, files_count, out));
     if (out->flags.help || out->flags.version || *files_count > 0)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "schema: give at least one file");

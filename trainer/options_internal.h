@@ -6,11 +6,6 @@
 
 #include "trainer/options.h"
 
-/* Reads the flags into *out, which is zeroed before. --help and --version leave nothing else to
- * read. */
-struct status options_parse_flags(int argc, char **argv, int *positional_count,
-                                  struct options *out);
-
 /* The optimizer, its settings and rate, clipping, accumulation, loss scale and average. A flag
  * overrides the description, which overrides the optimizer's defaults. */
 struct status options_choose_optimizer(struct arena *arena, struct options *out);

@@ -5,7 +5,7 @@
 #ifndef TRAINER_PREDICT_H
 #define TRAINER_PREDICT_H
 
-#include "trainer/options.h"
+#include "trainer/option_flags.h"
 #include "trainer/prediction_text.h"
 
 struct prediction_request {

@@ -13,7 +13,7 @@
 
 #include "graph/signature.h"
 #include "graph/training_graph.h"
-#include "trainer/options.h"
+#include "trainer/option_flags.h"
 
 struct scorer;
 
