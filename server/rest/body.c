@@ -56,22 +56,17 @@ static struct status too_large(const struct request *request, uint64_t size)
                         (unsigned long long)size, (long long)request->rest->server->body_bytes_max);
 }
 
-void rest_body_expect(struct request *request)
+struct status rest_body_expect(struct request *request)
 {
     const char *length = rest_header(request, MHD_HTTP_HEADER_CONTENT_LENGTH);
     const char *encoding = rest_header(request, MHD_HTTP_HEADER_CONTENT_ENCODING);
     uint64_t size = length != NULL ? strtoull(length, NULL, 10) : 0;
     int64_t limit = request->rest->server->body_bytes_max;
     request->gzip = encoding != NULL && strcasestr(encoding, "gzip") != NULL;
-    if (limit > 0 && size > (uint64_t)limit) {
-        rest_body_refuse(request, too_large(request, size));
-        return;
-    }
+    if (limit > 0 && size > (uint64_t)limit)
+        return too_large(request, size);
     /* Trusts Content-Length up to PROMISE_BYTES_MAX. Beyond that, memory grows as bytes arrive. */
-    struct status status =
-        reserve_body(request, size < PROMISE_BYTES_MAX ? size : PROMISE_BYTES_MAX);
-    if (!status_is_ok(status))
-        rest_body_refuse(request, status);
+    return reserve_body(request, size < PROMISE_BYTES_MAX ? size : PROMISE_BYTES_MAX);
 }
 
 void rest_body_append(struct request *request, const char *data, size_t size)

@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -63,7 +64,33 @@ struct framing {
 
 static struct status bytes_error(void)
 {
-    return status_error(STATUS_INVALID_ARGUMENT, "a header with a NUL, or of several lines");
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "a header with a NUL, of several lines, or without a name");
+}
+
+/* RFC 9110's token. libmicrohttpd keeps a space before the colon as part of the name, so that
+ * "Transfer-Encoding : chunked" would count for a proxy and not for us. */
+static bool is_token(const char *name)
+{
+    static const char others[] = "!#$%&'*+-.^_`|~";
+    for (; *name != '\0'; name++)
+        if (!isalnum((unsigned char)*name) && strchr(others, *name) == NULL)
+            return false;
+    return true;
+}
+
+static struct status check_text(const char *name, const char *value)
+{
+    if (!is_token(name))
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the name of a header, '%.100s', has a space or another character "
+                            "that is not allowed in names",
+                            name);
+    if (strchr(value, '\r') != NULL)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the header %.100s has a carriage return that does not end a line",
+                            name);
+    return status_ok();
 }
 
 static struct status note_length(struct framing *framing, const char *value)
@@ -94,7 +121,11 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     value = value != NULL ? value : "";
     if (framing->in_place && !follows(&framing->lines, name, value))
         framing->status = bytes_error();
-    else if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0)
+    else
+        framing->status = check_text(name, value);
+    if (!status_is_ok(framing->status))
+        return MHD_NO;
+    if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0)
         framing->status = note_length(framing, value);
     else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0)
         framing->status = note_encoding(framing, value);
@@ -114,6 +145,9 @@ struct status rest_head_check(struct MHD_Connection *mhd, const char *version, b
         return status_error(STATUS_INVALID_ARGUMENT,
                             "both Content-Length and Transfer-Encoding: one must say where the "
                             "body ends");
+    if (framing.encoding != NULL && strcmp(version, MHD_HTTP_VERSION_1_0) == 0)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "Transfer-Encoding in a request of HTTP/1.0, which has none");
     if (framing.hosts > 1)
         return status_error(STATUS_INVALID_ARGUMENT, "%d Host headers, want one", framing.hosts);
     if (framing.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0)

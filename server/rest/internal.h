@@ -105,8 +105,9 @@ void rest_connections_close_left(struct rest *rest); /* call it once all receive
 /* head.c. Refuses a head that a proxy could read in another way, so that no request hides inside
  * another.
  *
- * Errors  INVALID_ARGUMENT two lengths, a length beside chunks, no Host or two, a NUL, a header of
- *         several lines; UNIMPLEMENTED any other transfer encoding */
+ * Errors  INVALID_ARGUMENT two lengths, a length beside chunks, chunks in HTTP/1.0, no Host or two, a
+ *         NUL, a carriage return, a name that is no token, a header of several lines; UNIMPLEMENTED
+ *         any other transfer encoding */
 struct status rest_head_check(struct MHD_Connection *mhd, const char *version, bool *chunked);
 /* The path and query of a request's target, which may begin with a scheme and a host. */
 const char *rest_head_path(const char *target);
@@ -128,9 +129,10 @@ void rest_request_leave(struct request *request); /* its connection no longer ne
 void rest_requests_abandon(struct rest *rest);    /* answers those that still wait */
 extern const struct request_kind rest_request_kind;
 
-/* body.c. Reserves what Content-Length promises, then appends what comes. A body that is too large
- * is read to its end, and answered with an error. */
-void rest_body_expect(struct request *request);
+/* body.c. Reserves what Content-Length promises, then appends what comes.
+ *
+ * Errors  RESOURCE_EXHAUSTED the body is too large, or the memory budget is used up */
+struct status rest_body_expect(struct request *request);
 /* Answers with an error. The body is still read to its end, and dropped: closing at once would lose
  * the answer. */
 void rest_body_refuse(struct request *request, struct status status);

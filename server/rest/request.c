@@ -346,7 +346,7 @@ static void request_read(struct request *request)
     rest_connection_end_reading(request->connection);
 }
 
-/* Answers a request without reading on, because its end is unknown. */
+/* Answers a request without reading on: its end is unknown, or its client has not sent a body yet. */
 static enum MHD_Result refuse(struct request *request, struct status status)
 {
     request_read(request);
@@ -376,6 +376,14 @@ static struct status check_token(struct request *request)
     return status;
 }
 
+/* Whether the client sends the body only after "100 Continue". */
+static bool waits_to_send(const struct request *request, const char *version)
+{
+    const char *expect = rest_header(request, MHD_HTTP_HEADER_EXPECT);
+    return expect != NULL && strcasecmp(expect, "100-continue") == 0 &&
+           strcmp(version, MHD_HTTP_VERSION_1_1) == 0;
+}
+
 static enum MHD_Result begin_reading(struct request *request, struct MHD_Connection *mhd,
                                      const char *method, const char *version)
 {
@@ -389,9 +397,12 @@ static enum MHD_Result begin_reading(struct request *request, struct MHD_Connect
     rest_connection_note_progress(request->connection);
     status = check_token(request);
     if (status_is_ok(status))
-        rest_body_expect(request);
-    else
-        rest_body_refuse(request, status);
+        status = rest_body_expect(request);
+    if (status_is_ok(status))
+        return MHD_YES;
+    if (waits_to_send(request, version))
+        return refuse(request, status);
+    rest_body_refuse(request, status);
     return MHD_YES;
 }
 

@@ -12,6 +12,9 @@ POST = b"POST " + ASK.encode() + b" HTTP/1.1\r\n"
 
 
 class Http1(DigitsServer):
+    BODY_BYTES_MAX = 1 << 20
+    FLAGS = ["--max_request_bytes=%d" % BODY_BYTES_MAX]
+
     def tearDown(self):
         self.assertEqual(self.server.post(ASK, row()).status, 200)
 
@@ -57,8 +60,14 @@ class Http1(DigitsServer):
                 ("a NUL at the end of a value", b"Host: x\r\nA: b\0\r\n" + length, 400, "a header with a NUL"),
                 ("a NUL in the last value", b"Host: x\r\n" + length[:-2] + b"\0a\r\n", 400, "a header with a NUL"),
                 ("two NULs in the last value", b"Host: x\r\n" + length[:-2] + b"\0\0a\r\n", 400, "a header with a NUL"),
-                ("a header of two lines", b"Host: x\r\nA: b\r\n  c\r\n" + length, 400, "or of several lines"),
-                ("a last header of two lines", b"Host: x\r\n" + length + b"A: b\r\n  c\r\n", 400, "or of several lines"),
+                ("a space behind a name", b"Host: x\r\nTransfer-Encoding : chunked\r\n" + length, 400, "the name of a header"),
+                ("a tab behind a name", b"Host: x\r\nContent-Length\t: 5\r\n" + length, 400, "the name of a header"),
+                ("a control character in a name", b"Host: x\r\nA\x01: b\r\n" + length, 400, "the name of a header"),
+                ("a name of no characters", b"Host: x\r\n: b\r\n" + length, 400, "without a name"),
+                ("a return within a value", b"Host: x\r\nA: b\rTransfer-Encoding: chunked\r\n" + length, 400, "a carriage return"),
+                ("a return at the end of a value", b"Host: x\r\nA: b\r\r\n" + length, 400, "a carriage return"),
+                ("a header of two lines", b"Host: x\r\nA: b\r\n  c\r\n" + length, 400, "of several lines"),
+                ("a last header of two lines", b"Host: x\r\n" + length + b"A: b\r\n  c\r\n", 400, "of several lines"),
         ):
             with self.subTest(what=what):
                 back = self.say(POST + head + b"\r\n" + body + b"GET /v1/models/default HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -66,6 +75,24 @@ class Http1(DigitsServer):
                 self.assertEqual(back.count(b"\r\nDate: "), 1, back[:1000])
                 self.assertIn(b"\r\nConnection: close\r\n", back)
                 self.assertIn(text, json.loads(back.split(b"\r\n\r\n", 1)[1])["error"])
+
+    def test_chunks_in_http_1_0_are_refused(self):
+        """A proxy of HTTP/1.0 does not know them, and would take them for the body or for another request."""
+        back = self.say(POST.replace(b"1.1", b"1.0") + b"Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+        self.assertTrue(back.startswith(b"HTTP/1.1 400 "), back[:300])
+        self.assertIn(b"Transfer-Encoding in a request of HTTP/1.0", back)
+
+    def test_a_client_that_asks_first_need_not_send_a_body_that_is_refused(self):
+        head = POST + b"Host: x\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
+        back = self.say(head % (self.BODY_BYTES_MAX + 1))
+        self.assertTrue(back.startswith(b"HTTP/1.1 429 "), back[:300])
+        self.assertIn(b"\r\nConnection: close\r\n", back)
+        with self.connect() as s:
+            body = json.dumps(row()).encode()
+            s.sendall(head % len(body))
+            self.assertEqual(s.recv(65536), b"HTTP/1.1 100 Continue\r\n\r\n")
+            s.sendall(body)
+            self.assertTrue(s.recv(65536).startswith(b"HTTP/1.1 200 "))
 
     def test_unusual_requests_are_answered(self):
         body = json.dumps(row()).encode()
