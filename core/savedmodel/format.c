@@ -1,6 +1,8 @@
 #include "savedmodel/format.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 
@@ -52,6 +54,10 @@ const struct model_file *savedmodel_find_file(const char *directory)
 
 static struct status no_file(const char *directory, struct arena *scratch)
 {
+    struct stat info;
+    const char *path = file_join(scratch, directory, "saved_model.pb");
+    if (stat(path, &info) < 0 && errno != ENOENT && errno != ENOTDIR)
+        return status_errno(errno, "open '%s'", path);
     if (file_exists(file_join(scratch, directory, "saved_model.cpb")))
         return status_error(
             STATUS_UNIMPLEMENTED,

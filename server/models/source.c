@@ -100,8 +100,14 @@ static uint64_t sum_files(const char *directory, int depth, struct arena *arena)
         const char *path = file_join(arena, directory, entries.names[i]);
         if (stat(path, &info) < 0)
             continue;
-        const int64_t facts[] = { (int64_t)bytes_hash(bytes_of(path)), (int64_t)info.st_ino,
-                                  info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec };
+        /* The status time also changes with permissions and owners. */
+        const int64_t facts[] = { (int64_t)bytes_hash(bytes_of(path)),
+                                  (int64_t)info.st_ino,
+                                  info.st_size,
+                                  info.st_mtim.tv_sec,
+                                  info.st_mtim.tv_nsec,
+                                  info.st_ctim.tv_sec,
+                                  info.st_ctim.tv_nsec };
         sum += bytes_hash((struct bytes){ (const char *)facts, sizeof facts });
         if (S_ISDIR(info.st_mode) && depth > 1)
             sum += sum_files(path, depth - 1, arena);

@@ -27,7 +27,8 @@ struct version_source {
     /* Lists the versions. If several names spell one number, the one that sorts last counts.
      * Errors: of reading the base path. */
     struct status (*scan)(const char *base_path, struct source_versions *out);
-    /* A number that changes when files of a version are added, removed, resized or rewritten. */
+    /* A number that changes when files of a version are added, removed, resized, rewritten, or get
+     * other permissions. */
     uint64_t (*fingerprint)(const char *directory);
     /* The bytes of the graph and of the variables: the least memory that the version takes. */
     uint64_t (*bytes)(const char *directory);

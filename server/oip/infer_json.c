@@ -188,10 +188,13 @@ static struct status read_shape(struct infer_json_reader *reader, void *context)
     while (more) {
         uint64_t dim;
         TRY(read_dimension(reader, &dim));
-        if (dim > INT64_MAX || rank == SHAPE_RANK_TENSORFLOW)
+        if (dim > INT64_MAX)
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "shape has a dimension of %llu, or more than %d dimensions",
-                                (unsigned long long)dim, SHAPE_RANK_TENSORFLOW);
+                                "shape has the dimension %llu, expected at most %lld",
+                                (unsigned long long)dim, (long long)INT64_MAX);
+        if (rank == SHAPE_RANK_TENSORFLOW)
+            return status_error(STATUS_INVALID_ARGUMENT, "shape has more than %d dimensions",
+                                SHAPE_RANK_TENSORFLOW);
         dims[rank++] = (int64_t)dim;
         TRY(read_comma(reader, ']', &more));
     }

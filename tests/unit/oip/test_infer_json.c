@@ -108,6 +108,9 @@ static const struct row {
       "input 'x': shape has the dimension -1, expected an integer from 0 on" },
     { DATA("[1.5]", "FP32", "[1]"),
       "input 'x': shape has the dimension 1.5, expected an integer from 0 on" },
+    { DATA("[9223372036854775808]", "FP32", "[1]"),
+      "input 'x': shape has the dimension 9223372036854775808, expected at most "
+      "9223372036854775807" },
     { DATA("[\"1\"]", "FP32", "[1]"), "input 'x': shape has a dimension that is no number" },
     { DATA("[1]", "FP8", "[1]"),
       "input 'x': datatype 'FP8' is none of BOOL, UINT8, UINT16, UINT32, UINT64, INT8, INT16, "

@@ -71,12 +71,34 @@ static void a_path_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(status.message, "'/nowhere/models'"));
 }
 
+/* A file that the server could not read has to count as changed when it can. */
+static void a_change_of_permissions_is_a_change(void **state)
+{
+    char path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/1/saved_model.pb", base);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fchmod(fileno(file), 0), 0);
+    assert_int_equal(fclose(file), 0);
+    snprintf(path, sizeof path, "%s/1", base);
+    uint64_t before = source_disk.fingerprint(path);
+    assert_true(source_disk.fingerprint(path) == before);
+    snprintf(path, sizeof path, "%s/1/saved_model.pb", base);
+    assert_int_equal(chmod(path, 0600), 0);
+    snprintf(path, sizeof path, "%s/1", base);
+    assert_true(source_disk.fingerprint(path) != before);
+    snprintf(path, sizeof path, "%s/1/saved_model.pb", base);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_numbers_are_versions_in_order),
         cmocka_unit_test(of_several_spellings_the_last_counts),
         cmocka_unit_test(a_path_that_is_not_there_is_named),
+        cmocka_unit_test(a_change_of_permissions_is_a_change),
     };
     return cmocka_run_group_tests_name("source", tests, set_up, tear_down);
 }
